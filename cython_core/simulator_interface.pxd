@@ -14,6 +14,10 @@ cdef struct Load:        # a wrench on a link, at its origin, in its axes
     Py_ssize_t link      # index in ``model.link_names``
     double[6] wrench     # force, then torque [N, N m]
 
+cdef struct Loads:
+    Py_ssize_t count
+    Load* load
+
 cdef struct SimulatorInterface:
     void* simulator
     Py_ssize_t nq, nv        # numbers in a position and a velocity: those of a floating base stand
@@ -21,17 +25,17 @@ cdef struct SimulatorInterface:
     double time_step
     Py_ssize_t instants      # of a step at which the integrator looks
     # Time steps under a constant tau: q, (nq,), qd and qdd, (nv,) each, become those at the end.
-    # armature: (nv,) instead of the simulator's own, or NULL. Returns what ``advance`` of
-    # time_stepping.pxd does.
+    # armature: (nv,) instead of the simulator's own, or NULL; loads: NULL for none. Returns what
+    # ``advance`` of time_stepping.pxd does.
     Py_ssize_t (*advance)(void* simulator, Py_ssize_t steps, const double* tau,
-                          const double* armature, const Load* loads, Py_ssize_t count, double* q,
-                          double* qd, double* qdd) noexcept nogil
+                          const double* armature, const Loads* loads, double* q, double* qd,
+                          double* qdd) noexcept nogil
     # A time step of a floating base, on which nothing acts but loads, while the joints move as
     # prescribed: their position, velocity and acceleration (instants + 1, joints, 3).
-    Py_ssize_t (*advance_base)(void* simulator, const double* motion, const Load* loads,
-                               Py_ssize_t count, double* q, double* qd, double* qdd) noexcept nogil
+    Py_ssize_t (*advance_base)(void* simulator, const double* motion, const Loads* loads, double* q,
+                               double* qd, double* qdd) noexcept nogil
     # The forces tau (nv,) that the accelerations qdd (nv,) of the joints take, by hybrid dynamics
     # (RBDA section 9.2): those of a base that is free are found, those of any other given. Returns
     # 0, or 1 + a singular degree of freedom.
     Py_ssize_t (*hold)(void* simulator, bint base_is_free, const double* q, const double* qd,
-                       const Load* loads, Py_ssize_t count, double* qdd, double* tau) noexcept nogil
+                       const Loads* loads, double* qdd, double* tau) noexcept nogil

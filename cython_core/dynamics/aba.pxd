@@ -28,13 +28,13 @@
 from libc.float cimport DBL_EPSILON
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport (add, apart, at_most, clear, copy, force_to_parent, magnitude, motion_to_child,
-                      put, rarely, real, reciprocal, step, turn_pair, turn_plane, twist_general,
-                      twist_symmetric)
+from spatial cimport (add, always_inline, at_most, clear, copy, force_to_parent, magnitude,
+                      motion_to_child, never_inline, put, real, reciprocal, turn_pair, turn_plane,
+                      twist_general, twist_symmetric, unlikely)
 from cholesky cimport ltl_solve
 
 
-cdef inline step shift_along_z(real d, real* IA) noexcept nogil:
+cdef inline always_inline shift_along_z(real d, real* IA) noexcept nogil:
     """IA as seen from -d z (note 3 with p = d z)."""
     cdef real* H = IA + 6
     cdef real* M = IA + 15
@@ -56,7 +56,7 @@ cdef inline step shift_along_z(real d, real* IA) noexcept nogil:
     H[5] += d * M[2]
 
 
-cdef inline step shift_along_x(double s, real* IA) noexcept nogil:
+cdef inline always_inline shift_along_x(double s, real* IA) noexcept nogil:
     """IA as seen from -s x (note 3 with p = s x)."""
     cdef real* H = IA + 6
     cdef real* M = IA + 15
@@ -78,7 +78,7 @@ cdef inline step shift_along_x(double s, real* IA) noexcept nogil:
     H[8] += s * M[4]
 
 
-cdef inline step shift(const double* p, real* IA) noexcept nogil:
+cdef inline always_inline shift(const double* p, real* IA) noexcept nogil:
     """IA as seen from -p (note 3)."""
     cdef real[9] G, K
     cdef real* H = IA + 6
@@ -104,7 +104,7 @@ cdef inline step shift(const double* p, real* IA) noexcept nogil:
     IA[5] -= 2.0 * (G[6] * p[1] - G[7] * p[0])
 
 
-cdef inline step add_body(const Body* b, real* IA) noexcept nogil:
+cdef inline always_inline add_body(const Body* b, real* IA) noexcept nogil:
     """IA += I of the body itself: rotational inertia, H = [h]x, M = mass 1."""
     cdef Py_ssize_t k
     for k in range(6):
@@ -120,8 +120,8 @@ cdef inline step add_body(const Body* b, real* IA) noexcept nogil:
     IA[20] += b.mass
 
 
-cdef inline step axis_inertia(const Body* b, const real* IA, real* U, real* D,
-                              real* rounding) noexcept nogil:
+cdef inline always_inline axis_inertia(const Body* b, const real* IA, real* U, real* D,
+                                       real* rounding) noexcept nogil:
     """U = IA S, D = S^T U, and what D's rounding error is measured by (note 5)."""
     if b.revolute:
         U[0] = IA[2]
@@ -146,8 +146,8 @@ cdef inline step axis_inertia(const Body* b, const real* IA, real* U, real* D,
                        * (magnitude(IA[15]) + magnitude(IA[18]) + magnitude(IA[20])))
 
 
-cdef inline step beyond_joint(real c, real s, const real* U, const real* K, bint free,
-                              real* IA) noexcept nogil:
+cdef inline always_inline beyond_joint(real c, real s, const real* U, const real* K, bint free,
+                                       real* IA) noexcept nogil:
     """IA <- Ia = IA - U K^T, K = U / D, in axes that theta does not turn.
 
     free: Ia S = 0 (note 4).
@@ -188,8 +188,8 @@ cdef inline step beyond_joint(real c, real s, const real* U, const real* K, bint
         turn_pair(c, s, IA, 2, 4)
 
 
-cdef inline step inertia_to_parent(const Body* b, real c, real s, real d, const real* U,
-                                   const real* K, bint bare, real* IA) noexcept nogil:
+cdef inline always_inline inertia_to_parent(const Body* b, real c, real s, real d, const real* U,
+                                            const real* K, bint bare, real* IA) noexcept nogil:
     """IA <- pXi* Ia iXp, what the body is to its parent; K = U / D. bare: D = S^T U and no more."""
     beyond_joint(c, s, U, K, b.revolute and bare, IA)
     if b.offset:
@@ -215,8 +215,8 @@ cdef inline void unpack(const real* IA, real* A) noexcept nogil:
             A[6 * i + 3 + j] = A[6 * (3 + j) + i] = IA[6 + 3 * i + j]
 
 
-cdef inline apart base_acceleration(const System* system, Workspace* work, const real* tau,
-                                    const real* held, real* qdd) noexcept nogil:
+cdef inline never_inline base_acceleration(const System* system, Workspace* work, const real* tau,
+                                           const real* held, real* qdd) noexcept nogil:
     """a' of a floating base (note 8) and its qdd; work.failure: 1 + the index of a singular
     freedom, or 0.
     """
@@ -247,8 +247,8 @@ cdef inline void clear_sums(const System* system, real* IA) noexcept nogil:
             clear(IA + 21 * i, 21)
 
 
-cdef inline step articulated_inertia(const Body* b, const real* sums, bint from_child,
-                                     real* IA) noexcept nogil:
+cdef inline always_inline articulated_inertia(const Body* b, const real* sums, bint from_child,
+                                              real* IA) noexcept nogil:
     """IA of a body: its own, and those of its children.
 
     from_child: the one in the next slot has left its part in IA (note 7).
@@ -371,7 +371,7 @@ cdef inline Py_ssize_t aba(const System* system, Workspace* work, const real* ta
     cdef Py_ssize_t failure = towards_base(system, work, tau, armature, held)
     if failure:
         return failure
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_acceleration(system, work, tau, held, qdd)
         if work.failure:
             return work.failure

@@ -60,7 +60,7 @@ cdef inline bint is_single(object x) noexcept:
 cdef inline cnp.ndarray as_positions(object q, Py_ssize_t nq, object x, object y):
     """q as by ``as_states``; repeated for each state of x or y if it is single and they are not."""
     cdef cnp.ndarray array = as_states(q, nq, "q")
-    if rarely(not (is_single(x) and is_single(y))):
+    if unlikely(not (is_single(x) and is_single(y))):
         return _as_many(array, (x, y))
     return array
 
@@ -68,7 +68,7 @@ cdef inline cnp.ndarray as_positions(object q, Py_ssize_t nq, object x, object y
 cdef inline cnp.ndarray like_states(object x, cnp.ndarray q, Py_ssize_t n, str name):
     """x as an array with as many rows as q; a single state is repeated."""
     cdef cnp.ndarray array = as_states(x, n, name)
-    if rarely(cnp.PyArray_NDIM(array) != cnp.PyArray_NDIM(q)
+    if unlikely(cnp.PyArray_NDIM(array) != cnp.PyArray_NDIM(q)
               or cnp.PyArray_NDIM(q) == 2 and cnp.PyArray_DIM(array, 0) != cnp.PyArray_DIM(q, 0)):
         if cnp.PyArray_NDIM(array) == 1:
             return _repeated(array, rows_of(q))
@@ -78,7 +78,7 @@ cdef inline cnp.ndarray like_states(object x, cnp.ndarray q, Py_ssize_t n, str n
 
 
 cdef inline int refuse_floating(CompiledModel model, str what) except -1:
-    if rarely(model.system.floating):
+    if unlikely(model.system.floating):
         raise NotImplementedError(f"{what}: expected a model with a fixed base, "
                                   f"that of link {model.body_names[0]!r} floats")
     return 0

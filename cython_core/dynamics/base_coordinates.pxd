@@ -11,7 +11,7 @@
 # joint with a single freedom the two are equal.
 
 from system cimport Body, System, Workspace
-from spatial cimport real, add_cross, apart, put, rarely
+from spatial cimport add_cross, never_inline, put, real, unlikely
 from joint cimport gravity_in_base, jcalc
 from kinematics cimport poses_in_base
 
@@ -54,7 +54,7 @@ cdef inline void base_axes(const System* system, Workspace* work, const real* q)
     poses_in_base(system, work, <real*> work.R, <real*> work.r)
     for k in range(3):
         O[k] = (<real*> work.r)[3 * ((system.N + 1) // 2) + k]
-        if rarely(system.floating):
+        if unlikely(system.floating):
             (<real*> work.r)[k] -= O[k]
     for i in range(1, system.N + 1):
         b = &system.body[i]
@@ -157,8 +157,8 @@ cdef inline void force_per_base_rate(const Workspace* work, const real* f,
     force_on_base(work, t, out)
 
 
-cdef inline apart base_acceleration_of(const System* system, Workspace* work,
-                                       const real* qdd) noexcept nogil:
+cdef inline never_inline base_acceleration_of(const System* system, Workspace* work,
+                                              const real* qdd) noexcept nogil:
     """Row acceleration of a floating base: S qdd, and gravity."""
     cdef real* a = <real*> work.acceleration
     cdef real[3] g
@@ -178,7 +178,7 @@ cdef inline void velocities(const System* system, Workspace* work, const real* q
     cdef real* v
     cdef real rate
     cdef Py_ssize_t i, k
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_motion(work, qd, <real*> work.velocity)
     for i in range(1, system.N + 1):
         S = <real*> work.S + 6 * i

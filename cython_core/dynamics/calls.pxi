@@ -338,7 +338,7 @@ cdef class WorkspaceOwner:
         several.
         """
         cdef cnp.ndarray y
-        if rarely(call.outputs > 1):
+        if unlikely(call.outputs > 1):
             return self.several(call, q, f_ext)
         y = self.result(call, 0, q, out)
         call.y[0] = data(y)
@@ -407,7 +407,7 @@ cdef class WorkspaceOwner:
         cdef Py_ssize_t failure
         cdef ExternalForces forces
         self.require_idle()
-        if rarely(call.system.floating):
+        if unlikely(call.system.floating):
             check_quaternions(q)
         if f_ext is not None:
             forces = ExternalForces(self.compiled, f_ext, rows_of(q))

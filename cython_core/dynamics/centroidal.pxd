@@ -4,7 +4,7 @@
 # over the mass are the Jacobian of the centre of mass.
 
 from system cimport Body, System, Workspace
-from spatial cimport real, add_cross, put, rarely
+from spatial cimport add_cross, put, real, unlikely
 from base_coordinates cimport times_inertia
 from crba cimport axis_force, composite_inertias
 from kinematics cimport first_moment, rotate_to_base
@@ -48,7 +48,7 @@ cdef inline double centroidal_momentum_matrix(const System* system, Workspace* w
         b = &system.body[i]
         axis_force(b, <real*> work.inertia + 10 * i, F)
         add_momentum(work, i, F, centre, n, A + b.dof)
-    if rarely(system.floating):
+    if unlikely(system.floating):
         for i in range(6):
             for k in range(6):
                 put(1.0 if k == (i + 3) % 6 else 0.0, &S[k])

@@ -34,8 +34,8 @@ cdef extern from "<stdlib.h>" nogil:
 from system cimport (SHIFT_ALONG_X, SHIFT_GENERAL, SHIFT_NONE, Body, System, Workspace,
                      TWIST_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90)
 from dynamics_interface cimport DynamicsInterface
-from spatial cimport (LANES, NO_TURN, any_nonzero, broadcast, less_lanes, load, add_cross, lanes,
-                      load_rows, rarely, real, store_rows)
+from spatial cimport (LANES, NO_TURN, add_cross, any_nonzero, broadcast, lanes, less_lanes, load,
+                      load_rows, real, store_rows, unlikely)
 from joint cimport jcalc
 from rnea cimport rnea
 from crba cimport crba
@@ -52,7 +52,7 @@ from minv cimport minv
 from momentum cimport momentum
 from operational_space cimport operational_space_inertia
 from regressor cimport regressor
-from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
+from simulator_interface cimport SIMULATOR_INTERFACE, Loads, SimulatorInterface
 from time_stepping cimport advance, instants
 from kinematics cimport (first_moment, jacobian, jacobian_derivative, kinetic_energy, link_origin,
                          link_pose, point_acceleration, point_velocity, poses)

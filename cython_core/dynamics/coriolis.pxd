@@ -24,7 +24,7 @@
 #    of coordinates.
 
 from system cimport Body, System, Workspace
-from spatial cimport add, add_cross, apart, clear, rarely, real, step
+from spatial cimport add, add_cross, always_inline, clear, never_inline, real, unlikely
 from base_coordinates cimport (base_freedom, cross, dot, force_on_base, force_per_base_rate,
                                motion_cross, times_inertia, velocities)
 
@@ -57,8 +57,8 @@ cdef inline void add_coriolis(const real* B, const real* x, real* out) noexcept 
     add_cross(x, B + 9, out + 3)
 
 
-cdef inline step subtree_forces(const Workspace* work, Py_ssize_t j, real* IS, real* f,
-                                real* BtS) noexcept nogil:
+cdef inline always_inline subtree_forces(const Workspace* work, Py_ssize_t j, real* IS, real* f,
+                                         real* BtS) noexcept nogil:
     """I S, I S_dot + B S and the angular part of B^T S, whose linear one is zero (note 4), of body
     j's subtree.
     """
@@ -74,8 +74,8 @@ cdef inline step subtree_forces(const Workspace* work, Py_ssize_t j, real* IS, r
         BtS[k] += B[k] * S[0] + B[3 + k] * S[1] + B[6 + k] * S[2]
 
 
-cdef inline apart base_coupling(const System* system, const Workspace* work,
-                                real* C) noexcept nogil:
+cdef inline never_inline base_coupling(const System* system, const Workspace* work,
+                                       real* C) noexcept nogil:
     """Columns and rows of the joints where they meet a floating base's freedoms (note 4)."""
     cdef real[6] IS, f, row, column
     cdef real[3] BtS
@@ -91,8 +91,8 @@ cdef inline apart base_coupling(const System* system, const Workspace* work,
             C[j * n + k] += row[k]
 
 
-cdef inline apart base_corner_of_coriolis(const System* system, const Workspace* work,
-                                          real* C) noexcept nogil:
+cdef inline never_inline base_corner_of_coriolis(const System* system, const Workspace* work,
+                                                 real* C) noexcept nogil:
     """The corner of C of a floating base; slot 0 of the workspace holds sums over all bodies."""
     cdef real[6] S, S_dot, f, column
     cdef Py_ssize_t n = system.n, j, k
@@ -135,6 +135,6 @@ cdef inline void coriolis(const System* system, Workspace* work, const real* qd,
         if not b.grounded:
             add(<real*> work.base_inertia + 10 * j, 10, <real*> work.base_inertia + 10 * b.parent)
             add(<real*> work.B + 12 * j, 12, <real*> work.B + 12 * b.parent)
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_coupling(system, work, C)
         base_corner_of_coriolis(system, work, C)

@@ -7,13 +7,13 @@
 #     I + 2 (p.g) 1 - (p g^T + g p^T)  with  g = h + mass p / 2;     h + mass p;     mass.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport (add_cross, apart, force_to_parent, put, rarely, real, step,
-                      symmetric_to_parent, turn_to_parent)
+from spatial cimport (add_cross, always_inline, force_to_parent, never_inline, put, real,
+                      symmetric_to_parent, turn_to_parent, unlikely)
 from kinematics cimport poses_in_base, turn_by
 
 
-cdef inline step add_inertia_to_parent(const Body* b, real c, real s, real d, const real* child,
-                                       real* parent) noexcept nogil:
+cdef inline always_inline add_inertia_to_parent(const Body* b, real c, real s, real d,
+                                                const real* child, real* parent) noexcept nogil:
     """Ic_p += pXi* Ic_i iXp."""
     cdef real[10] I
     cdef real* h = I + 6
@@ -53,7 +53,8 @@ cdef inline step add_inertia_to_parent(const Body* b, real c, real s, real d, co
         parent[k] += I[k]
 
 
-cdef inline step composite_inertias(const System* system, Workspace* work, real* Ic) noexcept nogil:
+cdef inline always_inline composite_inertias(const System* system, Workspace* work,
+                                             real* Ic) noexcept nogil:
     """Ic of every body, ten numbers per slot, after jcalc."""
     cdef const Body* b
     cdef Py_ssize_t i, k
@@ -71,7 +72,7 @@ cdef inline step composite_inertias(const System* system, Workspace* work, real*
                                         (<real*> work.d)[i], Ic + 10 * i, Ic + 10 * b.parent)
 
 
-cdef inline step axis_force(const Body* b, const real* I, real* F) noexcept nogil:
+cdef inline always_inline axis_force(const Body* b, const real* I, real* F) noexcept nogil:
     """F = I S."""
     F[0] = b.angular * I[2] + b.linear * I[7]
     F[1] = b.angular * I[4] - b.linear * I[6]
@@ -81,7 +82,7 @@ cdef inline step axis_force(const Body* b, const real* I, real* F) noexcept nogi
     F[5] = b.linear * I[9]
 
 
-cdef inline apart base_rows(const System* system, Workspace* work, real* H) noexcept nogil:
+cdef inline never_inline base_rows(const System* system, Workspace* work, real* H) noexcept nogil:
     """Rows and columns of H of a floating base, where H has been zero; after composite_inertias."""
     cdef const real* Ic = <real*> work.inertia
     cdef const real* h = Ic + 6
@@ -140,5 +141,5 @@ cdef inline void crba(const System* system, Workspace* work, real* H) noexcept n
             value = b.angular * F[2] + b.linear * F[5]
             H[row * system.n + b.dof] += value
             H[b.dof * system.n + row] += value
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_rows(system, work, H)

@@ -26,7 +26,8 @@
 #    I_i S_i. q_0 is the base's displacement in its own axes, as its velocity is.
 
 from system cimport Body, System, Workspace
-from spatial cimport LANES, add, apart, broadcast, clear, lanes, put, rarely, real, step
+from spatial cimport (LANES, add, always_inline, broadcast, clear, lanes, never_inline, put, real,
+                      unlikely)
 from base_coordinates cimport (base_acceleration_of, base_freedom, cross, dot, force_cross,
                                force_on_base, force_per_base_rate, motion_cross, times_inertia,
                                velocities)
@@ -37,8 +38,8 @@ from rnea cimport rnea
 from minv cimport minv
 
 
-cdef inline apart begin_at_base(const System* system, Workspace* work,
-                                const real* qdd) noexcept nogil:
+cdef inline never_inline begin_at_base(const System* system, Workspace* work,
+                                       const real* qdd) noexcept nogil:
     """a, B and f of a floating base, as from_base leaves them for a body."""
     base_acceleration_of(system, work, qdd)
     body_coriolis[real](<real*> work.base_inertia, <real*> work.velocity, <real*> work.B)
@@ -46,8 +47,8 @@ cdef inline apart begin_at_base(const System* system, Workspace* work,
     add_coriolis[real](<real*> work.B, <real*> work.velocity, <real*> work.f)
 
 
-cdef inline step subtree_forces(const Workspace* work, Py_ssize_t i, real* F_q, real* F_qd,
-                                real* F_qdd, real* w) noexcept nogil:
+cdef inline always_inline subtree_forces(const Workspace* work, Py_ssize_t i, real* F_q, real* F_qd,
+                                         real* F_qdd, real* w) noexcept nogil:
     """Columns: the force on body i's subtree per unit of q_i, qd_i and qdd_i. Row w = S^T 2 B,
     whose linear part is zero.
 
@@ -74,14 +75,16 @@ cdef inline step subtree_forces(const Workspace* work, Py_ssize_t i, real* F_q, 
         w[k] = 2.0 * (w[k] + B[k] * S[0] + B[3 + k] * S[1] + B[6 + k] * S[2])
 
 
-cdef inline step with_ancestors(const System* system, const Workspace* work, Py_ssize_t i,
-                                const real* F_q, const real* F_qd, const real* F_qdd, const real* w,
-                                real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
+cdef inline always_inline add_freedom(const System* system, const Workspace* work, Py_ssize_t i,
+                                      real* dtau_dq, real* dtau_dqd, real* M) noexcept nogil:
     """What body i adds where its freedom meets its own and those of its ancestors j (note 1)."""
+    cdef real[6] F_q, F_qd, F_qdd
+    cdef real[3] w
     cdef const real* S
     cdef const real* Psi_dot
     cdef const real* Psi_ddot
     cdef Py_ssize_t n = system.n, dof = system.body[i].dof, j = i, row, column
+    subtree_forces(work, i, F_q, F_qd, F_qdd, w)
     while j > 0:
         row = dof * n + system.body[j].dof                      # i, j
         column = system.body[j].dof * n + dof                   # j, i
@@ -101,8 +104,8 @@ cdef inline step with_ancestors(const System* system, const Workspace* work, Py_
         j = system.body[j].parent
 
 
-cdef inline apart base_coupling(const System* system, const Workspace* work, real* dtau_dq,
-                                real* dtau_dqd, real* M) noexcept nogil:
+cdef inline never_inline base_coupling(const System* system, const Workspace* work, real* dtau_dq,
+                                       real* dtau_dqd, real* M) noexcept nogil:
     """Columns and rows of the joints where they meet a floating base's freedoms (note 5)."""
     cdef real[6] F_q, F_qd, F_qdd, by_q, by_qd, by_qdd, row
     cdef real[3] w, g, turned
@@ -128,8 +131,8 @@ cdef inline apart base_coupling(const System* system, const Workspace* work, rea
             dtau_dqd[i * n + 3 + k] += w[k]
 
 
-cdef inline apart base_corner(const System* system, const Workspace* work, real* dtau_dq,
-                              real* dtau_dqd, real* M) noexcept nogil:
+cdef inline never_inline base_corner(const System* system, const Workspace* work, real* dtau_dq,
+                                     real* dtau_dqd, real* M) noexcept nogil:
     """The corners of a floating base, its rows of the workspace holding the sums over all bodies
     (note 5).
     """
@@ -156,8 +159,8 @@ cdef inline apart base_corner(const System* system, const Workspace* work, real*
             dtau_dq[i * n + 3 + k] = turned[k]
 
 
-cdef inline step from_base(const System* system, Workspace* work, const real* qd,
-                           const real* qdd) noexcept nogil:
+cdef inline always_inline from_base(const System* system, Workspace* work, const real* qd,
+                                    const real* qdd) noexcept nogil:
     """Psi_ddot, a, B and f of every body, not yet summed over its subtree; after velocities."""
     cdef const Body* b
     cdef const real* S
@@ -199,8 +202,6 @@ cdef inline void rnea_derivatives(const System* system, Workspace* work, const r
     M may be NULL. Leaves the sums over subtrees in base_inertia, B and f.
     """
     cdef const Body* b
-    cdef real[6] F_q, F_qd, F_qdd
-    cdef real[3] w
     cdef Py_ssize_t n = system.n, i, k
     for k in range(n * n):
         put(0.0, &dtau_dq[k])
@@ -208,18 +209,17 @@ cdef inline void rnea_derivatives(const System* system, Workspace* work, const r
     if M != NULL:
         clear(M, n * n)
     velocities(system, work, qd)
-    if rarely(system.floating):
+    if unlikely(system.floating):
         begin_at_base(system, work, qdd)
     from_base(system, work, qd, qdd)
     for i in range(system.N, 0, -1):                            # from the tips inward
         b = &system.body[i]
-        subtree_forces(work, i, F_q, F_qd, F_qdd, w)
-        with_ancestors(system, work, i, F_q, F_qd, F_qdd, w, dtau_dq, dtau_dqd, M)
+        add_freedom(system, work, i, dtau_dq, dtau_dqd, M)
         if not b.grounded:
             add(<real*> work.base_inertia + 10 * i, 10, <real*> work.base_inertia + 10 * b.parent)
             add(<real*> work.B + 12 * i, 12, <real*> work.B + 12 * b.parent)
             add(<real*> work.f + 6 * i, 6, <real*> work.f + 6 * b.parent)
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_coupling(system, work, dtau_dq, dtau_dqd, M)
         base_corner(system, work, dtau_dq, dtau_dqd, M)
 

@@ -13,11 +13,12 @@
 # API's: linear, angular.
 
 from system cimport System
-from spatial cimport add_cross, apart, put, rarely, real, sine_and_cosine, square_root
+from spatial cimport add_cross, never_inline, put, real, sine_and_cosine, square_root, unlikely
 from joint cimport base_pose
 
 
-cdef inline apart displace_base(const real* q, double h, const real* v, real* out) noexcept nogil:
+cdef inline never_inline displace_base(const real* q, double h, const real* v,
+                                       real* out) noexcept nogil:
     """out = q + h v of a floating base's seven numbers; may be q itself.
 
     The quaternion's length is kept at 1.
@@ -59,14 +60,14 @@ cdef inline void displace(const System* system, const real* q, double h, const r
                           real* out) noexcept nogil:
     """out = q + h v, (nq,); may be q itself."""
     cdef Py_ssize_t extra = system.nq - system.n, first = 0, i
-    if rarely(system.floating):
+    if unlikely(system.floating):
         displace_base(q, h, v, out)
         first = 6
     for i in range(first, system.n):
         out[extra + i] = q[extra + i] + h * v[i]
 
 
-cdef inline apart rate_of_displacement(const real* u, real* v) noexcept nogil:
+cdef inline never_inline rate_of_displacement(const real* u, real* v) noexcept nogil:
     """v <- u_dot, given the velocity v of a floating base at q + u, (6,) each."""
     cdef real[12] w                                             # ad_u v, ad_u ad_u v
     cdef Py_ssize_t k

@@ -1,6 +1,7 @@
 # What acts at the joints of a simulated arm besides the given torque: damping, Coulomb friction,
 # armature and joint stops. Whether friction makes a joint stick: joint_friction.pxd.
 
+from system cimport Workspace
 from spatial cimport at_most, larger, less, put, real, smaller
 
 cdef enum Integrator:
@@ -34,14 +35,16 @@ cdef inline real depth_in_stop(const Drives* drives, Py_ssize_t i, real position
     return larger(position - drives.upper[i], zero) + smaller(position - drives.lower[i], zero)
 
 
-cdef inline void apply_drives(const Drives* drives, Py_ssize_t n, const real* q, const real* qd,
-                              const real* tau, const real* engaged, const real* sign, real* applied,
-                              real* diagonal) noexcept nogil:
-    """applied: torque on each joint; diagonal: what is added to the diagonal of H.
+cdef inline void apply_drives(const Drives* drives, Workspace* work, Py_ssize_t n, const real* q,
+                              const real* qd, const real* tau) noexcept nogil:
+    """Find ``applied`` and ``diagonal``.
 
-    A torque -d (qd + h qdd), taken at the end of the step, adds h d to the diagonal. engaged: 1
-    where a stop acts, else 0; sign: as in guess_sticking.
+    A torque -d (qd + h qdd), taken at the end of the step, adds h d to the diagonal.
     """
+    cdef const real* engaged = <real*> work.engaged
+    cdef const real* slip = <real*> work.slip
+    cdef real* applied = <real*> work.applied
+    cdef real* diagonal = <real*> work.diagonal
     cdef double h = drives.time_step, stiffness, damping
     cdef Py_ssize_t i
     for i in range(n):
@@ -50,7 +53,7 @@ cdef inline void apply_drives(const Drives* drives, Py_ssize_t n, const real* q,
             diagonal[i] += h * drives.damping[i]
         applied[i] = tau[i] - drives.damping[i] * qd[i]
         if drives.frictional:
-            applied[i] -= drives.friction[i] * sign[i]
+            applied[i] -= drives.friction[i] * slip[i]
         if drives.stops:
             stiffness, damping = drives.stop_stiffness[i], drives.stop_damping[i]
             applied[i] -= (engaged[i]

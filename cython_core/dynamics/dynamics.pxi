@@ -101,7 +101,7 @@ cdef inline Py_ssize_t call_centroidal_momentum_matrix(Call* call, Workspace* wo
 
 cdef inline Py_ssize_t call_centre_of_mass_jacobian(Call* call, Workspace* work, const real** x,
                                                     const real* f_ext, real** y) noexcept nogil:
-    cdef real* A = <real*> work.step
+    cdef real* A = <real*> work.J
     cdef double mass
     cdef Py_ssize_t k
     poses(call.system, work, x[0])

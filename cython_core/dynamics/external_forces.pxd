@@ -10,12 +10,12 @@
 # 3. A displacement of a floating base, in its own axes, moves all forces together.
 
 from system cimport System, Workspace
-from spatial cimport real, add_cross, apart, put, rarely
+from spatial cimport add_cross, never_inline, put, real, unlikely
 from base_coordinates cimport dot, force_cross, force_on_base
 
 
-cdef inline apart forces_on_bodies(const System* system, Workspace* work,
-                                   const real* f_ext) noexcept nogil:
+cdef inline never_inline forces_on_bodies(const System* system, Workspace* work,
+                                          const real* f_ext) noexcept nogil:
     """Row f of every body, and the base's: -f_ext, (6) per slot as for rnea; after base_axes."""
     cdef const real* R
     cdef const real* given
@@ -33,8 +33,8 @@ cdef inline apart forces_on_bodies(const System* system, Workspace* work,
         add_cross[real](<real*> work.r + 3 * i, f + 3, f)
 
 
-cdef inline apart external_torque(const System* system, Workspace* work, const real* f_ext,
-                                  real* tau) noexcept nogil:
+cdef inline never_inline external_torque(const System* system, Workspace* work, const real* f_ext,
+                                         real* tau) noexcept nogil:
     """tau = -J^T f_ext, (n,), after base_axes (note 1)."""
     cdef real* f
     cdef Py_ssize_t i, k
@@ -46,12 +46,12 @@ cdef inline apart external_torque(const System* system, Workspace* work, const r
         tau[system.body[i].dof] += dot[real](<real*> work.S + 6 * i, f)
         for k in range(6):
             (<real*> work.f)[6 * system.body[i].parent + k] += f[k]
-    if rarely(system.floating):
+    if unlikely(system.floating):
         force_on_base[real](work, <real*> work.f, tau)
 
 
-cdef inline apart add_external_stiffness(const System* system, Workspace* work, const real* f_ext,
-                                         real* dtau_dq) noexcept nogil:
+cdef inline never_inline add_external_stiffness(const System* system, Workspace* work,
+                                                const real* f_ext, real* dtau_dq) noexcept nogil:
     """Add the derivative of external_torque to dtau_dq, (n, n), after base_axes (note 2)."""
     cdef real* f
     cdef real[6] F, on_base
@@ -65,7 +65,7 @@ cdef inline apart add_external_stiffness(const System* system, Workspace* work, 
             dtau_dq[system.body[j].dof * n + system.body[i].dof] += dot[real](<real*> work.S
                                                                               + 6 * j, F)
             j = system.body[j].parent
-        if rarely(system.floating):
+        if unlikely(system.floating):
             force_on_base(work, F, on_base)
             for k in range(6):
                 dtau_dq[k * n + system.body[i].dof] += on_base[k]

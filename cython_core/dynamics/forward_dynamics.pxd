@@ -10,22 +10,31 @@ from crba cimport crba
 from cholesky cimport ltl_solve
 
 
-cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work, const real* qd,
-                                          const real* qdd_0, const real* tau, const real* f_ext,
+cdef inline void given_motion(const System* system, Workspace* work, const real* qd,
+                              const real* qdd_0, const real* f_ext) noexcept nogil:
+    """The forces that qd and qdd_0 take, as added_acceleration expects them; after jcalc for q.
+
+    Arguments as for body_forces.
+    """
+    if system.coupled:
+        rnea(system, work, qd, qdd_0, f_ext, <real*> work.tau)
+    else:
+        body_forces(system, work, qd, qdd_0, f_ext)
+
+
+cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work, const real* tau,
                                           const real* armature, const real* held,
                                           real* qdd) noexcept nogil:
     """qdd = (H + diag(armature))^-1 (tau - ID(q, qd, qdd_0)): the acceleration that tau adds to
-    qdd_0; after jcalc for q.
+    qdd_0; after given_motion.
 
-    qdd_0, held: (n,) or NULL, which means zero. Where held is 1, qdd = 0 and tau is ignored.
+    armature, held: (n,) or NULL, which means zero. Where held is 1, qdd = 0 and tau is ignored.
     Returns 1 + the index of a singular joint, or 0.
     """
     cdef Py_ssize_t n = system.n, i, j
     cdef real* H = <real*> work.H
     if not system.coupled:
-        body_forces(system, work, qd, qdd_0, f_ext)
         return aba(system, work, tau, armature, held, qdd)
-    rnea(system, work, qd, qdd_0, f_ext, <real*> work.tau)
     for i in range(n):
         qdd[i] = tau[i] - (<real*> work.tau)[i]
     crba(system, work, H)
@@ -48,5 +57,5 @@ cdef inline Py_ssize_t forward_dynamics(const System* system, Workspace* work, c
 
     Returns 1 + the index of a singular joint, or 0.
     """
-    return added_acceleration(system, work, qd, <const real*> NULL, tau, f_ext, armature,
-                              <const real*> NULL, qdd)
+    given_motion(system, work, qd, <const real*> NULL, f_ext)
+    return added_acceleration(system, work, tau, armature, <const real*> NULL, qdd)

@@ -10,7 +10,7 @@
 from system cimport System, Workspace
 from spatial cimport real
 from rnea cimport rnea
-from forward_dynamics cimport added_acceleration
+from forward_dynamics cimport added_acceleration, given_motion
 
 
 cdef inline Py_ssize_t hybrid(const System* system, Workspace* work, const real* qd,
@@ -25,8 +25,8 @@ cdef inline Py_ssize_t hybrid(const System* system, Workspace* work, const real*
     for i in range(system.n):
         qdd[i] = held[i] * given[i]
     # tau is qdd' for a while
-    failure = added_acceleration(system, work, qd, <const real*> qdd, given, f_ext,
-                                 <const real*> NULL, held, tau)
+    given_motion(system, work, qd, <const real*> qdd, f_ext)
+    failure = added_acceleration(system, work, given, <const real*> NULL, held, tau)
     if failure:
         return failure
     for i in range(system.n):

@@ -1,11 +1,11 @@
 # jcalc of RBDA section 4.4: the only place that knows how a joint's position becomes a transform.
 
 from system cimport Body, System, Workspace
-from spatial cimport (LANES, apart, broadcast, real, lanes, gather, load, rarely, reciprocal,
-                      sine_cosine, store)
+from spatial cimport (LANES, broadcast, gather, lanes, load, never_inline, real, reciprocal,
+                      sine_cosine, store, unlikely)
 
 
-cdef inline apart base_pose(const real* q, real* pose) noexcept nogil:
+cdef inline never_inline base_pose(const real* q, real* pose) noexcept nogil:
     """Orientation and origin of a floating base at position q, RBDA equation 4.12; the quaternion
     may be of any length.
     """
@@ -45,7 +45,7 @@ cdef inline void jcalc(const System* system, Workspace* work, const real* q) noe
     cdef real* p
     cdef lanes sine, cosine
     cdef Py_ssize_t i, k
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_pose(q, <real*> work.pose)
         q = q + 1                                               # see system.pxd
     if real is double:

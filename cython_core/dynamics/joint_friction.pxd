@@ -26,24 +26,22 @@ cdef enum:
     ROUNDS = 10
 
 
-cdef inline void guess_sticking(const Drives* drives, Py_ssize_t n, const real* qd, real* sign,
-                                real* held) noexcept nogil:
-    """The first guess (note 2).
-
-    sign: direction of slip, 1 or -1; 0 for a joint that sticks or has no friction. held: 1 for a
-    joint that sticks, else 0.
-    """
+cdef inline void guess_sticking(const Drives* drives, Workspace* work, Py_ssize_t n,
+                                const real* qd) noexcept nogil:
+    """The first guess of ``slip`` and ``sticks`` (note 2)."""
+    cdef real* slip = <real*> work.slip
+    cdef real* sticks = <real*> work.sticks
     cdef real zero, tiny
     cdef Py_ssize_t i
     put(0.0, &zero)
     put(DBL_MIN, &tiny)
     for i in range(n):
         if drives.friction[i] == 0:
-            put(0.0, &sign[i])
-            put(0.0, &held[i])
+            put(0.0, &slip[i])
+            put(0.0, &sticks[i])
         else:
-            sign[i] = less(zero, qd[i]) - less(qd[i], zero)
-            held[i] = less(magnitude(qd[i]), tiny)              # 0 of NaN
+            slip[i] = less(zero, qd[i]) - less(qd[i], zero)
+            sticks[i] = less(magnitude(qd[i]), tiny)            # 0 of NaN
 
 
 cdef inline bint any_of(Py_ssize_t n, const real* mask) noexcept nogil:
@@ -55,48 +53,52 @@ cdef inline bint any_of(Py_ssize_t n, const real* mask) noexcept nogil:
 
 
 cdef inline bint correct_sticking(const System* system, Workspace* work, const Drives* drives,
-                                  const real* qd, const real* applied, const real* f_ext,
-                                  const real* diagonal, const real* qdd, bint first_only,
-                                  real* sign, real* held) noexcept nogil:
+                                  const real* qd, const real* qdd, bint first_only) noexcept nogil:
     """Release joints that friction cannot hold, hold those that have turned round (note 2).
 
     first_only: change only the first such joint (note 3). Returns whether any was changed, in any
     lane.
     """
     cdef const real* tau = <real*> work.tau
+    cdef const real* applied = <real*> work.applied
+    cdef const real* diagonal = <real*> work.diagonal
+    cdef real* slip = <real*> work.slip
+    cdef real* sticks = <real*> work.sticks
     cdef real f, force, released, turned, zero, one, changed
     cdef Py_ssize_t n = system.n, i
     cdef bint again = False
     put(0.0, &zero)
     put(1.0, &one)
     put(0.0, &changed)
-    if any_of(n, held):
-        rnea(system, work, qd, qdd, f_ext, <real*> work.tau)
+    if any_of[real](n, sticks):
+        rnea[real](system, work, qd, qdd, <const real*> work.external, <real*> work.tau)
     for i in range(n):
         if drives.friction[i] == 0:
             continue
         put((1.0 + 1e-9) * drives.friction[i], &f)  # not to be fooled by rounding
         force = tau[i] + diagonal[i] * qdd[i] - applied[i]
-        released = held[i] * less(f, magnitude(force))
-        turned = (1.0 - held[i]) * less(sign[i] * (qd[i] + drives.time_step * qdd[i]), zero)
+        released = sticks[i] * less(f, magnitude(force))
+        turned = (1.0 - sticks[i]) * less(slip[i] * (qd[i] + drives.time_step * qdd[i]), zero)
         if first_only:
             released = released * (1.0 - changed)
             turned = turned * (1.0 - changed)
         changed = changed + released + turned
-        sign[i] = (1.0 - turned) * sign[i] + released * (less(force, zero) - less(zero, force))
-        held[i] += turned - released
+        slip[i] = (1.0 - turned) * slip[i] + released * (less(force, zero) - less(zero, force))
+        sticks[i] += turned - released
         again = again or at_most(one, released + turned)
     return again
 
 
-cdef inline real turning_joints(Py_ssize_t n, double h, const real* sign, const real* held,
-                                const real* qd, const real* qdd) noexcept nogil:
+cdef inline real turning_joints(const Workspace* work, Py_ssize_t n, double h, const real* qd,
+                                const real* qdd) noexcept nogil:
     """How many joints come to rest or turn round within a step h under friction, per lane."""
+    cdef const real* slip = <real*> work.slip
+    cdef const real* sticks = <real*> work.sticks
     cdef real zero, count
     cdef Py_ssize_t i
     put(0.0, &zero)
     put(0.0, &count)
     for i in range(n):
-        count = (count + held[i] * less(zero, magnitude(qd[i])) + less(sign[i] * qd[i], zero)
-                 + less(sign[i] * (qd[i] + h * qdd[i]), zero))
+        count = (count + sticks[i] * less(zero, magnitude(qd[i])) + less(slip[i] * qd[i], zero)
+                 + less(slip[i] * (qd[i] + h * qdd[i]), zero))
     return count

@@ -2,7 +2,7 @@
 
 from system cimport Body, System, Workspace
 from joint cimport jcalc
-from spatial cimport add_cross, apart, put, rarely, real, to_child
+from spatial cimport add_cross, never_inline, put, real, to_child, unlikely
 
 
 cdef inline void poses_on_base(const System* system, const Workspace* work, real* R,
@@ -33,7 +33,7 @@ cdef inline void poses(const System* system, Workspace* work, const real* q) noe
     cdef real* r = <real*> work.r
     cdef Py_ssize_t k
     jcalc(system, work, q)
-    if rarely(system.floating):
+    if unlikely(system.floating):
         for k in range(9):
             R[k] = (<real*> work.pose)[k]
         for k in range(3):
@@ -45,7 +45,7 @@ cdef inline void poses_in_base(const System* system, const Workspace* work, real
                                real* r) noexcept nogil:
     """R and r of every body in the base frame, also where the base floats; after jcalc."""
     cdef Py_ssize_t k
-    if rarely(system.floating):
+    if unlikely(system.floating):
         for k in range(9):
             put(1.0 if k % 4 == 0 else 0.0, &R[k])
         for k in range(3):
@@ -137,8 +137,8 @@ cdef inline void base_column(const Workspace* work, Py_ssize_t freedom, const re
         add_cross[real](column + 3, d, column)
 
 
-cdef inline apart base_velocity(const Workspace* work, const real* point, const real* qd,
-                                real* v) noexcept nogil:
+cdef inline never_inline base_velocity(const Workspace* work, const real* point, const real* qd,
+                                       real* v) noexcept nogil:
     """v of a point (base frame) of a floating base, (6), linear part first."""
     cdef real[6] column
     cdef Py_ssize_t i, k
@@ -150,8 +150,8 @@ cdef inline apart base_velocity(const Workspace* work, const real* point, const 
             v[k] += column[k] * qd[i]
 
 
-cdef inline apart base_columns(const System* system, const Workspace* work, const real* point,
-                               real* J) noexcept nogil:
+cdef inline never_inline base_columns(const System* system, const Workspace* work,
+                                      const real* point, real* J) noexcept nogil:
     """Columns of J of a floating base."""
     cdef real[6] column
     cdef Py_ssize_t i, k
@@ -175,7 +175,7 @@ cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_
         for k in range(6):
             J[k * n + system.body[i].dof] += column[k]
         i = system.body[i].parent
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_columns(system, work, point, J)
 
 
@@ -188,7 +188,7 @@ cdef inline void point_velocity(const System* system, const Workspace* work, Py_
     cdef Py_ssize_t i = body, k
     for k in range(6):
         put(0.0, &v[k])
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_velocity(work, point, qd, v)
     while i > 0:
         joint_column[real](&system.body[i], work, i, point, column)
@@ -279,7 +279,7 @@ cdef inline void jacobian_derivative(const System* system, const Workspace* work
         for k in range(3):
             w[k] -= joint[3 + k]
         i = system.body[i].parent
-    if rarely(system.floating):
+    if unlikely(system.floating):
         for i in range(6):
             base_column(work, i, point, column)
             column_derivative(w, u, column, derivative)
@@ -319,7 +319,7 @@ cdef inline void velocities(const System* system, Workspace* work, const real* q
     cdef real[3] t
     cdef real c, s, rate
     cdef Py_ssize_t i, k
-    if rarely(system.floating):
+    if unlikely(system.floating):
         for k in range(3):
             (<real*> work.v)[k] = qd[k]
             (<real*> work.w)[k] = qd[3 + k]

@@ -107,11 +107,10 @@ static inline int any_lane(lane_mask mask)
  * which would make the code around their calls slower if they were inlined. */
 #define inlined __attribute__((always_inline)) void
 #if defined(__GNUC__) && !defined(__clang__)
-#define apart __attribute__((noipa)) void
+#define outlined __attribute__((noipa)) void
 #else
-#define apart void
+#define outlined void
 #endif
-static inline int rarely(int condition) { return __builtin_expect(condition != 0, 0); }
 static inline int any_nonzero(lanes x) { return any_lane(x != 0.0); }
 static inline int any_at_most(lanes a, lanes b)
 {

@@ -20,8 +20,8 @@
 #    a = -IA^-1 pA.
 
 from system cimport Body, System, Workspace
-from spatial cimport (LANES, add, add_cross, apart, broadcast, clear, copy, lanes, rarely, real,
-                      step, unit_lanes)
+from spatial cimport (LANES, add, add_cross, always_inline, broadcast, clear, copy, lanes,
+                      never_inline, real, unit_lanes, unlikely)
 from aba cimport (add_body, articulated_inertia, axis_inertia, clear_sums, inertia_to_parent,
                   invert_D, unpack)
 from crba cimport crba
@@ -67,7 +67,7 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K,
                               (<real*> work.d)[i], U, U_D, True, IA)
             if not from_child:
                 add(IA, 21, <real*> work.inertia + 21 * b.parent)
-    if rarely(system.floating):
+    if unlikely(system.floating):
         add_body(&system.body[0], <real*> work.inertia)
     return 0
 
@@ -86,8 +86,8 @@ cdef inline Py_ssize_t invert_base_inertia(const Workspace* work, real* X) noexc
     return ltl_inverse(6, B, X)
 
 
-cdef inline apart base_columns(const System* system, Workspace* work, Py_ssize_t first,
-                               Py_ssize_t last, real* Minv) noexcept nogil:
+cdef inline never_inline base_columns(const System* system, Workspace* work, Py_ssize_t first,
+                                      Py_ssize_t last, real* Minv) noexcept nogil:
     """a of a floating base under the unit torques of the bodies first .. last - 1, in place of pA
     in slot 0 (note 5).
     """
@@ -122,7 +122,8 @@ cdef inline apart base_columns(const System* system, Workspace* work, Py_ssize_t
         p[10 + c] = a[4 + c] + (r[0] * a[8 + c] - r[1] * a[6 + c])
 
 
-cdef inline apart base_corner(const System* system, Workspace* work, real* Minv) noexcept nogil:
+cdef inline never_inline base_corner(const System* system, Workspace* work,
+                                     real* Minv) noexcept nogil:
     """The corner of M^-1 of a floating base (note 5); work.failure: 1 + the index of a singular
     freedom, or 0.
     """
@@ -149,8 +150,8 @@ cdef inline Columns columns_of(const System* system, Py_ssize_t first,
     return its
 
 
-cdef inline step towards_base(const System* system, Workspace* work, Columns of,
-                              const real* force_set) noexcept nogil:
+cdef inline always_inline towards_base(const System* system, Workspace* work, Columns of,
+                                       const real* force_set) noexcept nogil:
     """u of every body under the unit torques; zero except at the bodies that these act on and at
     their ancestors. Leaves pA of a floating base in slot 0.
     """
@@ -165,7 +166,7 @@ cdef inline step towards_base(const System* system, Workspace* work, Columns of,
     for i in range(of.low, of.last):
         if system.body[i].forks:
             clear[lanes](<lanes*> work.columns + 14 * i + 2, 12)
-    if rarely(system.floating):
+    if unlikely(system.floating):
         clear[lanes](<lanes*> work.columns + 2, 12)
     clear[lanes](p, 12)                                         # so that the compiler sees it set
     for i in range(of.last - 1, of.low - 1, -1):
@@ -199,8 +200,8 @@ cdef inline step towards_base(const System* system, Workspace* work, Columns of,
             add[lanes](p, 12, <lanes*> work.columns + 14 * b.parent + 2)
 
 
-cdef inline step from_base(const System* system, Workspace* work, Columns of,
-                           real* Minv) noexcept nogil:
+cdef inline always_inline from_base(const System* system, Workspace* work, Columns of,
+                                    real* Minv) noexcept nogil:
     """qdd of every body: the columns down to the diagonal, and by symmetry the rows."""
     cdef const Body* b
     cdef const real* S
@@ -255,14 +256,14 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
     if failure:
         return failure
     clear(Minv, n * n)
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_corner(system, work, Minv)
         if work.failure:
             return work.failure
     while first <= system.N:
         columns = columns_of(system, first, min(first + width, system.N + 1))
         towards_base(system, work, columns, <const real*> work.force_set)
-        if rarely(system.floating):
+        if unlikely(system.floating):
             base_columns(system, work, columns.first, columns.last, Minv)
         from_base(system, work, columns, Minv)
         first = columns.last

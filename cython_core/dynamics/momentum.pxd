@@ -3,7 +3,7 @@
 # the origin), p (linear momentum), h and mass.
 
 from system cimport Body, System, Workspace
-from spatial cimport real, add_cross, put, rarely, turn_to_parent
+from spatial cimport add_cross, put, real, turn_to_parent, unlikely
 from kinematics cimport turn_by, velocities
 
 
@@ -56,6 +56,6 @@ cdef inline void momentum(const System* system, Workspace* work, const real* qd,
     for k in range(3):
         out[k] = X[3 + k]
         out[3 + k] = X[k]
-    if rarely(system.floating):                                 # to the world's axes
+    if unlikely(system.floating):                                 # to the world's axes
         turn_by[real](<real*> work.pose, X + 3, out)
         turn_by[real](<real*> work.pose, X, out + 3)

@@ -14,7 +14,7 @@
 #    orders of magnitude.
 
 from system cimport System, Workspace
-from spatial cimport real, add_cross, apart, at_most, put, rarely, reciprocal
+from spatial cimport add_cross, at_most, never_inline, put, real, reciprocal, unlikely
 from base_coordinates cimport dot, force_on_base
 from cholesky cimport ltl_factor, ltl_inverse, ltl_substitute
 from crba cimport crba
@@ -83,7 +83,7 @@ cdef inline void add_along_path(const System* system, const Workspace* work, Py_
         i = system.body[i].parent
 
 
-cdef inline apart add_at_base(Workspace* work, const real* p, real* A) noexcept nogil:
+cdef inline never_inline add_at_base(Workspace* work, const real* p, real* A) noexcept nogil:
     """A += p^T IA^-1 p with the p that remains at a floating base (minv.pxd, note 5); work.failure
     as in base_corner there.
     """
@@ -102,7 +102,7 @@ cdef inline apart add_at_base(Workspace* work, const real* p, real* A) noexcept 
                 A[6 * a + c] += t * f[6 * c + i]
 
 
-cdef inline apart turn_to_world(const Workspace* work, real* A) noexcept nogil:
+cdef inline never_inline turn_to_world(const Workspace* work, real* A) noexcept nogil:
     """A, (6, 6), from the axes of a floating base to the world's."""
     cdef real[36] B
     cdef Py_ssize_t i, k
@@ -117,7 +117,7 @@ cdef inline apart turn_to_world(const Workspace* work, real* A) noexcept nogil:
 cdef inline Py_ssize_t add_by_matrices(const System* system, Workspace* work, Py_ssize_t body,
                                        const real* point, real* A) noexcept nogil:
     """A += J M^-1 J^T (note 2)."""
-    cdef real* J = <real*> work.step
+    cdef real* J = <real*> work.J
     cdef real* x = <real*> work.tau
     cdef real* H = <real*> work.H
     cdef Py_ssize_t n = system.n, failure, a, c, k
@@ -147,8 +147,8 @@ cdef inline Py_ssize_t operational_space_inertia(const System* system, Workspace
     cdef Py_ssize_t failure, a, c
     for a in range(36):
         put(0.0, &A[a])
-    jacobian(system, work, body, point, <real*> work.step)
-    if loses_rank(system.n, <real*> work.step):
+    jacobian(system, work, body, point, <real*> work.J)
+    if loses_rank(system.n, <real*> work.J):
         return system.n + 1
     if system.coupled:
         failure = add_by_matrices(system, work, body, point, A)
@@ -160,7 +160,7 @@ cdef inline Py_ssize_t operational_space_inertia(const System* system, Workspace
             return failure
         unit_wrenches(point, p)
         add_along_path(system, work, body, <real*> work.force_set, <real*> work.D, p, A)
-        if rarely(system.floating):
+        if unlikely(system.floating):
             add_at_base(work, p, A)
             if work.failure:
                 return work.failure
@@ -168,6 +168,6 @@ cdef inline Py_ssize_t operational_space_inertia(const System* system, Workspace
         for c in range(a):
             A[6 * c + a] = A[6 * a + c]
     failure = system.n + 1 if ltl_inverse(6, A, Lambda) else 0
-    if rarely(system.floating):
+    if unlikely(system.floating):
         turn_to_world(work, Lambda)
     return failure

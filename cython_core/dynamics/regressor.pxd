@@ -18,7 +18,7 @@
 from libc.string cimport memset
 
 from system cimport Body, System, Workspace
-from spatial cimport real, add_cross, rarely
+from spatial cimport add_cross, real, unlikely
 from base_coordinates cimport base_acceleration_of, base_freedom, cross, velocities
 from rnea cimport acceleration_matrix
 
@@ -88,7 +88,7 @@ cdef inline void regressor(const System* system, Workspace* work, const real* qd
     cdef Py_ssize_t columns = 10 * system.links, i, j, k, link
 
     velocities(system, work, qd)
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_acceleration_of(system, work, qdd)
     for i in range(1, system.N + 1):
         b = &system.body[i]
@@ -115,7 +115,7 @@ cdef inline void regressor(const System* system, Workspace* work, const real* qd
             add_row[real](<real*> work.S + 6 * i, E, o, w, w_dot, a, U,
                           Y + b.dof * columns + 10 * link)
             i = b.parent
-        if rarely(system.floating):
+        if unlikely(system.floating):
             for i in range(6):
                 base_freedom(work, i, S)
                 add_row[real](S, E, o, w, w_dot, a, U, Y + i * columns + 10 * link)

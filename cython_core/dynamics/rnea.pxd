@@ -24,11 +24,13 @@
 # body.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport add_cross, apart, force_to_parent, put, rarely, real, step, turn_to_child
+from spatial cimport (add_cross, always_inline, force_to_parent, never_inline, put, real,
+                      turn_to_child, unlikely)
 from joint cimport gravity_in_base
 
 
-cdef inline step acceleration_matrix(const real* w, const real* w_dot, real* U) noexcept nogil:
+cdef inline always_inline acceleration_matrix(const real* w, const real* w_dot,
+                                              real* U) noexcept nogil:
     """U = [w_dot]x + [w]x [w]x (note 2), row by row."""
     cdef real xx = w[0] * w[0], yy = w[1] * w[1], zz = w[2] * w[2]
     cdef real xy = w[0] * w[1], xz = w[0] * w[2], yz = w[1] * w[2]
@@ -43,8 +45,8 @@ cdef inline step acceleration_matrix(const real* w, const real* w_dot, real* U) 
     U[8] = -xx - yy
 
 
-cdef inline step net_force(double mass, const double* h, const double* Sigma, const real* U,
-                           const real* a, real* f) noexcept nogil:
+cdef inline always_inline net_force(double mass, const double* h, const double* Sigma,
+                                    const real* U, const real* a, real* f) noexcept nogil:
     """The moment (note 5) and force (note 4) that give a body the motion U, a."""
     cdef const real* x = U                                      # the rows of U
     cdef const real* y = U + 3
@@ -63,7 +65,8 @@ cdef inline step net_force(double mass, const double* h, const double* Sigma, co
     f[5] = mass * a[2] + z[0] * h[0] + z[1] * h[1] + z[2] * h[2]
 
 
-cdef inline step motion_at_joint(const Body* b, real c, real s, real* motion) noexcept nogil:
+cdef inline always_inline motion_at_joint(const Body* b, real c, real s,
+                                          real* motion) noexcept nogil:
     """Take motion (w, w_dot and a) from the parent's origin to its point s, where a = a_p + U_p s
     (note 3), and into the child's axes.
     """
@@ -83,8 +86,8 @@ cdef inline step motion_at_joint(const Body* b, real c, real s, real* motion) no
     turn_to_child(b, c, s, motion, 3)
 
 
-cdef inline step add_joint_motion(const Body* b, real d, real rate, real acceleration, real* motion,
-                                  real* U) noexcept nogil:
+cdef inline always_inline add_joint_motion(const Body* b, real d, real rate, real acceleration,
+                                           real* motion, real* U) noexcept nogil:
     """Add S qdd + v x S qd, the joint's own motion (note 3), after motion_at_joint; U of the body.
 
     rate, acceleration: qd and qdd of the joint.
@@ -109,8 +112,8 @@ cdef inline step add_joint_motion(const Body* b, real d, real rate, real acceler
             a[k] += U[3 * k + 2] * d
 
 
-cdef inline apart base_force(const System* system, Workspace* work, const real* qd, const real* qdd,
-                             const real* f_ext) noexcept nogil:
+cdef inline never_inline base_force(const System* system, Workspace* work, const real* qd,
+                                    const real* qdd, const real* f_ext) noexcept nogil:
     """Motion of a floating base and f_0 (note 8); arguments as for body_forces."""
     cdef const Body* b = &system.body[0]
     cdef real* w = <real*> work.motion
@@ -153,7 +156,7 @@ cdef inline void body_forces(const System* system, Workspace* work, const real* 
     cdef Py_ssize_t i, k
     put(0.0, &rate)
     put(0.0, &acceleration)
-    if rarely(system.floating):
+    if unlikely(system.floating):
         base_force(system, work, qd, qdd, f_ext)
     for k in range(9):                                          # v_0 and a_0
         motion[k] = (<real*> work.motion)[k]
@@ -216,7 +219,7 @@ cdef inline void rnea(const System* system, Workspace* work, const real* qd, con
                 kept = <real*> work.f + 6 * b.parent
                 for k in range(6):
                     kept[k] += f[k]
-    if rarely(system.floating):
+    if unlikely(system.floating):
         for k in range(3):
             tau[k] = (<real*> work.f)[3 + k]
             tau[3 + k] = (<real*> work.f)[k]

@@ -15,11 +15,12 @@ cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x,
     for k in range(3):                 # q, qd and the last qdd
         for i in range(call.system.n if k else call.system.nq):
             y[k][i] = x[k][i]
+    work.external = f_ext
     if not drives.motions:
-        return advance(call.system, work, drives, call.count, x[3], f_ext, y[0], y[1], y[2])
+        return advance(call.system, work, drives, call.count, x[3], y[0], y[1], y[2])
     now = drives[0]
     now.instant += 3 * now.motions * instants(&now) * call.done
-    failure = advance(call.system, work, &now, call.count, x[3], f_ext, y[0], y[1], y[2])
+    failure = advance(call.system, work, &now, call.count, x[3], y[0], y[1], y[2])
     for i in range(now.motions):
         y[3][i] = (<real*> work.prescribed_tau)[i]
     return failure
@@ -34,48 +35,47 @@ cdef struct LoopSimulator:             # what the functions of a SimulatorInterf
     double* zeros                      # (nv,)
 
 
-cdef const double* loaded(const LoopSimulator* simulator, const Load* loads,
-                          Py_ssize_t count) noexcept nogil:
+cdef const double* loaded(const LoopSimulator* simulator, const Loads* loads) noexcept nogil:
     """External forces on the bodies, NULL for none."""
+    cdef const System* system = simulator.system
     cdef Workspace* work = simulator.work
     cdef Py_ssize_t i, link
-    if count == 0:
+    if loads == NULL or loads.count == 0:
         return NULL
-    for i in range(6 * (simulator.system.N + 1)):
+    for i in range(6 * (system.N + 1)):
         work.f_ext[i] = 0.0
-    for i in range(count):
-        link = loads[i].link
-        link_wrench(simulator.system.link_pose + 12 * link, loads[i].wrench,
-                    work.f_ext + 6 * simulator.system.link_slot[link])
+    for i in range(loads.count):
+        link = loads.load[i].link
+        link_wrench(system.link_pose + 12 * link, loads.load[i].wrench,
+                    work.f_ext + 6 * system.link_slot[link])
     return work.f_ext
 
 
 cdef Py_ssize_t loop_advance(void* self, Py_ssize_t steps, const double* tau,
-                             const double* armature, const Load* loads, Py_ssize_t count, double* q,
-                             double* qd, double* qdd) noexcept nogil:
+                             const double* armature, const Loads* loads, double* q, double* qd,
+                             double* qdd) noexcept nogil:
     cdef const LoopSimulator* simulator = <const LoopSimulator*> self
     cdef Drives drives = simulator.drives[0]
     if armature != NULL:
         drives.armature, drives.rigid = armature, False
-    return advance(simulator.system, simulator.work, &drives, steps, tau,
-                   loaded(simulator, loads, count), q, qd, qdd)
+    simulator.work.external = loaded(simulator, loads)
+    return advance(simulator.system, simulator.work, &drives, steps, tau, q, qd, qdd)
 
 
-cdef Py_ssize_t loop_advance_base(void* self, const double* motion, const Load* loads,
-                                  Py_ssize_t count, double* q, double* qd,
-                                  double* qdd) noexcept nogil:
+cdef Py_ssize_t loop_advance_base(void* self, const double* motion, const Loads* loads, double* q,
+                                  double* qd, double* qdd) noexcept nogil:
     cdef const LoopSimulator* simulator = <const LoopSimulator*> self
     cdef Drives drives = simulator.braked[0]
     drives.instant = motion
-    return advance(simulator.system, simulator.work, &drives, 1, <const double*> simulator.zeros,
-                   loaded(simulator, loads, count), q, qd, qdd)
+    simulator.work.external = loaded(simulator, loads)
+    return advance(simulator.system, simulator.work, &drives, 1, <const double*> simulator.zeros, q,
+                   qd, qdd)
 
 
 cdef Py_ssize_t loop_hold(void* self, bint base_is_free, const double* q, const double* qd,
-                          const Load* loads, Py_ssize_t count, double* qdd,
-                          double* tau) noexcept nogil:
+                          const Loads* loads, double* qdd, double* tau) noexcept nogil:
     cdef const LoopSimulator* simulator = <const LoopSimulator*> self
-    cdef const double* f_ext = loaded(simulator, loads, count)
+    cdef const double* f_ext = loaded(simulator, loads)
     cdef double* given = simulator.work.qdd
     cdef Py_ssize_t i
     jcalc(simulator.system, simulator.work, q)

@@ -14,9 +14,8 @@ cdef extern from "lanes.h" nogil:
     ctypedef long double lanes          # so that Cython takes it for a number other than double:
                                         # see lanes.h
     ctypedef long long lane_mask
-    ctypedef void step "inlined"        # result of a function that is always inlined: a step of an
-                                        # algorithm
-    ctypedef void apart                 # result of one that never is: a rare case
+    ctypedef void always_inline "inlined"    # results of functions that are, or never are, inlined
+    ctypedef void never_inline "outlined"
     lanes broadcast(double x)
     lanes gather(const double* x, const Py_ssize_t* at)
     lanes load(const double* x)
@@ -33,7 +32,7 @@ cdef extern from "lanes.h" nogil:
     lanes choose_lanes(lanes choice, lanes a, lanes b)
     bint any_at_most(lanes a, lanes b)
     bint any_nonzero(lanes x)
-    bint rarely(bint condition)
+    bint unlikely(bint condition)
     const double NO_TURN
     void sine_cosine(lanes x, lanes rest, lanes turn, lanes* sine, lanes* cosine)
 
@@ -51,21 +50,21 @@ cdef inline void put(double value, real* x) noexcept nogil:
         x[0] = broadcast(value)
 
 
-cdef inline step clear(real* x, Py_ssize_t count) noexcept nogil:
+cdef inline always_inline clear(real* x, Py_ssize_t count) noexcept nogil:
     """x = 0, ``count`` numbers."""
     cdef Py_ssize_t k
     for k in range(count):
         put(0.0, &x[k])
 
 
-cdef inline step copy(const real* x, Py_ssize_t count, real* to) noexcept nogil:
+cdef inline always_inline copy(const real* x, Py_ssize_t count, real* to) noexcept nogil:
     """to = x."""
     cdef Py_ssize_t k
     for k in range(count):
         to[k] = x[k]
 
 
-cdef inline step add(const real* x, Py_ssize_t count, real* sum) noexcept nogil:
+cdef inline always_inline add(const real* x, Py_ssize_t count, real* sum) noexcept nogil:
     """sum += x."""
     cdef Py_ssize_t k
     for k in range(count):
@@ -149,8 +148,8 @@ cdef inline bint at_most(real a, real b) noexcept nogil:
         return any_at_most(a, b)
 
 
-cdef inline step turn_to_child(const Body* b, real c, real s, real* x,
-                               Py_ssize_t count) noexcept nogil:
+cdef inline always_inline turn_to_child(const Body* b, real c, real s, real* x,
+                                        Py_ssize_t count) noexcept nogil:
     """E x, in place: vectors (count, 3) of the parent's frame in the child's."""
     cdef real t
     cdef Py_ssize_t k
@@ -180,8 +179,8 @@ cdef inline step turn_to_child(const Body* b, real c, real s, real* x,
         x[3 * k] = t
 
 
-cdef inline step turn_to_parent(const Body* b, real c, real s, real* x,
-                                Py_ssize_t count) noexcept nogil:
+cdef inline always_inline turn_to_parent(const Body* b, real c, real s, real* x,
+                                         Py_ssize_t count) noexcept nogil:
     """E^T x, in place: vectors (count, 3) of the child's frame in the parent's."""
     cdef real t
     cdef Py_ssize_t k
@@ -211,8 +210,8 @@ cdef inline step turn_to_parent(const Body* b, real c, real s, real* x,
             x[3 * k] = t
 
 
-cdef inline step to_child(const Body* b, real c, real s, real x, real y, real z,
-                          real* out) noexcept nogil:
+cdef inline always_inline to_child(const Body* b, real c, real s, real x, real y, real z,
+                                   real* out) noexcept nogil:
     """E (x y z)."""
     out[0] = x
     out[1] = y
@@ -220,8 +219,8 @@ cdef inline step to_child(const Body* b, real c, real s, real x, real y, real z,
     turn_to_child(b, c, s, out, 1)
 
 
-cdef inline step to_parent(const Body* b, real c, real s, real x, real y, real z,
-                           real* out) noexcept nogil:
+cdef inline always_inline to_parent(const Body* b, real c, real s, real x, real y, real z,
+                                    real* out) noexcept nogil:
     """E^T (x y z)."""
     out[0] = x
     out[1] = y
@@ -229,14 +228,15 @@ cdef inline step to_parent(const Body* b, real c, real s, real x, real y, real z
     turn_to_parent(b, c, s, out, 1)
 
 
-cdef inline step add_cross(const real* p, const real* f, real* out) noexcept nogil:
+cdef inline always_inline add_cross(const real* p, const real* f, real* out) noexcept nogil:
     """out += p x f."""
     out[0] += p[1] * f[2] - p[2] * f[1]
     out[1] += p[2] * f[0] - p[0] * f[2]
     out[2] += p[0] * f[1] - p[1] * f[0]
 
 
-cdef inline step motion_to_child(const Body* b, real c, real s, real d, real* m) noexcept nogil:
+cdef inline always_inline motion_to_child(const Body* b, real c, real s, real d,
+                                          real* m) noexcept nogil:
     """iXp m, in place: a motion vector (angular, linear) of the parent in the child's frame."""
     cdef real[3] p
     cdef Py_ssize_t k
@@ -253,7 +253,8 @@ cdef inline step motion_to_child(const Body* b, real c, real s, real d, real* m)
         m[4] -= m[0] * d
 
 
-cdef inline step force_to_parent(const Body* b, real c, real s, real d, real* f) noexcept nogil:
+cdef inline always_inline force_to_parent(const Body* b, real c, real s, real d,
+                                          real* f) noexcept nogil:
     """pXi* f, in place: a force vector (moment, force) of the child in the parent's frame."""
     cdef real[3] p
     cdef Py_ssize_t k
@@ -270,8 +271,8 @@ cdef inline step force_to_parent(const Body* b, real c, real s, real d, real* f)
         add_cross(p, f + 3, f)
 
 
-cdef inline step turn_plane(real ss, real cs, real* A, int xx, int xy, int yx,
-                            int yy) noexcept nogil:
+cdef inline always_inline turn_plane(real ss, real cs, real* A, int xx, int xy, int yx,
+                                     int yy) noexcept nogil:
     """The 2x2 block of A <- R A R^T, R = [c -s; s c], given s^2 and c s: A' = A + t [-1 0; 0 1] + m
     [0 1; 1 0].
     """
@@ -284,21 +285,21 @@ cdef inline step turn_plane(real ss, real cs, real* A, int xx, int xy, int yx,
         A[yx] += m
 
 
-cdef inline step turn_pair(real c, real s, real* A, int x, int y) noexcept nogil:
+cdef inline always_inline turn_pair(real c, real s, real* A, int x, int y) noexcept nogil:
     """The pair (A[x], A[y]) turned as a vector of the plane."""
     cdef real t = c * A[x] - s * A[y]
     A[y] = s * A[x] + c * A[y]
     A[x] = t
 
 
-cdef inline step exchange(real* A, int x, int y, double sign) noexcept nogil:
+cdef inline always_inline exchange(real* A, int x, int y, double sign) noexcept nogil:
     """The pair turned by a right angle: (A[x], A[y]) <- sign (-A[y], A[x])."""
     cdef real t = A[x]
     A[x] = -sign * A[y]
     A[y] = sign * t
 
 
-cdef inline step twist_symmetric(const Body* b, real* A) noexcept nogil:
+cdef inline always_inline twist_symmetric(const Body* b, real* A) noexcept nogil:
     """A <- Rz(gamma) Rx(alpha) A (...)^T for a symmetric 3x3 matrix stored as xx xy xz yy yz zz."""
     cdef real t, c, s
     if b.twist == TWIST_PLUS_90 or b.twist == TWIST_MINUS_90:
@@ -319,7 +320,7 @@ cdef inline step twist_symmetric(const Body* b, real* A) noexcept nogil:
         turn_pair(c, s, A, 2, 4)
 
 
-cdef inline step twist_general(const Body* b, real* A) noexcept nogil:
+cdef inline always_inline twist_general(const Body* b, real* A) noexcept nogil:
     """A <- Rz(gamma) Rx(alpha) A (...)^T for a 3x3 matrix stored row by row."""
     cdef real t, c, s
     if b.twist == TWIST_PLUS_90 or b.twist == TWIST_MINUS_90:
@@ -345,7 +346,8 @@ cdef inline step twist_general(const Body* b, real* A) noexcept nogil:
         turn_pair(c, s, A, 6, 7)
 
 
-cdef inline step symmetric_to_parent(const Body* b, real c, real s, real* A) noexcept nogil:
+cdef inline always_inline symmetric_to_parent(const Body* b, real c, real s,
+                                              real* A) noexcept nogil:
     """A <- E^T A E for a symmetric 3x3 matrix stored as xx xy xz yy yz zz."""
     turn_plane(s * s, c * s, A, 0, 1, 1, 3)
     turn_pair(c, s, A, 2, 4)

@@ -107,9 +107,25 @@ cdef struct Workspace:   # rows: (so many) numbers per slot; NaN until first wri
     double* composite    # (10) sum of the inertias beyond a body that forks
     double* D            # (1) 1 / S^T U
     void* columns        # (14) registers: scratch of a pass over several columns (minv.pxd)
+    double* J            # (6, n) scratch
     double* tau          # (n,) scratch
     double* qdd          # (n,) scratch
-    double* step         # (12 nq,) scratch of a time step
+    # Of a time step:
+    const void* external # f_ext of the step, NULL for none
+    double* applied      # (n,) torque on each joint
+    double* diagonal     # (n,) what the drives add to the diagonal of H
+    double* engaged      # (n,) 1 where a stop acts, else 0
+    double* slip         # (n,) direction in which a joint slips, 1 or -1; 0: it sticks, or has no
+                         # friction
+    double* sticks       # (n,) 1 for a joint that sticks, else 0
+    double* fixed        # (n,) 1 for a joint whose acceleration is given, because it sticks or is
+                         # prescribed
+    double* given        # (n,) that acceleration
+    double* stage_q      # (nq,) of Runge-Kutta
+    double* stage_qd     # (n,)
+    double* stage_qdd    # (n,)
+    double* mean_qd      # (n,) weighted over the stages
+    double* mean_qdd     # (n,)
     double* prescribed_tau   # (n,) forces of the joints whose motion is prescribed, in their order,
                              # at the beginning of a time step
     double* H            # (n, n) joint-space inertia of a coupled system, else NULL

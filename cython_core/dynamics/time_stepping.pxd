@@ -5,52 +5,56 @@
 # motion, so its friction, damping, armature and stops affect only the force.
 
 from system cimport System, Workspace
-from spatial cimport choose, less, magnitude, nonzero, put, rarely, real
+from spatial cimport choose, less, magnitude, nonzero, put, real, unlikely
 from joint cimport jcalc
 from displacement cimport displace, rate_of_displacement
 from drives cimport RK4, Drives, apply_drives, depth_in_stop, release_stops
 from joint_friction cimport ROUNDS, any_of, correct_sticking, guess_sticking, turning_joints
 from rnea cimport rnea
-from forward_dynamics cimport added_acceleration, forward_dynamics
+from forward_dynamics cimport added_acceleration, forward_dynamics, given_motion
 
 
 cdef inline Py_ssize_t solve(const System* system, Workspace* work, const Drives* drives,
-                             const real* qd, const real* applied, const real* f_ext,
-                             const real* diagonal, const real* held, real* given,
-                             real* qdd) noexcept nogil:
+                             const real* qd, real* qdd) noexcept nogil:
     """qdd under the applied torques; joints that stick are at rest after the step
     (joint_friction.pxd, note 1).
 
-    given: (2 n,) scratch. Returns 1 + the index of a singular joint, or 0.
+    Returns 1 + the index of a singular joint, or 0.
     """
+    cdef const real* applied = <real*> work.applied
+    cdef const real* diagonal = <real*> work.diagonal
+    cdef const real* sticks = <real*> work.sticks
+    cdef const real* f_ext = <const real*> work.external
+    cdef real* given = <real*> work.given
+    cdef real* fixed = <real*> work.fixed
     cdef Py_ssize_t n = system.n, i, failure
-    cdef real* fixed = given + n       # held, or prescribed
-    if not drives.motions and not (drives.frictional and any_of(n, held)):
+    if not drives.motions and not (drives.frictional and any_of(n, sticks)):
         return forward_dynamics(system, work, qd, applied, f_ext, diagonal, qdd)
     for i in range(n):
         put(0.0, &fixed[i])
         if drives.frictional:
-            fixed[i] = held[i]
+            fixed[i] = sticks[i]
         given[i] = fixed[i] * qd[i] * (-1.0 / drives.time_step)
     for i in range(drives.motions):
         put(1.0, &fixed[drives.prescribed[i]])
         put(drives.instant[3 * i + 2], &given[drives.prescribed[i]])
-    failure = added_acceleration(system, work, qd, <const real*> given, applied, f_ext, diagonal,
-                                 <const real*> fixed, qdd)
+    given_motion(system, work, qd, <const real*> given, f_ext)
+    failure = added_acceleration(system, work, applied, diagonal, <const real*> fixed, qdd)
     for i in range(n):
         qdd[i] += given[i]
     return failure
 
 
 cdef inline void find_prescribed_forces(const System* system, Workspace* work, const Drives* drives,
-                                        const real* qd, const real* f_ext, const real* applied,
-                                        const real* diagonal, const real* qdd) noexcept nogil:
+                                        const real* qd, const real* qdd) noexcept nogil:
     """Forces of joints with prescribed motion: inverse dynamics, friction, armature and stops."""
+    cdef const real* applied = <real*> work.applied
+    cdef const real* diagonal = <real*> work.diagonal
     cdef real* force = <real*> work.prescribed_tau
     cdef real zero
     cdef Py_ssize_t i, k
     put(0.0, &zero)
-    rnea(system, work, qd, qdd, f_ext, <real*> work.tau)
+    rnea[real](system, work, qd, qdd, <const real*> work.external, <real*> work.tau)
     for k in range(drives.motions):
         i = drives.prescribed[k]
         force[k] = (<real*> work.tau)[i] + diagonal[i] * qdd[i] - applied[i] \
@@ -68,7 +72,7 @@ cdef inline void place_prescribed(const System* system, const Drives* drives, re
 
 cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work,
                                            const Drives* drives, bint decide, const real* q,
-                                           const real* qd, const real* tau, const real* f_ext,
+                                           const real* qd, const real* tau,
                                            real* qdd) noexcept nogil:
     """As acceleration, after jcalc.
 
@@ -76,38 +80,32 @@ cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work
     matter.
     """
     cdef Py_ssize_t n = system.n, i, failure, round
-    cdef real* applied = <real*> work.step
-    cdef real* diagonal = applied + n
-    cdef real* engaged = diagonal + n  # 1 where a stop acts, else 0
-    cdef real* sign = engaged + n
-    cdef real* held = sign + n
-    cdef real* given = held + n
+    cdef real* engaged = <real*> work.engaged
     cdef real zero
     put(0.0, &zero)
     for i in range(n):
         engaged[i] = less(zero, magnitude(depth_in_stop(drives, i, q[i])))
     if decide and drives.frictional:
-        guess_sticking(drives, n, qd, sign, held)
+        guess_sticking(drives, work, n, qd)
     while True:
         for round in range(ROUNDS * (n + 2)):
-            apply_drives(drives, n, q, qd, tau, engaged, sign, applied, diagonal)
-            failure = solve(system, work, drives, qd, applied, f_ext, diagonal, held, given, qdd)
+            apply_drives(drives, work, n, q, qd, tau)
+            failure = solve(system, work, drives, qd, qdd)
             if failure:
                 return failure
             if (not (decide and drives.frictional)
-                    or not correct_sticking(system, work, drives, qd, applied, f_ext, diagonal, qdd,
-                                            round >= ROUNDS, sign, held)):
+                    or not correct_sticking(system, work, drives, qd, qdd, round >= ROUNDS)):
                 break
         if not drives.stops or not release_stops(drives, n, q, qd, qdd, engaged):
             break
     if decide and drives.motions:
-        find_prescribed_forces(system, work, drives, qd, f_ext, applied, diagonal, qdd)
+        find_prescribed_forces(system, work, drives, qd, qdd)
     return 0
 
 
 cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const Drives* drives,
                                     bint decide, const real* q, const real* qd, const real* tau,
-                                    const real* f_ext, real* qdd) noexcept nogil:
+                                    real* qdd) noexcept nogil:
     """qdd under tau and the drives; stops push but do not pull.
 
     decide: find out which joints stick; False, in the further stages of a step, keeps the decision.
@@ -115,17 +113,18 @@ cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const
     """
     jcalc(system, work, q)
     if drives.rigid:
-        return forward_dynamics(system, work, qd, tau, f_ext, <const real*> NULL, qdd)
+        return forward_dynamics[real](system, work, qd, tau, <const real*> work.external,
+                                      <const real*> NULL, qdd)
     return driven_acceleration(system, work, drives, decide, q + (system.nq - system.n), qd, tau,
-                               f_ext, qdd)
+                               qdd)
 
 
 cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* drives, const real* tau,
-                             const real* f_ext, real* q, real* qd, real* qdd) noexcept nogil:
+                             real* q, real* qd, real* qdd) noexcept nogil:
     """Semi-implicit Euler: the velocity first, then the position with the new velocity."""
     cdef Py_ssize_t n = system.n, i
-    cdef Py_ssize_t failure = acceleration(system, work, drives, True, q, qd, tau, f_ext, qdd)
-    cdef const real* held = <real*> work.step + 4 * n
+    cdef Py_ssize_t failure = acceleration(system, work, drives, True, q, qd, tau, qdd)
+    cdef const real* sticks = <real*> work.sticks
     cdef double h = drives.time_step
     if failure:
         return failure
@@ -133,7 +132,7 @@ cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* driv
         qd[i] += h * qdd[i]
     if drives.frictional:
         for i in range(n):
-            qd[i] *= 1.0 - held[i]
+            qd[i] *= 1.0 - sticks[i]
     displace(system, q, h, qd, q)
     if drives.motions:
         drives.instant += 3 * drives.motions
@@ -141,79 +140,64 @@ cdef inline Py_ssize_t euler(const System* system, Workspace* work, Drives* driv
     return 0
 
 
-cdef inline void begin_stages(const System* system, const real* q, const real* qd, real* stage_q,
-                              real* stage_qd, real* sum_qd, real* sum_qdd) noexcept nogil:
-    """Put the first stage at (q, qd), and clear the sums over the stages."""
-    cdef Py_ssize_t i
-    for i in range(system.nq):
-        stage_q[i] = q[i]
-    for i in range(system.n):
-        stage_qd[i] = qd[i]
-        put(0.0, &sum_qd[i])
-        put(0.0, &sum_qdd[i])
-
-
-cdef inline void add_stage(Py_ssize_t n, double weight, const real* stage_qd, const real* stage_qdd,
-                           real* sum_qd, real* sum_qdd) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        sum_qd[i] += weight * stage_qd[i]
-        sum_qdd[i] += weight * stage_qdd[i]
-
-
-cdef inline void end_step(const System* system, const Drives* drives, const real* sign,
-                          const real* held, const real* qdd, const real* sum_qd,
-                          const real* sum_qdd, real* rate, real* q, real* qd) noexcept nogil:
-    """Advance (q, qd) by the weighted sums, or by Euler's step. rate: (n,) scratch."""
+cdef inline void end_step(const System* system, Workspace* work, const Drives* drives,
+                          const real* qdd, real* q, real* qd) noexcept nogil:
+    """Advance (q, qd) by the means over the stages, or by Euler's step."""
+    cdef const real* sticks = <real*> work.sticks
+    cdef const real* mean_qd = <real*> work.mean_qd
+    cdef const real* mean_qdd = <real*> work.mean_qdd
+    cdef real* rate = <real*> work.stage_qd
     cdef real turning, speed
     cdef double h = drives.time_step
     cdef Py_ssize_t i
     put(0.0, &turning)
     if drives.frictional:
-        turning = turning_joints[real](system.n, h, sign, held, qd, sum_qdd)
+        turning = turning_joints[real](work, system.n, h, qd, mean_qdd)
     for i in range(system.n):
         speed = qd[i] + h * qdd[i]                              # of Euler
         if drives.frictional:
-            speed = speed * (1.0 - held[i])
-        rate[i] = choose(turning, speed, sum_qd[i])
-        qd[i] = choose(turning, speed, qd[i] + h * sum_qdd[i])
+            speed = speed * (1.0 - sticks[i])
+        rate[i] = choose(turning, speed, mean_qd[i])
+        qd[i] = choose(turning, speed, qd[i] + h * mean_qdd[i])
     displace(system, q, h, rate, q)
 
 
 cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives* drives,
-                                   const real* tau, const real* f_ext, real* q, real* qd,
-                                   real* qdd) noexcept nogil:
+                                   const real* tau, real* q, real* qd, real* qdd) noexcept nogil:
     """The classical method of order 4 on (q, qd). The first stage decides which joints stick.
 
     If a joint comes to rest or turns round within the step, Euler's step is taken instead.
     """
     cdef Py_ssize_t n = system.n, i, stage, failure
-    cdef real* sign = <real*> work.step + 3 * n
-    cdef real* held = sign + n
-    cdef real* stage_q = held + 3 * n
-    cdef real* stage_qd = stage_q + system.nq
-    cdef real* stage_qdd = stage_qd + n
-    cdef real* sum_qd = stage_qdd + n
-    cdef real* sum_qdd = sum_qd + n
+    cdef real* stage_q = <real*> work.stage_q
+    cdef real* stage_qd = <real*> work.stage_qd
+    cdef real* stage_qdd = <real*> work.stage_qdd
+    cdef real* mean_qd = <real*> work.mean_qd
+    cdef real* mean_qdd = <real*> work.mean_qdd
     cdef real[6] u                     # how far a floating base of this stage is from q
-    cdef double h = drives.time_step, reach
+    cdef double h = drives.time_step, reach, weight
     for i in range(6):
         put(0.0, &u[i])
-    begin_stages(system, q, qd, stage_q, stage_qd, sum_qd, sum_qdd)
+    for i in range(system.nq):
+        stage_q[i] = q[i]
+    for i in range(n):
+        stage_qd[i] = qd[i]
+        put(0.0, &mean_qd[i])
+        put(0.0, &mean_qdd[i])
     for stage in range(4):
-        failure = acceleration(system, work, drives, stage == 0, stage_q, stage_qd, tau, f_ext,
-                               stage_qdd)
+        failure = acceleration(system, work, drives, stage == 0, stage_q, stage_qd, tau, stage_qdd)
         if failure:
             return failure
+        weight = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
         reach = h if stage == 2 else 0.5 * h
-        if rarely(system.floating):
+        if unlikely(system.floating):
             rate_of_displacement(u, stage_qd)
             for i in range(6):
                 u[i] = reach * stage_qd[i]
-        add_stage(n, 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0, stage_qd, stage_qdd,
-                  sum_qd, sum_qdd)
         displace(system, q, reach, stage_qd, stage_q)
         for i in range(n):
+            mean_qd[i] += weight * stage_qd[i]
+            mean_qdd[i] += weight * stage_qdd[i]
             if stage == 0:
                 qdd[i] = stage_qdd[i]
             stage_qd[i] = qd[i] + reach * stage_qdd[i]
@@ -221,7 +205,7 @@ cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives
             if stage % 2 == 0:         # half a step on
                 drives.instant += 3 * drives.motions
             place_prescribed(system, drives, stage_q, stage_qd)
-    end_step(system, drives, sign, held, qdd, sum_qd, sum_qdd, stage_qd, q, qd)
+    end_step(system, work, drives, qdd, q, qd)
     place_prescribed(system, drives, q, qd)
     return 0
 
@@ -234,7 +218,7 @@ cdef inline Py_ssize_t lost_joint(Py_ssize_t n, const real* q, const real* qd) n
     put(1.0, &one)
     for i in range(n):
         sum = sum + q[i] * qd[i]                                # not finite if one of them is not
-    if not rarely(nonzero(1.0 - less(0.0 * sum, one))):
+    if not unlikely(nonzero(1.0 - less(0.0 * sum, one))):
         return 0
     for i in range(n):
         if nonzero(1.0 - less(0.0 * q[i] + 0.0 * qd[i], one)):
@@ -248,9 +232,9 @@ cdef inline Py_ssize_t instants(const Drives* drives) noexcept nogil:
 
 
 cdef inline Py_ssize_t advance(const System* system, Workspace* work, Drives* drives,
-                               Py_ssize_t steps, const real* tau, const real* f_ext, real* q,
-                               real* qd, real* qdd) noexcept nogil:
-    """Take time steps; ``drives.instant`` is moved on with them.
+                               Py_ssize_t steps, const real* tau, real* q, real* qd,
+                               real* qdd) noexcept nogil:
+    """Take time steps under tau and ``work.external``; ``drives.instant`` is moved on with them.
 
     Returns 0; or 1 + the index of a singular joint; or, if the state of joint i is not finite after
     step k (from 0), -(1 + i + k n).
@@ -258,9 +242,9 @@ cdef inline Py_ssize_t advance(const System* system, Workspace* work, Drives* dr
     cdef Py_ssize_t k, failure
     for k in range(steps):
         if drives.integrator == RK4:
-            failure = runge_kutta(system, work, drives, tau, f_ext, q, qd, qdd)
+            failure = runge_kutta(system, work, drives, tau, q, qd, qdd)
         else:
-            failure = euler(system, work, drives, tau, f_ext, q, qd, qdd)
+            failure = euler(system, work, drives, tau, q, qd, qdd)
         if failure:
             return failure
         failure = lost_joint(system.n, q + (system.nq - system.n), qd)

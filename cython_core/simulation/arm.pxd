@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 
 from ros.atomic cimport SECOND
 from simulation.noise cimport Generator, seed, standard_normal
-from simulator_interface cimport Load, SimulatorInterface
+from simulator_interface cimport Loads, SimulatorInterface
 
 cdef extern from *:
     """
@@ -27,7 +27,7 @@ cdef extern from *:
     const double STOPPING_TIME         # [s] the brakes take to stop the joints
 
 cdef enum:
-    MOST_LOADS = 64                    # wrenches at the same time
+    MAX_LOADS = 64                    # wrenches at the same time
 
 cdef enum FaultKind:
     NO_FAULT
@@ -89,9 +89,8 @@ cdef struct Arm:
     bint braked
     double braking_left                # [s] until the brakes have stopped the arm
     double* braking                    # deceleration
-    Load* loads                        # (MOST_LOADS,)
+    Loads loads                        # room for MAX_LOADS
     int64_t* load_end                  # simulation time [ns]
-    Py_ssize_t load_count
     Fault fault
     Generator generator
 
@@ -158,8 +157,8 @@ cdef inline Py_ssize_t brake(Arm* arm, int64_t steps) noexcept nogil:
     for k in range(steps):
         braked_motion(arm, simulator.instants)
         if base_is_free(arm):
-            failure = simulator.advance_base(simulator.simulator, arm.motion, arm.loads,
-                                             arm.load_count, arm.q_all, arm.qd_all, arm.qdd_all)
+            failure = simulator.advance_base(simulator.simulator, arm.motion, &arm.loads, arm.q_all,
+                                             arm.qd_all, arm.qdd_all)
             if failure:
                 return failure
         for i in range(arm.n):
@@ -181,7 +180,7 @@ cdef inline Py_ssize_t brake_effort(Arm* arm, double* effort) noexcept nogil:
     cdef Py_ssize_t i, failure
     memset(arm.qdd_all, 0, arm.base * sizeof(double))
     failure = simulator.hold(simulator.simulator, base_is_free(arm), arm.q_all, arm.qd_all,
-                             arm.loads, arm.load_count, arm.qdd_all, effort)
+                             &arm.loads, arm.qdd_all, effort)
     for i in range(arm.n):
         effort[arm.base + i] += settings.armature[i] * arm.qdd[i] + settings.offset[i]
     return failure
@@ -200,8 +199,7 @@ cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort,
     for i in range(arm.n):
         tau[arm.base + i] = effort[i] - arm.settings.offset[i]
     return arm.settings.simulator.advance(arm.settings.simulator.simulator, steps, tau, armature,
-                                          arm.loads, arm.load_count, arm.q_all, arm.qd_all,
-                                          arm.qdd_all)
+                                          &arm.loads, arm.q_all, arm.qd_all, arm.qdd_all)
 
 
 cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
@@ -360,7 +358,7 @@ cdef inline bint same_noise(const Settings* one, const Settings* other) noexcept
 cdef inline void reset_arm(Arm* arm) noexcept nogil:
     """Back to the initial position at time 0, without command, wrenches and fault."""
     arm.fault.kind = NO_FAULT
-    arm.elapsed_before = arm.steps = arm.load_count = 0
+    arm.elapsed_before = arm.steps = arm.loads.count = 0
     arm.command_time = NEVER
     memcpy(arm.q_all, arm.settings.home, arm.nq * sizeof(double))
     memset(arm.qd_all, 0, arm.nv * sizeof(double))
@@ -409,13 +407,13 @@ cdef inline bint apply_load(Arm* arm, Py_ssize_t link, const double* wrench) noe
     """Apply a wrench to a link until its next wrench or the time-out; False if there are too many.
     """
     cdef Py_ssize_t k = 0
-    while k < arm.load_count and arm.loads[k].link != link:
+    while k < arm.loads.count and arm.loads.load[k].link != link:
         k += 1
-    if k == MOST_LOADS:
+    if k == MAX_LOADS:
         return False
-    arm.load_count = max(arm.load_count, k + 1)
-    arm.loads[k].link = link
-    memcpy(arm.loads[k].wrench, wrench, 6 * sizeof(double))
+    arm.loads.count = max(arm.loads.count, k + 1)
+    arm.loads.load[k].link = link
+    memcpy(arm.loads.load[k].wrench, wrench, 6 * sizeof(double))
     arm.load_end[k] = NEVER
     if arm.settings.wrench_timeout:
         arm.load_end[k] = simulation_time(arm) + arm.settings.wrench_timeout
@@ -426,11 +424,11 @@ cdef inline void end_loads(Arm* arm) noexcept nogil:
     """Remove the wrenches that have timed out; the others keep their order."""
     cdef Py_ssize_t k, left = 0
     cdef int64_t now = simulation_time(arm)
-    for k in range(arm.load_count):
+    for k in range(arm.loads.count):
         if arm.load_end[k] > now:
-            arm.loads[left], arm.load_end[left] = arm.loads[k], arm.load_end[k]
+            arm.loads.load[left], arm.load_end[left] = arm.loads.load[k], arm.load_end[k]
             left += 1
-    arm.load_count = left
+    arm.loads.count = left
 
 
 cdef inline bint is_timed_out(const Arm* arm, int64_t now) noexcept nogil:

@@ -342,7 +342,7 @@ cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
         if not within(refusals, FIELD_FORCE, i, twin.wanted[i], DBL_MAX):
             return
     if not apply_load(&twin.arm, link, twin.wanted):
-        refuse_figure(refusals, TOO_MANY_LOADS, FIELD_FRAME, -1, MOST_LOADS, 0.0)
+        refuse_figure(refusals, TOO_MANY_LOADS, FIELD_FRAME, -1, MAX_LOADS, 0.0)
 
 
 cdef void twin_message(void* self, int input, const IncomingMessage* incoming, int64_t now,

@@ -25,12 +25,12 @@ from ros.messages cimport (FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, F
 from ros.refusals cimport (NO_JOINT, REFUSED, TOO_MANY_LOADS, UNKNOWN_JOINT, UNKNOWN_LINK, Refusals,
                            begin_message, read_efforts, refuse_figure, refuse_name,
                            refuse_reader, within)
-from simulation.arm cimport (ABSURD_SPEED, MOST_LOADS, NEVER, NO_FAULT, Arm, Settings,
+from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, NO_FAULT, Arm, Settings,
                              adopt_settings, advance_arm, apply_load, base_is_free, release_joints,
                              reset_arm, restart_timeout, simulation_time, state_was_set,
                              take_command)
 from simulation.pacing cimport Pace, count_due, next_due, set_pace
-from simulator_interface cimport SIMULATOR_INTERFACE, Load, SimulatorInterface
+from simulator_interface cimport SIMULATOR_INTERFACE, Load, Loads, SimulatorInterface
 
 import numpy as np
 
@@ -154,8 +154,8 @@ cdef class Twin(CycleOwner):
         arm.scratch, arm.motion = memory.doubles(5 * nq), memory.doubles(9 * n)
         arm.follows_position = <bint*> memory.block(n, np.intc)
         arm.follows_velocity = <bint*> memory.block(n, np.intc)
-        arm.loads = <Load*> memory.block(MOST_LOADS * sizeof(Load), np.uint8)
-        arm.load_end = <int64_t*> memory.block(MOST_LOADS, np.int64)
+        arm.loads.load = <Load*> memory.block(MAX_LOADS * sizeof(Load), np.uint8)
+        arm.load_end = <int64_t*> memory.block(MAX_LOADS, np.int64)
         return 0
 
     # State.
@@ -248,9 +248,10 @@ cdef class Twin(CycleOwner):
     @property
     def _loads(self):
         """The wrenches that act now: (link index, wrench (6,)) each."""
+        cdef const Loads* loads = &self.twin.arm.loads
         cdef Py_ssize_t k
-        return [(self.twin.arm.loads[k].link, [self.twin.arm.loads[k].wrench[i] for i in range(6)])
-                for k in range(min(self.twin.arm.load_count, MOST_LOADS))]
+        return [(loads.load[k].link, [loads.load[k].wrench[i] for i in range(6)])
+                for k in range(loads.count)]
 
     # Call by call.
 
