@@ -255,37 +255,16 @@ cdef class Twin(CycleOwner):
 
     # Call by call.
 
-    @property
-    def _command(self):
-        """The command (3, n): effort, position and velocity, NaN where a drive follows none."""
-        cdef Arm* arm = &self.twin.arm
-        follows = np.array([[arm.follows_position[i],
-                             arm.follows_velocity[i]] for i in range(self.n)], bool)
-        return np.array([self.values(arm.command),
-                         np.where(follows[:, 0], self.values(arm.desired_q), np.nan),
-                         np.where(follows[:, 1], self.values(arm.desired_qd), np.nan)])
-
-    def _take_command(self, double[:, ::1] wanted not None, int64_t now):
-        """Take a command (3, n), see ``_command``; releases the brakes."""
+    def _take_command(self, double[::1] effort not None, int64_t now):
+        """Take efforts (n,); releases the brakes."""
         cdef Arm* arm = &self.twin.arm
         cdef Py_ssize_t i
-        if wanted.shape[0] != 3 or wanted.shape[1] != self.n:
-            raise ValueError(f"wanted: expected shape (3, {self.n})")
+        if effort.shape[0] != self.n:
+            raise ValueError(f"effort: expected shape ({self.n},)")
         for i in range(self.n):
-            arm.command[i], arm.desired_q[i], arm.desired_qd[i] = (
-                wanted[0, i], wanted[1, i], wanted[2, i])
-            arm.follows_position[i], arm.follows_velocity[i] = (
-                wanted[1, i] == wanted[1, i], wanted[2, i] == wanted[2, i])
+            arm.command[i] = effort[i]
+            arm.follows_position[i] = arm.follows_velocity[i] = False
         take_command(arm, now)
-
-    def _set_state(self, double[:, ::1] state not None):
-        """Move the arm to finite position and velocity (2, n)."""
-        cdef Py_ssize_t i
-        if state.shape[0] != 2 or state.shape[1] != self.n:
-            raise ValueError(f"state: expected shape (2, {self.n})")
-        for i in range(self.n):
-            self.twin.arm.q[i], self.twin.arm.qd[i] = state[0, i], state[1, i]
-        state_was_set(&self.twin.arm)
 
     def _advance(self, int64_t steps, int64_t now):
         """Advance by integration steps; 0: by a period."""

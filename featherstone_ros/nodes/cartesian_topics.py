@@ -31,45 +31,33 @@ def frame_pose(frame: str, model: Model, dynamics: Dynamics, q: Floats) -> Float
     return dynamics.link_pose(q, frame)
 
 
-def pose_of(message: PoseStamped, frame: Floats) -> Floats:
-    """Return a target pose in the base frame, (4, 4).
+def target_of(
+    message: PoseStamped | TwistStamped | WrenchStamped, frame: Floats
+) -> dict[str, Floats]:
+    """Return what a message says of the target, by name and in the base frame.
+
+    Args:
+        message: A pose, velocity or wrench.
+        frame: (4, 4) pose of its frame.
+
+    Returns:
+        ``pose`` (4, 4), or ``twist`` or ``wrench`` (6,), linear first.
 
     Raises:
         MessageError: It is not finite, or its quaternion's length is not 1.
     """
-    position, orientation = message.pose.position, message.pose.orientation
-    numbers = [*vector(position), *vector(orientation), orientation.w]
     try:
-        return frame @ one_pose("pose", numbers)
+        if isinstance(message, PoseStamped):
+            position, turn = message.pose.position, message.pose.orientation
+            return {"pose": frame @ one_pose("pose", [*vector(position), *vector(turn), turn.w])}
+        if isinstance(message, TwistStamped):
+            name, linear, angular = "twist", message.twist.linear, message.twist.angular
+        else:
+            name, linear, angular = "wrench", message.wrench.force, message.wrench.torque
+        both = finite_array(name, [*vector(linear), *vector(angular)]).reshape(2, 3)
     except ValueError as error:
         raise MessageError(str(error)) from None
-
-
-def twist_of(message: TwistStamped, frame: Floats) -> Floats:
-    """Return a target velocity (6,) in base axes, linear first.
-
-    Raises:
-        MessageError: It is not finite.
-    """
-    return turned("twist", message.twist.linear, message.twist.angular, frame)
-
-
-def wrench_of(message: WrenchStamped, frame: Floats) -> Floats:
-    """Return a wrench (6,) in base axes, force first.
-
-    Raises:
-        MessageError: It is not finite.
-    """
-    return turned("wrench", message.wrench.force, message.wrench.torque, frame)
-
-
-def turned(name: str, linear: Any, angular: Any, frame: Floats) -> Floats:
-    """Return two vectors in base axes, (6,)."""
-    try:
-        numbers = finite_array(name, [*vector(linear), *vector(angular)])
-    except ValueError as error:
-        raise MessageError(str(error)) from None
-    return (numbers.reshape(2, 3) @ frame[:3, :3].T).reshape(6)
+    return {name: (both @ frame[:3, :3].T).reshape(6)}
 
 
 def vector(message: Any) -> tuple[float, float, float]:

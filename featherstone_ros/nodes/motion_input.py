@@ -233,13 +233,7 @@ class MotionInput:
         frame, model = message.header.frame_id, self._node.model
         q = self._loop.snapshot().q if frame else np.zeros(model.n)
         place = cartesian_topics.frame_pose(frame, model, self._loop.dynamics, q)
-        if isinstance(message, PoseStamped):
-            request = target_request(pose=cartesian_topics.pose_of(message, place))
-        elif isinstance(message, TwistStamped):
-            request = target_request(twist=cartesian_topics.twist_of(message, place))
-        else:
-            request = target_request(wrench=cartesian_topics.wrench_of(message, place))
-        self._loop.ask(request)
+        self._loop.ask(target_request(**cartesian_topics.target_of(message, place)))
 
     def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success, response.message = True, "stopping and holding"

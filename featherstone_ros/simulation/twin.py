@@ -31,7 +31,7 @@ NOT_PAUSED, STOPPED = 1, 2  # TwinAnswer in simulation/cycle.pxi
 
 
 class Twin(_twin.Twin):
-    """A simulated arm, commanded in joint efforts or by positions that its drives follow.
+    """A simulated arm, commanded in joint efforts or, by messages, by positions that drives follow.
 
     All arrays are (n,) in the order of ``model.joint_names``. ``now`` is real time by a steady
     clock [s], used only for pacing and the command time-out. The simulation itself depends only on
@@ -41,8 +41,7 @@ class Twin(_twin.Twin):
     arm's momentum. Otherwise it is the torque of the drives: the command after saturation.
 
     A floating base moves under the joints, gravity and wrenches; it has no drive, noise or limit.
-    Brakes hold it until the first command; later they only lock the joints. ``set_state`` moves
-    joints and leaves the base where it is.
+    Brakes hold it until the first command; later they only lock the joints.
 
     The compiled part needs no interpreter: a loop (``featherstone_ros._loop``) may run it by its
     ``capsule``. From then on its properties may be read, but changes must be requests to the loop
@@ -115,93 +114,19 @@ class Twin(_twin.Twin):
         """Go back to the initial position at time 0, without command, wrenches and fault."""
         self._do("reset", now)
 
-    def set_state(
-        self, q: ArrayLike, qd: ArrayLike | None = None, joints: ArrayLike | None = None
-    ) -> None:
-        """Move joints without touching time, command and brakes.
-
-        Args:
-            q: Positions [rad or m].
-            qd: Velocities [rad/s or m/s]; None is rest.
-            joints: Indices of the joints meant; None is all.
-
-        Raises:
-            ValueError: Not finite, or absurdly fast.
-        """
-        state = np.array([self.q, self.qd])
-        chosen = slice(None) if joints is None else np.asarray(joints)
-        state[0, chosen] = q
-        state[1, chosen] = 0.0 if qd is None else qd
-        names = self.model.joint_names
-        require(np.isfinite(state[0]), state[0], names, "position", "a finite number")
-        slow = np.abs(state[1]) <= ABSURD_SPEED
-        require(slow, state[1], names, "velocity", f"at most {ABSURD_SPEED:g}")
-        self._set_state(state)
-
-    def command(self, effort: ArrayLike, now: float, joints: ArrayLike | None = None) -> None:
+    def command(self, effort: ArrayLike, now: float) -> None:
         """Take efforts and release the brakes.
 
         Args:
-            effort: [N m or N].
+            effort: (n,) [N m or N].
             now: Real time [s].
-            joints: Indices of the joints commanded; others keep their command. None is all.
 
         Raises:
             ValueError: Wrong length or not finite; the command before stays.
         """
-        self._tell("command", effort, None, None, now, joints)
-
-    def follow(
-        self,
-        position: ArrayLike | None,
-        velocity: ArrayLike | None,
-        now: float,
-        effort: ArrayLike = 0.0,
-        joints: ArrayLike | None = None,
-    ) -> None:
-        """Have drives follow positions with their own loop, and release the brakes.
-
-        They apply effort + p (position - q) + d (velocity - qd), within their limits.
-
-        Args:
-            position: [rad or m]; None: only the velocity is followed.
-            velocity: [rad/s or m/s]; None is rest.
-            now: Real time [s].
-            effort: Added to the loop's effort [N m or N].
-            joints: As in ``command``.
-
-        Raises:
-            ValueError: Wrong length or not finite; the command before stays.
-        """
-        still = 0.0 if velocity is None else velocity
-        self._tell("effort", effort, position, still, now, joints)
-
-    def _tell(
-        self,
-        what: str,
-        effort: ArrayLike,
-        position: ArrayLike | None,
-        velocity: ArrayLike | None,
-        now: float,
-        joints: ArrayLike | None,
-    ) -> None:
-        names: Sequence[str] = self.model.joint_names
-        chosen: Any = slice(None)
-        if joints is not None:
-            chosen = np.asarray(joints)
-            names = [names[joint] for joint in chosen]
-        wanted = np.empty((3, self.n)) if joints is None else np.array(self._command)
-        for row, name, given in zip(
-            wanted, (what, "position", "velocity"), (effort, position, velocity), strict=True
-        ):
-            if given is None:
-                row[chosen] = np.nan
-                continue
-            if joints is None and np.ndim(given):
-                joint_array(given, self.model, name)
-            row[chosen] = given
-            require(np.isfinite(row[chosen]), row[chosen], names, name, "a finite number")
-        self._take_command(wanted, nanoseconds(now))
+        array = joint_array(effort, self.model, "command")
+        require(np.isfinite(array), array, self.model.joint_names, "command", "a finite number")
+        self._take_command(array, nanoseconds(now))
 
     def advance(self, now: float, steps: int = 0) -> None:
         """Advance the simulation; does nothing while there is a fault.

@@ -1,14 +1,45 @@
-"""Pushes a twin as the topic ~/external_wrench does."""
+"""Pushes, moves and commands a twin as its topics do."""
 
-from cdr_messages import wrench_stamped
+from cdr_messages import joint_state, wrench_stamped
 from numpy.typing import ArrayLike
 
 from featherstone_ros._twin import INPUTS
+from featherstone_ros.message_faults import refusal
 from featherstone_ros.simulation import Twin
+
+
+def send(twin: Twin, topic: str, message: bytes, now: float = 0.0) -> None:
+    """Give the twin a message; a refusal is a ValueError."""
+    _, records = twin.message(INPUTS[topic], message, round(now * 1e9))
+    for _, index, _, value, _ in records:
+        topics = sorted(INPUTS, key=INPUTS.__getitem__)
+        reason = refusal(index, value, topics, twin.model.joint_names, twin.model.link_names)[1]
+        raise ValueError(reason)
 
 
 def apply_wrench(twin: Twin, link: str, wrench: ArrayLike) -> None:
     """Apply a wrench (6,) to a link, in its axes."""
-    message = wrench_stamped(link, wrench)
-    _, records = twin.message(INPUTS["external_wrench"], message, 0)
-    assert not records, "the twin has refused it"
+    send(twin, "external_wrench", wrench_stamped(link, wrench))
+
+
+def set_state(twin: Twin, q: ArrayLike, qd: ArrayLike = (), joints: ArrayLike = ()) -> None:
+    """Move joints, by index; no index: all."""
+    send(twin, "set_state", joint_state(named(twin, joints), q, qd))
+
+
+def follow(
+    twin: Twin,
+    position: ArrayLike = (),
+    velocity: ArrayLike = (),
+    now: float = 0.0,
+    effort: ArrayLike = (),
+    joints: ArrayLike = (),
+) -> None:
+    """Have drives follow positions, velocities or efforts."""
+    message = joint_state(named(twin, joints), position, velocity, effort)
+    send(twin, "joint_commands", message, now)
+
+
+def named(twin: Twin, joints: ArrayLike) -> list[str]:
+    """Return the names of some joints, by index; of all for none."""
+    return [twin.model.joint_names[j] for j in joints] or list(twin.model.joint_names)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS
-from pushed_twin import apply_wrench
+from pushed_twin import apply_wrench, follow, set_state
 
 import featherstone_ros as fr
 from featherstone_ros.simulation import Noise, Twin, TwinSettings
@@ -190,7 +190,7 @@ def test_bad_command_does_not_release_the_brakes(model):
 def test_command_of_some_joints_keeps_the_others(model):
     twin = make(model)
     twin.command([3.0, 2.0], now=0.0)
-    twin.command([4.0], now=0.0, joints=np.array([1]))
+    follow(twin, effort=[4.0], joints=[1])
     run(twin, 1)
     np.testing.assert_array_equal(twin.effort, [3.0, 4.0])
 
@@ -231,7 +231,7 @@ def test_set_state_moves_the_joints_named_and_keeps_the_time(model):
     twin = make(model, hold_until_command=False)
     run(twin, 10)
     shoulder = twin.q[0]
-    twin.set_state([1.5], [0.2], joints=np.array([1]))
+    set_state(twin, [1.5], [0.2], joints=np.array([1]))
     np.testing.assert_array_equal(twin.q, [shoulder, 1.5])
     assert twin.qd[1] == 0.2
     np.testing.assert_array_equal(twin.position, twin.q)
@@ -244,7 +244,7 @@ def test_set_state_moves_the_joints_named_and_keeps_the_time(model):
 def test_set_state_raises_if_not_finite_or_absurd(model, q, qd):
     twin = make(model)
     with pytest.raises(ValueError, match=r"of (shoulder|elbow) is"):
-        twin.set_state(q, qd)
+        set_state(twin, q, qd or ())
     np.testing.assert_array_equal(twin.q, START)
 
 
@@ -310,7 +310,7 @@ def test_noise_is_seeded_has_its_deviations_and_leaves_the_true_state_alone(mode
 
 def test_divergence_stops_at_the_last_good_state_and_reset_recovers(model):
     twin = make(model, **UNSTABLE)
-    twin.set_state(START, [1.0, 1.0])
+    set_state(twin, START, [1.0, 1.0])
     for _ in range(1000):
         twin.advance(now=0.0)
         assert np.isfinite(np.r_[twin.position, twin.velocity, twin.effort]).all()
@@ -328,7 +328,7 @@ def test_divergence_stops_at_the_last_good_state_and_reset_recovers(model):
 
 def test_the_implicit_integrator_is_stable_there(model):
     twin = make(model, **{**UNSTABLE, "integrator": TwinSettings.integrator, "viscous": 1e5})
-    twin.set_state(START, [1.0, 1.0])
+    set_state(twin, START, [1.0, 1.0])
     run(twin, 1000)
     assert twin.fault == ""
 
@@ -341,7 +341,7 @@ def test_an_arm_with_nothing_set_loses_energy_under_gravity_torque(path):
         pytest.skip("nothing moves")
     # Some URDFs say 0 for the efforts of joints that gravity loads.
     twin, dynamics = Twin(model, TwinSettings(saturate_effort=False)), fr.Dynamics(model)
-    twin.set_state(twin.q, np.full(model.n, 0.1))
+    set_state(twin, twin.q, np.full(model.n, 0.1))
     begin, _ = dynamics.energy(twin.q, twin.qd)
     for _ in range(1000):
         twin.command(dynamics.gravity(twin.q), 0.0)
@@ -356,7 +356,7 @@ def test_joint_stops_limit_a_driven_and_a_braking_arm(model):
     twin.command([0.0, 10.0], now=0.0)
     run(twin, 3000)
     assert twin.q[1] < 2.51
-    twin.set_state([0.0, 2.45], [0.0, 4.0])
+    set_state(twin, [0.0, 2.45], [0.0, 4.0])
     run(twin, 200, now=1.0)
     assert twin.is_braked
     assert twin.q[1] <= 2.5
@@ -367,7 +367,7 @@ def test_a_braking_joint_that_has_reached_its_stop_stands(model):
     twin = make(model, stop_stiffness=1e5, stop_damping=1e3, command_timeout=0.1)
     twin.command([0.0, 0.0], now=0.0)
     run(twin, 200)
-    twin.set_state([0.0, 2.45], [1.0, 4.0])
+    set_state(twin, [0.0, 2.45], [1.0, 4.0])
     positions, velocities = [], []
     for k in range(60):
         run(twin, 1, now=1.0 + 0.001 * k)
@@ -378,6 +378,6 @@ def test_a_braking_joint_that_has_reached_its_stop_stands(model):
     assert 10 < at_stop.sum() < 60
     assert not np.array(velocities)[at_stop].any()
     assert (np.array(velocities)[~at_stop] > 1.0).all()
-    twin.set_state([0.0, 2.5], [0.0, -1.0])
+    set_state(twin, [0.0, 2.5], [0.0, -1.0])
     run(twin, 20, now=2.0)
     assert twin.qd[1] < 0.0 and twin.q[1] < 2.5

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pushed_twin import follow
 from test_twin import ARM, START
 
 import featherstone_ros as fr
@@ -29,7 +30,7 @@ def test_drive_comes_to_rest_where_its_spring_carries_the_arm(model, integrator)
     p = np.array([400.0, 100.0])
     twin = make(model, integrator=integrator, drive_p=p, drive_d=[60.0, 15.0])
     goal = np.array([0.5, 0.8])
-    twin.follow(goal, None, now=0.0)
+    follow(twin, goal, (), now=0.0)
     run(twin, 5000)
     np.testing.assert_allclose(twin.qd, 0.0, atol=1e-6)
     gravity = fr.Dynamics(model).gravity(twin.q)
@@ -40,7 +41,7 @@ def test_drive_comes_to_rest_where_its_spring_carries_the_arm(model, integrator)
 def test_feedforward_effort_makes_the_drive_exact(model):
     twin = make(model, drive_p=400.0, drive_d=60.0)
     goal = np.array([0.5, 0.8])
-    twin.follow(goal, None, now=0.0, effort=fr.Dynamics(model).gravity(goal))
+    follow(twin, goal, (), now=0.0, effort=fr.Dynamics(model).gravity(goal))
     run(twin, 5000)
     np.testing.assert_allclose(twin.q, goal, atol=1e-8)
 
@@ -50,7 +51,7 @@ def test_small_steps_are_the_spring_and_damper_of_the_equation(model):
     p, d = np.array([200.0, 50.0]), np.array([20.0, 5.0])
     goal, speed = np.array([0.5, 0.8]), np.array([0.1, -0.2])
     twin = make(model, rate=100.0, time_step=1e-4, drive_p=p, drive_d=d, saturate_effort=False)
-    twin.follow(goal, speed, now=0.0)
+    follow(twin, goal, speed, now=0.0)
     run(twin, 20)
     simulator = fr.Simulator(model, time_step=1e-5)
     simulator.reset(START)
@@ -62,7 +63,7 @@ def test_small_steps_are_the_spring_and_damper_of_the_equation(model):
 
 def test_drive_stays_within_the_effort_limits_and_arrives_all_the_same(model):
     twin = make(model, drive_p=1e5, drive_d=1e3)
-    twin.follow([-0.4, 1.0], None, now=0.0)
+    follow(twin, [-0.4, 1.0], (), now=0.0)
     efforts = []
     for _ in range(3000):
         twin.advance(0.0)
@@ -85,7 +86,7 @@ def test_any_gains_are_stable(model, integrator, time_step):
         drive_d=1e6,
         saturate_effort=False,
     )
-    twin.follow(START + 0.1, None, now=0.0)
+    follow(twin, START + 0.1, (), now=0.0)
     run(twin, 1000)
     assert twin.fault == ""
     np.testing.assert_allclose(twin.q, START + 0.1, atol=1e-4)
@@ -93,15 +94,15 @@ def test_any_gains_are_stable(model, integrator, time_step):
 
 def test_velocity_alone_is_followed_without_a_spring(model):
     twin = make(model, drive_d=1e4, saturate_effort=False)
-    twin.follow(None, [0.3, -0.2], now=0.0)
+    follow(twin, (), [0.3, -0.2], now=0.0)
     run(twin, 1000)
     np.testing.assert_allclose(twin.qd, [0.3, -0.2], atol=5e-3)
 
 
 def test_some_joints_follow_while_others_are_driven_by_effort(model):
     twin = make(model, drive_p=400.0, drive_d=60.0)
-    twin.follow([START[0]], None, now=0.0, joints=[0])
-    twin.command([2.0], now=0.0, joints=[1])
+    follow(twin, [START[0]], (), now=0.0, joints=[0])
+    follow(twin, effort=[2.0], joints=[1])
     twin.advance(0.0)
     assert twin.effort[1] == 2.0
     twin.command([1.0, 2.0], now=0.0)
@@ -115,7 +116,7 @@ def test_following_repeats_bit_for_bit_after_a_reset(model):
     def record() -> bytes:
         rows = []
         for k in range(200):
-            twin.follow(START + 0.1 * np.sin(0.01 * k), None, now=0.0)
+            follow(twin, START + 0.1 * np.sin(0.01 * k), (), now=0.0)
             twin.advance(0.0)
             rows.append(np.r_[twin.q, twin.qd, twin.effort])
         return np.array(rows).tobytes()
@@ -129,9 +130,9 @@ def test_command_that_is_not_finite_changes_nothing(model):
     twin = make(model)
     twin.command([1.0, 2.0], now=0.0)
     with pytest.raises(ValueError, match="position of elbow is nan"):
-        twin.follow([1.0, np.nan], None, now=0.0)
+        follow(twin, [1.0, np.nan], (), now=0.0)
     with pytest.raises(ValueError, match="velocity of shoulder is inf"):
-        twin.follow([1.0, 1.0], [np.inf, 0.0], now=0.0)
+        follow(twin, [1.0, 1.0], [np.inf, 0.0], now=0.0)
     twin.advance(0.0)
     assert list(twin.effort) == [1.0, 2.0]
 
@@ -143,9 +144,9 @@ def test_gains_chosen_for_an_arm_hold_and_move_it(name):
     home = twin.q
     goal = np.clip(home + 0.2, model.lower, model.upper)
     for blend in np.linspace(0.0, 1.0, 500):
-        twin.follow(home + blend * (goal - home), (goal - home) / 0.5, now=0.0)
+        follow(twin, home + blend * (goal - home), (goal - home) / 0.5, now=0.0)
         twin.advance(0.0)
-    twin.follow(goal, None, now=0.0)
+    follow(twin, goal, (), now=0.0)
     run(twin, 1000)
     assert twin.fault == ""
     np.testing.assert_allclose(twin.q, goal, atol=0.06)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cdr_messages import Writer
 from comparison import assert_equal_to_rounding
-from pushed_twin import apply_wrench
+from pushed_twin import apply_wrench, follow, set_state
 from test_twin import ARM
 
 import featherstone_ros as fr
@@ -160,7 +160,7 @@ def test_brakes_carry_what_keeps_the_joints_while_the_base_turns(model):
 def test_drives_follow_positions_on_a_base_that_gives_way(model, integrator):
     twin = make(model, integrator=integrator, time_step=2e-4, **FRICTIONLESS)
     wanted = np.array([0.5, 0.3, -0.4, -1.2, 0.2, 1.0, -0.3])
-    twin.follow(wanted, None, 0.0)
+    follow(twin, wanted)
     twin.advance(0.0, 5000)
     np.testing.assert_allclose(twin.q, wanted, atol=1e-6)
     assert np.abs(twin.base_pose[:3] - PLACE["initial_base_position"]).max() > 1e-3
@@ -195,7 +195,7 @@ def test_set_state_moves_joints_and_leaves_the_base(model):
     twin = make(model)
     push(twin)
     pose, velocity = twin.base_pose, twin.base_velocity
-    twin.set_state([0.3], joints=[2])
+    set_state(twin, [0.3], joints=[2])
     assert twin.q[2] == 0.3
     assert twin.base_pose.tolist() == pose.tolist()
     assert twin.base_velocity.tolist() == velocity.tolist()

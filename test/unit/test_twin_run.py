@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
 from compiled._codec import JointStateDecoder
-from pushed_twin import apply_wrench
+from pushed_twin import apply_wrench, set_state
 from test_twin import ARM, START
 
 import featherstone_ros as fr
@@ -234,7 +234,7 @@ def test_command_after_a_fault_is_not_answered():
         integrator="rk4",
         hold_until_command=False,
     )
-    twin.set_state(START, [1.0, 1.0])
+    set_state(twin, START, [1.0, 1.0])
     answers = [command(twin, [0.0, 0.0], now=0.0) for _ in range(1000)]
     assert twin.fault
     assert answers[0]
@@ -244,7 +244,7 @@ def test_command_after_a_fault_is_not_answered():
 
 def test_fault_is_recorded_once_until_a_reset():
     twin = make(rate=10.0, time_step=0.1, viscous=5.0, integrator="rk4", hold_until_command=False)
-    twin.set_state(START, [1.0, 1.0])
+    set_state(twin, START, [1.0, 1.0])
 
     def faults(first: float) -> int:
         ticks = (twin.tick(round((first + 0.1 * k) * SECOND)) for k in range(1000))
@@ -254,7 +254,7 @@ def test_fault_is_recorded_once_until_a_reset():
     assert twin.due == 2**63 - 1
     twin.reset(100.0)
     assert twin.fault == ""
-    twin.set_state(START, [1.0, 1.0])
+    set_state(twin, START, [1.0, 1.0])
     assert faults(100.0) == 1
 
 
