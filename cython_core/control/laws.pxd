@@ -17,7 +17,7 @@ from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD
                                TERMS_GRAVITY, Settings)
 
 
-cdef inline void slide(const Settings* its, Py_ssize_t n, const double* velocity, double dt,
+cdef inline void slide(const Settings* settings, Py_ssize_t n, const double* velocity, double dt,
                        double* state) noexcept nogil:
     """Advance the presliding states (n,) by a time dt [s] of the desired motion.
 
@@ -26,10 +26,10 @@ cdef inline void slide(const Settings* its, Py_ssize_t n, const double* velocity
     """
     cdef Py_ssize_t i
     for i in range(n):
-        state[i] = presliding(state[i], velocity[i], dt, its.presliding_displacement)
+        state[i] = presliding(state[i], velocity[i], dt, settings.presliding_displacement)
 
 
-cdef inline void add_drives(const Settings* its, Py_ssize_t n, const double* velocity,
+cdef inline void add_drives(const Settings* settings, Py_ssize_t n, const double* velocity,
                             const double* acceleration, const double* state,
                             double* torque) noexcept nogil:
     """Add what the drives need for themselves: rotor inertia, friction, a constant.
@@ -38,33 +38,33 @@ cdef inline void add_drives(const Settings* its, Py_ssize_t n, const double* vel
     """
     cdef Py_ssize_t i
     for i in range(n):
-        torque[i] += its.armature[i] * acceleration[i] + its.offset[i]
-        torque[i] += its.viscous[i] * velocity[i] + its.coulomb[i] * state[i]
+        torque[i] += settings.armature[i] * acceleration[i] + settings.offset[i]
+        torque[i] += settings.viscous[i] * velocity[i] + settings.coulomb[i] * state[i]
 
 
-cdef inline void motion_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
+cdef inline void motion_torque(const Settings* settings, ModelBlend* models, Py_ssize_t n,
                                const double* desired, const double* state,
                                double* torque) noexcept nogil:
     """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): the torque that a motion needs."""
     combine(models, desired, desired + n, desired + 2 * n, torque)
-    add_drives(its, n, desired + n, desired + 2 * n, state, torque)
+    add_drives(settings, n, desired + n, desired + 2 * n, state, torque)
 
 
-cdef inline void model_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
+cdef inline void model_torque(const Settings* settings, ModelBlend* models, Py_ssize_t n,
                               const double* desired, const double* state,
                               double* torque) noexcept nogil:
     """The mode's torque from the model along the desired motion, without feedback."""
-    if its.mode == CARTESIAN_IMPEDANCE:
+    if settings.mode == CARTESIAN_IMPEDANCE:
         gravity(models, desired, torque)
-    elif its.terms == TERMS_FULL or its.mode == COMPUTED_TORQUE:
-        motion_torque(its, models, n, desired, state, torque)
-    elif its.terms == TERMS_GRAVITY:
+    elif settings.terms == TERMS_FULL or settings.mode == COMPUTED_TORQUE:
+        motion_torque(settings, models, n, desired, state, torque)
+    elif settings.terms == TERMS_GRAVITY:
         gravity(models, desired, torque)
     else:
         memset(torque, 0, n * sizeof(double))
 
 
-cdef inline void damped_gravity(const Settings* its, ModelBlend* models, Py_ssize_t n,
+cdef inline void damped_gravity(const Settings* settings, ModelBlend* models, Py_ssize_t n,
                                 const double* q, const double* qd, double share,
                                 double* torque) noexcept nogil:
     """g(q) - share * D qd: holds the arm up wherever it is; gravity compensation.
@@ -72,20 +72,20 @@ cdef inline void damped_gravity(const Settings* its, ModelBlend* models, Py_ssiz
     cdef Py_ssize_t i
     gravity(models, q, torque)
     for i in range(n):
-        torque[i] += its.offset[i] - share * its.damping[i] * qd[i]
+        torque[i] += settings.offset[i] - share * settings.damping[i] * qd[i]
 
 
-cdef inline void feedforward(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q,
-                             const double* qd, const double* desired, const double* state,
-                             double* torque) noexcept nogil:
+cdef inline void feedforward(const Settings* settings, ModelBlend* models, Py_ssize_t n,
+                             const double* q, const double* qd, const double* desired,
+                             const double* state, double* torque) noexcept nogil:
     """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d) + Kp e + Kd ed."""
     cdef Py_ssize_t i
-    model_torque(its, models, n, desired, state, torque)
+    model_torque(settings, models, n, desired, state, torque)
     for i in range(n):
-        torque[i] += its.p[i] * (desired[i] - q[i]) + its.d[i] * (desired[n + i] - qd[i])
+        torque[i] += settings.p[i] * (desired[i] - q[i]) + settings.d[i] * (desired[n + i] - qd[i])
 
 
-cdef inline void add_predicted_feedback(const Settings* its, const DynamicsInterface* model,
+cdef inline void add_predicted_feedback(const Settings* settings, const DynamicsInterface* model,
                                         Py_ssize_t n, const double* q, const double* qd,
                                         const double* desired, double held, double* scratch,
                                         double* torque) noexcept nogil:
@@ -105,18 +105,18 @@ cdef inline void add_predicted_feedback(const Settings* its, const DynamicsInter
     model.gravity(model.self, q, applied)
     for i in range(n):
         error = desired[n + i] - qd[i]
-        applied[i] -= its.p[i] * (desired[i] - q[i] + held * error) + its.d[i] * error
-        diagonal[i] = its.armature[i] + held * (its.d[i] + held * its.p[i])
+        applied[i] -= settings.p[i] * (desired[i] - q[i] + held * error) + settings.d[i] * error
+        diagonal[i] = settings.armature[i] + held * (settings.d[i] + held * settings.p[i])
     if model.aba(model.self, q, still, applied, diagonal, gained):
         return                                                  # neither links nor armature: no
                                                                 # prediction
     for i in range(n):
         torque[i] += (held
-                      * (its.p[i] * (desired[n + i] - qd[i])
-                         + (its.d[i] + held * its.p[i]) * gained[i]))
+                      * (settings.p[i] * (desired[n + i] - qd[i])
+                         + (settings.d[i] + held * settings.p[i]) * gained[i]))
 
 
-cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssize_t n,
+cdef inline void computed_torque(const Settings* settings, ModelBlend* models, Py_ssize_t n,
                                  const double* q, const double* qd, const double* desired,
                                  const double* state, double held, double* acceleration,
                                  double* torque) noexcept nogil:
@@ -128,13 +128,14 @@ cdef inline void computed_torque(const Settings* its, ModelBlend* models, Py_ssi
     cdef Py_ssize_t i
     for i in range(n):
         error = desired[n + i] - qd[i]
-        wanted = its.p[i] * (desired[i] - q[i] + held * error) + its.d[i] * error
-        acceleration[i] = desired[2 * n + i] + wanted / (1.0 + held * (its.d[i] + held * its.p[i]))
+        wanted = settings.p[i] * (desired[i] - q[i] + held * error) + settings.d[i] * error
+        acceleration[i] = (desired[2 * n + i]
+                           + wanted / (1.0 + held * (settings.d[i] + held * settings.p[i])))
     combine(models, q, qd, acceleration, torque)
-    add_drives(its, n, desired + n, acceleration, state, torque)
+    add_drives(settings, n, desired + n, acceleration, state, torque)
 
 
-cdef inline void law(const Settings* its, ModelBlend* models, Py_ssize_t n, const double* q,
+cdef inline void law(const Settings* settings, ModelBlend* models, Py_ssize_t n, const double* q,
                      const double* qd, const double* desired, const double* state, double held,
                      double* scratch, double* torque) noexcept nogil:
     """The effort of the mode in use, plus the motion's own.
@@ -143,15 +144,15 @@ cdef inline void law(const Settings* its, ModelBlend* models, Py_ssize_t n, cons
     (4, n).
     """
     cdef Py_ssize_t i
-    if its.mode == FEEDFORWARD:
-        feedforward(its, models, n, q, qd, desired, state, torque)
+    if settings.mode == FEEDFORWARD:
+        feedforward(settings, models, n, q, qd, desired, state, torque)
         if held > 0.0:
-            add_predicted_feedback(its, models.newest.model, n, q, qd, desired, held, scratch,
+            add_predicted_feedback(settings, models.newest.model, n, q, qd, desired, held, scratch,
                                    torque)
-    elif its.mode == COMPUTED_TORQUE:
-        computed_torque(its, models, n, q, qd, desired, state, held, scratch, torque)
+    elif settings.mode == COMPUTED_TORQUE:
+        computed_torque(settings, models, n, q, qd, desired, state, held, scratch, torque)
     else:
-        damped_gravity(its, models, n, q, qd, 1.0, torque)
+        damped_gravity(settings, models, n, q, qd, 1.0, torque)
         return
     for i in range(n):
         torque[i] += desired[3 * n + i]

@@ -43,7 +43,7 @@ cdef inline double within(double x, double low, double high) noexcept nogil:
     return max(min(x, high), low)
 
 
-cdef inline double most_acceleration(double left, double jerk, double reaction) noexcept nogil:
+cdef inline double max_acceleration(double left, double jerk, double reaction) noexcept nogil:
     """The largest acceleration if the speed may still grow by ``left``; negative beyond the limit.
     """
     if left <= 0.0:
@@ -51,43 +51,43 @@ cdef inline double most_acceleration(double left, double jerk, double reaction) 
     return 2.0 * left / (reaction + sqrt(reaction * reaction + 2.0 * left / jerk))
 
 
-cdef inline double slowed(const SpeedLimit* its, Py_ssize_t i, double acceleration, double jerk,
-                          double reaction) noexcept nogil:
+cdef inline double limited(double acceleration, double qd, double limit, double jerk,
+                           double reaction) noexcept nogil:
     """A joint's acceleration, as far as its speed limit allows."""
-    cdef double limit = SPEED_SHARE * its.speed[i]
-    return within(acceleration, -most_acceleration(limit + its.qd[i], jerk, reaction),
-                  most_acceleration(limit - its.qd[i], jerk, reaction))
+    return within(acceleration, -max_acceleration(limit + qd, jerk, reaction),
+                  max_acceleration(limit - qd, jerk, reaction))
 
 
-cdef inline void keep_speed(const SpeedLimit* its, const TorqueRange* allowed, Py_ssize_t n,
+cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed, Py_ssize_t n,
                             const double* rate, double dt, double* torque) noexcept nogil:
     """Change torques (n,), within the allowed range, as far as the speed limits require.
 
     rate: (n,) torque rates; dt: time between commands [s].
     """
-    cdef double* a = its.acceleration
+    cdef double* a = limits.acceleration
     cdef double reaction = fmax(REACTION, 2.0 * dt), inverse, free, change
     cdef Py_ssize_t i, j, sweep
     cdef bint changed
     for i in range(n):
-        a[i], its.given_up[i] = 0.0, 0.0
+        a[i], limits.given_up[i] = 0.0, 0.0
         for j in range(n):
-            a[i] += its.Minv[i * n + j] * (torque[j] - its.bias[j])
+            a[i] += limits.Minv[i * n + j] * (torque[j] - limits.bias[j])
     for sweep in range(SWEEPS):
         changed = False
         for i in range(n):
-            if not isfinite(its.speed[i]):
+            if not isfinite(limits.speed[i]):
                 continue
-            inverse = its.Minv[i * (n + 1)]
-            free = a[i] + inverse * its.given_up[i]             # if this joint gave nothing up
-            change = (slowed(its, i, free, inverse * rate[i], reaction) - a[i]) / inverse
+            inverse = limits.Minv[i * (n + 1)]
+            free = a[i] + inverse * limits.given_up[i]          # if this joint gave nothing up
+            change = (limited(free, limits.qd[i], SPEED_SHARE * limits.speed[i], inverse * rate[i],
+                              reaction) - a[i]) / inverse
             change = within(torque[i] + change, allowed.low[i], allowed.high[i]) - torque[i]
             if change == 0.0 or not isfinite(change):
                 continue
             changed = True
             torque[i] += change
-            its.given_up[i] -= change
+            limits.given_up[i] -= change
             for j in range(n):
-                a[j] += its.Minv[j * n + i] * change
+                a[j] += limits.Minv[j * n + i] * change
         if not changed:
             return

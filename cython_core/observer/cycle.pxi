@@ -53,17 +53,17 @@ cdef void publish_joints(Output* output, int topic, Template* message, int64_t t
     publish(output, topic, message)
 
 
-cdef void publish_residual(ShadowCycle* its, int64_t time, Output* output) noexcept nogil:
-    cdef const Shadow* shadow = &its.shadow
+cdef void publish_residual(ShadowCycle* cycle, int64_t time, Output* output) noexcept nogil:
+    cdef const Shadow* shadow = &cycle.shadow
     cdef Template wrench = shadow.settings.wrench
-    publish_joints(output, RESIDUAL, &its.residual, time, its.joints.n, shadow.residual)
+    publish_joints(output, RESIDUAL, &cycle.residual, time, cycle.joints.n, shadow.residual)
     if output.is_watched(output.loop, WRENCH):
         stamp(&wrench, time)
         write_last(&wrench, 6, 0, shadow.wrench)
         publish(output, WRENCH, &wrench)
     if output.is_watched(output.loop, CONTACT):
-        its.contact.data[HEADER_SIZE] = shadow.in_contact
-        publish(output, CONTACT, &its.contact)
+        cycle.contact.data[HEADER_SIZE] = shadow.in_contact
+        publish(output, CONTACT, &cycle.contact)
 
 
 cdef void put_record(int kind, int32_t index, double a, double b, double c, double d, int64_t now,
@@ -88,102 +88,103 @@ cdef void record_outcome(const Shadow* shadow, int64_t now, Output* output) noex
         put_record(SLID, 0, outcome.share, shadow.settings.number, 0.0, 0.0, now, output)
 
 
-cdef void buffer_state(ShadowCycle* its, int64_t time) noexcept nogil:
+cdef void buffer_state(ShadowCycle* cycle, int64_t time) noexcept nogil:
     """Put time [s], position, velocity and joint torque of the last good state into the ring."""
-    cdef Py_ssize_t n = its.shadow.n
-    cdef double* row = next_row(its.ring) if its.ring != NULL else NULL
+    cdef Py_ssize_t n = cycle.shadow.n
+    cdef double* row = next_row(cycle.ring) if cycle.ring != NULL else NULL
     if row == NULL:
         return
     row[0] = time / 1e9
-    memcpy(row + 1, its.parts.values, 2 * n * sizeof(double))
-    memcpy(row + 1 + 2 * n, its.shadow.torque, n * sizeof(double))
-    put_row(its.ring)
+    memcpy(row + 1, cycle.parts.values, 2 * n * sizeof(double))
+    memcpy(row + 1 + 2 * n, cycle.shadow.torque, n * sizeof(double))
+    put_row(cycle.ring)
 
 
 # In.
 
-cdef int64_t time_of_state(ShadowCycle* its, Output* output) noexcept nogil:
+cdef int64_t time_of_state(ShadowCycle* cycle, Output* output) noexcept nogil:
     """When a state was measured [ns]: its stamp, or, if stamps stay 0, the time of its arrival.
 
     A single stamp of 0 may be the beginning of a simulation or a recording.
     """
-    cdef int64_t time = its.message.sec * <int64_t> SECOND + its.message.nanosec
-    its.unstamped = min(its.unstamped + 1, 3) if time == 0 else 0
-    if its.unstamped < 2:
+    cdef int64_t time = cycle.message.sec * <int64_t> SECOND + cycle.message.nanosec
+    cycle.unstamped = min(cycle.unstamped + 1, 3) if time == 0 else 0
+    if cycle.unstamped < 2:
         return time
-    if its.unstamped == 2:
-        restart(&its.shadow)
+    if cycle.unstamped == 2:
+        restart(&cycle.shadow)
     return output.ros_time(output.loop)
 
 
-cdef bint is_measured(ShadowCycle* its, const Doubles* values, Field field) noexcept nogil:
+cdef bint is_measured(ShadowCycle* cycle, const Doubles* values, Field field) noexcept nogil:
     if values.length:
         return True
-    refuse_figure(&its.refusals, NOT_MEASURED, field, -1, its.joints.n, 0.0)
+    refuse_figure(&cycle.refusals, NOT_MEASURED, field, -1, cycle.joints.n, 0.0)
     return False
 
 
-cdef bint read_state(ShadowCycle* its, Reader* r) noexcept nogil:
+cdef bint read_state(ShadowCycle* cycle, Reader* r) noexcept nogil:
     """Read a JointState of all joints or of some; whether it is valid and about this arm."""
-    cdef JointStateMessage* message = &its.message
-    cdef Refusals* refusals = &its.refusals
-    read_joint_state(r, &its.joints, message)
+    cdef JointStateMessage* message = &cycle.message
+    cdef Refusals* refusals = &cycle.refusals
+    read_joint_state(r, &cycle.joints, message)
     if r.fault == FOREIGN:
         return False                                            # a gripper's or another arm's
-    if r.fault == OTHER_LENGTH and r.claimed == 0 and message.found < its.joints.n:
-        refuse_joints(refusals, MISSING_JOINTS, FIELD_NAME, message.place, its.joints.n)
+    if r.fault == OTHER_LENGTH and r.claimed == 0 and message.found < cycle.joints.n:
+        refuse_joints(refusals, MISSING_JOINTS, FIELD_NAME, message.place, cycle.joints.n)
         return False
     if r.fault != MESSAGE_WHOLE:
         refuse_reader(refusals, r)
         return False
-    return (is_measured(its, &message.velocity, FIELD_VELOCITY)
-            and is_measured(its, &message.effort, FIELD_EFFORT))
+    return (is_measured(cycle, &message.velocity, FIELD_VELOCITY)
+            and is_measured(cycle, &message.effort, FIELD_EFFORT))
 
 
-cdef void take_state(ShadowCycle* its, Reader* r, int64_t now, Output* output) noexcept nogil:
+cdef void take_state(ShadowCycle* cycle, Reader* r, int64_t now, Output* output) noexcept nogil:
     """sensor_msgs/JointState of the arm."""
-    cdef Shadow* shadow = &its.shadow
-    cdef int32_t n = its.joints.n, bad
-    cdef const double* state = its.parts.values
+    cdef Shadow* shadow = &cycle.shadow
+    cdef int32_t n = cycle.joints.n, bad
+    cdef const double* state = cycle.parts.values
     cdef int64_t time
-    if not (read_state(its, r) and collect_joints(&its.parts, &its.message)):
+    if not (read_state(cycle, r) and collect_joints(&cycle.parts, &cycle.message)):
         return
-    time = time_of_state(its, output)
+    time = time_of_state(cycle, output)
     bad = <int32_t> first_absurd(state, 3 * n)
     if bad >= 0:
-        within(&its.refusals, FIELD_POSITION + bad // n, bad % n, state[bad], ABSURD)
+        within(&cycle.refusals, FIELD_POSITION + bad // n, bad % n, state[bad], ABSURD)
         return
     if not update(shadow, time, state):
         return
-    its.states += 1
-    its.received = now
-    buffer_state(its, time)
+    cycle.states += 1
+    cycle.received = now
+    buffer_state(cycle, time)
     record_outcome(shadow, now, output)
     if shadow.outcome.has_residual:
-        publish_residual(its, time, output)
+        publish_residual(cycle, time, output)
     if shadow.outcome.has_prediction:
-        publish_joints(output, PREDICTED, &its.predicted,
+        publish_joints(output, PREDICTED, &cycle.predicted,
                        time + <int64_t> rint(shadow.settings.horizon * SECOND), n, shadow.predicted)
 
 
 cdef void on_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
                      Output* output) noexcept nogil:
-    cdef ShadowCycle* its = <ShadowCycle*> self
+    cdef ShadowCycle* cycle = <ShadowCycle*> self
     cdef Reader r
-    begin_message(&its.refusals, input, incoming, now, output, &r)
+    begin_message(&cycle.refusals, input, incoming, now, output, &r)
     if input == JOINT_STATES:
-        take_state(its, &r, now, output)
-    elif input == COMMANDS and read_efforts(&its.refusals, &r, its.joints.n, ABSURD, its.command):
-        command(&its.shadow, its.command)
+        take_state(cycle, &r, now, output)
+    elif input == COMMANDS and read_efforts(&cycle.refusals, &r, cycle.joints.n, ABSURD,
+                                            cycle.command):
+        command(&cycle.shadow, cycle.command)
 
 
 cdef void on_request(void* self, Request* request, int64_t now, Output* output) noexcept nogil:
-    cdef ShadowCycle* its = <ShadowCycle*> self
+    cdef ShadowCycle* cycle = <ShadowCycle*> self
     request.answer = 0
     if request.kind == USE_SETTINGS:
-        adopt(&its.shadow, <const Settings*> request.payload)
+        adopt(&cycle.shadow, <const Settings*> request.payload)
     elif request.kind == COLLECT:
-        its.ring = <StateRing*> request.payload
+        cycle.ring = <StateRing*> request.payload
     elif request.kind != STOP_REQUESTED:
         request.answer = 1
 

@@ -35,26 +35,26 @@ cdef struct SlidingMeans:    # (2, n): forward, then backward
     double* share            # (n,) scratch
 
 
-cdef inline void begin_rest(RestMeans* its, Py_ssize_t n) noexcept nogil:
+cdef inline void begin_rest(RestMeans* rest, Py_ssize_t n) noexcept nogil:
     """Begin a new standstill."""
-    its.elapsed, its.count = 0.0, 0
-    memset(its.effort, 0, n * sizeof(double))
-    memset(its.square, 0, n * sizeof(double))
-    memset(its.velocity, 0, n * sizeof(double))
+    rest.elapsed, rest.count = 0.0, 0
+    memset(rest.effort, 0, n * sizeof(double))
+    memset(rest.square, 0, n * sizeof(double))
+    memset(rest.velocity, 0, n * sizeof(double))
 
 
-cdef inline bint has_moved(RestMeans* its, Py_ssize_t n, const double* q) noexcept nogil:
+cdef inline bint has_moved(RestMeans* rest, Py_ssize_t n, const double* q) noexcept nogil:
     """Take a position; return whether those of this standstill are too far apart."""
     cdef bint moved = False
     cdef Py_ssize_t i
     for i in range(n):
-        its.least[i] = min(q[i], its.least[i]) if its.count else q[i]
-        its.most[i] = max(q[i], its.most[i]) if its.count else q[i]
-        moved |= its.most[i] - its.least[i] > REST_SPEED * REST
+        rest.least[i] = min(q[i], rest.least[i]) if rest.count else q[i]
+        rest.most[i] = max(q[i], rest.most[i]) if rest.count else q[i]
+        moved |= rest.most[i] - rest.least[i] > REST_SPEED * REST
     return moved
 
 
-cdef inline bint update_rest(RestMeans* its, Py_ssize_t n, double dt, const double* q,
+cdef inline bint update_rest(RestMeans* rest, Py_ssize_t n, double dt, const double* q,
                              const double* qd, const double* effort) noexcept nogil:
     """Take a state, dt [s] after the last; return whether the arm has now stood still for long
     enough.
@@ -63,31 +63,31 @@ cdef inline bint update_rest(RestMeans* its, Py_ssize_t n, double dt, const doub
     """
     cdef bint still = True
     cdef Py_ssize_t i
-    if has_moved(its, n, q):
-        begin_rest(its, n)
+    if has_moved(rest, n, q):
+        begin_rest(rest, n)
         return False
-    its.elapsed += dt
-    its.count += 1
+    rest.elapsed += dt
+    rest.count += 1
     for i in range(n):
-        its.effort[i] += effort[i]
-        its.square[i] += effort[i] * effort[i]
-        its.velocity[i] += qd[i]
-    if its.elapsed < REST:
+        rest.effort[i] += effort[i]
+        rest.square[i] += effort[i] * effort[i]
+        rest.velocity[i] += qd[i]
+    if rest.elapsed < REST:
         return False
     for i in range(n):
-        its.effort[i] /= its.count
-        its.square[i] = sqrt(fmax(its.square[i] / its.count - its.effort[i] * its.effort[i], 0.0)
-                             / its.count)
-        still &= fabs(its.velocity[i] / its.count) < REST_SPEED
+        rest.effort[i] /= rest.count
+        rest.square[i] = sqrt(fmax(rest.square[i] / rest.count - rest.effort[i] * rest.effort[i],
+                                   0.0) / rest.count)
+        still &= fabs(rest.velocity[i] / rest.count) < REST_SPEED
     if not still:
-        begin_rest(its, n)
+        begin_rest(rest, n)
     return still
 
 
-cdef inline void begin_sliding(SlidingMeans* its, Py_ssize_t n) noexcept nogil:
-    memset(its.time, 0, 2 * n * sizeof(double))
-    memset(its.friction, 0, 2 * n * sizeof(double))
-    memset(its.external, 0, 2 * n * sizeof(double))
+cdef inline void begin_sliding(SlidingMeans* sliding, Py_ssize_t n) noexcept nogil:
+    memset(sliding.time, 0, 2 * n * sizeof(double))
+    memset(sliding.friction, 0, 2 * n * sizeof(double))
+    memset(sliding.external, 0, 2 * n * sizeof(double))
 
 
 cdef inline double median(Py_ssize_t count, double* x) noexcept nogil:
@@ -103,7 +103,7 @@ cdef inline double median(Py_ssize_t count, double* x) noexcept nogil:
     return 0.5 * (x[(count - 1) // 2] + x[count // 2])
 
 
-cdef inline bint update_sliding(SlidingMeans* its, const Settings* settings, Py_ssize_t n,
+cdef inline bint update_sliding(SlidingMeans* sliding, const Settings* settings, Py_ssize_t n,
                                 double dt, const double* qd, const double* external,
                                 double* share) noexcept nogil:
     """Take a state, dt [s] after the last; return whether enough joints have slid both ways.
@@ -118,21 +118,21 @@ cdef inline bint update_sliding(SlidingMeans* its, const Settings* settings, Py_
     for i in range(n):
         bound = sliding_threshold(settings, i)
         frictional += bound > 0.0
-        its.filtered[i] -= (expm1(-settings.gain[i] * dt)
-                            * (friction_at(settings, i, qd[i]) - its.filtered[i]))
-        way = n if its.filtered[i] < 0.0 else 0
-        if fabs(its.filtered[i]) > bound:
-            its.time[way + i] += dt
-            its.friction[way + i] += its.filtered[i] * dt
-            its.external[way + i] += external[i] * dt
-        if its.time[i] > SLIDING and its.time[n + i] > SLIDING:
+        sliding.filtered[i] -= (expm1(-settings.gain[i] * dt)
+                            * (friction_at(settings, i, qd[i]) - sliding.filtered[i]))
+        way = n if sliding.filtered[i] < 0.0 else 0
+        if fabs(sliding.filtered[i]) > bound:
+            sliding.time[way + i] += dt
+            sliding.friction[way + i] += sliding.filtered[i] * dt
+            sliding.external[way + i] += external[i] * dt
+        if sliding.time[i] > SLIDING and sliding.time[n + i] > SLIDING:
             k = n + i
-            friction = its.friction[i] / its.time[i] - its.friction[k] / its.time[k]
-            its.share[ready] = ((its.external[i] / its.time[i] - its.external[k] / its.time[k])
-                                / friction)
+            friction = sliding.friction[i] / sliding.time[i] - sliding.friction[k] / sliding.time[k]
+            sliding.share[ready] = (sliding.external[i] / sliding.time[i]
+                                    - sliding.external[k] / sliding.time[k]) / friction
             ready += 1
     if frictional == 0 or 2 * ready <= frictional:
         return False
-    share[0] = median(ready, its.share)
-    begin_sliding(its, n)
+    share[0] = median(ready, sliding.share)
+    begin_sliding(sliding, n)
     return True

@@ -37,7 +37,7 @@ cdef struct MomentumObserver:
     double* C                # (n, n) scratch
 
 
-cdef inline void observe(MomentumObserver* its, const Settings* settings,
+cdef inline void observe(MomentumObserver* observer, const Settings* settings,
                          const DynamicsInterface* dynamics, double dt, const double* q,
                          const double* qd, const double* torque,
                          const double* gravity) noexcept nogil:
@@ -45,16 +45,16 @@ cdef inline void observe(MomentumObserver* its, const Settings* settings,
     cdef Py_ssize_t n = dynamics.n, i, k
     cdef double p, beta, d
     if dt == 0.0:
-        memset(its.external, 0, n * sizeof(double))
-    dynamics.crba(dynamics.self, q, its.H)
-    dynamics.coriolis(dynamics.self, q, qd, its.C)
+        memset(observer.external, 0, n * sizeof(double))
+    dynamics.crba(dynamics.self, q, observer.H)
+    dynamics.coriolis(dynamics.self, q, qd, observer.C)
     for i in range(n):
         p = settings.armature[i] * qd[i]
         beta = torque[i] - friction_at(settings, i, qd[i]) - gravity[i]
         for k in range(n):
-            p += its.H[n * i + k] * qd[k]
-            beta += its.C[n * k + i] * qd[k]
+            p += observer.H[n * i + k] * qd[k]
+            beta += observer.C[n * k + i] * qd[k]
         if dt != 0.0:
-            d = (p - its.p[i]) / dt - 0.5 * (its.beta[i] + beta)
-            its.external[i] -= expm1(-settings.gain[i] * dt) * (d - its.external[i])
-        its.p[i], its.beta[i] = p, beta
+            d = (p - observer.p[i]) / dt - 0.5 * (observer.beta[i] + beta)
+            observer.external[i] -= expm1(-settings.gain[i] * dt) * (d - observer.external[i])
+        observer.p[i], observer.beta[i] = p, beta

@@ -69,9 +69,9 @@ cdef struct Shadow:
     double* scratch          # (6, n)
 
 
-cdef inline void restart(Shadow* its) noexcept nogil:
+cdef inline void restart(Shadow* shadow) noexcept nogil:
     """Make the next state the first one."""
-    its.timeline.begun = False
+    shadow.timeline.begun = False
 
 
 cdef inline Py_ssize_t first_absurd(const double* values, Py_ssize_t count) noexcept nogil:
@@ -83,135 +83,138 @@ cdef inline Py_ssize_t first_absurd(const double* values, Py_ssize_t count) noex
     return -1
 
 
-cdef inline void adopt(Shadow* its, const Settings* settings) noexcept nogil:
+cdef inline void adopt(Shadow* shadow, const Settings* settings) noexcept nogil:
     """Use these settings from now on; restarts the observer."""
-    its.settings = settings
-    memset(its.contact, 0, its.n * sizeof(bint))
-    begin_sliding(&its.sliding, its.n)
-    restart(its)
+    shadow.settings = settings
+    memset(shadow.contact, 0, shadow.n * sizeof(bint))
+    begin_sliding(&shadow.sliding, shadow.n)
+    restart(shadow)
 
 
-cdef inline void command(Shadow* its, const double* torque) noexcept nogil:
+cdef inline void command(Shadow* shadow, const double* torque) noexcept nogil:
     """Remember the last command, (n,)."""
-    memcpy(its.commanded, torque, its.n * sizeof(double))
-    its.knows_command, its.command_time = its.timeline.begun, its.timeline.time
+    memcpy(shadow.commanded, torque, shadow.n * sizeof(double))
+    shadow.knows_command, shadow.command_time = shadow.timeline.begun, shadow.timeline.time
 
 
-cdef inline const double* assumed_torque(const Shadow* its, int64_t time) noexcept nogil:
+cdef inline const double* assumed_torque(const Shadow* shadow, int64_t time) noexcept nogil:
     """The torque to predict with, (n,): measured, or commanded if that is wanted and recent."""
-    if (its.settings.commanded and its.knows_command
-            and fabs((time - its.command_time) / 1e9) <= its.settings.max_gap):
-        return its.commanded
-    return its.torque
+    if (shadow.settings.commanded and shadow.knows_command
+            and fabs((time - shadow.command_time) / 1e9) <= shadow.settings.max_gap):
+        return shadow.commanded
+    return shadow.torque
 
 
-cdef inline bint note_restart(Shadow* its, RestartReason reason, int32_t joint,
+cdef inline bint note_restart(Shadow* shadow, RestartReason reason, int32_t joint,
                               double figure) noexcept nogil:
     """Note why the observer restarts; returns False."""
-    its.outcome.restart_reason, its.outcome.joint, its.outcome.figure = reason, joint, figure
+    shadow.outcome.restart_reason, shadow.outcome.joint, shadow.outcome.figure = (
+        reason, joint, figure)
     return False
 
 
-cdef inline bint predict_ahead(Shadow* its, double duration, double* predicted) noexcept nogil:
+cdef inline bint predict_ahead(Shadow* shadow, double duration, double* predicted) noexcept nogil:
     """Position and velocity (2, n), ``duration`` [s] after the last good state; False if forward
     dynamics fails.
     """
-    cdef Py_ssize_t n = its.n
-    cdef Py_ssize_t failure = predict(its.settings, n, duration, its.state, its.assumed,
-                                      its.scratch, predicted)
+    cdef Py_ssize_t n = shadow.n
+    cdef Py_ssize_t failure = predict(shadow.settings, n, duration, shadow.state, shadow.assumed,
+                                      shadow.scratch, predicted)
     if failure == NOT_FINITE:
-        return note_restart(its, BEYOND_BOUNDS, -1, 0.0)
+        return note_restart(shadow, BEYOND_BOUNDS, -1, 0.0)
     if failure > 0:
-        return note_restart(its, SINGULAR, <int32_t> failure - 1, 0.0)
+        return note_restart(shadow, SINGULAR, <int32_t> failure - 1, 0.0)
     if failure < 0:
-        return note_restart(its, DIVERGED, <int32_t> ((-failure - 1) % n),
-                    ((-failure - 1) // n + 1) * its.settings.time_step)
+        return note_restart(shadow, DIVERGED, <int32_t> ((-failure - 1) % n),
+                    ((-failure - 1) // n + 1) * shadow.settings.time_step)
     return True
 
 
-cdef inline void begin(Shadow* its, const double* state) noexcept nogil:
+cdef inline void begin(Shadow* shadow, const double* state) noexcept nogil:
     """Start the observer at this state."""
-    cdef Py_ssize_t n = its.n
-    observe(&its.observer, its.settings, its.dynamics, 0.0, state, state + n, its.torque,
-            its.gravity)
-    memset(its.contact, 0, n * sizeof(bint))
-    memset(its.sliding.filtered, 0, n * sizeof(double))
-    begin_rest(&its.rest, n)
+    cdef Py_ssize_t n = shadow.n
+    observe(&shadow.observer, shadow.settings, shadow.dynamics, 0.0, state, state + n,
+            shadow.torque, shadow.gravity)
+    memset(shadow.contact, 0, n * sizeof(bint))
+    memset(shadow.sliding.filtered, 0, n * sizeof(double))
+    begin_rest(&shadow.rest, n)
 
 
-cdef inline void detect_contact(Shadow* its) noexcept nogil:
+cdef inline void detect_contact(Shadow* shadow) noexcept nogil:
     """Find the joints in contact: external torque above a threshold, with hysteresis."""
     cdef Py_ssize_t i
     cdef double size
-    its.in_contact = False
-    for i in range(its.n):
-        size = fabs(its.observer.external[i])
-        its.contact[i] = (size > its.settings.begin[i]
-                          or (its.contact[i] and size >= its.settings.end[i]))
-        its.in_contact |= its.contact[i]
+    shadow.in_contact = False
+    for i in range(shadow.n):
+        size = fabs(shadow.observer.external[i])
+        shadow.contact[i] = (size > shadow.settings.begin[i]
+                          or (shadow.contact[i] and size >= shadow.settings.end[i]))
+        shadow.in_contact |= shadow.contact[i]
 
 
-cdef inline bint find_residual(Shadow* its, const double* state) noexcept nogil:
+cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nogil:
     """Compare a state with the prediction from the last one, and estimate the external torque.
 
     Returns False if forward dynamics or the observer fails.
     """
-    cdef const Settings* settings = its.settings
-    cdef Py_ssize_t n = its.n, k
-    cdef double dt = its.timeline.dt
-    if not predict_ahead(its, dt, its.expected):
+    cdef const Settings* settings = shadow.settings
+    cdef Py_ssize_t n = shadow.n, k
+    cdef double dt = shadow.timeline.dt
+    if not predict_ahead(shadow, dt, shadow.expected):
         return False
-    observe(&its.observer, settings, its.dynamics, dt, state, state + n, its.torque, its.gravity)
-    if not all_finite(n, its.observer.external):
-        return note_restart(its, BEYOND_BOUNDS, -1, 0.0)
+    observe(&shadow.observer, settings, shadow.dynamics, dt, state, state + n, shadow.torque,
+            shadow.gravity)
+    if not all_finite(n, shadow.observer.external):
+        return note_restart(shadow, BEYOND_BOUNDS, -1, 0.0)
     for k in range(2 * n):
-        its.residual[k] = state[k] - its.expected[k]
-    memcpy(its.residual + 2 * n, its.observer.external, n * sizeof(double))
-    estimate_wrench(its.dynamics, settings.link, settings.wrench_damping, state,
-                    its.observer.external, its.scratch, its.wrench)
-    detect_contact(its)
-    its.outcome.has_rested = update_rest(&its.rest, n, dt, state, state + n, state + 2 * n)
-    its.outcome.has_slid = update_sliding(&its.sliding, settings, n, dt, state + n,
-                                          its.observer.external, &its.outcome.share)
+        shadow.residual[k] = state[k] - shadow.expected[k]
+    memcpy(shadow.residual + 2 * n, shadow.observer.external, n * sizeof(double))
+    estimate_wrench(shadow.dynamics, settings.link, settings.wrench_damping, state,
+                    shadow.observer.external, shadow.scratch, shadow.wrench)
+    detect_contact(shadow)
+    shadow.outcome.has_rested = update_rest(&shadow.rest, n, dt, state, state + n, state + 2 * n)
+    shadow.outcome.has_slid = update_sliding(&shadow.sliding, settings, n, dt, state + n,
+                                          shadow.observer.external, &shadow.outcome.share)
     return True
 
 
-cdef inline bint take(Shadow* its, int64_t time, const double* state, bint follows) noexcept nogil:
+cdef inline bint take(Shadow* shadow, int64_t time, const double* state,
+                      bint follows) noexcept nogil:
     """Take a state that is neither repeated nor late; False if it gives no prediction."""
-    cdef Py_ssize_t n = its.n
-    its.dynamics.gravity(its.dynamics.self, state, its.gravity)
-    joint_torque(its.settings, n, its.gravity, state + n, state + 2 * n, its.torque)
+    cdef Py_ssize_t n = shadow.n
+    shadow.dynamics.gravity(shadow.dynamics.self, state, shadow.gravity)
+    joint_torque(shadow.settings, n, shadow.gravity, state + n, state + 2 * n, shadow.torque)
     if not follows:
-        begin(its, state)
-    elif not find_residual(its, state):
+        begin(shadow, state)
+    elif not find_residual(shadow, state):
         return False
-    memcpy(its.state, state, 3 * n * sizeof(double))
-    memcpy(its.assumed, assumed_torque(its, time), n * sizeof(double))
-    memcpy(its.predicted + 2 * n, its.assumed, n * sizeof(double))
-    return predict_ahead(its, its.settings.horizon, its.predicted)
+    memcpy(shadow.state, state, 3 * n * sizeof(double))
+    memcpy(shadow.assumed, assumed_torque(shadow, time), n * sizeof(double))
+    memcpy(shadow.predicted + 2 * n, shadow.assumed, n * sizeof(double))
+    return predict_ahead(shadow, shadow.settings.horizon, shadow.predicted)
 
 
-cdef inline bint update(Shadow* its, int64_t time, const double* state) noexcept nogil:
+cdef inline bint update(Shadow* shadow, int64_t time, const double* state) noexcept nogil:
     """Take a state (3, n), measured at a time [ns]; returns whether it is used.
 
     All its values must have passed ``first_absurd``.
     """
-    cdef Continuity continuity = check_continuity(&its.timeline, its.settings.max_gap, its.n, time,
-                                                  its.state, state)
+    cdef Continuity continuity = check_continuity(&shadow.timeline, shadow.settings.max_gap,
+                                                  shadow.n, time, shadow.state, state)
     cdef bint follows = continuity == FOLLOWS
     if continuity == REPEATED or continuity == LATE:
         return False
-    if its.outcome.has_rested:
-        begin_rest(&its.rest, its.n)
-    memset(&its.outcome, 0, sizeof(Outcome))
+    if shadow.outcome.has_rested:
+        begin_rest(&shadow.rest, shadow.n)
+    memset(&shadow.outcome, 0, sizeof(Outcome))
     if continuity == AFTER_JUMP_BACK:
-        note_restart(its, JUMPED_BACK, -1, -its.timeline.dt)
+        note_restart(shadow, JUMPED_BACK, -1, -shadow.timeline.dt)
     elif continuity == AFTER_GAP:
-        note_restart(its, GAP, -1, its.timeline.dt)
-    its.restarts += its.outcome.restart_reason != NO_RESTART
-    its.outcome.has_prediction = take(its, time, state, follows)
-    its.outcome.has_residual = follows and its.outcome.has_prediction
-    if not its.outcome.has_prediction:
-        its.restarts += 1
-        restart(its)
+        note_restart(shadow, GAP, -1, shadow.timeline.dt)
+    shadow.restarts += shadow.outcome.restart_reason != NO_RESTART
+    shadow.outcome.has_prediction = take(shadow, time, state, follows)
+    shadow.outcome.has_residual = follows and shadow.outcome.has_prediction
+    if not shadow.outcome.has_prediction:
+        shadow.restarts += 1
+        restart(shadow)
     return True

@@ -148,7 +148,7 @@ cdef class CompiledShadow(CycleOwner):
         ValueError: The three differ in the number of joints.
     """
 
-    cdef ShadowCycle its
+    cdef ShadowCycle state
     cdef object dynamics
     cdef Snapshot snapshot             # keeps the settings in use alive
     cdef readonly int n
@@ -156,23 +156,23 @@ cdef class CompiledShadow(CycleOwner):
     def __cinit__(self, dynamics, joint_names, Snapshot snapshot not None):
         cdef Cycle* cycle = &self.cycle
         self.n, self.dynamics, self.snapshot = len(joint_names), dynamics, snapshot
-        self.its.shadow.dynamics = <const DynamicsInterface*> PyCapsule_GetPointer(
+        self.state.shadow.dynamics = <const DynamicsInterface*> PyCapsule_GetPointer(
             dynamics.capsule, "featherstone_ros.DynamicsInterface")
-        if not self.n == self.its.shadow.dynamics.n == snapshot.n:
+        if not self.n == self.state.shadow.dynamics.n == snapshot.n:
             raise ValueError(f"joint_names: expected {snapshot.n}, got {self.n}")
         self.allocate()
-        self.memory.list_names(&self.its.joints, joint_names)
+        self.memory.list_names(&self.state.joints, joint_names)
         state = joint_state(joint_names)
-        self.memory.template(&self.its.predicted, state)
-        self.memory.template(&self.its.residual, state)
-        self.memory.template(&self.its.contact, b"\0\1\0\0\0")
-        adopt(&self.its.shadow, &snapshot.settings)
-        cycle.self, cycle.message, cycle.request = &self.its, on_message, on_request
+        self.memory.template(&self.state.predicted, state)
+        self.memory.template(&self.state.residual, state)
+        self.memory.template(&self.state.contact, b"\0\1\0\0\0")
+        adopt(&self.state.shadow, &snapshot.settings)
+        cycle.self, cycle.message, cycle.request = &self.state, on_message, on_request
         cycle.due, cycle.tick, cycle.is_safe_to_end = never_due, on_tick, is_safe_to_end
 
     cdef int allocate(self) except -1:
         cdef Memory memory = self.memory
-        cdef Shadow* s = &self.its.shadow
+        cdef Shadow* s = &self.state.shadow
         cdef Py_ssize_t n = self.n
         s.n = n
         s.observer.external, s.observer.p, s.observer.beta = (
@@ -189,66 +189,61 @@ cdef class CompiledShadow(CycleOwner):
         s.residual, s.predicted = memory.doubles(3 * n), memory.doubles(3 * n)
         s.expected, s.scratch = memory.doubles(2 * n), memory.doubles(6 * n)
         s.contact = <bint*> memory.block(n, np.intc)
-        self.its.message.place = <int32_t*> memory.block(n, np.int32)
-        self.its.parts.n = self.n
-        self.its.parts.values, self.its.parts.scratch = memory.doubles(3 * n), memory.doubles(n)
-        self.its.parts.there = <bint*> memory.block(n, np.intc)
-        self.its.command = memory.doubles(n)
+        self.state.message.place = <int32_t*> memory.block(n, np.int32)
+        self.state.parts.n = self.n
+        self.state.parts.values, self.state.parts.scratch = memory.doubles(3 * n), memory.doubles(n)
+        self.state.parts.there = <bint*> memory.block(n, np.intc)
+        self.state.command = memory.doubles(n)
         return 0
 
     # State.
 
-    cdef object values(self, const double* numbers, shape):
-        cdef cnp.ndarray array = np.empty(shape)
-        memcpy(cnp.PyArray_DATA(array), numbers, cnp.PyArray_NBYTES(array))
-        return array
-
     @property
     def restarts(self) -> int:
         """How often the observer restarted: after a gap, a jump of time, a failed prediction."""
-        return self.its.shadow.restarts
+        return self.state.shadow.restarts
 
     @property
     def passed_over(self) -> dict:
         """How many joint states were skipped, by reason."""
-        counts = {"repeated": self.its.shadow.timeline.repeated,
-                  "late": self.its.shadow.timeline.late}
+        counts = {"repeated": self.state.shadow.timeline.repeated,
+                  "late": self.state.shadow.timeline.late}
         return {reason: count for reason, count in counts.items() if count}
 
     @property
     def states(self) -> int:
         """Number of states from messages that were used."""
-        return self.its.states
+        return self.state.states
 
     @property
     def received(self) -> float:
         """When the last of them came, steady time [s]; 0 before the first."""
-        return self.its.received * 1e-9
+        return self.state.received * 1e-9
 
     @property
     def refused(self) -> int:
         """Number of messages refused."""
-        return self.its.refusals.count
+        return self.state.refusals.count
 
     @property
     def contact(self):
         """(n,) bool: the joints whose external torque shows a contact."""
-        return np.array([self.its.shadow.contact[i] for i in range(self.n)], bool)
+        return np.array([self.state.shadow.contact[i] for i in range(self.n)], bool)
 
     @property
     def missing(self) -> list:
         """Indices of the joints still missing from a state that comes in several messages."""
-        there = [self.its.parts.there[i] for i in range(self.n)]
+        there = [self.state.parts.there[i] for i in range(self.n)]
         return [i for i in range(self.n) if not there[i]] if any(there) else []
 
     # Call by call.
 
     def restart(self):
         """Make the next joint state the first one."""
-        restart(&self.its.shadow)
+        restart(&self.state.shadow)
 
     def _use(self, Snapshot snapshot not None):
-        adopt(&self.its.shadow, &snapshot.settings)
+        adopt(&self.state.shadow, &snapshot.settings)
         self.snapshot = snapshot
 
     def _keep(self, Snapshot snapshot not None):
@@ -259,9 +254,9 @@ cdef class CompiledShadow(CycleOwner):
         """Joint torque (n,) of a state (3, n)."""
         cdef const double* numbers = &state[0, 0]
         cdef cnp.ndarray gravity = np.empty(self.n), torque = np.empty(self.n)
-        cdef const DynamicsInterface* dynamics = self.its.shadow.dynamics
+        cdef const DynamicsInterface* dynamics = self.state.shadow.dynamics
         dynamics.gravity(dynamics.self, numbers, <double*> cnp.PyArray_DATA(gravity))
-        joint_torque(self.its.shadow.settings, self.n, <double*> cnp.PyArray_DATA(gravity),
+        joint_torque(self.state.shadow.settings, self.n, <double*> cnp.PyArray_DATA(gravity),
                      numbers + self.n, numbers + 2 * self.n, <double*> cnp.PyArray_DATA(torque))
         return torque
 
@@ -269,7 +264,7 @@ cdef class CompiledShadow(CycleOwner):
         """Remember a command (n,); returns the index of an absurd value in it, or -1."""
         cdef Py_ssize_t bad = first_absurd(&torque[0], self.n)
         if bad < 0:
-            command(&self.its.shadow, &torque[0])
+            command(&self.state.shadow, &torque[0])
         return bad
 
     def _update(self, int64_t time, double[:, ::1] state not None):
@@ -278,18 +273,18 @@ cdef class CompiledShadow(CycleOwner):
         Returns whether it is used, or 2 + the index of an absurd value in it.
         """
         cdef Py_ssize_t bad = first_absurd(&state[0, 0], 3 * self.n)
-        return bad + 2 if bad >= 0 else update(&self.its.shadow, time, &state[0, 0])
+        return bad + 2 if bad >= 0 else update(&self.state.shadow, time, &state[0, 0])
 
     @property
     def _prediction(self):
         """(3, n) position, velocity and assumed torque ``horizon`` ahead, or None."""
-        return (self.values(self.its.shadow.predicted, (3, self.n))
-                if self.its.shadow.outcome.has_prediction else None)
+        return (self.values(self.state.shadow.predicted, (3, self.n))
+                if self.state.shadow.outcome.has_prediction else None)
 
     @property
     def _residual(self):
         """Residual (3, n), wrench (6,) and contact of the last state; or None."""
-        cdef Shadow* shadow = &self.its.shadow
+        cdef Shadow* shadow = &self.state.shadow
         if not shadow.outcome.has_residual:
             return None
         return (self.values(shadow.residual, (3, self.n)), self.values(shadow.wrench, 6),
@@ -298,15 +293,15 @@ cdef class CompiledShadow(CycleOwner):
     @property
     def _restart_reason(self):
         """Why the observer restarted at the last state: ``RestartReason``, joint, figure."""
-        return (self.its.shadow.outcome.restart_reason, self.its.shadow.outcome.joint,
-                self.its.shadow.outcome.figure)
+        return (self.state.shadow.outcome.restart_reason, self.state.shadow.outcome.joint,
+                self.state.shadow.outcome.figure)
 
     @property
     def _rested(self):
         """Mean effort, its standard error and gravity, (n,) each, if the last state ended a
         standstill; else None.
         """
-        cdef Shadow* shadow = &self.its.shadow
+        cdef Shadow* shadow = &self.state.shadow
         if not shadow.outcome.has_rested:
             return None
         return (self.values(shadow.rest.effort, self.n), self.values(shadow.rest.square, self.n),
@@ -315,4 +310,4 @@ cdef class CompiledShadow(CycleOwner):
     @property
     def _slid(self):
         """Share of the friction that appears as external torque, if the last state gave one."""
-        return self.its.shadow.outcome.share if self.its.shadow.outcome.has_slid else None
+        return self.state.shadow.outcome.share if self.state.shadow.outcome.has_slid else None

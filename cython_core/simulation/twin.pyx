@@ -160,20 +160,15 @@ cdef class Twin(CycleOwner):
 
     # State.
 
-    cdef object values(self, const double* numbers, Py_ssize_t count=-1):
-        cdef cnp.ndarray array = np.empty(self.n if count < 0 else count)
-        memcpy(cnp.PyArray_DATA(array), numbers, cnp.PyArray_NBYTES(array))
-        return array
-
     @property
     def q(self):
         """True position (n,) [rad or m]; all arrays are copies."""
-        return self.values(self.twin.arm.q)
+        return self.values(self.twin.arm.q, self.n)
 
     @property
     def qd(self):
         """True velocity (n,) [rad/s or m/s]."""
-        return self.values(self.twin.arm.qd)
+        return self.values(self.twin.arm.qd, self.n)
 
     @property
     def base_pose(self):
@@ -197,17 +192,17 @@ cdef class Twin(CycleOwner):
     @property
     def position(self):
         """Measured position (n,) [rad or m]."""
-        return self.values(self.twin.arm.measured)
+        return self.values(self.twin.arm.measured, self.n)
 
     @property
     def velocity(self):
         """Measured velocity (n,) [rad/s or m/s]."""
-        return self.values(self.twin.arm.measured + self.n)
+        return self.values(self.twin.arm.measured + self.n, self.n)
 
     @property
     def effort(self):
         """Measured effort (n,) of the drives or, while the brakes are on, of these [N m or N]."""
-        return self.values(self.twin.arm.measured + 2 * self.n)
+        return self.values(self.twin.arm.measured + 2 * self.n, self.n)
 
     @property
     def time(self) -> int:
