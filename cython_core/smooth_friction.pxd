@@ -1,28 +1,37 @@
-# Friction of a joint: viscous qd + coulomb sign(qd), the one law of
-# featherstone_ros/model/friction.py.
+# Friction of a joint, the one law of featherstone_ros/model/friction.py.
 #
-# The sign of a velocity that is measured means nothing near zero: there it is smooth. That of a
-# desired motion is followed over a distance. A simulated joint sticks exactly,
-# dynamics/joint_friction.pxd.
+# Its presliding state follows the desired motion in the controller and the measured one in the
+# observer. A simulated joint sticks exactly, dynamics/joint_friction.pxd.
 
-from libc.math cimport copysign, exp, expm1, fabs, tanh
+from libc.math cimport copysign, exp, expm1, fabs
 
 cdef extern from *:
     """
     #define RELEASE_TIME (0.05)
+    #define PLAY (0.5)
     """
     const double RELEASE_TIME  # [s] in which the presliding state of a resting joint decays
+    const double PLAY
 
 
-cdef inline double smooth_sign(double speed, double sliding_speed) noexcept nogil:
-    """76 % of the sign at the sliding speed."""
-    return tanh(speed / sliding_speed)
+cdef inline double viscous_torque(double viscous, double thinning, double speed) noexcept nogil:
+    """Viscous friction, which grows ever more slowly if the lubricant is thinned by shear."""
+    return viscous * speed / (1.0 + thinning * fabs(speed))
 
 
-cdef inline double friction_torque(double viscous, double coulomb, double speed,
-                                   double sliding_speed) noexcept nogil:
-    """What moving a joint takes."""
-    return viscous * speed + coulomb * smooth_sign(speed, sliding_speed)
+cdef inline double dry_torque(double coulomb, double load, double carried,
+                              double state) noexcept nogil:
+    """Coulomb friction of a gear that carries a torque; state: presliding."""
+    return (coulomb + load * fabs(carried)) * state
+
+
+cdef inline double dry_share(double coulomb, double load, double torque,
+                             double state) noexcept nogil:
+    """The part of a torque, viscous friction taken off, that is dry friction; the gear carries the
+    rest.
+    """
+    cdef double left = torque - coulomb * state
+    return torque - left / (1.0 + load * (state if left > 0.0 else -state))
 
 
 cdef inline double presliding(double state, double velocity, double dt,
@@ -36,6 +45,18 @@ cdef inline double presliding(double state, double velocity, double dt,
     if velocity == 0.0:
         return state * exp(-dt / RELEASE_TIME)
     return state - (copysign(1.0, velocity) - state) * expm1(-fabs(velocity) * dt / displacement)
+
+
+cdef inline double follow(double state, double* place, double position,
+                          double displacement) noexcept nogil:
+    """The presliding state after a measured position; place: where the joint counts as being.
+
+    An encoder flickers, also at rest: what is within half the displacement does not count.
+    """
+    cdef double way = position - place[0]
+    way -= copysign(min(fabs(way), PLAY * displacement), way)
+    place[0] += way
+    return state - (copysign(1.0, way) - state) * expm1(-fabs(way) / displacement)
 
 
 cdef inline double drag(double viscous, double coulomb, double speed,

@@ -11,7 +11,7 @@
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
-from smooth_friction cimport presliding
+from smooth_friction cimport dry_torque, presliding, viscous_torque
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL,
                                TERMS_GRAVITY, Settings)
@@ -34,12 +34,13 @@ cdef inline void add_drives(const Settings* settings, Py_ssize_t n, const double
                             double* torque) noexcept nogil:
     """Add what the drives need for themselves: rotor inertia, friction, a constant.
 
-    velocity: the desired one; state: presliding.
+    velocity: the desired one; state: presliding; torque: that of the links so far.
     """
     cdef Py_ssize_t i
     for i in range(n):
-        torque[i] += settings.armature[i] * acceleration[i] + settings.offset[i]
-        torque[i] += settings.viscous[i] * velocity[i] + settings.coulomb[i] * state[i]
+        torque[i] += (dry_torque(settings.coulomb[i], settings.load[i], torque[i], state[i])
+                      + viscous_torque(settings.viscous[i], settings.thinning[i], velocity[i])
+                      + settings.armature[i] * acceleration[i] + settings.offset[i])
 
 
 cdef inline void motion_torque(const Settings* settings, ModelBlend* models, Py_ssize_t n,

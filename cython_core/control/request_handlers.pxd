@@ -188,6 +188,7 @@ cdef inline void copy_arrays(Settings* to, const Settings* mine, const Settings*
     to.coulomb, to.viscous = mine.coulomb, mine.viscous
     to.offset, to.armature, to.effort_limit, to.torque_rate = (
         mine.offset, mine.armature, mine.effort_limit, mine.torque_rate)
+    to.load, to.thinning = mine.load, mine.thinning
     memcpy(to.p, given.p, SETTINGS_ARRAYS * n * sizeof(double))
 
 

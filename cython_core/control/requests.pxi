@@ -80,7 +80,8 @@ cdef class ConfigureRequest(ControlRequest):
                                                            settings.coulomb, settings.viscous,
                                                            settings.offset, settings.armature,
                                                            settings.effort_limit,
-                                                           settings.torque_rate]), dtype=float)
+                                                           settings.torque_rate, settings.load,
+                                                           settings.thinning]), dtype=float)
         place_arrays(&self.its, <double*> cnp.PyArray_DATA(self.arrays), n)
         self.its.mode = <Mode> <int> _enumerations.Mode[str(settings.mode).upper()]
         self.its.terms = <Terms> <int> _enumerations.Terms[str(settings.feedforward_terms).upper()]
@@ -111,6 +112,7 @@ cdef void place_arrays(Settings* its, double* block, Py_ssize_t n) noexcept:
     its.p, its.d, its.damping, its.fault_damping = block, block + n, block + 2 * n, block + 3 * n
     its.coulomb, its.viscous, its.offset = block + 4 * n, block + 5 * n, block + 6 * n
     its.armature, its.effort_limit, its.torque_rate = block + 7 * n, block + 8 * n, block + 9 * n
+    its.load, its.thinning = block + 10 * n, block + 11 * n
 
 
 cdef class TargetRequest(ControlRequest):

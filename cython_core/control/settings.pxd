@@ -10,7 +10,7 @@ cpdef enum Terms:
     TERMS_NONE, TERMS_GRAVITY, TERMS_FULL
 
 cdef enum:
-    SETTINGS_ARRAYS = 10     # of the struct below
+    SETTINGS_ARRAYS = 12     # of the struct below
 
 cdef struct Settings:
     Mode mode
@@ -44,6 +44,8 @@ cdef struct Settings:
     double* armature
     double* effort_limit
     double* torque_rate
+    double* load
+    double* thinning
 
 cdef struct JointLimits:     # (n,) each, +-inf where there is none
     double* lower

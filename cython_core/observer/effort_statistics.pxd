@@ -5,7 +5,6 @@
 from libc.math cimport expm1, fabs, fmax, sqrt
 from libc.string cimport memset
 
-from observer.effort cimport friction_at, sliding_threshold
 from observer.settings cimport Settings
 
 cdef extern from *:
@@ -13,10 +12,12 @@ cdef extern from *:
     #define REST 0.5
     #define REST_SPEED 0.01
     #define SLIDING 5.0
+    #define SLIDING_SPEED 0.02
     """
     const double REST        # length of a standstill that is averaged [s]
     const double REST_SPEED  # mean speed below which a joint stands still [rad/s or m/s]
     const double SLIDING     # how long a joint must slide in each direction [s]
+    const double SLIDING_SPEED   # from which a joint certainly slides [rad/s or m/s]
 
 cdef struct RestMeans:       # of one standstill
     double elapsed           # [s]
@@ -104,9 +105,10 @@ cdef inline double median(Py_ssize_t count, double* x) noexcept nogil:
 
 
 cdef inline bint update_sliding(SlidingMeans* sliding, const Settings* settings, Py_ssize_t n,
-                                double dt, const double* qd, const double* external,
-                                double* share) noexcept nogil:
-    """Take a state, dt [s] after the last; return whether enough joints have slid both ways.
+                                double dt, const double* qd, const double* now,
+                                const double* external, double* share) noexcept nogil:
+    """Take a state and its friction, dt [s] after the last; return whether enough joints have slid
+    both ways.
 
     ``share`` is then how much of the friction appears as external torque: for each joint, the mean
     external torque in forward motion minus that in backward motion, divided by the same difference
@@ -116,12 +118,12 @@ cdef inline bint update_sliding(SlidingMeans* sliding, const Settings* settings,
     cdef Py_ssize_t i, k, way, ready = 0, frictional = 0
     cdef double bound, friction
     for i in range(n):
-        bound = sliding_threshold(settings, i)
+        bound = settings.viscous[i] * SLIDING_SPEED + 0.5 * settings.coulomb[i]
         frictional += bound > 0.0
         sliding.filtered[i] -= (expm1(-settings.gain[i] * dt)
-                            * (friction_at(settings, i, qd[i]) - sliding.filtered[i]))
+                            * (now[i] - sliding.filtered[i]))
         way = n if sliding.filtered[i] < 0.0 else 0
-        if fabs(sliding.filtered[i]) > bound:
+        if fabs(sliding.filtered[i]) > bound and fabs(qd[i]) > SLIDING_SPEED:
             sliding.time[way + i] += dt
             sliding.friction[way + i] += sliding.filtered[i] * dt
             sliding.external[way + i] += external[i] * dt

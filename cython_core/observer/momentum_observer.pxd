@@ -26,7 +26,6 @@ from libc.math cimport expm1
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
-from observer.effort cimport friction_at
 from observer.settings cimport Settings
 
 cdef struct MomentumObserver:
@@ -39,7 +38,7 @@ cdef struct MomentumObserver:
 
 cdef inline void observe(MomentumObserver* observer, const Settings* settings,
                          const DynamicsInterface* dynamics, double dt, const double* q,
-                         const double* qd, const double* torque,
+                         const double* qd, const double* torque, const double* friction,
                          const double* gravity) noexcept nogil:
     """Advance to the next state, dt [s] later; dt = 0 restarts the observer at r = 0."""
     cdef Py_ssize_t n = dynamics.n, i, k
@@ -50,7 +49,7 @@ cdef inline void observe(MomentumObserver* observer, const Settings* settings,
     dynamics.coriolis(dynamics.self, q, qd, observer.C)
     for i in range(n):
         p = settings.armature[i] * qd[i]
-        beta = torque[i] - friction_at(settings, i, qd[i]) - gravity[i]
+        beta = torque[i] - friction[i] - gravity[i]
         for k in range(n):
             p += observer.H[n * i + k] * qd[k]
             beta += observer.C[n * k + i] * qd[k]

@@ -16,12 +16,14 @@ cdef struct Settings:
     bint commanded           # predict under the last commanded torque, not the measured one
     double max_gap           # longest time between consecutive states [s]
     Contract contract
-    double sliding_speed     # [rad/s or m/s]
+    double displacement      # presliding [rad or m]
     Py_ssize_t link          # on which the wrench is estimated, index in model.link_names
     double wrench_damping    # of the pseudo-inverse
     Template wrench          # message with the estimate
     const double* viscous
     const double* coulomb
+    const double* load       # Coulomb friction per torque that the gear carries
+    const double* thinning   # of viscous friction [s/rad or s/m]
     const double* offset     # constant friction
     const double* armature
     const double* gain       # of the observer [1/s]

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 from dynamics_interface cimport DynamicsInterface
 from observer.effort_statistics cimport (RestMeans, SlidingMeans, begin_rest, begin_sliding,
                                          update_rest, update_sliding)
-from observer.effort cimport joint_torque
+from observer.effort cimport Friction, follow_motion, joint_torque
 from observer.external_wrench cimport estimate_wrench
 from observer.momentum_observer cimport MomentumObserver, observe
 from observer.prediction cimport NOT_FINITE, all_finite, predict
@@ -48,6 +48,7 @@ cdef struct Shadow:
     const Settings* settings
     Timeline timeline
     MomentumObserver observer
+    Friction friction
     RestMeans rest
     SlidingMeans sliding
     Outcome outcome
@@ -133,8 +134,8 @@ cdef inline bint predict_ahead(Shadow* shadow, double duration, double* predicte
 cdef inline void begin(Shadow* shadow, const double* state) noexcept nogil:
     """Start the observer at this state."""
     cdef Py_ssize_t n = shadow.n
-    observe(&shadow.observer, shadow.settings, shadow.dynamics, 0.0, state, state + n,
-            shadow.torque, shadow.gravity)
+    observe(&shadow.observer, shadow.settings, shadow.dynamics, 0.0, state, state + n, shadow.torque,
+            shadow.friction.torque, shadow.gravity)
     memset(shadow.contact, 0, n * sizeof(bint))
     memset(shadow.sliding.filtered, 0, n * sizeof(double))
     begin_rest(&shadow.rest, n)
@@ -163,7 +164,7 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
     if not predict_ahead(shadow, dt, shadow.expected):
         return False
     observe(&shadow.observer, settings, shadow.dynamics, dt, state, state + n, shadow.torque,
-            shadow.gravity)
+            shadow.friction.torque, shadow.gravity)
     if not all_finite(n, shadow.observer.external):
         return note_restart(shadow, BEYOND_BOUNDS, -1, 0.0)
     for k in range(2 * n):
@@ -171,10 +172,10 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
     memcpy(shadow.residual + 2 * n, shadow.observer.external, n * sizeof(double))
     estimate_wrench(shadow.dynamics, settings.link, settings.wrench_damping, state,
                     shadow.observer.external, shadow.scratch, shadow.wrench)
-    detect_contact(shadow)
+    detect_contact(its)
     shadow.outcome.has_rested = update_rest(&shadow.rest, n, dt, state, state + n, state + 2 * n)
     shadow.outcome.has_slid = update_sliding(&shadow.sliding, settings, n, dt, state + n,
-                                          shadow.observer.external, &shadow.outcome.share)
+                                          shadow.friction.torque, shadow.observer.external, &shadow.outcome.share)
     return True
 
 
@@ -183,7 +184,12 @@ cdef inline bint take(Shadow* shadow, int64_t time, const double* state,
     """Take a state that is neither repeated nor late; False if it gives no prediction."""
     cdef Py_ssize_t n = shadow.n
     shadow.dynamics.gravity(shadow.dynamics.self, state, shadow.gravity)
-    joint_torque(shadow.settings, n, shadow.gravity, state + n, state + 2 * n, shadow.torque)
+    if not follows:
+        memcpy(shadow.friction.place, state, n * sizeof(double))
+        memset(shadow.friction.state, 0, n * sizeof(double))
+    follow_motion(shadow.settings, n, state, &shadow.friction)
+    joint_torque(shadow.settings, n, shadow.gravity, state + n, state + 2 * n, &shadow.friction,
+                 shadow.torque)
     if not follows:
         begin(shadow, state)
     elif not find_residual(shadow, state):

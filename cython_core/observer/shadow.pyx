@@ -58,9 +58,10 @@ cdef class Snapshot:
         commanded: Predict under the last commanded torque, not the measured one.
         max_gap: Longest time between consecutive states [s].
         contract: Index in ``effort_contract.CONTRACTS``.
-        sliding_speed: Above it Coulomb friction acts in full [rad/s or m/s].
+        displacement: Over which Coulomb friction turns round [rad or m].
         link: Index of the link on which the wrench is estimated; frame: its name.
         wrench_damping: Of the pseudo-inverse.
+        load, thinning: (n,) of friction, see ``featherstone_ros.model.friction``.
         offset, gain, effort_gain: (n,) constant friction [N m or N], the observer's gain [1/s],
             torque per unit of effort.
         begin, end: (n,) external torque above which contact begins and below which it ends [N m or
@@ -76,8 +77,8 @@ cdef class Snapshot:
     cdef Py_ssize_t n
 
     def __cinit__(self, *, int number, simulator, double horizon, bint commanded, double max_gap,
-                  int contract, double sliding_speed, Py_ssize_t link, str frame,
-                  double wrench_damping, offset, gain, effort_gain, begin, end):
+                  int contract, double displacement, Py_ssize_t link, str frame,
+                  double wrench_damping, load, thinning, offset, gain, effort_gain, begin, end):
         cdef Settings* s = &self.settings
         cdef Memory memory = Memory()
         cdef Py_ssize_t n = simulator.model.n
@@ -87,11 +88,12 @@ cdef class Snapshot:
                                                                        SIMULATOR_INTERFACE)
         s.number, s.time_step, s.horizon, s.commanded = (
             number, simulator.time_step, horizon, commanded)
-        s.max_gap, s.contract, s.sliding_speed = max_gap, <Contract> contract, sliding_speed
+        s.max_gap, s.contract, s.displacement = max_gap, <Contract> contract, displacement
         s.link, s.wrench_damping = link, wrench_damping
         memory.template(&s.wrench, stamped(frame, 6))
         s.viscous, s.coulomb = memory.copy(simulator.damping, n), memory.copy(simulator.friction, n)
         s.armature, s.offset = memory.copy(simulator.armature, n), memory.copy(offset, n)
+        s.load, s.thinning = memory.copy(load, n), memory.copy(thinning, n)
         s.gain, s.effort_gain = memory.copy(gain, n), memory.copy(effort_gain, n)
         s.begin, s.end = memory.copy(begin, n), memory.copy(end, n)
 
@@ -184,6 +186,8 @@ cdef class CompiledShadow(CycleOwner):
         s.sliding.filtered, s.sliding.time = memory.doubles(n), memory.doubles(2 * n)
         s.sliding.friction, s.sliding.external = memory.doubles(2 * n), memory.doubles(2 * n)
         s.sliding.share = memory.doubles(n)
+        s.friction.torque, s.friction.state, s.friction.place = (
+            memory.doubles(n), memory.doubles(n), memory.doubles(n))
         s.state, s.gravity, s.torque = memory.doubles(3 * n), memory.doubles(n), memory.doubles(n)
         s.assumed, s.commanded = memory.doubles(n), memory.doubles(n)
         s.residual, s.predicted = memory.doubles(3 * n), memory.doubles(3 * n)
@@ -257,7 +261,8 @@ cdef class CompiledShadow(CycleOwner):
         cdef const DynamicsInterface* dynamics = self.state.shadow.dynamics
         dynamics.gravity(dynamics.self, numbers, <double*> cnp.PyArray_DATA(gravity))
         joint_torque(self.state.shadow.settings, self.n, <double*> cnp.PyArray_DATA(gravity),
-                     numbers + self.n, numbers + 2 * self.n, <double*> cnp.PyArray_DATA(torque))
+                     numbers + self.n, numbers + 2 * self.n, &self.state.shadow.friction,
+                     <double*> cnp.PyArray_DATA(torque))
         return torque
 
     def _command(self, double[::1] torque not None):

@@ -62,6 +62,7 @@ class Settings:
         fault_damping: Damping that brakes the arm in a fault, where it is more; None: the same.
         coulomb: Coulomb friction that is compensated [N m] or [N].
         viscous: Viscous friction that is compensated [N m s/rad] or [N s/m].
+        load, thinning: Of friction, see ``featherstone_ros.model.friction``; None: zero.
         offset: Constant effort of the drives that is compensated, of either sign [N m] or [N];
             None: zero.
         armature: Inertia of the drives on the joints' side [kg m^2] or [kg].
@@ -81,6 +82,8 @@ class Settings:
     torque_rate: Floats
     fault_damping: Floats | None = None
     offset: Floats | None = None
+    load: Floats | None = None
+    thinning: Floats | None = None
     mode: Mode = declared(Mode.FEEDFORWARD, "control law")
     feedforward_terms: Terms = declared(
         Terms.FULL, "torque that mode feedforward takes from the model: full, gravity alone or none"
@@ -181,8 +184,9 @@ class Settings:
         Raises:
             ValueError: With the name of the setting, what was found and what is expected.
         """
-        if self.offset is None:
-            object.__setattr__(self, "offset", np.zeros(self.n))
+        for name in ("offset", "load", "thinning"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.zeros(self.n))
         if self.fault_damping is None:
             object.__setattr__(self, "fault_damping", self.damping)
         for field in fields(self):

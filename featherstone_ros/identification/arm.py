@@ -10,7 +10,7 @@ from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.recording import Recording
-from featherstone_ros.model.friction import SLIDING_SPEED
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,12 +20,12 @@ class Arm:
     Attributes:
         model: The links, payload included.
         friction: Friction, drive inertia and offset of its joints.
-        sliding_speed: Speed at which 76 % of Coulomb friction acts [rad/s or m/s].
+        displacement: Over which Coulomb friction turns round [rad or m].
     """
 
     model: Model
     friction: Friction
-    sliding_speed: float = SLIDING_SPEED
+    displacement: float = PRESLIDING_DISPLACEMENT
 
     def motion(self, recording: Recording, cut_off: float) -> SmoothMotion:
         """Return the recorded motion, filtered.
@@ -33,9 +33,9 @@ class Arm:
         Raises:
             EvaluationError: The recording is too short.
         """
-        return joined(smooth_all(clean(recording).stretches, cut_off, self.sliding_speed))
+        return joined(smooth_all(clean(recording).stretches, cut_off, self.displacement))
 
     def torque(self, motion: SmoothMotion) -> Floats:
         """Return the predicted torque (N, n) [N m or N]."""
         rigid = Dynamics(self.model).rnea(motion.position, motion.velocity, motion.acceleration)
-        return rigid + self.friction.torque(motion)
+        return rigid + self.friction.torque(motion, rigid)

@@ -10,6 +10,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import Friction
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 
 if TYPE_CHECKING:
     from featherstone_ros.identification.payload import Payload
@@ -57,6 +58,7 @@ class Evaluation:
         held_out: The most detailed model on the last third of the recording, after any fit to the
             first two thirds; None where that part is too short.
         payload: A load on the last link that would explain most of the rest.
+        displacement: Over which Coulomb friction turns round [rad or m].
     """
 
     robot: str
@@ -74,6 +76,7 @@ class Evaluation:
     suspicions: tuple[str, ...] = ()
     held_out: Explanation | None = None
     payload: Payload | None = None
+    displacement: float = PRESLIDING_DISPLACEMENT
 
     @property
     def best(self) -> Explanation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
+from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -12,12 +13,14 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.cleaning import Samples
 from featherstone_ros.identification.errors import EvaluationError
-from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, presliding
 
 ORDER = 4  # of the Butterworth filter, which runs forward and backward
 # Periods of the cut-off frequency dropped at either end, where the filter lacks data: if velocity
 # was measured, and if position is differentiated twice.
 SETTLING, SETTLING_TWICE = 0.7, 2.0
+STEADYING = 0.035  # [s] standard deviation of the window that removes an encoder's flicker
+PLAY = 0.2  # of the displacement: what an encoder flickers by less does not count as motion
 SHORTEST = 6.0  # periods of the cut-off frequency that a stretch must last
 
 
@@ -30,7 +33,7 @@ class SmoothMotion:
         position: [rad or m].
         velocity: [rad/s or m/s].
         acceleration: [rad/s^2 or m/s^2].
-        sliding: The velocity's smooth sign, filtered: Coulomb friction per unit.
+        sliding: The presliding state, filtered: Coulomb friction per unit.
         effort: [N m or N].
     """
 
@@ -80,16 +83,18 @@ class ZeroPhase:
         return np.ascontiguousarray(self._apply(self._sections, values, axis=0))
 
 
-def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING_SPEED) -> SmoothMotion:
+def smooth(
+    samples: Samples, cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
+) -> SmoothMotion:
     """Filter position, velocity and effort alike; differentiate velocity; drop both ends.
 
-    Where no velocity was measured, position is differentiated. The sign of velocity passes through
+    Where no velocity was measured, position is differentiated. The presliding state passes through
     the same filter as the measured torque, so that their steps are smoothed alike.
 
     Args:
         samples: Evenly spaced.
         cut_off: Of the filter [Hz].
-        sliding_speed: Speed at which the smooth sign is 0.76 [rad/s or m/s].
+        displacement: Over which Coulomb friction turns round [rad or m].
 
     Raises:
         EvaluationError: The rate of the samples is too low for the filter.
@@ -103,9 +108,30 @@ def smooth(samples: Samples, cut_off: float, sliding_speed: float = SLIDING_SPEE
     acceleration = np.gradient(velocity, samples.period, axis=0)
     n = round(settling / cut_off / samples.period)
     inside = slice(n, len(samples.time) - n)
-    sliding = low_pass(smooth_sign(velocity, sliding_speed))
+    sliding = low_pass(presliding(steady(samples, displacement), displacement))
     everything = (samples.time, position, velocity, acceleration, sliding, effort)
     return SmoothMotion(*(np.ascontiguousarray(x[inside]) for x in everything))
+
+
+def steady(samples: Samples, displacement: float) -> Floats:
+    """Return the position (N, n) without the encoder's flicker.
+
+    A Gaussian window keeps a monotone motion monotone; a low-pass filter would ring where a joint
+    stops, and friction turn round with every swing.
+    """
+    gaussian = needed_from_scipy("ndimage").gaussian_filter1d
+    width = STEADYING / samples.period  # [samples]
+    position = np.asarray(gaussian(samples.position, width, axis=0, mode="nearest"), float)
+    play = PLAY * displacement
+    return (_dragged(position, play) + _dragged(position[::-1], play)[::-1]) / 2.0  # zero phase
+
+
+def _dragged(position: Floats, play: float) -> Floats:
+    """Return the position (N, n) of what is dragged along with a play to either side."""
+    dragged = position.copy()
+    for before, row in pairwise(dragged):
+        np.clip(before, row - play, row + play, out=row)
+    return dragged
 
 
 def needed_from_scipy(part: str) -> ModuleType:
@@ -117,7 +143,7 @@ def needed_from_scipy(part: str) -> ModuleType:
 
 
 def smooth_all(
-    stretches: Sequence[Samples], cut_off: float, sliding_speed: float = SLIDING_SPEED
+    stretches: Sequence[Samples], cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
 ) -> list[SmoothMotion]:
     """Smooth every stretch that is long enough.
 
@@ -132,7 +158,7 @@ def smooth_all(
             f"the recording is too short: {longest:.3g} s without a pause; a filter of "
             f"{cut_off:g} Hz needs {needed:.3g} s, preferably ten times that"
         )
-    return [smooth(samples, cut_off, sliding_speed) for samples in long_enough]
+    return [smooth(samples, cut_off, displacement) for samples in long_enough]
 
 
 def joined(motions: Sequence[SmoothMotion]) -> SmoothMotion:

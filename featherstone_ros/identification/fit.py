@@ -19,12 +19,13 @@ from numpy.typing import ArrayLike
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import SIZE, Deformable
 from featherstone_ros.identification.filtering import needed_from_scipy
-from featherstone_ros.identification.friction import Friction
-from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
+from featherstone_ros.identification.friction import Friction, Law
+from featherstone_ros.identification.regression import Equations
 
 WIDTHS = (0.03, 0.1, 0.2, 0.4, 0.8)  # candidates for the prior's width about the URDF
 FOLDS = 4  # of the cross-validation that chooses the width
 MOST_ITERATIONS = 200
+LOAD_SPREAD = 0.1  # prior of Coulomb friction per torque of the links: losses of a gear
 FREE_SPREAD = 1e3  # [SI] of friction and offset: practically no prior
 CONVERGED = 1e-9  # least relative change of the sum of squares in an iteration
 
@@ -35,7 +36,7 @@ class Fit:
 
     Attributes:
         theta: (10 b,) deformation of the bodies.
-        drives: (4 n,) armature, viscous, Coulomb, offset, in that order.
+        drives: Each of ``Law.terms`` of n joints.
     """
 
     theta: Floats
@@ -45,10 +46,10 @@ class Fit:
         """Return x in the order of ``regression``."""
         return np.concatenate([bodies.deformed(self.theta), self.drives])
 
-    def friction(self) -> Friction:
-        """Return the drives by name."""
-        terms = dict(zip(DRIVE_TERMS, self.drives.reshape(len(DRIVE_TERMS), -1), strict=True))
-        return Friction(**terms, doubtful={})
+    def friction(self, law: Law) -> Friction:
+        """Return the drives by name; ``thinning`` is the law's."""
+        values = self.drives.reshape(len(law.terms), -1)
+        return Friction(**dict(zip(law.terms, values, strict=True)))
 
 
 def noise(equations: Equations) -> Floats:
@@ -105,8 +106,10 @@ def solve(
     """
     optimize = needed_from_scipy("optimize")
     b, n = SIZE * len(bodies.U), len(armature_spread)
-    spread = np.full(len(DRIVE_TERMS) * n, FREE_SPREAD)
+    spread = np.full(R.shape[1] - b, FREE_SPREAD)
     spread[:n] = armature_spread
+    if len(spread) == 5 * n:
+        spread[3 * n : 4 * n] = LOAD_SPREAD
     pull = 1 / np.concatenate([np.broadcast_to(np.asarray(width, float), b), spread])
     by_bodies = np.ascontiguousarray(R[:, :b].reshape(len(R), b // SIZE, SIZE).swapaxes(0, 1))
 
@@ -118,10 +121,10 @@ def solve(
         return np.vstack([np.hstack([by_theta, R[:, b:]]), np.diag(pull)])
 
     lower = np.full(b + len(spread), -np.inf)
-    lower[b : b + 3 * n] = 0.0
+    lower[b:-n] = 0.0
     if start is None:
         theta, drives = np.zeros(b), np.zeros(len(spread))
-        drives[: 3 * n] = 0.1 * np.concatenate([armature_spread, np.ones(2 * n)])
+        drives[:-n], drives[:n] = 0.1, 0.1 * armature_spread
         start = Fit(theta, drives)
     found = optimize.least_squares(
         residuals, np.concatenate([start.theta, start.drives]), jacobian, (lower, np.inf),
@@ -137,10 +140,11 @@ def choose_width(
     armature_spread: Floats,
     widths: Sequence[float] = WIDTHS,
     step: Callable[[], None] = lambda: None,
-) -> tuple[float, float]:
-    """Return the prior width with the best cross-validation, and its error.
+) -> tuple[float, Floats]:
+    """Return the prior width with the best cross-validation, and its errors.
 
-    The error is the sum over joints of residual sum of squares / sum of squares about the mean.
+    The errors are each joint's residual sum of squares / sum of squares about the mean (n,); the
+    width with the least sum is best.
 
     Args:
         equations: Of the motion to fit.
@@ -164,6 +168,6 @@ def choose_width(
             fit = solve(R, y[:, 0], bodies, armature_spread, width, start=fit)
             left += ((fold.tau - fold.A @ fit.unknowns(bodies)) ** 2).sum(axis=0)
             step()
-        errors.append(float((left / spread).sum()))
-    best = int(np.argmin(errors))
+        errors.append(left / spread)
+    best = int(np.argmin(np.sum(errors, axis=1)))
     return widths[best], errors[best]

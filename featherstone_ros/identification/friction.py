@@ -1,17 +1,62 @@
-"""Fits friction and drive terms, joint by joint, to the torque that rigid links leave."""
+"""Friction and drives: their law, its parameters, and a fit to the torque that rigid links leave.
+
+The law is that of ``featherstone_ros.model.friction``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion, needed_from_scipy
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, viscous_speed
 
 AT_REST = 0.01  # [rad/s or m/s] a joint that is never faster does not reveal its friction
 ILL_CONDITIONED = 50.0  # condition number of the terms, each scaled to length 1
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """Which terms the friction of n joints has, and what enters it not linearly.
+
+    Attributes:
+        thinning: (n,) or for all joints [s/rad or s/m].
+        loaded: Whether dry friction grows with the torque of the links.
+        displacement: Over which Coulomb friction turns round [rad or m].
+    """
+
+    thinning: Floats | float = 0.0
+    loaded: bool = False
+    displacement: float = PRESLIDING_DISPLACEMENT
+
+    def columns(self, motion: SmoothMotion, links: Floats) -> list[Floats]:
+        """Return the factors (N, n) of each joint's ``DRIVE_TERMS``.
+
+        Args:
+            motion: Filtered.
+            links: (N, n) torque of the links [N m or N].
+        """
+        columns = {
+            "armature": motion.acceleration,
+            "viscous": viscous_speed(motion.velocity, self.thinning),
+            "coulomb": motion.sliding,
+            "load": np.abs(links) * motion.sliding,
+            "offset": np.ones_like(motion.velocity),
+        }
+        return [columns[term] for term in self.terms]
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms in which torque is linear; all but the last are not negative."""
+        return drive_terms(5 if self.loaded else 4)
+
+
+def drive_terms(count: int) -> tuple[str, ...]:
+    """Return the names of a joint's 4 terms, or of 5: then dry friction grows with the load."""
+    return ("armature", "viscous", "coulomb", *(("load",) if count == 5 else ()), "offset")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,23 +69,33 @@ class Friction:
         armature: Inertia of the drive, reflected to the joint [kg m^2 or kg]; 0 if not fitted.
         offset: Constant torque, e.g. of a sensor's zero [N m or N].
         doubtful: Joint index to the reason why its separate terms are unreliable.
+        load: Coulomb friction per torque of the links, see ``featherstone_ros.model.friction``.
+        thinning: Of viscous friction with the speed [s/rad or s/m].
     """
 
     viscous: Floats
     coulomb: Floats
     armature: Floats
     offset: Floats
-    doubtful: dict[int, str]
+    doubtful: dict[int, str] = field(default_factory=dict)
+    load: Floats | float = 0.0
+    thinning: Floats | float = 0.0
 
     @classmethod
     def none(cls, n: int) -> Friction:
         """Return zeros for n joints."""
-        return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), {})
+        return cls(*np.zeros((4, n)))
 
-    def torque(self, motion: SmoothMotion) -> Floats:
-        """Return the torque (N, n) of a motion, filtered like the motion [N m or N]."""
-        moving = self.viscous * motion.velocity + self.armature * motion.acceleration
-        return moving + self.coulomb * motion.sliding + self.offset
+    def torque(self, motion: SmoothMotion, links: Floats | float = 0.0) -> Floats:
+        """Return the torque (N, n) of a motion, filtered like the motion [N m or N].
+
+        Args:
+            motion: The motion.
+            links: (N, n) torque of the links [N m or N].
+        """
+        dry = (self.coulomb + self.load * np.abs(links)) * motion.sliding
+        moving = self.armature * motion.acceleration + self.offset
+        return moving + dry + self.viscous * viscous_speed(motion.velocity, self.thinning)
 
     @property
     def negative(self) -> NDArray[np.bool_]:

@@ -25,9 +25,9 @@ from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import Fit, noise, solve
+from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
-    DRIVE_TERMS,
     Equations,
     drive_columns,
     filtered,
@@ -120,21 +120,24 @@ def find_payload(
     bodies = Bodies.of(model)
     at, dynamics = SIZE * model.link_names.index(link), Dynamics(model)
     joints = list(range(model.n) if judged is None else judged)
+    law = Law()
 
     def columns(motion: SmoothMotion) -> Floats:
         Y = dynamics.regressor(motion.position, motion.velocity, motion.acceleration)
-        return np.concatenate(
-            [Y[:, :, at : at + SIZE], drive_columns(motion), by_deformation(Y, bodies)], axis=2
-        )
+        links = dynamics.rnea(motion.position, motion.velocity, motion.acceleration)
+        # A load on the arm also loads the gears: their friction grows with the sign of the torque.
+        Y *= (1.0 + arm.friction.load * np.sign(links) * motion.sliding)[:, :, None]
+        drives = drive_columns(motion, law, links)
+        return np.concatenate([Y[:, :, at : at + SIZE], drives, by_deformation(Y, bodies)], axis=2)
 
     def torque(motion: SmoothMotion) -> Floats:
         return motion.effort - arm.torque(motion)
 
     with one_thread():
         stretches = [stretch for r in recordings for stretch in clean(r).stretches]
-        facts = filtered(stretches, columns, torque, cut_off, arm.sliding_speed)
-        own = [SIZE + k * model.n + j for k in range(len(DRIVE_TERMS)) for j in joints]
-        by_theta = facts.A[:, joints, SIZE + len(DRIVE_TERMS) * model.n :]
+        facts = filtered(stretches, columns, torque, cut_off, arm.displacement)
+        own = [SIZE + k * model.n + j for k in range(len(law.terms)) for j in joints]
+        by_theta = facts.A[:, joints, SIZE + len(law.terms) * model.n :]
         facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])
         if np.linalg.norm(facts.A[:, :, 0]) < 1e-9:
             raise IdentificationError(f"no joint that was recorded feels a load on {link}")

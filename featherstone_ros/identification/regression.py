@@ -1,6 +1,6 @@
 """Recorded motion as linear equations: A x = tau, with one block of columns per body and drive.
 
-x = [ten parameters of each body, armature of each joint, viscous, Coulomb, offset]. Position and
+x = [ten parameters of each body, then each of ``Law.terms`` of each joint]. Position and
 velocity pass a zero-phase low-pass filter at a few times the cut-off frequency, and velocity is
 differentiated. Then every column of A and the measured torque pass the same filter at the cut-off
 (M. Gautier's "parallel filter"), which keeps the linear equations valid.
@@ -25,7 +25,8 @@ from featherstone_ros.identification.filtering import (
     ZeroPhase,
     smooth,
 )
-from featherstone_ros.model.friction import SLIDING_SPEED, smooth_sign
+from featherstone_ros.identification.friction import Law
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, SLIDING_SPEED
 
 FASTEST, RATE = (
     2.5,
@@ -35,7 +36,6 @@ WIDER = 2.5  # times the cut-off: frequency of the filter before differentiation
 DENSE = 8.0  # samples per period of that filter's frequency at which columns are computed
 SPARSE = 4.0  # samples per period of the cut-off that are kept: more are redundant
 STICKING_WEIGHT, STICKING_POWER = 0.1, 4  # a sticking joint's weight: least, power
-DRIVE_TERMS = ("armature", "viscous", "coulomb", "offset")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +53,10 @@ class Equations:
     def of(self, joints: Sequence[int]) -> Equations:
         """Return the equations of these joints only."""
         return Equations(self.A[:, joints], self.tau[:, joints])
+
+    def beside(self, other: Equations) -> Equations:
+        """Return the same equations with further unknowns, those of another system."""
+        return Equations(np.concatenate([self.A, other.A], axis=2), self.tau)
 
     def between(self, begin: float, end: float) -> Equations:
         """Return the samples between two shares of all, 0 to 1."""
@@ -97,14 +101,41 @@ def equations(
     dynamics: Dynamics,
     bodies: Bodies,
     cut_off: float,
-    sliding_speed: float = SLIDING_SPEED,
+    law: Law = Law(),
 ) -> Equations:
-    """Return the equations of evenly sampled stretches, see ``filtered``."""
+    """Return the equations of evenly sampled stretches, see ``filtered``; the model carries."""
+    links = link_equations(stretches, dynamics, bodies, cut_off)
+    return links.beside(drive_equations(stretches, dynamics, cut_off, law))
+
+
+def link_equations(
+    stretches: Sequence[Samples], dynamics: Dynamics, bodies: Bodies, cut_off: float
+) -> Equations:
+    """Return the equations without drives, see ``filtered``."""
 
     def columns(motion: SmoothMotion) -> Floats:
-        return regressor(motion, dynamics, bodies)
+        return link_columns(motion, dynamics, bodies)
 
-    return filtered(stretches, columns, lambda motion: motion.effort, cut_off, sliding_speed)
+    return filtered(stretches, columns, lambda motion: motion.effort, cut_off)
+
+
+def drive_equations(
+    stretches: Sequence[Samples], dynamics: Dynamics, cut_off: float, law: Law
+) -> Equations:
+    """Return the equations without links, see ``filtered``.
+
+    Args:
+        stretches: Likewise.
+        dynamics: Of the model whose torque loads the joints.
+        cut_off: Of the filter [Hz].
+        law: Of friction.
+    """
+
+    def columns(motion: SmoothMotion) -> Floats:
+        links = dynamics.rnea(motion.position, motion.velocity, motion.acceleration)
+        return drive_columns(motion, law, links)
+
+    return filtered(stretches, columns, lambda motion: motion.effort, cut_off, law.displacement)
 
 
 def filtered(
@@ -112,7 +143,7 @@ def filtered(
     columns: Callable[[SmoothMotion], Floats],
     torque: Callable[[SmoothMotion], Floats],
     cut_off: float,
-    sliding_speed: float = SLIDING_SPEED,
+    displacement: float = PRESLIDING_DISPLACEMENT,
 ) -> Equations:
     """Return the equations of evenly sampled stretches.
 
@@ -121,7 +152,7 @@ def filtered(
         columns: Returns A (N, n, p) of a motion.
         torque: Returns the torque to explain (N, n) [N m or N].
         cut_off: Of the filter [Hz].
-        sliding_speed: Speed at which 76 % of Coulomb friction acts [rad/s or m/s].
+        displacement: Over which Coulomb friction turns round [rad or m].
 
     Raises:
         EvaluationError: No stretch is long enough, or the rate is too low for the filter.
@@ -133,7 +164,7 @@ def filtered(
             f"the recording is too short: {longest:.3g} s without a pause, expected "
             f"{SHORTEST / cut_off:.3g} s at least for a filter of {cut_off:g} Hz"
         )
-    return stacked([_of_one(s, columns, torque, cut_off, sliding_speed) for s in long_enough])
+    return stacked([_of_one(s, columns, torque, cut_off, displacement) for s in long_enough])
 
 
 def _of_one(
@@ -141,10 +172,10 @@ def _of_one(
     columns: Callable[[SmoothMotion], Floats],
     torque: Callable[[SmoothMotion], Floats],
     cut_off: float,
-    sliding_speed: float,
+    displacement: float,
 ) -> Equations:
     wide = max(cut_off, min(WIDER * cut_off, 0.2 / samples.period))
-    motion = smooth(samples, wide, sliding_speed)
+    motion = smooth(samples, wide, displacement)
     every = max(1, int(1 / (DENSE * wide * samples.period)))
     motion = motion.thinned(every)
     period = every * samples.period
@@ -155,24 +186,24 @@ def _of_one(
     edge = round(SETTLING / cut_off / period)
     kept = slice(edge, N - edge, max(1, int(1 / (SPARSE * cut_off * period))))
     trust = (
-        np.clip(low_pass(np.abs(smooth_sign(motion.velocity))), STICKING_WEIGHT, 1.0)
+        np.clip(low_pass(np.abs(np.tanh(motion.velocity / SLIDING_SPEED))), STICKING_WEIGHT, 1.0)
         ** STICKING_POWER
     )
     return Equations((A * trust[:, :, None])[kept], (low_pass(torque(motion)) * trust)[kept])
 
 
-def regressor(motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies) -> Floats:
-    """Return A (N, n, 10 b + 4 n) of a motion, before the second filter."""
+def link_columns(motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies) -> Floats:
+    """Return (N, n, 10 b): the factors of the bodies' parameters."""
     Y = dynamics.regressor(motion.position, motion.velocity, motion.acceleration)
-    return np.concatenate([Y[:, :, bodies.columns()], drive_columns(motion)], axis=2)
+    return Y[:, :, bodies.columns()]
 
 
-def drive_columns(motion: SmoothMotion) -> Floats:
-    """Return (N, n, 4 n): the factors of each joint's ``DRIVE_TERMS``."""
+def drive_columns(motion: SmoothMotion, law: Law, links: Floats) -> Floats:
+    """Return (N, n, terms n): the factors of each joint's terms, see ``Law.columns``."""
     N, n = motion.position.shape
-    terms = np.zeros((N, n, len(DRIVE_TERMS), n))
+    columns = law.columns(motion, links)
+    terms = np.zeros((N, n, len(columns), n))
     joints = np.arange(n)
-    for k, term in enumerate((motion.acceleration, motion.velocity, motion.sliding)):
-        terms[:, joints, k, joints] = term
-    terms[:, joints, -1, joints] = 1.0
+    for k, column in enumerate(columns):
+        terms[:, joints, k, joints] = column
     return terms.reshape(N, n, -1)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from featherstone_ros import Dynamics, Model
+from featherstone_ros import Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import JointStates, read_joint_states, storage
@@ -20,9 +19,10 @@ from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import Explanation, explain
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
-from featherstone_ros.identification.fit import WIDTHS, Fit, choose_width, noise, solve
-from featherstone_ros.identification.friction import Friction
+from featherstone_ros.identification.fit import Fit
+from featherstone_ros.identification.friction import Friction, Law
 from featherstone_ros.identification.friction import fit as fit_friction
+from featherstone_ros.identification.model_order import Fitting, Progress, fit_parts
 from featherstone_ros.identification.recording import (
     HELD_OUT,
     Recording,
@@ -31,20 +31,10 @@ from featherstone_ros.identification.recording import (
     moving_joints,
 )
 from featherstone_ros.identification.recording_checks import require_enough, still_joints
-from featherstone_ros.identification.regression import Equations, equations, fitted_cut_off
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.model import EARTH
-from featherstone_ros.model.friction import SLIDING_SPEED
 
-Progress = Callable[[int, int], None]
-
-SLIDING_SPEEDS = (
-    SLIDING_SPEED,
-    0.005,
-    0.05,
-    0.1,
-)  # [rad/s or m/s] candidates; 76 % of Coulomb friction acts at the sliding speed
-JUSTIFIED = 0.95  # greatest error of another sliding speed relative to the default's, to prefer it
+FITTED = ("viscous", "coulomb", "armature", "offset", "load")  # of ``Friction``
 
 
 @dataclass(frozen=True)
@@ -77,7 +67,7 @@ class Identification:
         identified: The same with the links' new inertial parameters.
         judged: Indices of the joints whose effort counted.
         friction: Of all joints; zero for those whose effort did not count.
-        sliding_speed: Speed at which 76 % of Coulomb friction acts [rad/s or m/s].
+        law: The law of friction that the cross-validation chose.
         bodies: The bodies, undeformed.
         fit: Their deformations and the drives.
         base: The base parameters: the combinations on which torque depends.
@@ -96,7 +86,7 @@ class Identification:
     identified: Model
     judged: tuple[int, ...]
     friction: Friction
-    sliding_speed: float
+    law: Law
     bodies: Bodies
     fit: Fit
     base: BaseParameters
@@ -113,7 +103,7 @@ class Identification:
     @property
     def arm(self) -> Arm:
         """The identified arm, which predicts torque."""
-        return Arm(self.identified, self.friction, self.sliding_speed)
+        return Arm(self.identified, self.friction, self.law.displacement)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -162,9 +152,11 @@ def _identify(
         for part in recordings[: len(bags)]
     ]
     require_enough(model, recordings[: len(bags)], motions)
-    result = fit_parts(model, fitted, judged, options.cut_off, progress)
-    bodies, fit, sliding_speed, width, sigma, facts = result
-    friction = scattered(fit.friction(), judged, model.n)
+    fitting = Fitting(model, fitted, judged, options.cut_off)
+    bodies = fitting.bodies
+    fit, best = fit_parts(fitting, progress)
+    friction = scattered(fit.friction(best.law), judged, model.n)
+    friction = replace(friction, thinning=best.law.thinning * np.ones(model.n))
     base = base_parameters(model)
     still = still_joints(model, motions)
     if still:
@@ -180,13 +172,13 @@ def _identify(
         identified=model.with_inertial_parameters(bodies.link_parameters(fit.theta)),
         judged=judged,
         friction=friction,
-        sliding_speed=sliding_speed,
+        law=best.law,
         bodies=bodies,
         fit=fit,
         base=base,
-        estimate=estimate(facts, sigma, base, bodies, fit, judged),
-        width=width,
-        sigma=sigma,
+        estimate=estimate(best.facts, best.sigma, base, bodies, fit, judged),
+        width=best.width,
+        sigma=best.sigma,
         before=before(arm, fitted, judged, options.cut_off),
         recordings=tuple(recordings[: len(bags)]),
         fitted=tuple(fitted),
@@ -254,71 +246,13 @@ def split(recordings: Sequence[Recording], fitted: int) -> tuple[list[Recording]
     )
 
 
-def fit_parts(
-    model: Model,
-    parts: Sequence[Recording],
-    judged: Sequence[int],
-    cut_off: float,
-    progress: Progress | None = None,
-) -> tuple[Bodies, Fit, float, float, Floats, Equations]:
-    """Fit bodies and drives; choose the prior's width and the sliding speed.
-
-    Returns:
-        Bodies, fit, sliding speed [rad/s or m/s], width, noise (j,), and the equations used.
-    """
-    dynamics, bodies = Dynamics(model), Bodies.of(model)
-    stretches = [stretch for part in parts for stretch in clean(part).stretches]
-    columns = unknowns_of(bodies, judged, model.n)
-    total, done = len(SLIDING_SPEEDS) * len(WIDTHS) * 4, 0
-    candidates = []
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        if progress:
-            progress(done, total)
-
-    cut_off = fitted_cut_off(cut_off, max(stretch.period for stretch in stretches))
-    for sliding_speed in SLIDING_SPEEDS:
-        whole = equations(stretches, dynamics, bodies, cut_off, sliding_speed)
-        some = Equations(whole.A[:, judged][:, :, columns], whole.tau[:, judged])
-        sigma = noise(some)
-        spread = armature_spread(dynamics, parts, judged)
-        width, error = choose_width(some, sigma, bodies, spread, step=step)
-        candidates.append((error, sliding_speed, width, sigma, some, spread))
-    error, sliding_speed, width, sigma, some, spread = candidates[0]
-    best = min(candidates, key=lambda candidate: candidate[0])
-    if best[0] < JUSTIFIED * error:
-        _, sliding_speed, width, sigma, some, spread = best
-    fit = solve(*some.reduced(1 / sigma), bodies, spread, width)
-    return bodies, fit, sliding_speed, width, sigma, some
-
-
-def unknowns_of(bodies: Bodies, judged: Sequence[int], n: int) -> NDArray[np.intp]:
-    """Return the columns of ``Equations`` on which these joints' torques depend."""
-    b = 10 * len(bodies.names)
-    drives = [b + term * n + j for term in range(4) for j in judged]
-    return np.array([*range(b), *drives], dtype=np.intp)
-
-
-def armature_spread(
-    dynamics: Dynamics, parts: Sequence[Recording], judged: Sequence[int]
-) -> Floats:
-    """Return the prior spread of drive inertia (j,): the mean inertia of the links at the joints.
-
-    The mean over all joints, not each joint's own: a wrist's geared rotor outweighs the hand.
-    """
-    q = np.concatenate([part.position[:: max(1, len(part.time) // 100)] for part in parts])
-    M = dynamics.crba(np.ascontiguousarray(q))
-    return np.full(len(judged), np.diagonal(M, axis1=1, axis2=2).mean())
-
-
 def scattered(friction: Friction, judged: Sequence[int], n: int) -> Friction:
     """Return the friction of n joints, zero for those not judged."""
-    whole = Friction.none(n)
-    for name in ("viscous", "coulomb", "armature", "offset"):
-        getattr(whole, name)[list(judged)] = getattr(friction, name)
-    return whole
+    values = np.zeros((len(FITTED), n))
+    values[:, list(judged)] = np.array(
+        [np.broadcast_to(getattr(friction, name), len(judged)) for name in FITTED]
+    )
+    return Friction(**dict(zip(FITTED, values, strict=True)))
 
 
 def before(arm: Arm, fitted: Sequence[Recording], judged: Sequence[int], cut_off: float) -> Arm:

@@ -13,7 +13,8 @@ from featherstone_ros.identification.base_parameters import BaseParameters
 from featherstone_ros.identification.bodies import SIZE, Bodies
 from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.fit import Fit
-from featherstone_ros.identification.regression import DRIVE_TERMS, Equations
+from featherstone_ros.identification.friction import drive_terms
+from featherstone_ros.identification.regression import Equations
 
 KNOWN_BEFORE = 0.3  # prior standard deviation of theta, which the data must improve on
 
@@ -23,7 +24,7 @@ class Estimate:
     """r base parameters and the friction of j joints, without any prior.
 
     Attributes:
-        names: r + 3 j names.
+        names: r + 3 j names, r + 4 j if friction grows with the load.
         value: By least squares.
         deviation: Standard deviation of each; inf where the data do not determine it.
         urdf: From the description; NaN for friction.
@@ -72,7 +73,7 @@ def estimate(
     columns = base.independent.copy()
     for place, column in enumerate(judged_armature):
         columns[base.independent == column] = b + place
-    chosen = np.concatenate([columns[kept], np.arange(b + j, b + 4 * j)])
+    chosen = np.concatenate([columns[kept], np.arange(b + j, facts.A.shape[2])])
     A = (facts.A[:, :, chosen] / sigma[:, None]).reshape(-1, len(chosen))
     value, deviation = least_squares(A, (facts.tau / sigma).ravel())
 
@@ -84,13 +85,14 @@ def estimate(
     friction = fit.drives[j:]
     prior = _prior_deviation(base, bodies, fit)[kept]
     joints = [bodies.model.joint_names[k] for k in judged]
-    terms = [f"{term}.{joint}" for term in DRIVE_TERMS[1:] for joint in joints]
-    every = np.concatenate([prior, np.full(3 * j, np.inf)])
+    every_term = drive_terms((facts.A.shape[2] - b) // j)
+    terms = [f"{term}.{joint}" for term in every_term[1:] for joint in joints]
+    every = np.concatenate([prior, np.full(len(terms), np.inf)])
     return Estimate(
         (*names[kept].tolist(), *terms),
         value,
         deviation,
-        np.concatenate([mapped[0], np.full(3 * j, np.nan)]),
+        np.concatenate([mapped[0], np.full(len(terms), np.nan)]),
         np.concatenate([mapped[1], friction]),
         every,
         deviation < every,

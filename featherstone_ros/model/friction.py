@@ -1,21 +1,23 @@
-"""Friction of joints: one law, viscous and Coulomb.
+"""Friction of joints: one law.
 
-    torque = viscous qd + coulomb sign(qd)
+    torque = viscous qd / (1 + thinning |qd|) + (coulomb + load |torque of the links|) z
 
-A joint at rest sticks: friction balances any torque up to ``coulomb``. ``Simulator`` solves this
-exactly (cython_core/dynamics/joint_friction.pxd).
+Viscous friction grows ever more slowly with the speed if the lubricant is thinned by shear, and dry
+friction with the load on the gear. Both parameters are often 0: viscous and Coulomb friction.
 
-The sign of a measured velocity is meaningless near zero. There Coulomb friction is smoothed to
-``coulomb tanh(qd / sliding_speed)``, 76 % of it at the sliding speed: in the observer and in
-identification.
+z, from -1 to 1, is the presliding state: it approaches the sign of the motion over a displacement,
+however slow the motion is (P. R. Dahl, *A Solid Friction Model*, Aerospace Corporation, 1968):
 
-A desired motion is known exactly. What the controller compensates, and the check of trajectories
-expects, is ``coulomb z`` with the presliding state z, which approaches sign(qd): over a
-displacement (parameter ``presliding_displacement``), however slow the motion is (P. R. Dahl, *A
-Solid Friction Model*, Aerospace Corporation, 1968), and at rest within ``RELEASE_TIME``. So
-friction is compensated until the motion ends, and the arm arrives; then its own friction holds it,
-and none that was assumed too large pushes it on. Both are compiled in
-cython_core/smooth_friction.pxd, too.
+    dz = (sign(dq) - z) (1 - exp(-|dq| / displacement))
+
+So a joint that is held keeps the friction with which it came to rest, or creeps from it over
+fractions of a millirad, as real gears do. Identification drives z with the measured motion.
+The controller, and the check of trajectories, drive it with the desired one, and let it go at rest
+within ``RELEASE_TIME``: the arm arrives, then its own friction holds it, and none that was assumed
+too large pushes it on (cython_core/smooth_friction.pxd).
+
+A simulated joint at rest sticks: friction balances any torque up to ``coulomb``. ``Simulator``
+solves this exactly (cython_core/dynamics/joint_friction.pxd).
 
 A URDF calls viscous friction ``damping`` and Coulomb friction ``friction``, and so do ``Model`` and
 ``Simulator``.
@@ -32,41 +34,57 @@ PRESLIDING_DISPLACEMENT = 1e-4  # [rad or m] over which 63 % of a change of z ta
 RELEASE_TIME = 0.05  # [s] likewise, at rest
 
 
-def smooth_sign(velocity: Floats, sliding_speed: float = SLIDING_SPEED) -> Floats:
-    """Return tanh(velocity / sliding_speed): the sign of a velocity, smooth through zero."""
-    return np.tanh(velocity / sliding_speed)
+def viscous_speed(velocity: Floats, thinning: Floats | float) -> Floats:
+    """Return the factor of viscous friction: the velocity, less where shear thins the lubricant.
+
+    Args:
+        velocity: (..., n) [rad/s or m/s].
+        thinning: (n,) reciprocal of the speed at which half of it is left [s/rad or s/m].
+    """
+    return velocity / (1.0 + thinning * np.abs(velocity))
 
 
 def friction_torque(
-    velocity: Floats, viscous: Floats, coulomb: Floats, sliding_speed: float = SLIDING_SPEED
+    velocity: Floats,
+    viscous: Floats,
+    coulomb: Floats,
+    sliding_speed: float = SLIDING_SPEED,
+    thinning: Floats | float = 0.0,
 ) -> Floats:
-    """Return the friction torque.
+    """Return the friction torque of an unloaded joint in steady motion.
 
     Args:
         velocity: (n,) or (N, n) [rad/s or m/s].
         viscous: (n,) [N m s/rad or N s/m].
         coulomb: (n,) [N m or N].
         sliding_speed: Speed at which 76 % of Coulomb friction acts [rad/s or m/s].
+        thinning: (n,) see ``viscous_speed``.
 
     Returns:
         As ``velocity`` [N m or N].
     """
-    return viscous * velocity + coulomb * smooth_sign(velocity, sliding_speed)
+    steady = np.tanh(velocity / sliding_speed)
+    return viscous * viscous_speed(velocity, thinning) + coulomb * steady
 
 
 def presliding(
-    time: Floats, position: Floats, start: Floats, displacement: float = PRESLIDING_DISPLACEMENT
+    position: Floats,
+    displacement: float = PRESLIDING_DISPLACEMENT,
+    start: Floats | float = 0.0,
+    time: Floats | None = None,
 ) -> Floats:
-    """Return the presliding states along a desired motion, (N, n) from -1 to 1.
+    """Return the presliding states along a motion, (N, n) from -1 to 1.
 
     Args:
-        time: (N,) [s].
         position: (N, n) [rad or m].
-        start: (n,) the first states; the signs of the velocities where the motion goes on already.
         displacement: Over which the states change [rad or m].
+        start: (n,) the first states; the signs of the velocities where the motion goes on already.
+        time: (N,) [s]; given, joints at rest are released, as the controller does.
     """
     way = np.diff(position, axis=0)
-    passed = np.where(way != 0.0, np.abs(way) / displacement, np.diff(time)[:, None] / RELEASE_TIME)
+    passed = np.abs(way) / displacement
+    if time is not None:
+        passed = np.where(way != 0.0, passed, np.diff(time)[:, None] / RELEASE_TIME)
     kept, sign = np.exp(-passed), np.sign(way)
     states = np.empty_like(position)
     states[0] = start

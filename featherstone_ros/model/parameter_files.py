@@ -26,6 +26,7 @@ OF_EVERY_NODE = ("use_sim_time", "start_type_description_service", "qos_override
 JOINT = "<joint>"  # in the names of parameters that each joint has
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 FORMER = {  # parameters of earlier versions, and what has taken their place
+    "sliding_speed": "presliding_displacement, a distance [rad or m]; the default suits most",
     "friction_velocity": "presliding_displacement, a distance [rad or m]; the default suits most",
 }
 Value = TypeVar("Value")

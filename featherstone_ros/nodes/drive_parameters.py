@@ -39,6 +39,20 @@ def drive_parameters(model: Model, index: int, armature: float) -> tuple[Setting
             0.0,
         ),
         Setting(
+            f"friction.{joint}.load",
+            0.0,
+            "Coulomb friction per torque of the links (twin: in mode shadow)",
+            0.0,
+            1.0,
+        ),
+        Setting(
+            f"friction.{joint}.thinning",
+            0.0,
+            "reciprocal of the speed at which half of viscous friction is left (twin: in mode "
+            "shadow) [s/rad or s/m]",
+            0.0,
+        ),
+        Setting(
             f"friction.{joint}.offset",
             0.0,
             "constant additional effort of the drive, of either sign [N m or N]",
@@ -65,6 +79,8 @@ def drives_of(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
         for name, pattern in {
             "viscous": "friction.{}.viscous",
             "coulomb": "friction.{}.coulomb",
+            "load": "friction.{}.load",
+            "thinning": "friction.{}.thinning",
             "offset": "friction.{}.offset",
             "armature": "armature.{}",
         }.items()

@@ -162,5 +162,6 @@ def _online(node: ModelNode, link: str) -> Any:
     from featherstone_ros.identification.online import OnlinePayload
 
     needed_from_scipy("optimize")
-    friction = Friction(**drives_of(node.parameters, node.model), doubtful={})
-    return OnlinePayload(Arm(node.model, friction, node.parameters["sliding_speed"]), link)
+    friction = Friction(**drives_of(node.parameters, node.model))
+    displacement = node.parameters["presliding_displacement"]
+    return OnlinePayload(Arm(node.model, friction, displacement), link)

@@ -20,6 +20,7 @@ SETTINGS = (
     *settings_of(Noise),
 )
 
+SIMULATED = ("viscous", "coulomb", "offset", "armature")  # of the drives
 
 def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Setting]:
     """Return the initial position of every joint, and the gains of its drive.
@@ -40,9 +41,10 @@ def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Settin
 
 def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
     """Return a twin's settings from the node's parameters."""
+    drives = drives_of(values, model)
     return TwinSettings(
         **values_of(TwinSettings, values, model.joint_names),
-        **drives_of(values, model),
+        **{name: drives[name] for name in SIMULATED},
         initial_base_position=values["initial_base.position"],
         initial_base_orientation=values["initial_base.orientation"],
         noise=Noise(**values_of(Noise, values)),

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from featherstone_ros.arrays import Floats
 from featherstone_ros.declaration import declared
 from featherstone_ros.model import Model
-from featherstone_ros.model.friction import SLIDING_SPEED
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.observer.effort_contract import CONTRACTS, FULL
 
 MEASURED, COMMANDED = EFFORT_SOURCES = ("measured", "commanded")
@@ -29,6 +29,7 @@ class ShadowSettings:
         integrator: As for ``featherstone_ros.Simulator``.
         viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
         coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
+        load, thinning: (n,) of friction, see ``featherstone_ros.model.friction``.
         offset: (n,) constant additional effort of the drives [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
         contact_threshold: (n,); None for ``default_threshold``.
@@ -48,8 +49,13 @@ class ShadowSettings:
     coulomb: ArrayLike | None = None
     offset: ArrayLike = 0.0
     armature: ArrayLike = 0.0
-    sliding_speed: float = declared(
-        SLIDING_SPEED, "speed at which full Coulomb friction is assumed [rad/s or m/s]", 1e-6, 1.0
+    load: ArrayLike = 0.0
+    thinning: ArrayLike = 0.0
+    presliding_displacement: float = declared(
+        PRESLIDING_DISPLACEMENT,
+        "motion after which 63 % of Coulomb friction has turned round [rad or m]",
+        1e-9,
+        1.0,
     )
     observer_gain: ArrayLike = declared(
         25.0,

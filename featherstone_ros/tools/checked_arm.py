@@ -79,6 +79,8 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
             _by_joint(values, "friction.{}.viscous", model.damping, model),
             _by_joint(values, "friction.{}.coulomb", model.friction, model),
             values.number("presliding_displacement", PRESLIDING_DISPLACEMENT),
+            _by_joint(values, "friction.{}.load", np.zeros(model.n), model),
+            _by_joint(values, "friction.{}.thinning", np.zeros(model.n), model),
         )
         effort = values.numbers("effort_limit.{}", model.joint_names, model.effort_limit)
         limits = JointSpace.of(model, effort * values.number("effort_scale", 1.0))

@@ -3,7 +3,8 @@
 import numpy as np
 
 import featherstone_ros as fr
-from featherstone_ros.model.friction import friction_torque
+
+PLAY = 0.5  # of the presliding displacement, within which an encoder may flicker
 
 
 class NumpyShadow:
@@ -19,28 +20,47 @@ class NumpyShadow:
             friction=settings.coulomb,
             armature=settings.armature,
         )
-        self.last = None
+        self.last, self.place, self.sliding = None, None, np.zeros(model.n)
 
-    def friction(self, qd):
+    def follow(self, q):
+        """Advance the presliding states (n,) to a position."""
+        displacement = self.settings.presliding_displacement
+        way = q - (q if self.place is None else self.place)
+        way = np.sign(way) * np.maximum(np.abs(way) - PLAY * displacement, 0.0)
+        self.place = way + (q if self.place is None else self.place)
+        kept = np.exp(-np.abs(way) / displacement)
+        self.sliding = np.sign(way) + (self.sliding - np.sign(way)) * kept
+
+    def moving(self, qd):
         s = self.settings
-        return friction_torque(qd, s.viscous, s.coulomb, s.sliding_speed) + s.offset
+        return s.viscous * qd / (1.0 + s.thinning * np.abs(qd)) + s.offset
 
-    def hidden(self, q, qd):
+    def friction(self, qd, torque):
+        """Return the friction (n,) in a torque: the gear carries the rest."""
+        s = self.settings
+        carried = torque - self.moving(qd) - s.coulomb * self.sliding
+        carried = carried / (1.0 + s.load * np.sign(carried) * self.sliding)
+        return torque - carried
+
+    def hidden(self, q, qd, carried):
         """Return what of the joint torque (n,) is not in the effort."""
+        s = self.settings
+        dry = (s.coulomb + s.load * np.abs(carried)) * self.sliding
         return {
             "without_gravity": self.dynamics.gravity(q),
-            "without_friction": self.friction(qd),
-        }.get(self.settings.effort_contract, 0.0)
+            "without_friction": self.moving(qd) + dry,
+        }.get(s.effort_contract, 0.0)
 
     def gain(self):
         return self.settings.effort_gain if self.settings.effort_contract == "motor_current" else 1
 
     def torque(self, q, qd, effort):
-        return self.gain() * effort + self.hidden(q, qd)
+        return self.gain() * effort + self.hidden(q, qd, effort)
 
     def effort(self, torque, q, qd):
         """Return what an arm under the contract reports (n,) for a joint torque (n,)."""
-        return (torque - self.hidden(q, qd)) / self.gain()
+        carried = torque - self.friction(qd, torque)
+        return (torque - self.hidden(q, qd, carried)) / self.gain()
 
     def predicted(self, duration, q, qd, torque):
         """Return position and velocity after a time under a constant torque."""
@@ -60,10 +80,11 @@ class NumpyShadow:
     def update(self, dt, q, qd, effort):
         """Return prediction (2, n), and position, velocity, torque and wrench of the residual."""
         dynamics, s = self.dynamics, self.settings
+        self.follow(q)
         torque = self.torque(q, qd, effort)
         p = dynamics.crba(q) @ qd + s.armature * qd
         C = dynamics.coriolis(q, qd)
-        beta = torque - self.friction(qd) + C.T @ qd - dynamics.gravity(q)
+        beta = torque - self.friction(qd, torque) + C.T @ qd - dynamics.gravity(q)
         residual = None
         if self.last is None:
             external = np.zeros_like(q)

@@ -216,10 +216,11 @@ def test_the_check_of_trajectories_expects_the_friction_that_is_commanded():
 def test_presliding_depends_on_the_way_alone_and_ends_at_rest():
     time = np.linspace(0.0, 1.0, 1001)
     position = 0.01 * np.sin(2 * np.pi * time)[:, None]
-    swift, slow = (presliding(factor * time, position, np.zeros(1)) for factor in (1.0, 100.0))
+    swift, slow = (presliding(position, time=factor * time) for factor in (1.0, 100.0))
     assert_allclose(swift, slow)
     assert swift.max() > 0.999 and swift.min() < -0.999
-    one = presliding(np.array([0.0, 1.0]), np.array([[0.0], [PRESLIDING_DISPLACEMENT]]), [0.0])
+    one = presliding(np.array([[0.0], [PRESLIDING_DISPLACEMENT]]))
     assert one[-1] == pytest.approx(1.0 - np.exp(-1.0))
-    rest = presliding(np.array([0.0, RELEASE_TIME]), np.zeros((2, 1)), [1.0])
-    assert rest[-1] == pytest.approx(np.exp(-1.0))
+    held = presliding(np.zeros((2, 1)), start=[1.0])
+    rest = presliding(np.zeros((2, 1)), start=[1.0], time=np.array([0.0, RELEASE_TIME]))
+    assert held[-1] == 1.0 and rest[-1] == pytest.approx(np.exp(-1.0))

@@ -72,7 +72,8 @@ def test_known_friction_is_found_and_explains_the_torque(
     assert "200 per second" in output and "bag_friction.yaml" in output
     written = yaml.safe_load((tmp_path / "bag_friction.yaml").read_text())
     parameters = written["/**"]["ros__parameters"]
-    assert set(parameters) == {"friction", "armature"}
+    assert set(parameters) == {"friction", "armature", "presliding_displacement"}
+    assert parameters["presliding_displacement"] == 1e-6  # a simulated joint sticks exactly
     for name in NAMES:
         viscous, coulomb, armature, _ = numbers(fitted[name])
         friction = parameters["friction"][name]

@@ -160,7 +160,11 @@ def emulate(states, contract, gain=GAIN):
     """Return the states as an arm under a contract would send them."""
     settings = settings_for(PANDA, effort_contract=contract, effort_gain=gain)
     field = NumpyShadow(MODEL, settings, "panda_link7")
-    return [s._replace(effort=field.effort(s.effort, s.q, s.qd)) for s in states]
+    sent = []
+    for s in states:
+        field.follow(s.q)
+        sent.append(s._replace(effort=field.effort(s.effort, s.q, s.qd)))
+    return sent
 
 
 @pytest.mark.parametrize("sent", CONTRACTS)

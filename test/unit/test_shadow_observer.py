@@ -10,7 +10,6 @@ from numpy_shadow import NumpyShadow
 from random_trees import TREES
 
 import featherstone_ros as fr
-from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import CONTRACTS
 from featherstone_ros.simulation.settings import INTEGRATORS
@@ -36,8 +35,7 @@ class Swing:
         self.settings = ShadowSettings(
             armature=random.uniform(0.0, 0.5, n),
             viscous=random.uniform(0, 2, n),
-            coulomb=random.uniform(0, 2, n),
-            sliding_speed=0.5,
+            coulomb=0.0,
             observer_gain=random.uniform(5.0, 50.0, n),
             prediction_horizon=0.0,
         )
@@ -47,7 +45,7 @@ class Swing:
         s, angle = self.settings, self.omega * time
         q, qd = self.amplitude * np.sin(angle), self.amplitude * self.omega * np.cos(angle)
         qdd = -self.amplitude * self.omega**2 * np.sin(angle)
-        friction = friction_torque(qd, s.viscous, s.coulomb, s.sliding_speed)
+        friction = s.viscous * qd  # dry friction would turn round between two states
         rigid = self.dynamics.rnea(q, qd, qdd)
         return q, qd, rigid + s.armature * qdd + friction - self.external
 
@@ -103,7 +101,9 @@ def random_settings(random, n, contract):
         coulomb=random.uniform(0.0, 2.0, n),
         offset=random.uniform(-1.0, 1.0, n),
         armature=random.uniform(0.01, 0.5, n),
-        sliding_speed=random.uniform(0.01, 0.5),
+        load=random.uniform(0.0, 0.2, n),
+        thinning=random.uniform(0.0, 2.0, n),
+        presliding_displacement=random.uniform(0.01, 0.5),
         observer_gain=random.uniform(1.0, 60.0, n),
         effort_contract=contract,
         effort_gain=random.uniform(0.5, 5.0, n) * random.choice([-1.0, 1.0], n),

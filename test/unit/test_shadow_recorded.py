@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
-from featherstone_ros.model.friction import friction_torque
+from featherstone_ros.model.friction import presliding
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import ContractState
 
@@ -56,9 +56,9 @@ def test_residual_is_the_evaluations_torque_error_through_the_observers_filter(
     evaluation, model, settings
 ):
     motion = evaluation.motion
-    friction = friction_torque(
-        motion.velocity, settings.viscous, settings.coulomb, settings.sliding_speed
-    )
+    displacement = settings.presliding_displacement
+    friction = settings.viscous * motion.velocity
+    friction += settings.coulomb * presliding(motion.position, displacement)
     rigid = fr.Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
     unexplained = rigid + friction - motion.effort
     time = np.round(1e9 * motion.time).astype(np.int64)

@@ -48,7 +48,11 @@ def check_trajectory(
         velocity: The desired velocity until then (n,) [rad/s] or [m/s].
     """
     drives = Drives(
-        settings.armature, settings.viscous, settings.coulomb, settings.presliding_displacement
+        settings.armature,
+        settings.viscous,
+        settings.coulomb,
+        settings.presliding_displacement,
+        settings.load,
     )
     limits = JointSpace.of(model, settings.effort_limit)
     most = MOST / model.n

@@ -21,6 +21,8 @@ class Drives:
         armature: Inertia reflected to the joint [kg m^2] or [kg].
         viscous: Viscous friction [N m s/rad] or [N s/m].
         coulomb: Coulomb friction [N m] or [N].
+        load: Coulomb friction per torque of the links.
+        thinning: Of viscous friction with the speed [s/rad] or [s/m].
         presliding_displacement: Over which Coulomb friction turns round [rad] or [m].
     """
 
@@ -28,6 +30,8 @@ class Drives:
     viscous: Floats
     coulomb: Floats
     presliding_displacement: float = PRESLIDING_DISPLACEMENT
+    load: Floats | float = 0.0
+    thinning: Floats | float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +43,9 @@ class Demand:
 
         tau(s) = standing + viscous / s + inertial / s^2
 
-    Coulomb friction does not change: it depends on the direction of motion, not on the speed.
+    Coulomb friction does not change: it depends on the direction of motion, not on the speed. Where
+    friction is not so simple, this is an upper bound: what grows with the load does with that of
+    both parts, and viscous friction is not thinned.
 
     Attributes:
         time: (N,) [s].
@@ -111,8 +117,9 @@ def demand(
     """
     time, (q, qd, qdd, extra) = motion.trace(begin, end, step, most)
     gravity = dynamics.gravity(q)
-    sliding = presliding(time, q, np.sign(qd[0]), drives.presliding_displacement)
-    coulomb = drives.coulomb * sliding
+    rigid = dynamics.rnea(q, qd, qdd) - gravity
+    sliding = presliding(q, drives.presliding_displacement, np.sign(qd[0]), time)
+    coulomb = (drives.coulomb + drives.load * np.abs(gravity)) * sliding
     standing = gravity + coulomb + extra if with_extra_effort else gravity + coulomb
-    inertial = dynamics.rnea(q, qd, qdd) - gravity + drives.armature * qdd
+    inertial = rigid + drives.load * np.abs(rigid) * sliding + drives.armature * qdd
     return Demand(time, q, qd, qdd, standing, drives.viscous * qd, inertial)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from featherstone_ros.identification.explanation import WRITTEN, Evaluation, Explanation
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.tools.evaluate.report import conditions, r2_text
 from featherstone_ros.tools.outputs import each_joint, parameter_text, rounded
 
@@ -70,7 +71,11 @@ def parameter_file(evaluation: Evaluation) -> str:
     if best.name == WRITTEN:
         head.append("Fitted without negative terms, which the nodes refuse.")
     parameters: dict[str, object] = {"friction": each_joint(friction)}
-    return parameter_text(head, {"/**": parameters | ({"armature": armature} if armature else {})})
+    if armature:
+        parameters["armature"] = armature
+    if evaluation.displacement != PRESLIDING_DISPLACEMENT:
+        parameters["presliding_displacement"] = evaluation.displacement
+    return parameter_text(head, {"/**": parameters})
 
 
 def write_csv(evaluation: Evaluation, path: Path) -> None:

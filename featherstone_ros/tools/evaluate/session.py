@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,12 @@ from featherstone_ros.identification.explanation import (
     WRITTEN,
     Evaluation,
     Explanation,
+    determination,
     explain,
 )
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import AT_REST, Friction, fit
+from featherstone_ros.identification.model_order import DISPLACEMENTS, JUSTIFIED
 from featherstone_ros.identification.recording import HELD_OUT, Recording, choose, moving_joints
 from featherstone_ros.identification.session import Options
 from featherstone_ros.identification.suspicions import (
@@ -35,8 +37,6 @@ from featherstone_ros.identification.suspicions import (
     suspicions,
     without_friction,
 )
-from featherstone_ros.model.friction import SLIDING_SPEED
-from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools import checked_arm
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ def evaluate(
     arm = load_arm(urdf, recording.joint_names, options.known, options.gravity)
     model = arm.model
     cleaned = clean(recording)
-    whole = joined(smooth_all(cleaned.stretches, options.cut_off, arm.sliding_speed))
+    if options.known is None and (options.fit_friction or options.fit_armature):
+        arm = with_displacement(arm, recording, options)
+    whole = joined(smooth_all(cleaned.stretches, options.cut_off, arm.displacement))
     dynamics = Dynamics(model)
     gravity = dynamics.gravity(whole.position)
     rigid = dynamics.rnea(whole.position, whole.velocity, whole.acceleration)
@@ -123,6 +125,7 @@ def evaluate(
         ),
         payload=unmodelled(recording, arm, judged, options),
         held_out=held_out(recording, arm, judged, options),
+        displacement=arm.displacement,
     )
 
 
@@ -150,6 +153,20 @@ def fit_drives(
     return friction, parameters, explanations
 
 
+def with_displacement(arm: Arm, recording: Recording, options: EvaluationOptions) -> Arm:
+    """Return the arm with the presliding displacement with which friction fits best."""
+
+    def unexplained(displacement: float) -> float:
+        motion = replace(arm, displacement=displacement).motion(recording, options.cut_off)
+        left = motion.effort - arm.torque(motion)
+        left -= fit(motion, left, options.fit_armature).torque(motion)
+        return float(np.nansum(1 - determination(motion.effort, left)))
+
+    usual = JUSTIFIED * unexplained(arm.displacement)
+    best = min(DISPLACEMENTS, key=unexplained)
+    return replace(arm, displacement=best) if unexplained(best) < usual else arm
+
+
 def load_arm(
     urdf: str | Path, joints: Sequence[str], known: Path | None, gravity: Sequence[float]
 ) -> Arm:
@@ -159,8 +176,7 @@ def load_arm(
         urdf: Robot description, .urdf or .xacro.
         joints: Those that move.
         known: Parameter file with friction, armature, offset, payload and gravity of the
-            controller, and ``sliding_speed`` of the twin; what it lacks is taken from the URDF.
-            None: links only.
+            controller; what it lacks is taken from the URDF. None: links only.
         gravity: In the base link's frame, where the file says none [m/s^2].
 
     Raises:
@@ -174,9 +190,15 @@ def load_arm(
     model = arm.model if "gravity" in values else arm.model.with_gravity(gravity)
     offset = values.numbers("friction.{}.offset", joints, np.zeros(len(joints)))
     drives = arm.drives
-    friction = Friction(drives.viscous, drives.coulomb, drives.armature, offset, {})
-    twin = read_parameters(known)["digital_twin"]
-    return Arm(model, friction, twin.number("sliding_speed", SLIDING_SPEED))
+    friction = Friction(
+        drives.viscous,
+        drives.coulomb,
+        drives.armature,
+        offset,
+        load=drives.load,
+        thinning=drives.thinning,
+    )
+    return Arm(model, friction, drives.presliding_displacement)
 
 
 def unmodelled(

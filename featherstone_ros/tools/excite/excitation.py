@@ -25,8 +25,9 @@ from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
-from featherstone_ros.identification.regression import regressor
-from featherstone_ros.model.friction import friction_torque, smooth_sign
+from featherstone_ros.identification.friction import Law
+from featherstone_ros.identification.regression import drive_columns, link_columns
+from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.clearance import Clearance
 
@@ -256,8 +257,9 @@ class Excitation:
 
     def _condition(self, series: Series) -> float:
         time, q, qd, qdd = series.samples(SAMPLES)
-        motion = SmoothMotion(time, q, qd, qdd, smooth_sign(qd), q)
-        W = regressor(motion, self._dynamics, self._bodies)[:, :, self._columns]
+        motion = SmoothMotion(time, q, qd, qdd, np.sign(qd), q)
+        links = link_columns(motion, self._dynamics, self._bodies)
+        W = np.concatenate([links, drive_columns(motion, Law(), q)], axis=2)[:, :, self._columns]
         weight = np.where(np.isfinite(self._effort), self._effort, 1.0)
         W = (W / np.maximum(weight, 1e-9)[:, None]).reshape(-1, len(self._columns))
         length = np.linalg.norm(W, axis=0)

@@ -52,7 +52,7 @@ def rehearse(
     p, d = np.atleast_2d(gains.p), np.atleast_2d(gains.d)
     time = np.arange(0.0, series.duration, timing.period)
     q, qd, qdd = series.at(time)
-    sliding = presliding(time, q, np.zeros(model.n), drives.presliding_displacement)
+    sliding = presliding(q, drives.presliding_displacement, time=time)
     known = drives.viscous * qd + drives.coulomb * sliding
     forward = Dynamics(model).rnea(q, qd, qdd) + drives.armature * qdd + known
     rubs = unknown * np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.session import Identification
 from featherstone_ros.model import Model, read_file, urdf_edit
-from featherstone_ros.model.friction import SLIDING_SPEED
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.tools.evaluate.files import scores
 from featherstone_ros.tools.outputs import each_joint, parameter_text, rounded
 
 TERMS = ("coulomb", "viscous", "offset")
+FURTHER = ("load", "thinning")  # terms that not every arm needs
 
 
 def write_urdf(model: Model, source: Path, path: Path) -> None:
@@ -29,19 +32,25 @@ def write_urdf(model: Model, source: Path, path: Path) -> None:
 
 def parameter_file(found: Identification, sources: str) -> str:
     """Return friction, armature and offset of the joints whose effort counted."""
-    drives, names = found.friction, found.model.joint_names
-    friction = {names[j]: {term: getattr(drives, term)[j] for term in TERMS} for j in found.judged}
+    drives, names, terms = found.friction, found.model.joint_names, used_terms(found)
+    friction = {names[j]: {term: getattr(drives, term)[j] for term in terms} for j in found.judged}
     armature = {names[j]: rounded(drives.armature[j]) for j in found.judged}
     nodes: dict[str, dict[str, object]] = {
         "/**": {"friction": each_joint(friction), "armature": armature}
     }
-    if found.sliding_speed != SLIDING_SPEED:
-        nodes["/**/digital_twin"] = {"sliding_speed": found.sliding_speed}
+    if found.law.displacement != PRESLIDING_DISPLACEMENT:
+        nodes["/**"]["presliding_displacement"] = found.law.displacement
     head = [
         f"Drives of {found.model.name}, for both nodes, with the URDF of the same name:",
         f"identified by featherstone-ros from {sources}.",
     ]
     return parameter_text(head, nodes)
+
+
+def used_terms(found: Identification) -> tuple[str, ...]:
+    """Return the terms of friction that the law has."""
+    further = [term for term in FURTHER if np.any(getattr(found.friction, term))]
+    return (*TERMS, *further)
 
 
 def as_dict(
@@ -57,11 +66,11 @@ def as_dict(
         "before": {"held_out": scores(before)},
         "friction": {
             found.model.joint_names[j]: {
-                term: getattr(friction, term)[j] for term in (*TERMS, "armature")
+                term: getattr(friction, term)[j] for term in (*used_terms(found), "armature")
             }
             for j in found.judged
         },
-        "sliding_speed": found.sliding_speed,
+        "presliding_displacement": found.law.displacement,
         "base_parameters": [
             {
                 "name": name,

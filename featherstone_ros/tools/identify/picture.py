@@ -12,7 +12,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.session import Identification
-from featherstone_ros.model.friction import friction_torque
+from featherstone_ros.model.friction import friction_torque, viscous_speed
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.evaluate.report import r2_text
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, YELLOW, picture
@@ -85,12 +85,14 @@ def _draw_friction(
     """Draw what the identified links and the drives' inertia leave unexplained."""
     friction, k = found.friction, found.judged[j]
     velocity, offset = motion.velocity[:, j], friction.offset[k]
+    thinning = friction.thinning[k]
 
     def curve(v: Floats) -> Floats:
-        sliding = friction_torque(v, friction.viscous[k], friction.coulomb[k], found.sliding_speed)
-        return sliding + offset
+        viscous, coulomb = friction.viscous[k], friction.coulomb[k]
+        return friction_torque(v, viscous, coulomb, thinning=thinning) + offset
 
-    own = friction.viscous[k] * velocity + friction.coulomb[k] * motion.sliding[:, j] + offset
+    own = friction.viscous[k] * viscous_speed(velocity, thinning) + offset
+    own += friction.coulomb[k] * motion.sliding[:, j]
     left = motion.effort[:, j] - held_out.effort[:, j] + own
     panels.draw_over_velocity(axes, velocity, left, curve)
 

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.session import Identification
-from featherstone_ros.model.friction import SLIDING_SPEED
 from featherstone_ros.tools.evaluate.report import r2_text
+from featherstone_ros.tools.identify.files import used_terms
 from featherstone_ros.tools.style import new_table, sentences
 
 MAX_NAMED = 8  # of what could not be identified
@@ -42,7 +42,7 @@ def _scores(
 
 
 def _drives(found: Identification) -> Table:
-    terms = ("viscous", "coulomb", "offset", "armature")
+    terms = (*used_terms(found), "armature")
     table = new_table("Friction and drives, SI units", "joint", figures=terms)
     for j in found.judged:
         *friction, armature = (getattr(found.friction, term)[j] for term in terms)
@@ -82,12 +82,17 @@ def _remarks(found: Identification, held_out: Explanation, before: Explanation) 
                 style="yellow",
             )
         )
-    if found.sliding_speed != SLIDING_SPEED:
-        lines.append(
-            Text(
-                f"76 % of Coulomb friction acts at {found.sliding_speed:g} rad/s: see "
-                "sliding_speed in the parameter file.",
-                style="dim",
-            )
-        )
+    lines.append(Text(law_in_words(found), style="dim"))
     return lines + sentences(found.notes)
+
+
+def law_in_words(found: Identification) -> str:
+    """Say which law of friction the cross-validation chose."""
+    law = found.law
+    terms = ["viscous", "Coulomb"]
+    terms += ["growing with the load"] if law.loaded else []
+    terms += ["viscous thinned by speed"] if np.any(law.thinning) else []
+    return (
+        f"Friction, as cross-validation chose it: {', '.join(terms)}; turning round over "
+        f"{1e3 * law.displacement:g} mrad or mm."
+    )

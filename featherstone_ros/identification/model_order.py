@@ -1,0 +1,183 @@
+"""Chooses the law of friction, and the width of the prior about the URDF, by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from featherstone_ros import Dynamics, Model
+from featherstone_ros.arrays import Floats
+from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.identification.cleaning import clean
+from featherstone_ros.identification.filtering import SmoothMotion
+from featherstone_ros.identification.fit import FOLDS, WIDTHS, Fit, choose_width, noise, solve
+from featherstone_ros.identification.friction import Law
+from featherstone_ros.identification.recording import Recording
+from featherstone_ros.identification.regression import (
+    Equations,
+    drive_equations,
+    filtered,
+    fitted_cut_off,
+    link_equations,
+)
+
+Progress = Callable[[int, int], None]
+
+DISPLACEMENTS = (1e-6, 1e-5, 1e-3)  # [rad or m] over which Coulomb friction may turn round instead
+THINNINGS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # [s/rad or s/m] candidates
+JUSTIFIED = 0.95  # greatest error of a richer law relative to the simpler one's, to prefer it
+UNEXPLAINED = 1e-6  # share of the variance that no law need explain
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A law of friction, and how well it explains what is not fitted.
+
+    Attributes:
+        law: The law.
+        facts: Equations of the judged joints.
+        sigma: (j,) their noise [N m or N].
+        width: Of the prior about the URDF.
+        errors: (j,) share of the variance left unexplained in the cross-validation.
+    """
+
+    law: Law
+    facts: Equations
+    sigma: Floats
+    width: float
+    errors: Floats
+
+    def justified_by(self, other: Candidate) -> bool:
+        """Whether another law leaves clearly less unexplained, in the geometric mean."""
+        ratio = (other.errors + UNEXPLAINED) / (self.errors + UNEXPLAINED)
+        return bool(np.exp(np.log(ratio).mean()) < JUSTIFIED)
+
+
+class Fitting:
+    """Fits bodies and drives to recordings, under any law of friction."""
+
+    def __init__(
+        self, model: Model, parts: Sequence[Recording], judged: Sequence[int], cut_off: float
+    ) -> None:
+        """Prepare the equations of the links.
+
+        Args:
+            model: From the description.
+            parts: Recordings to fit.
+            judged: Indices of the joints whose effort counts.
+            cut_off: Of the scores' filter [Hz].
+        """
+        self.dynamics, self.bodies = Dynamics(model), Bodies.of(model)
+        self.judged = list(judged)
+        self._stretches = [stretch for part in parts for stretch in clean(part).stretches]
+        self._cut_off = fitted_cut_off(cut_off, max(s.period for s in self._stretches))
+        self.armature_spread = armature_spread(self.dynamics, parts, judged)
+        links = link_equations(self._stretches, self.dynamics, self.bodies, self._cut_off)
+        self._links = links.of(self.judged)
+
+    def equations(self, law: Law, dynamics: Dynamics) -> Equations:
+        """Return the equations of the judged joints.
+
+        Args:
+            law: Of friction.
+            dynamics: Of the model whose torque loads the joints.
+        """
+        drives = drive_equations(self._stretches, dynamics, self._cut_off, law)
+        n = drives.A.shape[1]
+        columns = [term * n + j for term in range(len(law.terms)) for j in self.judged]
+        own = drives.A[:, self.judged][:, :, columns]
+        return self._links.beside(Equations(own, self._links.tau))
+
+    def filtered(self, columns: Callable[[SmoothMotion], Floats]) -> Floats:
+        """Return further columns (N, j, p) of the judged joints, see ``regression.filtered``."""
+        facts = filtered(self._stretches, columns, lambda m: m.effort, self._cut_off)
+        return facts.A[:, self.judged]
+
+    def with_links(self, theta: Floats) -> Dynamics:
+        """Return the dynamics of the arm with its bodies deformed."""
+        vector = self.bodies.link_parameters(theta)
+        return Dynamics(self.bodies.model.with_inertial_parameters(vector))
+
+    def candidate(
+        self,
+        law: Law,
+        dynamics: Dynamics,
+        step: Callable[[], None],
+        widths: Sequence[float] = WIDTHS,
+    ) -> Candidate:
+        """Cross-validate a law, see ``equations`` and ``choose_width``."""
+        facts = self.equations(law, dynamics)
+        sigma = noise(facts)
+        width, errors = choose_width(facts, sigma, self.bodies, self.armature_spread, widths, step)
+        return Candidate(law, facts, sigma, width, errors)
+
+    def solve(self, found: Candidate) -> tuple[Fit, Dynamics]:
+        """Return the fit of a law, and the dynamics of the links that it finds."""
+        reduced = found.facts.reduced(1 / found.sigma)
+        fit = solve(*reduced, self.bodies, self.armature_spread, found.width)
+        return fit, self.with_links(fit.theta)
+
+    def thinning(self, found: Candidate, fit: Fit, dynamics: Dynamics) -> Floats:
+        """Return each joint's best thinning (n,) beside the links of a fit; 0 if hardly better."""
+        b, j = len(fit.theta), len(self.judged)
+        left = found.facts.tau - found.facts.A[:, :, :b] @ self.bodies.deformed(fit.theta)
+        costs = np.empty((len(THINNINGS), j))
+        for row, thinning in zip(costs, THINNINGS, strict=True):
+            facts = self.equations(replace(found.law, thinning=thinning), dynamics)
+            for k in range(j):
+                own = facts.A[:, k, b + k :: j]
+                x = np.linalg.lstsq(own, left[:, k], rcond=None)[0]
+                row[k] = ((left[:, k] - own @ x) ** 2).sum()
+        costs[0] *= JUSTIFIED  # without
+        thinnings = np.zeros(dynamics.model.n)
+        thinnings[self.judged] = np.array(THINNINGS)[costs.argmin(axis=0)]
+        return thinnings
+
+
+def fit_parts(fitting: Fitting, progress: Progress | None = None) -> tuple[Fit, Candidate]:
+    """Fit bodies and drives; choose the law of friction and the prior's width.
+
+    To viscous and Coulomb friction each term is added that leaves clearly less unexplained in a
+    cross-validation: viscous friction that is thinned by shear, Coulomb friction that grows with
+    the load, another presliding displacement.
+    """
+    total, done = (2 * len(WIDTHS) + len(DISPLACEMENTS) + 2) * FOLDS, 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress:
+            progress(done, total)
+
+    best = fitting.candidate(Law(), fitting.dynamics, step)
+    fit, links = fitting.solve(best)
+
+    def improve(law: Law) -> None:
+        nonlocal best, fit, links
+        other = fitting.candidate(law, links, step, [best.width])
+        if best.justified_by(other):
+            best = other
+            fit, links = fitting.solve(best)
+
+    improve(replace(best.law, thinning=fitting.thinning(best, fit, links)))
+    improve(replace(best.law, loaded=True))
+    for displacement in DISPLACEMENTS:
+        improve(replace(best.law, displacement=displacement))
+    # Once more, with the torque of the links as it is known now.
+    best = fitting.candidate(best.law, links, step)
+    fit, _ = fitting.solve(best)
+    return fit, best
+
+
+def armature_spread(
+    dynamics: Dynamics, parts: Sequence[Recording], judged: Sequence[int]
+) -> Floats:
+    """Return the prior spread of drive inertia (j,): the mean inertia of the links at the joints.
+
+    The mean over all joints, not each joint's own: a wrist's geared rotor outweighs the hand.
+    """
+    q = np.concatenate([part.position[:: max(1, len(part.time) // 100)] for part in parts])
+    M = dynamics.crba(np.ascontiguousarray(q))
+    return np.full(len(judged), np.diagonal(M, axis1=1, axis2=2).mean())

@@ -1,0 +1,65 @@
+"""The law of friction that identification finds, and the position that drives it."""
+
+import known_arm
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import featherstone_ros as fr
+from featherstone_ros.identification.cleaning import Samples
+from featherstone_ros.identification.recording import Recording
+from featherstone_ros.model.friction import presliding, viscous_speed
+
+pytest.importorskip("scipy")
+from featherstone_ros.identification.filtering import steady
+from featherstone_ros.identification.model_order import Fitting, fit_parts
+
+LOAD, THINNING = 0.07, 2.0  # of an arm with gears
+
+
+def samples(position, period=0.01):
+    time = period * np.arange(len(position))
+    return Samples(time, position[:, None], None, 0 * position[:, None])
+
+
+def test_a_joint_that_stops_does_not_turn_round_in_the_filter():
+    way = np.clip(np.arange(400) * 0.01, 0.0, 2.0)
+    moved = np.diff(steady(samples(way), 1e-4)[:, 0])
+    assert (moved >= 0.0).all()
+    assert presliding(steady(samples(way), 1e-4))[-1] == pytest.approx(1.0)
+
+
+def test_an_encoders_flicker_at_rest_is_no_motion():
+    random = np.random.default_rng(0)
+    way = np.round(np.clip(np.arange(1000) * 0.01, 0.0, 2.0), 4)
+    flickers = way + 1e-5 * random.choice([-1.0, 1.0], len(way))
+    assert presliding(steady(samples(flickers), 1e-4))[-1] == pytest.approx(1.0, abs=0.1)
+
+
+def geared(seconds=20.0):
+    """Return a recording of an arm whose friction grows with the load and is thinned by speed."""
+    t, q, qd, qdd = known_arm.motion(duration=seconds)
+    links = fr.Dynamics(known_arm.NOMINAL).rnea(q, qd, qdd)
+    dry = (known_arm.COULOMB + LOAD * np.abs(links)) * presliding(q)
+    tau = links + dry + known_arm.VISCOUS * viscous_speed(qd, THINNING)
+    tau = tau + known_arm.ARMATURE * qdd + known_arm.OFFSET
+    noise = np.random.default_rng(2).standard_normal(q.shape)
+    return Recording("", known_arm.NAMES, t, q, qd, tau + known_arm.NOISE * noise)
+
+
+def test_cross_validation_finds_friction_of_load_and_thinning():
+    fitting = Fitting(known_arm.NOMINAL, [geared()], range(6), 2.0)
+    fit, best = fit_parts(fitting)
+    assert best.law.loaded and best.law.displacement == 1e-4
+    friction = fit.friction(best.law)
+    assert_allclose(friction.load[:3], LOAD, rtol=0.15)  # of those that carry something
+    assert_allclose(friction.coulomb, known_arm.COULOMB, rtol=0.15)
+    unloaded = friction.coulomb + friction.viscous * viscous_speed(0.5, best.law.thinning)
+    true = known_arm.COULOMB + known_arm.VISCOUS * viscous_speed(0.5, THINNING)
+    assert_allclose(unloaded, true, rtol=0.1)
+
+
+def test_a_plain_arm_keeps_the_plain_law():
+    recording = Recording("", known_arm.NAMES, *known_arm.record(known_arm.NOMINAL, duration=20.0))
+    _, best = fit_parts(Fitting(known_arm.NOMINAL, [recording], range(6), 2.0))
+    assert not best.law.loaded and not np.any(best.law.thinning)
