@@ -4,8 +4,8 @@
 # gravity, and overcomes friction:
 #     (H + armature) qdd + C qd + g + friction = torque + J^T w.
 #
-# Dry friction follows the measured motion (smooth_friction.pxd): a joint that has come to rest keeps
-# it. The gear carries what the drive's torque leaves after friction, contact included.
+# Dry friction follows the measured motion (smooth_friction.pxd): a joint that has come to rest
+# keeps it. The gear carries what the drive's torque leaves after friction, contact included.
 
 from smooth_friction cimport dry_share, dry_torque, follow, viscous_torque
 from observer.settings cimport MOTOR_CURRENT, WITHOUT_FRICTION, WITHOUT_GRAVITY, Settings

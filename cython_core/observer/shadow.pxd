@@ -134,8 +134,8 @@ cdef inline bint predict_ahead(Shadow* shadow, double duration, double* predicte
 cdef inline void begin(Shadow* shadow, const double* state) noexcept nogil:
     """Start the observer at this state."""
     cdef Py_ssize_t n = shadow.n
-    observe(&shadow.observer, shadow.settings, shadow.dynamics, 0.0, state, state + n, shadow.torque,
-            shadow.friction.torque, shadow.gravity)
+    observe(&shadow.observer, shadow.settings, shadow.dynamics, 0.0, state, state + n,
+            shadow.torque, shadow.friction.torque, shadow.gravity)
     memset(shadow.contact, 0, n * sizeof(bint))
     memset(shadow.sliding.filtered, 0, n * sizeof(double))
     begin_rest(&shadow.rest, n)
@@ -172,10 +172,11 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
     memcpy(shadow.residual + 2 * n, shadow.observer.external, n * sizeof(double))
     estimate_wrench(shadow.dynamics, settings.link, settings.wrench_damping, state,
                     shadow.observer.external, shadow.scratch, shadow.wrench)
-    detect_contact(its)
+    detect_contact(shadow)
     shadow.outcome.has_rested = update_rest(&shadow.rest, n, dt, state, state + n, state + 2 * n)
     shadow.outcome.has_slid = update_sliding(&shadow.sliding, settings, n, dt, state + n,
-                                          shadow.friction.torque, shadow.observer.external, &shadow.outcome.share)
+                                             shadow.friction.torque, shadow.observer.external,
+                                             &shadow.outcome.share)
     return True
 
 

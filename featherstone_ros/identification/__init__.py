@@ -2,13 +2,13 @@
 
 From a bag to equations: ``bags``, ``recording`` (which joint states), ``cleaning`` (even samples),
 ``filtering`` (smooth motion with acceleration), ``suspicions`` (is effort torque?), ``regression``
-(linear equations). From equations to a model: ``bodies`` (deformations that stay physically
-possible), ``friction``, ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone
-determine), ``recording_checks`` (is the recording good enough); ``session.identify`` runs
-all of them. ``payload`` and ``online`` identify the load on a link, ``arm_error`` says how wrong
-the arm's own model may be. ``arm`` predicts torque,
-``explanation`` rates the prediction, ``payload_report`` describes a payload; ``blas`` keeps linear
-algebra to one thread, ``errors`` has the exceptions.
+(linear equations), ``faults`` (what is wrong with the recording). From equations to a model:
+``bodies`` (deformations that stay physically possible), ``friction``, ``model_order`` (which law of
+friction), ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone determine),
+``recording_checks`` (is the recording good enough); ``session.identify`` runs all of them.
+``payload`` and ``online`` identify the load on a link, ``arm_error`` says how wrong the arm's own
+model may be. ``arm`` predicts torque, ``explanation`` rates the prediction, ``payload_report``
+describes a payload; ``blas`` keeps linear algebra to one thread, ``errors`` has the exceptions.
 """
 
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters

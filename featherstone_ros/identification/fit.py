@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,7 +50,8 @@ class Fit:
     def friction(self, law: Law) -> Friction:
         """Return the drives by name; ``thinning`` is the law's."""
         values = self.drives.reshape(len(law.terms), -1)
-        return Friction(**dict(zip(law.terms, values, strict=True)))
+        terms: dict[str, Any] = dict(zip(law.terms, values, strict=True))
+        return Friction(**terms)
 
 
 def noise(equations: Equations) -> Floats:

@@ -11,7 +11,7 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.cleaning import clean
-from featherstone_ros.identification.filtering import SmoothMotion
+from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.fit import FOLDS, WIDTHS, Fit, choose_width, noise, solve
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.recording import Recording
@@ -89,6 +89,10 @@ class Fitting:
         columns = [term * n + j for term in range(len(law.terms)) for j in self.judged]
         own = drives.A[:, self.judged][:, :, columns]
         return self._links.beside(Equations(own, self._links.tau))
+
+    def motion(self) -> SmoothMotion:
+        """Return the whole motion, filtered."""
+        return joined(smooth_all(self._stretches, self._cut_off))
 
     def filtered(self, columns: Callable[[SmoothMotion], Floats]) -> Floats:
         """Return further columns (N, j, p) of the judged joints, see ``regression.filtered``."""

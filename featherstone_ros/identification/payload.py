@@ -16,7 +16,7 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.errors import UnknownNameError
+from featherstone_ros.errors import FeatherstoneError, UnknownNameError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.arm_error import by_deformation, width
 from featherstone_ros.identification.blas import one_thread
@@ -43,6 +43,8 @@ NEAR = 0.5  # [m] greatest distance of the ball's initial centre from the link's
 # Spread of theta about the ball: mass by a factor e^2 s, shape by e^s, place by s radii.
 SPREAD = np.array([1.0, *[0.8] * 3, *[0.5] * 3, *[10.0] * 3])
 SIGNIFICANT = 3.0  # standard deviations
+MIN_LOAD = 0.05  # [kg] that is reported as forgotten
+MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
 STEP = 1e-6  # of theta, for derivatives
 
 
@@ -146,6 +148,27 @@ def find_payload(
             facts = Equations(facts.A[:, :, :SIZE], facts.tau)
         names = tuple(model.joint_names[j] for j in joints)
         return _solve(link, names, facts, by_arm, len(joints) if fit_drives else 0)
+
+
+def forgotten_load(
+    arm: Arm,
+    recordings: Sequence[Recording],
+    cut_off: float,
+    judged: Sequence[int],
+    fit_drives: bool,
+) -> Payload | None:
+    """Return the load on the last link that explains most of the remaining torque, if there is one.
+
+    A gripper or tool missing from the URDF is the most common error. Arguments as for
+    ``find_payload``.
+    """
+    link = arm.model.tree.body_names[int(arm.model.tree.joint_body.max()) + 1]
+    try:
+        found = find_payload(arm, recordings, link, cut_off, judged, fit_drives)
+    except FeatherstoneError:  # the data do not determine a load
+        return None
+    telling = found.significant and found.free_mass > MIN_LOAD and found.explained > MIN_EXPLAINED
+    return found if telling else None
 
 
 def _solve(

@@ -47,6 +47,10 @@ class Recording:
         cut = {f: x[part] for f in fields if (x := getattr(self, f)) is not None}
         return replace(self, **cut)
 
+    def with_offsets(self, offsets: Floats) -> Recording:
+        """Return the recording without offsets (n,) of its encoders [rad or m]."""
+        return replace(self, position=self.position - offsets)
+
     def with_gains(self, gains: Mapping[str, float]) -> Recording:
         """Return the recording with the effort of these joints multiplied by gains.
 

@@ -101,7 +101,7 @@ def equations(
     dynamics: Dynamics,
     bodies: Bodies,
     cut_off: float,
-    law: Law = Law(),
+    law: Law,
 ) -> Equations:
     """Return the equations of evenly sampled stretches, see ``filtered``; the model carries."""
     links = link_equations(stretches, dynamics, bodies, cut_off)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from featherstone_ros import Model
+from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import JointStates, read_joint_states, storage
@@ -18,11 +19,13 @@ from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import Explanation, explain
+from featherstone_ros.identification.faults import find_faults
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.fit import Fit
 from featherstone_ros.identification.friction import Friction, Law
 from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.model_order import Fitting, Progress, fit_parts
+from featherstone_ros.identification.payload import Payload, forgotten_load
 from featherstone_ros.identification.recording import (
     HELD_OUT,
     Recording,
@@ -31,6 +34,7 @@ from featherstone_ros.identification.recording import (
     moving_joints,
 )
 from featherstone_ros.identification.recording_checks import require_enough, still_joints
+from featherstone_ros.identification.suspicions import suspicions, without_friction
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.model import EARTH
 
@@ -48,6 +52,7 @@ class Options:
         cut_off: Of the filter [Hz].
         gains: Factors from a joint's effort to its torque, e.g. N m per A.
         gravity: In the base link's frame [m/s^2].
+        fix_offsets: Correct the encoders' offsets, see ``faults``.
     """
 
     held_out: Sequence[str | Path] = ()
@@ -56,6 +61,7 @@ class Options:
     cut_off: float = 2.0
     gains: dict[str, float] = field(default_factory=dict)
     gravity: Sequence[float] = EARTH
+    fix_offsets: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +86,9 @@ class Identification:
         held_out: The part that was not.
         cut_off: Of the filter [Hz].
         notes: What was changed and what was missing, in words.
+        faults: Of the recordings, in words: what is identified from them is wrong.
+        suspicions: What else the effort seems to be, in words, by the description's torque.
+        load: On the last link of the arm as described, that would explain most of the torque.
     """
 
     model: Model
@@ -99,6 +108,9 @@ class Identification:
     held_out: tuple[Recording, ...]
     cut_off: float
     notes: tuple[str, ...]
+    faults: tuple[str, ...] = ()
+    suspicions: tuple[str, ...] = ()
+    load: Payload | None = None
 
     @property
     def arm(self) -> Arm:
@@ -153,6 +165,13 @@ def _identify(
     ]
     require_enough(model, recordings[: len(bags)], motions)
     fitting = Fitting(model, fitted, judged, options.cut_off)
+    faults = find_faults(fitting)
+    if options.fix_offsets and faults.offsets.any():
+        notes += [f"corrected: {text}" for text in faults.texts]
+        recordings = [r.with_offsets(faults.offsets) for r in recordings]
+        fitted, held = split(recordings, len(bags))
+        fitting = Fitting(model, fitted, judged, options.cut_off)
+        faults = find_faults(fitting)
     bodies = fitting.bodies
     fit, best = fit_parts(fitting, progress)
     friction = scattered(fit.friction(best.law), judged, model.n)
@@ -185,7 +204,21 @@ def _identify(
         held_out=tuple(held),
         cut_off=options.cut_off,
         notes=tuple(notes),
+        faults=faults.texts,
+        suspicions=_suspicions(arm, motions, judged),
+        load=forgotten_load(arm, fitted, options.cut_off, judged, fit_drives=True),
     )
+
+
+def _suspicions(
+    arm: Arm, motions: Sequence[SmoothMotion], judged: Sequence[int]
+) -> tuple[str, ...]:
+    """Say what the effort seems to be instead of torque."""
+    motion = joined(motions)
+    gravity = Dynamics(arm.model).gravity(motion.position)[:, judged]
+    rigid, motion = arm.torque(motion)[:, judged], motion.of(judged)
+    names = [arm.model.joint_names[j] for j in judged]
+    return tuple(suspicions(names, *without_friction(motion, motion.effort, rigid, gravity)))
 
 
 def recorded(
@@ -252,7 +285,8 @@ def scattered(friction: Friction, judged: Sequence[int], n: int) -> Friction:
     values[:, list(judged)] = np.array(
         [np.broadcast_to(getattr(friction, name), len(judged)) for name in FITTED]
     )
-    return Friction(**dict(zip(FITTED, values, strict=True)))
+    terms: dict[str, Any] = dict(zip(FITTED, values, strict=True))
+    return Friction(**terms)
 
 
 def before(arm: Arm, fitted: Sequence[Recording], judged: Sequence[int], cut_off: float) -> Arm:

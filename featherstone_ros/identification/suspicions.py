@@ -53,11 +53,16 @@ def suspicions(
 
 
 def without_friction(motion: SmoothMotion, *torques: Floats) -> list[Floats]:
-    """Return torques (N, n) minus the best fit of friction and an offset."""
+    """Return torques (N, n) minus the best fit of friction, drive inertia and offset."""
     left = [torque.copy() for torque in torques]
     for j in range(motion.velocity.shape[1]):
         terms = np.column_stack(
-            [motion.velocity[:, j], motion.sliding[:, j], np.ones(len(motion.time))]
+            [
+                motion.velocity[:, j],
+                motion.sliding[:, j],
+                motion.acceleration[:, j],
+                np.ones(len(motion.time)),
+            ]
         )
         for torque in left:
             torque[:, j] -= terms @ np.linalg.lstsq(terms, torque[:, j], rcond=None)[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,10 +26,13 @@ from featherstone_ros.identification.explanation import (
     determination,
     explain,
 )
+from featherstone_ros.identification.faults import find_faults
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import AT_REST, Friction, fit
-from featherstone_ros.identification.model_order import DISPLACEMENTS, JUSTIFIED
+from featherstone_ros.identification.model_order import DISPLACEMENTS, JUSTIFIED, Fitting
+from featherstone_ros.identification.payload import forgotten_load
 from featherstone_ros.identification.recording import HELD_OUT, Recording, choose, moving_joints
+from featherstone_ros.identification.recording_checks import require_enough
 from featherstone_ros.identification.session import Options
 from featherstone_ros.identification.suspicions import (
     motion_suspicions,
@@ -38,12 +40,6 @@ from featherstone_ros.identification.suspicions import (
     without_friction,
 )
 from featherstone_ros.tools import checked_arm
-
-if TYPE_CHECKING:
-    from featherstone_ros.identification.payload import Payload
-
-MIN_LOAD = 0.05  # [kg] that is reported
-MIN_EXPLAINED = 0.5  # share of the unexplained squares that a reported load must explain
 
 
 @dataclass(frozen=True)
@@ -121,12 +117,26 @@ def evaluate(
         notes=(*cleaned.notes, *locked(described, model)),
         suspicions=(
             *motion_suspicions(model, recording.position, recording.velocity),
+            *faults_of(model, recording, whole, judged, options.cut_off),
             *suspicions(names, *without_friction(motion, motion.effort, rigid, gravity)),
         ),
-        payload=unmodelled(recording, arm, judged, options),
+        payload=forgotten_load(
+            arm, [recording], options.cut_off, judged, fit_drives=options.known is None
+        ),
         held_out=held_out(recording, arm, judged, options),
         displacement=arm.displacement,
     )
+
+
+def faults_of(
+    model: Model, recording: Recording, motion: SmoothMotion, judged: Sequence[int], cut_off: float
+) -> tuple[str, ...]:
+    """Return the recording's faults in words; none where it says too little."""
+    try:
+        require_enough(model, [recording], [motion])
+        return find_faults(Fitting(model, [recording], judged, cut_off)).texts
+    except FeatherstoneError:
+        return ()
 
 
 def fit_drives(
@@ -199,31 +209,6 @@ def load_arm(
         thinning=drives.thinning,
     )
     return Arm(model, friction, drives.presliding_displacement)
-
-
-def unmodelled(
-    recording: Recording, arm: Arm, judged: Sequence[int], options: EvaluationOptions
-) -> Payload | None:
-    """Return the load on the last link that explains most of the remaining torque, if there is one.
-
-    A gripper or tool missing from the URDF is the most common error.
-    """
-    from featherstone_ros.identification.payload import find_payload  # imports this module
-
-    try:
-        link = last_link(arm.model)
-        found = find_payload(
-            arm, [recording], link, options.cut_off, judged, fit_drives=options.known is None
-        )
-    except FeatherstoneError:  # the data do not determine a load
-        return None
-    telling = found.significant and found.free_mass > MIN_LOAD and found.explained > MIN_EXPLAINED
-    return found if telling else None
-
-
-def last_link(model: Model) -> str:
-    """Return the link that the last joint moves."""
-    return model.tree.body_names[int(model.tree.joint_body.max()) + 1]
 
 
 def held_out(

@@ -13,6 +13,9 @@ those that the data do not determine are named.
 
 A good recording follows what `excite` plans: every joint, both directions, half a minute or more.
 Effort must be joint torque in N m (N), gravity included; --current-gain converts from currents.
+What looks like anything else (another unit or sign in one joint, joints swapped, an encoder that is
+off, efforts that come late) is named with the joint, and nothing is written, nor if the result
+explains what was held out worse than the given URDF.
 
 Examples:
   featherstone-ros identify recording/ --urdf arm.urdf
@@ -51,6 +54,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="BAG",
         help="recordings to score with (default: the last third of each recording)",
     )
+    parser.add_argument(
+        "--fix",
+        choices=["offsets"],
+        help="correct the encoders' offsets before the fit; they are named",
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="write what faults of the recording, or a poor score, speak against",
+    )
     add_files(
         parser,
         output="the corrected URDF (default: ARM_identified.urdf)",
@@ -73,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.evaluate.session import load_arm
     from featherstone_ros.tools.identify import files
     from featherstone_ros.tools.identify.picture import draw
-    from featherstone_ros.tools.identify.report import tables
+    from featherstone_ros.tools.identify.report import reasons_against, tables
     from featherstone_ros.tools.outputs import json_text, write_files
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.style import new_console
@@ -87,9 +100,19 @@ def run(args: argparse.Namespace) -> int:
         raise FeatherstoneError(f"--output {output} is the description itself: choose another name")
     require_writable(output, parameters, args.json, args.plot)
     console = new_console()
-    options = Options(held_out=args.held_out, **recording_options(args))
+    options = Options(
+        held_out=args.held_out,
+        fix_offsets=args.fix == "offsets",
+        **recording_options(args),
+    )
     with delayed_progress("identifying", console) as progress:
         found = identify(args.bags, urdf, options, progress)
+    judged, cut_off = found.judged, found.cut_off
+    _, before = score(found.before, found.held_out, judged, cut_off, "before")
+    _, after = score(found.arm, found.held_out, judged, cut_off)
+    wrong = reasons_against(found, after, before)
+    if wrong and not args.force:
+        raise FeatherstoneError(" ".join([*wrong, "Nothing is written (--force writes)."]))
     sources = ", ".join(Path(bag).name for bag in args.bags)
     write_files(
         console,
@@ -97,10 +120,8 @@ def run(args: argparse.Namespace) -> int:
         (parameters, files.parameter_file(found, sources)),
     )
     written = load_arm(output, found.model.joint_names, parameters, args.gravity)
-    judged, cut_off = found.judged, found.cut_off
     _, whole = score(written, found.recordings, judged, cut_off, "identified")
     motion, held_out = score(written, found.held_out, judged, cut_off, "identified")
-    _, before = score(found.before, found.held_out, judged, cut_off, "before")
     console.print(tables(found, whole, held_out, before))
     write_files(
         console,

@@ -90,5 +90,7 @@ def as_dict(
         "prior_width": found.width,
         "noise": found.sigma,
         "cut_off": found.cut_off,
+        "faults": found.faults,
+        "suspicions": found.suspicions,
         "notes": found.notes,
     }

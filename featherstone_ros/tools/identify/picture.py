@@ -85,7 +85,7 @@ def _draw_friction(
     """Draw what the identified links and the drives' inertia leave unexplained."""
     friction, k = found.friction, found.judged[j]
     velocity, offset = motion.velocity[:, j], friction.offset[k]
-    thinning = friction.thinning[k]
+    thinning = float(np.broadcast_to(friction.thinning, friction.viscous.shape)[k])
 
     def curve(v: Floats) -> Floats:
         viscous, coulomb = friction.viscous[k], friction.coulomb[k]

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.session import Identification
-from featherstone_ros.tools.evaluate.report import r2_text
+from featherstone_ros.tools.evaluate.report import load_text, r2_text
 from featherstone_ros.tools.identify.files import used_terms
 from featherstone_ros.tools.style import new_table, sentences
 
@@ -83,7 +83,21 @@ def _remarks(found: Identification, held_out: Explanation, before: Explanation) 
             )
         )
     lines.append(Text(law_in_words(found), style="dim"))
+    told = (*found.faults, *found.suspicions)
+    lines += [Text(text, style="bold red") for text in told]
+    if found.load is not None:
+        lines.append(Text(load_text(found.load), style="bold red"))
     return lines + sentences(found.notes)
+
+
+def reasons_against(found: Identification, held_out: Explanation, before: Explanation) -> list[str]:
+    """Return faults of the recordings, and whether the given URDF explains them better."""
+    left, was = np.nansum(1 - held_out.r2), np.nansum(1 - before.r2)
+    worse = (
+        "What was identified leaves more of the torque that was not fitted unexplained than the "
+        f"URDF does: {left:.3g} of the variance, summed over joints, instead of {was:.3g}."
+    )
+    return [*found.faults, *([worse] if left > was else [])]
 
 
 def law_in_words(found: Identification) -> str:

@@ -1,0 +1,188 @@
+"""Faults of a recording, each a few unknowns beside links and drives.
+
+What was measured is g (Y pi + drives) - d tau/dq o - delay d tau/dt: each joint's effort has a gain
+g (its sign included), its encoder an offset o, and all efforts may be late. The links pi are
+possible bodies near the URDF's, as in ``fit``; the derivatives d tau/dq are those of ``Dynamics``.
+Gauss-Newton finds all at once, with standard deviations. Gains that all joints share cannot be told
+from masses: a joint's gain is that relative to the median. (M. Gautier and S. Briot, "Global
+identification of joint drive gains and dynamic parameters of robots", J. Dyn. Sys., Meas., Control
+2014, for gains.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
+from featherstone_ros.identification.bodies import SIZE
+from featherstone_ros.identification.filtering import SmoothMotion
+from featherstone_ros.identification.fit import FREE_SPREAD, noise
+from featherstone_ros.identification.friction import Law
+from featherstone_ros.identification.model_order import Fitting
+from featherstone_ros.identification.regression import Equations
+
+ROUNDS = 5  # of Gauss-Newton
+LARGEST_STEP = 0.5  # of theta
+# Prior standard deviations: of theta, of gains relative to those by least squares, of offsets
+# [rad or m], of the delay [s].
+THETA, GAIN, OFFSET, DELAY = 0.3, 0.5, 0.3, 0.1
+CERTAIN = 3.0  # standard deviations
+LEAST_GAIN, LEAST_OFFSET, LEAST_DELAY = 1.2, 0.03, 0.025  # ratio, [rad or m], [s] that are named
+LIKELIER = 0.25  # of what a joint's own model leaves, that another joint's leaves of its effort
+
+
+@dataclass(frozen=True, eq=False)
+class Faults:
+    """What is wrong with a recording.
+
+    Attributes:
+        texts: Each fault in words, with the joint.
+        offsets: (n,) of the encoders, 0 where none is certain [rad or m].
+    """
+
+    texts: tuple[str, ...]
+    offsets: Floats
+
+
+def find_faults(fitting: Fitting) -> Faults:
+    """Find effort gains, signs, swapped joints, encoder offsets and late efforts."""
+    model, bodies = fitting.dynamics.model, fitting.bodies
+    n, j, b = model.n, len(fitting.judged), SIZE * len(bodies.names)
+    names = [model.joint_names[k] for k in fitting.judged]
+    facts = fitting.equations(Law(), fitting.dynamics)
+    links, drives = facts.A[:, :, :b], facts.A[:, :, b:]
+    swapped = swapped_joints(fitting)
+    if swapped:
+        return Faults(tuple(swapped), np.zeros(n))
+
+    late = fitting.filtered(_rate)
+    gain = first = _first_gains(facts.tau, links @ bodies.parameters, drives)
+    spread = np.concatenate(
+        [
+            np.full(b, THETA),
+            np.full(drives.shape[2], FREE_SPREAD),
+            np.full(n, OFFSET),
+            GAIN * np.abs(first),
+            [DELAY],
+        ]
+    )
+    spread[b : b + j] = fitting.armature_spread
+    of_offset = slice(b + drives.shape[2], b + drives.shape[2] + n)
+    of_gain = slice(of_offset.stop, of_offset.stop + j)
+    theta, sigma = np.zeros(b), None
+    for _ in range(ROUNDS):
+        dynamics = fitting.with_links(theta)
+
+        def by_offset(motion: SmoothMotion, dynamics: Dynamics = dynamics) -> Floats:
+            state = motion.position, motion.velocity, motion.acceleration
+            return -dynamics.rnea_derivatives(*state)[0]
+
+        torque = links @ bodies.deformed(theta)
+        A = np.concatenate(
+            [
+                gain[:, None] * _by_theta(links, bodies.jacobian(theta)),
+                drives,
+                gain[:, None] * fitting.filtered(by_offset),
+                torque[:, :, None] * np.eye(j),
+                late,
+            ],
+            axis=2,
+        )
+        if sigma is None:
+            sigma = noise(Equations(A, facts.tau))
+        expected = np.zeros(len(spread))
+        expected[:b], expected[of_gain] = -theta, first - gain
+        rows = (A / sigma[:, None]).reshape(-1, len(spread))
+        left = ((facts.tau - gain * torque) / sigma).ravel()
+        covariance = np.linalg.inv(rows.T @ rows + np.diag(1.0 / spread**2))
+        step = covariance @ (rows.T @ left + expected / spread**2)
+        theta = theta + np.clip(step[:b], -LARGEST_STEP, LARGEST_STEP)
+        gain = gain + step[of_gain]
+    deviation = np.sqrt(np.diag(covariance))
+    offsets = step[of_offset]
+    certain = np.abs(offsets) > np.maximum(LEAST_OFFSET, CERTAIN * deviation[of_offset])
+    texts = wrong_gains(names, gain, np.asarray(covariance[of_gain, of_gain], float))
+    texts += [
+        f"{model.joint_names[k]}: its encoder is off by {offsets[k]:+.3f} ± "
+        f"{deviation[of_offset][k]:.3f} rad or m (--fix offsets corrects it)."
+        for k in np.flatnonzero(certain)
+    ]
+    if abs(step[-1]) > max(LEAST_DELAY, CERTAIN * deviation[-1]):
+        order = "after" if step[-1] > 0 else "before"
+        texts.append(
+            f"{', '.join(names)}: effort comes {1e3 * abs(step[-1]):.0f} ± "
+            f"{1e3 * deviation[-1]:.0f} ms {order} the motion that it belongs to."
+        )
+    return Faults(tuple(texts), np.where(certain, offsets, 0.0))
+
+
+def swapped_joints(fitting: Fitting) -> list[str]:
+    """Name pairs of joints whose efforts the other's model explains far better."""
+    motion, model, judged = fitting.motion(), fitting.dynamics.model, fitting.judged
+    links = fitting.dynamics.rnea(motion.position, motion.velocity, motion.acceleration)
+    models = np.stack([links, *Law().columns(motion, links)], axis=2)
+    left = np.empty((model.n, model.n))  # of the row's effort by the column's model
+    for k in range(model.n):
+        x = np.linalg.lstsq(models[:, k], motion.effort, rcond=None)[0]
+        left[:, k] = ((motion.effort - models[:, k] @ x) ** 2).sum(axis=0)
+    likelier = left < LIKELIER * np.diag(left)[:, None]
+    return [
+        f"{model.joint_names[i]} and {model.joint_names[k]}: their efforts seem to be swapped."
+        for i in judged
+        for k in judged
+        if k < i and likelier[i, k] and likelier[k, i]
+    ]
+
+
+def wrong_gains(names: Sequence[str], gain: Floats, covariance: Floats) -> list[str]:
+    """Name the joints whose effort has another gain than the others, or another sign.
+
+    Args:
+        names: j names.
+        gain: (j,) factors from torque to effort.
+        covariance: (j, j) of them.
+    """
+    size = np.abs(gain)
+    usual = float(np.median(size))
+    middle = int(np.abs(size - usual).argmin())
+    texts = []
+    for k, name in enumerate(names):
+        slope = np.zeros(len(names))
+        slope[k] += 1.0 / gain[k]
+        slope[middle] -= 1.0 / gain[middle]
+        deviation = float(np.sqrt(slope @ covariance @ slope))  # of the ratio's logarithm
+        ratio = size[k] / usual
+        if gain[k] < 0 and deviation < 1.0 / CERTAIN:
+            texts.append(f"{name}: its effort has the opposite sign of torque.")
+        if abs(np.log(ratio)) > max(np.log(LEAST_GAIN), CERTAIN * deviation):
+            texts.append(
+                f"{name}: its effort is {ratio:.3g} ± {ratio * deviation:.1g} times torque, "
+                "compared with the other joints: another unit, or a current (--current-gain)?"
+            )
+    return texts
+
+
+def _rate(motion: SmoothMotion) -> Floats:
+    """Return (N, n, 1): by how much effort that is late by a second is wrong, to first order."""
+    return -np.gradient(motion.effort, motion.time, axis=0)[:, :, None]
+
+
+def _first_gains(measured: Floats, links: Floats, drives: Floats) -> Floats:
+    """Return each joint's gain (j,) by least squares beside its drive."""
+    j = measured.shape[1]
+    gains = np.ones(j)
+    for k in range(j):
+        columns = np.column_stack([links[:, k], drives[:, k, k::j]])
+        gains[k] = np.linalg.lstsq(columns, measured[:, k], rcond=None)[0][0]
+    return np.where(gains == 0.0, 1.0, gains)
+
+
+def _by_theta(links: Floats, jacobian: Floats) -> Floats:
+    """Return the columns (N, j, 10 b) of the bodies' deformations."""
+    b = len(jacobian)
+    by_body = links.reshape(*links.shape[:2], b, SIZE)
+    return np.einsum("ijbk,bkl->ijbl", by_body, jacobian).reshape(links.shape)

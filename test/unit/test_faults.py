@@ -1,0 +1,98 @@
+"""Faults of recordings are named with their joint: simulated ones and spoiled real ones."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import known_arm
+import numpy as np
+import pytest
+
+import featherstone_ros as fr
+from featherstone_ros.identification.recording import Recording
+
+pytest.importorskip("rosbags")
+pytest.importorskip("scipy")
+from featherstone_ros.identification.faults import find_faults
+from featherstone_ros.identification.model_order import Fitting
+from featherstone_ros.identification.session import Options, recorded
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
+BAG, URDF = SHARED / "panda_exciting_trajectory.db3", SHARED / "panda_fer_hand.urdf"
+ELBOW = {"simulated": 2, "real": 3}
+OTHER = 1  # joint, of which each arm has an elbow beside it
+
+
+@pytest.fixture(scope="module", params=["simulated", "real"])
+def arm(request):
+    """Return a model, a recording of an arm that is not quite it, and its elbow's index."""
+    elbow = ELBOW[request.param]
+    if request.param == "simulated":
+        signals = known_arm.record(known_arm.deformed(), duration=20.0)
+        return known_arm.NOMINAL, Recording("", known_arm.NAMES, *signals), elbow
+    if not BAG.is_file():
+        pytest.skip(f"{BAG} is not there")
+    (recording,), names, _ = recorded([BAG], URDF, Options())
+    assert list(recording.joint_names) == names
+    return fr.Model.from_file(URDF, joints=names), recording, elbow
+
+
+def named(model, recording):
+    fitting = Fitting(model, [recording], range(model.n), 2.0)
+    return find_faults(fitting)
+
+
+def with_effort(recording, change):
+    effort = recording.effort.copy()
+    change(effort)
+    return replace(recording, effort=effort)
+
+
+def test_a_sound_recording_has_none(arm):
+    model, recording, _ = arm
+    found = named(model, recording)
+    assert found.texts == () and not found.offsets.any()
+
+
+@pytest.mark.parametrize("gain", [0.09, 0.5, 1.3, 12.0])
+def test_a_gain_is_named_with_its_size(arm, gain):
+    model, recording, elbow = arm
+    spoiled = with_effort(recording, lambda effort: np.multiply.at(effort.T, elbow, gain))
+    (text,) = named(model, spoiled).texts
+    joint, _, told = text.partition(": its effort is ")
+    assert joint == model.joint_names[elbow]
+    assert float(told.split()[0]) == pytest.approx(gain, rel=0.1)
+
+
+def test_a_sign_is_named(arm):
+    model, recording, elbow = arm
+    spoiled = with_effort(recording, lambda effort: np.multiply.at(effort.T, elbow, -1.0))
+    (text,) = named(model, spoiled).texts
+    assert text.startswith(f"{model.joint_names[elbow]}: its effort has the opposite sign")
+
+
+@pytest.mark.parametrize("offset", [0.05, 0.3])
+def test_an_encoders_offset_is_named_and_measured(arm, offset):
+    model, recording, elbow = arm
+    position = recording.position.copy()
+    position[:, elbow] += offset
+    found = named(model, replace(recording, position=position))
+    assert [text.split(":")[0] for text in found.texts] == [model.joint_names[elbow]]
+    assert found.offsets[elbow] == pytest.approx(offset, rel=0.15, abs=0.03)
+    assert np.flatnonzero(found.offsets).tolist() == [elbow]
+
+
+def test_swapped_joints_are_named(arm):
+    model, recording, elbow = arm
+    spoiled = replace(recording, effort=recording.effort.copy())
+    spoiled.effort[:, [OTHER, elbow]] = recording.effort[:, [elbow, OTHER]]
+    (text,) = named(model, spoiled).texts
+    assert "swapped" in text
+    assert model.joint_names[OTHER] in text and model.joint_names[elbow] in text
+
+
+def test_late_effort_is_told(arm):
+    model, recording, _ = arm
+    time = recording.time
+    late = [np.interp(time - 0.05, time, column) for column in recording.effort.T]
+    (text,) = named(model, replace(recording, effort=np.column_stack(late))).texts
+    assert "ms after the motion" in text
