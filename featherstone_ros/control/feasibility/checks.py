@@ -52,7 +52,7 @@ def check_trajectory(
         settings.viscous,
         settings.coulomb,
         settings.presliding_displacement,
-        settings.load,
+        0.0 if settings.load is None else settings.load,
     )
     limits = JointSpace.of(model, settings.effort_limit)
     most = MOST / model.n
