@@ -4,15 +4,15 @@ What was measured is g (Y pi + drives) - d tau/dq o - delay d tau/dt: each joint
 g (its sign included), its encoder an offset o, and all efforts may be late. The links pi are
 possible bodies near the URDF's, as in ``fit``; the derivatives d tau/dq are those of ``Dynamics``.
 Gauss-Newton finds all at once, with standard deviations. Gains that all joints share cannot be told
-from masses: a joint's gain is that relative to the median. (M. Gautier and S. Briot, "Global
-identification of joint drive gains and dynamic parameters of robots", J. Dyn. Sys., Meas., Control
-2014, for gains.)
+from masses: a joint's gain is compared with the nearest of another joint. (For gains: M. Gautier
+and S. Briot, "Global identification of joint drive gains and dynamic parameters of robots", J. Dyn.
+Sys., Meas., Control 2014.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,14 +23,16 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import FREE_SPREAD, noise
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.model_order import Fitting
-from featherstone_ros.identification.regression import Equations
+from featherstone_ros.identification.regression import Equations, link_columns
 
 ROUNDS = 5  # of Gauss-Newton
 LARGEST_STEP = 0.5  # of theta
 # Prior standard deviations: of theta, of gains relative to those by least squares, of offsets
 # [rad or m], of the delay [s].
-THETA, GAIN, OFFSET, DELAY = 0.3, 0.5, 0.3, 0.1
+THETA, GAIN, OFFSET, DELAY = 0.3, 1.0, 0.3, 0.1
 CERTAIN = 3.0  # standard deviations
+COMPARABLE = 0.1  # greatest deviation of two gains' ratio (relative), for a comparison
+PLAUSIBLE = 0.3, 3.0  # gains by least squares that errors of the links may explain
 LEAST_GAIN, LEAST_OFFSET, LEAST_DELAY = 1.2, 0.03, 0.025  # ratio, [rad or m], [s] that are named
 LIKELIER = 0.25  # of what a joint's own model leaves, that another joint's leaves of its effort
 
@@ -60,7 +62,9 @@ def find_faults(fitting: Fitting) -> Faults:
         return Faults(tuple(swapped), np.zeros(n))
 
     late = fitting.filtered(_rate)
-    gain = first = _first_gains(facts.tau, links @ bodies.parameters, drives)
+    gain = _first_gains(facts.tau, links @ bodies.parameters, drives)
+    plausible = (gain > PLAUSIBLE[0]) & (gain < PLAUSIBLE[1])
+    first = np.where(plausible, 1.0, gain)
     spread = np.concatenate(
         [
             np.full(b, THETA),
@@ -73,14 +77,21 @@ def find_faults(fitting: Fitting) -> Faults:
     spread[b : b + j] = fitting.armature_spread
     of_offset = slice(b + drives.shape[2], b + drives.shape[2] + n)
     of_gain = slice(of_offset.stop, of_offset.stop + j)
-    theta, sigma = np.zeros(b), None
+    theta, offsets, sigma = np.zeros(b), np.zeros(n), None
     for _ in range(ROUNDS):
         dynamics = fitting.with_links(theta)
 
-        def by_offset(motion: SmoothMotion, dynamics: Dynamics = dynamics) -> Floats:
-            state = motion.position, motion.velocity, motion.acceleration
+        def by_links(motion: SmoothMotion, offsets: Floats = offsets) -> Floats:
+            moved = replace(motion, position=motion.position - offsets)
+            return link_columns(moved, fitting.dynamics, bodies)
+
+        def by_offset(
+            motion: SmoothMotion, dynamics: Dynamics = dynamics, offsets: Floats = offsets
+        ) -> Floats:
+            state = motion.position - offsets, motion.velocity, motion.acceleration
             return -dynamics.rnea_derivatives(*state)[0]
 
+        links = fitting.filtered(by_links)
         torque = links @ bodies.deformed(theta)
         A = np.concatenate(
             [
@@ -95,15 +106,14 @@ def find_faults(fitting: Fitting) -> Faults:
         if sigma is None:
             sigma = noise(Equations(A, facts.tau))
         expected = np.zeros(len(spread))
-        expected[:b], expected[of_gain] = -theta, first - gain
+        expected[:b], expected[of_gain], expected[of_offset] = -theta, first - gain, -offsets
         rows = (A / sigma[:, None]).reshape(-1, len(spread))
         left = ((facts.tau - gain * torque) / sigma).ravel()
         covariance = np.linalg.inv(rows.T @ rows + np.diag(1.0 / spread**2))
         step = covariance @ (rows.T @ left + expected / spread**2)
         theta = theta + np.clip(step[:b], -LARGEST_STEP, LARGEST_STEP)
-        gain = gain + step[of_gain]
+        gain, offsets = gain + step[of_gain], offsets + step[of_offset]
     deviation = np.sqrt(np.diag(covariance))
-    offsets = step[of_offset]
     certain = np.abs(offsets) > np.maximum(LEAST_OFFSET, CERTAIN * deviation[of_offset])
     texts = wrong_gains(names, gain, np.asarray(covariance[of_gain, of_gain], float))
     texts += [
@@ -139,29 +149,33 @@ def swapped_joints(fitting: Fitting) -> list[str]:
 
 
 def wrong_gains(names: Sequence[str], gain: Floats, covariance: Floats) -> list[str]:
-    """Name the joints whose effort has another gain than the others, or another sign.
+    """Name the joints whose effort has another gain than that of any comparable joint, or sign.
 
     Args:
         names: j names.
         gain: (j,) factors from torque to effort.
         covariance: (j, j) of them.
     """
-    size = np.abs(gain)
-    usual = float(np.median(size))
-    middle = int(np.abs(size - usual).argmin())
+    relative = covariance / np.outer(gain, gain)
+    own = np.diag(relative)
+    deviation = np.sqrt(np.maximum(own[:, None] + own - 2.0 * relative, 0.0))  # of log ratios
+    ratio = np.abs(gain[:, None] / gain)
     texts = []
     for k, name in enumerate(names):
-        slope = np.zeros(len(names))
-        slope[k] += 1.0 / gain[k]
-        slope[middle] -= 1.0 / gain[middle]
-        deviation = float(np.sqrt(slope @ covariance @ slope))  # of the ratio's logarithm
-        ratio = size[k] / usual
-        if gain[k] < 0 and deviation < 1.0 / CERTAIN:
+        others = [m for m in range(len(names)) if m != k and deviation[k, m] < COMPARABLE]
+        if not others:
+            continue
+        if gain[k] < 0 < max(gain[others]):
             texts.append(f"{name}: its effort has the opposite sign of torque.")
-        if abs(np.log(ratio)) > max(np.log(LEAST_GAIN), CERTAIN * deviation):
+        near = min(others, key=lambda m: abs(np.log(ratio[k, m])))
+        error = ratio[k, near] * deviation[k, near]
+        if (
+            abs(np.log(ratio[k, near])) > np.log(LEAST_GAIN)
+            and abs(ratio[k, near] - 1.0) > CERTAIN * error
+        ):
             texts.append(
-                f"{name}: its effort is {ratio:.3g} ± {ratio * deviation:.1g} times torque, "
-                "compared with the other joints: another unit, or a current (--current-gain)?"
+                f"{name}: its effort is {ratio[k, near]:.3g} ± {error:.1g} times torque, compared "
+                f"with {names[near]}'s: another unit, or a current (--current-gain)?"
             )
     return texts
 

@@ -25,7 +25,7 @@ from featherstone_ros.identification.regression import (
 
 Progress = Callable[[int, int], None]
 
-DISPLACEMENTS = (1e-6, 1e-5, 1e-3)  # [rad or m] over which Coulomb friction may turn round instead
+DISPLACEMENTS = (1e-6, 1e-5)  # [rad or m] over which Coulomb friction may turn round instead
 THINNINGS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # [s/rad or s/m] candidates
 JUSTIFIED = 0.95  # greatest error of a richer law relative to the simpler one's, to prefer it
 UNEXPLAINED = 1e-6  # share of the variance that no law need explain

@@ -333,3 +333,28 @@ def test_no_load_is_said_to_be_none(truth, tmp_path, capsys):
 def test_an_unknown_link_is_named(result, capsys):
     command = ["payload", result["bag"], "--urdf", "ur5e", "--link", "hook"]
     assert "no link 'hook'; valid names" in error_of(capsys, command)
+
+
+def test_an_effort_in_another_unit_is_named_and_nothing_is_written(tmp_path, capsys):
+    time, q, qd, tau = known_arm.record(known_arm.deformed(), duration=20.0)
+    bag = known_arm.write(tmp_path / "bag", (time, q, qd, tau * [1, 1, 0.09, 1, 1, 1]))
+    output = tmp_path / "arm.urdf"
+    command = ["identify", bag, "--urdf", "ur5e", "--output", str(output)]
+    assert cli.main(command) == 1
+    assert "elbow_joint: its effort is 0.0" in capsys.readouterr().err
+    assert not output.exists() and not output.with_suffix(".yaml").exists()
+    assert cli.main([*command, "--force"]) == 0
+    assert "elbow_joint: its effort is 0.0" in " ".join(capsys.readouterr().out.split())
+    assert output.exists()
+
+
+def test_an_encoders_offset_is_corrected_where_that_is_asked_for(tmp_path, capsys):
+    time, q, qd, tau = known_arm.record(known_arm.deformed(), duration=20.0)
+    bag = known_arm.write(tmp_path / "bag", (time, q + 0.3 * np.eye(6)[2], qd, tau))
+    output = tmp_path / "arm.urdf"
+    command = ["identify", bag, "--urdf", "ur5e", "--output", str(output)]
+    assert cli.main(command) == 1
+    assert "elbow_joint: its encoder is off by +0." in capsys.readouterr().err
+    assert cli.main([*command, "--fix", "offsets"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Corrected: elbow_joint: its encoder is off by +0." in told
