@@ -25,8 +25,6 @@ cdef extern from *:
 cdef struct CartesianMode:
     Impedance law
     double* asked_posture    # (n,) NaN: where the joint is when the mode begins
-    double* standing_from    # (n,) desired position when the position last changed
-    double pulled            # time for which it has been pulled since without moving [s]
     double pose_at           # steady times when each part of the target was given [s]
     double twist_at
     double wrench_at
@@ -40,14 +38,13 @@ cdef struct CartesianTarget: # base axes; parts that are not given stay unchange
 
 cdef inline Py_ssize_t mode_memory(Py_ssize_t n) noexcept nogil:
     """How many numbers the mode needs."""
-    return impedance_memory(n) + 2 * n
+    return impedance_memory(n) + n
 
 
 cdef inline void lay_out_mode(CartesianMode* mode, Py_ssize_t n, double* memory) noexcept nogil:
     """Take mode_memory(n) numbers."""
     place_impedance(&mode.law, memory, n)
     mode.asked_posture = memory + impedance_memory(n)
-    mode.standing_from = mode.asked_posture + n
     mode.pose_at = mode.twist_at = mode.wrench_at = -INFINITY
 
 
@@ -76,7 +73,6 @@ cdef inline void begin_mode(CartesianMode* mode, const DynamicsInterface* arm, c
     start_impedance(law)
     memcpy(law.desired_velocity, law.velocity, 6 * sizeof(double))
     stop_target(law, stop_time)
-    memcpy(mode.standing_from, q, law.n * sizeof(double))
     for i in range(law.n):
         law.joints.posture[i] = q[i] if isnan(mode.asked_posture[i]) else mode.asked_posture[i]
 

@@ -6,113 +6,101 @@ from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport (drop_stale, impedance_torque, is_idle, joint_motion,
                                      move_target)
-from control.controller_state cimport Controller, fire, is_blind, is_tracking, leads_hand
+from control.controller_state cimport (Controller, Hold, fire, hold_reason, is_blind, is_tracking,
+                                       leads_end_effector)
 from control.end_effector cimport update_inertia
 from control.events cimport CAUSE_NOT_FINITE
-from control.faults cimport ABANDONED_TIME, MOST_ABANDONED, fall_back, max_speed_share
 from control.laws cimport add_drives, damped_gravity, law, slide
 from control.model_blend cimport combine, gravity, pass_time
-from control.monitoring cimport watch_oscillation, watch_path, watch_speed, watch_standing
 from control.motion cimport leads_to_rest, sample
 from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SETTLED,
                              SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
 from control.speed_limit cimport SpeedLimit
+from control.state_observer cimport Observer
 from control.stop cimport begin_hold, begin_tracking, stop_desired
-from control.state_estimate cimport SPARSE
+from control.supervision cimport fall_back, max_speed_share, supervise
 from control.torque_governor cimport begin_transfer, govern, transfer_left
 
 cdef extern from *:
     """
     #define STANDING (0.02)
-    #define STANDING_MOST (0.05)
+    #define MAX_STANDING (0.05)
     #define FASTER (1.1)
-    #define COASTING (0.5)
+    #define SPARSE (0.0125)
     """
     const double STANDING          # share of the velocity limit below which an arm stands,
-    const double STANDING_MOST     # [rad/s, m/s] at most
+    const double MAX_STANDING      # [rad/s, m/s] at most
     const double FASTER            # times the speed from which a fault began to brake, or the limit
-    const double COASTING          # [s] without damping then
+    const double SPARSE            # [s] between states that are too far apart for the gains: 80 Hz
 
 
-cdef inline void keep_within_limits(Controller* c) noexcept nogil:
+cdef inline void keep_within_limits(const Observer* o, double* desired) noexcept nogil:
     """Keep the desired position within the limits, or at the arm if it is beyond them: the arm must
-    not press on a stop for ever.
+    not press on a stop for ever. desired: (3, n).
     """
     cdef double lower, upper
-    cdef Py_ssize_t i
-    for i in range(c.n):
-        lower, upper = (
-            min(c.limits.lower[i], c.validator.likely_q[i]),
-            max(c.limits.upper[i], c.validator.likely_q[i]))
-        if not lower <= c.desired[i] <= upper:
-            c.desired[i] = min(max(c.desired[i], lower), upper)
-            c.desired[c.n + i] = c.desired[2 * c.n + i] = 0.0
+    cdef Py_ssize_t n = o.n, i
+    for i in range(n):
+        lower, upper = min(o.limits.lower[i], o.q[i]), max(o.limits.upper[i], o.q[i])
+        if not lower <= desired[i] <= upper:
+            desired[i] = min(max(desired[i], lower), upper)
+            desired[n + i] = desired[2 * n + i] = 0.0
 
 
-cdef inline void move_on(Controller* c, double now, double time) noexcept nogil:
+cdef inline void find_desired(Controller* c, double now, double time) noexcept nogil:
     """Find the desired state at ``time``."""
-    if c.phase == FLOATING:
-        memcpy(c.desired, c.validator.q, c.n * sizeof(double))
-        memcpy(c.desired + c.n, c.validator.qd, c.n * sizeof(double))
-        memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
-        return
     if (c.phase == REFERENCE and now - c.set_point_at > c.settings.reference_timeout
             and not leads_to_rest(&c.motion, c.n, time) and fire(c, SET_POINTS_STOPPED)):
         stop_desired(c)
     sample(&c.motion, time, c.desired)
     if c.phase == REFERENCE or c.phase == HOLDING:
-        keep_within_limits(c)
-    if c.phase != STOPPING:
-        watch_path(c, now)
-    if c.phase == TRAJECTORY and time >= c.motion.end:
-        fire(c, ARRIVED)
-        c.watch.in_a_row = 0
+        keep_within_limits(&c.observer, c.desired)
 
 
-cdef inline void lead_hand(Controller* c, double now, double dt) noexcept nogil:
+cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcept nogil:
     """The effort of mode cartesian_impedance.
 
-    The joints' desired state is the one that gives the hand's, to first order.
+    The joints' desired state is the one that gives the end effector's, to first order.
     """
     cdef Py_ssize_t n = c.n, i
     dt = fmin(dt, c.settings.state_timeout)
     if drop_stale(&c.hand, now, c.settings.target_timeout):
         begin_transfer(&c.governor, c.settings.blend_time)
     move_target(&c.hand, now, c.settings.target_timeout, dt)
-    impedance_torque(&c.hand.law, c.models.newest.model, c.settings.armature, c.validator.likely_q,
-                     c.validator.likely_qd, dt, c.torque)
+    impedance_torque(&c.hand.law, c.models.newest.model, c.settings.armature, c.observer.q,
+                     c.observer.qd, dt, c.torque)
     # at most the motion of one second
     joint_motion(&c.hand.law, c.hand.law.error, c.limits.velocity, c.desired)
     joint_motion(&c.hand.law, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
     memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
-    gravity(&c.models, c.validator.likely_q, c.scratch)
+    gravity(&c.models, c.observer.q, c.scratch)
     for i in range(n):
-        c.desired[i] += c.validator.likely_q[i]
-        c.reckoning.given[i] = c.torque[i]
+        c.desired[i] += c.observer.q[i]
+        c.stuck.given[i] = c.torque[i]
         c.torque[i] += c.scratch[i]
     slide(&c.settings, n, c.desired + n, dt, c.presliding)
     add_drives(&c.settings, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
     for i in range(n):
-        c.reckoning.given[i] -= c.torque[i]                     # what is not feedback
+        c.stuck.given[i] -= c.torque[i]                     # what is not feedback
         if c.settings.hardware_adds_gravity:
-            c.reckoning.given[i] += c.scratch[i]
+            c.stuck.given[i] += c.scratch[i]
     if c.phase == REFERENCE and is_idle(&c.hand, now, c.settings.target_timeout):
         fire(c, SET_POINTS_STOPPED)
 
 
 cdef inline const SpeedLimit* speed_limit(Controller* c, const double* added) noexcept nogil:
-    """The joints' speed limit while the hand is led or has just been let go; NULL otherwise, and
-    for a model without inertia.
+    """The joints' speed limit while the end effector is led or has just been let go; otherwise, and
+    for a model without inertia, NULL.
     """
     cdef Py_ssize_t i
     c.let_go &= transfer_left(&c.governor) > 0.0
-    if is_blind(c) or not (leads_hand(c) or (c.let_go and c.phase == FLOATING)):
+    if is_blind(c) or not (leads_end_effector(c) or (c.let_go and c.phase == FLOATING)):
         return NULL
     if (not is_tracking(c)
             and update_inertia(&c.hand.law, c.models.newest.model, c.settings.armature,
-                               c.validator.likely_q)):
+                               c.observer.q)):
         return NULL
-    combine(&c.models, c.validator.likely_q, c.validator.likely_qd, NULL, c.bias)
+    combine(&c.models, c.observer.q, c.observer.qd, NULL, c.bias)
     if added != NULL:
         for i in range(c.n):
             c.bias[i] -= added[i]
@@ -125,8 +113,7 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
     cdef const double* added = NULL
     cdef Py_ssize_t i
     if c.settings.hardware_adds_gravity:                        # where the torque is for
-        gravity(&c.models, c.desired if is_blind(c) and c.expects else c.validator.likely_q,
-                c.gravity_torque)
+        gravity(&c.models, c.observer.q, c.gravity_torque)
         for i in range(c.n):
             c.torque[i] = torque[i] - c.gravity_torque[i]
         added, torque = c.gravity_torque, c.torque
@@ -138,83 +125,96 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
 
 
 cdef inline bint damped_command(Controller* c, double now, double dt) noexcept nogil:
-    """Gravity and damping for the likely state, which is fresh.
+    """Gravity and damping.
 
     Damping that makes an arm faster than it was as a fault began is that of wrong velocities: then
-    gravity's torque alone is left for a while.
+    gravity's torque alone is left.
     """
-    cdef const double* qd = c.validator.likely_qd
-    cdef double fastest
-    cdef bint coasts
+    cdef const Observer* o = &c.observer
     cdef Py_ssize_t i
     if c.phase == FAULT:
-        fastest = max_speed_share(c)
-        if fastest > FASTER * max(c.watch.braked_from, 1.0):
-            c.watch.braked_from, c.watch.coasts_until = fastest, now + COASTING
-    coasts = now < c.watch.coasts_until
-    damped_gravity(&c.settings, &c.models, c.n, c.validator.likely_q, qd, 0.0 if coasts else 1.0,
-                   c.torque)
-    if c.phase == FAULT and not coasts:
+        c.watch.coasts |= max_speed_share(o) > FASTER * max(c.watch.braked_from, 1.0)
+    damped_gravity(&c.settings, &c.models, c.n, o.q, o.qd, 0.0 if c.watch.coasts else 1.0, c.torque)
+    if c.phase == FAULT and not c.watch.coasts:
         for i in range(c.n):
-            c.torque[i] -= max(c.settings.fault_damping[i] - c.settings.damping[i], 0.0) * qd[i]
+            c.torque[i] -= max(c.settings.fault_damping[i] - c.settings.damping[i], 0.0) * o.qd[i]
     return issue_command(c, now, dt, c.torque)
 
 
-cdef inline double held_for(const Controller* c) noexcept nogil:
+cdef inline double held_for(const Observer* o) noexcept nogil:
     """How long a command will act [s] where states are too far apart for the gains, else 0."""
-    return c.validator.interval if c.validator.interval > SPARSE else 0.0
+    return o.interval if o.interval > SPARSE else 0.0
 
 
-cdef inline double standing_speed(const Controller* c, Py_ssize_t i) noexcept nogil:
-    return min(STANDING * c.limits.velocity[i], STANDING_MOST)
+cdef inline double standing_speed(const Observer* o, Py_ssize_t i) noexcept nogil:
+    return min(STANDING * o.limits.velocity[i], MAX_STANDING)
 
 
-cdef inline bint stands(const Controller* c) noexcept nogil:
+cdef inline bint stands(const Observer* o) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(c.n):
-        if fabs(c.validator.qd[i]) > standing_speed(c, i):
+    for i in range(o.n):
+        if fabs(o.qd[i]) > standing_speed(o, i):
             return False
     return True
 
 
-cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:
-    """Work out the command for the last good state; returns whether there is one."""
-    cdef Py_ssize_t i
-    pass_time(&c.models, dt)
-    c.watch.abandoned = max(c.watch.abandoned - dt * MOST_ABANDONED / ABANDONED_TIME, 0.0)
-    c.watch.incident = max(c.watch.incident - dt, 0.0)
-    if is_tracking(c):
-        watch_speed(c, now, dt)
-        watch_oscillation(c, now, dt)
-    if (c.phase == SETTLING and now - c.held_since >= c.settings.give_up_after and stands(c)
-            and fire(c, SETTLED)):
+cdef inline bint settles(Controller* c, double now, double time) noexcept nogil:
+    """Go over to another phase where a hold without a desired position ends, or begins; returns
+    whether commands end.
+    """
+    cdef bint is_over = now - c.held_since >= c.settings.give_up_after
+    if c.phase == SETTLING and is_over and stands(&c.observer) and fire(c, SETTLED):
         c.has_commanded = False
-        return False
+        return True
     if c.phase == DAMPED and now >= c.hold_until and fire(c, RECOVER):
         begin_tracking(c)
-    if not is_tracking(c):
-        memset(c.presliding, 0, c.n * sizeof(double))
-    if not (is_tracking(c) or c.phase == FLOATING):
-        return damped_command(c, now, dt)
-    if c.phase == FLOATING or not leads_hand(c):
-        move_on(c, now, time)
-    elif c.phase != STOPPING:
-        watch_standing(c, now, dt)
     if c.phase == STOPPING and time >= c.motion.end and fire(c, STOPPED):
         begin_hold(c, now)
-        return damped_command(c, now, dt)
-    if c.phase == FAULT:                                        # since a moment ago
-        return damped_command(c, now, dt)
-    if leads_hand(c):
-        lead_hand(c, now, dt)
+    return False
+
+
+cdef inline bint follow_law(Controller* c, double now, double dt) noexcept nogil:
+    """The command of the mode in force."""
+    cdef const Observer* o = &c.observer
+    cdef Hold reason
+    cdef Py_ssize_t i
+    if leads_end_effector(c):
+        lead_end_effector(c, now, dt)
     else:
         slide(&c.settings, c.n, c.desired + c.n, dt, c.presliding)
-        law(&c.settings, &c.models, c.n, c.validator.likely_q, c.validator.likely_qd, c.desired,
-            c.presliding, held_for(c), c.scratch, c.torque)
-    if issue_command(c, now, dt, c.torque):
-        if leads_hand(c):
-            for i in range(c.n):
-                c.reckoning.given[i] += c.governor.command[i]
-        return True
-    fall_back(c, now, CAUSE_NOT_FINITE, 0.0, 0.0)
-    return damped_command(c, now, dt)
+        law(&c.settings, &c.models, c.n, o.q, o.qd, c.desired, c.presliding, held_for(o), c.scratch,
+            c.torque)
+    if not issue_command(c, now, dt, c.torque):
+        reason = hold_reason(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
+        fall_back(c, now, &reason)
+        return damped_command(c, now, dt)
+    if leads_end_effector(c):
+        for i in range(c.n):
+            c.stuck.given[i] += c.governor.command[i]
+    return True
+
+
+cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:
+    """Work out the command for the estimated state; returns whether there is one. There is none if
+    this begins an open-loop stop.
+    """
+    pass_time(&c.models, dt)
+    if settles(c, now, time):
+        return False
+    if c.phase == FLOATING:
+        memcpy(c.desired, c.observer.q, 2 * c.n * sizeof(double))
+        memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
+    elif is_tracking(c) and not leads_end_effector(c):
+        find_desired(c, now, time)
+    supervise(c, now, dt)
+    if c.phase == TRAJECTORY and time >= c.motion.end:
+        fire(c, ARRIVED)
+        c.watch.in_a_row = 0
+    if is_blind(c):
+        return False
+    if not is_tracking(c):
+        memset(c.presliding, 0, c.n * sizeof(double))
+        memset(c.observer.qdd, 0, c.n * sizeof(double))
+        return follow_law(c, now, dt) if c.phase == FLOATING else damped_command(c, now, dt)
+    memcpy(c.observer.qdd, c.desired + 2 * c.n, c.n * sizeof(double))
+    return follow_law(c, now, dt)

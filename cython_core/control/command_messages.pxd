@@ -23,10 +23,10 @@ cdef inline void write_drives_motion(ControlCycle* its) noexcept nogil:
     Where no motion is asked for, that is the measured position at rest: the drives damp the arm.
     """
     cdef const Controller* c = &its.controller
-    cdef bint follows = is_tracking(c) or c.phase == FLOATING or (is_blind(c) and c.expects)
+    cdef bint follows = is_tracking(c) or c.phase == FLOATING or (is_blind(c) and c.is_open_loop)
     cdef Py_ssize_t n = c.n, i
     for i in range(n):
-        its.shown[i] = (c.desired[i] if follows else c.validator.q[i]) - c.turned[i]
+        its.shown[i] = (c.desired[i] if follows else c.observer.q[i]) - c.turned[i]
     write_stamp(&its.joint_command, its.sec, its.nanosec)
     write_last(&its.joint_command, <int32_t> n, 2, its.shown)
     for i in range(n):

@@ -27,7 +27,6 @@ from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CO
                                      REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET,
                                      FollowPayload, ModelPayload, SetPointPayload)
 from control.cycle_state cimport FALL_TIME, ControlCycle
-from control.dead_reckoning cimport Reckoning
 from control.deadline cimport DeadlinePayload
 from control.events cimport NO_TIP
 from control.end_effector cimport update_inertia, update_kinematics
@@ -43,9 +42,9 @@ from control.request_handlers cimport configure, why_no_joints
 from control.settings cimport SETTINGS_ARRAYS, JointLimits, Mode, Settings, Terms
 from control.settings_check cimport CheckPayload
 from control.snapshot cimport SnapshotPayload
-from control.state_validator cimport CLOCK_JUMP as _CLOCK_JUMP
-from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, forget_clocks,
-                                      trust)
+from control.state_clock cimport CLOCK_JUMP as _CLOCK_JUMP, start_clock
+from control.state_observer cimport REJECTIONS, Observer
+from control.stuck_joints cimport StuckJoints
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from ros.messages cimport MAX_NAMES, JointNames, Template

@@ -60,7 +60,7 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
     cdef Controller* c = &its.controller
     cdef Reader* r = &its.reader
     cdef double stamp
-    cdef long long accepted = c.validator.accepted
+    cdef long long accepted = c.observer.accepted
     cdef bint commands
     begin_call(its, now, output)
     open_message(r, incoming.data, incoming.size)
@@ -81,7 +81,7 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
     stamp = its.message.sec + 1e-9 * its.message.nanosec
     commands = take_state(c, now * 1e-9, stamp, transit_time(incoming, stamp), its.part,
                           its.part + c.n, its.part + 2 * c.n)
-    if c.validator.accepted > accepted:
+    if c.observer.accepted > accepted:
         its.sec, its.nanosec = its.message.sec, its.message.nanosec
         put_tick_off(its)
     if commands:

@@ -3,96 +3,113 @@
 # It is a state machine: controller_state.pxd is what it knows, phases.pxd names its phases and
 # events. Each part of the step has its file:
 #
-#     state_validator.pxd    is a joint state accepted?
-#     dead_reckoning.pxd     where is an arm without joint states?
+#     state_clock.pxd        is a joint state newer than the last, and in time?
+#     state_observer.pxd     where is the arm?
+#     stuck_joints.pxd       should a joint have moved?
 #     startup.pxd            the first command
 #     command.pxd            the command for a state: motion.pxd, laws.pxd, torque_governor.pxd
-#     monitoring.pxd         does the arm do what it is asked to?
-#     faults.pxd, stop.pxd   what is done if not, and how the arm comes to rest
-#     blind_stop.pxd         what is done when states stop
+#     supervision.pxd        does the arm do what it is asked to, and what is done if not?
+#     stop.pxd               how the arm comes to rest
+#     open_loop_stop.pxd     what is done when states stop, from dead_reckoning.pxd
 #     request_handlers.pxd   what is done when somebody asks for something
 #     settings_check.pxd     may settings and payload change here?
 
 from libc.math cimport M_PI, isfinite, round
-from libc.string cimport memcpy, memset
 
-from control.blind_stop cimport blind_command, go_blind, has_stopped_frozen, resume
 from control.command cimport command
-from control.controller_state cimport (Controller, answers_states, fire, is_blind, is_tracking,
-                                       leads_hand, note, note_cause)
-from control.dead_reckoning cimport add_reckoned, reckon
-from control.events cimport CAUSE_EXECUTOR, CAUSE_GAP, NOTE_REJECTED
-from control.faults cimport abandon
+from control.controller_state cimport (Controller, Hold, answers_states, fire, hold_reason,
+                                       is_blind, is_tracking, note, note_cause)
+from control.dead_reckoning cimport dead_reckoning
+from control.events cimport (CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, CAUSE_NO_POSITION,
+                             CAUSE_NO_STATES, NOTE_REJECTED)
+from control.open_loop_stop cimport is_over, open_loop_command, resume, unseen_since
 from control.phases cimport (ABANDON, BLIND, GIVE_UP, HOLDING, INACTIVE, REFERENCE, SILENT,
                              TRAJECTORY, WAITING)
 from control.startup cimport begin
-from control.state_estimate cimport seen_since, was_misled
-from control.state_validator cimport accept, elapsed
-from control.stop cimport begin_tracking, stop_desired
-from control.validator_state cimport CONTRADICTORY, JUMPED, REPEATED, forget
+from control.state_clock cimport is_old, lateness, pass_time, watch_clocks
+from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, Observer, judgement,
+                                     observe, oldest)
+from control.stop cimport begin_open_loop_stop, begin_tracking, stop_desired
+from control.stuck_joints cimport is_stuck, push_joints
+from control.supervision cimport abandon
 
 cdef extern from *:
     """
     #define STALL (3.0)
     #define NOTE_INTERVAL (0.1)
-    #define NEARLY_STOPPED (0.5)
     """
     const double STALL             # periods without a call of ``check_age``: the process stood
                                    # still, not the arm
-    const double NOTE_INTERVAL     # [s] between reports of rejected states
-    const double NEARLY_STOPPED    # share of state_timeout between the last good states
+    const double NOTE_INTERVAL     # [s] between reports of what is wrong with states
 
 
 cdef inline void note_rejection(Controller* c, double now) noexcept nogil:
-    """Report a rejected state, at most one in NOTE_INTERVAL."""
-    if now - c.noted_at < NOTE_INTERVAL:
+    """Report what is wrong with a state, at most once in NOTE_INTERVAL."""
+    cdef const Observer* o = &c.observer
+    if o.last.rejection == ACCEPTED or now - c.noted_at < NOTE_INTERVAL:
         return
     c.noted_at = now
-    note(c, NOTE_REJECTED, c.validator.last.joint, <int> c.validator.last.rejection,
-         c.validator.last.found, c.validator.last.bound, 0.0)
+    note(c, NOTE_REJECTED, o.last.joint, <int> o.last.rejection, o.last.found, o.last.bound, 0.0)
 
 
-cdef inline void count_turns(Controller* c, double* q) noexcept nogil:
+cdef inline void count_turns(Observer* o, double* turned, double* q) noexcept nogil:
     """Add whole turns to the positions of continuous joints: they may be measured modulo a turn.
+    turned: (n,) what was added.
     """
     cdef Py_ssize_t i
-    for i in range(c.n):
-        if c.limits.continuous[i] and c.validator.accepted and isfinite(q[i]):
-            c.turns[i] = 2.0 * M_PI * round((c.validator.q[i] - q[i]) / (2.0 * M_PI))
-            q[i] += c.turns[i]
+    for i in range(o.n):
+        if o.limits.continuous[i] and o.begun and isfinite(q[i]):
+            turned[i] = 2.0 * M_PI * round((o.q[i] - q[i]) / (2.0 * M_PI))
+            q[i] += turned[i]
 
 
-cdef inline bint accept_state(Controller* c, double now, double stamp, double on_its_way,
-                              const double* q, const double* qd) noexcept nogil:
-    """Whether a joint state is accepted, given what the arm should do."""
-    cdef const double* desired = q
-    cdef const double* pushed = c.zero
-    cdef const double* likely = c.zero
-    if is_tracking(c):
-        reckon(&c.reckoning, &c.settings, &c.models, &c.validator, c.desired, c.presliding,
-               elapsed(&c.validator, now, stamp))
-        pushed, likely = c.reckoning.sure, c.scratch
-        memset(c.scratch, 0, 2 * c.n * sizeof(double))
-        add_reckoned(&c.reckoning, &c.settings, c.desired, c.scratch, c.scratch + c.n)
-        if not leads_hand(c):  # a hand may be far from where it is led: see ``watch_standing``
-            desired = c.desired
+cdef inline bint is_timely(Controller* c, double now, double stamp,
+                           double on_its_way) noexcept nogil:
+    """Whether a state is newer than the last and was not on its way for too long."""
+    cdef Observer* o = &c.observer
+    cdef double late
+    o.last = judgement(ACCEPTED, -1, 0.0, 0.0)
+    watch_clocks(&c.clock, now, on_its_way)
+    if is_old(&c.clock, now, stamp):
+        o.last = judgement(NOT_NEWER, -1, stamp, c.clock.newest)
     else:
-        c.reckoning.begins = True
-    if desired == q:
-        memcpy(c.validator.repeated_from, q, c.n * sizeof(double))
-    return accept(&c.validator, now, stamp, on_its_way, q, qd, desired, pushed, likely,
-                  c.settings.jump_tolerance, c.settings.velocity_cutoff, c.settings.state_timeout)
+        c.clock.newest = stamp
+        late = lateness(&c.clock, now, on_its_way)
+        if late > c.settings.state_timeout:
+            o.last = judgement(LATE, -1, late, c.settings.state_timeout)
+    o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
+    return o.last.rejection == ACCEPTED
 
 
-cdef inline bint calls_for_blind_stop(const Controller* c) noexcept nogil:
-    """Whether a rejected state shows that the last command must not go on acting.
+cdef inline bint observe_arm(Controller* c, double now, double stamp, double* q,
+                             const double* qd) noexcept nogil:
+    """Bring the estimate of the arm's state up to a joint state; returns whether there is one."""
+    cdef bint usable
+    count_turns(&c.observer, c.turned, q)
+    pass_time(&c.clock, now, stamp)
+    usable = observe(&c.observer, q, qd, c.clock.dt, &c.settings)
+    if is_stuck(&c.stuck, &c.observer):
+        return False
+    if usable and is_tracking(c) and c.clock.dt <= c.settings.state_timeout:
+        push_joints(&c.stuck, &c.settings, &c.models, &c.observer, c.desired, c.presliding,
+                    c.clock.dt)
+    else:
+        c.stuck.begins = True
+    return usable
 
-    If states are nearly as sparse as if they had stopped, either this state or the last one may
-    have jumped.
-    """
-    if c.validator.last.rejection == JUMPED:
-        return c.validator.interval > NEARLY_STOPPED * c.settings.state_timeout
-    return c.validator.last.rejection in (REPEATED, CONTRADICTORY)
+
+cdef inline bint stop_without_position(Controller* c, double now) noexcept nogil:
+    """Begin an open-loop stop: a joint had no usable position for too long, or does not move."""
+    cdef const Observer* o = &c.observer
+    cdef bint is_frozen = o.last.rejection == REPEATED
+    cdef Hold reason = hold_reason(CAUSE_FROZEN if is_frozen else CAUSE_NO_POSITION, o.last.joint,
+                                   oldest(o), c.settings.state_timeout)
+    if answers_states(c) and o.begun:
+        if is_frozen:
+            c.stuck.joint = o.last.joint
+        begin_open_loop_stop(c, now, &reason)
+        return is_blind(c) and open_loop_command(c, now)
+    return False
 
 
 cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, double* q,
@@ -102,68 +119,83 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; q: gets whole turns
     added; qd: NaN where it was not measured; effort: NULL if it was not.
     """
-    cdef double last = c.validator.received, dt
-    cdef bint blind = is_blind(c)
+    cdef double last = c.clock.received, dt
+    cdef bint blind = is_blind(c), was_confirmed = c.observer.confirmed, usable
+    cdef Hold reason
     c.updated, c.stalled = now, False
     if c.phase == INACTIVE:
         return False
-    count_turns(c, q)
-    if not accept_state(c, now, stamp, on_its_way, q, qd):
+    usable = is_timely(c, now, stamp, on_its_way)
+    if not usable:
         note_rejection(c, now)
-        if answers_states(c) and calls_for_blind_stop(c):
-            go_blind(c, now, now - seen_since(&c.validator))
-            return is_blind(c) and blind_command(c, now)
         return False
-    memcpy(c.turned, c.turns, c.n * sizeof(double))
-    dt = c.validator.dt
+    usable = observe_arm(c, now, stamp, q, qd)
+    note_rejection(c, now)
+    if not usable:
+        return stop_without_position(c, now)
+    dt = c.clock.dt
     if c.phase == WAITING or c.phase == SILENT:
         if not begin(c, now, effort):
             return False
+    elif blind and not c.observer.confirmed:
+        return False
     elif blind:
         dt = now - c.commanded  # commands have gone out since the last state
         resume(c, now)
+    elif c.phase == HOLDING and c.observer.confirmed and not was_confirmed:
+        begin_tracking(c)       # the state from which the hold began may have been wrong
     elif min(now - last, dt) > c.settings.state_timeout:
         # As if the watchdog had run in between: the motion would be far ahead of the arm.
-        abandon(c, now, CAUSE_GAP, -1, dt, c.settings.state_timeout)
-    elif (c.phase == HOLDING and c.latched == c.validator.accepted - 1
-            and was_misled(&c.validator)):
-        begin_tracking(c)
+        reason = hold_reason(CAUSE_GAP, -1, dt, c.settings.state_timeout)
+        abandon(c, now, &reason)
     if c.settings.on_timer:
         return False
-    return command(c, now, c.validator.time, dt)
+    return command(c, now, c.clock.time, dt) or (is_blind(c) and open_loop_command(c, now))
 
 
 cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
     """Hold the arm if Python gives no sign of life: nobody could ask for a stop."""
     cdef double age = now - c.heartbeat
+    cdef Hold reason = hold_reason(CAUSE_EXECUTOR, -1, age, c.settings.executor_timeout)
     if (c.phase == TRAJECTORY or c.phase == REFERENCE) and age > c.settings.executor_timeout > 0.0:
         if fire(c, ABANDON):
-            note_cause(c, CAUSE_EXECUTOR, -1, age, c.settings.executor_timeout)
+            note_cause(c, &reason)
             stop_desired(c)
 
 
+cdef inline bint command_by_timer(Controller* c, double now) noexcept nogil:
+    """The command between joint states: for the estimate, advanced by the model under the last
+    command.
+    """
+    cdef Observer* o = &c.observer
+    cdef double age = now - c.clock.received
+    dead_reckoning(&c.settings, &c.models, c.governor.command,
+                   min(age - o.advanced, c.settings.state_timeout), o.q, c.offset)
+    o.advanced = age
+    return command(c, now, c.clock.time + age, now - c.commanded)
+
+
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:
-    """Check how old the last good state is; to be called every period.
+    """Check for how long the arm has been unseen; to be called every period.
 
     Returns whether there is a command.
     """
     cdef bint stalled_before = c.stalled
-    cdef double age = now - c.validator.received
+    cdef double age = unseen_since(c, now)
+    cdef Hold reason = hold_reason(CAUSE_NO_STATES, -1, age, c.settings.state_timeout)
     c.stalled = now - c.updated > STALL * c.settings.period
     c.updated = now
     # After a stall of this process, states that have arrived are not read yet; at the next call
     # they are.
     if answers_states(c) and age > c.settings.state_timeout and (stalled_before or not c.stalled):
-        go_blind(c, now, age)
-    if is_blind(c):
-        if age > c.settings.state_timeout:                      # not after a contradictory state
-            forget(&c.validator)
-        if now - c.held_since < c.settings.give_up_after and not has_stopped_frozen(c, now):
-            return blind_command(c, now)
-        c.has_commanded = c.phase == BLIND
-        fire(c, GIVE_UP)
-        forget(&c.validator)
+        begin_open_loop_stop(c, now, &reason)
     watch_executor(c, now)
-    if c.settings.on_timer and answers_states(c):
-        return command(c, now, c.validator.time + age, now - c.commanded)
+    if c.settings.on_timer and answers_states(c) and command_by_timer(c, now):
+        return True
+    if not is_blind(c):
+        return False
+    if not is_over(c, now):
+        return open_loop_command(c, now)
+    c.has_commanded = c.phase == BLIND
+    fire(c, GIVE_UP)
     return False

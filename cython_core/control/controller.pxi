@@ -1,25 +1,5 @@
 # CompiledController: the owner of a ControlCycle, and Python's way to it.
 
-cdef void begin_validator(StateValidator* v) noexcept:
-    """Without a state."""
-    v.received = v.seen_at = v.compared_at = -INFINITY
-    v.origin = NAN
-    forget_clocks(v)
-    v.fresh, v.jumped = True, INFINITY
-    trust(v)
-
-
-cdef limit_validator(StateValidator* v, lower, upper, velocity):
-    """Take the joints' limits."""
-    cdef Py_ssize_t i
-    for i in range(v.n):
-        limited = isfinite(velocity[i]) and velocity[i] > 0.0
-        v.plausible_speed[i] = 2.0 * (velocity[i] if limited else FALLBACK_SPEED)
-        bounded = isfinite(upper[i] - lower[i])
-        v.middle[i] = (lower[i] + upper[i]) / 2.0 if bounded else 0.0
-        v.half_range[i] = (upper[i] - lower[i]) / 2.0 if bounded else INFINITY
-
-
 cdef class CompiledController(CycleOwner):
     """The compiled torque controller: see featherstone_ros.control.controller.TorqueController for
     its use from Python.
@@ -58,6 +38,7 @@ cdef class CompiledController(CycleOwner):
         self.its.message.place = <int32_t*> memory.block(n, np.int32)
         self.its.there = <bint*> memory.block(n, np.intc)
         self.its.controller.limits.continuous = <bint*> memory.block(n, np.intc)
+        self.its.controller.stuck.stopped = <bint*> memory.block(n, np.intc)
         self.its.sequence = <int64_t*> memory.block(n, np.int64)
         # Owns its memory: an array that kept this object alive would keep it for ever.
         self.command_array = np.zeros(n)
@@ -93,12 +74,12 @@ cdef class CompiledController(CycleOwner):
         """
         cdef Controller* c = &self.its.controller
         cdef double* at = self.block
-        c.n = c.validator.n = c.governor.n = c.motion.n = n
+        c.n = c.observer.n = c.stuck.n = c.governor.n = c.motion.n = n
         place_arrays(&c.settings, self._room(&at, SETTINGS_ARRAYS * n), n)
         c.limits.lower, c.limits.upper, c.limits.velocity = (
             self._room(&at, n), self._room(&at, n), self._room(&at, n))
-        self._lay_out_validator(&at)
-        self._lay_out_reckoning(&at)
+        self._lay_out_observer(&at)
+        self._lay_out_stuck_joints(&at)
         c.models.part = self._room(&at, n)
         c.governor.asked = self._room(&at, n)
         c.governor.difference, c.governor.wanted = self._room(&at, n), self._room(&at, n)
@@ -108,46 +89,42 @@ cdef class CompiledController(CycleOwner):
         c.motion.correction, c.motion.correction_effort = (
             self._room(&at, 6 * n), self._room(&at, 2 * n))
         c.watch.speeding, c.watch.swings = self._room(&at, n), self._room(&at, n)
-        c.watch.direction = self._room(&at, n)
+        c.watch.direction, c.watch.swung_at = self._room(&at, n), self._room(&at, n)
         c.desired, c.scratch, c.offset = (
             self._room(&at, 4 * n), self._room(&at, 4 * n), self._room(&at, 4 * n))
         c.zero, c.state = self._room(&at, 4 * n), self._room(&at, 4 * n)
         c.presliding = self._room(&at, n)
-        c.torque, c.gravity_torque, c.expected = (
+        c.torque, c.gravity_torque, c.turned = (
             self._room(&at, n), self._room(&at, n), self._room(&at, n))
-        c.turned, c.turns = self._room(&at, n), self._room(&at, n)
         self.its.part, self.its.shown = self._room(&at, 3 * n), self._room(&at, n)
         lay_out_mode(&c.hand, n, self._room(&at, mode_memory(n)))
         c.bias = self._room(&at, n)
         c.speed.speed, c.speed.Minv, c.speed.bias = c.limits.velocity, c.hand.law.Minv, c.bias
         c.speed.acceleration, c.speed.given_up = self._room(&at, n), self._room(&at, n)
-        c.speed.qd = c.validator.likely_qd
+        c.speed.qd = c.observer.qd
         return at - self.block
 
-    cdef _lay_out_validator(self, double** at):
-        cdef StateValidator* v = &self.its.controller.validator
-        cdef Py_ssize_t n = v.n
-        v.q, v.qd, v.last_q, v.last_qd = (
-            self._room(at, n), self._room(at, n), self._room(at, n), self._room(at, n))
-        v.likely_q, v.likely_qd = self._room(at, n), self._room(at, n)
-        v.seen, v.plausible_speed = self._room(at, n), self._room(at, n)
-        v.middle, v.half_range = self._room(at, n), self._room(at, n)
-        v.compared_q, v.compared_qd = self._room(at, n), self._room(at, n)
-        v.discrepancy, v.travelled, v.repeated_from = (
-            self._room(at, n), self._room(at, n), self._room(at, n))
-        v.step_velocity, v.shown = self._room(at, n), self._room(at, n)
-        v.moved, v.smallest_step = self._room(at, n), self._room(at, n)
+    cdef _lay_out_observer(self, double** at):
+        cdef Observer* o = &self.its.controller.observer
+        cdef Py_ssize_t n = o.n
+        o.limits = &self.its.controller.limits
+        o.q = self._room(at, 4 * n)
+        o.qd, o.qdd = o.q + n, o.q + 2 * n
+        o.taken, o.jumped, o.agreeing = self._room(at, n), self._room(at, n), self._room(at, n)
+        o.shown, o.doubts = self._room(at, n), self._room(at, n)
+        o.age, o.unchanged, o.step = self._room(at, 2 * n), self._room(at, n), self._room(at, n)
+        o.discrepancy, o.travelled = self._room(at, n), self._room(at, n)
+        o.contradicted = self.its.controller.watch.contradicted = -1
 
-    cdef _lay_out_reckoning(self, double** at):
-        cdef Reckoning* r = &self.its.controller.reckoning
-        cdef Py_ssize_t n = self.its.controller.n
-        r.n, r.begins = n, True
-        r.push, r.change, r.start = self._room(at, 2 * n), self._room(at, n), self._room(at, n)
-        r.unchanged, r.given = self._room(at, n), self._room(at, n)
-        r.sure, r.likely, r.scratch = (
-            self._room(at, 2 * n), self._room(at, 2 * n), self._room(at, 5 * n))
-        r.inertia, r.friction, r.most_friction = (
+    cdef _lay_out_stuck_joints(self, double** at):
+        cdef StuckJoints* s = &self.its.controller.stuck
+        cdef Py_ssize_t n = s.n
+        s.begins, s.joint = True, -1
+        s.push, s.change, s.start = self._room(at, 2 * n), self._room(at, n), self._room(at, n)
+        s.lower_bound, s.expected = self._room(at, 3 * n), self._room(at, 3 * n)
+        s.inertia, s.friction, s.max_friction = (
             self._room(at, n), self._room(at, n), self._room(at, n))
+        s.given, s.scratch = self._room(at, n), self._room(at, 5 * n)
 
     cdef _set_limits(self, lower, upper, velocity):
         cdef Controller* c = &self.its.controller
@@ -155,8 +132,7 @@ cdef class CompiledController(CycleOwner):
         for i in range(c.n):
             c.limits.lower[i], c.limits.upper[i] = lower[i], upper[i]
             c.limits.velocity[i] = velocity[i] if velocity[i] > 0.0 else INFINITY
-        limit_validator(&c.validator, lower, upper, velocity)
-        begin_validator(&c.validator)
+        start_clock(&c.clock)
 
     cdef _make_messages(self, names, base):
         cdef Memory memory = self.memory
@@ -297,45 +273,45 @@ cdef class CompiledController(CycleOwner):
     @property
     def received(self):
         """Steady time of the last good state [s], -inf before the first."""
-        return self.its.controller.validator.received
+        return self.its.controller.clock.received
 
     @property
     def time(self):
         """The controller's time [s]."""
-        return self.its.controller.validator.time
+        return self.its.controller.clock.time
 
     @property
     def dt(self):
         """Time between the last two good states [s]."""
-        return self.its.controller.validator.dt
+        return self.its.controller.clock.dt
 
     @property
     def accepted(self):
         """Number of good states."""
-        return self.its.controller.validator.accepted
+        return self.its.controller.observer.accepted
 
     @property
     def rejected(self):
         """Numbers of states that were not accepted, by ``Rejection``."""
-        return [self.its.controller.validator.rejected[k] for k in range(REJECTIONS)]
+        return [self.its.controller.observer.rejected[k] for k in range(REJECTIONS)]
 
     @property
     def rejection(self):
         """Of the last state: number of the rejection (0: accepted), joint, what was found, its
         bound.
         """
-        its = &self.its.controller.validator.last
+        its = &self.its.controller.observer.last
         return its.rejection, its.joint, its.found, its.bound
 
     @property
     def q(self):
         """(n,) position of the last good state, a copy."""
-        return self._copy(self.its.controller.validator.q)
+        return self._copy(self.its.controller.observer.q)
 
     @property
     def qd(self):
         """(n,) velocity of the last good state, measured or estimated, a copy."""
-        return self._copy(self.its.controller.validator.qd)
+        return self._copy(self.its.controller.observer.qd)
 
     @property
     def heard(self):
@@ -350,7 +326,7 @@ cdef class CompiledController(CycleOwner):
     @property
     def standing_speed(self):
         """(n,) speed below which a joint stands [rad/s or m/s]."""
-        its = &self.its.controller
+        its = &self.its.controller.observer
         return np.array([standing_speed(its, i) for i in range(its.n)])
 
     @property

@@ -1,11 +1,11 @@
 # What the controller knows and has, and the only function that changes its phase: ``fire``.
 #
 # Times called ``now`` are of a steady clock [s]; motions, transfers and rate limits go by the
-# controller's time, the sum of the times between joint states (state_validator.pxd). Arrays are
-# (n,) in joint order.
+# controller's time (state_clock.pxd). Arrays are (n,) in joint order.
+
+from libc.string cimport memset
 
 from control.cartesian_mode cimport CartesianMode
-from control.dead_reckoning cimport Reckoning
 from control.events cimport CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Cause, NoteKind
 from control.model_blend cimport ModelBlend
 from control.motion cimport Motion
@@ -13,17 +13,21 @@ from control.phases cimport (BLIND, DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LE
                              REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
 from control.settings cimport CARTESIAN_IMPEDANCE, JointLimits, Settings
 from control.speed_limit cimport SpeedLimit
+from control.state_clock cimport StateClock
+from control.state_observer cimport Observer
+from control.stuck_joints cimport StuckJoints
 from control.torque_governor cimport Governor
-from control.validator_state cimport StateValidator
 
-cdef struct Monitoring:      # of what no single state shows
+cdef struct Supervision:     # what no single state shows
     double* speeding         # (n,) time spent too fast [s]; decays
     double* swings           # (n,) changes of direction at speed; decays
     double* direction        # (n,) of the last swing: -1, 0, 1
+    double* swung_at         # (n,) distance from the desired position then
     double abandoned         # motions that left their path; decays
     double incident          # [s] in which another abandoned motion is not counted again
     double braked_from       # fastest joint over its limit as the fault began
-    double coasts_until      # damping has made the arm faster: none until then
+    bint coasts              # damping has made the arm faster: none until the fault ends
+    Py_ssize_t contradicted  # joint whose velocity the positions of the last state contradicted
     int in_a_row             # trajectories that left their path since the last that arrived
 
 cdef struct Hold:            # why the arm is, or was last, held instead of moved
@@ -41,14 +45,15 @@ cdef struct Controller:
     signed char[PHASES][EVENTS] next     # -1: nothing changes
     Settings settings
     JointLimits limits
-    StateValidator validator
-    Reckoning reckoning
+    StateClock clock
+    Observer observer
+    StuckJoints stuck
     ModelBlend models
     Governor governor
     SpeedLimit speed
     Motion motion
     CartesianMode hand
-    Monitoring watch
+    Supervision watch
     Hold hold
     Hold fault               # that nobody has asked to end yet; NO_CAUSE: none
     Hold fallen              # why DAMPED does not end before hold_until
@@ -61,11 +66,9 @@ cdef struct Controller:
     double* scratch          # (4, n)
     double* offset           # (4, n)
     double* zero             # (4, n)
-    double* state            # (4, n) of a blind stop
-    double* expected         # (n,) position that states are compared with
-    double* turned           # (n,) whole turns that were added to the last good position [rad]
-    double* turns            # (n,) likewise, to the state that is being examined
-    bint expects             # the motion is that of a blind stop, in steady time
+    double* state            # (4, n) from which a motion begins
+    double* turned           # (n,) whole turns that were added to the last position [rad]
+    bint is_open_loop        # the motion is that of an open-loop stop, in steady time
     bint has_commanded       # since it was activated
     bint floats              # mode gravity_compensation
     bint let_go              # the transfer from the torque that led the hand still goes on
@@ -76,10 +79,9 @@ cdef struct Controller:
     double held_since
     double hold_until        # DAMPED does not end before
     double updated           # time of the last state or call of ``check_age``
-    double noted_at          # time of the last rejected state that was reported
+    double noted_at          # time of the last report of something wrong with a state
     double heartbeat         # time of the last sign of life from Python; inf: none is needed
     long long commands
-    long long latched        # number of the good state from which the arm was last stopped
     Notify notify
     void* listener
 
@@ -101,15 +103,29 @@ cdef inline bint fire(Controller* c, Event event) noexcept nogil:
     return True
 
 
-cdef inline void note_cause(Controller* c, Cause cause, Py_ssize_t joint, double found,
-                            double bound) noexcept nogil:
+cdef inline Hold hold_reason(Cause cause, Py_ssize_t joint, double found,
+                             double bound) noexcept nogil:
+    cdef Hold reason
+    reason.cause, reason.joint, reason.found, reason.bound = cause, joint, found, bound
+    return reason
+
+
+cdef inline void note_cause(Controller* c, const Hold* reason) noexcept nogil:
     """Report why the arm is held, and store it. While the arm settles after a deactivation, the
     stored cause stays.
     """
-    if c.phase != SETTLING or cause == CAUSE_DEACTIVATED:
-        c.hold.cause, c.hold.joint, c.hold.found, c.hold.bound = cause, joint, found, bound
+    if c.phase != SETTLING or reason.cause == CAUSE_DEACTIVATED:
+        c.hold = reason[0]
         c.causes += 1
-    note(c, NOTE_CAUSE, joint, <int> cause, found, bound, 0.0)
+    note(c, NOTE_CAUSE, reason.joint, <int> reason.cause, reason.found, reason.bound, 0.0)
+
+
+cdef inline void begin_supervision(Supervision* s, Py_ssize_t n) noexcept nogil:
+    """Forget what was seen of another motion."""
+    memset(s.speeding, 0, n * sizeof(double))
+    memset(s.swings, 0, n * sizeof(double))
+    memset(s.direction, 0, n * sizeof(double))
+    s.coasts = False
 
 
 cdef inline bint is_tracking(const Controller* c) noexcept nogil:
@@ -128,5 +144,5 @@ cdef inline bint is_blind(const Controller* c) noexcept nogil:
     return c.phase == BLIND or c.phase == LEAVING_BLIND
 
 
-cdef inline bint leads_hand(const Controller* c) noexcept nogil:
+cdef inline bint leads_end_effector(const Controller* c) noexcept nogil:
     return c.settings.mode == CARTESIAN_IMPEDANCE

@@ -4,18 +4,18 @@
 from libc.stdint cimport uint64_t
 
 from control.cartesian_mode cimport CartesianTarget
-from control.controller_state cimport Controller, Hold
+from control.controller_state cimport Controller, Hold, hold_reason
 from control.cycle_records cimport release
 from control.cycle_state cimport ControlCycle
 from control.deadline cimport DeadlinePayload, take_deadline
 from control.events cimport CAUSE_FAILURE, GRANTED, Refusal
-from control.faults cimport fall_back
 from control.motion cimport Path
 from control.request_handlers cimport (activate, configure, deactivate, follow, hold, take_model,
                                        take_set_point, take_target)
 from control.settings cimport Settings
 from control.settings_check cimport CheckPayload, why_not_configure
 from control.snapshot cimport SnapshotPayload, take_snapshot
+from control.supervision cimport fall_back
 from cycle cimport STOP_REQUESTED, Request
 from dynamics_interface cimport DynamicsInterface
 
@@ -55,6 +55,7 @@ cdef inline Refusal answer(ControlCycle* its, const Request* request, double tim
     cdef SetPointPayload* set_point
     cdef const ModelPayload* model
     cdef CheckPayload* check
+    cdef Hold failure = hold_reason(CAUSE_FAILURE, -1, 0.0, 0.0)
     if request.kind == REQUEST_HOLD:
         return hold(c, time)
     if request.kind == REQUEST_FOLLOW:
@@ -81,5 +82,5 @@ cdef inline Refusal answer(ControlCycle* its, const Request* request, double tim
     elif request.kind == REQUEST_SNAPSHOT:
         take_snapshot(its, <SnapshotPayload*> request.payload)
     elif request.kind == REQUEST_FALL_BACK:
-        fall_back(c, time, CAUSE_FAILURE, 0.0, 0.0)
+        fall_back(c, time, &failure)
     return GRANTED

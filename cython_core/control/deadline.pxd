@@ -6,7 +6,8 @@ from libc.string cimport memset
 from control.cycle_records cimport record_note
 from control.cycle_state cimport BUCKETS, ControlCycle, Deadline
 from control.events cimport CAUSE_LATE_COMMANDS, NOTE_CAUSE
-from control.faults cimport fall_back
+from control.controller_state cimport Hold, hold_reason
+from control.supervision cimport fall_back
 
 cdef struct DeadlinePayload:
     double cycle_time
@@ -36,13 +37,13 @@ cdef inline int count_late(Deadline* its, int64_t now, bint late) noexcept nogil
 cdef inline void check_deadline(ControlCycle* its, double taken) noexcept nogil:
     """Count a command that took so long [s]; while too many are late, hold the arm if so asked."""
     cdef Deadline* deadline = &its.deadline
+    cdef Hold reason = hold_reason(CAUSE_LATE_COMMANDS, -1, deadline.allowed, deadline.cycle_time)
     cdef bint missed
     if deadline.cycle_time <= 0.0:
         return
     missed = count_late(deadline, its.now, taken > deadline.cycle_time) > deadline.allowed
     if missed and deadline.holds:
-        fall_back(&its.controller, its.now * 1e-9, CAUSE_LATE_COMMANDS, deadline.allowed,
-                  deadline.cycle_time)
+        fall_back(&its.controller, its.now * 1e-9, &reason)
     elif missed and not deadline.missed:
         record_note(its, NOTE_CAUSE, -1, <int> CAUSE_LATE_COMMANDS, deadline.allowed,
                     deadline.cycle_time, 0.0)

@@ -7,7 +7,7 @@ from libc.math cimport NAN, fabs
 from libc.stdint cimport int32_t, int64_t
 
 from control.cycle_state cimport FALLS, ControlCycle
-from control.state_validator cimport CLOCK_JUMP
+from control.state_clock cimport CLOCK_JUMP
 from cycle cimport IncomingMessage
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport JointParts, collect_joints

@@ -19,7 +19,7 @@ cdef inline void work_out_model_torque(ControlCycle* its, double* torque) noexce
     """Find the model's part of the last command: gravity alone if no motion is followed."""
     cdef Controller* c = &its.controller
     if c.settings.mode == GRAVITY_COMPENSATION:
-        gravity(&c.models, c.validator.q, torque)
+        gravity(&c.models, c.observer.q, torque)
     else:
         model_torque(&c.settings, &c.models, c.n, c.desired, c.presliding, torque)
 
@@ -62,7 +62,7 @@ cdef inline void show_hand(ControlCycle* its, int32_t sec, uint32_t nanosec) noe
     """Publish pose and velocity of the hand, by the last good state."""
     cdef Controller* c = &its.controller
     cdef double[7] pose
-    update_kinematics(&c.hand.law, c.models.newest.model, c.validator.q, c.validator.qd)
+    update_kinematics(&c.hand.law, c.models.newest.model, c.observer.q, c.observer.qd)
     write_pose(c.hand.law.pose, pose)
     write_stamp(&its.pose, sec, nanosec)
     write_last(&its.pose, 7, 0, pose)
@@ -82,10 +82,10 @@ cdef inline void show_joints(ControlCycle* its, int32_t sec, uint32_t nanosec) n
     write_row(&its.desired, n, 2, c.desired, NULL, its.shown)
     write_row(&its.desired, n, 1, c.desired + n, NULL, its.shown)
     write_row(&its.desired, n, 0, c.torque, NULL, its.shown)
-    write_row(&its.error, n, 2, c.desired, c.validator.q, its.shown)
-    write_row(&its.error, n, 1, c.desired + n, c.validator.qd, its.shown)
+    write_row(&its.error, n, 2, c.desired, c.observer.q, its.shown)
+    write_row(&its.error, n, 1, c.desired + n, c.observer.qd, its.shown)
     if c.settings.hardware_adds_gravity:
-        gravity(&c.models, c.validator.q, c.gravity_torque)
+        gravity(&c.models, c.observer.q, c.gravity_torque)
         for i in range(n):
             c.torque[i] -= c.gravity_torque[i]
     write_row(&its.error, n, 0, c.governor.command, c.torque, its.shown)

@@ -7,8 +7,8 @@ from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport CartesianTarget, configure_mode, set_target
 from control.command cimport held_for
-from control.controller_state cimport (Controller, Hold, answers_states, fire, is_blind,
-                                       is_tracking, leads_hand, note_cause)
+from control.controller_state cimport (Controller, Hold, answers_states, fire, hold_reason,
+                                       is_blind, is_tracking, leads_end_effector, note_cause)
 from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES,
                              FOLLOWS_POSES, GRANTED, IN_FAULT, NOT_RUNNING, NO_CAUSE,
                              SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
@@ -20,9 +20,10 @@ from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLO
                              INACTIVE, REFERENCE, SETTLING, SET_POINT, STOPPING, TRACK, TRAJECTORY)
 from control.settings cimport GRAVITY_COMPENSATION, SETTINGS_ARRAYS, Settings
 from control.settings_check cimport conflict
-from control.stop cimport begin_hold, begin_tracking, latch, stop_desired
+from control.state_clock cimport start_clock
+from control.state_observer cimport forget
+from control.stop cimport begin_hold, begin_tracking, hold_present_state, stop_desired
 from control.torque_governor cimport begin_transfer, shift_transfer
-from control.validator_state cimport forget, forget_clocks, trust
 from dynamics_interface cimport DynamicsInterface
 
 cdef extern from *:
@@ -39,21 +40,22 @@ cdef inline void activate(Controller* c, double now) noexcept nogil:
     c.updated = now
     c.hold.cause = c.fault.cause = NO_CAUSE
     if c.phase == INACTIVE:
-        forget(&c.validator)
-        forget_clocks(&c.validator)                             # they may have been set meanwhile
-        trust(&c.validator)
+        forget(&c.observer)
+        c.stuck.joint = -1
+        start_clock(&c.clock)                                   # clocks may have been set meanwhile
     if fire(c, ACTIVATE) and c.phase == HOLDING:
         begin_tracking(c)
 
 
 cdef inline void deactivate(Controller* c, double now) noexcept nogil:
     """Come to rest; then the commands end."""
+    cdef Hold reason = hold_reason(CAUSE_DEACTIVATED, -1, 0.0, 0.0)
     if not fire(c, DEACTIVATE):
         return
-    note_cause(c, CAUSE_DEACTIVATED, -1, 0.0, 0.0)
+    note_cause(c, &reason)
     if c.phase == STOPPING:
-        if leads_hand(c):                                       # its target may be far away
-            latch(c)
+        if leads_end_effector(c):                                       # its target may be far away
+            hold_present_state(c)
         else:
             stop_desired(c)
         c.held_since = now
@@ -76,7 +78,7 @@ cdef inline Refusal why_not(const Controller* c) noexcept nogil:
 cdef inline Refusal why_no_joints(const Controller* c) noexcept nogil:
     """Why no motion of the joints can be followed now."""
     cdef Refusal refusal = why_not(c)
-    return FOLLOWS_POSES if refusal == GRANTED and leads_hand(c) else refusal
+    return FOLLOWS_POSES if refusal == GRANTED and leads_end_effector(c) else refusal
 
 
 cdef inline Refusal hold(Controller* c, double now) noexcept nogil:
@@ -104,7 +106,7 @@ cdef inline Refusal follow(Controller* c, const Path* path, double start,
     A point still to come may be as far away as the velocity limits allow until then, plus
     start_tolerance; where the trajectory is already under way, the tolerance alone counts.
     """
-    cdef double time = c.validator.time, elapsed, wait, allowed, distance
+    cdef double time = c.clock.time, elapsed, wait, allowed, distance
     cdef Py_ssize_t i, piece = 0
     cdef Refusal refusal = why_no_joints(c)
     if refusal != GRANTED:
@@ -117,12 +119,12 @@ cdef inline Refusal follow(Controller* c, const Path* path, double start,
         return ENDED
     while piece + 1 < path.pieces and path.times[piece + 1] <= elapsed:
         piece += 1
-    memset(c.scratch, 0, 4 * c.n * sizeof(double))
-    sample_path(path, c.n, piece, elapsed, c.scratch)
+    memset(c.state, 0, 4 * c.n * sizeof(double))
+    sample_path(path, c.n, piece, elapsed, c.state)
     wait = max(path.times[0] - elapsed, 0.0)
     for i in range(c.n):
         allowed = c.settings.start_tolerance + (c.limits.velocity[i] * wait if wait > 0.0 else 0.0)
-        distance = fabs(c.scratch[i] - c.validator.q[i])
+        distance = fabs(c.state[i] - c.observer.q[i])
         if not distance <= allowed:
             detail.joint, detail.found, detail.bound = i, distance, allowed
             return STARTS_TOO_FAR
@@ -139,23 +141,23 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
 
     The arm is led in to one that differs by more than the arm may have moved since the last.
     """
-    cdef double time = c.validator.time
+    cdef double time = c.clock.time
     cdef double since = now - c.set_point_at if c.phase == REFERENCE else 0.0
     cdef bint jumps = False
     cdef Py_ssize_t i
     cdef Refusal refusal = why_no_joints(c)
     if refusal != GRANTED:
         return refusal
-    sample(&c.motion, time, c.scratch)
+    sample(&c.motion, time, c.state)
     for i in range(c.n):
         detail.joint, detail.found, detail.bound = (
-            i, fabs(state[i] - c.scratch[i]), c.settings.start_tolerance)
+            i, fabs(state[i] - c.state[i]), c.settings.start_tolerance)
         if not detail.found <= detail.bound:
             return SET_POINT_TOO_FAR
         jumps |= detail.found > SET_POINT_SLACK + SET_POINT_SPEED * c.limits.velocity[i] * since
     if jumps and not (c.phase == REFERENCE and time < c.motion.correction_end):
         for i in range(4 * c.n):
-            c.offset[i] = c.scratch[i] - state[i]
+            c.offset[i] = c.state[i] - state[i]
         extrapolate(&c.motion, time, state)
         lead_in(&c.motion, time, c.offset,
                 lead_in_duration(c.n, c.offset, c.limits.velocity, c.settings.stop_time), c.zero)
@@ -174,7 +176,7 @@ cdef inline Refusal take_target(Controller* c, double now,
     cdef Refusal refusal = why_not(c)
     if refusal != GRANTED:
         return refusal
-    if not leads_hand(c):
+    if not leads_end_effector(c):
         return FOLLOWS_NO_POSES
     set_target(&c.hand, now, target)
     fire(c, SET_POINT)
@@ -194,14 +196,14 @@ cdef inline void copy_arrays(Settings* to, const Settings* mine, const Settings*
 
 cdef inline void find_torque(Controller* c, double* torque) noexcept nogil:
     """What the law of the joints asks for, in the state of the last command."""
-    law(&c.settings, &c.models, c.n, c.validator.likely_q, c.validator.likely_qd, c.desired,
-        c.presliding, held_for(c), c.scratch, torque)
+    law(&c.settings, &c.models, c.n, c.observer.q, c.observer.qd, c.desired,
+        c.presliding, held_for(&c.observer), c.scratch, torque)
 
 
 cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept nogil:
     """Take other settings, without a step in the command."""
     cdef Refusal refusal = conflict(c, settings)
-    cdef bint led_hand = leads_hand(c)
+    cdef bint led_hand = leads_end_effector(c)
     cdef bint same_law = (settings.mode == c.settings.mode and not led_hand
                           and (c.phase == FLOATING or is_tracking(c)))
     cdef Settings mine = c.settings
@@ -215,7 +217,7 @@ cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept 
     if settings.impedance != NULL:
         configure_mode(&c.hand, settings.impedance)
     c.settings.impedance = NULL                                 # a request's, which does not last
-    c.reckoning.begins = True
+    c.stuck.begins = True
     c.floats = settings.mode == GRAVITY_COMPENSATION
     if not (c.phase == FLOATING or c.phase == FAULT or is_tracking(c)):
         return GRANTED
@@ -232,7 +234,7 @@ cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept 
         c.fault.cause = NO_CAUSE
     elif fire(c, TRACK):
         begin_tracking(c)
-    elif led_hand != leads_hand(c) and c.phase != FAULT:
+    elif led_hand != leads_end_effector(c) and c.phase != FAULT:
         fire(c, HOLD)
         begin_tracking(c)
     return GRANTED
@@ -243,8 +245,8 @@ cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint6
     """Change to another payload or gravity; at once while there are no commands."""
     cdef bint commanding = answers_states(c) or is_blind(c)
     change_model(&c.models, model, number, transition if commanding else 0.0)
-    c.reckoning.begins = True
-    if commanding and (transition <= 0.0 or leads_hand(c)):     # the hand's inertia changes at once
+    c.stuck.begins = True
+    if commanding and (transition <= 0.0 or leads_end_effector(c)):  # its inertia changes
         begin_transfer(&c.governor, c.settings.blend_time)
 
 

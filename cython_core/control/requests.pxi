@@ -97,8 +97,7 @@ cdef class ConfigureRequest(ControlRequest):
         self.its.executor_timeout = settings.executor_timeout
         self.its.give_up_after, self.its.start_tolerance = (
             settings.give_up_after, settings.start_tolerance)
-        self.its.path_tolerance, self.its.jump_tolerance = (
-            settings.path_tolerance, settings.jump_tolerance)
+        self.its.path_tolerance = settings.path_tolerance
         self.its.velocity_cutoff, self.its.target_timeout = (
             settings.velocity_cutoff, settings.target_timeout)
         if settings.impedance is not None:

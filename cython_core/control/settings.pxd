@@ -30,7 +30,6 @@ cdef struct Settings:
     double give_up_after
     double start_tolerance
     double path_tolerance
-    double jump_tolerance
     double velocity_cutoff
     double target_timeout
     const ImpedanceChange* impedance   # of a request; NULL: as they are

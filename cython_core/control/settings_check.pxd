@@ -51,8 +51,8 @@ cdef inline Refusal why_not_configure(Controller* c, const Settings* settings,
     Those in force may suffice no longer, as after a push; then others must be no worse.
     """
     cdef const DynamicsInterface* present = c.models.newest.model
-    cdef const double* q = c.validator.q
-    cdef const double* qd = c.validator.qd
+    cdef const double* q = c.observer.q
+    cdef const double* qd = c.observer.qd
     cdef double* before = c.scratch + c.n
     cdef Refusal refusal = conflict(c, settings)
     cdef Py_ssize_t i

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from control.controller_state cimport Controller, Hold, is_tracking, leads_hand
+from control.controller_state cimport Controller, Hold, is_tracking, leads_end_effector
 from control.cycle_state cimport ControlCycle
 from control.impedance_wrench cimport max_strain
 from control.model_blend cimport gravity
@@ -35,22 +35,22 @@ cdef inline void take_snapshot(ControlCycle* its, SnapshotPayload* snapshot) noe
     cdef Controller* c = &its.controller
     cdef SnapshotFigures* figures = &snapshot.figures
     cdef Py_ssize_t n = c.n
-    memcpy(snapshot.arrays, c.validator.q, n * sizeof(double))
-    memcpy(snapshot.arrays + n, c.validator.qd, n * sizeof(double))
+    memcpy(snapshot.arrays, c.observer.q, n * sizeof(double))
+    memcpy(snapshot.arrays + n, c.observer.qd, n * sizeof(double))
     memcpy(snapshot.arrays + 2 * n, c.desired, 4 * n * sizeof(double))
     memcpy(snapshot.arrays + 6 * n, c.governor.command, n * sizeof(double))
     memcpy(snapshot.arrays + 7 * n, c.governor.asked, n * sizeof(double))
-    gravity(&c.models, c.validator.q, snapshot.arrays + 8 * n)
+    gravity(&c.models, c.observer.q, snapshot.arrays + 8 * n)
     work_out_model_torque(its, snapshot.model_torque)
-    figures.time, figures.origin = c.validator.time, c.validator.origin
-    figures.received, figures.phase = c.validator.received, c.phase
+    figures.time, figures.origin = c.clock.time, c.clock.origin
+    figures.received, figures.phase = c.clock.received, c.phase
     figures.sec, figures.nanosec = its.sec, its.nanosec
-    figures.path, figures.elapsed = its.path_number, c.validator.time - c.motion.path_start
-    figures.since_end = c.validator.time - c.motion.end
+    figures.path, figures.elapsed = its.path_number, c.clock.time - c.motion.path_start
+    figures.since_end = c.clock.time - c.motion.end
     figures.causes, figures.strain = c.causes, 0.0
     snapshot.hold = c.hold
     memset(snapshot.hand, 0, 18 * sizeof(double))
-    if leads_hand(c) and is_tracking(c):
+    if leads_end_effector(c) and is_tracking(c):
         memcpy(snapshot.hand, c.hand.law.error, 6 * sizeof(double))
         memcpy(snapshot.hand + 6, c.hand.law.remaining, 6 * sizeof(double))
         memcpy(snapshot.hand + 12, c.hand.law.feedforward, 6 * sizeof(double))

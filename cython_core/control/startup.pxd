@@ -4,18 +4,17 @@
 from libc.math cimport INFINITY, fabs, isinf
 from libc.string cimport memset
 
-from control.controller_state cimport Controller, fire, note, note_cause
+from control.controller_state cimport Controller, Hold, fire, hold_reason, note, note_cause
 from control.events cimport (CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE,
                              NO_CAUSE)
-from control.faults cimport return_to_fault
 from control.model_blend cimport gravity
 from control.motion cimport any_nonzero
 from control.phases cimport STATE, WAITING
 from control.settings_check cimport suffices
-from control.state_plausibility cimport out_of_reach
+from control.state_observer cimport forget
 from control.stop cimport begin_tracking
+from control.supervision cimport return_to_fault
 from control.torque_governor cimport start_from
-from control.validator_state cimport StateValidator, forget
 
 cdef extern from *:
     """
@@ -33,13 +32,6 @@ cdef inline bint is_measured(const Controller* c, const double* effort) noexcept
     """
     return (effort != NULL and c.settings.start_from_measured_effort
             and not c.settings.hardware_adds_gravity and any_nonzero(effort, c.n))
-
-
-cdef inline bint is_confirmed(const Controller* c) noexcept nogil:
-    """Whether the state before, however old, shows the same position but for a small motion."""
-    cdef const StateValidator* v = &c.validator
-    return v.accepted > 1 and out_of_reach(c.n, v.q, v.last_q, v.plausible_speed,
-                                           c.settings.period, c.settings.jump_tolerance) < 0
 
 
 cdef inline Py_ssize_t disputed(const Controller* c, const double* effort) noexcept nogil:
@@ -87,14 +79,20 @@ cdef inline const double* holding_effort(Controller* c, const double* effort) no
     return c.zero if c.settings.hardware_adds_gravity else c.gravity_torque
 
 
-cdef inline Py_ssize_t too_heavy(Controller* c) noexcept nogil:
-    """The first joint whose effort limit is too small to hold it here, or -1. Leaves gravity in
-    ``gravity_torque``.
-    """
+cdef inline Py_ssize_t too_heavy(const Controller* c) noexcept nogil:
+    """The first joint whose effort limit is too small for its ``gravity_torque``, or -1."""
     cdef Py_ssize_t i
-    gravity(&c.models, c.validator.q, c.gravity_torque)
     for i in range(c.n):
         if not suffices(&c.settings, i, c.gravity_torque[i] + c.settings.offset[i]):
+            return i
+    return -1
+
+
+cdef inline Py_ssize_t first_outside(const Controller* c, double slack) noexcept nogil:
+    """The first joint that stands further beyond its limits than ``slack``, or -1."""
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if not c.limits.lower[i] - slack <= c.observer.q[i] <= c.limits.upper[i] + slack:
             return i
     return -1
 
@@ -104,50 +102,43 @@ cdef inline void note_outside(Controller* c) noexcept nogil:
     cdef double slack = c.settings.start_tolerance
     cdef Py_ssize_t i
     for i in range(c.n):
-        if not c.limits.lower[i] - slack <= c.validator.q[i] <= c.limits.upper[i] + slack:
-            note(c, NOTE_OUTSIDE, i, c.validator.q[i], c.limits.lower[i], c.limits.upper[i], 0.0)
+        if not c.limits.lower[i] - slack <= c.observer.q[i] <= c.limits.upper[i] + slack:
+            note(c, NOTE_OUTSIDE, i, c.observer.q[i], c.limits.lower[i], c.limits.upper[i], 0.0)
 
 
-cdef inline Py_ssize_t where_no_arm_is(const Controller* c) noexcept nogil:
-    """The first joint that stands further beyond its limits than start_tolerance, or -1.
+cdef inline Hold why_not_begin(const Controller* c, const double* effort) noexcept nogil:
+    """Why the arm cannot be taken over where it stands; effort: measured, NULL for none.
 
-    If all positions are exactly zero, any distance beyond them counts: that is what hardware
+    If all positions are exactly zero, any distance beyond the limits counts: that is what hardware
     reports before it has heard from its arm.
     """
-    cdef double slack = (c.settings.start_tolerance if any_nonzero(c.validator.q, c.n)
-                         else LIMIT_SLACK)
-    cdef Py_ssize_t i
-    for i in range(c.n):
-        if not c.limits.lower[i] - slack <= c.validator.q[i] <= c.limits.upper[i] + slack:
-            return i
-    return -1
+    cdef const double* q = c.observer.q
+    cdef double slack = c.settings.start_tolerance if any_nonzero(q, c.n) else LIMIT_SLACK
+    cdef Py_ssize_t i = first_outside(c, slack) if c.phase == WAITING else -1
+    if i >= 0:
+        return hold_reason(CAUSE_OUTSIDE, i, q[i],
+                           c.limits.lower[i] if q[i] < c.limits.lower[i] else c.limits.upper[i])
+    i = too_heavy(c)
+    if i >= 0:
+        return hold_reason(CAUSE_CANNOT_HOLD, i, c.gravity_torque[i] + c.settings.offset[i],
+                           c.settings.effort_limit[i])
+    i = disputed(c, effort)
+    if i >= 0:
+        return hold_reason(CAUSE_DISPUTED, i, effort[i], c.gravity_torque[i])
+    return hold_reason(NO_CAUSE, -1, 0.0, 0.0)
 
 
 cdef inline bint begin(Controller* c, double now, const double* effort) noexcept nogil:
     """Begin with the effort that holds the arm now, unless none can, or the positions cannot be the
     arm's.
     """
-    cdef Py_ssize_t i = where_no_arm_is(c) if c.phase == WAITING else -1
-    if i >= 0:
-        if c.hold.cause != CAUSE_OUTSIDE:
-            note_cause(c, CAUSE_OUTSIDE, i, c.validator.q[i],
-                       c.limits.lower[i] if c.validator.q[i] < c.limits.lower[i]
-                       else c.limits.upper[i])
-        forget(&c.validator)
-        return False
-    i = too_heavy(c)
-    if i >= 0:
-        if c.hold.cause != CAUSE_CANNOT_HOLD:
-            note_cause(c, CAUSE_CANNOT_HOLD, i, c.gravity_torque[i] + c.settings.offset[i],
-                       c.settings.effort_limit[i])
-        forget(&c.validator)
-        return False
-    i = disputed(c, effort)
-    if (i >= 0 or c.hold.cause == CAUSE_DISPUTED) and not is_confirmed(c):
-        if c.hold.cause != CAUSE_DISPUTED:
-            note_cause(c, CAUSE_DISPUTED, i, effort[i], c.gravity_torque[i])
-        forget(&c.validator)
-        c.validator.newest_stamp = 0.0                          # it may be sent once more
+    cdef Hold reason
+    gravity(&c.models, c.observer.q, c.gravity_torque)
+    reason = why_not_begin(c, effort)
+    if reason.cause != NO_CAUSE:
+        if c.hold.cause != reason.cause:
+            note_cause(c, &reason)
+        forget(&c.observer)
         return False
     if c.hold.cause in (CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, CAUSE_DISPUTED):
         c.hold.cause = NO_CAUSE

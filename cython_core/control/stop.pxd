@@ -1,12 +1,14 @@
-# How the arm comes to rest: from its desired state, from its present state, or by gravity and
-# damping alone, without a desired position.
+# How the arm comes to rest: from its desired state, from its present state, by gravity and damping
+# alone without a desired position, or without joint states (open_loop_stop.pxd goes on from here).
 
 from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport begin_mode, stop_target
-from control.controller_state cimport Controller, fire, leads_hand
+from control.controller_state cimport (Controller, Hold, begin_supervision, fire,
+                                       leads_end_effector, note_cause)
+from control.events cimport CAUSE_STUCK
 from control.motion cimport sample, stop_from
-from control.phases cimport FLOAT
+from control.phases cimport FLOAT, STATES_STOPPED
 from control.torque_governor cimport begin_transfer, drive_no_further
 
 
@@ -18,50 +20,56 @@ cdef inline void stop_motion(Controller* c, double time, const double* state) no
 
 cdef inline void stop_desired(Controller* c) noexcept nogil:
     """Come to rest from the desired state."""
-    if leads_hand(c):
+    if leads_end_effector(c):
         stop_target(&c.hand.law, c.settings.stop_time)
         begin_transfer(&c.governor, c.settings.blend_time)
-    sample(&c.motion, c.validator.time, c.scratch)
-    stop_motion(c, c.validator.time, c.scratch)
+    sample(&c.motion, c.clock.time, c.state)
+    stop_motion(c, c.clock.time, c.state)
 
 
-cdef inline void latch(Controller* c) noexcept nogil:
-    """Come to rest from the state that the arm is likely in."""
+cdef inline void hold_present_state(Controller* c) noexcept nogil:
+    """Come to rest from the state in which the arm is."""
+    cdef const double* q = c.observer.q
+    cdef const double* qd = c.observer.qd
     memset(c.state, 0, 4 * c.n * sizeof(double))
-    memcpy(c.state, c.validator.likely_q, c.n * sizeof(double))
-    memcpy(c.state + c.n, c.validator.likely_qd, c.n * sizeof(double))
-    stop_motion(c, c.validator.time, c.state)
-    c.reckoning.begins = True
-    sample(&c.motion, c.validator.time, c.desired)
-    # this jump of the desired position is not a motion
-    memcpy(c.validator.repeated_from, c.desired, c.n * sizeof(double))
-    if leads_hand(c):
-        begin_mode(&c.hand, c.models.newest.model, c.validator.likely_q, c.validator.likely_qd,
-                   c.settings.stop_time)
+    memcpy(c.state, q, c.n * sizeof(double))
+    memcpy(c.state + c.n, qd, c.n * sizeof(double))
+    stop_motion(c, c.clock.time, c.state)
+    c.stuck.begins = True
+    sample(&c.motion, c.clock.time, c.desired)
+    if leads_end_effector(c):
+        begin_mode(&c.hand, c.models.newest.model, q, qd, c.settings.stop_time)
     begin_transfer(&c.governor, c.settings.blend_time)
-    drive_no_further(&c.governor, c.validator.likely_qd)
-    c.latched = c.validator.accepted
-
-
-cdef inline void reset_watch(Controller* c) noexcept nogil:
-    memset(c.watch.speeding, 0, c.n * sizeof(double))
-    memset(c.watch.swings, 0, c.n * sizeof(double))
-    memset(c.watch.direction, 0, c.n * sizeof(double))
-    c.watch.coasts_until = 0.0
+    drive_no_further(&c.governor, qd)
 
 
 cdef inline void begin_tracking(Controller* c) noexcept nogil:
     """Hold the arm where it comes to rest from its present state; after a change of phase to
     HOLDING.
     """
-    latch(c)
-    reset_watch(c)
+    hold_present_state(c)
+    begin_supervision(&c.watch, c.n)
     if c.floats:
         fire(c, FLOAT)
 
 
 cdef inline void begin_hold(Controller* c, double now) noexcept nogil:
     """Begin to hold the arm without a desired position."""
-    c.held_since, c.expects = now, False
+    c.held_since, c.is_open_loop = now, False
     memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
     begin_transfer(&c.governor, c.settings.decay_time)
+
+
+cdef inline void begin_open_loop_stop(Controller* c, double now, const Hold* reason) noexcept nogil:
+    """Begin to brake the arm by the model: its joint states do not tell where it is.
+
+    What the feedback of a joint that does not move has asked for was wrong: it ends without a
+    transfer.
+    """
+    if not fire(c, STATES_STOPPED):
+        return
+    note_cause(c, reason)
+    begin_hold(c, now)
+    if reason.cause == CAUSE_STUCK:
+        c.stuck.joint = reason.joint
+        begin_transfer(&c.governor, 0.0)

@@ -44,7 +44,7 @@ cdef inline void begin_message(Refusals* refusals, int input, const IncomingMess
 
 cdef inline void refuse(Refusals* refusals, int reason, int field, int32_t which,
                         const void* value) noexcept nogil:
-    """Refuse the current message for a MessageFault or a Reason; value: refusals 32 bytes of detail."""
+    """Refuse the current message for a MessageFault or a Reason; value: 32 bytes of detail."""
     cdef Record record
     refusals.count += 1
     if refusals.now - refusals.since >= REPORT_PERIOD:

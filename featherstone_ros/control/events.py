@@ -15,11 +15,9 @@ REJECTIONS = (
     "",
     "not finite",
     "stamp not newer than the last",
-    "position jumped",
-    "position far beyond the limits",
-    "velocity not plausible",
-    "too many before were not plausible",
-    "position repeated although the arm moves, or is asked to",
+    "position out of reach",
+    "velocity out of reach",
+    "position stays the same to the bit while the joint moves",
     "velocities contradict the positions",
     "on the way for too long",
 )
@@ -46,14 +44,21 @@ CAUSES = (
     "{bound:g}: the arm does not obey",
     "joint {joint!r} stands at {found:.4g}, outside its limits (the nearest is {bound:.4g}): the "
     "arm is not taken over there; is the joint state real?",
-    "joint {joint!r} does not move at all although the hand pulls it with {found:.3g} (enough is "
-    "{bound:.3g}); its brakes may be on or the joint states frozen",
+    "joint {joint!r} does not move at all although its commands must have moved it by {found:.3g} "
+    "(bound {bound:g}): its brakes may be on, or something holds it",
     "no usable joint state: the position of joint {joint!r} stays the same to the bit although "
-    "its commands must have moved it by {found:.3g} (bound {bound:g}); the joint states may be "
-    "frozen or the brakes on",
+    "its commands must have moved it by {found:.3g} (bound {bound:g}): its brakes may be on, or "
+    "its encoder is frozen",
+    "no usable joint state: the position of joint {joint!r} stays the same to the bit although the "
+    "joint moves",
+    "no usable joint state: joint {joint!r} had no usable position for {found:.3f} s "
+    "(state_timeout {bound:g} s)",
     "the measured effort of joint {joint!r} is {found:.3g} where gravity asks for {bound:.3g}: one "
-    "of them may be wrong, waiting for another joint state at the same position (parameter "
+    "of them is wrong, or something else holds the arm; not taken over (parameter "
     "start_from_measured_effort false ignores efforts)",
+    "the joint states jumped and stay elsewhere",
+    "velocities contradict the positions: joint {joint!r}; their sign, unit or scale may be wrong, "
+    "positions alone are used",
 )
 
 # In the order of Refusal, for the joint, what was found and its bound.

@@ -48,6 +48,7 @@ TRANSITIONS: dict[Phase, dict[Event, Phase]] = {
         **_COMMANDING,
         E.DEACTIVATE: P.SETTLING,
         E.FALL_BACK: P.DAMPED,
+        E.FAIL: P.FAULT,
         E.TRACK: P.HOLDING,
     },
     P.HOLDING: _TRACKING,

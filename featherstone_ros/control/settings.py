@@ -157,13 +157,6 @@ class Settings:
         "without joint states, brake the arm on states predicted by the model and hold it where it "
         "must have come to rest; false: hold the last good state",
     )
-    jump_tolerance: float = declared(
-        0.1,
-        "a joint state further from the last one than this plus twice the velocity limit is refused"
-        " [rad or m]",
-        1e-6,
-        100.0,
-    )
     velocity_cutoff: float = declared(
         30.0, "cut-off of the velocity estimate where joint_states have no velocity [Hz]", 0.1, 1e3
     )

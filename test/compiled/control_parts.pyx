@@ -2,18 +2,20 @@
 
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.math cimport INFINITY, NAN, isfinite
+from libc.math cimport INFINITY, NAN
 
+from control.controller cimport is_timely
+from control.controller_state cimport Controller
 from control.laws cimport damped_gravity, law, model_torque
-from control.model_blend cimport ModelBlend, change_model, combine, gravity, pass_time
-from control.settings cimport Settings
+from control.model_blend cimport ModelBlend, change_model, combine, gravity
+from control.model_blend cimport pass_time as pass_blend_time
+from control.settings cimport JointLimits, Settings
 from control.speed_limit cimport SpeedLimit
-from control.state_estimate cimport best_estimate
-from control.state_validator cimport accept
+from control.state_clock cimport pass_time, start_clock
+from control.state_observer cimport (REJECTIONS, Observer, forget, observe, oldest,
+                                     predict, reach, speed_reach)
 from control.torque_governor cimport (Governor, begin_transfer, drive_no_further, govern,
                                       start_from, transfer_weight)
-from control.validator_state cimport (FALLBACK_SPEED, REJECTIONS, StateValidator, forget,
-                                      forget_clocks, trust)
 from dynamics_interface cimport DynamicsInterface
 
 import numpy as np
@@ -150,8 +152,7 @@ cdef class InverseDynamicsBlend:
     cdef const DynamicsInterface* _bind(self, model) except NULL:
         bound = BoundDynamics(model)
         self.owned.append(bound)
-        return <const DynamicsInterface*> PyCapsule_GetPointer(
-            bound.capsule, "featherstone_ros.DynamicsInterface")
+        return interface_of(bound)
 
     def change(self, model, double duration):
         """Go over to another model, linearly in time [s]."""
@@ -159,7 +160,7 @@ cdef class InverseDynamicsBlend:
 
     def advance(self, double dt):
         """Let time pass [s]."""
-        pass_time(&self.its, dt)
+        pass_blend_time(&self.its, dt)
 
     @property
     def blending(self):
@@ -234,103 +235,148 @@ cdef class ControlLaws:
         return tau
 
 
-cdef class JointStateValidator:
-    """Judges joint states one by one and keeps the last good one: see state_validator.pxd.
+cdef class JointStateClock:
+    """Tells the controller's time by joint states: see state_clock.pxd.
 
     Args:
-        velocity_limit: (n,) [rad/s] or [m/s], infinite or 0 where there is none.
-        lower, upper: (n,) position limits, infinite where there is none; None: nowhere.
+        state_timeout: [s] that a state may be on its way.
     """
 
-    cdef StateValidator its
-    cdef list owned
+    cdef Controller its
 
-    def __cinit__(self, velocity_limit, lower=None, upper=None):
-        cdef StateValidator* v = &self.its
-        cdef Py_ssize_t n = len(velocity_limit)
-        cdef Py_ssize_t i
-        self.owned = []
-        v.n = n
-        v.q, v.qd, v.last_q, v.last_qd = (
-            own(self.owned, n), own(self.owned, n), own(self.owned, n), own(self.owned, n))
-        v.likely_q, v.likely_qd = own(self.owned, n), own(self.owned, n)
-        v.seen, v.plausible_speed = own(self.owned, n), own(self.owned, n)
-        v.middle, v.half_range = own(self.owned, n), own(self.owned, n)
-        v.compared_q, v.compared_qd = own(self.owned, n), own(self.owned, n)
-        v.discrepancy, v.travelled, v.repeated_from = (
-            own(self.owned, n), own(self.owned, n), own(self.owned, n))
-        v.step_velocity, v.shown = own(self.owned, n), own(self.owned, n)
-        v.moved, v.smallest_step = own(self.owned, n), own(self.owned, n)
-        for i in range(n):
-            limited = isfinite(velocity_limit[i]) and velocity_limit[i] > 0.0
-            v.plausible_speed[i] = 2.0 * (velocity_limit[i] if limited else FALLBACK_SPEED)
-            v.half_range[i] = INFINITY
-            if lower is not None and isfinite(upper[i] - lower[i]):
-                v.middle[i], v.half_range[i] = (lower[i] + upper[i]) / 2.0, (upper[i] - lower[i]) / 2.0
-        v.received = v.seen_at = v.compared_at = -INFINITY
-        v.origin = NAN
-        forget_clocks(v)
-        v.fresh, v.jumped = True, INFINITY
-        trust(v)
+    def __cinit__(self, double state_timeout=0.1):
+        self.its.settings.state_timeout = state_timeout
+        start_clock(&self.its.clock)
 
-    def accept(self, double now, double stamp, cnp.ndarray q not None, qd,
-               double jump_tolerance=0.1, double velocity_cutoff=30.0, double state_timeout=0.1,
-               double on_its_way=NAN, desired=None, pushed=None, likely=None):
-        """Judge one state and take it over if it is good; returns whether it is.
+    def take(self, double now, double stamp, double on_its_way=NAN):
+        """Advance to a state that arrives now [s], if it is newer than those before and not late.
 
         Args:
-            now: Steady time [s].
-            stamp: Its stamp [s], 0 for none.
-            q: (n,) position; qd: (n,) velocity, NaN where it was not measured; None: nowhere.
-            jump_tolerance: Step in position that is believed at any rate [rad] or [m].
-            velocity_cutoff: Corner frequency of the estimate [Hz].
-            state_timeout: [s] that a state may be on its way, and that two may be apart to be
-                compared.
-            on_its_way: [s] by two clocks; NaN: unknown.
-            desired: (n,) position that is asked for; None: none is.
-            pushed: (n,) how far feedback has moved each joint for sure since its position last
-                changed; None: nowhere.
-            likely: (n,) how far it has come since then if it does what it is asked to; None:
-                nowhere.
+            stamp: [s], 0 for none.
+            on_its_way: [s] by two clocks, NaN: unknown.
+
+        Returns:
+            What is wrong with it, a ``Rejection``; 0: nothing.
         """
-        cdef Py_ssize_t n = self.its.n
-        cdef cnp.ndarray velocity = (np.full(n, NAN) if qd is None
-                                     else np.ascontiguousarray(qd, dtype=float))
-        cdef cnp.ndarray moved = np.zeros(n) if pushed is None else pushed
-        cdef cnp.ndarray asked = np.zeros(n) if likely is None else likely
-        cdef const double* position = numbers(q, n, "q")
-        return accept(&self.its, now, stamp, on_its_way, position, numbers(velocity, n, "qd"),
-                      position if desired is None else numbers(desired, n, "desired"),
-                      numbers(moved, n, "pushed"), numbers(asked, n, "likely"), jump_tolerance,
-                      velocity_cutoff, state_timeout)
-
-    def forget(self):
-        """Take the next state wherever the arm is."""
-        forget(&self.its)
-
-    def best_estimate(self):
-        """Position and velocity (n,) at the time of the last good state, as reliable as possible.
-        """
-        q, qd = np.empty(self.its.n), np.empty(self.its.n)
-        best_estimate(&self.its, result(q, self.its.n, "q"), result(qd, self.its.n, "qd"))
-        return q, qd
-
-    q = property(lambda self: self.last_good()[0])
-    qd = property(lambda self: self.last_good()[1])
-
-    def last_good(self):
-        """Position and velocity (n,) of the last good state, copies."""
-        return view(self, self.its.q, self.its.n).copy(), view(self, self.its.qd, self.its.n).copy()
-
-    @property
-    def time(self):
-        return self.its.time
+        if is_timely(&self.its, now, stamp, on_its_way):
+            pass_time(&self.its.clock, now, stamp)
+        return <int> self.its.observer.last.rejection
 
     @property
     def dt(self):
-        return self.its.dt
+        """Time between the last two states [s]."""
+        return self.its.clock.dt
+
+    @property
+    def time(self):
+        return self.its.clock.time
+
+
+cdef class JointObserver:
+    """The observer of the arm's state: see state_observer.pxd.
+
+    Args:
+        velocity_limit: (n,) [rad/s] or [m/s], infinite where there is none.
+        lower, upper: (n,) position limits, infinite where there is none; None: nowhere.
+        state_timeout: [s] without a usable position after which there is no estimate.
+        velocity_cutoff: Corner frequency [Hz] of velocities that are not measured.
+    """
+
+    cdef Observer its
+    cdef JointLimits limits
+    cdef Settings settings
+    cdef list owned
+
+    def __cinit__(self, velocity_limit, lower=None, upper=None, double state_timeout=0.1,
+                  double velocity_cutoff=30.0):
+        cdef Observer* o = &self.its
+        cdef Py_ssize_t n = len(velocity_limit), i
+        self.owned = []
+        o.n, o.limits, o.contradicted = n, &self.limits, -1
+        o.q = own(self.owned, 4 * n)
+        o.qd, o.qdd = o.q + n, o.q + 2 * n
+        o.taken, o.jumped, o.agreeing = own(self.owned, n), own(self.owned, n), own(self.owned, n)
+        o.age, o.unchanged, o.step = own(self.owned, 2 * n), own(self.owned, n), own(self.owned, n)
+        o.doubts = own(self.owned, n)
+        o.shown, o.discrepancy, o.travelled = (
+            own(self.owned, n), own(self.owned, n), own(self.owned, n))
+        self.limits.lower, self.limits.upper, self.limits.velocity = (
+            own(self.owned, n), own(self.owned, n), own(self.owned, n))
+        for i in range(n):
+            self.limits.velocity[i] = velocity_limit[i]
+            self.limits.lower[i] = -INFINITY if lower is None else lower[i]
+            self.limits.upper[i] = INFINITY if upper is None else upper[i]
+        self.settings.state_timeout, self.settings.velocity_cutoff = state_timeout, velocity_cutoff
+
+    def observe(self, cnp.ndarray q not None, cnp.ndarray qd not None, double dt):
+        """Use a joint state; returns whether there is an estimate.
+
+        Args:
+            q, qd: (n,) NaN where it was not measured.
+            dt: Time since the last one [s].
+        """
+        cdef Py_ssize_t n = self.its.n
+        return bool(observe(&self.its, numbers(q, n, "q"), numbers(qd, n, "qd"), dt,
+                            &self.settings))
+
+    def accelerate(self, cnp.ndarray qdd not None):
+        """Say which acceleration (n,) the command causes."""
+        cdef const double* acceleration = numbers(qdd, self.its.n, "qdd")
+        cdef Py_ssize_t i
+        for i in range(self.its.n):
+            self.its.qdd[i] = acceleration[i]
+
+    def predict(self, double dt):
+        """Advance the estimate between two states, as commands by a timer do."""
+        predict(&self.its, dt)
+        self.its.advanced += dt
+
+    def forget(self):
+        """Begin anew with the next state."""
+        forget(&self.its)
+
+    def reach(self, Py_ssize_t i, double age):
+        """How far a position of joint i may be from its prediction, and a velocity, when they were
+        last used for so long ago [s].
+        """
+        return reach(&self.its, i, age), speed_reach(&self.its, i, age)
+
+    q = property(lambda self: self.estimate()[0])
+    qd = property(lambda self: self.estimate()[1])
+
+    def estimate(self):
+        """Position and velocity, (2, n), a copy."""
+        return view(self, self.its.q, 2 * self.its.n).copy().reshape(2, -1)
+
+    def ages(self):
+        """For how long positions and velocities were not used as they were measured, (2, n)."""
+        return view(self, self.its.age, 2 * self.its.n).copy().reshape(2, -1)
+
+    @property
+    def oldest(self):
+        return oldest(&self.its)
+
+    @property
+    def last(self):
+        """What was wrong with the last state: ``Rejection``, joint, what was found, its bound."""
+        cdef Observer* o = &self.its
+        return <int> o.last.rejection, o.last.joint, o.last.found, o.last.bound
+
+    @property
+    def is_reset(self):
+        """Whether the last state has shown that a joint is elsewhere."""
+        return bool(self.its.reset)
+
+    @property
+    def contradicted(self):
+        """First joint whose velocity the positions contradict, -1: none."""
+        return self.its.contradicted
+
+    @property
+    def accepted(self):
+        return self.its.accepted
 
     @property
     def rejected(self):
-        """Numbers of states that were not accepted, by ``Rejection``."""
+        """Numbers of states with something wrong, by ``Rejection``."""
         return [self.its.rejected[k] for k in range(REJECTIONS)]

@@ -317,7 +317,7 @@ class Drives(LoopBench):
             names,
             [-np.inf, limits.lower[1]],
             [np.inf, limits.upper[1]],
-            limits.velocity_limit,
+            self.model.velocity_limit,
             self.settings,
             ModelRequest(BoundDynamics(self.model)),
             continuous=[True, False],

@@ -59,7 +59,7 @@ def test_a_refused_state_is_told_of_with_joint_figure_and_bound(bench):
     (record,) = (r for r in bench.records if r[0] == NoteKind.REJECTED)
     _, joint, (code, *figures, _) = record
     text = events.rejection_text(Reason(int(code), joint, *figures), NAMES)
-    assert text.startswith("position jumped: joint 'elbow', ")
+    assert text.startswith("position out of reach: joint 'elbow', ")
     assert ", bound " in text
 
 

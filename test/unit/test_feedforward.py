@@ -143,9 +143,9 @@ def test_feedforward_terms_order_the_tracking_errors():
 
 def test_computed_torque_removes_an_initial_error():
     bench = Bench(mode=Mode.COMPUTED_TORQUE, p=np.full(2, 400.0), d=np.full(2, 40.0)).start()
-    bench.arm.reset(Q + 0.05)
+    bench.arm.reset(Q + 0.015)
     bench.run(1.0)
-    assert_allclose(bench.arm.q, Q, atol=2e-3)
+    assert_allclose(bench.arm.q, Q, atol=1e-3)
 
 
 def test_hold_comes_to_rest_soon(bench):
@@ -385,7 +385,7 @@ def test_gravity_compensation_follows_nothing(bench):
 
 
 def test_new_gains_make_no_step(bench):
-    bench.arm.reset(Q + 0.02)
+    bench.arm.reset(Q + 0.015)
     bench.run(0.05)
     begin = len(bench.commands) - 1
     bench.configure(p=np.array([1500.0, 500.0]), d=np.array([40.0, 10.0]))
@@ -448,8 +448,8 @@ def test_arm_that_is_pushed_hard_comes_to_rest_again(delay):
 
 def test_effort_limits_hold_and_what_is_lost_is_told():
     bench = Bench(effort_limit=np.array([4.0, 1.0])).start()
-    bench.arm.set_state(Q + 0.08)
-    bench.run(0.1)
+    bench.arm.set_state(Q + 0.015)
+    bench.run(0.008)
     assert (np.abs([command for _, command in bench.commands]) <= [4.0, 1.0]).all()
     assert "feedback cut by" in bench.controller.lost()["shoulder"]
 
@@ -519,13 +519,16 @@ def test_activation_after_silence_does_not_remember_the_last_command(bench):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_states_that_are_not_finite_get_no_answer_and_end_in_gravity_hold(bench, bad):
-    q = bench.arm.q
-    for _ in range(30):
+def test_states_that_are_not_finite_are_answered_by_the_prediction_until_the_timeout(bench, bad):
+    q, held = bench.arm.q, bench.commands[-1][1]
+    for k in range(30):
         bench.now += 0.01
-        assert bench.controller.accept_state(bench.now, np.array([q[0], bad])) is None
+        command = bench.controller.accept_state(bench.now, np.array([q[0], bad]))
+        if k < 9:
+            assert_allclose(command, held, atol=1e-3)
         bench.update()
     assert bench.controller.phase is Phase.BLIND
+    assert "'elbow' had no usable position" in bench.controller.hold_reason
     assert np.isfinite([command for _, command in bench.commands]).all()
 
 
@@ -533,25 +536,11 @@ def test_second_publisher_elsewhere_is_not_believed(bench):
     elsewhere = np.array([-1.0, 1.0])
     for _ in range(300):
         bench.run(PERIOD)
-        assert bench.controller.accept_state(bench.now, elsewhere, np.zeros(2)) is None
+        command = bench.controller.accept_state(bench.now, elsewhere, np.zeros(2))
+        assert_allclose(command, bench.commands[-1][1], atol=1e-2)
     assert_allclose(bench.arm.q, Q, atol=1e-3)
-    assert bench.controller.refused["position jumped"] == 300
+    assert bench.controller.refused["position out of reach"] == 300
     assert bench.controller.phase in RUNNING
-
-
-@pytest.mark.parametrize(("period", "phase"), [(PERIOD, Phase.HOLDING), (0.08, Phase.BLIND)])
-def test_a_jump_where_states_have_nearly_stopped_leaves_open_which_of_two_is_wrong(
-    bench, period, phase
-):
-    """The command for a wrong one would go on until states count as stopped."""
-    for _ in range(5):
-        bench.now += period
-        bench.controller.accept_state(bench.now, bench.arm.q, np.zeros(2))
-    bench.now += period
-    assert bench.controller.phase is Phase.HOLDING
-    bench.controller.accept_state(bench.now, bench.arm.q + np.array([0.6, 0.0]), np.zeros(2))
-    assert bench.controller.refused["position jumped"] == 1
-    assert bench.controller.phase is phase
 
 
 def test_arm_that_was_moved_elsewhere_is_believed_after_the_timeout(bench):
@@ -603,7 +592,7 @@ def test_motion_that_the_arm_does_not_follow_is_abandoned_without_wind_up(path_t
         assert excess < 4.0
     else:  # positions that stay the same to the bit are not believed for ever
         assert bench.controller.phase is Phase.SILENT
-        assert "position repeated" in bench.controller.rejection
+        assert "stays the same to the bit" in bench.controller.hold_reason
 
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
@@ -669,10 +658,9 @@ def test_blind_stop_does_not_rely_on_a_last_state_that_lied(velocity):
     assert np.abs(bench.arm.qd).max() < 0.1 * before
 
 
-def test_states_that_lie_all_the_time_end_in_a_hold_at_once():
+def test_states_that_lie_all_the_time_get_commands_within_the_limits():
     bench = Bench(blind_stop=True, give_up_after=3.0).start()
     random = np.random.default_rng(0)
-    accepted = bench.compiled.accepted
     for _ in range(1000):
         bench.run(PERIOD, states=False)
         lie = random.choice([-1.0, 1.0], 2) * 10.0 ** random.uniform(-2.0, 0.5, 2)
@@ -682,12 +670,9 @@ def test_states_that_lie_all_the_time_end_in_a_hold_at_once():
         if command is not None:
             bench.commands.append((bench.now, command.copy()))
         bench.update()
-    assert bench.controller.phase is Phase.BLIND
-    assert bench.compiled.accepted - accepted < 5
+    commands = np.array([command for _, command in bench.commands])
+    assert (np.abs(commands) <= bench.model.effort_limit).all()
     assert bench.largest_rate() <= 1.0
-    bench.run(2.0)  # without friction it may be faster than its limits by now: a fault
-    assert bench.controller.phase in (*RUNNING, Phase.FAULT)
-    assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
 
 
 @pytest.mark.parametrize("dt", [1, 5, 20])
@@ -729,7 +714,9 @@ def test_one_wrong_state_does_not_throw_an_arm_that_is_led_by_its_hand(after, of
     command = bench.controller.accept_state(
         bench.now, q + np.array([off[0], 0.0]), qd + np.array([off[1], 0.0]), None, bench.stamp
     )
-    assert_allclose(command, bench.commands[-1][1], atol=1e-3)
+    assert (command is None) == (after > 0.1)  # after silence another state must agree with it
+    if command is not None:
+        assert_allclose(command, bench.commands[-1][1], atol=1e-3)
     bench.run(0.5, states=False)
     assert_allclose(bench.arm.q, q, atol=1e-3)
 
@@ -749,13 +736,15 @@ def test_one_wrong_position_does_not_draw_an_arm_that_is_beyond_its_limits_insid
 def test_measured_effort_far_from_gravity_is_not_what_holds_the_arm(off):
     """A load and friction may add half of the effort limit, which is 20.
 
-    Effort and position contradict each other beyond that: the next state shows which is wrong.
+    Effort and position contradict each other beyond that: the arm is not taken over.
     """
     bench = Bench()
     bench.effort = bench.gravity() + np.array([off, 0.0])
     bench.controller.activate(bench.now)
     if abs(off) > 10.0:
-        assert bench.state() is None
+        assert bench.run(0.1).commands == []
+        assert "measured effort of joint 'shoulder'" in bench.controller.hold_reason
+        bench.effort = bench.gravity()
         bench.now, bench.stamp = bench.now + 0.001, bench.stamp + 0.001
     assert_allclose(bench.state(), bench.effort if abs(off) < 10.0 else bench.gravity())
 
@@ -772,7 +761,7 @@ def test_a_first_position_that_the_measured_effort_contradicts_is_not_taken_over
     assert "measured effort" in bench.controller.hold_reason
     bench.arm.set_state(q, np.zeros(2))
     bench.run(0.01)
-    assert len(bench.commands) == 8  # of ten, the first has jumped, and the second confirms it
+    assert len(bench.commands) == 10
     assert_allclose(bench.commands[0][1], bench.effort, rtol=1e-6)
     assert bench.controller.hold_reason == ""
 
@@ -787,47 +776,18 @@ def disputed() -> Bench:
     return bench
 
 
-def test_a_position_that_the_measured_effort_contradicts_is_said_to_be_waited_for():
+def test_an_arm_whose_measured_effort_contradicts_gravity_is_not_taken_over_while_it_does():
     bench = disputed()
     said = "the measured effort of joint 'shoulder' is 7.91 where gravity asks for -3.09"
     assert bench.controller.hold_reason.startswith(said)
     assert len(bench.notes) == 1
     bench.run(0.1)
+    assert bench.controller.phase is Phase.WAITING
+    assert len(bench.notes) == 1, bench.notes
+    bench.effort = bench.gravity()
+    bench.run(0.1)
     assert bench.controller.phase is Phase.HOLDING
     assert bench.controller.hold_reason == ""
-
-
-@pytest.mark.parametrize("after", [0.0, 0.02])
-def test_the_same_state_sent_again_confirms_its_position(after):
-    """A twin in lockstep does not go on before it has a command."""
-    bench = disputed()
-    bench.now += after
-    assert_allclose(bench.state(), bench.gravity())
-    bench.now += 0.02
-    assert bench.state() is None  # from now on it is old
-    assert bench.controller.refused["stamp not newer than the last"] == 1
-
-
-@pytest.mark.parametrize("after", [0.2, 10.0])
-@pytest.mark.parametrize("contradicts", [False, True])
-def test_another_position_does_not_confirm_a_disputed_one_however_late(after, contradicts):
-    """Both may be wrong, and gravity there would throw the arm."""
-    bench = disputed()
-    bench.now, bench.stamp = bench.now + after, bench.stamp + after
-    effort = bench.effort if contradicts else bench.gravity()
-    away = bench.arm.q + np.array([0.8, 0.0])
-    given = bench.controller.accept_state(bench.now, away, bench.arm.qd, effort, bench.stamp)
-    assert given is None
-    assert bench.controller.phase is Phase.WAITING
-    bench.run(0.01)
-    assert bench.controller.phase is Phase.HOLDING
-    assert_allclose(bench.commands[0][1], bench.gravity(), rtol=1e-6)
-
-
-def test_a_source_slower_than_the_timeout_is_no_reason_to_wait_for_ever():
-    bench = disputed()
-    bench.now, bench.stamp = bench.now + 0.3, bench.stamp + 0.3
-    assert_allclose(bench.state(), bench.gravity())
 
 
 def test_a_disputed_state_of_the_last_activation_confirms_nothing_else():
@@ -950,6 +910,8 @@ def test_a_gap_in_the_states_does_not_end_a_fault(bench):
 
 def test_a_fault_ends_with_the_mode_that_follows_nothing(bench):
     swing(bench)
+    bench.arm.set_state(Q, np.zeros(2))
+    bench.run(0.02)
     bench.configure(mode=Mode.GRAVITY_COMPENSATION)
     bench.run(0.1)
     assert bench.controller.phase is Phase.FLOATING
@@ -1102,7 +1064,7 @@ def test_following_within_the_limits_needs_no_intervention(bench):
 
 def test_effort_limit_and_rate_limit_are_counted(bench):
     bench.configure(effort_limit=np.array([4.0, 1.0]))
-    bench.arm.reset(Q + 0.08)
+    bench.arm.reset(Q + 0.015)
     bench.run(0.1)
     assert bench.controller.saturated > 0
     bench.configure(effort_limit=np.full(2, 20.0), blend_time=0.0)

@@ -31,7 +31,7 @@ COMMAND_TIMEOUT = 0.2  # [s] after which the brakes are on
 ROBOTS = ("panda", "ur5e")
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 WAYS = ((0.0, 0.1, 0.0), (0.0, 0.0, 0.2), (0.0, 0.0, -0.3), (-0.3, 0.0, 0.0))  # of the hand [m]
-FASTEST = {"panda": 0.6, "ur5e": 1.4}  # over the speed limit: light wrists stick by much friction
+FASTEST = {"panda": 0.7, "ur5e": 1.5}  # over the speed limit: light wrists stick by much friction
 FASTEST_UNSURE = 2.5  # where positions come in coarse steps
 MOTIONS = ((0.1, 0.4), (0.1, 3.0), (0.4, 1.0))  # how far [rad], how long [s]
 
@@ -224,7 +224,7 @@ def test_positions_frozen_beside_live_velocities_end_in_silence(name):
         arm.spoil = lambda q, qd, place=place: (place, qd)
         arm.follow(arm.away(way), duration)
         arm.run(duration + 2.0)
-        assert arm.speed < 0.6, (way, duration)
+        assert arm.speed < FASTEST[name], (way, duration)
 
 
 def test_silence_ends_when_the_positions_change_again():

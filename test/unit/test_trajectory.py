@@ -15,6 +15,7 @@ from featherstone_ros.control.trajectory import (
     TrajectoryError,
     plan_start,
     set_point,
+    start_delay,
 )
 from featherstone_ros.model.robots import robot_names
 from featherstone_ros.tools.robot_setup import load
@@ -331,3 +332,19 @@ def test_the_quickest_plan_of_a_real_arm_passes(arm, acceleration):
         for time, at, v, a in zip(t, q, qd, qdd, strict=True)
     ]
     Trajectory(model.joint_names, points, space).check_accelerations()
+
+
+@pytest.mark.parametrize(
+    ("start", "stamp", "now", "delay"),
+    [
+        (101.0, 99.998, 100.0, 1.002),  # one clock: by the state
+        (101.0, 0.0, 100.0, 1.0),  # no stamp: by the clock
+        (101.0, 7.0, 100.0, 1.0),  # the state's clock is another than the sender's
+        (8.0, 7.0, 1.7e9, 1.0),  # both are a simulation's
+        (99.0, 99.998, 100.0, -0.998),
+        (100.0, 99.52, 100.0, 0.48),  # a state half a second old may be by another clock
+        (100.0, 99.48, 100.0, 0.0),
+    ],
+)
+def test_start_delay(start, stamp, now, delay):
+    assert start_delay(start, stamp, now) == pytest.approx(delay)

@@ -1,0 +1,92 @@
+# The open-loop stop (the phases BLIND and LEAVING_BLIND): without joint states that tell where the
+# arm is, the model brakes it from where it must be by now, and holds it. Class 1 of docs/faults.md.
+#
+# The estimate of the arm's state goes on under the same motion, so that states which return are
+# compared with it.
+
+from libc.string cimport memcpy, memset
+
+from control.command cimport issue_command
+from control.controller_state cimport Controller, fire, note_cause
+from control.dead_reckoning cimport dead_reckoning
+from control.events cimport CAUSE_STUCK
+from control.laws cimport damped_gravity, motion_torque, slide
+from control.model_blend cimport pass_time
+from control.motion cimport sample
+from control.phases cimport FALL_BACK, HOLDING, STATE
+from control.state_observer cimport Observer, oldest
+from control.stop cimport begin_hold, begin_tracking, stop_motion
+from control.stuck_joints cimport add_expected
+from control.supervision cimport return_to_fault
+from control.torque_governor cimport transfer_left
+
+
+cdef inline double unseen_since(const Controller* c, double now) noexcept nogil:
+    """How long some joint has had no usable position [s]."""
+    return now - c.clock.received + oldest(&c.observer)
+
+
+cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
+    """Plan the motion that brings the arm to rest from where it must be by now, in steady time.
+
+    Since the last state it has been under the last command.
+    """
+    cdef Observer* o = &c.observer
+    cdef double age = now - c.clock.received - o.advanced
+    cdef Py_ssize_t i
+    memset(c.state, 0, 4 * c.n * sizeof(double))
+    memcpy(c.state, o.q, 2 * c.n * sizeof(double))
+    if c.hold.cause == CAUSE_STUCK:
+        add_expected(&c.stuck, &c.settings, c.desired, c.state, c.state + c.n)
+    dead_reckoning(&c.settings, &c.models, c.governor.command,
+                   min(age, c.settings.state_timeout + c.settings.period), c.state, c.offset)
+    for i in range(c.n):
+        c.state[i] = min(max(c.state[i], min(c.limits.lower[i], o.q[i])),
+                         max(c.limits.upper[i], o.q[i]))
+    if c.hold.cause == CAUSE_STUCK:                             # the last command is wrong
+        memset(c.state + 2 * c.n, 0, c.n * sizeof(double))
+    stop_motion(c, now, c.state)
+    c.is_open_loop = True
+
+
+cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
+    """Brake the arm by the model; without blind_stop, hold it by gravity and damping that decays.
+
+    It decays because it is for the estimated velocity, which grows old.
+    """
+    cdef Observer* o = &c.observer
+    cdef double dt = now - c.commanded
+    pass_time(&c.models, dt)
+    if c.settings.blind_stop:
+        if not c.is_open_loop:
+            plan_stop(c, now)
+        sample(&c.motion, now, c.desired)
+        slide(&c.settings, c.n, c.desired + c.n, dt, c.presliding)
+        motion_torque(&c.settings, &c.models, c.n, c.desired, c.presliding, c.torque)
+        memcpy(o.q, c.desired, 3 * c.n * sizeof(double))
+        o.advanced = now - c.clock.received
+    else:
+        damped_gravity(&c.settings, &c.models, c.n, o.q, o.qd, transfer_left(&c.governor),
+                       c.torque)
+    return issue_command(c, now, dt, c.torque)
+
+
+cdef inline bint is_over(const Controller* c, double now) noexcept nogil:
+    """Whether commands end: after give_up_after; with a joint that does not move as soon as the arm
+    must have stopped, since the torque for where it should be need not hold it where it is.
+    """
+    return (now - c.held_since >= c.settings.give_up_after
+            or (c.stuck.joint >= 0 and c.is_open_loop and now >= c.motion.end))
+
+
+cdef inline void resume(Controller* c, double now) noexcept nogil:
+    """Go on when states tell where the arm is."""
+    fire(c, STATE)
+    if c.phase != HOLDING:                                      # leaving
+        begin_hold(c, now)
+        return
+    begin_tracking(c)
+    return_to_fault(c, now)
+    if now < c.hold_until and fire(c, FALL_BACK):
+        note_cause(c, &c.fallen)
+        begin_hold(c, now)

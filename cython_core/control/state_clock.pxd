@@ -1,0 +1,109 @@
+# Stamps and clocks of joint states: is a state newer than the last, how much time lies between
+# them, and was it on its way for too long? Class 1 of docs/faults.md.
+#
+# The controller's time is the sum of the times between joint states: by their stamps, or by their
+# arrival where they have none or another clock has set them.
+
+from libc.math cimport INFINITY, NAN, isnan
+
+cdef extern from *:
+    """
+    #define CLOCK_JUMP (0.5)
+    #define CLOCK_DRIFT (1e-3)
+    #define CLOCK_SET (0.01)
+    """
+    const double CLOCK_JUMP       # [s] a stamp that differs by more from the last one belongs to
+                                  # another clock
+    const double CLOCK_DRIFT      # of the clocks of two computers, at most (quartz: 1e-4)
+    const double CLOCK_SET        # [s] by which a state may seem later than it can be: its jitter
+
+cdef struct StateClock:
+    double time              # the controller's [s]
+    double origin            # stamp at which it was zero; NaN: states have no stamps
+    double dt                # between the last two states [s]; 0 for the first
+    double received          # steady time at which the last one arrived; -inf before the first
+    double stamp             # its stamp; 0: none
+    double newest            # of all stamps, also of states that were on their way for too long
+    double transit           # [s] shortest time on the way, by two clocks: the least that three
+                             # states in a row did not exceed
+    double transit_at        # steady time to which it belongs
+    double transits[2]       # of the last two states; -inf before there were two
+    int too_late             # states in a row that cannot be as late as they seem
+
+
+cdef inline void forget_transit(StateClock* k) noexcept nogil:
+    """Forget how long states were on their way: a clock may have been set."""
+    k.transit, k.transit_at = INFINITY, 0.0
+    k.transits[0] = k.transits[1] = -INFINITY
+    k.too_late = 0
+
+
+cdef inline void start_clock(StateClock* k) noexcept nogil:
+    """Begin without a state."""
+    k.received, k.origin, k.stamp, k.newest = -INFINITY, NAN, 0.0, 0.0
+    forget_transit(k)
+
+
+cdef inline double elapsed(const StateClock* k, double now, double stamp) noexcept nogil:
+    """Time since the last state [s]; not positive if this one is older."""
+    cdef double dt
+    if stamp > 0.0:  # the last one may have been 0: a simulation's first state
+        dt = stamp - k.stamp
+        if -CLOCK_JUMP < dt < CLOCK_JUMP:
+            return dt
+    return max(now - k.received, 1e-6)
+
+
+cdef inline bint is_old(const StateClock* k, double now, double stamp) noexcept nogil:
+    """Whether a state is not newer than those before it."""
+    return (k.newest - CLOCK_JUMP < stamp <= k.newest and stamp > 0.0
+            or elapsed(k, now, stamp) <= 0.0)
+
+
+cdef inline void watch_clocks(StateClock* k, double now, double on_its_way) noexcept nogil:
+    """Forget how long states were on their way when one of the two clocks was set.
+
+    A delay cannot grow by more than the time that has passed. If it seems to in three states in a
+    row, a clock was set; if only in one, its stamp is wrong.
+    """
+    cdef double before = max(k.transits[0], k.transits[1])
+    if before == -INFINITY or not on_its_way - before > now - k.transit_at + CLOCK_SET:
+        k.too_late = 0
+        return
+    k.too_late += 1
+    if k.too_late == 3:
+        forget_transit(k)
+
+
+cdef inline double lateness(StateClock* k, double now, double on_its_way) noexcept nogil:
+    """How much longer than the shortest a state was on its way [s]. on_its_way [s] is by two
+    clocks, so only its growth counts; NaN: unknown.
+
+    The shortest is taken from three states in a row: a single early one has a wrong stamp, and all
+    states after it would seem late.
+    """
+    cdef double longest_of_three
+    if isnan(on_its_way):
+        return 0.0
+    longest_of_three = max(on_its_way, k.transits[0], k.transits[1])
+    if k.transits[0] == -INFINITY:
+        k.transit = longest_of_three
+    else:
+        k.transit = min(k.transit + CLOCK_DRIFT * (now - k.transit_at), longest_of_three)
+    if not k.too_late:
+        k.transits[0], k.transits[1] = k.transits[1], on_its_way
+        k.transit_at = now
+    return on_its_way - k.transit
+
+
+cdef inline void pass_time(StateClock* k, double now, double stamp) noexcept nogil:
+    """Advance to a state; by the difference of its stamp from the first, so that rounding errors do
+    not add up.
+    """
+    k.dt = 0.0 if k.received == -INFINITY else elapsed(k, now, stamp)
+    if k.stamp > 0.0 and k.dt == stamp - k.stamp:
+        k.time = stamp - k.origin
+    else:
+        k.time += k.dt
+        k.origin = stamp - k.time if stamp > 0.0 else NAN
+    k.received, k.stamp = now, stamp

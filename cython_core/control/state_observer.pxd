@@ -1,0 +1,346 @@
+# The observer of the arm's state: predict, compare, use or replace, reset, give up.
+#
+# For each joint, and for its position and its velocity, the last estimate is advanced to the time
+# of a joint state. What lies within reach of this prediction is used; anything else is replaced by
+# it. How far is within reach is one bound of acceleration and one floor of noise, over the time
+# since a value was last used: so the gate opens by itself. (docs/faults.md has the classes that are
+# named here.)
+#
+# Three different witnesses tell a velocity: the prediction, the measurement, and the way between
+# two positions. Where the measurement is out of reach of their median, the median is used: no
+# single wrong number acts (class 3), and a hard stop is believed as soon as the positions show it.
+# Where it is not measured, the way corrects the prediction through a low-pass filter (class 2).
+#
+# A position that stays the same to the bit while its joint moves is no measurement: a controller
+# manager may be faster than its hardware (class 2), or the encoder is frozen (class 4). It is one
+# again when the joint has had the time to stop.
+#
+# Three positions out of reach that agree are the truth: the arm is elsewhere (a restart, a slipped
+# encoder). Over a sliding time the way must be the integral of the measured velocity; where it is
+# not, positions tell the velocity from then on (class 4). What follows from all this is decided in
+# supervision.pxd, and in controller.pxd when a joint had no usable position for state_timeout.
+#
+# Arrays are (n,); positions in rad or m.
+
+from libc.math cimport INFINITY, M_PI, NAN, copysign, exp, fabs, isfinite, isnan
+
+from control.settings cimport JointLimits, Settings
+
+cdef extern from *:
+    """
+    #define SPEED_NOISE (0.05)
+    #define ACCELERATION (5.0)
+    #define MAX_SPEED (2.0)
+    #define EXCESS_TIME (0.1)
+    #define REPEAT_TIME (0.025)
+    #define COMPARED_OVER (0.25)
+    #define FILTER_SHARE (0.3)
+    #define ENCODER_STEP (0.0062)
+    #define STEPS_UNSEEN (2.0)
+    #define FALLBACK_SPEED (20.0)
+    """
+    const double SPEED_NOISE      # of a velocity, in speed limits: noise, and a bump at once
+    const double ACCELERATION     # in speed limits per second: more is a contact, and believed a
+                                  # state or two later
+    const double MAX_SPEED        # in speed limits, of a joint that nobody has seen for a while
+    const double EXCESS_TIME      # [s] for which an unseen velocity may have acted on a position
+    const double REPEAT_TIME      # [s] between two measurements of the slowest hardware (40 Hz)
+    const double COMPARED_OVER    # [s] over which ways and velocities are compared
+    const double FILTER_SHARE     # of the way, by which they may differ: velocities are filtered
+    const double ENCODER_STEP     # [rad, m] of the coarsest encoder, 10 bits a turn: assumed before
+                                  # a joint has shown a smaller one
+    const double STEPS_UNSEEN     # of its encoder: a motion that two states may not show
+    const double FALLBACK_SPEED   # [rad/s, m/s] where the robot description has no speed limit
+
+cdef enum Rejection:         # why a value or a state is not used; the texts are in
+                             # featherstone_ros/control/events.py
+    ACCEPTED = 0
+    NOT_FINITE
+    NOT_NEWER                # stamp not newer than the last
+    JUMPED                   # position out of reach
+    TOO_FAST                 # velocity out of reach
+    REPEATED                 # a position that does not change while its joint moves
+    CONTRADICTORY            # a velocity that the positions do not show
+    LATE                     # on its way for longer than state_timeout
+
+cdef enum: REJECTIONS = LATE + 1         # how many, as in phases.pxd
+
+cdef struct Judgement:       # what was wrong with a state; -1: all joints
+    Rejection rejection
+    Py_ssize_t joint
+    double found, bound
+
+cdef struct Observer:
+    Py_ssize_t n
+    const JointLimits* limits
+    double* q                # (4, n) the estimate, a motion state: position,
+    double* qd               # velocity,
+    double* qdd              # and the acceleration that the command causes
+    double* taken            # position that was last used as it was measured
+    double* jumped           # last position out of reach; NaN: the last was not
+    double* agreeing         # how many of these in a row agree
+    double* age              # (2, n) time since position and velocity were last used as they were
+                             # measured [s]
+    double* unchanged        # time for which the position has been the same [s]
+    double* step             # smallest change of the position so far
+    double* shown            # velocity that the last change of the position shows for sure
+    double* discrepancy      # recent way minus recent integral of the velocity
+    double* travelled        # recent integral of the speed
+    double* doubts           # states in a row in which these do not agree
+    bint begun               # there is an estimate
+    bint confirmed           # after the first state, or a gap, another has agreed with it
+    bint reset               # the last state has shown that a joint is elsewhere
+    Py_ssize_t contradicted  # first joint whose velocity the positions contradict; -1: none
+    double advanced          # time by which the estimate is ahead of the last state [s]
+    double interval          # the longest recent time between states [s]
+    long long accepted
+    long long rejected[REJECTIONS]
+    Judgement last           # what was wrong with the last state
+
+
+cdef inline Judgement judgement(Rejection rejection, Py_ssize_t joint, double found,
+                                double bound) noexcept nogil:
+    cdef Judgement result
+    result.rejection, result.joint, result.found, result.bound = rejection, joint, found, bound
+    return result
+
+
+cdef inline double median(double a, double b, double c) noexcept nogil:
+    return max(min(a, b), min(max(a, b), c))
+
+
+cdef inline double common(double a, double b) noexcept nogil:
+    """The number nearer to zero, or zero if the signs differ."""
+    if a * b <= 0.0:
+        return 0.0
+    return a if fabs(a) < fabs(b) else b
+
+
+cdef inline double low_pass_weight(double cutoff, double dt) noexcept nogil:
+    """Weight of a value that is dt [s] newer than a filtered one; cutoff: of the filter [Hz]."""
+    return 1.0 - exp(-2.0 * M_PI * cutoff * dt)
+
+
+cdef inline double speed_limit_of(const Observer* o, Py_ssize_t i) noexcept nogil:
+    return min(o.limits.velocity[i], FALLBACK_SPEED)
+
+
+cdef inline double speed_reach(const Observer* o, Py_ssize_t i, double age) noexcept nogil:
+    """How far a velocity may be from its prediction."""
+    return speed_limit_of(o, i) * min(SPEED_NOISE + ACCELERATION * age, MAX_SPEED)
+
+
+cdef inline double reach(const Observer* o, Py_ssize_t i, double age) noexcept nogil:
+    """How far a position may be from its prediction; a single state never moves it by more than
+    half a turn.
+    """
+    return min(speed_reach(o, i, age) * (EXCESS_TIME + age) + o.step[i], M_PI)
+
+
+cdef inline double unseen(const Observer* o, Py_ssize_t i) noexcept nogil:
+    """The largest motion of a joint that may not change its measured position."""
+    return STEPS_UNSEEN * o.step[i]
+
+
+cdef inline double max_discrepancy(const Observer* o, Py_ssize_t i) noexcept nogil:
+    """By how much way and integral of the velocity may differ."""
+    return reach(o, i, 0.0) + FILTER_SHARE * o.travelled[i]
+
+
+cdef inline double oldest(const Observer* o) noexcept nogil:
+    """The longest time for which a joint had no usable position [s]."""
+    cdef double age = 0.0
+    cdef Py_ssize_t i
+    for i in range(o.n):
+        age = max(age, o.age[i])
+    return age
+
+
+cdef inline void forget(Observer* o) noexcept nogil:
+    """Begin anew with the next state."""
+    o.begun = False
+
+
+cdef inline void begin_joint(Observer* o, Py_ssize_t i, double q, double qd) noexcept nogil:
+    """Take a joint over as it says it is; an impossible velocity is not one that it has."""
+    o.q[i] = o.taken[i] = q
+    o.qd[i] = qd if fabs(qd) <= speed_reach(o, i, MAX_SPEED) else 0.0
+    o.qdd[i] = o.unchanged[i] = o.age[i] = o.age[o.n + i] = o.agreeing[i] = 0.0
+    o.discrepancy[i] = o.travelled[i] = o.shown[i] = o.doubts[i] = 0.0
+    o.jumped[i] = NAN
+    if o.step[i] == 0.0:
+        o.step[i] = ENCODER_STEP
+
+
+cdef inline Judgement begin(Observer* o, const double* q) noexcept nogil:
+    """Take the first state over."""
+    cdef Py_ssize_t i
+    for i in range(o.n):
+        if not isfinite(q[i]):
+            return judgement(NOT_FINITE, i, q[i], 0.0)
+    for i in range(o.n):
+        begin_joint(o, i, q[i], 0.0)                            # a velocity has no other witness
+    o.begun, o.confirmed, o.contradicted, o.interval = True, False, -1, 0.0
+    return judgement(ACCEPTED, -1, 0.0, 0.0)
+
+
+cdef inline void predict(Observer* o, double dt) noexcept nogil:
+    """Advance the estimate by a time [s]."""
+    cdef Py_ssize_t i
+    for i in range(o.n):
+        o.q[i] += dt * (o.qd[i] + 0.5 * dt * o.qdd[i])
+        o.qd[i] += dt * o.qdd[i]
+
+
+cdef inline bint has_stopped(const Observer* o, Py_ssize_t i, double qd) noexcept nogil:
+    """Whether a position may be the same because its joint has stopped."""
+    return o.unchanged[i] > REPEAT_TIME and not fabs(qd) > speed_reach(o, i, 0.0)
+
+
+cdef inline bint is_frozen(const Observer* o, Py_ssize_t i) noexcept nogil:
+    """Whether a position has stayed the same for too long a way of its velocity."""
+    return o.unchanged[i] > REPEAT_TIME and fabs(o.discrepancy[i]) > max_discrepancy(o, i)
+
+
+cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double dt) noexcept nogil:
+    """Whether a position out of reach is the third of three that agree."""
+    cdef bint follows = (fabs(q - o.jumped[i])
+                         <= reach(o, i, dt) + dt * speed_limit_of(o, i))
+    o.agreeing[i] = o.agreeing[i] + 1.0 if follows else 0.0
+    o.jumped[i] = q
+    return o.agreeing[i] >= 2.0
+
+
+cdef inline Judgement judge_position(Observer* o, Py_ssize_t i, double q, double qd,
+                                     double dt) noexcept nogil:
+    """Whether a position is used, given the prediction in ``q``."""
+    cdef double off = fabs(q - o.q[i]), bound = reach(o, i, o.age[i])
+    if not isfinite(q):
+        return judgement(NOT_FINITE, i, q, 0.0)
+    if q == o.taken[i]:
+        bound = unseen(o, i)
+        if is_frozen(o, i):
+            o.age[i] = max(o.age[i], o.unchanged[i])
+            return judgement(REPEATED, i, o.discrepancy[i], max_discrepancy(o, i))
+        if off > bound and not has_stopped(o, i, qd):
+            return judgement(REPEATED, i, off, bound)
+        if off > bound:                                         # it has, and had not gone that way
+            o.discrepancy[i] = 0.0
+    elif off > bound:
+        if not o.limits.lower[i] - M_PI <= q <= o.limits.upper[i] + M_PI or not agrees(o, i, q, dt):
+            return judgement(JUMPED, i, off, bound)
+        begin_joint(o, i, q, qd)
+        o.reset = True
+    return judgement(ACCEPTED, i, off, bound)
+
+
+cdef inline bint is_contradicted(const Observer* o, Py_ssize_t i,
+                                 double state_timeout) noexcept nogil:
+    """Whether the positions contradict a joint's measured velocity."""
+    return o.age[o.n + i] > state_timeout or o.doubts[i] > 2.0
+
+
+cdef inline void compare(Observer* o, Py_ssize_t i, double way, double qd, double dt,
+                         double left) noexcept nogil:
+    """Add a way and a velocity to what is compared over time; left: of what was there before; 0:
+    nothing is compared.
+    """
+    if left == 0.0:
+        way = qd = 0.0
+    o.discrepancy[i] = left * o.discrepancy[i] + way - qd * dt
+    o.travelled[i] = left * o.travelled[i] + fabs(qd) * dt
+    if o.age[i] == 0.0:                                         # a wrong position is one or two
+        o.doubts[i] = (o.doubts[i] + 1.0
+                       if fabs(o.discrepancy[i]) > max_discrepancy(o, i) and not is_frozen(o, i)
+                       else 0.0)
+
+
+cdef inline Judgement take_velocity(Observer* o, Py_ssize_t i, double qd, double shown,
+                                    bint within, const Settings* settings,
+                                    double age) noexcept nogil:
+    """Use a measured velocity, or what else is known, given the prediction in ``qd``.
+
+    shown: what the way since the last position shows, in a time ``age`` [s].
+    """
+    cdef double witnesses = median(o.qd[i], qd, shown)
+    cdef bint contradicted = not isnan(qd) and is_contradicted(o, i, settings.state_timeout)
+    if contradicted:
+        o.age[o.n + i] = INFINITY                               # it is not used again
+    if isnan(qd) or contradicted:
+        o.qd[i] += low_pass_weight(settings.velocity_cutoff, age) * (shown - o.qd[i])
+        return judgement(CONTRADICTORY if contradicted else ACCEPTED, i, qd, o.qd[i])
+    o.qd[i] = qd if within else witnesses
+    return judgement(ACCEPTED if within else TOO_FAST, i, qd, witnesses)
+
+
+cdef inline void take_position(Observer* o, Py_ssize_t i, double q) noexcept nogil:
+    """Use a position; a changed one tells the encoder's step."""
+    cdef double step = fabs(q - o.taken[i])
+    if step > 0.0:
+        o.step[i] = min(o.step[i], step)
+        o.shown[i] = copysign(step - o.step[i], q - o.taken[i]) / o.unchanged[i]
+        o.unchanged[i] = 0.0
+    o.q[i] = o.taken[i] = q
+    o.age[i], o.jumped[i] = 0.0, NAN
+
+
+cdef inline Judgement observe_joint(Observer* o, Py_ssize_t i, double q, double qd, double dt,
+                                    double left, const Settings* settings) noexcept nogil:
+    """Use or replace a joint's position and velocity, measured dt [s] after the last; NaN where
+    they were not. Returns what was wrong with them.
+
+    left: share of what is compared over time that is left after dt; 0 after a gap.
+    """
+    cdef double age = o.age[i] + dt, shown, way = 0.0
+    cdef bint within
+    cdef Judgement velocity, position
+    o.age[i], o.age[o.n + i], o.unchanged[i] = age, o.age[o.n + i] + dt, o.unchanged[i] + dt
+    position = judge_position(o, i, q, qd, dt)
+    shown = o.qd[i]
+    if position.rejection == ACCEPTED:
+        shown, way = o.qd[i] + (q - o.q[i]) / age, q - o.taken[i]
+        take_position(o, i, q)
+    # The gate does not open while positions tell the velocity. NaN is not within it.
+    within = fabs(qd - median(o.qd[i], qd, shown)) <= speed_reach(o, i, age)
+    compare(o, i, way, qd if within else o.qd[i], dt, left)
+    if within and o.age[o.n + i] < INFINITY:
+        o.age[o.n + i] = 0.0
+    velocity = take_velocity(o, i, qd, shown, within, settings, age)
+    return velocity if position.rejection == ACCEPTED else position
+
+
+cdef inline bint observe(Observer* o, const double* q, const double* qd, double dt,
+                         const Settings* settings) noexcept nogil:
+    """Use a joint state that was measured dt [s] after the last one; NaN where it was not measured.
+
+    Returns whether there is an estimate: that no joint was without a usable position for
+    state_timeout.
+    """
+    cdef bint is_gap = dt > settings.state_timeout
+    cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER)
+    cdef Judgement result
+    cdef Py_ssize_t i
+    o.reset, o.contradicted, o.last.rejection = False, -1, ACCEPTED
+    if not o.begun:
+        o.last = begin(o, q)
+        o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
+        o.accepted += o.begun
+        return o.begun
+    predict(o, dt - o.advanced)
+    o.advanced = 0.0
+    for i in range(o.n):
+        result = observe_joint(o, i, q[i], qd[i], dt, left, settings)
+        if result.rejection == CONTRADICTORY and o.contradicted < 0:
+            o.contradicted = i
+        if result.rejection != ACCEPTED and (
+                o.age[i] > settings.state_timeout
+                or (o.last.rejection == ACCEPTED and result.rejection != REPEATED)):
+            o.last = result
+    o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
+    o.confirmed = (not o.confirmed if is_gap else True) and o.last.rejection == ACCEPTED
+    if oldest(o) > settings.state_timeout:
+        return False
+    o.interval = max(dt if dt < settings.state_timeout else 0.0,
+                     o.interval * exp(-dt / EXCESS_TIME))
+    o.accepted += 1
+    return True

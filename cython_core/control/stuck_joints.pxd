@@ -1,0 +1,248 @@
+# Is a joint pushed beyond all friction, and does not move? Class 4 of docs/faults.md.
+#
+# Its encoder may be frozen, and it moves unseen, pushed further and further by its feedback; or its
+# brakes are on. These need not be told apart: in both cases the motion is abandoned, and nothing
+# may push on until the position changes (open_loop_stop.pxd). Feedback from a frozen position
+# cannot hold an arm. A joint that was seen to stop against its push is held by its brakes or an
+# obstacle: it is where it says, and the arm is held there.
+#
+# A position that stays the same to the bit is asked how far feedback must have moved the joint if
+# it were free: by the change of the feedback's push since the position last changed, since a load
+# that it bore before is no push. Twice: against more friction than the joint may have (its lower
+# bound), and against the known friction (what is expected, relative to the desired motion, which
+# the feedforward drives). Arrays are (n,).
+
+from libc.math cimport copysign, fabs
+from libc.string cimport memcpy, memset
+
+from control.dead_reckoning cimport STICKING_SPEED, Drives, accelerate
+from control.model_blend cimport ModelBlend, combine, gravity
+from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, TERMS_FULL, JointLimits,
+                               Settings)
+from control.state_observer cimport REPEAT_TIME, Observer, common, unseen
+
+cdef extern from *:
+    """
+    #define MAX_STEP (0.005)
+    #define PUSHED_MOTION (0.005)
+    #define MAX_STICTION (3.0)
+    #define STICTION_SHARE (0.01)
+    #define UNKNOWN_STICTION (0.1)
+    #define STOPPED_SPEED (0.05)
+    #define STOP_REACH (1e-3)
+    #define DAMPING_SETTLES (0.05)
+    #define LOCKED (1e9)
+    #define ANY_EFFORT (1e9)
+    """
+    const double MAX_STEP           # [s] of the integration
+    const double PUSHED_MOTION      # [rad, m] that a free joint must have moved
+    const double MAX_STICTION       # times the Coulomb friction, plus
+    const double STICTION_SHARE     # of the effort limit, may hold a joint; if friction is unknown,
+    const double UNKNOWN_STICTION   # of the effort limit
+    const double STOPPED_SPEED      # [rad/s, m/s] of a joint that has been stopped against a push
+    const double STOP_REACH         # [rad, m] from a position limit: its stop may hold the joint
+    const double DAMPING_SETTLES    # [s] in which the end effector's damping does, at rest
+    const double LOCKED             # [kg m^2, kg] inertia that keeps a joint's speed
+    const double ANY_EFFORT         # [N m, N] where there is no limit
+
+cdef struct StuckJoints:
+    Py_ssize_t n
+    Py_ssize_t joint         # that did not move, until its position changes; -1: none
+    bint begins              # no earlier push is known
+    double* push             # (2, n) feedback when each position last changed, with and without the
+                             # velocities' share
+    bint* stopped            # whether the joint was seen to stop against it
+    double* change           # of the push since then, as far as both show it
+    double* start            # desired position then
+    double* lower_bound      # (3, n) way, speed, acceleration since then, against the most friction
+    double* expected         # (3, n) likewise against the known friction, from the desired motion
+    double* inertia          # of the drives; LOCKED for a joint that is seen to move, so that it
+                             # affects no other
+    double* friction         # known friction that the feedforward does not compensate
+    double* max_friction     # the same of the most friction
+    double* given            # feedback in the last command that led the end effector
+    double* scratch          # (5, n)
+
+
+cdef inline void feedback_effort(const Settings* settings, ModelBlend* models, const double* q,
+                                 const double* qd, const double* desired, double* push,
+                                 double* scratch) noexcept nogil:
+    """The feedback's share of the effort, for the desired state (4, n).
+
+    scratch: (2, n).
+    """
+    cdef Py_ssize_t n = models.newest.model.n, i
+    for i in range(n):
+        push[i] = settings.p[i] * (desired[i] - q[i]) + settings.d[i] * (desired[n + i] - qd[i])
+    if settings.mode == COMPUTED_TORQUE:                        # that is an acceleration
+        combine(models, q, NULL, push, scratch)
+        gravity(models, q, scratch + n)
+        for i in range(n):
+            push[i] = settings.armature[i] * push[i] + scratch[i] - scratch[n + i]
+    for i in range(n):
+        push[i] = min(max(push[i], -settings.effort_limit[i]), settings.effort_limit[i])
+
+
+cdef inline double max_stiction(const Settings* settings, Py_ssize_t i) noexcept nogil:
+    cdef double limit = min(settings.effort_limit[i], ANY_EFFORT)
+    if settings.coulomb[i] > 0.0:
+        return MAX_STICTION * settings.coulomb[i] + STICTION_SHARE * limit
+    return UNKNOWN_STICTION * limit
+
+
+cdef inline bint feeds_forward(const Settings* settings) noexcept nogil:
+    """Whether an arm that is free follows the desired motion without feedback."""
+    return (settings.mode != CARTESIAN_IMPEDANCE
+            and (settings.terms == TERMS_FULL or settings.mode == COMPUTED_TORQUE))
+
+
+cdef inline double off_stops(const JointLimits* limits, Py_ssize_t i, double q,
+                             double push) noexcept nogil:
+    """A push or speed of a joint; 0 if it points beyond a limit at which the joint stands."""
+    if push > 0.0:
+        return push if q < limits.upper[i] - STOP_REACH else 0.0
+    return push if q > limits.lower[i] + STOP_REACH else 0.0
+
+
+cdef inline bint was_stopped(const Settings* settings, Py_ssize_t i, double push,
+                             double desired_speed, double speed) noexcept nogil:
+    """Whether a joint was seen to come to rest against its push or desired motion."""
+    return (fabs(speed) < STOPPED_SPEED
+            and (fabs(push) > max_stiction(settings, i)
+                 or fabs(desired_speed) > 2.0 * fabs(speed) + STICKING_SPEED))
+
+
+cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil:
+    """Whether a joint's position has changed, or its measured velocity shows that it moves between
+    two steps of its encoder.
+    """
+    return o.unchanged[i] == 0.0 or (o.age[o.n + i] == 0.0 and fabs(o.qd[i]) > STICKING_SPEED)
+
+
+cdef inline void begin_joints(StuckJoints* s, const Settings* settings, const Observer* o,
+                              const double* desired, const double* push) noexcept nogil:
+    """Begin anew for each joint that is seen to move; push: (2, n)."""
+    cdef Py_ssize_t n = s.n, i
+    cdef double speed
+    for i in range(n):
+        s.inertia[i] = settings.armature[i]
+        if s.begins or o.reset or is_seen_to_move(o, i):
+            s.inertia[i] = LOCKED
+            speed = off_stops(o.limits, i, o.q[i], o.qd[i])
+            s.push[i], s.push[n + i], s.start[i] = push[i], push[n + i], desired[i]
+            s.lower_bound[i] = s.expected[i] = 0.0
+            s.lower_bound[n + i] = common(speed, o.shown[i])
+            s.expected[n + i] = speed - (desired[n + i] if feeds_forward(settings) else 0.0)
+            s.stopped[i] = was_stopped(settings, i, push[i], desired[n + i], speed)
+        elif settings.mode == CARTESIAN_IMPEDANCE and o.unchanged[i] < DAMPING_SETTLES:
+            s.push[i], s.push[n + i] = push[i], push[n + i]
+        s.change[i] = off_stops(o.limits, i, o.q[i],
+                                common(push[i] - s.push[i], push[n + i] - s.push[n + i]))
+        if s.stopped[i] and settings.mode != CARTESIAN_IMPEDANCE:
+            s.change[i] = 0.0                                   # the path's tolerance is in charge
+    s.begins = False
+
+
+cdef inline bint is_pushed(const StuckJoints* s, const Settings* settings) noexcept nogil:
+    """Whether any joint is pushed beyond its friction, or moves."""
+    cdef Py_ssize_t i
+    for i in range(s.n):
+        if (fabs(s.change[i]) > settings.coulomb[i]
+                or fabs(s.lower_bound[s.n + i]) > STICKING_SPEED
+                or fabs(s.expected[s.n + i]) > STICKING_SPEED):
+            return True
+    return False
+
+
+cdef inline void find_friction(StuckJoints* s, const Settings* settings,
+                               const double* presliding) noexcept nogil:
+    """Find the friction that holds each joint against the change of its push: the feedforward bears
+    some of it, or adds to it, as its presliding state says.
+    """
+    cdef double borne
+    cdef Py_ssize_t i
+    for i in range(s.n):
+        borne = 0.0
+        if feeds_forward(settings):
+            borne = settings.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
+        s.friction[i] = settings.coulomb[i] - borne
+        s.max_friction[i] = max_stiction(settings, i) - max(borne, 0.0)
+
+
+cdef inline void move_joints(StuckJoints* s, const Settings* settings, ModelBlend* models,
+                             const double* q, const double* friction, double h,
+                             double* way) noexcept nogil:
+    """Move the joints for a time h [s] under gravity and the change of their push; way: (3, n)."""
+    cdef Py_ssize_t n = s.n, i
+    cdef double* effort = s.scratch
+    cdef double* still = s.scratch + n
+    cdef double* speed = way + n
+    cdef Drives drives
+    drives.armature, drives.viscous, drives.coulomb = s.inertia, settings.viscous, friction
+    gravity(models, q, effort)
+    for i in range(n):
+        effort[i] += s.change[i]
+    memset(still, 0, n * sizeof(double))
+    accelerate(models.newest.model, &drives, q, still, effort, h, speed, s.scratch + 2 * n)
+    for i in range(n):
+        if fabs(speed[i]) > STICKING_SPEED:                     # otherwise it sticks
+            way[i] += h * speed[i]
+
+
+cdef inline void push_joints(StuckJoints* s, const Settings* settings, ModelBlend* models,
+                             const Observer* o, const double* desired, const double* presliding,
+                             double dt) noexcept nogil:
+    """Take a joint state into account, dt [s] after the last one; desired: (4, n) of the last
+    command; presliding: of the feedforward.
+    """
+    cdef double* push = s.scratch                               # (2, n)
+    cdef double* still = s.scratch + 4 * s.n
+    cdef Py_ssize_t n = s.n, k, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
+    cdef double h = dt / steps
+    if settings.mode == CARTESIAN_IMPEDANCE:
+        memcpy(push, s.given, n * sizeof(double))
+        memcpy(push + n, s.given, n * sizeof(double))
+    else:
+        memset(still, 0, n * sizeof(double))
+        feedback_effort(settings, models, o.q, o.qd, desired, push, s.scratch + 2 * n)
+        feedback_effort(settings, models, o.q, still, desired, push + n, s.scratch + 2 * n)
+    begin_joints(s, settings, o, desired, push)
+    if h <= 0.0 or not is_pushed(s, settings):
+        return
+    find_friction(s, settings, presliding)
+    for k in range(steps):
+        move_joints(s, settings, models, o.taken, s.max_friction, h, s.lower_bound)
+        move_joints(s, settings, models, o.taken, s.friction, h, s.expected)
+
+
+cdef inline Py_ssize_t first_stuck(const StuckJoints* s, const Observer* o,
+                                   double* bound) noexcept nogil:
+    """The first joint that must have moved and has not, or -1; bound: how far it must have."""
+    cdef Py_ssize_t i
+    for i in range(s.n):
+        bound[0] = max(PUSHED_MOTION, unseen(o, i))
+        if (not s.begins and o.unchanged[i] > REPEAT_TIME
+                and fabs(s.lower_bound[i]) > bound[0]):
+            return i
+    return -1
+
+
+cdef inline bint is_stuck(StuckJoints* s, const Observer* o) noexcept nogil:
+    """Whether a joint that did not move has not moved yet."""
+    if s.joint >= 0 and o.unchanged[s.joint] == 0.0:
+        s.joint = -1
+    return s.joint >= 0
+
+
+cdef inline void add_expected(const StuckJoints* s, const Settings* settings,
+                              const double* desired, double* q, double* qd) noexcept nogil:
+    """Add to positions that stay the same how far their joints are expected to have moved; desired:
+    (4, n) of the last command.
+    """
+    cdef Py_ssize_t n = s.n, i
+    for i in range(n):
+        q[i] += s.expected[i]
+        qd[i] = s.expected[n + i]
+        if feeds_forward(settings):
+            q[i] += desired[i] - s.start[i]
+            qd[i] += desired[n + i]

@@ -1,0 +1,258 @@
+# What is watched while joint states are answered, and what is done: one line for each condition,
+# and the worst action wins.
+#
+#     condition                                   class   action              ends
+#     a joint is too fast                         4       fault               ~/hold
+#     a joint oscillates at speed                 2, 4    fault               ~/hold
+#     motions were abandoned too often            4       fault               ~/hold
+#     a joint is pushed and does not move         4       open-loop stop      when it moves
+#     it was seen to stop: something holds it     -       motion abandoned    next motion
+#     a joint turns out to be elsewhere           1, 4    motion abandoned    next motion
+#     positions contradict a joint's velocity     4       motion abandoned    next motion
+#     a joint is off its path, or its speed       1, 4    motion abandoned    next motion
+#
+# Classes are those of docs/faults.md. What is done when states stop is in open_loop_stop.pxd.
+
+from libc.math cimport fabs
+
+from control.controller_state cimport (Controller, Hold, Supervision, begin_supervision, fire,
+                                       hold_reason, is_tracking, leads_end_effector, note_cause)
+from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_IN_A_ROW, CAUSE_OFF_PATH,
+                             CAUSE_OFF_SPEED, CAUSE_HELD, CAUSE_OFTEN, CAUSE_OSCILLATION,
+                             CAUSE_STUCK,
+                             CAUSE_TOO_FAST, NO_CAUSE, Cause)
+from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, REFERENCE, STOPPING, TRAJECTORY
+from control.state_observer cimport Observer
+from control.stop cimport begin_hold, begin_open_loop_stop, hold_present_state
+from control.stuck_joints cimport first_stuck
+from control.torque_governor cimport begin_transfer
+
+cdef extern from *:
+    """
+    #define SPEEDING (1.2)
+    #define SPEEDING_TIME (0.1)
+    #define SWING (0.25)
+    #define MAX_SWINGS (3)
+    #define SWING_TIME (1.0)
+    #define MAX_ABANDONED (3)
+    #define ABANDONED_TIME (10.0)
+    """
+    const double SPEEDING          # times the velocity limit, or the desired velocity: too fast
+    const double SPEEDING_TIME     # [s] of that speed; of a higher one less, by its energy
+    const double SWING             # share of the velocity limit: an oscillation is too fast beyond
+    const int MAX_SWINGS           # changes of its direction within
+    const double SWING_TIME        # [s]
+    const int MAX_ABANDONED        # motions within
+    const double ABANDONED_TIME    # [s]
+
+cdef enum Action:            # the worst comes last
+    NO_ACTION, ABANDON_MOTION, STOP_OPEN_LOOP, DECLARE_FAULT
+
+cdef struct Finding:
+    Action action
+    Hold reason
+
+
+cdef inline void report(Finding* worst, Action action, Cause cause, Py_ssize_t joint, double found,
+                        double bound) noexcept nogil:
+    """Keep a finding if it is worse than the worst so far."""
+    if action > worst.action:
+        worst.action, worst.reason = action, hold_reason(cause, joint, found, bound)
+
+
+cdef inline void watch_speed(Supervision* s, const Observer* o, const double* desired_speed,
+                             double dt, Finding* worst) noexcept nogil:
+    """Whether a joint is faster than allowed, and than a motion that is followed, for longer than a
+    bump lasts. desired_speed: (n,).
+    """
+    cdef double ratio
+    cdef Py_ssize_t i
+    dt = min(dt, 0.5 * SPEEDING_TIME)  # a single state shows no speed
+    for i in range(o.n):
+        ratio = fabs(o.qd[i]) / (SPEEDING * max(o.limits.velocity[i], fabs(desired_speed[i])))
+        s.speeding[i] = max(s.speeding[i] + (dt * ratio * ratio if ratio > 1.0 else -0.5 * dt), 0.0)
+        if s.speeding[i] > SPEEDING_TIME:
+            report(worst, DECLARE_FAULT, CAUSE_TOO_FAST, i, fabs(o.qd[i]), fabs(o.qd[i]) / ratio)
+
+
+cdef inline void watch_oscillation(Supervision* s, const Observer* o, const double* desired,
+                                   double dt, Finding* worst) noexcept nogil:
+    """Whether a joint oscillates at speed without being asked to, and further than the steps of an
+    encoder from which its velocity is estimated. desired: (2, n) position, velocity.
+    """
+    cdef double error, bound, direction, off
+    cdef Py_ssize_t i
+    for i in range(o.n):
+        error, bound = o.qd[i] - desired[o.n + i], SWING * o.limits.velocity[i]
+        off = o.q[i] - desired[i]
+        s.swings[i] = max(s.swings[i] - dt * MAX_SWINGS / SWING_TIME, 0.0)
+        direction = 1.0 if error > 0.0 else -1.0
+        if fabs(error) <= bound or (direction == -s.direction[i]
+                                    and fabs(off - s.swung_at[i]) < 2.0 * o.step[i]):
+            continue
+        if direction == -s.direction[i]:
+            s.swings[i] += 1.0
+        s.direction[i], s.swung_at[i] = direction, off
+        if s.swings[i] > MAX_SWINGS:
+            report(worst, DECLARE_FAULT, CAUSE_OSCILLATION, i, fabs(error), bound)
+
+
+cdef inline double smaller_tolerance(double a, double b) noexcept nogil:
+    """The smaller of two tolerances, of which 0 means none."""
+    return min(a, b) if a > 0.0 and b > 0.0 else max(a, b)
+
+
+cdef inline void watch_path(const Observer* o, const double* desired, double path_tolerance,
+                            const double* own, Finding* worst) noexcept nogil:
+    """Whether the arm does not follow its motion: what holds it back may let go at any time.
+
+    desired: (2, n) position, velocity; own: (2, n) tolerances of the trajectory, 0: none.
+    """
+    cdef double share = 1.0, error, bound
+    cdef Py_ssize_t n = o.n, i, joint = -1
+    for i in range(n):
+        error, bound = fabs(desired[i] - o.q[i]), smaller_tolerance(path_tolerance, own[i])
+        if bound > 0.0 and error > share * bound:
+            share, joint = error / bound, i
+    if joint >= 0:
+        bound = smaller_tolerance(path_tolerance, own[joint])
+        report(worst, ABANDON_MOTION, CAUSE_OFF_PATH, joint, share * bound, bound)
+    for i in range(n):
+        error, bound = fabs(desired[n + i] - o.qd[i]), own[n + i]
+        if 0.0 < bound < error:
+            report(worst, ABANDON_MOTION, CAUSE_OFF_SPEED, i, error, bound)
+
+
+cdef inline void watch_states(const Controller* c, Finding* worst) noexcept nogil:
+    """Whether the joint states show that the arm cannot follow its motion."""
+    cdef const Observer* o = &c.observer
+    cdef double bound
+    cdef Py_ssize_t i = first_stuck(&c.stuck, o, &bound)
+    if i >= 0 and c.stuck.stopped[i]:
+        report(worst, ABANDON_MOTION, CAUSE_HELD, i, fabs(c.stuck.lower_bound[i]), bound)
+    elif i >= 0:
+        report(worst, STOP_OPEN_LOOP, CAUSE_STUCK, i, fabs(c.stuck.lower_bound[i]), bound)
+    if o.reset:
+        report(worst, ABANDON_MOTION, CAUSE_ELSEWHERE, -1, 0.0, 0.0)
+    if o.contradicted >= 0 and c.watch.contradicted < 0:
+        report(worst, ABANDON_MOTION, CAUSE_CONTRADICTED, o.contradicted, 0.0, 0.0)
+
+
+cdef inline Finding find_worst(Controller* c, double dt) noexcept nogil:
+    """Go through all conditions."""
+    cdef bint follows = c.phase == TRAJECTORY or c.phase == REFERENCE
+    cdef const double* own = c.zero
+    cdef Finding worst
+    worst.action = NO_ACTION
+    if is_tracking(c):
+        if c.phase == TRAJECTORY and c.motion.path != NULL:
+            own = c.motion.path.tolerance
+        watch_states(c, &worst)
+        if c.phase != STOPPING and not leads_end_effector(c):
+            watch_path(&c.observer, c.desired, c.settings.path_tolerance, own, &worst)
+        watch_oscillation(&c.watch, &c.observer, c.desired, dt, &worst)
+    watch_speed(&c.watch, &c.observer, c.desired + c.n if follows else c.zero, dt, &worst)
+    c.watch.contradicted = c.observer.contradicted
+    return worst
+
+
+cdef inline double max_speed_share(const Observer* o) noexcept nogil:
+    """The speed of the fastest joint over its limit."""
+    cdef double fastest = 0.0
+    cdef Py_ssize_t i
+    for i in range(o.n):
+        fastest = max(fastest, fabs(o.qd[i]) / o.limits.velocity[i])
+    return fastest
+
+
+cdef inline void declare_fault(Controller* c, double now, const Hold* reason) noexcept nogil:
+    """Begin a fault, which only a request ends. No transfer from the last command, which is part of
+    what went wrong: only the rate limit remains.
+    """
+    if not fire(c, FAIL):
+        return
+    note_cause(c, reason)
+    if c.phase == FAULT:
+        c.fault = c.hold
+    begin_hold(c, now)
+    begin_transfer(&c.governor, 0.0)
+    begin_supervision(&c.watch, c.n)
+    c.watch.braked_from = max_speed_share(&c.observer)
+
+
+cdef inline void return_to_fault(Controller* c, double now) noexcept nogil:
+    """After a time without states a fault goes on: nobody has asked the arm to hold."""
+    if c.fault.cause != NO_CAUSE:
+        declare_fault(c, now, &c.fault)
+
+
+cdef inline bint counts(const Controller* c, const Hold* reason) noexcept nogil:
+    """Whether an abandoned motion shows that the arm does not obey: not only a trajectory's own
+    tolerance was exceeded, and not in a gap, during which the motion went ahead. It is counted once
+    until the arm has had time to stop.
+    """
+    if c.watch.incident > 0.0 or c.clock.dt > c.settings.state_timeout:
+        return False
+    return (reason.cause in (CAUSE_HELD, CAUSE_STUCK, CAUSE_CONTRADICTED)
+            or (reason.cause == CAUSE_OFF_PATH and reason.bound == c.settings.path_tolerance))
+
+
+cdef inline void count_abandoned(Controller* c, double now, const Hold* reason,
+                                 bint was_trajectory) noexcept nogil:
+    """Make it a fault if motions are abandoned too often."""
+    cdef Hold fault = reason[0]
+    if not counts(c, reason):
+        return
+    c.watch.abandoned += 1.0
+    c.watch.incident = c.settings.stop_time
+    c.watch.in_a_row += was_trajectory
+    if c.watch.abandoned > MAX_ABANDONED - 0.5:
+        fault.cause, fault.found, fault.bound = CAUSE_OFTEN, MAX_ABANDONED, ABANDONED_TIME
+    elif c.watch.in_a_row >= MAX_ABANDONED:
+        fault.cause, fault.found = CAUSE_IN_A_ROW, MAX_ABANDONED
+    else:
+        return
+    c.watch.abandoned, c.watch.in_a_row = 0.0, 0
+    declare_fault(c, now, &fault)
+
+
+cdef inline void abandon(Controller* c, double now, const Hold* reason) noexcept nogil:
+    """Give the motion up and come to rest from the present state.
+
+    A trajectory's own effort has probably led the arm off the path, so it ends without a transfer.
+    """
+    cdef bint was_trajectory = c.phase == TRAJECTORY, had_effort = c.motion.has_effort
+    if not fire(c, ABANDON):
+        return
+    note_cause(c, reason)
+    hold_present_state(c)
+    if had_effort:
+        begin_transfer(&c.governor, 0.0)
+    count_abandoned(c, now, reason, was_trajectory)
+
+
+cdef inline void supervise(Controller* c, double now, double dt) noexcept nogil:
+    """Look for what is wrong, and do what is to be done about the worst of it."""
+    cdef bint was_trajectory = c.phase == TRAJECTORY
+    cdef Finding worst
+    c.watch.abandoned = max(c.watch.abandoned - dt * MAX_ABANDONED / ABANDONED_TIME, 0.0)
+    c.watch.incident = max(c.watch.incident - dt, 0.0)
+    worst = find_worst(c, dt)
+    if worst.action == DECLARE_FAULT:
+        declare_fault(c, now, &worst.reason)
+    elif worst.action == STOP_OPEN_LOOP:
+        begin_open_loop_stop(c, now, &worst.reason)
+        count_abandoned(c, now, &worst.reason, was_trajectory)
+    elif worst.action == ABANDON_MOTION:
+        abandon(c, now, &worst.reason)
+
+
+cdef inline void fall_back(Controller* c, double now, const Hold* reason) noexcept nogil:
+    """Abandon the motion for the damped gravity hold, which lasts at least decay_time from the last
+    call.
+    """
+    if fire(c, FALL_BACK):
+        note_cause(c, reason)
+        begin_hold(c, now)
+    c.fallen = reason[0]
+    c.hold_until = now + c.settings.decay_time
