@@ -16,8 +16,6 @@ _Motion: TypeAlias = Callable[[float], tuple[float, float, float]] | ArrayLike
 instruction_set: str
 lanes: int
 NEEDS: dict[str, set[str]]
-V3: set[str]
-V4: set[str]
 
 def built() -> list[str]: ...
 def supported() -> list[str]: ...
