@@ -21,7 +21,7 @@ from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLO
 from control.settings cimport GRAVITY_COMPENSATION, SETTINGS_ARRAYS, Settings
 from control.settings_check cimport conflict
 from control.state_clock cimport start_clock
-from control.state_observer cimport forget
+from control.state_observer cimport forget, trust_velocities
 from control.stop cimport begin_hold, begin_tracking, hold_present_state, stop_desired
 from control.torque_governor cimport begin_transfer, shift_transfer
 from dynamics_interface cimport DynamicsInterface
@@ -82,8 +82,13 @@ cdef inline Refusal why_no_joints(const Controller* c) noexcept nogil:
 
 
 cdef inline Refusal hold(Controller* c, double now) noexcept nogil:
-    """Come to rest within stop_time and stay there; ends a fault."""
+    """Come to rest within stop_time and stay there; ends a fault, and the silence of a joint that
+    did not move.
+    """
     cdef Refusal refusal = why_not(c)
+    c.stuck.joint = -1
+    if refusal == GRANTED or refusal == IN_FAULT:
+        trust_velocities(&c.observer)
     if refusal == IN_FAULT:
         fire(c, HOLD)
         c.hold.cause = c.fault.cause = NO_CAUSE
@@ -131,6 +136,7 @@ cdef inline Refusal follow(Controller* c, const Path* path, double start,
     sample(&c.motion, time, c.state)
     follow_path(&c.motion, path, start, time, c.state, &c.limits, c.settings.stop_time, c.offset,
                 c.zero)
+    trust_velocities(&c.observer)
     fire(c, FOLLOW)
     return GRANTED
 

@@ -86,7 +86,8 @@ cdef struct Observer:
     double* shown            # velocity that the last change of the position shows for sure
     double* discrepancy      # recent way minus recent integral of the velocity
     double* travelled        # recent integral of the speed
-    double* doubts           # states in a row in which these do not agree
+    double* doubts           # time for which these have not agreed [s]: single wrong positions,
+                             # and states that come late, do so soon again
     bint begun               # there is an estimate
     bint confirmed           # after the first state, or a gap, another has agreed with it
     bint reset               # the last state has shown that a joint is elsewhere
@@ -178,6 +179,8 @@ cdef inline Judgement begin(Observer* o, const double* q) noexcept nogil:
     for i in range(o.n):
         if not isfinite(q[i]):
             return judgement(NOT_FINITE, i, q[i], 0.0)
+        if not o.limits.lower[i] - M_PI <= q[i] <= o.limits.upper[i] + M_PI:
+            return judgement(JUMPED, i, q[i], o.limits.upper[i] + M_PI)
     for i in range(o.n):
         begin_joint(o, i, q[i], 0.0)                            # a velocity has no other witness
     o.begun, o.confirmed, o.contradicted, o.interval = True, False, -1, 0.0
@@ -200,6 +203,13 @@ cdef inline bint has_stopped(const Observer* o, Py_ssize_t i, double qd) noexcep
 cdef inline bint is_frozen(const Observer* o, Py_ssize_t i) noexcept nogil:
     """Whether a position has stayed the same for too long a way of its velocity."""
     return o.unchanged[i] > REPEAT_TIME and fabs(o.discrepancy[i]) > max_discrepancy(o, i)
+
+
+cdef inline void trust_velocities(Observer* o) noexcept nogil:
+    """Use measured velocities again that positions have contradicted: somebody has looked at it."""
+    cdef Py_ssize_t i
+    for i in range(o.n):
+        o.age[o.n + i] = o.doubts[i] = o.discrepancy[i] = 0.0
 
 
 cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double dt) noexcept nogil:
@@ -237,7 +247,7 @@ cdef inline Judgement judge_position(Observer* o, Py_ssize_t i, double q, double
 cdef inline bint is_contradicted(const Observer* o, Py_ssize_t i,
                                  double state_timeout) noexcept nogil:
     """Whether the positions contradict a joint's measured velocity."""
-    return o.age[o.n + i] > state_timeout or o.doubts[i] > 2.0
+    return max(o.age[o.n + i], o.doubts[i]) > state_timeout
 
 
 cdef inline void compare(Observer* o, Py_ssize_t i, double way, double qd, double dt,
@@ -249,8 +259,8 @@ cdef inline void compare(Observer* o, Py_ssize_t i, double way, double qd, doubl
         way = qd = 0.0
     o.discrepancy[i] = left * o.discrepancy[i] + way - qd * dt
     o.travelled[i] = left * o.travelled[i] + fabs(qd) * dt
-    if o.age[i] == 0.0:                                         # a wrong position is one or two
-        o.doubts[i] = (o.doubts[i] + 1.0
+    if o.age[i] == 0.0:                                         # else the way is still to come
+        o.doubts[i] = (o.doubts[i] + dt
                        if fabs(o.discrepancy[i]) > max_discrepancy(o, i) and not is_frozen(o, i)
                        else 0.0)
 
@@ -265,7 +275,7 @@ cdef inline Judgement take_velocity(Observer* o, Py_ssize_t i, double qd, double
     cdef double witnesses = median(o.qd[i], qd, shown)
     cdef bint contradicted = not isnan(qd) and is_contradicted(o, i, settings.state_timeout)
     if contradicted:
-        o.age[o.n + i] = INFINITY                               # it is not used again
+        o.age[o.n + i] = INFINITY                               # until ``trust_velocities``
     if isnan(qd) or contradicted:
         o.qd[i] += low_pass_weight(settings.velocity_cutoff, age) * (shown - o.qd[i])
         return judgement(CONTRADICTORY if contradicted else ACCEPTED, i, qd, o.qd[i])
@@ -302,7 +312,7 @@ cdef inline Judgement observe_joint(Observer* o, Py_ssize_t i, double q, double 
         take_position(o, i, q)
     # The gate does not open while positions tell the velocity. NaN is not within it.
     within = fabs(qd - median(o.qd[i], qd, shown)) <= speed_reach(o, i, age)
-    compare(o, i, way, qd if within else o.qd[i], dt, left)
+    compare(o, i, way, (qd if within else o.qd[i]) - 0.5 * dt * o.qdd[i], dt, left)
     if within and o.age[o.n + i] < INFINITY:
         o.age[o.n + i] = 0.0
     velocity = take_velocity(o, i, qd, shown, within, settings, age)
