@@ -26,11 +26,13 @@ cdef extern from *:
     #define STANDING (0.02)
     #define MAX_STANDING (0.05)
     #define FASTER (1.1)
+    #define COASTING (0.5)
     #define SPARSE (0.0125)
     """
     const double STANDING          # share of the velocity limit below which an arm stands,
     const double MAX_STANDING      # [rad/s, m/s] at most
     const double FASTER            # times the speed from which a fault began to brake, or the limit
+    const double COASTING          # [s] without damping then
     const double SPARSE            # [s] between states that are too far apart for the gains: 80 Hz
 
 
@@ -128,14 +130,19 @@ cdef inline bint damped_command(Controller* c, double now, double dt) noexcept n
     """Gravity and damping.
 
     Damping that makes an arm faster than it was as a fault began is that of wrong velocities: then
-    gravity's torque alone is left.
+    gravity's torque alone is left for a while.
     """
     cdef const Observer* o = &c.observer
+    cdef double fastest
+    cdef bint coasts
     cdef Py_ssize_t i
     if c.phase == FAULT:
-        c.watch.coasts |= max_speed_share(o) > FASTER * max(c.watch.braked_from, 1.0)
-    damped_gravity(&c.settings, &c.models, c.n, o.q, o.qd, 0.0 if c.watch.coasts else 1.0, c.torque)
-    if c.phase == FAULT and not c.watch.coasts:
+        fastest = max_speed_share(o)
+        if fastest > FASTER * max(c.watch.braked_from, 1.0):
+            c.watch.braked_from, c.watch.coasts_until = fastest, now + COASTING
+    coasts = now < c.watch.coasts_until
+    damped_gravity(&c.settings, &c.models, c.n, o.q, o.qd, 0.0 if coasts else 1.0, c.torque)
+    if c.phase == FAULT and not coasts:
         for i in range(c.n):
             c.torque[i] -= max(c.settings.fault_damping[i] - c.settings.damping[i], 0.0) * o.qd[i]
     return issue_command(c, now, dt, c.torque)

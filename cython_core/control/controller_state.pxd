@@ -26,7 +26,7 @@ cdef struct Supervision:     # what no single state shows
     double abandoned         # motions that left their path; decays
     double incident          # [s] in which another abandoned motion is not counted again
     double braked_from       # fastest joint over its limit as the fault began
-    bint coasts              # damping has made the arm faster: none until the fault ends
+    double coasts_until      # damping has made the arm faster: none until then
     Py_ssize_t contradicted  # joint whose velocity the positions of the last state contradicted
     int in_a_row             # trajectories that left their path since the last that arrived
 
@@ -125,7 +125,7 @@ cdef inline void begin_supervision(Supervision* s, Py_ssize_t n) noexcept nogil:
     memset(s.speeding, 0, n * sizeof(double))
     memset(s.swings, 0, n * sizeof(double))
     memset(s.direction, 0, n * sizeof(double))
-    s.coasts = False
+    s.coasts_until = 0.0
 
 
 cdef inline bint is_tracking(const Controller* c) noexcept nogil:
