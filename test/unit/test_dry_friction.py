@@ -187,11 +187,13 @@ def test_the_check_of_trajectories_expects_the_friction_that_is_commanded():
     bench = Bench(stiff(robot_file("ur5e")))
     its = bench.settings
     drives = Drives(0.0 * its.armature, 0.0 * its.viscous, its.coulomb)
-    still, there = (0.0,) * bench.model.n, tuple(bench.start + 0.1)
+    bench.run(0.5)
+    start = bench.controller.compiled.desired[0]  # where it is held
+    still, there = (0.0,) * bench.model.n, tuple(start + 0.1)
     points = [
-        Point(0.0, tuple(bench.start), still),
+        Point(0.0, tuple(start), still),
         Point(1.0, there, still),
-        Point(2.0, tuple(bench.start), still),
+        Point(2.0, tuple(start), still),
     ]
     motion = started(Trajectory(bench.model.joint_names, points, JointSpace.of(bench.model)))
     dynamics = fr.Dynamics(bench.model)
