@@ -49,16 +49,6 @@ cdef inline void keep_within_limits(const Observer* o, double* desired) noexcept
             desired[n + i] = desired[2 * n + i] = 0.0
 
 
-cdef inline void find_desired(Controller* c, double now, double time) noexcept nogil:
-    """Find the desired state at ``time``."""
-    if (c.phase == REFERENCE and now - c.set_point_at > c.settings.reference_timeout
-            and not leads_to_rest(&c.motion, c.n, time) and fire(c, SET_POINTS_STOPPED)):
-        stop_desired(c)
-    sample(&c.motion, time, c.desired)
-    if c.phase == REFERENCE or c.phase == HOLDING:
-        keep_within_limits(&c.observer, c.desired)
-
-
 cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcept nogil:
     """The effort of mode cartesian_impedance.
 
@@ -69,37 +59,36 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
     if drop_stale(&c.hand, now, c.settings.target_timeout):
         begin_transfer(&c.governor, c.settings.blend_time)
     move_target(&c.hand, now, c.settings.target_timeout, dt)
-    impedance_torque(&c.hand.law, c.models.newest.model, c.settings.armature, c.observer.q,
+    impedance_torque(&c.hand.law, c.models.newest.model, c.joints.armature, c.observer.q,
                      c.observer.qd, dt, c.torque)
     # at most the motion of one second
     joint_motion(&c.hand.law, c.hand.law.error, c.limits.velocity, c.desired)
     joint_motion(&c.hand.law, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
     memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
-    gravity(&c.models, c.observer.q, c.scratch)
+    gravity(&c.models, c.observer.q, c.gravity_torque)
     for i in range(n):
         c.desired[i] += c.observer.q[i]
         c.stuck.given[i] = c.torque[i]
-        c.torque[i] += c.scratch[i]
-    slide(&c.settings, n, c.desired + n, dt, c.presliding)
-    add_drives(&c.settings, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
+        c.torque[i] += c.gravity_torque[i]
+    slide(n, c.desired + n, c.settings.presliding_displacement, dt, c.presliding)
+    add_drives(&c.joints, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
     for i in range(n):
         c.stuck.given[i] -= c.torque[i]                     # what is not feedback
         if c.settings.hardware_adds_gravity:
-            c.stuck.given[i] += c.scratch[i]
+            c.stuck.given[i] += c.gravity_torque[i]
     if c.phase == REFERENCE and is_idle(&c.hand, now, c.settings.target_timeout):
         fire(c, SET_POINTS_STOPPED)
 
 
-cdef inline const SpeedLimit* speed_limit(Controller* c, const double* added) noexcept nogil:
+cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* added) noexcept nogil:
     """The joints' speed limit while the end effector is led or has just been let go; otherwise, and
     for a model without inertia, NULL.
     """
     cdef Py_ssize_t i
-    c.let_go &= transfer_left(&c.governor) > 0.0
     if is_blind(c) or not (leads_end_effector(c) or (c.let_go and c.phase == FLOATING)):
         return NULL
     if (not is_tracking(c)
-            and update_inertia(&c.hand.law, c.models.newest.model, c.settings.armature,
+            and update_inertia(&c.hand.law, c.models.newest.model, c.joints.armature,
                                c.observer.q)):
         return NULL
     combine(&c.models, c.observer.q, c.observer.qd, NULL, c.bias)
@@ -119,7 +108,8 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
         for i in range(c.n):
             c.torque[i] = torque[i] - c.gravity_torque[i]
         added, torque = c.gravity_torque, c.torque
-    if not govern(&c.governor, &c.settings, torque, added, speed_limit(c, added), dt):
+    c.let_go &= transfer_left(&c.governor) > 0.0
+    if not govern(&c.governor, &c.joints, torque, added, speed_limit(c, added), dt):
         return False
     c.commanded, c.has_commanded = now, True
     c.commands += 1
@@ -141,10 +131,10 @@ cdef inline bint damped_command(Controller* c, double now, double dt) noexcept n
         if fastest > FASTER * max(c.watch.braked_from, 1.0):
             c.watch.braked_from, c.watch.coasts_until = fastest, now + COASTING
     coasts = now < c.watch.coasts_until
-    damped_gravity(&c.settings, &c.models, c.n, o.q, o.qd, 0.0 if coasts else 1.0, c.torque)
+    damped_gravity(&c.joints, &c.models, o.q, 0.0 if coasts else 1.0, c.torque)
     if c.phase == FAULT and not coasts:
         for i in range(c.n):
-            c.torque[i] -= max(c.settings.fault_damping[i] - c.settings.damping[i], 0.0) * o.qd[i]
+            c.torque[i] -= max(c.joints.fault_damping[i] - c.joints.damping[i], 0.0) * o.qd[i]
     return issue_command(c, now, dt, c.torque)
 
 
@@ -165,10 +155,8 @@ cdef inline bint stands(const Observer* o) noexcept nogil:
     return True
 
 
-cdef inline bint settles(Controller* c, double now, double time) noexcept nogil:
-    """Go over to another phase where a hold without a desired position ends, or begins; returns
-    whether commands end.
-    """
+cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept nogil:
+    """Go over to another phase where it is time to; returns whether commands end."""
     cdef bint is_over = now - c.held_since >= c.settings.give_up_after
     if c.phase == SETTLING and is_over and stands(&c.observer) and fire(c, SETTLED):
         c.has_commanded = False
@@ -177,20 +165,28 @@ cdef inline bint settles(Controller* c, double now, double time) noexcept nogil:
         begin_tracking(c)
     if c.phase == STOPPING and time >= c.motion.end and fire(c, STOPPED):
         begin_hold(c, now)
+    if (c.phase == REFERENCE and not leads_end_effector(c)
+            and now - c.set_point_at > c.settings.reference_timeout
+            and not leads_to_rest(&c.motion, time) and fire(c, SET_POINTS_STOPPED)):
+        stop_desired(c)
     return False
+
+
+cdef inline void joint_law(const Controller* c, double* torque) noexcept nogil:
+    """What the law of the joints asks for, in the state of the last command."""
+    law(&c.settings, &c.joints, &c.models, c.observer.q, c.desired, c.presliding,
+        held_for(&c.observer), torque)
 
 
 cdef inline bint follow_law(Controller* c, double now, double dt) noexcept nogil:
     """The command of the mode in force."""
-    cdef const Observer* o = &c.observer
     cdef Hold reason
     cdef Py_ssize_t i
     if leads_end_effector(c):
         lead_end_effector(c, now, dt)
     else:
-        slide(&c.settings, c.n, c.desired + c.n, dt, c.presliding)
-        law(&c.settings, &c.models, c.n, o.q, o.qd, c.desired, c.presliding, held_for(o), c.scratch,
-            c.torque)
+        slide(c.n, c.desired + c.n, c.settings.presliding_displacement, dt, c.presliding)
+        joint_law(c, c.torque)
     if not issue_command(c, now, dt, c.torque):
         reason = hold_reason(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
         fall_back(c, now, &reason)
@@ -206,13 +202,15 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     this begins an open-loop stop.
     """
     pass_time(&c.models, dt)
-    if settles(c, now, time):
+    if let_time_pass(c, now, time):
         return False
     if c.phase == FLOATING:
         memcpy(c.desired, c.observer.q, 2 * c.n * sizeof(double))
         memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
     elif is_tracking(c) and not leads_end_effector(c):
-        find_desired(c, now, time)
+        sample(&c.motion, time, c.desired)
+        if c.phase == REFERENCE or c.phase == HOLDING:
+            keep_within_limits(&c.observer, c.desired)
     supervise(c, now, dt)
     if c.phase == TRAJECTORY and time >= c.motion.end:
         fire(c, ARRIVED)

@@ -31,16 +31,16 @@ from control.deadline cimport DeadlinePayload
 from control.events cimport NO_TIP
 from control.end_effector cimport update_inertia, update_kinematics
 from control.impedance_modes cimport delay_margin
-from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange, Wall,
-                                      configure_impedance, impedance_memory, place_impedance,
-                                      place_joints, start_impedance)
-from control.motion cimport (Degree, Motion, Path, connect, follow_path, hold_at, line, piece_at,
-                             quintic, sample_inside, sample_path,
+from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
+                                      JointImpedance, Wall, configure_impedance, impedance_memory,
+                                      place_impedance, start_impedance)
+from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, connect, follow_path, hold_at, line,
+                             piece_at, place_motion, quintic, sample_inside, sample_path,
                              stopping_position as c_stopping_position)
 from control.phases cimport EVENTS, PHASES
 from control.request_handlers cimport configure, why_no_joints
-from control.settings cimport SETTINGS_ARRAYS, JointLimits, Mode, Settings, Terms
-from control.settings_check cimport CheckPayload
+from control.settings cimport JointLimits, JointSettings, place_rows
+from control.settings_check cimport CheckPayload, SettingsChange
 from control.snapshot cimport SnapshotPayload
 from control.state_clock cimport CLOCK_JUMP as _CLOCK_JUMP, start_clock
 from control.state_observer cimport REJECTIONS, Observer

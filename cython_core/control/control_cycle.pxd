@@ -36,14 +36,14 @@ cdef inline int64_t period_of(const Controller* c) noexcept nogil:
     return BLIND_PERIOD if is_blind(c) else <int64_t> (c.settings.period * 1e9)
 
 
-cdef inline void put_tick_off(ControlCycle* its) noexcept nogil:
+cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:
     """An accepted state replaces the next tick, since waking the loop is costly.
 
     Not where ticks give the commands.
     """
-    if not its.controller.settings.on_timer:
-        its.tick_due = its.now + period_of(&its.controller)
-        watch_executor(&its.controller, its.now * 1e-9)
+    if not cycle.controller.settings.on_timer:
+        cycle.tick_due = cycle.now + period_of(&cycle.controller)
+        watch_executor(&cycle.controller, cycle.now * 1e-9)
 
 
 cdef inline double since_received(const IncomingMessage* incoming) noexcept nogil:
@@ -56,39 +56,39 @@ cdef inline double since_received(const IncomingMessage* incoming) noexcept nogi
 cdef inline void on_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
                             Output* output) noexcept nogil:
     """Answer a serialised JointState."""
-    cdef ControlCycle* its = <ControlCycle*> self
-    cdef Controller* c = &its.controller
-    cdef Reader* r = &its.reader
+    cdef ControlCycle* cycle = <ControlCycle*> self
+    cdef Controller* c = &cycle.controller
+    cdef Reader* r = &cycle.reader
     cdef double stamp
     cdef long long accepted = c.observer.accepted
     cdef bint commands
-    begin_call(its, now, output)
+    begin_call(cycle, now, output)
     open_message(r, incoming.data, incoming.size)
-    read_joint_state(r, &its.names, &its.message)
+    read_joint_state(r, &cycle.names, &cycle.message)
     if r.fault == FOREIGN:
-        its.foreign += 1
+        cycle.foreign += 1
         return
     if r.fault != MESSAGE_WHOLE:
-        its.malformed += 1
+        cycle.malformed += 1
         note(c, NOTE_MESSAGE, r.which, <int> r.fault, <int> r.field, <double> r.claimed,
              <double> r.expected)
         return
-    note_sequence(its, incoming.sequence)
-    if not collect(its):
+    note_sequence(cycle, incoming.sequence)
+    if not collect(cycle):
         return
-    its.states += 1
-    its.heard = now
-    stamp = its.message.sec + 1e-9 * its.message.nanosec
-    commands = take_state(c, now * 1e-9, stamp, transit_time(incoming, stamp), its.part,
-                          its.part + c.n, its.part + 2 * c.n)
+    cycle.states += 1
+    cycle.heard = now
+    stamp = cycle.message.sec + 1e-9 * cycle.message.nanosec
+    commands = take_state(c, now * 1e-9, stamp, transit_time(incoming, stamp), cycle.part,
+                          cycle.part + c.n, cycle.part + 2 * c.n)
     if c.observer.accepted > accepted:
-        its.sec, its.nanosec = its.message.sec, its.message.nanosec
-        put_tick_off(its)
+        cycle.sec, cycle.nanosec = cycle.message.sec, cycle.message.nanosec
+        put_tick_off(cycle)
     if commands:
-        send_command(its)
-        check_deadline(its, since_received(incoming))
-        show(its)
-    release_unused(its)
+        send_command(cycle)
+        check_deadline(cycle, since_received(incoming))
+        show(cycle)
+    release_unused(cycle)
 
 
 cdef inline int64_t on_due(void* self) noexcept nogil:
@@ -97,28 +97,28 @@ cdef inline int64_t on_due(void* self) noexcept nogil:
 
 cdef inline void on_tick(void* self, int64_t now, Output* output) noexcept nogil:
     """Check the age of the state, or command by the timer."""
-    cdef ControlCycle* its = <ControlCycle*> self
+    cdef ControlCycle* cycle = <ControlCycle*> self
     cdef int64_t period
-    begin_call(its, now, output)
-    if check_age(&its.controller, now * 1e-9):
-        send_command(its)
-        if its.controller.settings.on_timer:
-            check_deadline(its, (now - its.tick_due) * 1e-9)
-    show(its)
-    release_unused(its)
-    period = period_of(&its.controller)
-    its.tick_due += period
-    if its.tick_due <= now:
-        its.tick_due = now + period
+    begin_call(cycle, now, output)
+    if check_age(&cycle.controller, now * 1e-9):
+        send_command(cycle)
+        if cycle.controller.settings.on_timer:
+            check_deadline(cycle, (now - cycle.tick_due) * 1e-9)
+    show(cycle)
+    release_unused(cycle)
+    period = period_of(&cycle.controller)
+    cycle.tick_due += period
+    if cycle.tick_due <= now:
+        cycle.tick_due = now + period
 
 
 cdef inline void on_request(void* self, Request* request, int64_t now,
                             Output* output) noexcept nogil:
     """Do what is asked for; the answer is a Refusal."""
-    cdef ControlCycle* its = <ControlCycle*> self
-    begin_call(its, now, output)
-    request.answer = answer(its, request, now * 1e-9)
-    release_unused(its)
+    cdef ControlCycle* cycle = <ControlCycle*> self
+    begin_call(cycle, now, output)
+    request.answer = answer(cycle, request, now * 1e-9)
+    release_unused(cycle)
 
 
 cdef inline bint on_safe_to_end(void* self, int64_t now) noexcept nogil:

@@ -26,7 +26,7 @@ from control.open_loop_stop cimport is_over, open_loop_command, resume, unseen_s
 from control.phases cimport (ABANDON, BLIND, GIVE_UP, HOLDING, INACTIVE, REFERENCE, SILENT,
                              TRAJECTORY, WAITING)
 from control.startup cimport begin
-from control.state_clock cimport is_old, lateness, pass_time, watch_clocks
+from control.state_clock cimport StateClock, is_old, lateness, pass_time, watch_clocks
 from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, Observer, judgement,
                                      observe, oldest)
 from control.stop cimport begin_open_loop_stop, begin_tracking, stop_desired
@@ -63,20 +63,19 @@ cdef inline void count_turns(Observer* o, double* turned, double* q) noexcept no
             q[i] += turned[i]
 
 
-cdef inline bint is_timely(Controller* c, double now, double stamp,
-                           double on_its_way) noexcept nogil:
+cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout, double now,
+                           double stamp, double on_its_way) noexcept nogil:
     """Whether a state is newer than the last and was not on its way for too long."""
-    cdef Observer* o = &c.observer
     cdef double late
     o.last = judgement(ACCEPTED, -1, 0.0, 0.0)
-    watch_clocks(&c.clock, now, on_its_way)
-    if is_old(&c.clock, now, stamp):
-        o.last = judgement(NOT_NEWER, -1, stamp, c.clock.newest)
+    watch_clocks(clock, now, on_its_way)
+    if is_old(clock, now, stamp):
+        o.last = judgement(NOT_NEWER, -1, stamp, clock.newest)
     else:
-        c.clock.newest = stamp
-        late = lateness(&c.clock, now, on_its_way)
-        if late > c.settings.state_timeout:
-            o.last = judgement(LATE, -1, late, c.settings.state_timeout)
+        clock.newest = stamp
+        late = lateness(clock, now, on_its_way)
+        if late > state_timeout:
+            o.last = judgement(LATE, -1, late, state_timeout)
     o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
     return o.last.rejection == ACCEPTED
 
@@ -91,8 +90,8 @@ cdef inline bint observe_arm(Controller* c, double now, double stamp, double* q,
     if is_stuck(&c.stuck, &c.observer):
         return False
     if usable and is_tracking(c) and c.clock.dt <= c.settings.state_timeout:
-        push_joints(&c.stuck, &c.settings, &c.models, &c.observer, c.desired, c.presliding,
-                    c.clock.dt)
+        push_joints(&c.stuck, &c.settings, &c.joints, &c.models, &c.observer, c.desired,
+                    c.presliding, c.clock.dt)
     else:
         c.stuck.begins = True
     return usable
@@ -125,8 +124,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     c.updated, c.stalled = now, False
     if c.phase == INACTIVE:
         return False
-    usable = is_timely(c, now, stamp, on_its_way)
-    if not usable:
+    if not is_timely(&c.clock, &c.observer, c.settings.state_timeout, now, stamp, on_its_way):
         note_rejection(c, now)
         return False
     usable = observe_arm(c, now, stamp, q, qd)
@@ -169,8 +167,8 @@ cdef inline bint command_by_timer(Controller* c, double now) noexcept nogil:
     """
     cdef Observer* o = &c.observer
     cdef double age = now - c.clock.received
-    dead_reckoning(&c.settings, &c.models, c.governor.command,
-                   min(age - o.advanced, c.settings.state_timeout), o.q, c.offset)
+    dead_reckoning(&c.settings, &c.joints, &c.models, c.governor.command,
+                   min(age - o.advanced, c.settings.state_timeout), o.q)
     o.advanced = age
     return command(c, now, c.clock.time + age, now - c.commanded)
 

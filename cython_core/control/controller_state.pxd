@@ -11,7 +11,7 @@ from control.model_blend cimport ModelBlend
 from control.motion cimport Motion
 from control.phases cimport (BLIND, DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_BLIND, PHASES,
                              REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
-from control.settings cimport CARTESIAN_IMPEDANCE, JointLimits, Settings
+from control.settings cimport CARTESIAN_IMPEDANCE, JointLimits, JointSettings, Settings
 from control.speed_limit cimport SpeedLimit
 from control.state_clock cimport StateClock
 from control.state_observer cimport Observer
@@ -44,6 +44,7 @@ cdef struct Controller:
     Phase phase
     signed char[PHASES][EVENTS] next     # -1: nothing changes
     Settings settings
+    JointSettings joints
     JointLimits limits
     StateClock clock
     Observer observer
@@ -63,8 +64,7 @@ cdef struct Controller:
     double* torque
     double* gravity_torque   # at the arm's position, which some drives add by themselves
     double* bias             # (n,) torque at which no joint accelerates
-    double* scratch          # (4, n)
-    double* offset           # (4, n)
+    double* offset           # (4, n) scratch
     double* zero             # (4, n)
     double* state            # (4, n) from which a motion begins
     double* turned           # (n,) whole turns that were added to the last position [rad]
@@ -86,8 +86,8 @@ cdef struct Controller:
     void* listener
 
 
-cdef inline void note(Controller* c, NoteKind kind, Py_ssize_t index, double a, double b, double d,
-                      double e) noexcept nogil:
+cdef inline void note(const Controller* c, NoteKind kind, Py_ssize_t index, double a, double b,
+                      double d, double e) noexcept nogil:
     if c.notify != NULL:
         c.notify(c.listener, kind, index, a, b, d, e)
 

@@ -12,8 +12,7 @@ from control.events cimport CAUSE_FAILURE, GRANTED, Refusal
 from control.motion cimport Path
 from control.request_handlers cimport (activate, configure, deactivate, follow, hold, take_model,
                                        take_set_point, take_target)
-from control.settings cimport Settings
-from control.settings_check cimport CheckPayload, why_not_configure
+from control.settings_check cimport CheckPayload, SettingsChange, why_not_configure
 from control.snapshot cimport SnapshotPayload, take_snapshot
 from control.supervision cimport fall_back
 from cycle cimport STOP_REQUESTED, Request
@@ -40,36 +39,34 @@ cdef struct ModelPayload:
     double transition        # [s]
 
 
-cdef inline Refusal take_path(ControlCycle* its, FollowPayload* payload) noexcept nogil:
+cdef inline Refusal take_path(ControlCycle* cycle, FollowPayload* payload) noexcept nogil:
     """Follow a path, which replaces the one in use."""
-    cdef Refusal refusal = follow(&its.controller, payload.path, payload.start, &payload.detail)
+    cdef Refusal refusal = follow(&cycle.controller, payload.path, payload.start, &payload.detail)
     if refusal == GRANTED:
-        release(its, its.path_number)
-        its.path_number = payload.number
+        release(cycle, cycle.path_number)
+        cycle.path_number = payload.number
     return refusal
 
 
-cdef inline Refusal answer(ControlCycle* its, const Request* request, double time) noexcept nogil:
+cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double time) noexcept nogil:
     """Do what is asked for at a steady time [s]; returns why not, if it is refused."""
-    cdef Controller* c = &its.controller
+    cdef Controller* c = &cycle.controller
     cdef SetPointPayload* set_point
     cdef const ModelPayload* model
-    cdef CheckPayload* check
     cdef Hold failure = hold_reason(CAUSE_FAILURE, -1, 0.0, 0.0)
     if request.kind == REQUEST_HOLD:
         return hold(c, time)
     if request.kind == REQUEST_FOLLOW:
-        return take_path(its, <FollowPayload*> request.payload)
+        return take_path(cycle, <FollowPayload*> request.payload)
     if request.kind == REQUEST_SET_POINT:
         set_point = <SetPointPayload*> request.payload
         return take_set_point(c, time, set_point.state, &set_point.detail)
     if request.kind == REQUEST_TARGET:
         return take_target(c, time, <const CartesianTarget*> request.payload)
     if request.kind == REQUEST_CHECK:
-        check = <CheckPayload*> request.payload
-        return why_not_configure(c, check.settings, check.model, &check.detail)
+        return why_not_configure(c, <CheckPayload*> request.payload)
     if request.kind == REQUEST_CONFIGURE:
-        return configure(c, <const Settings*> request.payload)
+        return configure(c, <const SettingsChange*> request.payload)
     if request.kind == STOP_REQUESTED or request.kind == REQUEST_DEACTIVATE:
         deactivate(c, time)
     elif request.kind == REQUEST_ACTIVATE:
@@ -78,9 +75,9 @@ cdef inline Refusal answer(ControlCycle* its, const Request* request, double tim
         model = <const ModelPayload*> request.payload
         take_model(c, model.model, model.number, model.transition)
     elif request.kind == REQUEST_DEADLINE:
-        take_deadline(its, <const DeadlinePayload*> request.payload)
+        take_deadline(cycle, <const DeadlinePayload*> request.payload)
     elif request.kind == REQUEST_SNAPSHOT:
-        take_snapshot(its, <SnapshotPayload*> request.payload)
+        take_snapshot(cycle, <SnapshotPayload*> request.payload)
     elif request.kind == REQUEST_FALL_BACK:
         fall_back(c, time, &failure)
     return GRANTED

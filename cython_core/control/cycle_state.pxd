@@ -53,7 +53,7 @@ cdef struct ControlCycle:
     int64_t now
 
 
-cdef inline void begin_call(ControlCycle* its, int64_t now, Output* output) noexcept nogil:
+cdef inline void begin_call(ControlCycle* cycle, int64_t now, Output* output) noexcept nogil:
     cdef int64_t heartbeat = output.heartbeat(output.loop)
-    its.now, its.output = now, output
-    its.controller.heartbeat = heartbeat * 1e-9 if heartbeat > 0 else INFINITY
+    cycle.now, cycle.output = now, output
+    cycle.controller.heartbeat = heartbeat * 1e-9 if heartbeat > 0 else INFINITY

@@ -5,7 +5,7 @@ from libc.string cimport memset
 from dynamics_interface cimport DynamicsInterface
 from smooth_friction cimport drag
 from control.model_blend cimport ModelBlend, gravity
-from control.settings cimport Settings
+from control.settings cimport JointSettings, Settings
 from control.torque_governor cimport all_finite
 
 cdef extern from *:
@@ -48,15 +48,16 @@ cdef inline void accelerate(const DynamicsInterface* model, const Drives* drives
         speed[i] += h * speed[n + i]
 
 
-cdef inline void dead_reckoning(const Settings* settings, ModelBlend* models,
-                                const double* command, double duration, double* state,
-                                double* scratch) noexcept nogil:
+cdef inline void dead_reckoning(const Settings* settings, const JointSettings* joints,
+                                const ModelBlend* models, const double* command, double duration,
+                                double* state) noexcept nogil:
     """Advance a motion state by a time under a command.
 
     Its acceleration is then the one that this command causes at the end: so the effort for a motion
-    that begins with this state begins with this command. state, scratch: (4, n).
+    that begins with this state begins with this command. state: (4, n).
     """
     cdef const DynamicsInterface* model = models.newest.model
+    cdef double* scratch = models.scratch
     cdef double* applied = scratch
     cdef double* added_gravity = scratch + 3 * model.n
     cdef Drives drives
@@ -64,12 +65,12 @@ cdef inline void dead_reckoning(const Settings* settings, ModelBlend* models,
     cdef Py_ssize_t steps = max(<Py_ssize_t> (duration / RECKONING_STEP + 0.5), 1)
     cdef double h = duration / steps
     drives.armature, drives.viscous, drives.coulomb = (
-        settings.armature, settings.viscous, settings.coulomb)
+        joints.armature, joints.viscous, joints.coulomb)
     for k in range(steps):
         if settings.hardware_adds_gravity:
             gravity(models, state, added_gravity)
         for i in range(n):
-            applied[i] = command[i] - settings.offset[i]
+            applied[i] = command[i] - joints.offset[i]
             if settings.hardware_adds_gravity:
                 applied[i] += added_gravity[i]
         accelerate(model, &drives, state, state + n, applied, h, state + n, scratch + n)

@@ -15,36 +15,36 @@ cdef struct DeadlinePayload:
     bint holds
 
 
-cdef inline void take_deadline(ControlCycle* its, const DeadlinePayload* payload) noexcept nogil:
-    memset(&its.deadline, 0, sizeof(Deadline))
-    its.deadline.cycle_time, its.deadline.allowed = payload.cycle_time, payload.allowed
-    its.deadline.holds = payload.holds
+cdef inline void take_deadline(ControlCycle* cycle, const DeadlinePayload* payload) noexcept nogil:
+    memset(&cycle.deadline, 0, sizeof(Deadline))
+    cycle.deadline.cycle_time, cycle.deadline.allowed = payload.cycle_time, payload.allowed
+    cycle.deadline.holds = payload.holds
 
 
-cdef inline int count_late(Deadline* its, int64_t now, bint late) noexcept nogil:
+cdef inline int count_late(Deadline* deadline, int64_t now, bint late) noexcept nogil:
     """Count a command; returns how many were late within the last second."""
     cdef int64_t bucket = now // 100000000
     cdef int k, total = 0
-    while its.bucket < bucket:
-        its.bucket = max(its.bucket + 1, bucket - BUCKETS)
-        its.counts[its.bucket % BUCKETS] = 0
-    its.counts[bucket % BUCKETS] += late
+    while deadline.bucket < bucket:
+        deadline.bucket = max(deadline.bucket + 1, bucket - BUCKETS)
+        deadline.counts[deadline.bucket % BUCKETS] = 0
+    deadline.counts[bucket % BUCKETS] += late
     for k in range(BUCKETS):
-        total += its.counts[k]
+        total += deadline.counts[k]
     return total
 
 
-cdef inline void check_deadline(ControlCycle* its, double taken) noexcept nogil:
+cdef inline void check_deadline(ControlCycle* cycle, double taken) noexcept nogil:
     """Count a command that took so long [s]; while too many are late, hold the arm if so asked."""
-    cdef Deadline* deadline = &its.deadline
+    cdef Deadline* deadline = &cycle.deadline
     cdef Hold reason = hold_reason(CAUSE_LATE_COMMANDS, -1, deadline.allowed, deadline.cycle_time)
     cdef bint missed
     if deadline.cycle_time <= 0.0:
         return
-    missed = count_late(deadline, its.now, taken > deadline.cycle_time) > deadline.allowed
+    missed = count_late(deadline, cycle.now, taken > deadline.cycle_time) > deadline.allowed
     if missed and deadline.holds:
-        fall_back(&its.controller, its.now * 1e-9, &reason)
+        fall_back(&cycle.controller, cycle.now * 1e-9, &reason)
     elif missed and not deadline.missed:
-        record_note(its, NOTE_CAUSE, -1, <int> CAUSE_LATE_COMMANDS, deadline.allowed,
+        record_note(cycle, NOTE_CAUSE, -1, <int> CAUSE_LATE_COMMANDS, deadline.allowed,
                     deadline.cycle_time, 0.0)
     deadline.missed = missed

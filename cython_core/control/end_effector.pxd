@@ -17,7 +17,7 @@ cdef inline void update_kinematics(Impedance* law, const DynamicsInterface* arm,
             law.velocity[i] += law.J[i * law.n + k] * qd[k]
 
 
-cdef inline Py_ssize_t update_inertia(Impedance* law, const DynamicsInterface* arm,
+cdef inline Py_ssize_t update_inertia(const Impedance* law, const DynamicsInterface* arm,
                                       const double* armature, const double* q) noexcept nogil:
     """Find Minv = (M + diag(armature))^-1, one drive after another (Sherman and Morrison).
 

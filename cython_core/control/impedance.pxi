@@ -16,7 +16,8 @@ cdef cnp.ndarray take_impedance(ImpedanceChange* change, Py_ssize_t n, dict give
     cdef cnp.ndarray joints = np.array(given["joints"], dtype=float, order="C")
     cdef cnp.ndarray walls = np.array(given["walls"], dtype=float, order="C").reshape(-1, 6)
     change.settings = given
-    place_joints(&change.joints, result(joints, JOINT_ARRAYS * n, "joints"), n)
+    place_rows(<double**> &change.joints, sizeof(JointImpedance),
+               result(joints, JOINT_ARRAYS * n, "joints"), n)
     change.walls.count = min(len(walls), WALLS)
     memcpy(change.walls.wall, cnp.PyArray_DATA(walls), change.walls.count * sizeof(Wall))
     return joints

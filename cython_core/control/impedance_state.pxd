@@ -3,6 +3,8 @@
 from libc.math cimport isnan
 from libc.string cimport memcpy
 
+from control.settings cimport place_rows
+
 cdef enum:
     WALLS = 64
     JOINT_ARRAYS = 8         # of JointImpedance
@@ -35,7 +37,7 @@ cdef struct ImpedanceSettings:
     double[2] max_speed      # of the desired pose [m/s, rad/s]
     double[2] max_acceleration   # [m/s^2, rad/s^2]
 
-cdef struct JointImpedance:  # (n,) each, in one block that begins here
+cdef struct JointImpedance:  # (n,) each: rows of one array
     double* posture          # of a request: NaN where it is that at which the mode begins
     double* stiffness        # towards the posture [N m/rad, N/m]
     double* damping_ratio
@@ -96,18 +98,10 @@ cdef inline Py_ssize_t impedance_memory(Py_ssize_t n) noexcept nogil:
     return (JOINT_ARRAYS + 6 + n + 6 + 6 + 3) * n
 
 
-cdef inline void place_joints(JointImpedance* joints, double* memory, Py_ssize_t n) noexcept nogil:
-    """Take (JOINT_ARRAYS, n) numbers."""
-    joints.posture, joints.stiffness, joints.damping_ratio = memory, memory + n, memory + 2 * n
-    joints.lower, joints.upper = memory + 3 * n, memory + 4 * n
-    joints.margin, joints.repulsion, joints.max_speed = (
-        memory + 5 * n, memory + 6 * n, memory + 7 * n)
-
-
 cdef inline void place_impedance(Impedance* law, double* memory, Py_ssize_t n) noexcept nogil:
     """Take impedance_memory(n) numbers."""
     law.n = n
-    place_joints(&law.joints, memory, n)
+    place_rows(<double**> &law.joints, sizeof(JointImpedance), memory, n)
     law.J = memory + JOINT_ARRAYS * n
     law.Minv = law.J + 6 * n
     law.T = law.Minv + n * n

@@ -13,27 +13,27 @@ from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport JointParts, collect_joints
 
 
-cdef inline bint collect(ControlCycle* its) noexcept nogil:
+cdef inline bint collect(ControlCycle* cycle) noexcept nogil:
     """Take over what a message says; returns whether the state is complete with it."""
     cdef JointParts parts
-    parts.n, parts.values = <int32_t> its.controller.n, its.part
-    parts.there, parts.scratch = its.there, its.shown
-    return collect_joints(&parts, &its.message)
+    parts.n, parts.values = <int32_t> cycle.controller.n, cycle.part
+    parts.there, parts.scratch = cycle.there, cycle.shown
+    return collect_joints(&parts, &cycle.message)
 
 
-cdef inline void note_sequence(ControlCycle* its, int64_t sequence) noexcept nogil:
+cdef inline void note_sequence(ControlCycle* cycle, int64_t sequence) noexcept nogil:
     """Note when sequence numbers fall back, as those of several publishers often do."""
     cdef bint falls = False
     cdef Py_ssize_t i
     if sequence < 0:
         return
-    for i in range(its.controller.n):
-        if its.message.place[i] >= 0:
-            falls |= sequence <= its.sequence[i]
-            its.sequence[i] = sequence
+    for i in range(cycle.controller.n):
+        if cycle.message.place[i] >= 0:
+            falls |= sequence <= cycle.sequence[i]
+            cycle.sequence[i] = sequence
     if falls:
-        its.falls[its.fall] = its.now
-        its.fall = (its.fall + 1) % FALLS
+        cycle.falls[cycle.fall] = cycle.now
+        cycle.fall = (cycle.fall + 1) % FALLS
 
 
 cdef inline double transit_time(const IncomingMessage* incoming, double stamp) noexcept nogil:

@@ -5,8 +5,10 @@
 # a fast loop. In a slow one each command acts for a long time, ``held`` [s], and the arm would
 # overshoot more and more. There the feedback uses the errors predicted for the end of that time,
 # which is stable however long it is (Tan, Liu, Turk, Stable Proportional-Derivative Controllers,
-# IEEE Computer Graphics and Applications 31 (4), 2011). Arrays are (n,); a motion state is (4, n),
-# see motion.pxd.
+# IEEE Computer Graphics and Applications 31 (4), 2011).
+#
+# Arrays are (n,), except the arm's state: (2, n) position and velocity, and a desired motion state:
+# (4, n), see motion.pxd. ``sliding`` are presliding states (smooth_friction.pxd).
 
 from libc.string cimport memset
 
@@ -14,146 +16,140 @@ from dynamics_interface cimport DynamicsInterface
 from smooth_friction cimport dry_torque, presliding, viscous_torque
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL,
-                               TERMS_GRAVITY, Settings)
+                               TERMS_GRAVITY, JointSettings, Settings)
 
 
-cdef inline void slide(const Settings* settings, Py_ssize_t n, const double* velocity, double dt,
-                       double* state) noexcept nogil:
-    """Advance the presliding states (n,) by a time dt [s] of the desired motion.
+cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement, double dt,
+                       double* sliding) noexcept nogil:
+    """Advance presliding states by a time dt [s] of the desired motion.
 
     Whatever the arm does, they follow what is asked of it: friction cannot be over-compensated into
     a limit cycle.
     """
     cdef Py_ssize_t i
     for i in range(n):
-        state[i] = presliding(state[i], velocity[i], dt, settings.presliding_displacement)
+        sliding[i] = presliding(sliding[i], velocity[i], dt, displacement)
 
 
-cdef inline void add_drives(const Settings* settings, Py_ssize_t n, const double* velocity,
-                            const double* acceleration, const double* state,
+cdef inline void add_drives(const JointSettings* joints, Py_ssize_t n, const double* velocity,
+                            const double* acceleration, const double* sliding,
                             double* torque) noexcept nogil:
     """Add what the drives need for themselves: rotor inertia, friction, a constant.
 
-    velocity: the desired one; state: presliding; torque: that of the links so far.
+    velocity: the desired one; torque: that of the links so far.
     """
     cdef Py_ssize_t i
     for i in range(n):
-        torque[i] += (dry_torque(settings.coulomb[i], settings.load[i], torque[i], state[i])
-                      + viscous_torque(settings.viscous[i], settings.thinning[i], velocity[i])
-                      + settings.armature[i] * acceleration[i] + settings.offset[i])
+        torque[i] += (dry_torque(joints.coulomb[i], joints.load[i], torque[i], sliding[i])
+                      + viscous_torque(joints.viscous[i], joints.thinning[i], velocity[i])
+                      + joints.armature[i] * acceleration[i] + joints.offset[i])
 
 
-cdef inline void motion_torque(const Settings* settings, ModelBlend* models, Py_ssize_t n,
-                               const double* desired, const double* state,
+cdef inline void motion_torque(const JointSettings* joints, const ModelBlend* models,
+                               const double* desired, const double* sliding,
                                double* torque) noexcept nogil:
     """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): the torque that a motion needs."""
+    cdef Py_ssize_t n = models.n
     combine(models, desired, desired + n, desired + 2 * n, torque)
-    add_drives(settings, n, desired + n, desired + 2 * n, state, torque)
+    add_drives(joints, n, desired + n, desired + 2 * n, sliding, torque)
 
 
-cdef inline void model_torque(const Settings* settings, ModelBlend* models, Py_ssize_t n,
-                              const double* desired, const double* state,
-                              double* torque) noexcept nogil:
+cdef inline void model_torque(const Settings* settings, const JointSettings* joints,
+                              const ModelBlend* models, const double* desired,
+                              const double* sliding, double* torque) noexcept nogil:
     """The mode's torque from the model along the desired motion, without feedback."""
     if settings.mode == CARTESIAN_IMPEDANCE:
         gravity(models, desired, torque)
     elif settings.terms == TERMS_FULL or settings.mode == COMPUTED_TORQUE:
-        motion_torque(settings, models, n, desired, state, torque)
+        motion_torque(joints, models, desired, sliding, torque)
     elif settings.terms == TERMS_GRAVITY:
         gravity(models, desired, torque)
     else:
-        memset(torque, 0, n * sizeof(double))
+        memset(torque, 0, models.n * sizeof(double))
 
 
-cdef inline void damped_gravity(const Settings* settings, ModelBlend* models, Py_ssize_t n,
-                                const double* q, const double* qd, double share,
-                                double* torque) noexcept nogil:
-    """g(q) - share * D qd: holds the arm up wherever it is; gravity compensation.
-    """
-    cdef Py_ssize_t i
-    gravity(models, q, torque)
+cdef inline void damped_gravity(const JointSettings* joints, const ModelBlend* models,
+                                const double* state, double share, double* torque) noexcept nogil:
+    """g(q) - share * D qd: holds the arm up wherever it is; gravity compensation."""
+    cdef Py_ssize_t n = models.n, i
+    gravity(models, state, torque)
     for i in range(n):
-        torque[i] += settings.offset[i] - share * settings.damping[i] * qd[i]
+        torque[i] += joints.offset[i] - share * joints.damping[i] * state[n + i]
 
 
-cdef inline void feedforward(const Settings* settings, ModelBlend* models, Py_ssize_t n,
-                             const double* q, const double* qd, const double* desired,
-                             const double* state, double* torque) noexcept nogil:
-    """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d) + Kp e + Kd ed."""
+cdef inline void add_feedback(const JointSettings* joints, Py_ssize_t n, const double* state,
+                              const double* desired, double* torque) noexcept nogil:
+    """Add Kp e + Kd ed."""
     cdef Py_ssize_t i
-    model_torque(settings, models, n, desired, state, torque)
     for i in range(n):
-        torque[i] += settings.p[i] * (desired[i] - q[i]) + settings.d[i] * (desired[n + i] - qd[i])
+        torque[i] += (joints.p[i] * (desired[i] - state[i])
+                      + joints.d[i] * (desired[n + i] - state[n + i]))
 
 
-cdef inline void add_predicted_feedback(const Settings* settings, const DynamicsInterface* model,
-                                        Py_ssize_t n, const double* q, const double* qd,
-                                        const double* desired, double held, double* scratch,
+cdef inline void add_predicted_feedback(const JointSettings* joints, const ModelBlend* models,
+                                        const double* state, const double* desired, double held,
                                         double* torque) noexcept nogil:
     """Add the change of Kp e + Kd ed within the time ``held``.
 
     The errors are predicted by M edd = -(Kp e + Kd ed), taken at the end of that time.
-
-    scratch: (4, n).
     """
-    cdef double* still = scratch
-    cdef double* applied = scratch + n
-    cdef double* diagonal = scratch + 2 * n
-    cdef double* gained = scratch + 3 * n
+    cdef const DynamicsInterface* model = models.newest.model
+    cdef Py_ssize_t n = models.n, i
+    cdef double* still = models.scratch
+    cdef double* applied = still + n
+    cdef double* diagonal = still + 2 * n
+    cdef double* gained = still + 3 * n
     cdef double error
-    cdef Py_ssize_t i
     memset(still, 0, n * sizeof(double))
-    model.gravity(model.self, q, applied)
+    model.gravity(model.self, state, applied)
     for i in range(n):
-        error = desired[n + i] - qd[i]
-        applied[i] -= settings.p[i] * (desired[i] - q[i] + held * error) + settings.d[i] * error
-        diagonal[i] = settings.armature[i] + held * (settings.d[i] + held * settings.p[i])
-    if model.aba(model.self, q, still, applied, diagonal, gained):
+        error = desired[n + i] - state[n + i]
+        applied[i] -= joints.p[i] * (desired[i] - state[i] + held * error) + joints.d[i] * error
+        diagonal[i] = joints.armature[i] + held * (joints.d[i] + held * joints.p[i])
+    if model.aba(model.self, state, still, applied, diagonal, gained):
         return                                                  # neither links nor armature: no
                                                                 # prediction
     for i in range(n):
         torque[i] += (held
-                      * (settings.p[i] * (desired[n + i] - qd[i])
-                         + (settings.d[i] + held * settings.p[i]) * gained[i]))
+                      * (joints.p[i] * (desired[n + i] - state[n + i])
+                         + (joints.d[i] + held * joints.p[i]) * gained[i]))
 
 
-cdef inline void computed_torque(const Settings* settings, ModelBlend* models, Py_ssize_t n,
-                                 const double* q, const double* qd, const double* desired,
-                                 const double* state, double held, double* acceleration,
+cdef inline void computed_torque(const JointSettings* joints, const ModelBlend* models,
+                                 const double* state, const double* desired,
+                                 const double* sliding, double held,
                                  double* torque) noexcept nogil:
     """RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed, of the errors after ``held``.
-
-    acceleration: (n,) scratch.
     """
+    cdef double* acceleration = models.scratch
     cdef double error, wanted
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n = models.n, i
     for i in range(n):
-        error = desired[n + i] - qd[i]
-        wanted = settings.p[i] * (desired[i] - q[i] + held * error) + settings.d[i] * error
+        error = desired[n + i] - state[n + i]
+        wanted = joints.p[i] * (desired[i] - state[i] + held * error) + joints.d[i] * error
         acceleration[i] = (desired[2 * n + i]
-                           + wanted / (1.0 + held * (settings.d[i] + held * settings.p[i])))
-    combine(models, q, qd, acceleration, torque)
-    add_drives(settings, n, desired + n, acceleration, state, torque)
+                           + wanted / (1.0 + held * (joints.d[i] + held * joints.p[i])))
+    combine(models, state, state + n, acceleration, torque)
+    add_drives(joints, n, desired + n, acceleration, sliding, torque)
 
 
-cdef inline void law(const Settings* settings, ModelBlend* models, Py_ssize_t n, const double* q,
-                     const double* qd, const double* desired, const double* state, double held,
-                     double* scratch, double* torque) noexcept nogil:
+cdef inline void law(const Settings* settings, const JointSettings* joints,
+                     const ModelBlend* models, const double* state, const double* desired,
+                     const double* sliding, double held, double* torque) noexcept nogil:
     """The effort of the mode in use, plus the motion's own.
 
-    state: presliding; held: how long the command will act [s] in a slow loop, else 0; scratch:
-    (4, n).
+    held: how long the command will act [s] in a slow loop, else 0.
     """
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n = models.n, i
     if settings.mode == FEEDFORWARD:
-        feedforward(settings, models, n, q, qd, desired, state, torque)
+        model_torque(settings, joints, models, desired, sliding, torque)
+        add_feedback(joints, n, state, desired, torque)
         if held > 0.0:
-            add_predicted_feedback(settings, models.newest.model, n, q, qd, desired, held, scratch,
-                                   torque)
+            add_predicted_feedback(joints, models, state, desired, held, torque)
     elif settings.mode == COMPUTED_TORQUE:
-        computed_torque(settings, models, n, q, qd, desired, state, held, scratch, torque)
+        computed_torque(joints, models, state, desired, sliding, held, torque)
     else:
-        damped_gravity(settings, models, n, q, qd, 1.0, torque)
+        damped_gravity(joints, models, state, 1.0, torque)
         return
     for i in range(n):
         torque[i] += desired[3 * n + i]

@@ -8,7 +8,7 @@ from libc.stdint cimport uint64_t
 from dynamics_interface cimport DynamicsInterface
 
 cdef enum:
-    MOST_MODELS = 4          # more changes within a transition are merged, and the governor smooths
+    MAX_MODELS = 4           # more changes within a transition are merged, and the governor smooths
                              # the step
 
 cdef struct WeightedModel:
@@ -18,11 +18,13 @@ cdef struct WeightedModel:
 
 cdef struct ModelBlend:
     WeightedModel newest
-    WeightedModel[MOST_MODELS] old
+    WeightedModel[MAX_MODELS] old
     int olds
     double duration
     double elapsed
+    Py_ssize_t n
     double* part             # (n,) scratch
+    double* scratch          # (4, n) for those who ask
 
 
 cdef inline double share(const ModelBlend* b) noexcept nogil:
@@ -30,25 +32,25 @@ cdef inline double share(const ModelBlend* b) noexcept nogil:
     return b.elapsed / b.duration if b.olds else 1.0
 
 
-cdef inline void combine(ModelBlend* b, const double* q, const double* qd, const double* qdd,
-                         double* tau) noexcept nogil:
+cdef inline void combine(const ModelBlend* b, const double* q, const double* qd,
+                         const double* qdd, double* tau) noexcept nogil:
     """tau = ID(q, qd, qdd), NULL being zero."""
-    cdef Py_ssize_t n = b.newest.model.n, i
     cdef double weight
+    cdef Py_ssize_t i
     cdef int k
     b.newest.model.rnea(b.newest.model.self, q, qd, qdd, tau)
     if b.olds == 0:
         return
-    for i in range(n):
+    for i in range(b.n):
         tau[i] *= share(b)
     for k in range(b.olds):
         weight = (1.0 - share(b)) * b.old[k].weight
         b.old[k].model.rnea(b.old[k].model.self, q, qd, qdd, b.part)
-        for i in range(n):
+        for i in range(b.n):
             tau[i] += weight * b.part[i]
 
 
-cdef inline void gravity(ModelBlend* b, const double* q, double* tau) noexcept nogil:
+cdef inline void gravity(const ModelBlend* b, const double* q, double* tau) noexcept nogil:
     """tau = g(q)."""
     combine(b, q, NULL, NULL, tau)
 
@@ -78,8 +80,8 @@ cdef inline void change_model(ModelBlend* b, const DynamicsInterface* model, uin
     cdef int k
     for k in range(b.olds):
         b.old[k].weight *= 1.0 - newest
-    if b.olds == MOST_MODELS:
-        for k in range(1, MOST_MODELS):
+    if b.olds == MAX_MODELS:
+        for k in range(1, MAX_MODELS):
             b.old[k - 1] = b.old[k]
         b.olds -= 1
     b.old[b.olds] = b.newest

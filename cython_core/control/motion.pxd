@@ -41,6 +41,8 @@ cdef struct Motion:
     double* correction_effort    # (2, n)
     double correction_start
     double correction_end
+    double* offset           # (4, n) scratch
+    const double* zero       # (4, n)
     double end               # from then on the motion stands still; inf: it never does
     bint has_effort
 
@@ -204,6 +206,17 @@ cdef inline bint any_nonzero(const double* x, Py_ssize_t count) noexcept nogil:
 
 # Motions.
 
+cdef enum:
+    MOTION_ROWS = 24         # (n,) of memory that a motion takes
+
+
+cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory) noexcept nogil:
+    """Take (MOTION_ROWS, n) numbers that are zero."""
+    m.n, m.base, m.base_effort = n, memory, memory + 6 * n
+    m.correction, m.correction_effort = memory + 8 * n, memory + 14 * n
+    m.offset, m.zero = memory + 16 * n, memory + 20 * n
+
+
 cdef inline void hold_at(Motion* m, double time, const double* position) noexcept nogil:
     """Stay at a position (n,), without a correction."""
     memset(m.base, 0, 6 * m.n * sizeof(double))
@@ -227,19 +240,19 @@ cdef inline void extrapolate(Motion* m, double time, const double* state) noexce
     m.has_effort = any_nonzero(state + 3 * n, n) or (time < m.correction_end and m.has_effort)
 
 
-cdef inline void lead_in(Motion* m, double time, const double* offset, double duration,
-                         double* zero) noexcept nogil:
-    """Blend from an offset (4, n) at a time into the motion. zero: (4, n) zeros."""
-    quintic(m.n, offset, zero, duration, m.correction)
-    line(m.n, offset + 3 * m.n, zero, duration, m.correction_effort)
+cdef inline void lead_in(Motion* m, double time, const double* offset,
+                         double duration) noexcept nogil:
+    """Blend from an offset (4, n) at a time into the motion."""
+    quintic(m.n, offset, m.zero, duration, m.correction)
+    line(m.n, offset + 3 * m.n, m.zero, duration, m.correction_effort)
     m.correction_start, m.correction_end = time, time + duration
     m.end = max(m.end, time + duration)
     m.has_effort = m.has_effort or any_nonzero(offset + 3 * m.n, m.n)
 
 
-cdef inline bint leads_to_rest(const Motion* m, Py_ssize_t n, double time) noexcept nogil:
+cdef inline bint leads_to_rest(const Motion* m, double time) noexcept nogil:
     """Whether the arm is still being led to a set-point at which it is to stand."""
-    return time < m.correction_end and not any_nonzero(m.base + n, 2 * n)
+    return time < m.correction_end and not any_nonzero(m.base + m.n, 2 * m.n)
 
 
 cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
@@ -255,8 +268,7 @@ cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
 
 
 cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration,
-                                   const double* lower, const double* upper,
-                                   double* position) noexcept nogil:
+                                   const JointLimits* limits, double* position) noexcept nogil:
     """Where a stop ends (n,), within the position limits.
 
     The velocity falls to zero as a cubic.
@@ -268,23 +280,20 @@ cdef inline void stopping_position(Py_ssize_t n, const double* state, double dur
     for i in range(n):
         end = (state[i] + state[n + i] * (duration / 2.0)
                + state[2 * n + i] * (duration * duration / 12.0))
-        position[i] = min(max(end, min(lower[i], state[i])), max(upper[i], state[i]))
+        position[i] = min(max(end, min(limits.lower[i], state[i])), max(limits.upper[i], state[i]))
 
 
 cdef inline void stop_from(Motion* m, double time, const double* state, double duration,
-                           const double* lower, const double* upper, double* offset,
-                           double* zero) noexcept nogil:
-    """Come to rest from a motion state, within the position limits.
-
-    offset: (4, n) scratch; zero: (4, n) zeros.
-    """
+                           const JointLimits* limits) noexcept nogil:
+    """Come to rest from a motion state, within the position limits."""
+    cdef double* offset = m.offset
     cdef Py_ssize_t n = m.n, i
     memcpy(offset, state, 4 * n * sizeof(double))
-    stopping_position(n, state, duration, lower, upper, offset)
+    stopping_position(n, state, duration, limits, offset)
     hold_at(m, time, offset)
     for i in range(n):
         offset[i] = state[i] - offset[i]
-    lead_in(m, time, offset, duration, zero)
+    lead_in(m, time, offset, duration)
 
 
 cdef inline void lead_to(Motion* m, double time, const double* state, const Path* path,
@@ -299,8 +308,8 @@ cdef inline void lead_to(Motion* m, double time, const double* state, const Path
 
 
 cdef inline void follow_path(Motion* m, const Path* path, double start, double time,
-                             const double* state, const JointLimits* limits, double transition,
-                             double* offset, double* zero) noexcept nogil:
+                             const double* state, const JointLimits* limits,
+                             double transition) noexcept nogil:
     """Follow a trajectory that starts at ``start``, from the motion state asked for at ``time``.
 
     If the first point is far ahead, a polynomial from a moving state would swing far out: the arm
@@ -308,15 +317,16 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
 
     From rest, the fields of the points alone say how the path begins, as in
     joint_trajectory_controller. Where the desired state would jump there, here a correction blends
-    into the path, which takes ``transition`` [s] at least. offset: (4, n) scratch.
+    into the path, which takes ``transition`` [s] at least.
     """
+    cdef double* offset = m.offset
     cdef Py_ssize_t n = m.n, i
     cdef bint rests = not any_nonzero(state + n, 2 * n)
     hold_at(m, time, path.first)
     if time < start + path.times[0]:
         memcpy(offset, state, 4 * n * sizeof(double))
         if start + path.times[0] - time > LONG_LEAD * transition:
-            stopping_position(n, state, transition, limits.lower, limits.upper, offset)
+            stopping_position(n, state, transition, limits, offset)
             memset(offset + n, 0, 2 * n * sizeof(double))
         lead_to(m, time, offset, path, start + path.times[0] - time)
     m.path, m.path_start, m.piece = path, start, 0
@@ -328,4 +338,4 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     if rests and not any_nonzero(offset, n):
         memset(offset, 0, 3 * n * sizeof(double))
     if any_nonzero(offset, 4 * n):
-        lead_in(m, time, offset, lead_in_duration(n, offset, limits.velocity, transition), zero)
+        lead_in(m, time, offset, lead_in_duration(n, offset, limits.velocity, transition))

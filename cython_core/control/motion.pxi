@@ -16,8 +16,10 @@ def stopping_position(cnp.ndarray state not None, double duration, cnp.ndarray l
     """Where a stop (n,) from a motion state (4, n) ends, within position limits (n,)."""
     cdef Py_ssize_t n = cnp.PyArray_SIZE(lower)
     cdef cnp.ndarray position = np.empty(n)
-    c_stopping_position(n, numbers(state, 4 * n, "state"), duration, numbers(lower, n, "lower"),
-                        numbers(upper, n, "upper"), floats(position))
+    cdef JointLimits limits
+    limits.lower, limits.upper = (
+        <double*> numbers(lower, n, "lower"), <double*> numbers(upper, n, "upper"))
+    c_stopping_position(n, numbers(state, 4 * n, "state"), duration, &limits, floats(position))
     return position
 
 
@@ -113,7 +115,7 @@ cdef class CompiledMotion:
             from and to [s].
     """
 
-    cdef Motion its
+    cdef Motion motion
     cdef cnp.ndarray memory
     cdef readonly CompiledPath path
 
@@ -121,30 +123,27 @@ cdef class CompiledMotion:
                  cnp.ndarray lower not None, cnp.ndarray upper not None,
                  cnp.ndarray velocity not None, double transition):
         cdef Py_ssize_t n = cnp.PyArray_DIM(path.points, 2)
-        cdef double* block
         cdef JointLimits limits
-        self.path, self.memory = path, np.zeros(24 * n)
-        block = floats(self.memory)
-        self.its.n, self.its.base, self.its.base_effort = n, block, block + 6 * n
-        self.its.correction, self.its.correction_effort = block + 8 * n, block + 14 * n
+        self.path, self.memory = path, np.zeros(MOTION_ROWS * n)
+        place_motion(&self.motion, n, floats(self.memory))
         limits.lower, limits.upper = (
             <double*> numbers(lower, n, "lower"), <double*> numbers(upper, n, "upper"))
         limits.velocity = <double*> numbers(velocity, n, "velocity")
-        follow_path(&self.its, &path.path, 0.0, now, numbers(desired, 4 * n, "desired"), &limits,
-                    transition, block + 16 * n, block + 20 * n)
+        follow_path(&self.motion, &path.path, 0.0, now, numbers(desired, 4 * n, "desired"),
+                    &limits, transition)
 
     @property
     def end(self):
-        return self.its.end
+        return self.motion.end
 
     @property
     def correction(self):
-        return self.its.correction_start, self.its.correction_end
+        return self.motion.correction_start, self.motion.correction_end
 
     def sample(self, cnp.ndarray times not None, cnp.ndarray inside not None):
         """Motion states (4, N, n) at times (N,), each of the polynomials that hold at ``inside``.
         """
-        cdef Py_ssize_t n = self.its.n, count = cnp.PyArray_SIZE(times), i, row
+        cdef Py_ssize_t n = self.motion.n, count = cnp.PyArray_SIZE(times), i, row
         cdef const double* time = numbers(times, count, "times")
         cdef const double* within = numbers(inside, count, "inside")
         cdef cnp.ndarray states = np.empty((4, count, n)), state = np.empty(4 * n)
@@ -152,7 +151,7 @@ cdef class CompiledMotion:
         cdef double* all = floats(states)
         with nogil:
             for i in range(count):
-                sample_inside(&self.its, within[i], time[i], one)
+                sample_inside(&self.motion, within[i], time[i], one)
                 for row in range(4):
                     memcpy(all + (row * count + i) * n, one + row * n, n * sizeof(double))
         return states

@@ -15,13 +15,12 @@ from ros.atomic cimport SECOND
 from ros.messages cimport Template, write_last, write_stamp
 
 
-cdef inline void work_out_model_torque(ControlCycle* its, double* torque) noexcept nogil:
+cdef inline void work_out_model_torque(const Controller* c, double* torque) noexcept nogil:
     """Find the model's part of the last command: gravity alone if no motion is followed."""
-    cdef Controller* c = &its.controller
     if c.settings.mode == GRAVITY_COMPENSATION:
         gravity(&c.models, c.observer.q, torque)
     else:
-        model_torque(&c.settings, &c.models, c.n, c.desired, c.presliding, torque)
+        model_torque(&c.settings, &c.joints, &c.models, c.desired, c.presliding, torque)
 
 
 cdef inline void write_row(Template* message, Py_ssize_t n, int before, const double* values,
@@ -33,61 +32,61 @@ cdef inline void write_row(Template* message, Py_ssize_t n, int before, const do
     write_last(message, <int32_t> n, before, scratch)
 
 
-cdef inline bint is_watched(const ControlCycle* its, int one, int other) noexcept nogil:
-    return (its.output.is_watched(its.output.loop, one)
-            or its.output.is_watched(its.output.loop, other))
+cdef inline bint is_watched(const ControlCycle* cycle, int one, int other) noexcept nogil:
+    return (cycle.output.is_watched(cycle.output.loop, one)
+            or cycle.output.is_watched(cycle.output.loop, other))
 
 
-cdef inline void show(ControlCycle* its) noexcept nogil:
+cdef inline void show(ControlCycle* cycle) noexcept nogil:
     """Publish the motion, if that is due and somebody subscribes."""
-    cdef Controller* c = &its.controller
-    cdef int32_t sec = its.sec
-    cdef uint32_t nanosec = its.nanosec
+    cdef Controller* c = &cycle.controller
+    cdef int32_t sec = cycle.sec
+    cdef uint32_t nanosec = cycle.nanosec
     cdef int64_t time
-    if its.now < its.show_due:
+    if cycle.now < cycle.show_due:
         return
-    its.show_due = max(its.show_due + its.show_period, its.now)
+    cycle.show_due = max(cycle.show_due + cycle.show_period, cycle.now)
     if not (is_tracking(c) or c.phase == FLOATING):
         return
     if sec == 0 and nanosec == 0:
-        time = its.output.ros_time(its.output.loop)
+        time = cycle.output.ros_time(cycle.output.loop)
         sec, nanosec = <int32_t> (time // SECOND), <uint32_t> (time % SECOND)
-    if is_watched(its, OUTPUT_DESIRED, OUTPUT_ERROR):
-        show_joints(its, sec, nanosec)
-    if c.hand.law.link >= 0 and is_watched(its, OUTPUT_POSE, OUTPUT_TWIST):
-        show_hand(its, sec, nanosec)
+    if is_watched(cycle, OUTPUT_DESIRED, OUTPUT_ERROR):
+        show_joints(cycle, sec, nanosec)
+    if c.hand.law.link >= 0 and is_watched(cycle, OUTPUT_POSE, OUTPUT_TWIST):
+        show_hand(cycle, sec, nanosec)
 
 
-cdef inline void show_hand(ControlCycle* its, int32_t sec, uint32_t nanosec) noexcept nogil:
+cdef inline void show_hand(ControlCycle* cycle, int32_t sec, uint32_t nanosec) noexcept nogil:
     """Publish pose and velocity of the hand, by the last good state."""
-    cdef Controller* c = &its.controller
+    cdef Controller* c = &cycle.controller
     cdef double[7] pose
     update_kinematics(&c.hand.law, c.models.newest.model, c.observer.q, c.observer.qd)
     write_pose(c.hand.law.pose, pose)
-    write_stamp(&its.pose, sec, nanosec)
-    write_last(&its.pose, 7, 0, pose)
-    write_stamp(&its.twist, sec, nanosec)
-    write_last(&its.twist, 6, 0, c.hand.law.velocity)
-    its.output.publish(its.output.loop, OUTPUT_POSE, its.pose.data, its.pose.size)
-    its.output.publish(its.output.loop, OUTPUT_TWIST, its.twist.data, its.twist.size)
+    write_stamp(&cycle.pose, sec, nanosec)
+    write_last(&cycle.pose, 7, 0, pose)
+    write_stamp(&cycle.twist, sec, nanosec)
+    write_last(&cycle.twist, 6, 0, c.hand.law.velocity)
+    cycle.output.publish(cycle.output.loop, OUTPUT_POSE, cycle.pose.data, cycle.pose.size)
+    cycle.output.publish(cycle.output.loop, OUTPUT_TWIST, cycle.twist.data, cycle.twist.size)
 
 
-cdef inline void show_joints(ControlCycle* its, int32_t sec, uint32_t nanosec) noexcept nogil:
+cdef inline void show_joints(ControlCycle* cycle, int32_t sec, uint32_t nanosec) noexcept nogil:
     """Publish the desired state of the joints and the error."""
-    cdef Controller* c = &its.controller
+    cdef Controller* c = &cycle.controller
     cdef Py_ssize_t n = c.n, i
-    work_out_model_torque(its, c.torque)
-    write_stamp(&its.desired, sec, nanosec)
-    write_stamp(&its.error, sec, nanosec)
-    write_row(&its.desired, n, 2, c.desired, NULL, its.shown)
-    write_row(&its.desired, n, 1, c.desired + n, NULL, its.shown)
-    write_row(&its.desired, n, 0, c.torque, NULL, its.shown)
-    write_row(&its.error, n, 2, c.desired, c.observer.q, its.shown)
-    write_row(&its.error, n, 1, c.desired + n, c.observer.qd, its.shown)
+    work_out_model_torque(c, c.torque)
+    write_stamp(&cycle.desired, sec, nanosec)
+    write_stamp(&cycle.error, sec, nanosec)
+    write_row(&cycle.desired, n, 2, c.desired, NULL, cycle.shown)
+    write_row(&cycle.desired, n, 1, c.desired + n, NULL, cycle.shown)
+    write_row(&cycle.desired, n, 0, c.torque, NULL, cycle.shown)
+    write_row(&cycle.error, n, 2, c.desired, c.observer.q, cycle.shown)
+    write_row(&cycle.error, n, 1, c.desired + n, c.observer.qd, cycle.shown)
     if c.settings.hardware_adds_gravity:
         gravity(&c.models, c.observer.q, c.gravity_torque)
         for i in range(n):
             c.torque[i] -= c.gravity_torque[i]
-    write_row(&its.error, n, 0, c.governor.command, c.torque, its.shown)
-    its.output.publish(its.output.loop, OUTPUT_DESIRED, its.desired.data, its.desired.size)
-    its.output.publish(its.output.loop, OUTPUT_ERROR, its.error.data, its.error.size)
+    write_row(&cycle.error, n, 0, c.governor.command, c.torque, cycle.shown)
+    cycle.output.publish(cycle.output.loop, OUTPUT_DESIRED, cycle.desired.data, cycle.desired.size)
+    cycle.output.publish(cycle.output.loop, OUTPUT_ERROR, cycle.error.data, cycle.error.size)

@@ -38,8 +38,8 @@ cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
     memcpy(c.state, o.q, 2 * c.n * sizeof(double))
     if c.hold.cause == CAUSE_STUCK:
         add_expected(&c.stuck, &c.settings, c.desired, c.state, c.state + c.n)
-    dead_reckoning(&c.settings, &c.models, c.governor.command,
-                   min(age, c.settings.state_timeout + c.settings.period), c.state, c.offset)
+    dead_reckoning(&c.settings, &c.joints, &c.models, c.governor.command,
+                   min(age, c.settings.state_timeout + c.settings.period), c.state)
     for i in range(c.n):
         c.state[i] = min(max(c.state[i], min(c.limits.lower[i], o.q[i])),
                          max(c.limits.upper[i], o.q[i]))
@@ -61,13 +61,12 @@ cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
         if not c.is_open_loop:
             plan_stop(c, now)
         sample(&c.motion, now, c.desired)
-        slide(&c.settings, c.n, c.desired + c.n, dt, c.presliding)
-        motion_torque(&c.settings, &c.models, c.n, c.desired, c.presliding, c.torque)
+        slide(c.n, c.desired + c.n, c.settings.presliding_displacement, dt, c.presliding)
+        motion_torque(&c.joints, &c.models, c.desired, c.presliding, c.torque)
         memcpy(o.q, c.desired, 3 * c.n * sizeof(double))
         o.advanced = now - c.clock.received
     else:
-        damped_gravity(&c.settings, &c.models, c.n, o.q, o.qd, transfer_left(&c.governor),
-                       c.torque)
+        damped_gravity(&c.joints, &c.models, o.q, transfer_left(&c.governor), c.torque)
     return issue_command(c, now, dt, c.torque)
 
 

@@ -6,20 +6,19 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport CartesianTarget, configure_mode, set_target
-from control.command cimport held_for
+from control.command cimport joint_law
 from control.controller_state cimport (Controller, Hold, answers_states, fire, hold_reason,
                                        is_blind, is_tracking, leads_end_effector, note_cause)
 from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES,
                              FOLLOWS_POSES, GRANTED, IN_FAULT, NOT_RUNNING, NO_CAUSE,
                              SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
-from control.laws cimport law
 from control.model_blend cimport change_model
 from control.motion cimport (Path, extrapolate, follow_path, lead_in, lead_in_duration, sample,
                              sample_path)
 from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLOW, HOLD, HOLDING,
                              INACTIVE, REFERENCE, SETTLING, SET_POINT, STOPPING, TRACK, TRAJECTORY)
-from control.settings cimport GRAVITY_COMPENSATION, SETTINGS_ARRAYS, Settings
-from control.settings_check cimport conflict
+from control.settings cimport GRAVITY_COMPENSATION, JointSettings, Settings
+from control.settings_check cimport SettingsChange, conflict
 from control.state_clock cimport start_clock
 from control.state_observer cimport forget, trust_velocities
 from control.stop cimport begin_hold, begin_tracking, hold_present_state, stop_desired
@@ -134,8 +133,7 @@ cdef inline Refusal follow(Controller* c, const Path* path, double start,
             detail.joint, detail.found, detail.bound = i, distance, allowed
             return STARTS_TOO_FAR
     sample(&c.motion, time, c.state)
-    follow_path(&c.motion, path, start, time, c.state, &c.limits, c.settings.stop_time, c.offset,
-                c.zero)
+    follow_path(&c.motion, path, start, time, c.state, &c.limits, c.settings.stop_time)
     trust_velocities(&c.observer)
     fire(c, FOLLOW)
     return GRANTED
@@ -166,7 +164,7 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
             c.offset[i] = c.state[i] - state[i]
         extrapolate(&c.motion, time, state)
         lead_in(&c.motion, time, c.offset,
-                lead_in_duration(c.n, c.offset, c.limits.velocity, c.settings.stop_time), c.zero)
+                lead_in_duration(c.n, c.offset, c.limits.velocity, c.settings.stop_time))
     else:
         extrapolate(&c.motion, time, state)
     if c.phase != REFERENCE:
@@ -189,46 +187,29 @@ cdef inline Refusal take_target(Controller* c, double now,
     return GRANTED
 
 
-cdef inline void copy_arrays(Settings* to, const Settings* mine, const Settings* given,
-                             Py_ssize_t n) noexcept nogil:
-    """Copy the arrays of settings into the memory that the controller has for them."""
-    to.p, to.d, to.damping, to.fault_damping = mine.p, mine.d, mine.damping, mine.fault_damping
-    to.coulomb, to.viscous = mine.coulomb, mine.viscous
-    to.offset, to.armature, to.effort_limit, to.torque_rate = (
-        mine.offset, mine.armature, mine.effort_limit, mine.torque_rate)
-    to.load, to.thinning = mine.load, mine.thinning
-    memcpy(to.p, given.p, SETTINGS_ARRAYS * n * sizeof(double))
-
-
-cdef inline void find_torque(Controller* c, double* torque) noexcept nogil:
-    """What the law of the joints asks for, in the state of the last command."""
-    law(&c.settings, &c.models, c.n, c.observer.q, c.observer.qd, c.desired,
-        c.presliding, held_for(&c.observer), c.scratch, torque)
-
-
-cdef inline Refusal configure(Controller* c, const Settings* settings) noexcept nogil:
+cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexcept nogil:
     """Take other settings, without a step in the command."""
+    cdef const Settings* settings = &change.settings
     cdef Refusal refusal = conflict(c, settings)
     cdef bint led_hand = leads_end_effector(c)
     cdef bint same_law = (settings.mode == c.settings.mode and not led_hand
                           and (c.phase == FLOATING or is_tracking(c)))
-    cdef Settings mine = c.settings
     cdef Py_ssize_t i
     if refusal != GRANTED:
         return refusal
     if same_law:
-        find_torque(c, c.torque)
+        joint_law(c, c.torque)
     c.settings = settings[0]
-    copy_arrays(&c.settings, &mine, settings, c.n)
-    if settings.impedance != NULL:
-        configure_mode(&c.hand, settings.impedance)
-    c.settings.impedance = NULL                                 # a request's, which does not last
+    memcpy(c.joints.p, change.joints.p,
+           sizeof(JointSettings) // sizeof(double*) * c.n * sizeof(double))
+    if change.impedance != NULL:
+        configure_mode(&c.hand, change.impedance)
     c.stuck.begins = True
     c.floats = settings.mode == GRAVITY_COMPENSATION
     if not (c.phase == FLOATING or c.phase == FAULT or is_tracking(c)):
         return GRANTED
     if same_law:
-        find_torque(c, c.offset)
+        joint_law(c, c.offset)
         for i in range(c.n):
             c.offset[i] -= c.torque[i]
         shift_transfer(&c.governor, c.offset, c.settings.blend_time)

@@ -25,12 +25,12 @@ FALL_BACK_REQUEST = ControlRequest(REQUEST_FALL_BACK)
 cdef class _Detailed(ControlRequest):
     """A request that may be refused with figures."""
 
-    cdef Hold* its_detail
+    cdef Hold* refused
 
     @property
     def detail(self):
         """Of a refusal: index of the joint or -1, what was found, and its bound."""
-        return self.its_detail.joint, self.its_detail.found, self.its_detail.bound
+        return self.refused.joint, self.refused.found, self.refused.bound
 
 
 cdef class FollowRequest(_Detailed):
@@ -41,77 +41,57 @@ cdef class FollowRequest(_Detailed):
         start: When its time is zero, by the controller's time [s]; None: now.
     """
 
-    cdef FollowPayload its
+    cdef FollowPayload payload
     cdef readonly CompiledPath path
 
     def __init__(self, CompiledPath path not None, start=None):
         super().__init__(REQUEST_FOLLOW)
         self.path = path
-        self.its.path, self.its.number = &path.path, path.number
-        self.its.start = -INFINITY if start is None else start
-        self.address, self.its_detail = <size_t> &self.its, &self.its.detail
+        self.payload.path, self.payload.number = &path.path, path.number
+        self.payload.start = -INFINITY if start is None else start
+        self.address, self.refused = <size_t> &self.payload, &self.payload.detail
 
 
 cdef class SetPointRequest(_Detailed):
     """Follow a set-point: (4, n) position, velocity, acceleration and effort."""
 
-    cdef SetPointPayload its
+    cdef SetPointPayload payload
     cdef cnp.ndarray state
 
     def __init__(self, state):
         super().__init__(REQUEST_SET_POINT)
         self.state = np.array(state, dtype=float, order="C")
-        self.its.state = floats(self.state)
-        self.address, self.its_detail = <size_t> &self.its, &self.its.detail
+        self.payload.state = floats(self.state)
+        self.address, self.refused = <size_t> &self.payload, &self.payload.detail
+
+
+# The rows of JointSettings.
+JOINT_SETTINGS = ("p", "d", "damping", "fault_damping", "coulomb", "viscous", "offset", "armature",
+                  "effort_limit", "torque_rate", "load", "thinning")
 
 
 cdef class ConfigureRequest(ControlRequest):
     """Take other settings, a ``featherstone_ros.control.Settings``."""
 
-    cdef Settings its
+    cdef SettingsChange change
     cdef ImpedanceChange impedance
-    cdef cnp.ndarray arrays, joints
+    cdef cnp.ndarray rows, impedance_rows
 
     def __init__(self, settings):
-        cdef Py_ssize_t n = settings.n
         super().__init__(REQUEST_CONFIGURE)
-        self.arrays = np.ascontiguousarray(np.concatenate([settings.p, settings.d, settings.damping,
-                                                           settings.fault_damping,
-                                                           settings.coulomb, settings.viscous,
-                                                           settings.offset, settings.armature,
-                                                           settings.effort_limit,
-                                                           settings.torque_rate, settings.load,
-                                                           settings.thinning]), dtype=float)
-        place_arrays(&self.its, <double*> cnp.PyArray_DATA(self.arrays), n)
-        self.its.mode = <Mode> <int> _enumerations.Mode[str(settings.mode).upper()]
-        self.its.terms = <Terms> <int> _enumerations.Terms[str(settings.feedforward_terms).upper()]
-        self.its.on_timer = str(settings.update_on) == "timer"
-        self.its.hardware_adds_gravity = settings.hardware_adds_gravity
-        self.its.start_from_measured_effort = settings.start_from_measured_effort
-        self.its.blind_stop = settings.blind_stop
-        self.its.period = settings.period
-        self.its.presliding_displacement = settings.presliding_displacement
-        self.its.blend_time, self.its.decay_time = settings.blend_time, settings.decay_time
-        self.its.stop_time, self.its.state_timeout = settings.stop_time, settings.state_timeout
-        self.its.reference_timeout = settings.reference_timeout
-        self.its.executor_timeout = settings.executor_timeout
-        self.its.give_up_after, self.its.start_tolerance = (
-            settings.give_up_after, settings.start_tolerance)
-        self.its.path_tolerance = settings.path_tolerance
-        self.its.velocity_cutoff, self.its.target_timeout = (
-            settings.velocity_cutoff, settings.target_timeout)
+        self.change.settings = vars(settings) | {
+            "mode": _enumerations.Mode[str(settings.mode).upper()],
+            "terms": _enumerations.Terms[str(settings.feedforward_terms).upper()],
+            "on_timer": str(settings.update_on) == "timer",
+            "period": settings.period,
+        }
+        self.rows = np.array([getattr(settings, name) for name in JOINT_SETTINGS], dtype=float)
+        place_rows(<double**> &self.change.joints, sizeof(JointSettings), floats(self.rows),
+                   settings.n)
         if settings.impedance is not None:
-            self.joints = take_impedance(&self.impedance, n, settings.impedance)
-            self.its.impedance = &self.impedance
-        self.address = <size_t> &self.its
-
-
-cdef void place_arrays(Settings* its, double* block, Py_ssize_t n) noexcept:
-    """Let the arrays of settings be in a block, in the order of the struct."""
-    its.p, its.d, its.damping, its.fault_damping = block, block + n, block + 2 * n, block + 3 * n
-    its.coulomb, its.viscous, its.offset = block + 4 * n, block + 5 * n, block + 6 * n
-    its.armature, its.effort_limit, its.torque_rate = block + 7 * n, block + 8 * n, block + 9 * n
-    its.load, its.thinning = block + 10 * n, block + 11 * n
+            self.impedance_rows = take_impedance(&self.impedance, settings.n, settings.impedance)
+            self.change.impedance = &self.impedance
+        self.address = <size_t> &self.change
 
 
 cdef class TargetRequest(ControlRequest):
@@ -123,14 +103,14 @@ cdef class TargetRequest(ControlRequest):
         wrench: (6,) force, then moment to press with.
     """
 
-    cdef CartesianTarget its
+    cdef CartesianTarget target
 
     def __init__(self, pose=None, twist=None, wrench=None):
         super().__init__(REQUEST_TARGET)
-        self.its.has_pose = fill(self.its.pose, pose, 16, "pose")
-        self.its.has_twist = fill(self.its.twist, twist, 6, "twist")
-        self.its.has_wrench = fill(self.its.wrench, wrench, 6, "wrench")
-        self.address = <size_t> &self.its
+        self.target.has_pose = fill(self.target.pose, pose, 16, "pose")
+        self.target.has_twist = fill(self.target.twist, twist, 6, "twist")
+        self.target.has_wrench = fill(self.target.wrench, wrench, 6, "wrench")
+        self.address = <size_t> &self.target
 
 
 cdef class ModelRequest(ControlRequest):
@@ -141,16 +121,16 @@ cdef class ModelRequest(ControlRequest):
         transition: [s]; 0 at once.
     """
 
-    cdef ModelPayload its
+    cdef ModelPayload change
     cdef readonly object dynamics
     cdef readonly uint64_t number
 
     def __init__(self, dynamics, double transition=0.0):
         super().__init__(REQUEST_MODEL)
         self.dynamics, self.number = dynamics, next(_numbers)
-        self.its.model = interface_of(dynamics)
-        self.its.number, self.its.transition = self.number, transition
-        self.address = <size_t> &self.its
+        self.change.model = interface_of(dynamics)
+        self.change.number, self.change.transition = self.number, transition
+        self.address = <size_t> &self.change
 
 
 cdef class CheckRequest(_Detailed):
@@ -161,17 +141,17 @@ cdef class CheckRequest(_Detailed):
         model: A ``ModelRequest``; None: as it is.
     """
 
-    cdef CheckPayload its
+    cdef CheckPayload check
     cdef ConfigureRequest settings
     cdef ModelRequest model
 
     def __init__(self, ConfigureRequest settings not None, ModelRequest model=None):
         super().__init__(REQUEST_CHECK)
         self.settings, self.model = settings, model
-        self.its.settings = &settings.its
+        self.check.change = &settings.change
         if model is not None:
-            self.its.model = model.its.model
-        self.address, self.its_detail = <size_t> &self.its, &self.its.detail
+            self.check.model = model.change.model
+        self.address, self.refused = <size_t> &self.check, &self.check.detail
 
 
 cdef class DeadlineRequest(ControlRequest):
@@ -179,12 +159,13 @@ cdef class DeadlineRequest(ControlRequest):
     many.
     """
 
-    cdef DeadlinePayload its
+    cdef DeadlinePayload deadline
 
     def __init__(self, double cycle_time, int allowed=0, bint holds=False):
         super().__init__(REQUEST_DEADLINE)
-        self.its.cycle_time, self.its.allowed, self.its.holds = cycle_time, allowed, holds
-        self.address = <size_t> &self.its
+        self.deadline.cycle_time, self.deadline.allowed, self.deadline.holds = (
+            cycle_time, allowed, holds)
+        self.address = <size_t> &self.deadline
 
 
 cdef class SnapshotRequest(ControlRequest):
@@ -209,18 +190,19 @@ cdef class SnapshotRequest(ControlRequest):
             was, for a cause.
     """
 
-    cdef SnapshotPayload its
+    cdef SnapshotPayload payload
     cdef readonly cnp.ndarray arrays, model_torque
 
     def __init__(self, Py_ssize_t n):
         super().__init__(REQUEST_SNAPSHOT)
         self.arrays, self.model_torque = np.zeros((9, n)), np.zeros(n)
-        self.its.arrays, self.its.model_torque = floats(self.arrays), floats(self.model_torque)
-        self.address = <size_t> &self.its
+        self.payload.arrays = floats(self.arrays)
+        self.payload.model_torque = floats(self.model_torque)
+        self.address = <size_t> &self.payload
 
     def __getattr__(self, str name):
         try:
-            return (<dict> self.its.figures)[name]
+            return (<dict> self.payload.figures)[name]
         except KeyError:
             raise AttributeError(name) from None
 
@@ -234,15 +216,15 @@ cdef class SnapshotRequest(ControlRequest):
     @property
     def stamp(self):
         """(sec, nanosec) of the last good state."""
-        return self.its.figures.sec, self.its.figures.nanosec
+        return self.payload.figures.sec, self.payload.figures.nanosec
 
     @property
     def hand(self):
-        return np.reshape(self.its.hand, (3, 6))
+        return np.reshape(self.payload.hand, (3, 6))
 
     @property
     def hold(self):
-        return told(&self.its.hold)
+        return told(&self.payload.hold)
 
 
 cdef tuple told(const Hold* hold):

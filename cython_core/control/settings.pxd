@@ -1,16 +1,11 @@
-# Everything about the controller that may change while it runs; control.pyx fills it from
+# Everything about the controller that may change while it runs; requests.pxi fills it from
 # featherstone_ros.control.Settings, which has checked the values and says what each means.
-
-from control.impedance_state cimport ImpedanceChange
 
 cpdef enum Mode:
     GRAVITY_COMPENSATION, FEEDFORWARD, COMPUTED_TORQUE, CARTESIAN_IMPEDANCE
 
 cpdef enum Terms:
     TERMS_NONE, TERMS_GRAVITY, TERMS_FULL
-
-cdef enum:
-    SETTINGS_ARRAYS = 12     # of the struct below
 
 cdef struct Settings:
     Mode mode
@@ -32,8 +27,9 @@ cdef struct Settings:
     double path_tolerance
     double velocity_cutoff
     double target_timeout
-    const ImpedanceChange* impedance   # of a request; NULL: as they are
-    double* p                # (n,) each, in one block that begins here
+
+cdef struct JointSettings:   # (n,) each: rows of one array
+    double* p
     double* d
     double* damping
     double* fault_damping
@@ -51,3 +47,11 @@ cdef struct JointLimits:     # (n,) each, +-inf where there is none
     double* upper
     double* velocity
     bint* continuous         # turns without end
+
+
+cdef inline void place_rows(double** rows, size_t size, double* memory,
+                            Py_ssize_t n) noexcept nogil:
+    """Let all pointers of a structure of that size [bytes] point to rows (n,) of an array."""
+    cdef size_t k
+    for k in range(size // sizeof(double*)):
+        rows[k] = memory + k * n

@@ -5,32 +5,39 @@ from libc.math cimport fabs
 
 from control.controller_state cimport Controller, Hold, answers_states, is_blind
 from control.events cimport GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Refusal
-from control.settings cimport CARTESIAN_IMPEDANCE, Settings
+from control.impedance_state cimport ImpedanceChange
+from control.settings cimport CARTESIAN_IMPEDANCE, JointSettings, Settings
 from dynamics_interface cimport DynamicsInterface
 
+cdef struct SettingsChange:
+    Settings settings
+    JointSettings joints
+    const ImpedanceChange* impedance # NULL: stays as it is
+
 cdef struct CheckPayload:
-    const Settings* settings
+    const SettingsChange* change
     const DynamicsInterface* model   # NULL: stays as it is
     Hold detail                      # of a refusal
 
 
-cdef inline bint suffices(const Settings* its, Py_ssize_t i, double effort) noexcept nogil:
+cdef inline bint suffices(const JointSettings* joints, Py_ssize_t i, double effort) noexcept nogil:
     """Whether a joint's effort limit allows an effort. With a limit of 0 nothing is controlled."""
-    return fabs(effort) <= its.effort_limit[i] and its.effort_limit[i] > 0.0
+    return fabs(effort) <= joints.effort_limit[i] and joints.effort_limit[i] > 0.0
 
 
-cdef inline void stopping_effort(const Settings* its, const DynamicsInterface* model,
-                                 const double* q, const double* qd, double* acceleration,
-                                 double* effort) noexcept nogil:
-    """The effort (n,) that brings the arm from a velocity to rest within stop_time, gravity
+cdef inline void stopping_effort(double stop_time, const JointSettings* joints,
+                                 const DynamicsInterface* model, const double* state,
+                                 double* acceleration, double* effort) noexcept nogil:
+    """The effort (n,) that brings the arm from a state (2, n) to rest within stop_time [s], gravity
     included; friction would help. acceleration: (n,) scratch.
     """
+    cdef const double* qd = state + model.n
     cdef Py_ssize_t i
     for i in range(model.n):
-        acceleration[i] = -qd[i] / its.stop_time
-    model.rnea(model.self, q, qd, acceleration, effort)
+        acceleration[i] = -qd[i] / stop_time
+    model.rnea(model.self, state, qd, acceleration, effort)
     for i in range(model.n):
-        effort[i] += its.armature[i] * acceleration[i] + its.offset[i]
+        effort[i] += joints.armature[i] * acceleration[i] + joints.offset[i]
 
 
 cdef inline Refusal conflict(const Controller* c, const Settings* settings) noexcept nogil:
@@ -43,27 +50,29 @@ cdef inline Refusal conflict(const Controller* c, const Settings* settings) noex
     return GRANTED
 
 
-cdef inline Refusal why_not_configure(Controller* c, const Settings* settings,
-                                      const DynamicsInterface* model,
-                                      Hold* detail) noexcept nogil:
-    """Why other settings, and another model unless it is NULL, cannot be taken now.
+cdef inline Refusal why_not_configure(const Controller* c, CheckPayload* check) noexcept nogil:
+    """Why other settings, and another model if there is one, cannot be taken now.
 
     Those in force may suffice no longer, as after a push; then others must be no worse.
     """
     cdef const DynamicsInterface* present = c.models.newest.model
-    cdef const double* q = c.observer.q
-    cdef const double* qd = c.observer.qd
-    cdef double* before = c.scratch + c.n
-    cdef Refusal refusal = conflict(c, settings)
+    cdef const JointSettings* joints = &check.change.joints
+    cdef double* acceleration = c.models.scratch
+    cdef double* before = acceleration + c.n
+    cdef double* after = acceleration + 2 * c.n
+    cdef Refusal refusal = conflict(c, &check.change.settings)
     cdef Py_ssize_t i
     if refusal != GRANTED or not (answers_states(c) or is_blind(c)):
         return refusal                                          # the first command's check follows
-    stopping_effort(&c.settings, present, q, qd, c.scratch, before)
-    stopping_effort(settings, present if model == NULL else model, q, qd, c.scratch, c.torque)
+    stopping_effort(c.settings.stop_time, &c.joints, present, c.observer.q, acceleration, before)
+    stopping_effort(check.change.settings.stop_time, joints,
+                    present if check.model == NULL else check.model, c.observer.q, acceleration,
+                    after)
     for i in range(c.n):
-        if not suffices(settings, i, c.torque[i]) and (
-                settings.effort_limit[i] < c.settings.effort_limit[i]
-                or not fabs(c.torque[i]) <= fabs(before[i])):
-            detail.joint, detail.found, detail.bound = i, c.torque[i], settings.effort_limit[i]
+        if not suffices(joints, i, after[i]) and (
+                joints.effort_limit[i] < c.joints.effort_limit[i]
+                or not fabs(after[i]) <= fabs(before[i])):
+            check.detail.joint, check.detail.found, check.detail.bound = (
+                i, after[i], joints.effort_limit[i])
             return TOO_LITTLE_EFFORT
     return GRANTED

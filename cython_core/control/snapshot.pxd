@@ -31,8 +31,8 @@ cdef struct SnapshotPayload:
     SnapshotFigures figures
 
 
-cdef inline void take_snapshot(ControlCycle* its, SnapshotPayload* snapshot) noexcept nogil:
-    cdef Controller* c = &its.controller
+cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snapshot) noexcept nogil:
+    cdef const Controller* c = &cycle.controller
     cdef SnapshotFigures* figures = &snapshot.figures
     cdef Py_ssize_t n = c.n
     memcpy(snapshot.arrays, c.observer.q, n * sizeof(double))
@@ -41,11 +41,11 @@ cdef inline void take_snapshot(ControlCycle* its, SnapshotPayload* snapshot) noe
     memcpy(snapshot.arrays + 6 * n, c.governor.command, n * sizeof(double))
     memcpy(snapshot.arrays + 7 * n, c.governor.asked, n * sizeof(double))
     gravity(&c.models, c.observer.q, snapshot.arrays + 8 * n)
-    work_out_model_torque(its, snapshot.model_torque)
+    work_out_model_torque(c, snapshot.model_torque)
     figures.time, figures.origin = c.clock.time, c.clock.origin
     figures.received, figures.phase = c.clock.received, c.phase
-    figures.sec, figures.nanosec = its.sec, its.nanosec
-    figures.path, figures.elapsed = its.path_number, c.clock.time - c.motion.path_start
+    figures.sec, figures.nanosec = cycle.sec, cycle.nanosec
+    figures.path, figures.elapsed = cycle.path_number, c.clock.time - c.motion.path_start
     figures.since_end = c.clock.time - c.motion.end
     figures.causes, figures.strain = c.causes, 0.0
     snapshot.hold = c.hold

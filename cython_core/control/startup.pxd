@@ -43,7 +43,7 @@ cdef inline Py_ssize_t disputed(const Controller* c, const double* effort) noexc
     if not is_measured(c, effort):
         return -1
     for i in range(c.n):
-        if (BEYOND_GRAVITY * c.settings.effort_limit[i] < fabs(effort[i] - c.gravity_torque[i])
+        if (BEYOND_GRAVITY * c.joints.effort_limit[i] < fabs(effort[i] - c.gravity_torque[i])
                 < INFINITY):
             return i
     return -1
@@ -59,13 +59,13 @@ cdef inline bint is_plausible_effort(const Controller* c, const double* effort) 
     cdef double limit
     cdef Py_ssize_t i
     for i in range(c.n):
-        limit = c.settings.effort_limit[i]
+        limit = c.joints.effort_limit[i]
         if isinf(limit) or not fabs(effort[i] - c.gravity_torque[i]) <= BEYOND_GRAVITY * limit:
             return False
     return True
 
 
-cdef inline const double* holding_effort(Controller* c, const double* effort) noexcept nogil:
+cdef inline const double* holding_effort(const Controller* c, const double* effort) noexcept nogil:
     """The command that continues the torque that holds the arm: measured, or ``gravity_torque``.
     effort: measured, NULL for none.
 
@@ -83,27 +83,19 @@ cdef inline Py_ssize_t too_heavy(const Controller* c) noexcept nogil:
     """The first joint whose effort limit is too small for its ``gravity_torque``, or -1."""
     cdef Py_ssize_t i
     for i in range(c.n):
-        if not suffices(&c.settings, i, c.gravity_torque[i] + c.settings.offset[i]):
+        if not suffices(&c.joints, i, c.gravity_torque[i] + c.joints.offset[i]):
             return i
     return -1
 
 
-cdef inline Py_ssize_t first_outside(const Controller* c, double slack) noexcept nogil:
-    """The first joint that stands further beyond its limits than ``slack``, or -1."""
+cdef inline Py_ssize_t outside(const Controller* c, Py_ssize_t first, double slack) noexcept nogil:
+    """The next joint from ``first`` on that stands further beyond its limits than ``slack``, or -1.
+    """
     cdef Py_ssize_t i
-    for i in range(c.n):
+    for i in range(first, c.n):
         if not c.limits.lower[i] - slack <= c.observer.q[i] <= c.limits.upper[i] + slack:
             return i
     return -1
-
-
-cdef inline void note_outside(Controller* c) noexcept nogil:
-    """Report which joints stand beyond their limits."""
-    cdef double slack = c.settings.start_tolerance
-    cdef Py_ssize_t i
-    for i in range(c.n):
-        if not c.limits.lower[i] - slack <= c.observer.q[i] <= c.limits.upper[i] + slack:
-            note(c, NOTE_OUTSIDE, i, c.observer.q[i], c.limits.lower[i], c.limits.upper[i], 0.0)
 
 
 cdef inline Hold why_not_begin(const Controller* c, const double* effort) noexcept nogil:
@@ -114,14 +106,14 @@ cdef inline Hold why_not_begin(const Controller* c, const double* effort) noexce
     """
     cdef const double* q = c.observer.q
     cdef double slack = c.settings.start_tolerance if any_nonzero(q, c.n) else LIMIT_SLACK
-    cdef Py_ssize_t i = first_outside(c, slack) if c.phase == WAITING else -1
+    cdef Py_ssize_t i = outside(c, 0, slack) if c.phase == WAITING else -1
     if i >= 0:
         return hold_reason(CAUSE_OUTSIDE, i, q[i],
                            c.limits.lower[i] if q[i] < c.limits.lower[i] else c.limits.upper[i])
     i = too_heavy(c)
     if i >= 0:
-        return hold_reason(CAUSE_CANNOT_HOLD, i, c.gravity_torque[i] + c.settings.offset[i],
-                           c.settings.effort_limit[i])
+        return hold_reason(CAUSE_CANNOT_HOLD, i, c.gravity_torque[i] + c.joints.offset[i],
+                           c.joints.effort_limit[i])
     i = disputed(c, effort)
     if i >= 0:
         return hold_reason(CAUSE_DISPUTED, i, effort[i], c.gravity_torque[i])
@@ -132,6 +124,7 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
     """Begin with the effort that holds the arm now, unless none can, or the positions cannot be the
     arm's.
     """
+    cdef Py_ssize_t i
     cdef Hold reason
     gravity(&c.models, c.observer.q, c.gravity_torque)
     reason = why_not_begin(c, effort)
@@ -142,8 +135,11 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
         return False
     if c.hold.cause in (CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, CAUSE_DISPUTED):
         c.hold.cause = NO_CAUSE
-    note_outside(c)
-    start_from(&c.governor, &c.settings, holding_effort(c, effort))
+    i = outside(c, 0, c.settings.start_tolerance)
+    while i >= 0:
+        note(c, NOTE_OUTSIDE, i, c.observer.q[i], c.limits.lower[i], c.limits.upper[i], 0.0)
+        i = outside(c, i + 1, c.settings.start_tolerance)
+    start_from(&c.governor, &c.joints, holding_effort(c, effort))
     memset(c.presliding, 0, c.n * sizeof(double))
     fire(c, STATE)
     begin_tracking(c)

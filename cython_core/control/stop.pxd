@@ -9,13 +9,12 @@ from control.controller_state cimport (Controller, Hold, begin_supervision, fire
 from control.events cimport CAUSE_STUCK
 from control.motion cimport sample, stop_from
 from control.phases cimport FLOAT, STATES_STOPPED
-from control.torque_governor cimport begin_transfer, drive_no_further
+from control.torque_governor cimport begin_transfer, push_no_further
 
 
 cdef inline void stop_motion(Controller* c, double time, const double* state) noexcept nogil:
-    """Come to rest from a motion state, which must not be in ``offset``: that is overwritten."""
-    stop_from(&c.motion, time, state, c.settings.stop_time, c.limits.lower, c.limits.upper,
-              c.offset, c.zero)
+    """Come to rest from a motion state."""
+    stop_from(&c.motion, time, state, c.settings.stop_time, &c.limits)
 
 
 cdef inline void stop_desired(Controller* c) noexcept nogil:
@@ -40,7 +39,7 @@ cdef inline void hold_present_state(Controller* c) noexcept nogil:
     if leads_end_effector(c):
         begin_mode(&c.hand, c.models.newest.model, q, qd, c.settings.stop_time)
     begin_transfer(&c.governor, c.settings.blend_time)
-    drive_no_further(&c.governor, qd)
+    push_no_further(&c.governor, qd)
 
 
 cdef inline void begin_tracking(Controller* c) noexcept nogil:

@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 from control.dead_reckoning cimport STICKING_SPEED, Drives, accelerate
 from control.model_blend cimport ModelBlend, combine, gravity
 from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, TERMS_FULL, JointLimits,
-                               Settings)
+                               JointSettings, Settings)
 from control.state_observer cimport REPEAT_TIME, Observer, common, unseen
 
 cdef extern from *:
@@ -64,29 +64,27 @@ cdef struct StuckJoints:
     double* scratch          # (5, n)
 
 
-cdef inline void feedback_effort(const Settings* settings, ModelBlend* models, const double* q,
-                                 const double* qd, const double* desired, double* push,
-                                 double* scratch) noexcept nogil:
-    """The feedback's share of the effort, for the desired state (4, n).
-
-    scratch: (2, n).
-    """
-    cdef Py_ssize_t n = models.newest.model.n, i
+cdef inline void feedback_effort(const Settings* settings, const JointSettings* joints,
+                                 const ModelBlend* models, const double* q, const double* qd,
+                                 const double* desired, double* push) noexcept nogil:
+    """The feedback's share of the effort, for the desired state (4, n)."""
+    cdef double* scratch = models.scratch
+    cdef Py_ssize_t n = models.n, i
     for i in range(n):
-        push[i] = settings.p[i] * (desired[i] - q[i]) + settings.d[i] * (desired[n + i] - qd[i])
+        push[i] = joints.p[i] * (desired[i] - q[i]) + joints.d[i] * (desired[n + i] - qd[i])
     if settings.mode == COMPUTED_TORQUE:                        # that is an acceleration
         combine(models, q, NULL, push, scratch)
         gravity(models, q, scratch + n)
         for i in range(n):
-            push[i] = settings.armature[i] * push[i] + scratch[i] - scratch[n + i]
+            push[i] = joints.armature[i] * push[i] + scratch[i] - scratch[n + i]
     for i in range(n):
-        push[i] = min(max(push[i], -settings.effort_limit[i]), settings.effort_limit[i])
+        push[i] = min(max(push[i], -joints.effort_limit[i]), joints.effort_limit[i])
 
 
-cdef inline double max_stiction(const Settings* settings, Py_ssize_t i) noexcept nogil:
-    cdef double limit = min(settings.effort_limit[i], ANY_EFFORT)
-    if settings.coulomb[i] > 0.0:
-        return MAX_STICTION * settings.coulomb[i] + STICTION_SHARE * limit
+cdef inline double max_stiction(const JointSettings* joints, Py_ssize_t i) noexcept nogil:
+    cdef double limit = min(joints.effort_limit[i], ANY_EFFORT)
+    if joints.coulomb[i] > 0.0:
+        return MAX_STICTION * joints.coulomb[i] + STICTION_SHARE * limit
     return UNKNOWN_STICTION * limit
 
 
@@ -104,11 +102,11 @@ cdef inline double off_stops(const JointLimits* limits, Py_ssize_t i, double q,
     return push if q > limits.lower[i] + STOP_REACH else 0.0
 
 
-cdef inline bint was_stopped(const Settings* settings, Py_ssize_t i, double push,
+cdef inline bint was_stopped(const JointSettings* joints, Py_ssize_t i, double push,
                              double desired_speed, double speed) noexcept nogil:
     """Whether a joint was seen to come to rest against its push or desired motion."""
     return (fabs(speed) < STOPPED_SPEED
-            and (fabs(push) > max_stiction(settings, i)
+            and (fabs(push) > max_stiction(joints, i)
                  or fabs(desired_speed) > 2.0 * fabs(speed) + STICKING_SPEED))
 
 
@@ -119,13 +117,14 @@ cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil
     return o.unchanged[i] == 0.0 or (o.age[o.n + i] == 0.0 and fabs(o.qd[i]) > STICKING_SPEED)
 
 
-cdef inline void begin_joints(StuckJoints* s, const Settings* settings, const Observer* o,
+cdef inline void begin_joints(StuckJoints* s, const Settings* settings,
+                              const JointSettings* joints, const Observer* o,
                               const double* desired, const double* push) noexcept nogil:
     """Begin anew for each joint that is seen to move; push: (2, n)."""
     cdef Py_ssize_t n = s.n, i
     cdef double speed
     for i in range(n):
-        s.inertia[i] = settings.armature[i]
+        s.inertia[i] = joints.armature[i]
         if s.begins or o.reset or is_seen_to_move(o, i):
             s.inertia[i] = LOCKED
             speed = off_stops(o.limits, i, o.q[i], o.qd[i])
@@ -133,7 +132,7 @@ cdef inline void begin_joints(StuckJoints* s, const Settings* settings, const Ob
             s.lower_bound[i] = s.expected[i] = 0.0
             s.lower_bound[n + i] = common(speed, o.shown[i])
             s.expected[n + i] = speed - (desired[n + i] if feeds_forward(settings) else 0.0)
-            s.stopped[i] = was_stopped(settings, i, push[i], desired[n + i], speed)
+            s.stopped[i] = was_stopped(joints, i, push[i], desired[n + i], speed)
         elif settings.mode == CARTESIAN_IMPEDANCE and o.unchanged[i] < DAMPING_SETTLES:
             s.push[i], s.push[n + i] = push[i], push[n + i]
         s.change[i] = off_stops(o.limits, i, o.q[i],
@@ -143,11 +142,11 @@ cdef inline void begin_joints(StuckJoints* s, const Settings* settings, const Ob
     s.begins = False
 
 
-cdef inline bint is_pushed(const StuckJoints* s, const Settings* settings) noexcept nogil:
+cdef inline bint is_pushed(const StuckJoints* s, const JointSettings* joints) noexcept nogil:
     """Whether any joint is pushed beyond its friction, or moves."""
     cdef Py_ssize_t i
     for i in range(s.n):
-        if (fabs(s.change[i]) > settings.coulomb[i]
+        if (fabs(s.change[i]) > joints.coulomb[i]
                 or fabs(s.lower_bound[s.n + i]) > STICKING_SPEED
                 or fabs(s.expected[s.n + i]) > STICKING_SPEED):
             return True
@@ -155,6 +154,7 @@ cdef inline bint is_pushed(const StuckJoints* s, const Settings* settings) noexc
 
 
 cdef inline void find_friction(StuckJoints* s, const Settings* settings,
+                               const JointSettings* joints,
                                const double* presliding) noexcept nogil:
     """Find the friction that holds each joint against the change of its push: the feedforward bears
     some of it, or adds to it, as its presliding state says.
@@ -164,21 +164,21 @@ cdef inline void find_friction(StuckJoints* s, const Settings* settings,
     for i in range(s.n):
         borne = 0.0
         if feeds_forward(settings):
-            borne = settings.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
-        s.friction[i] = settings.coulomb[i] - borne
-        s.max_friction[i] = max_stiction(settings, i) - max(borne, 0.0)
+            borne = joints.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
+        s.friction[i] = joints.coulomb[i] - borne
+        s.max_friction[i] = max_stiction(joints, i) - max(borne, 0.0)
 
 
-cdef inline void move_joints(StuckJoints* s, const Settings* settings, ModelBlend* models,
-                             const double* q, const double* friction, double h,
-                             double* way) noexcept nogil:
+cdef inline void move_joints(StuckJoints* s, const JointSettings* joints,
+                             const ModelBlend* models, const double* q, const double* friction,
+                             double h, double* way) noexcept nogil:
     """Move the joints for a time h [s] under gravity and the change of their push; way: (3, n)."""
     cdef Py_ssize_t n = s.n, i
     cdef double* effort = s.scratch
     cdef double* still = s.scratch + n
     cdef double* speed = way + n
     cdef Drives drives
-    drives.armature, drives.viscous, drives.coulomb = s.inertia, settings.viscous, friction
+    drives.armature, drives.viscous, drives.coulomb = s.inertia, joints.viscous, friction
     gravity(models, q, effort)
     for i in range(n):
         effort[i] += s.change[i]
@@ -189,7 +189,8 @@ cdef inline void move_joints(StuckJoints* s, const Settings* settings, ModelBlen
             way[i] += h * speed[i]
 
 
-cdef inline void push_joints(StuckJoints* s, const Settings* settings, ModelBlend* models,
+cdef inline void push_joints(StuckJoints* s, const Settings* settings,
+                             const JointSettings* joints, const ModelBlend* models,
                              const Observer* o, const double* desired, const double* presliding,
                              double dt) noexcept nogil:
     """Take a joint state into account, dt [s] after the last one; desired: (4, n) of the last
@@ -204,15 +205,15 @@ cdef inline void push_joints(StuckJoints* s, const Settings* settings, ModelBlen
         memcpy(push + n, s.given, n * sizeof(double))
     else:
         memset(still, 0, n * sizeof(double))
-        feedback_effort(settings, models, o.q, o.qd, desired, push, s.scratch + 2 * n)
-        feedback_effort(settings, models, o.q, still, desired, push + n, s.scratch + 2 * n)
-    begin_joints(s, settings, o, desired, push)
-    if h <= 0.0 or not is_pushed(s, settings):
+        feedback_effort(settings, joints, models, o.q, o.qd, desired, push)
+        feedback_effort(settings, joints, models, o.q, still, desired, push + n)
+    begin_joints(s, settings, joints, o, desired, push)
+    if h <= 0.0 or not is_pushed(s, joints):
         return
-    find_friction(s, settings, presliding)
+    find_friction(s, settings, joints, presliding)
     for k in range(steps):
-        move_joints(s, settings, models, o.taken, s.max_friction, h, s.lower_bound)
-        move_joints(s, settings, models, o.taken, s.friction, h, s.expected)
+        move_joints(s, joints, models, o.taken, s.max_friction, h, s.lower_bound)
+        move_joints(s, joints, models, o.taken, s.friction, h, s.expected)
 
 
 cdef inline Py_ssize_t first_stuck(const StuckJoints* s, const Observer* o,

@@ -15,7 +15,7 @@
 from libc.math cimport fabs, isfinite
 from libc.string cimport memcpy, memset
 
-from control.settings cimport Settings
+from control.settings cimport JointSettings
 from control.speed_limit cimport SpeedLimit, TorqueRange, keep_speed, within
 
 cdef extern from *:
@@ -78,7 +78,7 @@ cdef inline void shift_transfer(Governor* g, const double* step, double duration
     g.transferring, g.duration, g.elapsed = True, duration, 0.0
 
 
-cdef inline void drive_no_further(Governor* g, const double* qd) noexcept nogil:
+cdef inline void push_no_further(Governor* g, const double* qd) noexcept nogil:
     """Leave out of the transfer what would drive joints further at these velocities (n,).
 
     It may be what caused this motion, and would act for as long as no state comes.
@@ -88,12 +88,12 @@ cdef inline void drive_no_further(Governor* g, const double* qd) noexcept nogil:
         g.moving[i] = qd[i] if fabs(qd[i]) > DRIVEN_SPEED else 0.0
 
 
-cdef inline void start_from(Governor* g, const Settings* settings,
+cdef inline void start_from(Governor* g, const JointSettings* joints,
                             const double* effort) noexcept nogil:
     """Begin anew, as if this effort, clamped to the limits, had been the last command."""
     cdef Py_ssize_t i
     for i in range(g.n):
-        g.command[i] = max(min(effort[i], settings.effort_limit[i]), -settings.effort_limit[i])
+        g.command[i] = max(min(effort[i], joints.effort_limit[i]), -joints.effort_limit[i])
     g.begins = g.transferring = False
 
 
@@ -106,7 +106,7 @@ cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
 
 
 cdef inline void take_difference(Governor* g) noexcept nogil:
-    """Store the last command minus what is asked for; see ``drive_no_further``."""
+    """Store the last command minus what is asked for; see ``push_no_further``."""
     cdef Py_ssize_t i
     for i in range(g.n):
         g.difference[i] = g.command[i] - g.asked[i]
@@ -139,7 +139,7 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
             g.wanted[i] += weight * g.difference[i]
 
 
-cdef inline bint find_allowed(Governor* g, const Settings* settings, const double* added,
+cdef inline bint find_allowed(Governor* g, const JointSettings* joints, const double* added,
                               double duration) noexcept nogil:
     """Find the range of the next command; returns whether an effort limit excludes what is wanted.
     """
@@ -147,15 +147,15 @@ cdef inline bint find_allowed(Governor* g, const Settings* settings, const doubl
     cdef bint saturated = False
     cdef Py_ssize_t i
     for i in range(g.n):
-        bias, step = 0.0 if added == NULL else added[i], settings.torque_rate[i] * duration
-        low, high = -settings.effort_limit[i] - bias, settings.effort_limit[i] - bias
+        bias, step = 0.0 if added == NULL else added[i], joints.torque_rate[i] * duration
+        low, high = -joints.effort_limit[i] - bias, joints.effort_limit[i] - bias
         saturated |= not low <= g.wanted[i] <= high
         g.allowed.low[i] = max(min(low, g.command[i] + step), g.command[i] - step)
         g.allowed.high[i] = max(min(high, g.command[i] + step), g.command[i] - step)
     return saturated
 
 
-cdef inline bint govern(Governor* g, const Settings* settings, const double* asked,
+cdef inline bint govern(Governor* g, const JointSettings* joints, const double* asked,
                         const double* added, const SpeedLimit* speed, double dt) noexcept nogil:
     """Work out the next command. Returns False, with nothing changed, if what is asked for is not
     finite.
@@ -169,11 +169,11 @@ cdef inline bint govern(Governor* g, const Settings* settings, const double* ask
         return False
     memcpy(g.asked, asked, g.n * sizeof(double))
     transfer(g, dt)
-    saturated = find_allowed(g, settings, added, min(dt, LONGEST_STEP))
+    saturated = find_allowed(g, joints, added, min(dt, LONGEST_STEP))
     for i in range(g.n):
         g.command[i] = within(g.wanted[i], g.allowed.low[i], g.allowed.high[i])
     if speed != NULL:
-        keep_speed(speed, &g.allowed, g.n, settings.torque_rate, dt, g.command)
+        keep_speed(speed, &g.allowed, g.n, joints.torque_rate, dt, g.command)
     for i in range(g.n):
         changed |= g.command[i] != g.wanted[i]
     g.saturated += saturated

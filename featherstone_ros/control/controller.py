@@ -314,18 +314,10 @@ def compiled_controller(
     """
     if tip and tip not in model.link_names:
         raise UnknownNameError("link", tip, model.link_names)
+    index = model.link_names.index(tip) if tip else -1
+    first = _control.ModelRequest(BoundDynamics(model))
     return _control.CompiledController(
-        space.names,
-        space.lower,
-        space.upper,
-        space.velocity,
-        settings,
-        _control.ModelRequest(BoundDynamics(model)),
-        tip=model.link_names.index(tip) if tip else -1,
-        offset=offset,
-        base=model.base_link,
-        continuous=space.continuous,
-        **options,
+        space, settings, first, index, offset, model.base_link, **options
     )
 
 

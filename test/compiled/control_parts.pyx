@@ -5,16 +5,16 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, NAN
 
 from control.controller cimport is_timely
-from control.controller_state cimport Controller
 from control.laws cimport damped_gravity, law, model_torque
 from control.model_blend cimport ModelBlend, change_model, combine, gravity
 from control.model_blend cimport pass_time as pass_blend_time
-from control.settings cimport JointLimits, Settings
+from control.settings cimport JointLimits, JointSettings, Settings
+from control.settings_check cimport SettingsChange
 from control.speed_limit cimport SpeedLimit
-from control.state_clock cimport pass_time, start_clock
+from control.state_clock cimport StateClock, pass_time, start_clock
 from control.state_observer cimport (REJECTIONS, Observer, forget, observe, oldest,
                                      predict, reach, speed_reach)
-from control.torque_governor cimport (Governor, begin_transfer, drive_no_further, govern,
+from control.torque_governor cimport (Governor, begin_transfer, push_no_further, govern,
                                       start_from, transfer_weight)
 from dynamics_interface cimport DynamicsInterface
 
@@ -53,7 +53,7 @@ cdef class TorqueGovernor:
     """
 
     cdef Governor its
-    cdef Settings settings
+    cdef JointSettings settings
     cdef SpeedLimit speed
     cdef list owned
     cdef readonly cnp.ndarray command
@@ -90,7 +90,7 @@ cdef class TorqueGovernor:
         """
         begin_transfer(&self.its, duration)
         if velocity is not None:
-            drive_no_further(&self.its, numbers(velocity, self.its.n, "velocity"))
+            push_no_further(&self.its, numbers(velocity, self.its.n, "velocity"))
 
     def govern(self, cnp.ndarray asked not None, double dt, added=None, motion=None):
         """The next command (n,), or None, with nothing changed, if ``asked`` is not finite.
@@ -146,7 +146,8 @@ cdef class InverseDynamicsBlend:
 
     def __cinit__(self, model):
         self.owned = []
-        self.its.part = own(self.owned, model.n)
+        self.its.n, self.its.part = model.n, own(self.owned, model.n)
+        self.its.scratch = own(self.owned, 4 * model.n)
         self.its.newest.model, self.its.newest.weight = self._bind(model), 1.0
 
     cdef const DynamicsInterface* _bind(self, model) except NULL:
@@ -193,13 +194,13 @@ cdef class ControlLaws:
 
     cdef InverseDynamicsBlend models
     cdef object request
-    cdef const Settings* settings
+    cdef const SettingsChange* given
     cdef Py_ssize_t n
 
     def __cinit__(self, model, settings):
         self.models, self.request, self.n = (
             InverseDynamicsBlend(model), ConfigureRequest(settings), model.n)
-        self.settings = <const Settings*> <size_t> self.request.address
+        self.given = <const SettingsChange*> <size_t> self.request.address
 
     cdef cnp.ndarray _motion_state(self, desired):
         state = np.zeros((4, self.n))
@@ -212,26 +213,24 @@ cdef class ControlLaws:
         Args:
             held: How long it will act, if that is long [s].
         """
-        cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n)
-        cdef cnp.ndarray scratch = np.empty(4 * self.n), sliding = np.sign(state[1])
-        law(self.settings, &self.models.its, self.n, numbers(q, self.n, "q"),
-            numbers(qd, self.n, "qd"), numbers(state, 4 * self.n, "desired"), numbers(sliding, self.n, "sliding"), held,
-            <double*> cnp.PyArray_DATA(scratch), result(tau, self.n, "tau"))
+        cdef cnp.ndarray motion = self._motion_state(desired), tau = np.empty(self.n)
+        cdef cnp.ndarray sliding = np.sign(motion[1]), state = np.array([q, qd])
+        law(&self.given.settings, &self.given.joints, &self.models.its, floats(state),
+            floats(motion), floats(sliding), held, floats(tau))
         return tau
 
     def model_torque(self, desired):
         """What the mode takes from the model, without feedback, likewise."""
-        cdef cnp.ndarray state = self._motion_state(desired), tau = np.empty(self.n)
-        cdef cnp.ndarray sliding = np.sign(state[1])
-        model_torque(self.settings, &self.models.its, self.n, numbers(state, 4 * self.n, "desired"), numbers(sliding, self.n, "sliding"),
-                     result(tau, self.n, "tau"))
+        cdef cnp.ndarray motion = self._motion_state(desired), tau = np.empty(self.n)
+        cdef cnp.ndarray sliding = np.sign(motion[1])
+        model_torque(&self.given.settings, &self.given.joints, &self.models.its, floats(motion),
+                     floats(sliding), floats(tau))
         return tau
 
     def damped_gravity(self, q, qd, double share=1.0):
         """g(q) - share * D qd."""
-        cdef cnp.ndarray tau = np.empty(self.n)
-        damped_gravity(self.settings, &self.models.its, self.n, numbers(q, self.n, "q"),
-                       numbers(qd, self.n, "qd"), share, result(tau, self.n, "tau"))
+        cdef cnp.ndarray tau = np.empty(self.n), state = np.array([q, qd])
+        damped_gravity(&self.given.joints, &self.models.its, floats(state), share, floats(tau))
         return tau
 
 
@@ -242,11 +241,13 @@ cdef class JointStateClock:
         state_timeout: [s] that a state may be on its way.
     """
 
-    cdef Controller its
+    cdef StateClock clock
+    cdef Observer observer
+    cdef double state_timeout
 
     def __cinit__(self, double state_timeout=0.1):
-        self.its.settings.state_timeout = state_timeout
-        start_clock(&self.its.clock)
+        self.state_timeout = state_timeout
+        start_clock(&self.clock)
 
     def take(self, double now, double stamp, double on_its_way=NAN):
         """Advance to a state that arrives now [s], if it is newer than those before and not late.
@@ -258,18 +259,18 @@ cdef class JointStateClock:
         Returns:
             What is wrong with it, a ``Rejection``; 0: nothing.
         """
-        if is_timely(&self.its, now, stamp, on_its_way):
-            pass_time(&self.its.clock, now, stamp)
-        return <int> self.its.observer.last.rejection
+        if is_timely(&self.clock, &self.observer, self.state_timeout, now, stamp, on_its_way):
+            pass_time(&self.clock, now, stamp)
+        return <int> self.observer.last.rejection
 
     @property
     def dt(self):
         """Time between the last two states [s]."""
-        return self.its.clock.dt
+        return self.clock.dt
 
     @property
     def time(self):
-        return self.its.clock.time
+        return self.clock.time
 
 
 cdef class JointObserver:

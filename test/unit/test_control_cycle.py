@@ -1,6 +1,7 @@
 """What the controller does in a loop: from bytes to bytes, in time, and when Python is gone."""
 
 import time
+from dataclasses import replace
 
 import cdr_messages
 import numpy as np
@@ -9,9 +10,9 @@ from control_arm import NAMES, PERIOD, Bench, Q, space
 from control_loop import COMMANDS, DESIRED, ERROR, LoopBench
 from numpy.testing import assert_allclose
 
-from featherstone_ros._control import CompiledController, DeadlineRequest, ModelRequest
-from featherstone_ros._core import BoundDynamics
+from featherstone_ros._control import DeadlineRequest
 from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
+from featherstone_ros.control.controller import compiled_controller
 from featherstone_ros.control.settings import Mode, UpdateOn
 from featherstone_ros.control.trajectory import Point
 
@@ -312,16 +313,15 @@ class Drives(LoopBench):
 
     def __init__(self) -> None:
         super().__init__()
-        limits, names = space(), self.model.joint_names
-        self.controller.compiled = CompiledController(
-            names,
-            [-np.inf, limits.lower[1]],
-            [np.inf, limits.upper[1]],
-            self.model.velocity_limit,
-            self.settings,
-            ModelRequest(BoundDynamics(self.model)),
-            continuous=[True, False],
-            commands_joints=True,
+        limits = space()
+        turning = replace(
+            limits,
+            types=("continuous", "revolute"),
+            lower=np.array([-np.inf, limits.lower[1]]),
+            upper=np.array([np.inf, limits.upper[1]]),
+        )
+        self.controller.compiled = compiled_controller(
+            turning, self.model, self.settings, "", np.eye(4), commands_joints=True
         )
         self.connect()
 
