@@ -1,7 +1,7 @@
 # The command for the last good state: the desired state at this time, the control law's effort, and
 # the governor.
 
-from libc.math cimport fabs, fmin
+from libc.math cimport expm1, fabs, fmin
 from libc.string cimport memcpy, memset
 
 from control.cartesian_mode cimport (drop_stale, impedance_torque, is_idle, joint_motion,
@@ -102,6 +102,7 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
                                const double* torque) noexcept nogil:
     """Turn an effort that includes gravity into the next command; False if it is not finite."""
     cdef const double* added = NULL
+    cdef double share
     cdef Py_ssize_t i
     if c.settings.hardware_adds_gravity:                        # where the torque is for
         gravity(&c.models, c.observer.q, c.gravity_torque)
@@ -111,6 +112,9 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
     c.let_go &= transfer_left(&c.governor) > 0.0
     if not govern(&c.governor, &c.joints, torque, added, speed_limit(c, added), dt):
         return False
+    share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and c.has_commanded else 1.0
+    for i in range(c.n):
+        c.acting[i] += share * (c.governor.command[i] - c.acting[i])
     c.commanded, c.has_commanded = now, True
     c.commands += 1
     return True

@@ -42,7 +42,7 @@ from control.request_handlers cimport configure, why_no_joints
 from control.settings cimport JointLimits, JointSettings, place_rows
 from control.settings_check cimport CheckPayload, SettingsChange
 from control.snapshot cimport SnapshotPayload
-from control.state_clock cimport CLOCK_JUMP as _CLOCK_JUMP, start_clock
+from control.state_clock cimport CLOCK_JUMP as _CLOCK_JUMP, age_by_stamp, start_clock
 from control.state_observer cimport REJECTIONS, Observer
 from control.stuck_joints cimport StuckJoints
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request

@@ -20,7 +20,7 @@ from control.cycle_requests cimport answer
 from control.cycle_state cimport ControlCycle, begin_call
 from control.deadline cimport check_deadline
 from control.events cimport NOTE_MESSAGE
-from control.joint_state_messages cimport collect, note_sequence, transit_time
+from control.joint_state_messages cimport collect, is_live, note_sequence, transit_time
 from control.motion_messages cimport show
 from control.request_handlers cimport is_at_rest
 from cycle cimport IncomingMessage, Output, Request
@@ -79,8 +79,8 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
     cycle.states += 1
     cycle.heard = now
     stamp = cycle.message.sec + 1e-9 * cycle.message.nanosec
-    commands = take_state(c, now * 1e-9, stamp, transit_time(incoming, stamp), cycle.part,
-                          cycle.part + c.n, cycle.part + 2 * c.n)
+    commands = take_state(c, now * 1e-9, stamp, transit_time(incoming, stamp), is_live(stamp),
+                          cycle.part, cycle.part + c.n, cycle.part + 2 * c.n)
     if c.observer.accepted > accepted:
         cycle.sec, cycle.nanosec = cycle.message.sec, cycle.message.nanosec
         put_tick_off(cycle)

@@ -15,6 +15,7 @@
 #     settings_check.pxd     may settings and payload change here?
 
 from libc.math cimport M_PI, isfinite, round
+from libc.string cimport memcpy
 
 from control.command cimport command
 from control.controller_state cimport (Controller, Hold, answers_states, fire, hold_reason,
@@ -26,7 +27,8 @@ from control.open_loop_stop cimport is_over, open_loop_command, resume, unseen_s
 from control.phases cimport (ABANDON, BLIND, GIVE_UP, HOLDING, INACTIVE, REFERENCE, SILENT,
                              TRAJECTORY, WAITING)
 from control.startup cimport begin
-from control.state_clock cimport StateClock, is_old, lateness, pass_time, watch_clocks
+from control.state_clock cimport (StateClock, age_of_state, is_old, late_by, lateness, pass_time,
+                                  watch_clocks)
 from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, Observer, judgement,
                                      observe, oldest)
 from control.stop cimport begin_open_loop_stop, begin_tracking, stop_desired
@@ -71,6 +73,7 @@ cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout,
     watch_clocks(clock, now, on_its_way)
     if is_old(clock, now, stamp):
         o.last = judgement(NOT_NEWER, -1, stamp, clock.newest)
+        clock.set_back = now - clock.received > state_timeout
     else:
         clock.newest = stamp
         late = lateness(clock, now, on_its_way)
@@ -80,16 +83,19 @@ cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout,
     return o.last.rejection == ACCEPTED
 
 
-cdef inline bint observe_arm(Controller* c, double now, double stamp, double* q,
-                             const double* qd) noexcept nogil:
+cdef inline bint observe_arm(Controller* c, double now, double stamp, double on_its_way, bint live,
+                             double* q, const double* qd) noexcept nogil:
     """Bring the estimate of the arm's state up to a joint state; returns whether there is one."""
     cdef bint usable
     count_turns(&c.observer, c.turned, q)
-    pass_time(&c.clock, now, stamp)
-    usable = observe(&c.observer, q, qd, c.clock.dt, &c.settings)
+    pass_time(&c.clock, now, stamp,
+              late_by(&c.clock, on_its_way, c.settings.state_timeout) if live else 0.0)
+    usable = observe(&c.observer, q, qd, c.clock.dt, c.clock.gap > c.settings.state_timeout,
+                     &c.settings)
     if is_stuck(&c.stuck, &c.observer):
         return False
-    if usable and is_tracking(c) and c.clock.dt <= c.settings.state_timeout:
+    # In a gap, commands need not have acted.
+    if usable and is_tracking(c) and 2.0 * c.clock.gap <= c.settings.state_timeout:
         push_joints(&c.stuck, &c.settings, &c.joints, &c.models, &c.observer, c.desired,
                     c.presliding, c.clock.dt)
     else:
@@ -111,14 +117,31 @@ cdef inline bint stop_without_position(Controller* c, double now) noexcept nogil
     return False
 
 
-cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, double* q,
-                            const double* qd, const double* effort) noexcept nogil:
+cdef inline void advance_estimate(Controller* c, double age) noexcept nogil:
+    """Advance the estimate to an age [s] after the last state, by the model under the commands that
+    have acted since.
+
+    So the law sees the arm of now, where states come late or commands go by the timer.
+    """
+    cdef Observer* o = &c.observer
+    cdef double duration = age - o.advanced - o.ahead
+    if duration <= 0.0 or not c.has_commanded:
+        return
+    if o.ahead == 0.0:
+        memcpy(o.at_state, o.q, 2 * c.n * sizeof(double))
+    dead_reckoning(&c.settings, &c.joints, &c.models, c.acting, duration, o.q)
+    o.ahead += duration
+
+
+cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, bint live,
+                            double* q, const double* qd, const double* effort) noexcept nogil:
     """Answer a joint state; returns whether there is a command.
 
-    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; q: gets whole turns
-    added; qd: NaN where it was not measured; effort: NULL if it was not.
+    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; live: the arm has moved
+    meanwhile, which a simulation need not have; q: gets whole turns added; qd: NaN where it was not
+    measured; effort: NULL if it was not.
     """
-    cdef double last = c.clock.received, dt
+    cdef double last = c.clock.received, time = c.clock.time, dt
     cdef bint blind = is_blind(c), was_confirmed = c.observer.confirmed, usable
     cdef Hold reason
     c.updated, c.stalled = now, False
@@ -127,18 +150,18 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     if not is_timely(&c.clock, &c.observer, c.settings.state_timeout, now, stamp, on_its_way):
         note_rejection(c, now)
         return False
-    usable = observe_arm(c, now, stamp, q, qd)
+    usable = observe_arm(c, now, stamp, on_its_way, live, q, qd)
     note_rejection(c, now)
     if not usable:
         return stop_without_position(c, now)
-    dt = c.clock.dt
+    dt = max(c.clock.time - time, 0.0)
     if c.phase == WAITING or c.phase == SILENT:
         if not begin(c, now, effort):
             return False
-    elif blind and not c.observer.confirmed:
+    elif blind and not (c.observer.confirmed or c.observer.reset):
         return False
     elif blind:
-        dt = now - c.commanded  # commands have gone out since the last state
+        dt = now - c.commanded                                  # commands have gone out since
         resume(c, now)
     elif c.phase == HOLDING and c.observer.confirmed and not was_confirmed:
         begin_tracking(c)       # the state from which the hold began may have been wrong
@@ -148,6 +171,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
         abandon(c, now, &reason)
     if c.settings.on_timer:
         return False
+    advance_estimate(c, c.clock.late)
     return command(c, now, c.clock.time, dt) or (is_blind(c) and open_loop_command(c, now))
 
 
@@ -162,15 +186,9 @@ cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
 
 
 cdef inline bint command_by_timer(Controller* c, double now) noexcept nogil:
-    """The command between joint states: for the estimate, advanced by the model under the last
-    command.
-    """
-    cdef Observer* o = &c.observer
-    cdef double age = now - c.clock.received
-    dead_reckoning(&c.settings, &c.joints, &c.models, c.governor.command,
-                   min(age - o.advanced, c.settings.state_timeout), o.q)
-    o.advanced = age
-    return command(c, now, c.clock.time + age, now - c.commanded)
+    """The command between joint states."""
+    advance_estimate(c, age_of_state(&c.clock, now))
+    return command(c, now, c.clock.time + now - c.clock.received, now - c.commanded)
 
 
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:

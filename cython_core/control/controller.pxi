@@ -70,6 +70,7 @@ cdef class CompiledController(CycleOwner):
         c.watch.direction, c.watch.swung_at = m.doubles(n), m.doubles(n)
         c.desired, c.presliding = m.doubles(4 * n), m.doubles(n)
         c.offset, c.zero, c.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
+        c.acting = m.doubles(n)
         c.torque, c.gravity_torque, c.turned = m.doubles(n), m.doubles(n), m.doubles(n)
         lay_out_mode(&c.hand, n, m.doubles(mode_memory(n)))
         c.bias = m.doubles(n)
@@ -88,6 +89,7 @@ cdef class CompiledController(CycleOwner):
         o.limits = &self.control.controller.limits
         o.q = m.doubles(4 * n)
         o.qd, o.qdd = o.q + n, o.q + 2 * n
+        o.at_state = m.doubles(2 * n)
         o.taken, o.jumped, o.agreeing = m.doubles(n), m.doubles(n), m.doubles(n)
         o.shown, o.doubts = m.doubles(n), m.doubles(n)
         o.age, o.unchanged, o.step = m.doubles(2 * n), m.doubles(n), m.doubles(n)
@@ -154,7 +156,8 @@ cdef class CompiledController(CycleOwner):
             q: (n,) position [rad] or [m].
             qd: (n,) velocity, NaN where it was not measured; None: nowhere.
             effort: (n,) what the drives apply [N m] or [N], None if unknown.
-            stamp: Of the state [s], 0 for none.
+            stamp: Of the state [s], 0 for none; on the clock of ``now``, it tells how late the
+                state comes.
 
         Returns:
             The command (n,) [N m] or [N], overwritten by the next call, or None.
@@ -170,8 +173,8 @@ cdef class CompiledController(CycleOwner):
         if effort is not None:
             measured = numbers(effort, n, "effort")
         self._at(now)
-        if take_state(&self.control.controller, now, stamp, NAN, self.control.part,
-                      self.control.part + n, measured):
+        if take_state(&self.control.controller, now, stamp, age_by_stamp(now, stamp), True,
+                      self.control.part, self.control.part + n, measured):
             result = self.command_array
         else:
             result = None

@@ -3,11 +3,11 @@
 #
 # A state is complete when every joint has come since the last complete one.
 
-from libc.math cimport NAN, fabs
+from libc.math cimport NAN, isnan
 from libc.stdint cimport int32_t, int64_t
 
 from control.cycle_state cimport FALLS, ControlCycle
-from control.state_clock cimport CLOCK_JUMP
+from control.state_clock cimport age_by_stamp
 from cycle cimport IncomingMessage
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport JointParts, collect_joints
@@ -42,7 +42,12 @@ cdef inline double transit_time(const IncomingMessage* incoming, double stamp) n
     By its stamp, unless that is of another clock than the system's.
     """
     cdef int64_t now = clock_now(CLOCK_REALTIME)
-    cdef double age = now * 1e-9 - stamp
-    if fabs(age) < CLOCK_JUMP:
+    cdef double age = age_by_stamp(now * 1e-9, stamp)
+    if not isnan(age):
         return age
     return (now - incoming.sent) * 1e-9 if incoming.sent else NAN
+
+
+cdef inline bint is_live(double stamp) noexcept nogil:
+    """Whether the arm moves by this computer's clock: stamps of another may be a simulation's."""
+    return stamp == 0.0 or not isnan(age_by_stamp(clock_now(CLOCK_REALTIME) * 1e-9, stamp))

@@ -14,6 +14,7 @@ from control.laws cimport damped_gravity, motion_torque, slide
 from control.model_blend cimport pass_time
 from control.motion cimport sample
 from control.phases cimport FALL_BACK, HOLDING, STATE
+from control.state_clock cimport age_of_state
 from control.state_observer cimport Observer, oldest
 from control.stop cimport begin_hold, begin_tracking, stop_motion
 from control.stuck_joints cimport add_expected
@@ -32,7 +33,7 @@ cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
     Since the last state it has been under the last command.
     """
     cdef Observer* o = &c.observer
-    cdef double age = now - c.clock.received - o.advanced
+    cdef double age = age_of_state(&c.clock, now) - o.advanced - o.ahead
     cdef Py_ssize_t i
     memset(c.state, 0, 4 * c.n * sizeof(double))
     memcpy(c.state, o.q, 2 * c.n * sizeof(double))
@@ -64,7 +65,7 @@ cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
         slide(c.n, c.desired + c.n, c.settings.presliding_displacement, dt, c.presliding)
         motion_torque(&c.joints, &c.models, c.desired, c.presliding, c.torque)
         memcpy(o.q, c.desired, 3 * c.n * sizeof(double))
-        o.advanced = now - c.clock.received
+        o.advanced, o.ahead = age_of_state(&c.clock, now), 0.0
     else:
         damped_gravity(&c.joints, &c.models, o.q, transfer_left(&c.governor), c.torque)
     return issue_command(c, now, dt, c.torque)

@@ -179,7 +179,8 @@ cdef class SnapshotRequest(ControlRequest):
         gravity: (n,) at q; ``model_torque`` (n,) what the law takes from the model.
         time: The controller's time [s]; ``origin``: stamp at which it was zero [s], NaN: states
             have none.
-        received: Steady time of the last good state [s]; ``stamp``: its stamp, (sec, nanosec).
+        received: Steady time of the last good state [s]; ``late``: its age then [s], 0 unless above
+            2 ms; ``stamp``: its stamp, (sec, nanosec).
         phase: Number of the phase.
         path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
         since_end: Since what is asked for came to rest [s], negative before.

@@ -13,6 +13,7 @@ cdef struct SnapshotFigures:
     double time              # the controller's [s]
     double origin            # stamp at which that was zero; NaN: states have none
     double received          # steady time of the last good state [s]
+    double late              # its age then [s]
     int32_t sec              # its stamp
     uint32_t nanosec
     int32_t phase
@@ -44,6 +45,7 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
     work_out_model_torque(c, snapshot.model_torque)
     figures.time, figures.origin = c.clock.time, c.clock.origin
     figures.received, figures.phase = c.clock.received, c.phase
+    figures.late = c.clock.late
     figures.sec, figures.nanosec = cycle.sec, cycle.nanosec
     figures.path, figures.elapsed = cycle.path_number, c.clock.time - c.motion.path_start
     figures.since_end = c.clock.time - c.motion.end

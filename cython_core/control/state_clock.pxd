@@ -2,27 +2,32 @@
 # them, and was it on its way for too long? Class 1 of docs/faults.md.
 #
 # The controller's time is the sum of the times between joint states: by their stamps, or by their
-# arrival where they have none or another clock has set them.
+# arrival where they have none or another clock has set them; and how late the last of them came.
 
-from libc.math cimport INFINITY, NAN, isnan
+from libc.math cimport INFINITY, NAN, fabs, isnan
 
 cdef extern from *:
     """
     #define CLOCK_JUMP (0.5)
     #define CLOCK_DRIFT (1e-3)
     #define CLOCK_SET (0.01)
+    #define MIN_LATE (0.002)
     """
     const double CLOCK_JUMP       # [s] a stamp that differs by more from the last one belongs to
                                   # another clock
     const double CLOCK_DRIFT      # of the clocks of two computers, at most (quartz: 1e-4)
     const double CLOCK_SET        # [s] by which a state may seem later than it can be: its jitter
+    const double MIN_LATE         # [s] less is within the margin of the gains
 
 cdef struct StateClock:
-    double time              # the controller's [s]
+    double time              # the controller's, as the last state came [s]
     double origin            # stamp at which it was zero; NaN: states have no stamps
     double dt                # between the last two states [s]; 0 for the first
+    double gap               # the same, or what passed between their arrivals if that is more
+    double late              # age of the last state as it came [s]
     double received          # steady time at which the last one arrived; -inf before the first
     double stamp             # its stamp; 0: none
+    bint set_back            # only older ones have come since, for state_timeout
     double newest            # of all stamps, also of states that were on their way for too long
     double transit           # [s] shortest time on the way, by two clocks: the least that three
                              # states in a row did not exceed
@@ -40,17 +45,31 @@ cdef inline void forget_transit(StateClock* k) noexcept nogil:
 
 cdef inline void start_clock(StateClock* k) noexcept nogil:
     """Begin without a state."""
-    k.received, k.origin, k.stamp, k.newest = -INFINITY, NAN, 0.0, 0.0
+    k.received, k.origin, k.stamp, k.newest, k.late = -INFINITY, NAN, 0.0, 0.0, 0.0
+    k.set_back = False
     forget_transit(k)
 
 
+cdef inline double age_by_stamp(double now, double stamp) noexcept nogil:
+    """Age of a state [s] by the clock of its stamp; NaN if that is another one."""
+    return now - stamp if fabs(now - stamp) < CLOCK_JUMP else NAN
+
+
+cdef inline double age_of_state(const StateClock* k, double now) noexcept nogil:
+    """Time since the last state was measured [s]."""
+    return now - k.received + k.late
+
+
 cdef inline double elapsed(const StateClock* k, double now, double stamp) noexcept nogil:
-    """Time since the last state [s]; not positive if this one is older."""
+    """Time since the last state [s]; not positive if this one is older.
+
+    Where the clock of the stamps was set back, by arrival.
+    """
     cdef double dt
     if stamp > 0.0:  # the last one may have been 0: a simulation's first state
         dt = stamp - k.stamp
         if -CLOCK_JUMP < dt < CLOCK_JUMP:
-            return dt
+            return now - k.received if k.set_back else dt
     return max(now - k.received, 1e-6)
 
 
@@ -96,14 +115,33 @@ cdef inline double lateness(StateClock* k, double now, double on_its_way) noexce
     return on_its_way - k.transit
 
 
-cdef inline void pass_time(StateClock* k, double now, double stamp) noexcept nogil:
+cdef inline double late_by(const StateClock* k, double on_its_way,
+                           double state_timeout) noexcept nogil:
+    """Age of a state as it comes [s], as far as two clocks tell it.
+
+    Where all states so far say that they were on their way for a little time, the clocks agree and
+    that is what they were; otherwise one counts from the shortest.
+    """
+    cdef double late = on_its_way
+    if isnan(late) or k.too_late:
+        return 0.0
+    if not 0.0 < k.transit < state_timeout:
+        late -= k.transit
+    return late if MIN_LATE < late < CLOCK_JUMP else 0.0
+
+
+cdef inline void pass_time(StateClock* k, double now, double stamp, double late) noexcept nogil:
     """Advance to a state; by the difference of its stamp from the first, so that rounding errors do
     not add up.
     """
-    k.dt = 0.0 if k.received == -INFINITY else elapsed(k, now, stamp)
+    k.dt = k.gap = 0.0
+    if k.received > -INFINITY:
+        k.dt = elapsed(k, now, stamp)
+        k.gap = max(k.dt, now - k.received)
     if k.stamp > 0.0 and k.dt == stamp - k.stamp:
         k.time = stamp - k.origin
     else:
-        k.time += k.dt
+        k.time += k.dt - k.late
         k.origin = stamp - k.time if stamp > 0.0 else NAN
-    k.received, k.stamp = now, stamp
+    k.time += late
+    k.received, k.stamp, k.late, k.set_back = now, stamp, late, False

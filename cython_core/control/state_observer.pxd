@@ -23,6 +23,7 @@
 # Arrays are (n,); positions in rad or m.
 
 from libc.math cimport INFINITY, M_PI, NAN, copysign, exp, fabs, isfinite, isnan
+from libc.string cimport memcpy
 
 from control.settings cimport JointLimits, Settings
 
@@ -76,6 +77,7 @@ cdef struct Observer:
     double* q                # (4, n) the estimate, a motion state: position,
     double* qd               # velocity,
     double* qdd              # and the acceleration that the command causes
+    double* at_state         # (2, n) position and velocity from which ``ahead`` counts
     double* taken            # position that was last used as it was measured
     double* jumped           # last position out of reach; NaN: the last was not
     double* agreeing         # how many of these in a row agree
@@ -92,7 +94,9 @@ cdef struct Observer:
     bint confirmed           # after the first state, or a gap, another has agreed with it
     bint reset               # the last state has shown that a joint is elsewhere
     Py_ssize_t contradicted  # first joint whose velocity the positions contradict; -1: none
-    double advanced          # time by which the estimate is ahead of the last state [s]
+    double advanced          # time by which an open-loop stop has moved the estimate since the
+                             # last state [s]
+    double ahead             # time by which the model has advanced it since then [s]
     double interval          # the longest recent time between states [s]
     long long accepted
     long long rejected[REJECTIONS]
@@ -157,6 +161,13 @@ cdef inline double oldest(const Observer* o) noexcept nogil:
     return age
 
 
+cdef inline void return_to_state(Observer* o) noexcept nogil:
+    """Undo what the model has advanced the estimate by since the last state."""
+    if o.ahead > 0.0:
+        memcpy(o.q, o.at_state, 2 * o.n * sizeof(double))
+    o.ahead = 0.0
+
+
 cdef inline void forget(Observer* o) noexcept nogil:
     """Begin anew with the next state."""
     o.begun = False
@@ -184,6 +195,7 @@ cdef inline Judgement begin(Observer* o, const double* q) noexcept nogil:
     for i in range(o.n):
         begin_joint(o, i, q[i], 0.0)                            # a velocity has no other witness
     o.begun, o.confirmed, o.contradicted, o.interval = True, False, -1, 0.0
+    o.advanced = o.ahead = 0.0
     return judgement(ACCEPTED, -1, 0.0, 0.0)
 
 
@@ -202,7 +214,8 @@ cdef inline bint has_stopped(const Observer* o, Py_ssize_t i, double qd) noexcep
 
 cdef inline bint is_frozen(const Observer* o, Py_ssize_t i) noexcept nogil:
     """Whether a position has stayed the same for too long a way of its velocity."""
-    return o.unchanged[i] > REPEAT_TIME and fabs(o.discrepancy[i]) > max_discrepancy(o, i)
+    return (o.unchanged[i] > REPEAT_TIME and fabs(o.discrepancy[i]) > max_discrepancy(o, i)
+            and o.discrepancy[i] * o.qd[i] < 0.0)
 
 
 cdef inline void trust_velocities(Observer* o) noexcept nogil:
@@ -319,14 +332,15 @@ cdef inline Judgement observe_joint(Observer* o, Py_ssize_t i, double q, double 
     return velocity if position.rejection == ACCEPTED else position
 
 
-cdef inline bint observe(Observer* o, const double* q, const double* qd, double dt,
+cdef inline bint observe(Observer* o, const double* q, const double* qd, double dt, bint is_gap,
                          const Settings* settings) noexcept nogil:
     """Use a joint state that was measured dt [s] after the last one; NaN where it was not measured.
+
+    is_gap: there was no state for state_timeout before it.
 
     Returns whether there is an estimate: that no joint was without a usable position for
     state_timeout.
     """
-    cdef bint is_gap = dt > settings.state_timeout
     cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER)
     cdef Judgement result
     cdef Py_ssize_t i
@@ -336,6 +350,7 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
         o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
         o.accepted += o.begun
         return o.begun
+    return_to_state(o)
     predict(o, dt - o.advanced)
     o.advanced = 0.0
     for i in range(o.n):

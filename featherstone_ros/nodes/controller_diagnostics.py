@@ -107,6 +107,7 @@ class ControllerDiagnostics:
             "phase": phase_text(phase),
             "following": following(phase),
             "age of the joint state [s]": f"{monotonic() - controller.received:.3f}",
+            "age of joint states on arrival [s]": f"{moment.late if moment else 0.0:.3f}",
             "joint states accepted": controller.accepted,
             **{f"joint states refused, {k}": n for k, n in rejections(controller).items()},
             "messages refused on joint_states": counters["malformed"]

@@ -22,6 +22,7 @@ SETTINGS = (
 
 SIMULATED = ("viscous", "coulomb", "offset", "armature")  # of the drives
 
+
 def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Setting]:
     """Return the initial position of every joint, and the gains of its drive.
 

@@ -175,7 +175,7 @@ def _everything(random: np.random.Generator) -> Fault:
 KINDS = {
     "drop states": lambda random: _lossy("drop", STATES, random),
     "drop commands": lambda random: _lossy("drop", COMMANDS, random),
-    "delay states": lambda random: _delayed("delay", STATES, 0.010, random),
+    "delay states": lambda random: _delayed("delay", STATES, 0.090, random),
     "delay commands": lambda random: _delayed("delay", COMMANDS, 0.010, random),
     "duplicate states": lambda random: _lossy("duplicate", STATES, random),
     "duplicate commands": lambda random: _lossy("duplicate", COMMANDS, random),

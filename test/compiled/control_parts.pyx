@@ -11,7 +11,7 @@ from control.model_blend cimport pass_time as pass_blend_time
 from control.settings cimport JointLimits, JointSettings, Settings
 from control.settings_check cimport SettingsChange
 from control.speed_limit cimport SpeedLimit
-from control.state_clock cimport StateClock, pass_time, start_clock
+from control.state_clock cimport StateClock, late_by, pass_time, start_clock
 from control.state_observer cimport (REJECTIONS, Observer, forget, observe, oldest,
                                      predict, reach, speed_reach)
 from control.torque_governor cimport (Governor, begin_transfer, push_no_further, govern,
@@ -260,7 +260,8 @@ cdef class JointStateClock:
             What is wrong with it, a ``Rejection``; 0: nothing.
         """
         if is_timely(&self.clock, &self.observer, self.state_timeout, now, stamp, on_its_way):
-            pass_time(&self.clock, now, stamp)
+            pass_time(&self.clock, now, stamp,
+                      late_by(&self.clock, on_its_way, self.state_timeout))
         return <int> self.observer.last.rejection
 
     @property
@@ -271,6 +272,11 @@ cdef class JointStateClock:
     @property
     def time(self):
         return self.clock.time
+
+    @property
+    def late(self):
+        """Age of the last state as it came [s]."""
+        return self.clock.late
 
 
 cdef class JointObserver:
@@ -318,7 +324,7 @@ cdef class JointObserver:
         """
         cdef Py_ssize_t n = self.its.n
         return bool(observe(&self.its, numbers(q, n, "q"), numbers(qd, n, "qd"), dt,
-                            &self.settings))
+                            dt > self.settings.state_timeout, &self.settings))
 
     def accelerate(self, cnp.ndarray qdd not None):
         """Say which acceleration (n,) the command causes."""

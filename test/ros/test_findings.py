@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from support import ros_in_free_domain  # skips this module where ROS is missing
+from support import ros_in_free_domain, status_values  # skips this module where ROS is missing
 
 # isort: split
 from builtin_interfaces.msg import Time
@@ -387,9 +387,21 @@ def test_effort_limits_that_cannot_hold_the_arm_are_refused_with_figures(shared)
 # 9. Delay in the loop.
 
 
+def test_states_that_come_late_by_their_stamps_make_no_arm_swing(ros):
+    with closing(Scene(ros, "ur5e")) as scene:
+        scene.lie = Delayed(8)  # 40 ms
+        scene.watch()
+        scene.trajectories.publish(scene.trajectory())
+        ros.run_for(3.0)
+        scene.assert_no_race(scene.peak, 1.2)
+        found = ros.wait_for_diagnostics(lambda s: "age of joint states" in str(s.values))
+        assert float(status_values(found)["age of joint states on arrival [s]"]) > 0.03
+        assert found.message.startswith("running")
+
+
 def test_limit_cycle_ends_in_a_damped_hold(ros):
     with closing(Scene(ros, "ur5e")) as scene:
-        scene.lie = Delayed(4)  # 20 ms
+        scene.lie = Delayed(4, new_stamps=True)  # 20 ms, unknown to the controller
         scene.watch()
         ros.ask(
             scene.trajectories,

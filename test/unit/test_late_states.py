@@ -1,0 +1,92 @@
+"""Joint states that come late: class 1 of docs/faults.md.
+
+The law has to see the arm of now: feedback of where it was makes it swing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from unit.simulated_arm import ROBOTS, SimulatedArm
+
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import Mode
+
+SPEED = 1.2  # over the speed limit: what is promised
+WAY = 0.4  # [rad]
+
+
+def moved(arm: SimulatedArm, before: float, after: float) -> SimulatedArm:
+    """Move an arm whose states are late by one time before its motion, by another in it [s]."""
+    arm.delay = before
+    arm.run(0.5)
+    arm.follow(arm.away(WAY), 1.0)
+    arm.run(0.4)
+    arm.delay = after
+    return arm.run(2.0)
+
+
+@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
+@pytest.mark.parametrize("delay", [0.01, 0.03, 0.06, 0.09])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_an_arm_follows_whether_states_are_late_from_the_start_or_in_its_motion(name, delay, mode):
+    for before in (0.0, delay):
+        arm = moved(SimulatedArm(name, 500, mode=mode), before, delay)
+        assert arm.phase is Phase.HOLDING
+        assert arm.speed < 0.5
+        np.testing.assert_allclose(arm.simulator.q, arm.away(WAY), atol=0.01)
+
+
+@pytest.mark.parametrize("offset", [-0.08, -0.03, 0.03, 0.3])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_clocks_that_differ_do_no_harm(name, offset):
+    """By less than state_timeout, that is taken for a delay; and states may be late as well."""
+    arm = SimulatedArm(name, 500)
+    arm.clock_offset = offset
+    moved(arm, 0.0, 0.02)
+    assert arm.phase is Phase.HOLDING
+    assert arm.speed < 0.5
+    np.testing.assert_allclose(arm.simulator.q, arm.away(WAY), atol=0.02)
+
+
+@pytest.mark.parametrize("stiction", [0.0, 2.0])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_friction_that_is_not_what_the_model_knows_makes_no_late_arm_fast(name, stiction):
+    arm = moved(SimulatedArm(name, 500, stiction), 0.0, 0.08)
+    assert arm.speed < SPEED
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_delays_that_change_from_state_to_state_make_no_arm_fast(name):
+    """States stay in order: each waits for those before it."""
+    random = np.random.default_rng(2)
+    arm = SimulatedArm(name, 500).run(0.5)
+    arm.follow(arm.away(WAY), 1.0)
+    for _ in range(1000):
+        arm.delay = random.uniform(0.0, 0.06)
+        arm.run(0.002)
+    assert arm.speed < SPEED
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_an_arm_led_by_its_end_effector_is_held_with_late_states(name):
+    arm = SimulatedArm(name, 500, mode=Mode.CARTESIAN_IMPEDANCE).run(0.5)
+    arm.lead((0.0, 0.1, 0.0))
+    arm.run(0.3)
+    arm.delay = 0.03
+    arm.run(2.0)
+    assert arm.phase in (Phase.HOLDING, Phase.REFERENCE)
+    assert arm.speed < 0.5
+
+
+def test_without_late_states_no_estimate_is_advanced():
+    """Stamps on another clock tell nothing; less than 2 ms are within the margin of the gains."""
+    commands = []
+    for offset, delay in ((0.0, 0.0), (1000.0, 0.0), (-0.0015, 0.0)):
+        arm = SimulatedArm("panda", 500)
+        arm.clock_offset, arm.delay = offset, delay
+        arm.run(0.5)
+        arm.follow(arm.away(WAY), 1.0)
+        arm.run(0.4)
+        commands.append(arm.command)
+    np.testing.assert_allclose(commands[1:], [commands[0]] * 2, atol=1e-6)
