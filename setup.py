@@ -51,7 +51,7 @@ FLAGS = [
     "-fno-tree-loop-distribute-patterns",
     "-g0",
 ]
-OPENMP = ["-fopenmp"]
+THREADS = ["-pthread"]
 # FEATHERSTONE_SANITIZE=1: memory errors and undefined behaviour end the process (.ci/sanitized.py).
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 if not is_set("FEATHERSTONE_SANITIZE"):
@@ -121,7 +121,7 @@ class BuildCore(build_ext):
 
         Options.warning_errors = is_set("FEATHERSTONE_WERROR")
         tools = f"Cython {Cython.__version__} numpy {numpy.__version__}"
-        recipe = f"{DIRECTIVES} {FLAGS + OPENMP} {tools}\n"
+        recipe = f"{DIRECTIVES} {FLAGS + THREADS} {tools}\n"
         note = Path(self.build_temp, "recipe.txt")
         self.force = self.force or not note.exists() or note.read_text() != recipe
         made = {}
@@ -190,8 +190,8 @@ cores = [
         depends=sorted([*glob(f"{CORE}/*.[hp]*"), *glob(f"{DYNAMICS}/*")]),
         # one source, several modules
         define_macros=[NUMPY, ("PyInit__core", f"PyInit__core_{name}")],
-        extra_compile_args=FLAGS + OPENMP + INSTRUCTION_SETS[name],
-        extra_link_args=OPENMP + SANITIZERS,
+        extra_compile_args=FLAGS + THREADS + INSTRUCTION_SETS[name],
+        extra_link_args=THREADS + SANITIZERS,
     )
     for name in wanted_sets()
 ]

@@ -14,19 +14,15 @@ from libc.math cimport NAN, fabs, isfinite
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
-from cpython.exc cimport PyErr_CheckSignals
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
+    int PyErr_CheckSignals()
 
 cdef extern from "numpy/arrayobject.h":
     ctypedef struct PyArrayObject_fields:
         PyObject* weakreflist
-
-cdef extern from "<omp.h>":
-    int omp_pause_soft
-    int omp_pause_resource_all(int kind)
 
 cdef extern from "<stdlib.h>" nogil:
     void* aligned_alloc(size_t alignment, size_t size)
@@ -74,9 +70,11 @@ include "frames.pxi"
 include "compiled_model.pxi"     # uses frames.pxi
 include "arrays.pxi"
 include "calls.pxi"              # uses arrays.pxi
-include "dynamics.pxi"           # uses arrays.pxi and calls.pxi
+include "threads.pxi"            # uses calls.pxi
+include "workspaces.pxi"         # uses arrays.pxi, calls.pxi and threads.pxi
+include "dynamics.pxi"           # uses arrays.pxi, calls.pxi and workspaces.pxi
 include "prescribed.pxi"         # uses arrays.pxi
-include "simulator.pxi"          # uses arrays.pxi, calls.pxi and prescribed.pxi
+include "simulator.pxi"          # uses arrays.pxi, calls.pxi, workspaces.pxi and prescribed.pxi
 include "interface.pxi"          # uses arrays.pxi
 
 states_per_register = LANES

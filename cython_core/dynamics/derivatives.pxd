@@ -34,7 +34,7 @@ from base_coordinates cimport (base_acceleration_of, base_freedom, cross, dot, f
 from joint cimport gravity_in_base
 from external_forces cimport add_external_stiffness
 from coriolis cimport add_coriolis, body_coriolis
-from rnea cimport rnea
+from forward_dynamics cimport forward_dynamics
 from minv cimport minv
 
 
@@ -272,16 +272,13 @@ cdef inline Py_ssize_t aba_derivatives(const System* system, Workspace* work, co
     f_ext: as for rnea. Returns 1 + the index of a singular joint, or 0.
     """
     cdef real* qdd = <real*> work.qdd
-    cdef real* bias = <real*> work.tau
-    cdef Py_ssize_t n = system.n, failure, i, j
-    failure = minv(system, work, Minv)
+    cdef Py_ssize_t failure = minv(system, work, Minv)
     if failure:
         return failure
-    rnea(system, work, qd, <const real*> NULL, f_ext, bias)
-    for i in range(n):
-        put(0.0, &qdd[i])
-        for j in range(n):
-            qdd[i] += Minv[i * n + j] * (tau[j] - bias[j])
+    # Minv (tau - C) would lose as many digits as M's condition number has.
+    failure = forward_dynamics(system, work, qd, tau, f_ext, <const real*> NULL, qdd)
+    if failure:
+        return failure
     rnea_derivatives(system, work, qd, qdd, dqdd_dq, dqdd_dqd, <real*> NULL)
     if f_ext != NULL:
         add_external_stiffness(system, work, f_ext, dqdd_dq)

@@ -145,6 +145,7 @@ cdef class Simulator(WorkspaceOwner):
     cdef cnp.ndarray lower, upper, free_friction, prescribed_friction, prescribed_joint
     cdef cnp.ndarray all_joints, all_held, zeros
     cdef dict motions
+    cdef bint sampling                           # functions among them are being called
     cdef LoopSimulator loop
     cdef SimulatorInterface interface
 
@@ -321,7 +322,16 @@ cdef class Simulator(WorkspaceOwner):
 
     cdef cnp.ndarray motion_at(self, cnp.ndarray times):
         """Position, velocity and acceleration, (len(times), p, 3), of joints in ``prescribed``."""
-        rows = [_sampled_motion(joint, motion, times) for joint, motion in self.motions.items()]
+        if self.sampling:
+            raise RuntimeError(f"prescribed: step, reset and set_state of this "
+                               f"{type(self).__name__} cannot be called while it asks for the "
+                               f"motion of {', '.join(self.motions)}: a motion may only return "
+                               "position, velocity and acceleration")
+        self.sampling = True
+        try:
+            rows = [_sampled_motion(joint, motion, times) for joint, motion in self.motions.items()]
+        finally:
+            self.sampling = False
         return np.stack(rows, axis=1)
 
     cdef cnp.ndarray motion_during(self, Py_ssize_t steps):
@@ -400,25 +410,22 @@ cdef class Simulator(WorkspaceOwner):
             add_output(&call, forces, driven.motions)
         failure = self.run(&call, q_, f_ext)
         if failure:
-            raise self.divergence(-failure - 1, call.done, q, qd)
+            raise self.divergence(-failure - 1, &call, q, qd)
         self.state_q, self.state_qd, self.state_qdd = q, qd, qdd
         self.next_q, self.next_qd, self.next_qdd = q_, qd_, qdd_
         if self.drives.motions:
             self.state_forces = forces
         self.count += steps
 
-    cdef object divergence(self, Py_ssize_t lost, Py_ssize_t steps_before, cnp.ndarray q,
-                           cnp.ndarray qd):
+    cdef object divergence(self, Py_ssize_t lost, const Call* call, cnp.ndarray q, cnp.ndarray qd):
         """The DivergenceError for a result -(1 + lost) of ``advance``."""
-        cdef Py_ssize_t n = self.compiled.system.n, member
+        cdef Py_ssize_t n = self.compiled.system.n
         row = None
-        for member in range(self.members if cnp.PyArray_NDIM(q) > 1 else 0):
-            if self.workspaces[member].failure:
-                row = self.workspaces[member].row
-                joints = q[row:row + LANES, np.shape(q)[1] - n:]
-                row += int(np.argmin(np.isfinite(joints + qd[row:row + LANES]).all(axis=1)))
-                break
-        time = (self.count + steps_before + lost // n + 1) * self.time_step
+        if cnp.PyArray_NDIM(q) > 1:
+            row = call.row
+            joints = q[row:row + LANES, np.shape(q)[1] - n:]
+            row += int(np.argmin(np.isfinite(joints + qd[row:row + LANES]).all(axis=1)))
+        time = (self.count + call.done + lost // n + 1) * self.time_step
         return DivergenceError(self.compiled.owner(lost % n), time, row,
                                self.compiled.kind(lost % n))
 

@@ -132,5 +132,5 @@ cdef struct Workspace:   # rows: (so many) numbers per slot; NaN until first wri
     void* memory         # owns all of the above
     void* packed         # the arrays of a tile of states, one register per number
     Py_ssize_t packed_size
-    Py_ssize_t failure   # what the kernel last returned
-    Py_ssize_t row       # in a batch: first row of the tile that it was called for
+    Py_ssize_t failure   # of a floating base: 1 + a freedom that is singular, or 0
+    Py_ssize_t row       # in a batch: first row of the tile that the kernel was last called for

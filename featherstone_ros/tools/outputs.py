@@ -21,15 +21,18 @@ Content = str | Callable[[Path], None]  # a file's text, or what writes it
 
 
 def write_files(console: Console, *files: tuple[Path | None, Content]) -> None:
-    """Write files, with the folders that they need, and print their names; None: no file."""
-    for path, content in files:
-        if path is None:
-            continue
+    """Write files, with the folders that they need, and print their names; None: no file.
+
+    Commands write before they print: a reader that goes away, as head does, ends them.
+    """
+    wanted = [(path, content) for path, content in files if path is not None]
+    for path, content in wanted:
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, str):
             path.write_text(content)
         else:
             content(path)
+    for path, _ in wanted:
         console.print(f"[dim]{path}", highlight=False, soft_wrap=True)
 
 

@@ -219,6 +219,28 @@ def test_out_may_be_a_wrench(threads, k):
     np.testing.assert_array_equal(f_ext[TIP], expected)
 
 
+@pytest.mark.parametrize("size", [1, FEW, MANY])
+def test_out_that_overlaps_an_input_otherwise_is_refused(tree, size):
+    n = tree.model.n
+    q, qd, tau = arrays("aba", tree, size)
+    memory = np.zeros((size + 1, n))
+    memory[1:] = qd
+    shifted, far = memory.ravel()[n - 1 : -1].reshape(size, n), np.zeros((2 * size + 1, n))
+    with pytest.raises(ValueError, match=r"^out: .* it overlaps qd$"):
+        tree.aba(q, memory[1:], tau, out=shifted)
+    far[:size] = tau
+    np.testing.assert_array_equal(  # beside an input, in the same memory
+        tree.aba(q, qd, far[:size], out=far[size : 2 * size]), tree.aba(q, qd, tau)
+    )
+    inertia = np.zeros((size, n, n))
+    with pytest.raises(ValueError, match=r"^out: .* it overlaps q$"):
+        tree.crba(inertia.reshape(-1, n)[:size], out=inertia)
+    wrench = np.zeros((size + 1) * max(n, 6))
+    f_ext = {TIP: wrench[: 6 * size].reshape(size, 6)}
+    with pytest.raises(ValueError, match=r"^out: .* it overlaps a wrench in f_ext$"):
+        tree.aba(q, qd, tau, f_ext, out=wrench[1 : 1 + n * size].reshape(size, n))
+
+
 # Singular inertia --------------------------------------------------------------------------------
 
 # Nothing resists the turn about the vertical when the point mass hangs below.
@@ -335,7 +357,7 @@ def test_number_of_threads_that_is_no_integer_raises(threads, k):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
 @pytest.mark.parametrize("in_child", [1, 2])
 def test_forked_child_computes_too(threads, tree, in_child):
-    """OpenMP's threads are not in the child: whoever waits for them hangs."""
+    """The parent's threads are not in the child: whoever waits for them hangs."""
     given = arrays("aba", tree, MANY)
     threads(2)
     expected = tree.aba(*given)

@@ -1,6 +1,8 @@
 """featherstone-ros excite: motions that identify a model, within all limits."""
 
+import os
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -86,6 +88,21 @@ def test_the_search_lowers_the_condition_number(capsys, tmp_path, monkeypatch):
         float, re.search(r"condition number (\d+) of the first .*, (\d+) of", text).groups()
     )
     assert after < before
+
+
+def test_a_reader_who_has_seen_enough_does_not_cost_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 1)
+    file = tmp_path / "e.yaml"
+    command = ["excite", "--urdf", "ur5e", "--joints", "elbow_joint", "--output", str(file)]
+    reading, writing = os.pipe()
+    os.close(reading)  # as head does
+    with os.fdopen(writing, "w") as gone, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", gone)
+        try:
+            status = cli.main(command)
+        except SystemExit as end:  # of newer versions of rich
+            status = end.code
+    assert status == 1 and len(read(str(file))) == 1
 
 
 def two_arms(distance):

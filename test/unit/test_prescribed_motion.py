@@ -321,6 +321,23 @@ def test_motion_that_ends_or_fails_leaves_state_and_time():
         assert simulator.q.tolist() == before.tolist()
 
 
+@pytest.mark.parametrize("method", ["step", "reset", "set_state"])
+def test_a_motion_that_moves_its_own_simulator_is_refused(method):
+    def meddling(t):
+        if t > 0:
+            arguments = {"step": np.zeros(7), "set_state": PANDA.neutral}.get(method)
+            getattr(simulator, method)(arguments)
+        return turn(t)
+
+    simulator = Simulator(PANDA, prescribed={"panda_joint1": meddling})
+    simulator.reset()
+    before = simulator.q
+    with pytest.raises(RuntimeError, match="while it asks for the motion of panda_joint1"):
+        simulator.step(np.zeros(7), 3)
+    np.testing.assert_array_equal(simulator.q, before)
+    assert simulator.time == 0
+
+
 def test_what_is_no_mapping_is_refused():
     with pytest.raises(TypeError, match="prescribed: expected a mapping of joint name to motion"):
         Simulator(PANDA, prescribed=[swing])

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.evaluate.picture import draw
     from featherstone_ros.tools.evaluate.report import tables
     from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
-    from featherstone_ros.tools.outputs import json_text, write_files
+    from featherstone_ros.tools.outputs import Content, json_text, write_files
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.style import new_console
 
@@ -100,14 +100,14 @@ def run(args: argparse.Namespace) -> int:
     )
     with delayed_progress("reading", console) as progress:
         evaluation = evaluate(args.bag, robot_file(args.urdf), options, progress)
-    console.print(tables(evaluation))
-    write_files(
-        console,
+    files: list[tuple[Path | None, Content]] = [
         (args.plot, partial(draw, evaluation)),
         (args.csv, partial(write_csv, evaluation)),
         (args.json, json_text(as_dict(evaluation))),
-    )
+    ]
     if evaluation.friction is not None:
         file = args.parameters or Path(f"{Path(args.bag).absolute().stem}_friction.yaml")
-        write_files(console, (file, parameter_file(evaluation)))
+        files.append((file, parameter_file(evaluation)))
+    write_files(console, *files)
+    console.print(tables(evaluation))
     return 0

@@ -111,6 +111,13 @@ def run(args: argparse.Namespace) -> int:
     if not checked.verdict.fits:
         raise FeatherstoneError("the motion found does not pass preflight: try another --seed")
     needed = needed_gains(arm, plan.series, read(parameters) if parameters else DEFAULTS)
+    gains = args.output.with_name(f"{args.output.stem}_gains.yaml") if needed.changed else None
+    write_files(
+        console,
+        (args.output, as_yaml(trajectory)),
+        (gains, needed.parameter_file(joints)),
+        (args.plot, partial(draw, checked)),
+    )
     console.print(
         f"{arm.model.name}: {args.duration:g} s, {plan.unknowns} base parameters and drive terms; "
         f"condition number {plan.before:.0f} of the first motion that fits, "
@@ -129,13 +136,6 @@ def run(args: argparse.Namespace) -> int:
         console.print(line, style="dim", soft_wrap=True)
     for line in needed.lines(joints):
         console.print(line, style="yellow" if needed.changed else "dim", soft_wrap=True)
-    gains = args.output.with_name(f"{args.output.stem}_gains.yaml") if needed.changed else None
-    write_files(
-        console,
-        (args.output, as_yaml(trajectory)),
-        (gains, needed.parameter_file(joints)),
-        (args.plot, partial(draw, checked)),
-    )
     return 0
 
 

@@ -99,12 +99,12 @@ def _check(args: argparse.Namespace) -> bool:
         console.print(f"Trajectory {args.number} of {len(found)}; --number K for another")
     unchecked = found[args.number - 1]
     checked = check_file(unchecked, load_arm(args.urdf, unchecked.names, args.parameters))
-    show(checked, console)
     write_files(
         console,
         (args.fill_effort, source.as_yaml(checked.filled)),
         (args.plot, partial(draw, checked)),
     )
+    show(checked, console)
     if args.fill_effort:
         console.print(f"[dim]Efforts filled in: {gap(checked)}", highlight=False, soft_wrap=True)
     return checked.fits

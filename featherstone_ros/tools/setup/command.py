@@ -101,8 +101,9 @@ def run(args: argparse.Namespace) -> int:
     goal = first_motion(proposal.model, proposal.start)
     with delayed_progress("driving the twin", console) as progress:
         drives = [drive(proposal, goal, excess, progress) for excess in (0.0, HEAVIER)]
-    console.print(summary(proposal, drives))
+    report = summary(proposal, drives)
     if drives[0].trouble:
+        console.print(report)
         raise FeatherstoneError(f"no file is written, for the twin failed: {drives[0].trouble}")
     contents: dict[str, Content] = {
         "parameters": files.parameter_file(proposal, drives),
@@ -113,9 +114,10 @@ def run(args: argparse.Namespace) -> int:
     }
     if not find_spec("matplotlib"):
         del contents["picture"]
-        console.print("no picture: pip install matplotlib")
-    console.print()
     write_files(console, *((written[name], content) for name, content in contents.items()))
+    console.print(report)
+    if "picture" not in contents:
+        console.print("no picture: pip install matplotlib")
     for line in next_steps(proposal, written, drives[1]):
         console.print(line, soft_wrap=True)
     return 0

@@ -1,0 +1,212 @@
+# What calls kernels: it owns their workspaces, finds arrays for their results, and raises what they
+# report.
+
+cdef enum:
+    KEPT = 8
+    LARGEST_KEPT = 1 << 19             # numbers in a result: 4 MiB
+
+
+cdef class WorkspaceOwner:
+    """The workspaces of a caller: one for single states, one per thread for batches."""
+
+    cdef object __weakref__
+    cdef CompiledModel compiled
+    cdef Workspace work
+    cdef Workspace* workspaces          # (members,)
+    cdef int members
+    cdef Py_ssize_t busy                # _generation of the process in which it is at work, else 0
+    cdef PyObject* kept[KEPT]           # results returned earlier, see ``result``
+    cdef int oldest
+
+    def __cinit__(self, *arguments, **named_arguments):
+        """Subclasses may take what arguments they like: their __init__ calls ours."""
+        self.compiled = NO_MODEL
+
+    cdef int adopt(self, model) except -1:
+        """Allocate the workspace for a model, in place of an earlier one."""
+        cdef CompiledModel compiled = compiled_of(model)
+        self.require_idle()
+        self.forget()
+        self.compiled = compiled
+        allocate(&self.work, &compiled.system, 1)
+        return 0
+
+    cdef inline int require_idle(self) except -1:
+        if self.busy == _generation:
+            raise RuntimeError(f"this {type(self).__name__} is at work in another thread; "
+                               "make one per thread")
+        return 0
+
+    cdef int require_model(self) except -1:
+        if self.work.memory == NULL:
+            raise RuntimeError(f"{type(self).__name__} has no model: "
+                               "its __init__ has not called that of its base")
+        return 0
+
+    cdef void forget(self) noexcept:
+        cdef int k
+        free(self.work.memory)
+        self.work.memory = NULL
+        for k in range(self.members):
+            free(self.workspaces[k].memory)
+            free(self.workspaces[k].packed)
+        free(self.workspaces)
+        self.workspaces = NULL
+        self.members = 0
+
+    def __dealloc__(self):
+        cdef int k
+        for k in range(KEPT):
+            Py_XDECREF(self.kept[k])
+        self.forget()
+
+    cdef int reserve(self, int members, Py_ssize_t numbers) except -1:
+        """Allocate up to ``members`` workspaces of LANES states with ``numbers`` packed numbers."""
+        cdef Workspace* workspaces
+        cdef int k
+        if members > self.members:
+            workspaces = <Workspace*> realloc(self.workspaces, members * sizeof(Workspace))
+            if workspaces == NULL:
+                raise MemoryError
+            self.workspaces = workspaces
+            while self.members < members:
+                memset(&workspaces[self.members], 0, sizeof(Workspace))
+                allocate(&workspaces[self.members], &self.compiled.system, LANES)
+                self.members += 1
+        for k in range(members):
+            if self.workspaces[k].packed_size < numbers:
+                free(self.workspaces[k].packed)
+                self.workspaces[k].packed_size = 0
+                self.workspaces[k].packed = aligned_alloc(64,
+                                                          (numbers * LANES * sizeof(double) + 63)
+                                                          // 64 * 64)
+                if self.workspaces[k].packed == NULL:
+                    raise MemoryError
+                self.workspaces[k].packed_size = numbers
+        return 0
+
+    @cython.final
+    cdef inline void begin(self, Call* call, Kernel one, Kernel many) noexcept:
+        """A call of a kernel, without inputs and outputs."""
+        cdef Py_ssize_t k
+        call.system, call.one, call.many = &self.compiled.system, one, many
+        call.inputs = call.outputs = call.done = call.fed_back = 0
+        call.repeats = call.count = 1
+        call.wrenches = NULL
+        call.into = False
+        for k in range(4):
+            call.x[k] = NULL
+
+    @cython.final
+    cdef inline object results(self, Call* call, cnp.ndarray q, f_ext, out):
+        """Run the call; its one result for each state of q (in ``out``, unless None), or a tuple of
+        several.
+        """
+        cdef cnp.ndarray y
+        if unlikely(call.outputs > 1):
+            return self.several(call, q, f_ext)
+        y = self.result(call, 0, q, out)
+        call.y[0] = data(y)
+        call.into = out is not None
+        call.failure = self.run(call, q, f_ext)
+        return y
+
+    cdef tuple several(self, Call* call, cnp.ndarray q, f_ext):
+        """Run a call with two or three results."""
+        cdef cnp.ndarray first = self.result(call, 0, q, None)
+        cdef cnp.ndarray second = self.result(call, 1, q, None), third = None
+        call.y[0], call.y[1] = data(first), data(second)
+        if call.outputs == 3:
+            third = self.result(call, 2, q, None)
+            call.y[2] = data(third)
+        self.run(call, q, f_ext)
+        return (first, second) if call.outputs == 2 else (first, second, third)
+
+    @cython.final
+    cdef inline cnp.ndarray result(self, Call* call, int k, cnp.ndarray q, object out):
+        """An array for output k: ``out``, a kept one that the caller no longer holds, or a new one.
+
+        NumPy takes longer to make an array than the recursions take, and fresh memory for a large
+        batch costs as much again. So the last few results are kept, unless they are huge, and
+        reused once the caller has dropped them, as it does in a loop.
+        """
+        cdef cnp.npy_intp[3] shape
+        cdef cnp.ndarray array
+        cdef int batch = cnp.PyArray_NDIM(q) - 1, ndim = batch + call.y_ndim[k], i
+        shape[0] = cnp.PyArray_DIM(q, 0)
+        if call.y_ndim[k] > 0:
+            shape[batch], shape[batch + 1] = call.y_rows[k], call.y_columns[k]
+        if out is not None:
+            return _checked_out(out, ndim, shape)
+        for i in range(KEPT):
+            if self.kept[i] != NULL and Py_REFCNT(self.kept[i]) == 1:
+                array = <cnp.ndarray> self.kept[i]
+                if is_plain(array, ndim, shape) and not weakly_held(array):
+                    return array
+        return self.new_result(ndim, shape)
+
+    cdef cnp.ndarray new_result(self, int ndim, cnp.npy_intp* shape):
+        """An array that is kept, unless it is a single number or huge."""
+        cdef cnp.ndarray array = cnp.PyArray_SimpleNew(ndim, shape, cnp.NPY_DOUBLE)
+        if ndim > 0 and cnp.PyArray_SIZE(array) <= LARGEST_KEPT:
+            self.keep(array)
+        return array
+
+    cdef int keep(self, cnp.ndarray array) except -1:
+        """Keep a result in the place of the one kept longest."""
+        Py_INCREF(array)
+        Py_XDECREF(self.kept[self.oldest])
+        self.kept[self.oldest] = <PyObject*> array
+        self.oldest = (self.oldest + 1) % KEPT
+        return 0
+
+    cdef inline Py_ssize_t run(self, Call* call, cnp.ndarray q, f_ext) except? -1:
+        """Call the kernel for q, (nq,) or (B, nq); batches and repeats run without the GIL.
+
+        Returns:
+            0, n + 1, or a negative number, see ``Kernel``.
+
+        Raises:
+            SingularInertiaError: Some state has a joint that moves no inertia.
+            ValueError: The quaternion of a floating base does not have unit length, or ``out``
+                overlaps an input.
+        """
+        cdef Py_ssize_t failure
+        cdef ExternalForces forces
+        self.require_idle()
+        if unlikely(call.system.floating):
+            check_quaternions(q)
+        if f_ext is not None:
+            forces = ExternalForces(self.compiled, f_ext, rows_of(q))
+            call.wrenches = &forces.wrenches
+        if unlikely(call.into):
+            refuse_overlap(call, rows_of(q))
+        if cnp.PyArray_NDIM(q) == 1 and call.repeats <= 1:
+            if self.work.memory == NULL:
+                self.require_model()
+            failure = run_one(call, &self.work)
+        else:
+            failure = self.run_long(call, cnp.PyArray_NDIM(q) > 1, cnp.PyArray_DIM(q, 0))
+        if 0 < failure <= self.compiled.system.n:
+            raise self.compiled.singular(failure - 1)
+        return failure
+
+    cdef Py_ssize_t run_long(self, Call* call, bint batch, Py_ssize_t rows) except? -1:
+        """A batch of rows, or one state through many repeats."""
+        cdef Py_ssize_t tiles = (rows + LANES - 1) // LANES, numbers = 0, k
+        cdef int threads = <int> max(1, min(_num_threads, tiles // SHARE)) if batch else 1
+        self.require_model()
+        for k in range(call.inputs):
+            numbers += call.x_width[k]
+        for k in range(call.outputs):
+            numbers += call.y_width[k]
+        if batch:
+            self.reserve(threads, numbers)
+        call.alone = &self.work
+        self.busy = _generation
+        try:
+            with nogil:
+                return run_watched(call, self.workspaces if batch else NULL, threads,
+                                   rows if batch else 1)
+        finally:
+            self.busy = 0
