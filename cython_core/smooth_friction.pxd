@@ -1,7 +1,8 @@
 # Friction of a joint, the one law of featherstone_ros/model/friction.py.
 #
-# Its presliding state follows the desired motion in the controller and the measured one in the
-# observer. A simulated joint sticks exactly, dynamics/joint_friction.pxd.
+# Its presliding state follows the desired motion in the controller; in the observer a least and a
+# greatest one follow the measured motion. A simulated joint sticks exactly,
+# dynamics/joint_friction.pxd.
 
 from libc.math cimport copysign, exp, expm1, fabs
 
@@ -10,7 +11,7 @@ cdef extern from *:
     #define RELEASE_TIME (0.05)
     #define PLAY (0.5)
     """
-    const double RELEASE_TIME  # [s] in which the presliding state of a resting joint decays
+    const double RELEASE_TIME  # [s] in which what is known of a resting joint's state decays
     const double PLAY
 
 
@@ -34,29 +35,36 @@ cdef inline double dry_share(double coulomb, double load, double torque,
     return torque - left / (1.0 + load * (state if left > 0.0 else -state))
 
 
+cdef inline double after_way(double state, double way, double displacement) noexcept nogil:
+    """The presliding state, -1 to 1, after a way more: it approaches the sign of the motion over a
+    displacement, however slow that is (Dahl, A Solid Friction Model, Aerospace Corporation, 1968).
+    """
+    return state - (copysign(1.0, way) - state) * expm1(-fabs(way) / displacement)
+
+
+cdef inline double after_rest(double state, double to, double dt) noexcept nogil:
+    """The presliding state after a time at rest [s]: what it is there becomes ever less certain."""
+    return to + (state - to) * exp(-dt / RELEASE_TIME)
+
+
 cdef inline double presliding(double state, double velocity, double dt,
                               double displacement) noexcept nogil:
-    """The presliding state, -1 to 1, after a time dt [s] more: the share of Coulomb friction that a
-    desired motion meets.
-
-    It approaches the sign of the velocity, over a displacement however slow the motion is (Dahl, A
-    Solid Friction Model, Aerospace Corporation, 1968), and at rest zero.
+    """The presliding state after a time dt [s] more of a desired motion; at rest it goes to zero.
     """
     if velocity == 0.0:
-        return state * exp(-dt / RELEASE_TIME)
-    return state - (copysign(1.0, velocity) - state) * expm1(-fabs(velocity) * dt / displacement)
+        return after_rest(state, 0.0, dt)
+    return after_way(state, velocity * dt, displacement)
 
 
-cdef inline double follow(double state, double* place, double position,
-                          double displacement) noexcept nogil:
-    """The presliding state after a measured position; place: where the joint counts as being.
+cdef inline double counted_way(double* place, double position, double displacement) noexcept nogil:
+    """The way to a measured position from the place where the joint counts as being, which moves.
 
     An encoder flickers, also at rest: what is within half the displacement does not count.
     """
     cdef double way = position - place[0]
     way -= copysign(min(fabs(way), PLAY * displacement), way)
     place[0] += way
-    return state - (copysign(1.0, way) - state) * expm1(-fabs(way) / displacement)
+    return way
 
 
 cdef inline double drag(double viscous, double coulomb, double speed,

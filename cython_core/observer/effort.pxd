@@ -4,25 +4,44 @@
 # gravity, and overcomes friction:
 #     (H + armature) qdd + C qd + g + friction = torque + J^T w.
 #
-# Dry friction follows the measured motion (smooth_friction.pxd): a joint that has come to rest
-# keeps it. The gear carries what the drive's torque leaves after friction, contact included.
+# Dry friction follows the measured motion (smooth_friction.pxd). A joint that moves shows which way
+# its friction acts; at rest this balances whatever it can, and is known only to lie between the two
+# directions. So both a least and a greatest friction are followed. The gear carries what the
+# drive's torque leaves after friction, contact included.
 
-from smooth_friction cimport dry_share, dry_torque, follow, viscous_torque
+from smooth_friction cimport (after_rest, after_way, counted_way, dry_share, dry_torque,
+                              viscous_torque)
 from observer.settings cimport MOTOR_CURRENT, WITHOUT_FRICTION, WITHOUT_GRAVITY, Settings
 
 cdef struct Friction:
-    double* torque           # (n,) friction, constant offset included [N m or N]
-    double* state            # (n,) presliding
-    double* place            # (n,) where the joint counts as being, see ``follow``
+    double* least            # (n,) it is at least this, constant offset included [N m or N]
+    double* most             # (n,) at most
+    double* middle           # (n,)
+    double* low              # (n,) presliding state of the least
+    double* high             # (n,)
+    double* place            # (n,) where the joint counts as being, see ``counted_way``
 
 
-cdef inline void follow_motion(const Settings* settings, Py_ssize_t n, const double* q,
-                               Friction* friction) noexcept nogil:
-    """Advance the presliding states to a position (n,)."""
+cdef inline void begin_motion(Py_ssize_t n, const double* q, Friction* friction) noexcept nogil:
+    """Nothing is known of how an arm came to a position (n,)."""
     cdef Py_ssize_t i
     for i in range(n):
-        friction.state[i] = follow(friction.state[i], &friction.place[i], q[i],
-                                   settings.displacement)
+        friction.low[i], friction.high[i], friction.place[i] = -1.0, 1.0, q[i]
+
+
+cdef inline void follow_motion(const Settings* settings, Py_ssize_t n, double dt, const double* q,
+                               Friction* friction) noexcept nogil:
+    """Advance the presliding states to a position (n,), dt [s] later."""
+    cdef double way
+    cdef Py_ssize_t i
+    for i in range(n):
+        way = counted_way(&friction.place[i], q[i], settings.displacement)
+        if way == 0.0:
+            friction.low[i] = after_rest(friction.low[i], -1.0, dt)
+            friction.high[i] = after_rest(friction.high[i], 1.0, dt)
+        else:
+            friction.low[i] = after_way(friction.low[i], way, settings.displacement)
+            friction.high[i] = after_way(friction.high[i], way, settings.displacement)
 
 
 cdef inline void joint_torque(const Settings* settings, Py_ssize_t n, const double* gravity,
@@ -31,20 +50,24 @@ cdef inline void joint_torque(const Settings* settings, Py_ssize_t n, const doub
     """torque (n,) that a reported effort (n,) means under the effort contract, and the friction
     in it [N m or N].
     """
-    cdef double moving, dry
+    cdef double moving, coulomb, load
     cdef Py_ssize_t i
     for i in range(n):
+        coulomb, load = settings.coulomb[i], settings.load[i]
         moving = (viscous_torque(settings.viscous[i], settings.thinning[i], qd[i])
                   + settings.offset[i])
-        if settings.contract == WITHOUT_FRICTION:
-            dry = dry_torque(settings.coulomb[i], settings.load[i], effort[i], friction.state[i])
-            torque[i] = effort[i] + moving + dry
+        if settings.contract == WITHOUT_FRICTION:               # so it is in what is left out
+            friction.least[i] = friction.most[i] = moving + dry_torque(
+                coulomb, load, effort[i], 0.5 * (friction.low[i] + friction.high[i]))
+            torque[i] = effort[i] + friction.least[i]
         else:
             torque[i] = effort[i]
             if settings.contract == MOTOR_CURRENT:
                 torque[i] = settings.effort_gain[i] * effort[i]
             elif settings.contract == WITHOUT_GRAVITY:
                 torque[i] = effort[i] + gravity[i]
-            dry = dry_share(settings.coulomb[i], settings.load[i], torque[i] - moving,
-                            friction.state[i])
-        friction.torque[i] = moving + dry
+            friction.least[i] = moving + dry_share(coulomb, load, torque[i] - moving,
+                                                   friction.low[i])
+            friction.most[i] = moving + dry_share(coulomb, load, torque[i] - moving,
+                                                  friction.high[i])
+        friction.middle[i] = 0.5 * (friction.least[i] + friction.most[i])

@@ -21,39 +21,59 @@
 #
 # In (3) the mean of beta is that of its values at both ends. Unlike (2) integrated by Euler's rule,
 # (4) is stable and has the time constant 1 / K for any dt, constant or not.
+#
+# Friction is known to lie between two bounds (effort.pxd), which are wide apart at rest. So is r,
+# by (4) with either; the external torque is the least of those between, zero if that is one.
 
 from libc.math cimport expm1
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
+from observer.effort cimport Friction
 from observer.settings cimport Settings
 
 cdef struct MomentumObserver:
-    double* external         # (n,) r, external joint torque [N m or N]
+    double* external         # (n,) external joint torque [N m or N]
+    double* low              # (n,) r with the least friction
+    double* high             # (n,) r with the greatest
     double* p                # (n,) momentum at the last state
-    double* beta             # (n,) at the last state, see (1)
+    double* beta_low         # (n,) at the last state, see (1), with the least friction
+    double* beta_high        # (n,) with the greatest
     double* H                # (n, n) scratch
     double* C                # (n, n) scratch
 
 
+cdef inline double nearest_to_zero(double low, double high) noexcept nogil:
+    """Of the numbers between two; not finite if they are not."""
+    return 0.0 if low <= 0.0 <= high else low if low > 0.0 else high
+
+
 cdef inline void observe(MomentumObserver* observer, const Settings* settings,
-                         const DynamicsInterface* dynamics, double dt, const double* q,
-                         const double* qd, const double* torque, const double* friction,
+                         const DynamicsInterface* dynamics, double dt, const double* state,
+                         const double* torque, const Friction* friction,
                          const double* gravity) noexcept nogil:
-    """Advance to the next state, dt [s] later; dt = 0 restarts the observer at r = 0."""
+    """Advance to the next state (position and velocity, then effort), dt [s] later; dt = 0 restarts
+    the observer at r = 0.
+    """
     cdef Py_ssize_t n = dynamics.n, i, k
-    cdef double p, beta, d
+    cdef const double* qd = state + n
+    cdef double p, beta, low, high, pdot, share
     if dt == 0.0:
-        memset(observer.external, 0, n * sizeof(double))
-    dynamics.crba(dynamics.self, q, observer.H)
-    dynamics.coriolis(dynamics.self, q, qd, observer.C)
+        memset(observer.low, 0, n * sizeof(double))
+        memset(observer.high, 0, n * sizeof(double))
+    dynamics.crba(dynamics.self, state, observer.H)
+    dynamics.coriolis(dynamics.self, state, qd, observer.C)
     for i in range(n):
         p = settings.armature[i] * qd[i]
-        beta = torque[i] - friction[i] - gravity[i]
+        beta = torque[i] - gravity[i]
         for k in range(n):
             p += observer.H[n * i + k] * qd[k]
             beta += observer.C[n * k + i] * qd[k]
+        low, high = beta - friction.least[i], beta - friction.most[i]
         if dt != 0.0:
-            d = (p - observer.p[i]) / dt - 0.5 * (observer.beta[i] + beta)
-            observer.external[i] -= expm1(-settings.gain[i] * dt) * (d - observer.external[i])
-        observer.p[i], observer.beta[i] = p, beta
+            pdot, share = (p - observer.p[i]) / dt, -expm1(-settings.gain[i] * dt)
+            observer.low[i] += share * (pdot - 0.5 * (observer.beta_low[i] + low) - observer.low[i])
+            observer.high[i] += share * (pdot - 0.5 * (observer.beta_high[i] + high)
+                                         - observer.high[i])
+        observer.external[i] = nearest_to_zero(observer.low[i], observer.high[i])
+        observer.p[i], observer.beta_low[i], observer.beta_high[i] = p, low, high

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 from dynamics_interface cimport DynamicsInterface
 from observer.effort_statistics cimport (RestMeans, SlidingMeans, begin_rest, begin_sliding,
                                          update_rest, update_sliding)
-from observer.effort cimport Friction, follow_motion, joint_torque
+from observer.effort cimport Friction, begin_motion, follow_motion, joint_torque
 from observer.external_wrench cimport estimate_wrench
 from observer.momentum_observer cimport MomentumObserver, observe
 from observer.prediction cimport NOT_FINITE, all_finite, predict
@@ -134,20 +134,25 @@ cdef inline bint predict_ahead(Shadow* shadow, double duration, double* predicte
 cdef inline void begin(Shadow* shadow, const double* state) noexcept nogil:
     """Start the observer at this state."""
     cdef Py_ssize_t n = shadow.n
-    observe(&shadow.observer, shadow.settings, shadow.dynamics, 0.0, state, state + n,
-            shadow.torque, shadow.friction.torque, shadow.gravity)
+    observe(&shadow.observer, shadow.settings, shadow.dynamics, 0.0, state, shadow.torque,
+            &shadow.friction, shadow.gravity)
+    memset(shadow.residual, 0, 3 * n * sizeof(double))
     memset(shadow.contact, 0, n * sizeof(bint))
     memset(shadow.sliding.filtered, 0, n * sizeof(double))
     begin_rest(&shadow.rest, n)
 
 
 cdef inline void detect_contact(Shadow* shadow) noexcept nogil:
-    """Find the joints in contact: external torque above a threshold, with hysteresis."""
+    """Find the joints in contact: external torque above a threshold, with hysteresis, in two states
+    in a row, for a single one may be a jolt.
+    """
+    cdef const double* before = shadow.residual + 2 * shadow.n
+    cdef const double* now = shadow.observer.external
     cdef Py_ssize_t i
     cdef double size
     shadow.in_contact = False
     for i in range(shadow.n):
-        size = fabs(shadow.observer.external[i])
+        size = min(fabs(before[i]), fabs(now[i])) if before[i] * now[i] > 0.0 else 0.0
         shadow.contact[i] = (size > shadow.settings.begin[i]
                           or (shadow.contact[i] and size >= shadow.settings.end[i]))
         shadow.in_contact |= shadow.contact[i]
@@ -163,19 +168,19 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
     cdef double dt = shadow.timeline.dt
     if not predict_ahead(shadow, dt, shadow.expected):
         return False
-    observe(&shadow.observer, settings, shadow.dynamics, dt, state, state + n, shadow.torque,
-            shadow.friction.torque, shadow.gravity)
+    observe(&shadow.observer, settings, shadow.dynamics, dt, state, shadow.torque,
+            &shadow.friction, shadow.gravity)
     if not all_finite(n, shadow.observer.external):
         return note_restart(shadow, BEYOND_BOUNDS, -1, 0.0)
     for k in range(2 * n):
         shadow.residual[k] = state[k] - shadow.expected[k]
+    detect_contact(shadow)
     memcpy(shadow.residual + 2 * n, shadow.observer.external, n * sizeof(double))
     estimate_wrench(shadow.dynamics, settings.link, settings.wrench_damping, state,
                     shadow.observer.external, shadow.scratch, shadow.wrench)
-    detect_contact(shadow)
     shadow.outcome.has_rested = update_rest(&shadow.rest, n, dt, state, state + n, state + 2 * n)
     shadow.outcome.has_slid = update_sliding(&shadow.sliding, settings, n, dt, state + n,
-                                             shadow.friction.torque, shadow.observer.external,
+                                             shadow.friction.middle, shadow.observer.external,
                                              &shadow.outcome.share)
     return True
 
@@ -185,10 +190,10 @@ cdef inline bint take(Shadow* shadow, int64_t time, const double* state,
     """Take a state that is neither repeated nor late; False if it gives no prediction."""
     cdef Py_ssize_t n = shadow.n
     shadow.dynamics.gravity(shadow.dynamics.self, state, shadow.gravity)
-    if not follows:
-        memcpy(shadow.friction.place, state, n * sizeof(double))
-        memset(shadow.friction.state, 0, n * sizeof(double))
-    follow_motion(shadow.settings, n, state, &shadow.friction)
+    if follows:
+        follow_motion(shadow.settings, n, shadow.timeline.dt, state, &shadow.friction)
+    else:
+        begin_motion(n, state, &shadow.friction)
     joint_torque(shadow.settings, n, shadow.gravity, state + n, state + 2 * n, &shadow.friction,
                  shadow.torque)
     if not follows:

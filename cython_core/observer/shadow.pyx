@@ -177,7 +177,9 @@ cdef class CompiledShadow(CycleOwner):
         cdef Shadow* s = &self.state.shadow
         cdef Py_ssize_t n = self.n
         s.n = n
-        s.observer.external, s.observer.p, s.observer.beta = (
+        s.observer.external, s.observer.low, s.observer.high = (
+            memory.doubles(n), memory.doubles(n), memory.doubles(n))
+        s.observer.p, s.observer.beta_low, s.observer.beta_high = (
             memory.doubles(n), memory.doubles(n), memory.doubles(n))
         s.observer.H, s.observer.C = memory.doubles(n * n), memory.doubles(n * n)
         s.rest.effort, s.rest.square, s.rest.velocity = (
@@ -186,7 +188,9 @@ cdef class CompiledShadow(CycleOwner):
         s.sliding.filtered, s.sliding.time = memory.doubles(n), memory.doubles(2 * n)
         s.sliding.friction, s.sliding.external = memory.doubles(2 * n), memory.doubles(2 * n)
         s.sliding.share = memory.doubles(n)
-        s.friction.torque, s.friction.state, s.friction.place = (
+        s.friction.least, s.friction.most, s.friction.middle = (
+            memory.doubles(n), memory.doubles(n), memory.doubles(n))
+        s.friction.low, s.friction.high, s.friction.place = (
             memory.doubles(n), memory.doubles(n), memory.doubles(n))
         s.state, s.gravity, s.torque = memory.doubles(3 * n), memory.doubles(n), memory.doubles(n)
         s.assumed, s.commanded = memory.doubles(n), memory.doubles(n)

@@ -3,6 +3,7 @@
 import numpy as np
 
 import featherstone_ros as fr
+from featherstone_ros.model.friction import RELEASE_TIME
 
 PLAY = 0.5  # of the presliding displacement, within which an encoder may flicker
 
@@ -20,32 +21,42 @@ class NumpyShadow:
             friction=settings.coulomb,
             armature=settings.armature,
         )
-        self.last, self.place, self.sliding = None, None, np.zeros(model.n)
+        self.last, self.place = None, None
+        self.sliding = np.outer([-1.0, 1.0], np.ones(model.n))  # the least and the greatest
 
-    def follow(self, q):
-        """Advance the presliding states (n,) to a position."""
+    def follow(self, dt, q):
+        """Advance the presliding states (2, n) to a position."""
         displacement = self.settings.presliding_displacement
-        way = q - (q if self.place is None else self.place)
+        if self.place is None:
+            self.place = q
+            return
+        way = q - self.place
         way = np.sign(way) * np.maximum(np.abs(way) - PLAY * displacement, 0.0)
-        self.place = way + (q if self.place is None else self.place)
-        kept = np.exp(-np.abs(way) / displacement)
-        self.sliding = np.sign(way) + (self.sliding - np.sign(way)) * kept
+        self.place = self.place + way
+        end = np.where(way == 0.0, [[-1.0], [1.0]], np.sign(way))
+        kept = np.exp(-np.where(way == 0.0, dt / RELEASE_TIME, np.abs(way) / displacement))
+        self.sliding = end + (self.sliding - end) * kept
 
     def moving(self, qd):
         s = self.settings
         return s.viscous * qd / (1.0 + s.thinning * np.abs(qd)) + s.offset
 
-    def friction(self, qd, torque):
-        """Return the friction (n,) in a torque: the gear carries the rest."""
+    def carried(self, qd, torque, state):
+        """Return what the gears carry of a torque (n,): friction is the rest."""
         s = self.settings
-        carried = torque - self.moving(qd) - s.coulomb * self.sliding
-        carried = carried / (1.0 + s.load * np.sign(carried) * self.sliding)
-        return torque - carried
+        carried = torque - self.moving(qd) - s.coulomb * state
+        return carried / (1.0 + s.load * np.sign(carried) * state)
+
+    def friction(self, q, qd, torque):
+        """Return the least and the greatest friction (2, n) in a torque."""
+        if self.settings.effort_contract == "without_friction":  # it has been added
+            return np.array([torque - self.effort(torque, q, qd)] * 2)
+        return torque - self.carried(qd, torque, self.sliding)
 
     def hidden(self, q, qd, carried):
         """Return what of the joint torque (n,) is not in the effort."""
         s = self.settings
-        dry = (s.coulomb + s.load * np.abs(carried)) * self.sliding
+        dry = (s.coulomb + s.load * np.abs(carried)) * self.sliding.mean(axis=0)
         return {
             "without_gravity": self.dynamics.gravity(q),
             "without_friction": self.moving(qd) + dry,
@@ -59,7 +70,7 @@ class NumpyShadow:
 
     def effort(self, torque, q, qd):
         """Return what an arm under the contract reports (n,) for a joint torque (n,)."""
-        carried = torque - self.friction(qd, torque)
+        carried = self.carried(qd, torque, self.sliding.mean(axis=0))
         return (torque - self.hidden(q, qd, carried)) / self.gain()
 
     def predicted(self, duration, q, qd, torque):
@@ -80,19 +91,20 @@ class NumpyShadow:
     def update(self, dt, q, qd, effort):
         """Return prediction (2, n), and position, velocity, torque and wrench of the residual."""
         dynamics, s = self.dynamics, self.settings
-        self.follow(q)
+        self.follow(dt, q)
         torque = self.torque(q, qd, effort)
         p = dynamics.crba(q) @ qd + s.armature * qd
         C = dynamics.coriolis(q, qd)
-        beta = torque - self.friction(qd, torque) + C.T @ qd - dynamics.gravity(q)
+        beta = torque - self.friction(q, qd, torque) + C.T @ qd - dynamics.gravity(q)
         residual = None
         if self.last is None:
-            external = np.zeros_like(q)
+            external = np.zeros((2, len(q)))
         else:
             q_before, qd_before, torque_before, p_before, beta_before, external = self.last
             expected = self.predicted(dt, q_before, qd_before, torque_before)
             mean = (p - p_before) / dt - 0.5 * (beta_before + beta)
             external = external - np.expm1(-s.observer_gain * dt) * (mean - external)
-            residual = q - expected[0], qd - expected[1], external, self.wrench(q, external)
+            least = np.clip(0.0, *external)
+            residual = q - expected[0], qd - expected[1], least, self.wrench(q, least)
         self.last = q, qd, torque, p, beta, external
         return self.predicted(s.prediction_horizon, q, qd, torque), residual

@@ -162,7 +162,7 @@ def emulate(states, contract, gain=GAIN):
     field = NumpyShadow(MODEL, settings, "panda_link7")
     sent = []
     for s in states:
-        field.follow(s.q)
+        field.follow(0.01, s.q)
         sent.append(s._replace(effort=field.effort(s.effort, s.q, s.qd)))
     return sent
 
@@ -316,10 +316,26 @@ def test_wrong_settings_are_refused_and_the_old_ones_stay():
     assert shadow.wrench_link == "panda_link7"
 
 
+def test_at_rest_dry_friction_balances_what_it_can():
+    """The external torque is the least that explains the effort; a start of motion tells more."""
+    shadow = Shadow(MODEL, ShadowSettings(coulomb=3.0, viscous=0.0, observer_gain=100.0))
+    torque, push = fr.Dynamics(MODEL).gravity(READY), np.linspace(-6.0, 6.0, MODEL.n)
+    for k in range(500):
+        update = shadow.update(k * 1_000_000 + 1, READY, np.zeros(MODEL.n), torque - push)
+    assert_allclose(update.residual.torque, push - np.clip(push, -3.0, 3.0), atol=1e-9)
+    moving = np.full(MODEL.n, 0.05)  # every gear turns forward now, against its friction
+    for k in range(500, 1000):
+        q = READY + 0.001 * (k - 499) * moving
+        held = fr.Dynamics(MODEL).bias(q, moving) + 3.0 - push
+        update = shadow.update(k * 1_000_000 + 1, q, moving, held)
+    assert_allclose(update.residual.torque, push, atol=0.05)
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_constant_friction_is_an_external_torque_only_to_who_does_not_know_it(known):
     offset = np.linspace(-2.0, 2.0, MODEL.n)
-    shadow = Shadow(MODEL, ShadowSettings(offset=offset if known else 0.0, observer_gain=100.0))
+    told = offset if known else 0.0
+    shadow = Shadow(MODEL, ShadowSettings(coulomb=0.0, offset=told, observer_gain=100.0))
     torque = fr.Dynamics(MODEL).gravity(READY) + offset
     for k in range(500):
         update = shadow.update(k * 1_000_000 + 1, READY, np.zeros(MODEL.n), torque)

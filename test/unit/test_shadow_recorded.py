@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from numpy_shadow import NumpyShadow
 
 import featherstone_ros as fr
-from featherstone_ros.model.friction import presliding
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import ContractState
 
@@ -57,24 +57,21 @@ def test_residual_is_the_evaluations_torque_error_through_the_observers_filter(
     evaluation, model, settings
 ):
     motion = evaluation.motion
-    displacement = settings.presliding_displacement
-    place = motion.position.copy()  # an encoder may flicker within half the displacement
-    for before, row in pairwise(place):
-        np.clip(before, row - displacement / 2, row + displacement / 2, out=row)
-    friction = settings.viscous * motion.velocity + settings.coulomb * presliding(
-        place, displacement
-    )
-    rigid = fr.Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
-    unexplained = rigid + friction - motion.effort
     time = np.round(1e9 * motion.time).astype(np.int64)
     said = residuals(Shadow(model, settings), time, motion.position, motion.velocity, motion.effort)
-    filtered = np.zeros(model.n)
-    expected = []
-    for dt, mean in zip(
-        np.diff(motion.time), 0.5 * (unexplained[1:] + unexplained[:-1]), strict=True
+    field = NumpyShadow(model, settings, "")
+    rigid = fr.Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
+    unexplained = rigid + settings.viscous * motion.velocity - motion.effort
+    bounds = []  # with the least and the greatest dry friction
+    for dt, q, rest in zip(
+        np.diff(motion.time, prepend=motion.time[0]), motion.position, unexplained, strict=True
     ):
-        filtered = filtered + (1.0 - np.exp(-GAIN * dt)) * (mean - filtered)
-        expected.append(filtered)
+        field.follow(dt, q)
+        bounds.append(rest + settings.coulomb * field.sliding)
+    filtered, expected = np.zeros((2, model.n)), []
+    for dt, (before, now) in zip(np.diff(motion.time), pairwise(bounds), strict=True):
+        filtered = filtered + (1.0 - np.exp(-GAIN * dt)) * (0.5 * (before + now) - filtered)
+        expected.append(np.clip(0.0, *filtered))
     difference = rms([r.torque for r in said] - np.array(expected))
     assert (difference < 0.03 * rms(expected)).all()
 
