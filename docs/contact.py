@@ -4,9 +4,9 @@ Recordings: github.com/shamilmamedov/dynamic_calibration. From this project's fo
 ``python docs/contact.py FOLDER/dataset_ur10e FOLDER/URe/urdf/ur10e.urdf``.
 
 The arm is identified from one free motion. Shadows of the URDF as published, of the URDF with the
-friction that `evaluate` fits, and of the identified arm then follow two other free motions: the
-largest external torque there is the lowest threshold without a false alarm. With it, the pushes
-are found.
+friction that `evaluate` fits, and of the identified arm then follow two other free motions, and
+after that all recordings without a load: the largest external torque there is the lowest threshold
+without a false alarm. With it, the pushes are found.
 """
 
 import sys
@@ -30,7 +30,16 @@ import recorded_arm
 GAINS = np.array([14.87, 13.26, 11.13, 10.62, 11.03, 11.47])  # [N m/A]
 TRAINING = "identification_data/ur-20_02_10-30sec_12harm"
 ROWS = slice(635, 3510)  # of it, in motion
-FREE = ("40sec_12harm", "50sec_12harm")
+FREE = {
+    "two free motions": ["40sec_12harm", "50sec_12harm"],
+    "all recordings without load": [
+        *("20sec_5harm", "20sec_7harm", "20sec_8harm", "20sec_10harm", "20sec_12harm"),
+        *("30sec_12harm", "40sec_12harm", "50sec_12harm", "14harm50sec", "15harm50sec"),
+        *("31-unload", "12_23_free", "ptp_10_points"),
+        *(f"22-joint_{k}" for k in range(1, 7)),
+        *(f"17-p{k}" for k in range(1, 11)),
+    ],
+}
 PUSHES = {  # [s] from when to when the measured efforts show one
     "push_pose_1": ((1.9, 2.8), (4.7, 5.8), (8.3, 9.4), (11.8, 13.1)),
     "push_pose_2": ((0.4, 1.4), (2.5, 3.8), (4.9, 6.0), (8.0, 9.1), (11.3, 12.5), (14.2, 15.2)),
@@ -125,7 +134,10 @@ def draw(names, results, limits):
     with picture(PICTURE) as pyplot:
         figure, axes = pyplot.subplots(
             3, 2, sharex="col", sharey="row", figsize=(11, height), dpi=100, facecolor="white",
-            gridspec_kw={"top": 1 - 1.25 / height, "bottom": 0.08, "left": 0.06, "right": 0.99, "hspace": 0.35, "wspace": 0.04},
+            gridspec_kw={
+                "top": 1 - 1.25 / height, "bottom": 0.08, "left": 0.06, "right": 0.99,
+                "hspace": 0.35, "wspace": 0.04,
+            },
         )  # fmt: skip
         panels.write_title(figure, "A person pushes a UR10e that stands still: external torque")
         panels.write_legend(figure, [(arm, colour) for arm, colour in COLOURS.items()], 0.7)
@@ -152,21 +164,20 @@ def main():
     folder, urdf = Path(sys.argv[1]), Path(sys.argv[2])
     names = fr.Model.from_file(urdf).joint_names
     arms = identified(folder, urdf, names)
-    free = [read(folder, name) for name in FREE]
     limits, results = {}, {}
-    for label, arm in arms.items():
-        print(label)
-        limits[label] = thresholds(arm, free)
-        alarms = [followed(arm, states, limits[label])[1].any() for states in free]
-        print(f"  false alarms in free motion: {sum(alarms)}")
-        for name in PUSHES:
-            states = read(folder, name)
-            external, contact, force = followed(arm, states, limits[label])
-            results[name, label] = states[0], external
-            find_pushes(name, states, contact, force)
-    ratio = limits["identified"] / limits["URDF"]
-    print("identified / URDF:", " ".join(f"{x:.2f}" for x in ratio))
-    draw(names, results, limits)
+    for which, files in FREE.items():
+        free = [read(folder, name) for name in files]
+        for label, arm in arms.items():
+            print(f"{label}, thresholds by {which}")
+            limits[which, label] = thresholds(arm, free)
+            for name in PUSHES:
+                states = read(folder, name)
+                external, contact, force = followed(arm, states, limits[which, label])
+                results[name, label] = states[0], external
+                find_pushes(name, states, contact, force)
+        ratio = limits[which, "identified"] / limits[which, "URDF"]
+        print("identified / URDF:", " ".join(f"{x:.2f}" for x in ratio))
+    draw(names, results, {label: limits[next(iter(FREE)), label] for label in arms})
     print(PICTURE)
 
 

@@ -18,7 +18,7 @@ cdef extern from "<pthread.h>" nogil:
     int pthread_detach(pthread_t)
 
 cdef extern from "<sched.h>" nogil:
-    int sched_yield()
+    int sched_getcpu()
 
 cdef extern from "<signal.h>" nogil:
     ctypedef struct sigset_t:
@@ -37,7 +37,7 @@ cdef enum:
                                        # those that it takes at a time
     FEW = 4                            # repeats at first, so that signals are soon checked
 
-cdef double SPIN = 2e-4                # [s] to look for work before sleeping
+cdef double SPIN = 1e-4                # [s] to look for work before sleeping
 cdef double WAIT = 2e-5                # [s] to look for its end; asleep, a caller gives its processor
                                        # to whom it waits for
 cdef double WORTH = 2e-5               # [s] of work left that is worth waking others
@@ -59,6 +59,8 @@ cdef pthread_cond_t posted             # there is a new job
 cdef pthread_cond_t finished           # nobody is working on some job, nor will
 cdef Job* jobs = NULL
 cdef Py_ssize_t posts = 0              # jobs so far
+cdef int processor = -1                # on which the caller of the last one runs: a helper there
+                                       # would only stand in its way
 cdef int helpers = 0, sleeping = 0     # threads, and those that wait for ``posted``
 cdef Py_ssize_t _num_threads = 1
 cdef Py_ssize_t _generation = 0        # of forked processes
@@ -117,15 +119,15 @@ cdef bint is_interrupted(double* checked) noexcept nogil:
     return False
 
 
-cdef bint spin(const Py_ssize_t* word, Py_ssize_t value, double time) noexcept nogil:
-    """Wait at most for a time [s], without the mutex, for another thread to change a word; give way
-    to whoever else wants the processor, which may be that thread.
+cdef bint spin(const Py_ssize_t* word, Py_ssize_t value, double time,
+               int processor) noexcept nogil:
+    """Wait at most for a time [s], without the mutex and not on a processor, for another thread to
+    change a word.
     """
     cdef double began = seconds()
     while load_count(word, RELAXED) == value:
-        if seconds() - began > time:
+        if seconds() - began > time or sched_getcpu() == processor:
             return False
-        sched_yield()
     return True
 
 
@@ -167,7 +169,7 @@ cdef void* help_with_jobs(void* nothing) noexcept nogil:
     cdef Py_ssize_t seen
     pthread_mutex_lock(&mutex)
     while True:
-        job = jobs
+        job = jobs if sched_getcpu() != processor else NULL
         while job != NULL and (job.next >= job.last or job.members == job.most):
             job = job.other
         if job != NULL:
@@ -178,7 +180,7 @@ cdef void* help_with_jobs(void* nothing) noexcept nogil:
             continue
         seen = posts
         pthread_mutex_unlock(&mutex)
-        spin(&posts, seen, SPIN)
+        spin(&posts, seen, SPIN, processor)
         pthread_mutex_lock(&mutex)
         while posts == seen:
             sleeping += 1
@@ -206,7 +208,7 @@ cdef Py_ssize_t run_rows(Call* call, Workspace* workspaces, int threads, Py_ssiz
     """The kernel on all rows, on up to ``threads`` threads; the failure of the first row that has
     one, or 0.
     """
-    global jobs, posts
+    global jobs, posts, processor
     cdef Job job
     cdef Job** place = &jobs
     cdef Py_ssize_t working
@@ -217,13 +219,14 @@ cdef Py_ssize_t run_rows(Call* call, Workspace* workspaces, int threads, Py_ssiz
     if threads > 1:
         start_helpers(threads - 1)
         job.other, jobs = jobs, &job
+        processor = sched_getcpu()
         posts += 1                     # those that have not yet gone to sleep see it
     interrupted = work_on(&job, workspaces, checked)
     while job.working:
         if soon:
             working = job.working
             pthread_mutex_unlock(&mutex)
-            soon = spin(&job.working, working, WAIT)
+            soon = spin(&job.working, working, WAIT, -1)
             pthread_mutex_lock(&mutex)
         else:
             pthread_cond_wait(&finished, &mutex)

@@ -23,7 +23,7 @@
 # (4) is stable and has the time constant 1 / K for any dt, constant or not.
 #
 # Friction is known to lie between two bounds (effort.pxd), which are wide apart at rest. So is r,
-# by (4) with either; the external torque is the least of those between, zero if that is one.
+# by (4) with either. The least external torque is the least of those between, zero if that is one.
 
 from libc.math cimport expm1
 from libc.string cimport memset
@@ -33,7 +33,7 @@ from observer.effort cimport Friction
 from observer.settings cimport Settings
 
 cdef struct MomentumObserver:
-    double* external         # (n,) external joint torque [N m or N]
+    double* external         # (n,) the least external joint torque [N m or N]
     double* low              # (n,) r with the least friction
     double* high             # (n,) r with the greatest
     double* p                # (n,) momentum at the last state

@@ -63,6 +63,7 @@ cdef struct Shadow:
                              # torque
     double* predicted        # (3, n) position, velocity and assumed torque ``horizon`` ahead
     double[6] wrench         # on ``settings.link``, that would explain the external torque
+    double* before           # (n,) external torque at the last state, the least
     bint* contact            # (n,) joints with an external torque above their threshold
     bint in_contact          # at least one of them
     int64_t restarts         # of the observer
@@ -136,7 +137,7 @@ cdef inline void begin(Shadow* shadow, const double* state) noexcept nogil:
     cdef Py_ssize_t n = shadow.n
     observe(&shadow.observer, shadow.settings, shadow.dynamics, 0.0, state, shadow.torque,
             &shadow.friction, shadow.gravity)
-    memset(shadow.residual, 0, 3 * n * sizeof(double))
+    memset(shadow.before, 0, n * sizeof(double))
     memset(shadow.contact, 0, n * sizeof(bint))
     memset(shadow.sliding.filtered, 0, n * sizeof(double))
     begin_rest(&shadow.rest, n)
@@ -146,7 +147,7 @@ cdef inline void detect_contact(Shadow* shadow) noexcept nogil:
     """Find the joints in contact: external torque above a threshold, with hysteresis, in two states
     in a row, for a single one may be a jolt.
     """
-    cdef const double* before = shadow.residual + 2 * shadow.n
+    cdef const double* before = shadow.before
     cdef const double* now = shadow.observer.external
     cdef Py_ssize_t i
     cdef double size
@@ -156,6 +157,7 @@ cdef inline void detect_contact(Shadow* shadow) noexcept nogil:
         shadow.contact[i] = (size > shadow.settings.begin[i]
                           or (shadow.contact[i] and size >= shadow.settings.end[i]))
         shadow.in_contact |= shadow.contact[i]
+    memcpy(shadow.before, now, shadow.n * sizeof(double))
 
 
 cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nogil:
@@ -175,9 +177,12 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
     for k in range(2 * n):
         shadow.residual[k] = state[k] - shadow.expected[k]
     detect_contact(shadow)
-    memcpy(shadow.residual + 2 * n, shadow.observer.external, n * sizeof(double))
+    for k in range(n):  # without contact the least; in contact, what is likeliest
+        shadow.residual[2 * n + k] = (
+            0.5 * (shadow.observer.low[k] + shadow.observer.high[k]) if shadow.in_contact
+            else shadow.observer.external[k])
     estimate_wrench(shadow.dynamics, settings.link, settings.wrench_damping, state,
-                    shadow.observer.external, shadow.scratch, shadow.wrench)
+                    shadow.residual + 2 * n, shadow.scratch, shadow.wrench)
     shadow.outcome.has_rested = update_rest(&shadow.rest, n, dt, state, state + n, state + 2 * n)
     shadow.outcome.has_slid = update_sliding(&shadow.sliding, settings, n, dt, state + n,
                                              shadow.friction.middle, shadow.observer.external,

@@ -193,6 +193,7 @@ cdef class CompiledShadow(CycleOwner):
         s.friction.low, s.friction.high, s.friction.place = (
             memory.doubles(n), memory.doubles(n), memory.doubles(n))
         s.state, s.gravity, s.torque = memory.doubles(3 * n), memory.doubles(n), memory.doubles(n)
+        s.before = memory.doubles(n)
         s.assumed, s.commanded = memory.doubles(n), memory.doubles(n)
         s.residual, s.predicted = memory.doubles(3 * n), memory.doubles(3 * n)
         s.expected, s.scratch = memory.doubles(2 * n), memory.doubles(6 * n)

@@ -4,7 +4,7 @@ What was measured is g (Y pi + drives) - d tau/dq o - delay d tau/dt: each joint
 g (its sign included), its encoder an offset o, and all efforts may be late. The links pi are
 possible bodies near the URDF's, as in ``fit``; the derivatives d tau/dq are those of ``Dynamics``.
 Gauss-Newton finds all at once, with standard deviations. Gains that all joints share cannot be told
-from masses: a joint's gain is compared with the nearest of another joint. (For gains: M. Gautier
+from masses: gains that agree with each other form groups, and the largest is right. (M. Gautier
 and S. Briot, "Global identification of joint drive gains and dynamic parameters of robots", J. Dyn.
 Sys., Meas., Control 2014.)
 """
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
@@ -149,7 +150,7 @@ def swapped_joints(fitting: Fitting) -> list[str]:
 
 
 def wrong_gains(names: Sequence[str], gain: Floats, covariance: Floats) -> list[str]:
-    """Name the joints whose effort has another gain than that of any comparable joint, or sign.
+    """Name the joints whose effort has another gain than most comparable joints, or another sign.
 
     Args:
         names: j names.
@@ -160,24 +161,35 @@ def wrong_gains(names: Sequence[str], gain: Floats, covariance: Floats) -> list[
     own = np.diag(relative)
     deviation = np.sqrt(np.maximum(own[:, None] + own - 2.0 * relative, 0.0))  # of log ratios
     ratio = np.abs(gain[:, None] / gain)
+    comparable = (deviation < COMPARABLE) & ~np.eye(len(gain), dtype=bool)
+    differ = (np.abs(np.log(ratio)) > np.log(LEAST_GAIN)) & (
+        np.abs(ratio - 1.0) > CERTAIN * ratio * deviation
+    )
+    right = _largest_group(comparable & ~differ, gain)
     texts = []
     for k, name in enumerate(names):
-        others = [m for m in range(len(names)) if m != k and deviation[k, m] < COMPARABLE]
-        if not others:
-            continue
-        if gain[k] < 0 < max(gain[others]):
+        if gain[k] < 0 < max(gain[comparable[k]], default=0.0):
             texts.append(f"{name}: its effort has the opposite sign of torque.")
+        others = [m for m in right if comparable[k, m]]
+        if k in right or not others:
+            continue
         near = min(others, key=lambda m: abs(np.log(ratio[k, m])))
-        error = ratio[k, near] * deviation[k, near]
-        if (
-            abs(np.log(ratio[k, near])) > np.log(LEAST_GAIN)
-            and abs(ratio[k, near] - 1.0) > CERTAIN * error
-        ):
+        if differ[k, near]:
             texts.append(
-                f"{name}: its effort is {ratio[k, near]:.3g} ± {error:.1g} times torque, compared "
-                f"with {names[near]}'s: another unit, or a current (--current-gain)?"
+                f"{name}: its effort is {ratio[k, near]:.3g} ± "
+                f"{ratio[k, near] * deviation[k, near]:.1g} times torque, compared with "
+                f"{names[near]}'s: another unit, or a current (--current-gain)?"
             )
     return texts
+
+
+def _largest_group(linked: NDArray[np.bool_], gain: Floats) -> set[int]:
+    """Return the joints of the largest group of links; of two, that with the gains nearer to 1."""
+    groups: list[set[int]] = []
+    for k in range(len(gain)):
+        joined = [group for group in groups if linked[k, list(group)].any()]
+        groups = [group for group in groups if group not in joined] + [{k}.union(*joined)]
+    return max(groups, key=lambda g: (len(g), -np.abs(np.log(np.abs(gain[list(g)]))).mean()))
 
 
 def _rate(motion: SmoothMotion) -> Floats:

@@ -99,6 +99,7 @@ def find_payload(
     cut_off: float = 2.0,
     judged: Sequence[int] | None = None,
     fit_drives: bool = False,
+    subtracted: bool = False,
 ) -> Payload:
     """Find the load on a link.
 
@@ -110,6 +111,8 @@ def find_payload(
         judged: Indices of the joints whose effort counts; None: all.
         fit_drives: Also fit friction, armature and offset of the arm, for an arm where they are
             not known.
+        subtracted: The effort is only what the load adds (``Recording.minus``): errors of the arm
+            cancel out.
 
     Raises:
         UnknownNameError: There is no such link.
@@ -133,7 +136,7 @@ def find_payload(
         return np.concatenate([Y[:, :, at : at + SIZE], drives, by_deformation(Y, bodies)], axis=2)
 
     def torque(motion: SmoothMotion) -> Floats:
-        return motion.effort - arm.torque(motion)
+        return motion.effort if subtracted else motion.effort - arm.torque(motion)
 
     with one_thread():
         stretches = [stretch for r in recordings for stretch in clean(r).stretches]
@@ -143,7 +146,7 @@ def find_payload(
         facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])
         if np.linalg.norm(facts.A[:, :, 0]) < 1e-9:
             raise IdentificationError(f"no joint that was recorded feels a load on {link}")
-        by_arm = width(facts, by_theta) * by_theta
+        by_arm = by_theta[:, :, :0] if subtracted else width(facts, by_theta) * by_theta
         if not fit_drives:
             facts = Equations(facts.A[:, :, :SIZE], facts.tau)
         names = tuple(model.joint_names[j] for j in joints)
@@ -200,6 +203,7 @@ def _solve(
     of_com = (hidden[1:] - np.outer(values[1:4], hidden[0])) / values[0]
     of_arm = np.linalg.norm(np.vstack([hidden[:1], of_com]), axis=1)
     spread[:4] = np.maximum(spread[:4], of_arm)
+    spread[4:] = np.maximum(spread[4:], _moment_of_ball(values[0] + of_arm[0]) * of_arm[0])
     return Payload(
         link=link,
         joints=joints,
@@ -214,6 +218,11 @@ def _solve(
         before=np.sqrt((bare**2).mean(axis=0)),
         after=np.sqrt((left**2).mean(axis=0)),
     )
+
+
+def _moment_of_ball(mass: float) -> float:
+    """Return its moment of inertia per mass [m^2]."""
+    return 0.4 * (3 * mass / (4 * np.pi * DENSITY)) ** (2 / 3)
 
 
 def _ball(free: Floats) -> Floats:

@@ -17,6 +17,9 @@ from featherstone_ros.model.urdf import parse
 
 PAUSE, PAUSE_PERIODS = 0.1, 3.5  # a longer one [s and periods] is not interpolated over
 HELD_OUT = 2 / 3  # share of the time after which a recording is held out
+SAME = 2e-3  # [rad or m] RMS by which positions of one motion, driven twice, differ
+SPARSE, FINEST = 10, 1e-4  # samples, and [s], between shifts that are tried
+LEAST_OVERLAP = 0.5  # share of a recording that another of the same motion must cover
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,22 @@ class Recording:
         cut = {f: x[part] for f in fields if (x := getattr(self, f)) is not None}
         return replace(self, **cut)
 
+    def minus(self, other: Recording) -> Recording | None:
+        """Return the recording with the effort that it has beyond another of the same motion.
+
+        The other's time is shifted so that the positions agree best, as a motion that is repeated
+        begins at another time of its recording. None if they do not agree even then.
+        """
+        shift = _best_shift(self, other)
+        time = self.time + shift
+        both = (time >= other.time[0]) & (time <= other.time[-1])
+        if both.mean() < LEAST_OVERLAP or _apart(self, other, shift) > SAME:
+            return None
+        fields = ("time", "position", "velocity", "effort")
+        cut = {f: x[both] for f in fields if (x := getattr(self, f)) is not None}
+        cut["effort"] = cut["effort"] - interpolated(time[both], other.time, other.effort)
+        return replace(self, **cut)
+
     def with_offsets(self, offsets: Floats) -> Recording:
         """Return the recording without offsets (n,) of its encoders [rad or m]."""
         return replace(self, position=self.position - offsets)
@@ -64,6 +83,36 @@ class Recording:
                 f"{', '.join(self.joint_names)}"
             )
         return replace(self, effort=self.effort * [gains.get(n, 1.0) for n in self.joint_names])
+
+
+def interpolated(at: Floats, time: Floats, values: Floats) -> Floats:
+    """Return values (N, n) of times (N,) at other times (M,), linearly interpolated."""
+    return np.column_stack([np.interp(at, time, column) for column in values.T])
+
+
+def _apart(one: Recording, other: Recording, shift: float) -> float:
+    """Return the RMS difference of positions where both are, one shifted by a time [s]."""
+    time = one.time + shift
+    both = (time >= other.time[0]) & (time <= other.time[-1])
+    if both.mean() < LEAST_OVERLAP:
+        return np.inf
+    left = one.position[both] - interpolated(time[both], other.time, other.position)
+    return float(np.sqrt((left**2).mean()))
+
+
+def _best_shift(one: Recording, other: Recording) -> float:
+    """Return the time [s] to add to one's for the positions to agree best with the other's."""
+    sparse = replace(
+        one, **{f: getattr(one, f)[::SPARSE] for f in ("time", "position")}, velocity=None
+    )
+    step = (one.time[-1] - one.time[0]) / (len(one.time) - 1) * SPARSE
+    span = max(one.time[-1] - one.time[0], other.time[-1] - other.time[0])
+    best = 0.0
+    while step > FINEST:
+        shifts = best + np.arange(-span, span + step, step)
+        best = float(min(shifts, key=lambda shift: _apart(sparse, other, shift)))
+        span, step = 2.0 * step, step / 5.0
+    return best
 
 
 def choose(

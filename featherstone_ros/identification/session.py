@@ -34,7 +34,7 @@ from featherstone_ros.identification.recording import (
     moving_joints,
 )
 from featherstone_ros.identification.recording_checks import require_enough, still_joints
-from featherstone_ros.identification.suspicions import suspicions, without_friction
+from featherstone_ros.identification.suspicions import suspicions
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.model import EARTH
 
@@ -218,7 +218,7 @@ def _suspicions(
     gravity = Dynamics(arm.model).gravity(motion.position)[:, judged]
     rigid, motion = arm.torque(motion)[:, judged], motion.of(judged)
     names = [arm.model.joint_names[j] for j in judged]
-    return tuple(suspicions(names, *without_friction(motion, motion.effort, rigid, gravity)))
+    return tuple(suspicions(names, motion, rigid, gravity))
 
 
 def recorded(

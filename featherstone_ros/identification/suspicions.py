@@ -10,6 +10,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.model import Model
 
+LEAST_SHARE = 0.2  # of a joint's effort that friction and its drive's inertia do not explain
 LEAST_CORRELATION = 0.9  # from which a factor of measured to predicted torque is meaningful
 MODEL_ERROR_FACTORS = 0.6, 1.6  # outside of which model errors do not explain the factor
 DEGREES = 1.5  # times the position limit
@@ -19,16 +20,18 @@ LIKELIER = 0.25  # residual share of the squares that makes another reading like
 
 
 def suspicions(
-    joints: Sequence[str], measured: Floats, rigid: Floats, gravity: Floats
+    joints: Sequence[str], motion: SmoothMotion, rigid: Floats, gravity: Floats
 ) -> list[str]:
     """Say what the effort seems to be instead of torque.
 
     Args:
         joints: n names.
-        measured: (N, n) effort.
+        motion: Of these joints, with their effort (N, n).
         rigid: (N, n) torque predicted [N m or N].
         gravity: (N, n) gravity's part of it.
     """
+    measured, rigid, gravity = without_friction(motion, motion.effort, rigid, gravity)
+    telling = measured.std(axis=0) > LEAST_SHARE * motion.effort.std(axis=0)
     without = squares(measured - rigid + gravity)
     scaled = squares(_scaled(measured, rigid))
     another_unit = scaled < min(without, UNIT * squares(measured))
@@ -38,8 +41,9 @@ def suspicions(
             "without it, or is --gravity another one?"
         ]
     notes = []
-    for joint, m, p in zip(joints, measured.T, rigid.T, strict=True):
-        if m.std() == 0 or p.std() == 0 or abs(np.corrcoef(m, p)[0, 1]) < LEAST_CORRELATION:
+    for k in np.flatnonzero(telling & (rigid.std(axis=0) > 0)):
+        joint, m, p = joints[k], measured[:, k], rigid[:, k]
+        if abs(np.corrcoef(m, p)[0, 1]) < LEAST_CORRELATION:
             continue
         factor = float(m @ p / (p @ p))
         if factor < 0:

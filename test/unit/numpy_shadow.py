@@ -4,6 +4,7 @@ import numpy as np
 
 import featherstone_ros as fr
 from featherstone_ros.model.friction import RELEASE_TIME
+from featherstone_ros.observer.settings import default_threshold
 
 PLAY = 0.5  # of the presliding displacement, within which an encoder may flicker
 
@@ -22,6 +23,9 @@ class NumpyShadow:
             armature=settings.armature,
         )
         self.last, self.place = None, None
+        given = settings.contact_threshold
+        self.threshold = default_threshold(model) if given is None else np.asarray(given)
+        self.least, self.contact = np.zeros(model.n), np.zeros(model.n, bool)
         self.sliding = np.outer([-1.0, 1.0], np.ones(model.n))  # the least and the greatest
 
     def follow(self, dt, q):
@@ -83,6 +87,15 @@ class NumpyShadow:
         later = simulator.qd + rest * simulator.qdd
         return simulator.q + rest * (later - 0.5 * rest * simulator.qdd), later
 
+    def said(self, external):
+        """Return the external torque (n,) of bounds (2, n): the least, in contact the middle."""
+        before, self.least = self.least, np.clip(0.0, *external)
+        same = before * self.least > 0.0
+        size = np.where(same, np.minimum(np.abs(before), np.abs(self.least)), 0.0)
+        end = (1.0 - np.asarray(self.settings.contact_hysteresis)) * self.threshold
+        self.contact = (size > self.threshold) | (self.contact & (size >= end))
+        return external.mean(axis=0) if self.contact.any() else self.least
+
     def wrench(self, q, external):
         J, R = (f(q, self.link) for f in (self.dynamics.jacobian, self.dynamics.link_pose))
         damped = J @ J.T + self.settings.wrench_damping**2 * np.eye(6)
@@ -104,7 +117,7 @@ class NumpyShadow:
             expected = self.predicted(dt, q_before, qd_before, torque_before)
             mean = (p - p_before) / dt - 0.5 * (beta_before + beta)
             external = external - np.expm1(-s.observer_gain * dt) * (mean - external)
-            least = np.clip(0.0, *external)
-            residual = q - expected[0], qd - expected[1], least, self.wrench(q, least)
+            said = self.said(external)
+            residual = q - expected[0], qd - expected[1], said, self.wrench(q, said)
         self.last = q, qd, torque, p, beta, external
         return self.predicted(s.prediction_horizon, q, qd, torque), residual

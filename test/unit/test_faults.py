@@ -63,6 +63,17 @@ def test_a_gain_is_named_with_its_size(arm, gain):
     assert float(told.split()[0]) == pytest.approx(gain, rel=0.1)
 
 
+@pytest.mark.parametrize("gain", [0.09, 0.5, 12.0])
+def test_joints_with_the_same_wrong_gain_are_all_named(arm, gain):
+    """They agree with each other; most joints do not."""
+    model, recording, elbow = arm
+    spoiled = with_effort(recording, lambda effort: np.multiply.at(effort.T, [OTHER, elbow], gain))
+    told = dict(text.split(": its effort is ") for text in named(model, spoiled).texts)
+    assert sorted(told) == sorted(model.joint_names[k] for k in (OTHER, elbow))
+    for text in told.values():
+        assert float(text.split()[0]) == pytest.approx(gain, rel=0.15)
+
+
 def test_a_sign_is_named(arm):
     model, recording, elbow = arm
     spoiled = with_effort(recording, lambda effort: np.multiply.at(effort.T, elbow, -1.0))

@@ -318,7 +318,10 @@ def test_wrong_settings_are_refused_and_the_old_ones_stay():
 
 def test_at_rest_dry_friction_balances_what_it_can():
     """The external torque is the least that explains the effort; a start of motion tells more."""
-    shadow = Shadow(MODEL, ShadowSettings(coulomb=3.0, viscous=0.0, observer_gain=100.0))
+    settings = ShadowSettings(
+        coulomb=3.0, viscous=0.0, observer_gain=100.0, contact_threshold=100.0
+    )
+    shadow = Shadow(MODEL, settings)
     torque, push = fr.Dynamics(MODEL).gravity(READY), np.linspace(-6.0, 6.0, MODEL.n)
     for k in range(500):
         update = shadow.update(k * 1_000_000 + 1, READY, np.zeros(MODEL.n), torque - push)

@@ -37,7 +37,6 @@ from featherstone_ros.identification.session import Options
 from featherstone_ros.identification.suspicions import (
     motion_suspicions,
     suspicions,
-    without_friction,
 )
 from featherstone_ros.tools import checked_arm
 
@@ -118,7 +117,7 @@ def evaluate(
         suspicions=(
             *motion_suspicions(model, recording.position, recording.velocity),
             *faults_of(model, recording, whole, judged, options.cut_off),
-            *suspicions(names, *without_friction(motion, motion.effort, rigid, gravity)),
+            *suspicions(names, motion, rigid, gravity),
         ),
         payload=forgotten_load(
             arm, [recording], options.cut_off, judged, fit_drives=options.known is None

@@ -6,8 +6,10 @@ and fits a physically possible body to the rest. The bare arm is known from its 
   --with     the parameter file that `identify` or `evaluate` wrote
   --without  a recording of the bare arm, from which the arm is identified first
 
-With neither, friction is fitted at the same time. The result is printed as the controller's
-parameters payload.*, which can also be set at run time (`ros2 param load`).
+Best drive the bare arm along the same motion: of two such recordings only the difference of the
+effort counts, in which the errors of the arm's model cancel out. With neither, friction is fitted
+at the same time. The result is printed as the controller's parameters payload.*, which can also be
+set at run time (`ros2 param load`).
 
 To find mass and centre of mass, turn the link about several axes. To find the inertia, turn it
 fast; otherwise the result stays near the inertia of a ball.
@@ -48,19 +50,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recording_options(
         parser, "the arm without the load", "joints whose effort counts (default: all)"
     )
-    known = parser.add_mutually_exclusive_group()
-    known.add_argument(
+    parser.add_argument(
         "--with",
         dest="known",
         type=Path,
         metavar="FILE",
         help="parameter file with friction, drives and offsets of the arm (default: fit them)",
     )
-    known.add_argument(
+    parser.add_argument(
         "--without",
         dest="bare",
         metavar="BAG",
-        help="recording of the arm without the load, to identify the arm",
+        help="recording of the arm without the load: of the same motion, the difference counts; "
+        "without --with, the arm is identified from it",
     )
     parser.add_argument("--link", required=True, help="link that carries the load")
     add_files(
@@ -89,36 +91,48 @@ def run(args: argparse.Namespace) -> int:
     urdf = robot_file(args.urdf)
     options = Options(**recording_options(args))
     bags = [args.bag, *([args.bare] if args.bare else [])]
-    (recording, *_), names, notes = recorded(bags, urdf, options)
+    (recording, *bare), names, notes = recorded(bags, urdf, options)
     arm = _bare_arm(args, urdf, options, recording.joint_names, console)
+    difference = recording.minus(bare[0]) if bare else None
+    if bare:
+        notes.append(
+            "two recordings of different motions: the bare arm is that of the model"
+            if difference is None
+            else "the same motion twice: only the difference of the effort counts"
+        )
+    recording = difference or recording
     motion = arm.motion(recording, args.filter_hz)
     require_motion_enough(arm.model, [recording], [motion])
     judged = [recording.joint_names.index(name) for name in names]
     fit_drives = not (args.known or args.bare)
-    found = find_payload(arm, [recording], args.link, args.filter_hz, judged, fit_drives=fit_drives)
+    subtracted = difference is not None
+    found = find_payload(
+        arm, [recording], args.link, args.filter_hz, judged, fit_drives, subtracted
+    )
+    left = motion.effort - (0.0 if subtracted else arm.torque(motion))
+    write_files(
+        console,
+        (args.json, json_text(as_dict(found, names))),
+        (args.output, snippet(found)),
+        (args.plot, partial(draw, found, arm.model, motion, left, judged, fit_drives)),
+    )
     for line in lines(found):
         console.print(line, soft_wrap=True)
     for note in sentences(notes):
         console.print(note)
     console.print(f"\n{snippet(found)}", end="", markup=False, soft_wrap=True)
-    write_files(
-        console,
-        (args.json, json_text(as_dict(found, names))),
-        (args.output, snippet(found)),
-        (args.plot, partial(draw, found, arm, motion, judged, fit_drives)),
-    )
     return 0
 
 
 def _bare_arm(
     args: argparse.Namespace, urdf: Path, options: Options, joints: Sequence[str], console: Console
 ) -> Arm:
-    """Return the arm without the load, by the recording without it or by its files."""
+    """Return the arm without the load, by its files or by the recording without it."""
     from featherstone_ros.identification.session import identify
     from featherstone_ros.tools.evaluate.session import load_arm
     from featherstone_ros.tools.progress import delayed_progress
 
-    if not args.bare:
+    if args.known or not args.bare:
         return load_arm(urdf, joints, args.known, args.gravity)
     # Held out is nothing: what judges the arm is the recording with the load.
     with delayed_progress("identifying the arm without the load", console) as progress:

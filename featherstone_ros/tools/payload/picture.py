@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from featherstone_ros import Dynamics
+from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.payload import Payload
@@ -22,8 +21,9 @@ HEAD = 1.0  # [inch] height above all panels
 
 def draw(
     found: Payload,
-    arm: Arm,
+    model: Model,
     motion: SmoothMotion,
+    left: Floats,
     judged: Sequence[int],
     fit_drives: bool,
     path: Path,
@@ -32,13 +32,19 @@ def draw(
 
     Args:
         found: What hangs on the arm.
-        arm: Without it.
+        model: Of the arm without it.
         motion: With it, of all joints.
+        left: (N, n) torque that the bare arm leaves unexplained.
         judged: Indices of the joints whose effort counted.
         fit_drives: The arm's friction is not known: what fits what is left is taken off.
         path: The file.
     """
-    left, load = (torque[:, list(judged)] for torque in torques(found, arm, motion))
+    loaded = model.with_payload(found.link, found.mass, found.com, found.inertia)
+    load = [
+        Dynamics(m).rnea(motion.position, motion.velocity, motion.acceleration)
+        for m in (loaded, model)
+    ]
+    left, load = left[:, judged], (load[0] - load[1])[:, judged]
     if fit_drives:
         own = motion.of(list(judged))
         left = left - fit_friction(own, left - load, physical=True).torque(own)
@@ -62,13 +68,5 @@ def draw(
                 [(without, panels.MEASURED), (loaded, BLUE)],
                 f"RMS  {before:.3g}  →  {after:.3g}",
             )
-            panels.draw_over_time(axes[k, 0], motion.time, curves, arm.model.joint_names[j], score)
+            panels.draw_over_time(axes[k, 0], motion.time, curves, model.joint_names[j], score)
         axes[-1, 0].set_xlabel("time [s]")
-
-
-def torques(found: Payload, arm: Arm, motion: SmoothMotion) -> tuple[Floats, Floats]:
-    """Return what the arm without the load leaves unexplained (N, n), and the load's torque."""
-    state = motion.position, motion.velocity, motion.acceleration
-    loaded = arm.model.with_payload(found.link, found.mass, found.com, found.inertia)
-    load = Dynamics(loaded).rnea(*state) - Dynamics(arm.model).rnea(*state)
-    return motion.effort - arm.torque(motion), load
