@@ -38,8 +38,8 @@ cdef enum:
     FEW = 4                            # repeats at first, so that signals are soon checked
 
 cdef double SPIN = 1e-4                # [s] to look for work before sleeping
-cdef double WAIT = 2e-5                # [s] to look for its end; asleep, a caller gives its processor
-                                       # to whom it waits for
+cdef double WAIT = 2e-5                # [s] to look for its end; a caller that sleeps gives its
+                                       # processor to whom it waits for
 cdef double WORTH = 2e-5               # [s] of work left that is worth waking others
 cdef double SHORT = 2e-3               # [s] repeats that take less are doubled the next time
 cdef double OFTEN = 5e-3               # [s] between two checks for signals (Ctrl-C)

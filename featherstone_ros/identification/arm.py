@@ -8,9 +8,26 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
-from featherstone_ros.identification.friction import Friction
+from featherstone_ros.identification.friction import Friction, Law
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """How wrong an identified arm may be.
+
+    Attributes:
+        law: Of its friction.
+        joints: Indices of j joints whose friction was identified.
+        factor: (p, m) factor of the covariance of the parameters of its bodies, and of each of
+            ``Law.terms`` of these joints: their errors are it times m independent ones of
+            deviation 1.
+    """
+
+    law: Law
+    joints: tuple[int, ...]
+    factor: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +38,13 @@ class Arm:
         model: The links, payload included.
         friction: Friction, drive inertia and offset of its joints.
         displacement: Over which Coulomb friction turns round [rad or m].
+        errors: Of an arm that was identified; None: not known.
     """
 
     model: Model
     friction: Friction
     displacement: float = PRESLIDING_DISPLACEMENT
+    errors: Errors | None = None
 
     def motion(self, recording: Recording, cut_off: float) -> SmoothMotion:
         """Return the recorded motion, filtered.

@@ -108,11 +108,7 @@ def solve(
     """
     optimize = needed_from_scipy("optimize")
     b, n = SIZE * len(bodies.U), len(armature_spread)
-    spread = np.full(R.shape[1] - b, FREE_SPREAD)
-    spread[:n] = armature_spread
-    if len(spread) == 5 * n:
-        spread[3 * n : 4 * n] = LOAD_SPREAD
-    pull = 1 / np.concatenate([np.broadcast_to(np.asarray(width, float), b), spread])
+    pull = _pull(b, R.shape[1] - b, armature_spread, width)
     by_bodies = np.ascontiguousarray(R[:, :b].reshape(len(R), b // SIZE, SIZE).swapaxes(0, 1))
 
     def residuals(x: Floats) -> Floats:
@@ -122,10 +118,10 @@ def solve(
         by_theta = (by_bodies @ bodies.jacobian(x[:b])).swapaxes(0, 1).reshape(len(R), b)
         return np.vstack([np.hstack([by_theta, R[:, b:]]), np.diag(pull)])
 
-    lower = np.full(b + len(spread), -np.inf)
+    lower = np.full(R.shape[1], -np.inf)
     lower[b:-n] = 0.0
     if start is None:
-        theta, drives = np.zeros(b), np.zeros(len(spread))
+        theta, drives = np.zeros(b), np.zeros(R.shape[1] - b)
         drives[:-n], drives[:n] = 0.1, 0.1 * armature_spread
         start = Fit(theta, drives)
     found = optimize.least_squares(
@@ -133,6 +129,29 @@ def solve(
         x_scale="jac", max_nfev=MOST_ITERATIONS, ftol=CONVERGED,
     )  # fmt: skip
     return Fit(found.x[:b], found.x[b:])
+
+
+def _pull(b: int, drives: int, armature_spread: Floats, width: ArrayLike) -> Floats:
+    """Return the reciprocal prior deviations of b components of theta and of the drives' terms."""
+    n, spread = len(armature_spread), np.full(drives, FREE_SPREAD)
+    spread[:n] = armature_spread
+    if drives == 5 * n:
+        spread[3 * n : 4 * n] = LOAD_SPREAD
+    return 1 / np.concatenate([np.broadcast_to(np.asarray(width, float), b), spread])
+
+
+def covariance_factor(
+    R: Floats, bodies: Deformable, armature_spread: Floats, width: ArrayLike, fit: Fit
+) -> Floats:
+    """Return F (p, p): the errors of ``fit.unknowns`` are F times independent ones of deviation 1.
+
+    Arguments as for ``solve``, by which the fit was found.
+    """
+    block_diag = needed_from_scipy("linalg").block_diag
+    b = len(fit.theta)
+    chain = block_diag(*bodies.jacobian(fit.theta), np.eye(R.shape[1] - b))
+    pull = np.diag(_pull(b, R.shape[1] - b, armature_spread, width))
+    return np.asarray(chain @ np.linalg.inv(np.linalg.qr(np.vstack([R @ chain, pull]), "r")))
 
 
 def choose_width(

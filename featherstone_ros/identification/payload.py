@@ -4,7 +4,8 @@ The torque that the arm without its payload leaves unexplained is the link's col
 regressor times the payload's parameters. If the arm's friction is not known, it is fitted at the
 same time. A weak prior draws the payload towards a solid ball of its mass: static poses determine
 mass and centre of mass, but only fast rotations determine the inertia. The deviations include the
-errors of the arm's own links, see ``arm_error``: they are larger than those of noise.
+errors of the arm: those of its identification, or those of its links that the torque allows for,
+see ``arm_error``. They are larger than those of noise.
 """
 
 from __future__ import annotations
@@ -132,8 +133,11 @@ def find_payload(
         links = dynamics.rnea(motion.position, motion.velocity, motion.acceleration)
         # A load on the arm also loads the gears: their friction grows with the sign of the torque.
         Y *= (1.0 + arm.friction.load * np.sign(links) * motion.sliding)[:, :, None]
-        drives = drive_columns(motion, law, links)
-        return np.concatenate([Y[:, :, at : at + SIZE], drives, by_deformation(Y, bodies)], axis=2)
+        load, drives = Y[:, :, at : at + SIZE], drive_columns(motion, law, links)
+        if arm.errors is None:
+            return np.concatenate([load, drives, by_deformation(Y, bodies)], axis=2)
+        own = drive_columns(motion, arm.errors.law, links)
+        return np.concatenate([load, drives, Y[:, :, bodies.columns()], own], axis=2)
 
     def torque(motion: SmoothMotion) -> Floats:
         return motion.effort if subtracted else motion.effort - arm.torque(motion)
@@ -142,11 +146,18 @@ def find_payload(
         stretches = [stretch for r in recordings for stretch in clean(r).stretches]
         facts = filtered(stretches, columns, torque, cut_off, arm.displacement)
         own = [SIZE + k * model.n + j for k in range(len(law.terms)) for j in joints]
-        by_theta = facts.A[:, joints, SIZE + len(law.terms) * model.n :]
+        of_arm = facts.A[:, joints, SIZE + len(law.terms) * model.n :]
         facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])
         if np.linalg.norm(facts.A[:, :, 0]) < 1e-9:
             raise IdentificationError(f"no joint that was recorded feels a load on {link}")
-        by_arm = by_theta[:, :, :0] if subtracted else width(facts, by_theta) * by_theta
+        if subtracted:
+            by_arm = of_arm[:, :, :0]
+        elif arm.errors is None:
+            by_arm = width(facts, of_arm) * of_arm
+        else:
+            b, terms = SIZE * len(bodies.names), len(arm.errors.law.terms)
+            drives = [b + k * model.n + j for k in range(terms) for j in arm.errors.joints]
+            by_arm = of_arm[:, :, [*range(b), *drives]] @ arm.errors.factor
         if not fit_drives:
             facts = Equations(facts.A[:, :, :SIZE], facts.tau)
         names = tuple(model.joint_names[j] for j in joints)

@@ -11,7 +11,7 @@ import numpy as np
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.arm import Arm, Errors
 from featherstone_ros.identification.bags import JointStates, read_joint_states, storage
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
 from featherstone_ros.identification.blas import one_thread
@@ -21,7 +21,7 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import Explanation, explain
 from featherstone_ros.identification.faults import find_faults
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
-from featherstone_ros.identification.fit import Fit
+from featherstone_ros.identification.fit import Fit, covariance_factor
 from featherstone_ros.identification.friction import Friction, Law
 from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.model_order import Fitting, Progress, fit_parts
@@ -80,6 +80,7 @@ class Identification:
         estimate: Their values from the data alone, with standard deviations.
         width: Of the prior about the URDF.
         sigma: (j,) noise of each judged joint [N m or N].
+        factor: (p, p) of the covariance of the fit's unknowns, see ``fit.covariance_factor``.
         before: The description with friction fitted to the same part.
         recordings: All of them, before they were split.
         fitted: The part that was fitted.
@@ -102,6 +103,7 @@ class Identification:
     estimate: Estimate
     width: float
     sigma: Floats
+    factor: Floats
     before: Arm
     recordings: tuple[Recording, ...]
     fitted: tuple[Recording, ...]
@@ -115,7 +117,8 @@ class Identification:
     @property
     def arm(self) -> Arm:
         """The identified arm, which predicts torque."""
-        return Arm(self.identified, self.friction, self.law.displacement)
+        errors = Errors(self.law, self.judged, self.factor)
+        return Arm(self.identified, self.friction, self.law.displacement, errors)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -198,6 +201,9 @@ def _identify(
         estimate=estimate(best.facts, best.sigma, base, bodies, fit, judged),
         width=best.width,
         sigma=best.sigma,
+        factor=covariance_factor(
+            best.facts.reduced(1 / best.sigma)[0], bodies, fitting.armature_spread, best.width, fit
+        ),
         before=before(arm, fitted, judged, options.cut_off),
         recordings=tuple(recordings[: len(bags)]),
         fitted=tuple(fitted),

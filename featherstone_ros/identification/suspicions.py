@@ -41,7 +41,7 @@ def suspicions(
             "without it, or is --gravity another one?"
         ]
     notes = []
-    for k in np.flatnonzero(telling & (rigid.std(axis=0) > 0)):
+    for k in np.flatnonzero(telling & (rigid.std(axis=0) > 0)).tolist():
         joint, m, p = joints[k], measured[:, k], rigid[:, k]
         if abs(np.corrcoef(m, p)[0, 1]) < LEAST_CORRELATION:
             continue

@@ -1,5 +1,7 @@
 """The steps of an identification one by one, against truth and other solvers."""
 
+from dataclasses import replace
+
 import known_arm
 import numpy as np
 import pytest
@@ -204,6 +206,25 @@ def test_a_loads_interval_covers_the_errors_of_the_arms_own_model(error, fit_dri
     assert np.mean(places) >= 0.8
     rms = np.sqrt(np.mean(np.square(off)))
     assert rms / 2 < np.mean(said) < 2.5 * rms
+
+
+def test_of_two_recordings_of_one_motion_the_difference_is_the_loads():
+    """However wrong the arm's model is, and although the recordings begin at different times."""
+    real = known_arm.deformed()
+    com, inertia = np.array([0.02, 0.01, 0.08]), 0.003 * np.eye(3)
+    loaded = real.with_payload("tool0", 1.0, com, inertia)
+    bare, carried = (
+        Recording("", known_arm.NAMES, *known_arm.record(model, seed=seed, duration=20.0))
+        for seed, model in enumerate((real, loaded))
+    )
+    late = carried.between(0.123, 1.0)
+    difference = replace(late, time=late.time - late.time[0] + 7.0).minus(bare)
+    arm = Arm(known_arm.NOMINAL, Friction.none(6))
+    load = identification.find_payload(arm, [difference], "tool0", subtracted=True)
+    assert abs(load.mass - 1.0) < 3 * load.mass_deviation < 0.02
+    assert (np.abs(load.com - com) < 3 * load.com_deviation).all()
+    another = Recording("", known_arm.NAMES, *known_arm.record(real, duration=20.0, speed=0.9))
+    assert carried.minus(another) is None
 
 
 def test_online_an_arm_at_rest_is_never_enough():

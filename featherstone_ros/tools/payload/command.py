@@ -50,19 +50,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recording_options(
         parser, "the arm without the load", "joints whose effort counts (default: all)"
     )
-    parser.add_argument(
+    known = parser.add_mutually_exclusive_group()
+    known.add_argument(
         "--with",
         dest="known",
         type=Path,
         metavar="FILE",
         help="parameter file with friction, drives and offsets of the arm (default: fit them)",
     )
-    parser.add_argument(
+    known.add_argument(
         "--without",
         dest="bare",
         metavar="BAG",
-        help="recording of the arm without the load: of the same motion, the difference counts; "
-        "without --with, the arm is identified from it",
+        help="recording of the arm without the load, to identify the arm; of the same motion, only "
+        "the difference counts",
     )
     parser.add_argument("--link", required=True, help="link that carries the load")
     add_files(
@@ -127,12 +128,12 @@ def run(args: argparse.Namespace) -> int:
 def _bare_arm(
     args: argparse.Namespace, urdf: Path, options: Options, joints: Sequence[str], console: Console
 ) -> Arm:
-    """Return the arm without the load, by its files or by the recording without it."""
+    """Return the arm without the load, by the recording without it or by its files."""
     from featherstone_ros.identification.session import identify
     from featherstone_ros.tools.evaluate.session import load_arm
     from featherstone_ros.tools.progress import delayed_progress
 
-    if args.known or not args.bare:
+    if not args.bare:
         return load_arm(urdf, joints, args.known, args.gravity)
     # Held out is nothing: what judges the arm is the recording with the load.
     with delayed_progress("identifying the arm without the load", console) as progress:

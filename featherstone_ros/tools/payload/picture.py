@@ -40,11 +40,9 @@ def draw(
         path: The file.
     """
     loaded = model.with_payload(found.link, found.mass, found.com, found.inertia)
-    load = [
-        Dynamics(m).rnea(motion.position, motion.velocity, motion.acceleration)
-        for m in (loaded, model)
-    ]
-    left, load = left[:, judged], (load[0] - load[1])[:, judged]
+    state = motion.position, motion.velocity, motion.acceleration
+    load = Dynamics(loaded).rnea(*state) - Dynamics(model).rnea(*state)
+    left, load = left[:, judged], load[:, judged]
     if fit_drives:
         own = motion.of(list(judged))
         left = left - fit_friction(own, left - load, physical=True).torque(own)
