@@ -181,10 +181,10 @@ cdef class Dynamics(WorkspaceOwner):
     Every method also takes batches, (B, nq) and (B, nv) with the same B, and returns (B, ...); an
     array of one state beside them holds for all B. It releases the GIL and runs on
     ``set_num_threads`` threads. Inputs are never modified. ``out`` receives the result without an
-    allocation; it may be one of q, qd, qdd and tau itself, which is then overwritten; if it overlaps
-    them otherwise it is refused. If a batch raises (a singular state, Ctrl-C), some rows of ``out``
-    have been written already. Friction, damping and armature are not part of rigid-body dynamics:
-    see ``Simulator``.
+    allocation; it may be one of q, qd, qdd and tau itself, which is then overwritten; one that
+    overlaps them otherwise is refused. If a batch raises (a singular state, Ctrl-C), some rows of
+    ``out`` have been written already. Friction, damping and armature are not part of rigid-body
+    dynamics: see ``Simulator``.
 
     ``f_ext`` maps link names to wrenches [fx fy fz tx ty tz], (6,) or (B, 6), that act on the link
     at its origin, in its own axes [N, N m].

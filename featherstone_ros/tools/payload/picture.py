@@ -39,10 +39,10 @@ def draw(
         fit_drives: The arm's friction is not known: what fits what is left is taken off.
         path: The file.
     """
-    loaded = model.with_payload(found.link, found.mass, found.com, found.inertia)
+    carrying = model.with_payload(found.link, found.mass, found.com, found.inertia)
     state = motion.position, motion.velocity, motion.acceleration
-    load = Dynamics(loaded).rnea(*state) - Dynamics(model).rnea(*state)
-    left, load = left[:, judged], load[:, judged]
+    load = Dynamics(carrying).rnea(*state) - Dynamics(model).rnea(*state)
+    left, load = left[:, list(judged)], load[:, list(judged)]
     if fit_drives:
         own = motion.of(list(judged))
         left = left - fit_friction(own, left - load, physical=True).torque(own)
