@@ -18,13 +18,16 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test oldest wheels bench chaos replica fuzz sanitize hostile lint environment python clean
+.PHONY: help demo test oldest wheels wheels-arm64 test-arm64 docs bench chaos replica fuzz sanitize hostile lint environment python clean
 
 help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
 	@echo "make test   the whole test suite"
 	@echo "make oldest   compiles with the oldest Cython and NumPy that are promised, and tries the result"
 	@echo "make wheels   dist/: wheels for Python 3.10 to 3.14 and any Linux with glibc 2.28, and the sdist (ARGS=3.12)"
+	@echo "make wheels-arm64   the same for ARM64, cross-compiled"
+	@echo "make test-arm64   a wheel for ARM64, and test/unit with it under qemu (ARGS=test/unit/test_batches.py); long"
+	@echo "make docs   the site, in docs/_build; warnings, such as a link that leads nowhere, are errors"
 	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; pictures in bench/"
 	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"
 	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? table, picture in chaos/"
@@ -51,6 +54,17 @@ oldest:
 
 wheels:
 	@$(PYTHON) .ci/wheels.py .venv-wheels $(ARGS)
+
+wheels-arm64:
+	@$(PYTHON) .ci/wheels.py --arm64 .venv-wheels $(ARGS)
+
+test-arm64:
+	@$(PYTHON) .ci/wheels.py --arm64 .venv-wheels 3.11
+	@$(PYTHON) .ci/arm64.py .venv-wheels $(ARGS)
+
+docs: python
+	@$(PYTHON) .ci/environment.py $(VENV) $(FOR_DEMO),docs native
+	@$(VENV)/bin/sphinx-build -q -W --keep-going docs docs/_build $(ARGS) && echo "docs/_build/index.html"
 
 bench: environment
 	@$(VENV)/bin/python -m benchmarks $(ARGS)
@@ -83,5 +97,5 @@ python:
 	@command -v $(PYTHON) >/dev/null || { echo "featherstone_ros: there is no $(PYTHON); install Python 3.10 or newer" >&2; exit 1; }
 
 clean:
-	rm -rf .venv .venv-* build dist install log bench chaos demo monte_carlo shadow featherstone_ros.egg-info featherstone_ros/_*.so
+	rm -rf docs/_build docs/reference .venv .venv-* build dist install log bench chaos demo monte_carlo shadow featherstone_ros.egg-info featherstone_ros/_*.so
 	rm -f cython_core/*/*.c cython_core/*/*.html

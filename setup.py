@@ -4,10 +4,10 @@ colcon runs this file dry and reads what it prints, so nothing here may print or
 """
 
 import os
-import platform
 import runpy
 import shutil
 import subprocess
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from pathlib import Path
@@ -71,7 +71,9 @@ X86_64 = {
     # Eight lanes in AVX2's registers: to test the widest core where there is no AVX-512.
     "x86_64_v3_8": ["-march=x86-64-v3", "-DLANES=8"],
 }
-INSTRUCTION_SETS = X86_64 if platform.machine() in ("x86_64", "AMD64") else {"generic": []}
+# What is compiled for, which need not be what compiles: of linux-x86_64, linux-aarch64, ...
+TARGET = sysconfig.get_platform().rpartition("-")[2]
+INSTRUCTION_SETS = X86_64 if TARGET in ("x86_64", "amd64") else {"generic": []}
 
 
 def wanted_sets():
@@ -87,8 +89,8 @@ def wanted_sets():
     if unknown:
         valid = ", ".join(name.replace("_", "-") for name in INSTRUCTION_SETS)
         raise SystemExit(
-            f"FEATHERSTONE_BUILD_FOR has {unknown[0]!r}, which is none of this machine's "
-            f"({platform.machine()}); expected all, native, none, or some of {valid}"
+            f"FEATHERSTONE_BUILD_FOR has {unknown[0]!r}, which is none of {TARGET}'s; "
+            f"expected all, native, none, or some of {valid}"
         )
     return wanted or list(INSTRUCTION_SETS)[:3]
 
@@ -230,6 +232,7 @@ TEST = [
     "setuptools>=68",
     "xacro",
 ]
+DOCS = ["furo", "myst-parser", "sphinx"]
 DEMO = [*BAGS, "matplotlib", "xacro"]
 EVALUATE = [*BAGS, *SCIPY, "matplotlib", "threadpoolctl"]
 EXAMPLES = ["dask", "distributed", "matplotlib"]
@@ -284,6 +287,7 @@ setup(
     install_requires=["defusedxml", "numpy>=1.26", "pyyaml", "rich"],
     extras_require={
         "bags": BAGS,
+        "docs": DOCS,
         "demo": DEMO,
         "evaluate": EVALUATE,
         "examples": EXAMPLES,

@@ -7,6 +7,7 @@ Graphviz: ``python docs/phases.py | dot -Tsvg > docs/phases.svg``.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterator
 
 from featherstone_ros.control.phases import (
@@ -78,16 +79,16 @@ def picture() -> str:
     """Return the table as a Graphviz graph; what all tracking phases share leaves their frame."""
     colours = {**dict.fromkeys(RUNNING, "#d5e8d4"), **dict.fromkeys(HOLDS, "#f8cecc")}
     boxes = {
-        phase: f'{phase.name} [label="{TEXTS[phase]}\\n{meaning}", '
+        phase: f'{phase.name} [label="{wrapped(TEXTS[phase])}\\n{wrapped(meaning)}", '
         f'fillcolor="{colours.get(phase, "#f5f5f5")}"];'
         for phase, meaning in MEANINGS.items()
     }
     inside = " ".join(boxes[phase] for phase in sorted(TRACKING))
     lines = [
         "digraph phases {",
-        "rankdir=TB; compound=true; nodesep=0.5; ranksep=0.6; fontname=Helvetica; fontsize=11;",
-        'node [shape=box, style="rounded,filled", fontname=Helvetica, fontsize=11];',
-        "edge [fontname=Helvetica, fontsize=9];",
+        "rankdir=TB; compound=true; nodesep=0.2; ranksep=0.5; fontname=Helvetica; fontsize=16;",
+        'node [shape=box, style="rounded,filled", fontname=Helvetica, fontsize=16];',
+        "edge [fontname=Helvetica, fontsize=14];",
         f'subgraph cluster_tracking {{ label="tracking"; style=rounded; {inside} }}',
         *(box for phase, box in boxes.items() if phase not in TRACKING),
     ]
@@ -96,6 +97,11 @@ def picture() -> str:
         tail = ", ltail=cluster_tracking" if (phase, target) in shared() else ""
         lines.append(f'{phase.name} -> {target.name} [label="{label}"{tail}];')
     return "\n  ".join(lines) + "\n}\n"
+
+
+def wrapped(text: str) -> str:
+    """Return a text in short lines: the picture is as wide as its boxes."""
+    return LINE.join(textwrap.wrap(text, 20))
 
 
 def drawn() -> dict[tuple[Phase, Phase], list[Event]]:

@@ -124,6 +124,11 @@ cdef class RclLoop:
         self._is_open = True
         return 0
 
+    def listen_again(self):
+        """Register again, after somebody else, as rclpy's EventsExecutor, has done so instead."""
+        if self._is_open:
+            self._tell(True)
+
     cdef int _tell(self, bint begin) noexcept:
         """Register the callback for new messages, or remove it; return rcl's code."""
         cdef OnMessage call = NULL

@@ -44,7 +44,7 @@ class LoopMode:
         node, group = self._node, realtime_loop.DetachedGroup()
         self._inputs = [
             node.create_subscription(
-                kind, topic, realtime_loop.ignore, qos, callback_group=group, raw=True
+                kind, topic, self._listen_again, qos, callback_group=group, raw=True
             )
             for topic, kind in topics.items()
         ]
@@ -58,6 +58,14 @@ class LoopMode:
             **options,
         )
         self._loop.start()
+
+    def _listen_again(self, _: bytes) -> None:
+        """Answer a message that an executor took: one of events asks no callback group."""
+        if self._loop is not None:
+            self._loop.runner.listen_again()
+            self._node.log.warning(
+                "an executor has taken a message of the loop's; it listens again"
+            )
 
     def deactivate(self) -> None:
         """Stop listening."""

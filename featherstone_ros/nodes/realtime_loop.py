@@ -159,10 +159,6 @@ class ThreadLoop:
             self._deliver(records)
 
 
-def ignore(_: bytes) -> None:
-    """Do nothing with a message: callback of subscriptions whose messages the loop takes."""
-
-
 def too_large(size: float) -> MessageError:
     """Return why a message of that size [bytes] was dropped."""
     return MessageError(f"{size:.0f} bytes, expected at most {LARGEST_MESSAGE}")

@@ -120,6 +120,25 @@ def test_every_message_is_answered_with_the_cycles_bytes(ros, bench):
     assert (counters["messages"], counters["lost"], counters["publish_failed"]) == (20, 0, 0)
 
 
+def test_loop_listens_again_after_an_events_executor_has_taken_its_message(ros, bench):
+    """It replaces the callback for new messages, whatever the callback group says."""
+    events = pytest.importorskip("rclpy.experimental.events_executor")  # Kilted and newer
+    bench.input.callback = lambda _: bench.runner.listen_again()
+    executor = events.EventsExecutor(context=ros.context)
+    node = Node("events", context=ros.context)
+    node._subscriptions.append(bench.input)  # without guard conditions, which it does not serve
+    executor.add_node(node)
+    executor.spin_once(timeout_sec=0.1)
+    bench.publisher.publish(STATE)
+    taken = bench.runner.counters()["messages"]
+    executor.spin_once(timeout_sec=1.0)
+    assert taken == bench.runner.counters()["messages"] == 0
+    for _ in range(3):
+        bench.publisher.publish(STATE)
+    ros.wait_for(lambda: bench.runner.counters()["messages"] == 3, "the messages that follow")
+    node._subscriptions.remove(bench.input)
+
+
 def test_the_numbers_of_several_publishers_are_not_taken_for_one_anothers(ros, bench):
     other = ros.publisher(JointState, "states", 100)
     ros.wait_for(lambda: bench.input.get_publisher_count() == 2, "both publishers")
