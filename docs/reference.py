@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ NODES = {  # module, class, and what must be set for everything to be declared
     "feedforward_controller": ("FeedforwardController", {"tip": "panda_hand"}),
     "digital_twin": ("DigitalTwin", {}),
 }
+START = 60.0  # [s] that a node may take
 JOINT, ROBOT = "panda_joint1", Path(__file__).resolve().parents[1] / "config" / "panda.urdf"
 WITHOUT_ROS = "\n\nThis page was made without ROS, which its content is taken from: `make docs`.\n"
 
@@ -48,7 +50,10 @@ def lines(rclpy: Any) -> Iterator[str]:
         node = getattr(import_module(f"featherstone_ros.nodes.{name}"), kind)(context=context)
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
+        end = time.monotonic() + START
         while node.state_label != "active":
+            if time.monotonic() > end:
+                raise RuntimeError(f"{name} is not active after {START:g} s: see its log")
             executor.spin_once(0.1)
         yield from (f"## {name}", "")
         yield from topics(node)

@@ -64,7 +64,7 @@ ROS = """ament_index_python builtin_interfaces diagnostic_msgs geometry_msgs lau
     lifecycle_msgs nav_msgs rcl_interfaces rclpy rosgraph_msgs sensor_msgs std_msgs std_srvs
     tf2_msgs trajectory_msgs visualization_msgs"""
 LIBRARIES = """clarabel cvxpy dask distributed hypothesis matplotlib mpmath mujoco pinocchio rosbags
-    scipy threadpoolctl trimesh xacro"""
+    scipy threadpoolctl trimesh viser xacro"""
 MISSING = {name for name in (ROS + LIBRARIES).split() if importlib.util.find_spec(name) is None}
 NOT_FOUND = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 

@@ -1,6 +1,8 @@
-"""RViz's and PlotJuggler's files name topics and frames that the nodes have."""
+"""RViz's, PlotJuggler's and Foxglove's files name topics and frames that the nodes have."""
 
 import ast
+import json
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -83,3 +85,13 @@ def test_curve_is_a_field_of_a_topic(curve):
         joint, _, field = field.partition("/")
         assert joint in load("panda").model.joint_names
     assert field in TOPIC_FIELDS[TOPICS[topic]]
+
+
+def test_foxglove_layout_plots_fields_of_topics():
+    layout = json.loads((SHARE / "config" / "panda_foxglove.json").read_text())
+    plots = [panel for name, panel in layout["configById"].items() if name.startswith("Plot!")]
+    values = [path["value"] for plot in plots for path in plot["paths"]]
+    assert len(values) == len(set(values)) == 17
+    for value in values:
+        topic, field = value.split(".", 1)
+        assert re.sub(r"\[\d\]$", "", field).replace(".", "/") in TOPIC_FIELDS[TOPICS[topic]]

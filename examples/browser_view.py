@@ -1,0 +1,164 @@
+"""Shows an arm in a browser: measured, predicted, the wrench on it, and the tracking error, live.
+
+Needs rclpy and viser (``pip install viser``). The page is on this machine only, --host opens it to
+others. Links are drawn as lines between their frames: a URDF need not have shapes.
+
+Examples:
+  ros2 launch featherstone_ros twin_and_controller.launch.py robot:=panda
+  python examples/browser_view.py panda
+  python examples/browser_view.py arm.urdf --shadow shadow --port 8081
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+import rclpy
+import viser
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+from viser import uplot
+
+import featherstone_ros as fr
+from featherstone_ros.arrays import Floats
+from featherstone_ros.model import read_description
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.model.urdf import parse
+
+RATE = 20.0  # [Hz] of the picture
+SHOWN = 200  # errors in the plot
+MEASURED, PREDICTED, FORCE = (40, 90, 150), (230, 140, 40), (205, 65, 180)
+FORCE_SCALE = 0.01  # [m/N], as torque_markers draws it
+
+
+class Arm:
+    """Lines between the frames of an arm's links."""
+
+    def __init__(
+        self, scene: viser.SceneApi, name: str, text: str, colour: tuple[int, ...]
+    ) -> None:
+        """Draw it where it is zero.
+
+        Args:
+            scene: Where to.
+            name: Of the lines.
+            text: URDF text.
+            colour: Red, green, blue, 0 to 255.
+        """
+        self.model = fr.Model.from_urdf(text)
+        self._dynamics = fr.Dynamics(self.model)
+        self._links = [(joint.parent, joint.child) for joint in parse(text).joints]
+        self._q = np.zeros(self.model.n)
+        self._lines = scene.add_line_segments(name, self._ends(), colour, thickness=0.02)
+
+    def move(self, message: JointState) -> None:
+        """Take the positions of the joints that a message names."""
+        for name, position in zip(message.name, message.position, strict=False):
+            if name in self.model.joint_names and np.isfinite(position):
+                self._q[self.model.joint_names.index(name)] = position
+
+    def draw(self) -> None:
+        """Draw it where it is."""
+        self._lines.points = self._ends()
+
+    def pose(self, link: str) -> Floats:
+        """Return the pose (4, 4) of a link."""
+        return self._dynamics.link_pose(self._q, link)
+
+    def _ends(self) -> Floats:
+        return np.array([[self.pose(link)[:3, 3] for link in ends] for ends in self._links])
+
+
+class BrowserView(Node):  # type: ignore[misc]
+    """Draws what it hears."""
+
+    def __init__(self, server: viser.ViserServer, text: str, shadow: str, controller: str) -> None:
+        """Listen and draw.
+
+        Args:
+            server: Of the page.
+            text: URDF text.
+            shadow: Name of the node that predicts.
+            controller: Name of the controller's node.
+        """
+        super().__init__("browser_view")
+        self._scene = server.scene
+        self._scene.add_grid("/floor", 2.0, 2.0)
+        server.initial_camera.position = (1.4, -1.4, 1.0)
+        server.initial_camera.look_at = (0.0, 0.0, 0.4)
+        self._arm = Arm(self._scene, "/measured", text, MEASURED)
+        self._ahead = Arm(self._scene, "/predicted", text, PREDICTED)
+        self._wrench = WrenchStamped()
+        self._errors: deque[tuple[float, float]] = deque([(0.0, 0.0)], SHOWN)
+        self._begin = time.monotonic()
+        self._text = server.gui.add_markdown("Waiting for joint states.")
+        error = uplot.Series(label="largest error [mrad, mm]", stroke="red")
+        series = uplot.Series(label="s"), error
+        scales = {"x": uplot.Scale(time=False)}
+        self._plot = server.gui.add_uplot(self._history(), series, scales=scales, aspect=1.5)
+        for kind, topic, take in (
+            (JointState, "joint_states", self._arm.move),
+            (JointState, f"{shadow}/predicted_joint_states", self._ahead.move),
+            (JointState, f"{controller}/error", self._take_error),
+            (WrenchStamped, "external_wrench_estimate", self._take_wrench),
+            (WrenchStamped, f"{shadow}/external_wrench_estimate", self._take_wrench),
+        ):
+            self.create_subscription(kind, topic, take, qos_profile_sensor_data)
+        self.create_timer(1.0 / RATE, self._draw)
+
+    def _take_wrench(self, message: WrenchStamped) -> None:
+        self._wrench = message
+
+    def _take_error(self, message: JointState) -> None:
+        largest = float(np.max(np.abs(message.position), initial=0.0)) * 1e3
+        self._errors.append((time.monotonic() - self._begin, largest))
+
+    def _history(self) -> tuple[Floats, ...]:
+        return tuple(np.array(self._errors).T)
+
+    def _draw(self) -> None:
+        self._arm.draw()
+        self._ahead.draw()
+        self._plot.data = self._history()
+        force = self._wrench.wrench.force
+        vector, link = np.array([force.x, force.y, force.z]), self._wrench.header.frame_id
+        if link in self._arm.model.link_names and np.all(np.isfinite(vector)):
+            pose = self._arm.pose(link)
+            tip = pose[:3, 3] + pose[:3, :3] @ vector * FORCE_SCALE
+            self._scene.add_arrows("/wrench", np.array([[pose[:3, 3], tip]]), FORCE)
+        self._text.content = (
+            "Blue: measured. Orange: predicted.\n\n"
+            f"Force from outside: {np.linalg.norm(vector):.1f} N\n\n"
+            f"Largest tracking error: {self._errors[-1][1]:.2f} mrad, mm"
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Show the arm until Ctrl-C."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("robot", help="URDF or xacro file, or a robot of the package's")
+    parser.add_argument("--shadow", default="digital_twin", help="node that predicts")
+    parser.add_argument("--controller", default="feedforward_controller", help="its node")
+    parser.add_argument("--host", default="127.0.0.1", help="address of the page")
+    parser.add_argument("--port", type=int, default=8080, help="its port")
+    args = parser.parse_args(argv)
+    text = read_description(robot_file(args.robot))
+    server = viser.ViserServer(args.host, args.port, "featherstone_ros")
+    rclpy.init()
+    try:
+        rclpy.spin(BrowserView(server, text, args.shadow, args.controller))
+    except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
+        pass
+    finally:
+        server.stop()
+        rclpy.try_shutdown()
+
+
+if __name__ == "__main__":
+    main()
