@@ -1,8 +1,9 @@
 # What acts at the joints of a simulated arm besides the given torque: damping, Coulomb friction,
-# armature and joint stops. Whether friction makes a joint stick: joint_friction.pxd.
+# armature and joint stops. Whether friction makes a joint stick: joint_friction.pxd. The law of
+# friction is that of featherstone_ros/model/friction.py, but a joint at rest sticks exactly.
 
 from system cimport Workspace
-from spatial cimport at_most, larger, less, put, real, smaller
+from spatial cimport at_most, larger, less, magnitude, put, real, smaller
 
 cdef enum Integrator:
     SEMI_IMPLICIT_EULER, IMPLICIT, RK4
@@ -12,9 +13,12 @@ cdef struct Drives:
     double time_step
     bint rigid                         # nothing below acts: rigid-body dynamics alone
     bint frictional                    # some joint has Coulomb friction
+    bint loaded                        # of some it grows with the load, or speed thins damping
     bint stops                         # some joint has stops
-    const double* damping              # (n,), as the next six; zero for a floating base
+    const double* damping              # (n,), as the next eight; zero for a floating base
     const double* friction
+    const double* load                 # Coulomb friction per torque that the gear carries
+    const double* thinning             # of damping with the speed
     const double* armature
     const double* lower
     const double* upper
@@ -35,6 +39,20 @@ cdef inline real depth_in_stop(const Drives* drives, Py_ssize_t i, real position
     return larger(position - drives.upper[i], zero) + smaller(position - drives.lower[i], zero)
 
 
+cdef inline bint is_dry(const Drives* drives, Py_ssize_t i) noexcept nogil:
+    """Whether a joint has Coulomb friction."""
+    return drives.friction[i] != 0 or drives.loaded and drives.load[i] != 0
+
+
+cdef inline real carried(const Drives* drives, Py_ssize_t i, real torque, real slip) noexcept nogil:
+    """What the gear of a joint that slips carries of a torque: Coulomb friction takes the rest."""
+    cdef real left = torque - drives.friction[i] * slip, zero
+    put(0.0, &zero)
+    if drives.loaded:
+        left = left / (1.0 + drives.load[i] * slip * (less(zero, left) - less(left, zero)))
+    return left
+
+
 cdef inline void apply_drives(const Drives* drives, Workspace* work, Py_ssize_t n, const real* q,
                               const real* qd, const real* tau) noexcept nogil:
     """Find ``applied`` and ``diagonal``.
@@ -46,14 +64,18 @@ cdef inline void apply_drives(const Drives* drives, Workspace* work, Py_ssize_t 
     cdef real* applied = <real*> work.applied
     cdef real* diagonal = <real*> work.diagonal
     cdef double h = drives.time_step, stiffness, damping
+    cdef real d
     cdef Py_ssize_t i
     for i in range(n):
         put(drives.armature[i], &diagonal[i])
+        put(drives.damping[i], &d)
+        if drives.loaded:
+            d = d / (1.0 + drives.thinning[i] * magnitude(qd[i]))
         if drives.integrator == IMPLICIT:
-            diagonal[i] += h * drives.damping[i]
-        applied[i] = tau[i] - drives.damping[i] * qd[i]
+            diagonal[i] += h * d
+        applied[i] = tau[i] - d * qd[i]
         if drives.frictional:
-            applied[i] -= drives.friction[i] * slip[i]
+            applied[i] = carried[real](drives, i, applied[i], slip[i])
         if drives.stops:
             stiffness, damping = drives.stop_stiffness[i], drives.stop_damping[i]
             applied[i] -= (engaged[i]

@@ -1,7 +1,8 @@
 # Coulomb friction of simulated joints: stick and slip.
 #
 # Coulomb's law holds at the end of a time step: friction is -f sign(qd) in a joint that slips, and
-# in one that sticks whatever keeps it at rest, at most f. For a step of length h this is a
+# in one that sticks whatever keeps it at rest, at most f. (If f grows with the load on the gear, it
+# is that of the torque that the gear carries in each round.) For a step of length h this is a
 # box-constrained complementarity problem with a positive definite matrix. It has exactly one
 # solution, which is found as follows:
 # 1. If it is known which joints stick and which way the others slip, the step is hybrid dynamics
@@ -19,7 +20,7 @@ from libc.float cimport DBL_MIN
 
 from system cimport System, Workspace
 from spatial cimport at_most, less, magnitude, nonzero, put, real
-from drives cimport Drives
+from drives cimport Drives, is_dry
 from rnea cimport rnea
 
 cdef enum:
@@ -36,7 +37,7 @@ cdef inline void guess_sticking(const Drives* drives, Workspace* work, Py_ssize_
     put(0.0, &zero)
     put(DBL_MIN, &tiny)
     for i in range(n):
-        if drives.friction[i] == 0:
+        if not is_dry(drives, i):
             put(0.0, &slip[i])
             put(0.0, &sticks[i])
         else:
@@ -73,10 +74,13 @@ cdef inline bint correct_sticking(const System* system, Workspace* work, const D
     if any_of[real](n, sticks):
         rnea[real](system, work, qd, qdd, <const real*> work.external, <real*> work.tau)
     for i in range(n):
-        if drives.friction[i] == 0:
+        if not is_dry(drives, i):
             continue
-        put((1.0 + 1e-9) * drives.friction[i], &f)  # not to be fooled by rounding
         force = tau[i] + diagonal[i] * qdd[i] - applied[i]
+        put(drives.friction[i], &f)
+        if drives.loaded:
+            f = f + drives.load[i] * magnitude(applied[i] + force)
+        f = (1.0 + 1e-9) * f  # not to be fooled by rounding
         released = sticks[i] * less(f, magnitude(force))
         turned = (1.0 - sticks[i]) * less(slip[i] * (qd[i] + drives.time_step * qdd[i]), zero)
         if first_only:

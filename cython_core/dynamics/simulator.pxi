@@ -1,7 +1,7 @@
 # Simulator: the state of a simulated robot, and time_stepping.pxd called on it.
 
 cdef tuple PARAMETERS = ("damping", "friction", "armature", "stop_stiffness", "stop_damping",
-                         "prescribed")
+                         "prescribed", "load", "thinning")
 cdef dict INTEGRATORS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "implicit": IMPLICIT,
                          "rk4": RK4}
 
@@ -125,6 +125,10 @@ cdef class Simulator(WorkspaceOwner):
             (For positions alone use scipy's CubicSpline.) It is the same for all states of a batch.
             The other joints, and a floating base, move under their forces (hybrid dynamics, RBDA
             section 9.2).
+        load: Scalar or (n,), from 0 to below 1: Coulomb friction per torque that the gear carries,
+            beside ``friction``; None is zero. Joints in ``prescribed`` have none.
+        thinning: Scalar or (n,) reciprocal of the speed at which half of the damping is left
+            [s/rad, s/m], see ``featherstone_ros.model.friction``; None is zero.
 
     Raises:
         ValueError: A negative or non-finite parameter, a wrong shape or an unknown integrator, by
@@ -142,6 +146,7 @@ cdef class Simulator(WorkspaceOwner):
     cdef cnp.ndarray next_q, next_qd, next_qdd   # of the same shapes: where step writes, before
                                                  # they become the state
     cdef readonly cnp.ndarray damping, friction, armature, stop_stiffness, stop_damping
+    cdef readonly cnp.ndarray load, thinning
     cdef cnp.ndarray lower, upper, free_friction, prescribed_friction, prescribed_joint
     cdef cnp.ndarray all_joints, all_held, zeros
     cdef dict motions
@@ -151,7 +156,7 @@ cdef class Simulator(WorkspaceOwner):
 
     def __init__(self, model, double time_step=0.001, integrator="semi_implicit_euler",
                  damping=None, friction=None, armature=None, stop_stiffness=None, stop_damping=None,
-                 prescribed=None):
+                 prescribed=None, load=None, thinning=None):
         self.adopt(model)
         self.model = model
         cdef Py_ssize_t base = self.compiled.system.n - model.n  # zeros before those of the joints
@@ -174,6 +179,11 @@ cdef class Simulator(WorkspaceOwner):
         self.stop_damping = _joint_parameter("stop_damping",
                                              0.0 if stop_damping is None else stop_damping, model.n,
                                              base)
+        self.load = _joint_parameter("load", 0.0 if load is None else load, model.n, base)
+        if (self.load >= 1).any():
+            raise ValueError(f"load: expected less than 1, got {load}: a gear that locks itself")
+        self.thinning = _joint_parameter("thinning", 0.0 if thinning is None else thinning, model.n,
+                                         base)
         self.motions = _motions_by_joint(model, prescribed)
         joints = [model.joint_names.index(joint) for joint in self.motions]
         self.prescribed_joint = base + np.array(joints, np.intp)
@@ -190,12 +200,14 @@ cdef class Simulator(WorkspaceOwner):
         self.drives.stop_stiffness, self.drives.stop_damping = (
             data(self.stop_stiffness) - base, data(self.stop_damping) - base)
         self.drives.stops = self.stop_stiffness.any() or self.stop_damping.any()
-        self.drives.frictional = self.free_friction.any()
+        self.drives.load, self.drives.thinning = data(self.load) - base, data(self.thinning) - base
+        self.drives.loaded = self.load.any() or self.thinning.any()
+        self.drives.frictional = self.free_friction.any() or self.load.any()
         self.drives.motions = len(self.motions)
         self.drives.prescribed = <const Py_ssize_t*> cnp.PyArray_DATA(self.prescribed_joint)
         self.drives.prescribed_friction = data(self.prescribed_friction)
         self.drives.rigid = not (self.drives.stops or self.damping.any() or self.friction.any()
-                                 or self.armature.any() or self.motions)
+                                 or self.armature.any() or self.motions or self.load.any())
         self.prepare_loop(base)
         self.reset()
 
@@ -207,6 +219,7 @@ cdef class Simulator(WorkspaceOwner):
         self.all_held[base:] = 1.0
         self.braked.integrator, self.braked.time_step = self.drives.integrator, self.time_step
         self.braked.damping = self.braked.friction = self.braked.armature = data(self.zeros)
+        self.braked.load = self.braked.thinning = data(self.zeros)
         self.braked.lower, self.braked.upper = self.drives.lower, self.drives.upper
         self.braked.stop_stiffness = self.braked.stop_damping = data(self.zeros)
         self.braked.prescribed_friction = data(self.zeros)

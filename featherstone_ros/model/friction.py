@@ -16,8 +16,9 @@ The controller, and the check of trajectories, drive it with the desired one, an
 within ``RELEASE_TIME``: the arm arrives, then its own friction holds it, and none that was assumed
 too large pushes it on (cython_core/smooth_friction.pxd).
 
-A simulated joint at rest sticks: friction balances any torque up to ``coulomb``. ``Simulator``
-solves this exactly (cython_core/dynamics/joint_friction.pxd).
+A simulated joint at rest sticks: dry friction balances any torque up to its limit. ``Simulator``
+solves this exactly (cython_core/dynamics/joint_friction.pxd). The shadow knows of a joint at rest
+only that its dry friction lies between the two limits (cython_core/observer/effort.pxd).
 
 A URDF calls viscous friction ``damping`` and Coulomb friction ``friction``, and so do ``Model`` and
 ``Simulator``.

@@ -41,15 +41,14 @@ def drive_parameters(model: Model, index: int, armature: float) -> tuple[Setting
         Setting(
             f"friction.{joint}.load",
             0.0,
-            "Coulomb friction per torque of the links (twin: in mode shadow)",
+            "Coulomb friction per torque of the links",
             0.0,
             1.0,
         ),
         Setting(
             f"friction.{joint}.thinning",
             0.0,
-            "reciprocal of the speed at which half of viscous friction is left (twin: in mode "
-            "shadow) [s/rad or s/m]",
+            "reciprocal of the speed at which half of viscous friction is left [s/rad or s/m]",
             0.0,
         ),
         Setting(

@@ -20,7 +20,7 @@ SETTINGS = (
     *settings_of(Noise),
 )
 
-SIMULATED = ("viscous", "coulomb", "offset", "armature")  # of the drives
+SIMULATED = ("viscous", "coulomb", "load", "thinning", "offset", "armature")  # of the drives
 
 
 def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Setting]:

@@ -288,6 +288,8 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
         damping=given(settings.viscous, model.damping),
         friction=given(settings.coulomb, model.friction),
         armature=given(settings.armature),
+        load=given(settings.load),
+        thinning=given(settings.thinning),
     )
     effort_gain = given(settings.effort_gain)
     threshold = given(settings.contact_threshold, default_threshold(model))

@@ -42,6 +42,7 @@ class TwinSettings:
         initial_base_orientation: (4,) likewise, quaternion x y z w, its length 1 to 1 %.
         viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
         coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
+        load, thinning: (n,) of friction, see ``featherstone_ros.model.friction``.
         offset: (n,) constant additional effort of the drives [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
         drive_p: (n,); None chooses it, and ``drive_d`` likewise.
@@ -68,6 +69,8 @@ class TwinSettings:
     initial_base_orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0)
     viscous: ArrayLike | None = None
     coulomb: ArrayLike | None = None
+    load: ArrayLike = 0.0
+    thinning: ArrayLike = 0.0
     offset: ArrayLike = 0.0
     armature: ArrayLike = 0.0
     drive_p: ArrayLike | None = declared(

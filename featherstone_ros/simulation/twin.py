@@ -181,6 +181,8 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
         armature=settings.armature,
         stop_stiffness=settings.stop_stiffness,
         stop_damping=settings.stop_damping,
+        load=settings.load,
+        thinning=settings.thinning,
     )
     home = home_positions(model)
     if settings.initial_positions is not None:

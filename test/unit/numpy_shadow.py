@@ -21,6 +21,8 @@ class NumpyShadow:
             damping=settings.viscous,
             friction=settings.coulomb,
             armature=settings.armature,
+            load=settings.load,
+            thinning=settings.thinning,
         )
         self.last, self.place = None, None
         given = settings.contact_threshold

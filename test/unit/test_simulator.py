@@ -867,7 +867,74 @@ def test_integrator_raises_if_unknown_with_the_valid_names(tree):
         Simulator(tree, integrator="leapfrog")
 
 
-PARAMETERS = ("damping", "friction", "armature", "stop_stiffness", "stop_damping")
+HOIST = Model.from_urdf(
+    robot(link("base"), link("cage", 2.0), joint("rope", "base", "cage", "prismatic"))
+)
+LOADED = {"friction": 3.0, "load": 0.2, "damping": 0.0}
+WEIGHT = 2.0 * 9.81
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("up", [1.0, -1.0])
+def test_a_loaded_gear_sticks_up_to_what_its_load_adds(integrator, up):
+    """f = friction + load * weight, beside the weight itself."""
+    limit = WEIGHT + up * (3.0 + 0.2 * WEIGHT)
+    simulator = Simulator(HOIST, integrator=integrator, **LOADED)
+    simulator.step([limit - 1e-3 * up], 100)
+    assert simulator.qd[0] == 0.0
+    simulator.step([limit + 1e-3 * up], 100)
+    assert up * simulator.qd[0] > 0.0
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("speed", [0.7, -0.7])
+@pytest.mark.parametrize("torque", [60.0, WEIGHT, 2.0, -30.0])
+def test_a_loaded_gear_takes_its_share_of_the_torque(integrator, speed, torque):
+    """torque = carried + (friction + load |carried|) sign(qd)."""
+    simulator = started(HOIST, [0.0], [speed], time_step=1e-5, integrator=integrator, **LOADED)
+    simulator.step([torque])
+    carried = 2.0 * (simulator.qdd[0] + 9.81)
+    friction = (3.0 + 0.2 * abs(carried)) * np.sign(speed)
+    assert carried + friction == pytest.approx(torque, abs=1e-9)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_speed_thins_the_damping(integrator):
+    simulator = started(
+        HOIST,
+        [0.0],
+        [4.0],
+        time_step=1e-6,
+        integrator=integrator,
+        friction=0.0,
+        damping=6.0,
+        thinning=0.5,
+    )
+    simulator.step([WEIGHT])
+    assert simulator.qdd[0] == pytest.approx(-6.0 * 4.0 / (1 + 0.5 * 4.0) / 2.0, rel=1e-4)
+
+
+def test_batches_and_pickles_have_loaded_gears_too():
+    q, qd, tau = np.random.default_rng(4).normal(size=(3, 9, 1)) * [[[1.0]], [[0.1]], [[20.0]]]
+    qd[::3] = 0.0
+    simulator = pickle.loads(pickle.dumps(Simulator(HOIST, thinning=0.3, **LOADED)))
+    simulator.reset(q, qd)
+    simulator.step(tau, 20)
+    for k in range(9):
+        single = Simulator(HOIST, thinning=0.3, **LOADED)
+        single.reset(q[k], qd[k])
+        single.step(tau[k], 20)
+        assert_equal_to_rounding(simulator.q[k], single.q)
+
+
+def test_a_gear_that_locks_itself_is_refused():
+    with pytest.raises(ValueError, match=r"^load: expected less than 1, got 1\.0"):
+        Simulator(HOIST, load=1.0)
+
+
+PARAMETERS = (
+    *("damping", "friction", "armature", "stop_stiffness", "stop_damping"), "load", "thinning"
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

@@ -62,6 +62,22 @@ def test_free_fall_is_the_simulators(model, integrator):
     assert twin.time == 500_000_000
 
 
+def test_friction_is_the_identified_law(model):
+    friction = {"load": [0.2, 0.3], "thinning": [0.5, 0.1]}
+    drives = {"viscous": [1.0, 2.0], "coulomb": [0.5, 0.2], **friction}
+    twin = make(model, rate=100.0, integrator="rk4", hold_until_command=False, **drives)
+    simulator = fr.Simulator(
+        model, 1e-3, "rk4", damping=[1.0, 2.0], friction=[0.5, 0.2], **friction
+    )
+    simulator.reset(START)
+    run(twin, 50)
+    simulator.step(np.zeros(model.n), 500)
+    np.testing.assert_allclose(twin.q, simulator.q, rtol=1e-12)
+    without = make(model, rate=100.0, integrator="rk4", hold_until_command=False)
+    run(without, 50)
+    assert np.abs(without.q - twin.q).max() > 0.01
+
+
 def test_period_is_divided_evenly_into_steps_no_longer_than_time_step():
     settings = TwinSettings(rate=300.0, time_step=0.001)
     assert settings.steps_per_period == 4
