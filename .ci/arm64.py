@@ -45,7 +45,8 @@ def main():
     package = tools / "wheel-aarch64"
     install(package, "--no-deps", wheel)
     python = [qemu / "usr/bin/qemu-aarch64-static", "-L", system, system / "usr/bin/python3.11"]
-    paths = f"{package}{os.pathsep}{packages}"
+    pinocchio = packages / "cmeel.prefix" / "lib" / f"python{PYTHON}" / "site-packages"
+    paths = os.pathsep.join(map(str, (package, packages, pinocchio)))
     environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
     arguments = sys.argv[2:] or ["test/unit"]
     done = subprocess.run([*python, "-m", "pytest", "-q", *arguments], cwd=PROJECT, env=environment)

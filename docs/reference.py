@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -81,8 +82,7 @@ def topics(node: Any) -> Iterator[str]:
 
 
 def parameters(node: Any) -> Iterator[str]:
-    """Yield a table of a node's parameters with defaults, ranges and descriptions."""
-    yield from ("| parameter | value here | range | |", "|---|---|---|---|")
+    """Yield a list of a node's parameters with values, ranges and descriptions."""
     names = sorted(node.get_parameters_by_prefix(""))
     others = [joint for joint in node.model.joint_names if joint != JOINT]
     for name in names:
@@ -90,8 +90,8 @@ def parameters(node: Any) -> Iterator[str]:
         if described.description and not any(joint in name.split(".") for joint in others):
             value = node.get_parameter(name).value
             shown = f"{value:g}" if isinstance(value, float) else str(value)
-            texts = f"`{name}`", cell(shown), limits(described), cell(described.description)
-            yield f"| {' | '.join(texts)} |"
+            shown = shown.partition("\n")[0][:100] or "empty"
+            yield f"- **`{name}`** `{shown}`{limits(described)}: {plain(described.description)}"
     yield ""
 
 
@@ -99,13 +99,13 @@ def limits(described: Any) -> str:
     """Return a parameter's range, and whether it is fixed at start-up."""
     ranges = [*described.floating_point_range, *described.integer_range]
     text = "".join(f"{found.from_value:.4g} to {found.to_value:.4g}" for found in ranges)
-    return ", ".join(filter(None, [text, "fixed at start" if described.read_only else ""]))
+    notes = ", ".join(filter(None, [text, "fixed at start" if described.read_only else ""]))
+    return f" ({notes})" if notes else ""
 
 
-def cell(text: str) -> str:
-    """Return a text for a cell of a table."""
-    text = text if len(text) < 300 else text[:297] + "..."
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+def plain(text: str) -> str:
+    """Return a text on one line that means nothing to Markdown."""
+    return re.sub(r"([<>*_|\\[\]])", r"\\\1", " ".join(text.split()))
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ ARMATURE, COULOMB, VISCOUS = 0.1, 0.8, 0.5
 WORST, LAST = 0.02, 0.003  # [rad]
 
 
-@pytest.mark.parametrize("path", MUJOCO_ARMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MUJOCO_ARMS)
 def test_an_arm_in_mujoco_follows_and_arrives(path, ros):
     """All joints by 1.2 rad in 2.5 s, joint states at 500 Hz, steps of 0.5 ms; gains by default."""
     pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco")

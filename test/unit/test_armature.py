@@ -70,7 +70,6 @@ def test_an_arm_in_space_or_on_a_boat_is_the_same_arm():
         *map(robot_file, ("panda", "ur5e")),
         *(p for p in ROBOTS if p.stem in ("kinova", "xarm7", "ur10_robot", "romeo")),
     ],
-    ids=lambda path: path.stem,
 )
 def test_nothing_is_assumed_where_nothing_is_needed(path):
     """Nor where joints move no inertia at all, as two of Romeo's."""

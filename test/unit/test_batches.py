@@ -68,7 +68,7 @@ def wrenches(size):
 def test_row_agrees_with_the_single_call(dynamics, method):
     given = arrays(method, dynamics, MANY)
     batch = CALLS[method](dynamics, *given)
-    scale = np.max(np.abs(batch), initial=0.0)  # one state's results may all but cancel
+    scale = np.max(np.abs(batch), initial=1.0)  # the mimic's jacobian_derivative is 0
     for k in (*range(FEW), *range(FEW, MANY, 97), MANY - 1):
         single = CALLS[method](dynamics, *(x[k] for x in given))
         assert_equal_to_rounding(batch[k], single, scale, tolerance=1e-12)

@@ -26,7 +26,7 @@ ARMS = [*CONFIG, *(path for path in ROBOTS if path.stem in LIGHT)]
 HELD = [*CONFIG, *(path for path in ROBOTS if path.name not in {EMPTY, *MASSLESS_JOINTS})]
 MOST_JOINTS = 16  # of a robot in tests of all: the others take long, and have such limbs
 SILENCE, CUTOFF = 0.1, 30.0  # state_timeout [s] and velocity_cutoff [Hz]
-every_arm = pytest.mark.parametrize("path", ARMS, ids=lambda path: path.stem)
+every_arm = pytest.mark.parametrize("path", ARMS)
 delays = pytest.mark.parametrize("delay", [0.0, 0.002, 0.005], ids="{:g} s late".format)
 
 
@@ -37,7 +37,7 @@ def arm(path: Path) -> Model:
     return model
 
 
-@pytest.mark.parametrize("path", HELD, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", HELD)
 def test_default_damping_of_every_robot_is_stable_with_margin(path):
     model = arm(path)
     loop = SampledLoop(model)

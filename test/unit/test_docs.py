@@ -2,6 +2,8 @@
 
 import importlib
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +24,44 @@ def test_every_python_line_runs(document, monkeypatch):
     for block in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         lines_above = text.count("\n", 0, block.start(1))  # so that a traceback shows the line
         exec(compile("\n" * lines_above + block[1], str(document), "exec"), names)
+
+
+PAGES = [*DOCUMENTS, SOURCE / "README.md", SOURCE / "examples" / "README.md"]
+
+
+def anchor(heading):
+    """Return what GitHub and the site make of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_to_a_file_and_a_heading(page):
+    for path, heading in re.findall(r"\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)", page.read_text()):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), path
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+            assert heading in map(anchor, headings), f"{path} has no {heading}"
+
+
+@cache
+def options(command):
+    """Return the options of a subcommand of featherstone-ros."""
+    shown = subprocess.run(
+        [sys.executable, "-m", "featherstone_ros.tools.cli", command, "--help"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    return set(re.findall(r"--[a-z][\w-]*", shown))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_shell_command_has_the_options_that_are_shown(page):
+    blocks = re.findall(r"^ *```sh\n(.*?)```", page.read_text(), re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    for line in (line.partition("#")[0] for line in lines):
+        for command, rest in re.findall(r"(?<!/)featherstone-ros (\w+)([^&|;]*)", line):
+            unknown = set(re.findall(r"(?<= )--[a-z][\w-]*", rest)) - options(command)
+            assert not unknown, line
 
 
 @cache

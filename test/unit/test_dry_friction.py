@@ -97,7 +97,7 @@ def stiff(path, distance=0.02):
 
 
 @pytest.mark.parametrize("duration", [3.0, 20.0])
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PATHS)
 def test_an_arm_with_known_friction_arrives(path, duration):
     """By tanh(qd / 0.02 rad/s) they ended up to 23 and 91 mrad off."""
     proposal = proposed(path)

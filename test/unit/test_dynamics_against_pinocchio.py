@@ -472,7 +472,7 @@ def above_tolerance(errors):
 
 @pytest.mark.skipif(not ROBOTS, reason="example-robot-data is not installed")
 @pytest.mark.parametrize("load", VARIANTS.values(), ids=VARIANTS)
-@pytest.mark.parametrize("path", [*UNLIKE_ROBOTS, *OWN_ARMS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*UNLIKE_ROBOTS, *OWN_ARMS])
 def test_robot_agrees_with_pinocchio(path, load):
     model = load(path)
     assert not above_tolerance(errors(model, build(path, model.floating)))

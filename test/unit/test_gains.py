@@ -28,11 +28,10 @@ PATHS = [
     *map(robot_file, ("panda", "ur5e")),
     *(path for path in ROBOTS if path.stem in ARMS),
 ]
-every_arm = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+every_arm = pytest.mark.parametrize("path", PATHS)
 unlike_arms = pytest.mark.parametrize(
     "path",
     [path for path in PATHS if path.stem in ("panda", "so100", "talos_left_arm")],
-    ids=lambda path: path.stem,
 )
 both_laws = pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
 timings = pytest.mark.parametrize(
@@ -115,7 +114,6 @@ def test_chosen_gains_are_stable_with_margin_everywhere(path, mode, timing):
 @pytest.mark.parametrize(
     "path",
     [path for path in ROBOTS if path.name not in {EMPTY, *MASSLESS_JOINTS}],
-    ids=lambda path: path.stem,
 )
 def test_default_gains_of_every_robot_with_rotors_are_stable_with_margin(path):
     model = Model.from_file(path)

@@ -46,7 +46,7 @@ def pictured():
     pytest.importorskip("matplotlib")
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PATHS)
 def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
     output = tmp_path / "new" / "arm.yaml"
     assert cli.main(["setup", str(path), "--output", str(output)]) == 0
