@@ -336,6 +336,19 @@ class Frozen:
         return self._state
 
 
+class FrozenJoint(Frozen):
+    """States in which one joint is where it was when this began, at rest."""
+
+    def __init__(self, joint: int) -> None:
+        super().__init__(new_stamps=False)
+        self._joint = joint
+
+    def __call__(self, state: JointState) -> JointState:
+        first = super().__call__(state)
+        state.position[self._joint], state.velocity[self._joint] = first.position[self._joint], 0.0
+        return state
+
+
 class Delayed:
     """States of a while ago, with their stamps or new ones."""
 
@@ -358,6 +371,28 @@ def velocities(factor: float) -> Lie:
 
     def lie(state: JointState) -> JointState:
         state.velocity = [factor * v for v in state.velocity]
+        return state
+
+    return lie
+
+
+def mirrored(joint: int) -> Lie:
+    """Return a lie about the sign of a joint's encoder."""
+
+    def lie(state: JointState) -> JointState:
+        state.position[joint] *= -1.0
+        state.velocity[joint] *= -1.0
+        return state
+
+    return lie
+
+
+def swapped(a: int, b: int) -> Lie:
+    """Return a lie about which of two encoders is which."""
+
+    def lie(state: JointState) -> JointState:
+        for values in (state.position, state.velocity):
+            values[a], values[b] = values[b], values[a]
         return state
 
     return lie

@@ -23,13 +23,16 @@ from scene import (
     STANDING,
     Delayed,
     Frozen,
+    FrozenJoint,
     Lie,
     Scene,
     altered,
     duration,
     in_turn,
+    mirrored,
     named,
     stamped,
+    swapped,
     truth,
     velocities,
 )
@@ -277,6 +280,57 @@ def test_states_that_fall_behind_are_named_and_the_arm_is_braked(scene):
     told(scene, lambda: Delayed(30), "on the way for too long")
     scene.wait_for_silence()
     scene.assert_no_race(scene.peak_at_last_command)
+
+
+@pytest.fixture
+def braked(ros) -> Iterator[Scene]:
+    """An arm whose drives put their brakes on 0.2 s after the last command."""
+    with closing(Scene(ros, watchdog=0.2)) as scene:
+        yield scene
+        print(scene.row("", 0.0), f"at the last command {scene.peak_at_last_command:.2f}")
+
+
+@pytest.mark.parametrize("joint", [1, 3])
+def test_a_dead_encoder_that_says_it_stands_is_named_and_the_arm_is_braked(joint, braked):
+    braked.move()
+    braked.lie = FrozenJoint(joint)
+    assert f"panda_joint{joint + 1}" in status(braked, "no usable joint state")
+    braked.wait_for_rest()
+    braked.assert_no_race(braked.peak, 2.0)  # once 10 to 14, green
+
+
+WRONG_ENCODERS = {
+    "elbow mirrored": mirrored(3),
+    "shoulder and elbow swapped": swapped(1, 3),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_ENCODERS)
+def test_an_arm_whose_encoders_cannot_be_right_is_not_taken_over(what, braked):
+    """Nor at the next state, which says the same; then with the truth."""
+    assert braked.ros.change_state(CONTROLLER, "deactivate")
+    braked.wait_for_silence()
+    braked.lie = WRONG_ENCODERS[what]
+    braked.watch()
+    count = braked.commands
+    assert braked.ros.change_state(CONTROLLER, "activate")
+    assert "the arm is not taken over there" in status(braked, "panda_joint")
+    braked.ros.run_for(1.0)
+    assert braked.commands == count
+    braked.lie = truth
+    braked.wait_for_hold()
+    braked.assert_no_race(braked.peak)
+
+
+def test_states_that_stop_in_motion_under_a_timer_end_at_rest(ros):
+    with closing(Scene(ros, update_on="timer")) as scene:
+        scene.move()
+
+        def end() -> None:
+            scene.lie = lambda state: None
+            scene.wait_for_silence()
+
+        assert_stands_at_last_command(scene, end)  # once 4 to 12 times its limit, moving
 
 
 # States as no arm of ours sends them, but as a driver may: changed in mid-motion.
