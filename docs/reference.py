@@ -17,6 +17,7 @@ NODES = {  # module, class, and what must be set for everything to be declared
     "digital_twin": ("DigitalTwin", {}),
 }
 START = 60.0  # [s] that a node may take
+LARGE = 1e300  # stands for no limit
 JOINT, ROBOT = "panda_joint1", Path(__file__).resolve().parents[1] / "config" / "panda.urdf"
 WITHOUT_ROS = "\n\nThis page was made without ROS, which its content is taken from: `make docs`.\n"
 
@@ -90,15 +91,18 @@ def parameters(node: Any) -> Iterator[str]:
         if described.description and not any(joint in name.split(".") for joint in others):
             value = node.get_parameter(name).value
             shown = f"{value:g}" if isinstance(value, float) else str(value)
-            shown = shown.partition("\n")[0][:100] or "empty"
+            shown = "empty" if value in ("", [], [""]) else shown.partition("\n")[0][:100]
             yield f"- **`{name}`** `{shown}`{limits(described)}: {plain(described.description)}"
     yield ""
 
 
 def limits(described: Any) -> str:
     """Return a parameter's range, and whether it is fixed at start-up."""
-    ranges = [*described.floating_point_range, *described.integer_range]
-    text = "".join(f"{found.from_value:.4g} to {found.to_value:.4g}" for found in ranges)
+    text = ""
+    for found in (*described.floating_point_range, *described.integer_range):
+        text = f"{found.from_value:.4g} to {found.to_value:.4g}"
+        if found.to_value > LARGE:
+            text = f"at least {found.from_value:.4g}"
     notes = ", ".join(filter(None, [text, "fixed at start" if described.read_only else ""]))
     return f" ({notes})" if notes else ""
 

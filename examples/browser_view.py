@@ -41,7 +41,7 @@ class Arm:
     """Lines between the frames of an arm's links."""
 
     def __init__(
-        self, scene: viser.SceneApi, name: str, text: str, colour: tuple[int, ...]
+        self, scene: viser.SceneApi, name: str, text: str, colour: tuple[int, ...], thickness: float
     ) -> None:
         """Draw it where it is zero.
 
@@ -50,12 +50,13 @@ class Arm:
             name: Of the lines.
             text: URDF text.
             colour: Red, green, blue, 0 to 255.
+            thickness: Of the lines [m].
         """
         self.model = fr.Model.from_urdf(text)
         self._dynamics = fr.Dynamics(self.model)
         self._links = [(joint.parent, joint.child) for joint in parse(text).joints]
         self._q = np.zeros(self.model.n)
-        self._lines = scene.add_line_segments(name, self._ends(), colour, thickness=0.02)
+        self._lines = scene.add_line_segments(name, self._ends(), colour, thickness=thickness)
 
     def move(self, message: JointState) -> None:
         """Take the positions of the joints that a message names."""
@@ -92,8 +93,8 @@ class BrowserView(Node):  # type: ignore[misc]
         self._scene.add_grid("/floor", 2.0, 2.0)
         server.initial_camera.position = (1.4, -1.4, 1.0)
         server.initial_camera.look_at = (0.0, 0.0, 0.4)
-        self._arm = Arm(self._scene, "/measured", text, MEASURED)
-        self._ahead = Arm(self._scene, "/predicted", text, PREDICTED)
+        self._arm = Arm(self._scene, "/measured", text, MEASURED, 0.03)
+        self._ahead = Arm(self._scene, "/predicted", text, PREDICTED, 0.015)
         self._wrench = WrenchStamped()
         self._errors: deque[tuple[float, float]] = deque([(0.0, 0.0)], SHOWN)
         self._begin = time.monotonic()
