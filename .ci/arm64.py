@@ -14,7 +14,7 @@ from wheels import ARM64, DIST, PROJECT, unpack
 
 PYTHON = "3.11"  # Debian 12's
 DEBIAN = (
-    "libbz2-1.0", "libc6", "libcrypt1", "libexpat1", "libffi8", "libgcc-s1", "liblzma5",
+    "libbz2-1.0", "libc6", "libcrypt1", "libexpat1", "libffi8", "libgcc-s1", "libgomp1", "liblzma5",
     "libpython3.11-minimal", "libpython3.11-stdlib", "libsqlite3-0", "libssl3", "libstdc++6",
     "libuuid1", "python3.11-minimal", "zlib1g",
 )  # fmt: skip
