@@ -161,29 +161,18 @@ def inverse_kinematics(
         targets = _upright(_rows("pose", pose, (3,)))
     else:
         targets = as_transforms("pose", pose)
-    low = np.where(np.isfinite(model.lower), model.lower, -np.pi)
-    high = np.where(np.isfinite(model.upper), model.upper, np.pi)
+    low, high = model.position_range
     start = 0.5 * (low + high) if q0 is None else _rows("q0", q0, (model.n,))
     batch = np.broadcast_shapes(targets.shape[:-2], start.shape[:-1])
     goals, q = _flat(targets, batch, (4, 4)), _flat(start, batch, (model.n,)).copy()
     everywhere = np.full(model.n, np.inf)
+    within = np.array([model.lower, model.upper] if limits else [-everywhere, everywhere])
+    tolerances = position_tolerance, orientation_tolerance
 
     def search(goals: Floats, q: Floats) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
-        error, outcome, count = np.empty((len(q), 6)), *np.zeros((2, len(q)), np.intp)
-        _task_space.solve(
-            BoundDynamics(model),
-            model.link_names.index(link),
-            goals,
-            model.lower if limits else -everywhere,
-            model.upper if limits else everywhere,
-            weighting,
-            position_tolerance,
-            orientation_tolerance,
-            iterations,
-            q,
-            error,
-            outcome,
-            count,
+        index, bound = model.link_names.index(link), BoundDynamics(model)
+        error, outcome, count = _task_space.solve(
+            bound, index, goals, within, weighting, tolerances, iterations, q
         )
         error[:, 3:] *= not is_position
         return error, outcome, count

@@ -45,20 +45,63 @@
 #
 # Each term has its file: impedance_target.pxd (rule 6), impedance_modes.pxd (2, 3, 4, 7 and 9),
 # impedance_wrench.pxd (1), impedance_joints.pxd (4, 5, 8 and 9). Settings and state are in
-# impedance_state.pxd, what the law needs of the model in end_effector.pxd.
+# impedance_state.pxd.
+
+from libc.string cimport memcpy
 
 from control.impedance_joints cimport add_posture, add_repulsion, limit_speed
 from control.impedance_modes cimport find_inertia, find_modes
 from control.impedance_state cimport Impedance
 from control.impedance_target cimport approach, blend_stiffness
 from control.impedance_wrench cimport find_wrench
+from dynamics_interface cimport DynamicsInterface
 
 
-cdef inline void cartesian_impedance(Impedance* law, const double* q, const double* qd, double dt,
-                                     double* tau) noexcept nogil:
-    """tau, (n,): the law after a step of time dt, without the model's torque."""
-    cdef Py_ssize_t i, k, n = law.n
+cdef inline void update_kinematics(Impedance* law, const DynamicsInterface* arm, const double* q,
+                                   const double* qd) noexcept nogil:
+    """Find the end effector's pose, Jacobian and velocity."""
+    cdef Py_ssize_t i, k
+    arm.frame(arm.self, law.link, law.offset, q, law.pose, law.J)
+    for i in range(6):
+        law.velocity[i] = 0.0
+        for k in range(law.n):
+            law.velocity[i] += law.J[i * law.n + k] * qd[k]
+
+
+cdef inline Py_ssize_t update_inertia(const Impedance* law, const DynamicsInterface* arm,
+                                      const double* armature, const double* q) noexcept nogil:
+    """Find Minv = (M + diag(armature))^-1, one drive after another (Sherman and Morrison).
+
+    Returns 1 + the index of a joint that moves no inertia, or 0.
+    """
+    cdef double* column = law.scratch
+    cdef double share
+    cdef Py_ssize_t n = law.n, i, j, k, failure = arm.minv(arm.self, q, law.Minv)
+    for i in range(n if failure == 0 else 0):
+        if armature[i] == 0.0:
+            continue
+        share = armature[i] / (1.0 + armature[i] * law.Minv[i * (n + 1)])
+        memcpy(column, law.Minv + i * n, n * sizeof(double))
+        for j in range(n):
+            for k in range(n):
+                law.Minv[j * n + k] -= share * column[j] * column[k]
+    return failure
+
+
+cdef inline Py_ssize_t cartesian_impedance(Impedance* law, const DynamicsInterface* arm,
+                                           const double* armature, const double* q,
+                                           const double* qd, double dt,
+                                           double* tau) noexcept nogil:
+    """tau, (n,): the law after a step of time dt, without the model's torque.
+
+    Returns 1 + the index of a joint that moves no inertia, or 0.
+    """
+    cdef Py_ssize_t i, k, n = law.n, failure
     cdef double dissipated
+    update_kinematics(law, arm, q, qd)
+    failure = update_inertia(law, arm, armature, q)
+    if failure:
+        return failure
     approach(law, dt)
     blend_stiffness(law, dt)
     find_inertia(law)
@@ -71,3 +114,4 @@ cdef inline void cartesian_impedance(Impedance* law, const double* q, const doub
     add_posture(law, q, qd, dissipated, dt, tau)
     add_repulsion(law, q, qd, tau)
     limit_speed(law, qd, tau)
+    return 0

@@ -1,11 +1,10 @@
 # Mode cartesian_impedance within the controller: the law (cartesian_impedance.pxd), its targets,
 # and the joints' motion that goes with it.
 
-from libc.math cimport INFINITY, NAN, fabs, fmax, isnan
+from libc.math cimport INFINITY, fabs, fmax, isnan
 from libc.string cimport memcpy, memset
 
-from control.cartesian_impedance cimport cartesian_impedance
-from control.end_effector cimport update_inertia, update_kinematics
+from control.cartesian_impedance cimport update_kinematics
 from control.impedance_modes cimport times_inertia, to_axes
 from control.impedance_state cimport (Impedance, ImpedanceChange, configure_impedance,
                                       impedance_memory, place_impedance, start_impedance)
@@ -144,17 +143,6 @@ cdef inline void joint_motion(const Impedance* law, const double* x, const doubl
             share = limits[i] / fabs(out[i])
     for i in range(n):
         out[i] *= share
-
-
-cdef inline void impedance_torque(Impedance* law, const DynamicsInterface* arm,
-                                  const double* armature, const double* q, const double* qd,
-                                  double dt, double* torque) noexcept nogil:
-    """torque, (n,): the law's, without gravity; NaN where the model moves no inertia."""
-    update_kinematics(law, arm, q, qd)
-    if update_inertia(law, arm, armature, q):
-        torque[0] = NAN
-        return
-    cartesian_impedance(law, q, qd, dt, torque)
 
 
 cdef inline void write_pose(const double* pose, double* out) noexcept nogil:

@@ -1,14 +1,13 @@
 # The command for the last good state: the desired state at this time, the control law's effort, and
 # the governor.
 
-from libc.math cimport expm1, fabs, fmin
+from libc.math cimport NAN, expm1, fabs, fmin
 from libc.string cimport memcpy, memset
 
-from control.cartesian_mode cimport (drop_stale, impedance_torque, is_idle, joint_motion,
-                                     move_target)
+from control.cartesian_impedance cimport cartesian_impedance, update_inertia
+from control.cartesian_mode cimport drop_stale, is_idle, joint_motion, move_target
 from control.controller_state cimport (Controller, Hold, fire, hold_reason, is_blind, is_tracking,
                                        leads_end_effector)
-from control.end_effector cimport update_inertia
 from control.events cimport CAUSE_NOT_FINITE
 from control.laws cimport add_drives, damped_gravity, law, slide
 from control.model_blend cimport combine, gravity, pass_time
@@ -59,8 +58,9 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
     if drop_stale(&c.hand, now, c.settings.target_timeout):
         begin_transfer(&c.governor, c.settings.blend_time)
     move_target(&c.hand, now, c.settings.target_timeout, dt)
-    impedance_torque(&c.hand.law, c.models.newest.model, c.joints.armature, c.observer.q,
-                     c.observer.qd, dt, c.torque)
+    if cartesian_impedance(&c.hand.law, c.models.newest.model, c.joints.armature, c.observer.q,
+                           c.observer.qd, dt, c.torque):
+        c.torque[0] = NAN                                       # the model moves no inertia
     # at most the motion of one second
     joint_motion(&c.hand.law, c.hand.law.error, c.limits.velocity, c.desired)
     joint_motion(&c.hand.law, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)

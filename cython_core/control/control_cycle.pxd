@@ -2,33 +2,73 @@
 #
 # cycle_state.pxd is what it knows. Each part has its file:
 #
-#     joint_state_messages.pxd   joint states, which come in parts
 #     controller.pxd             a state or the time in, at most one command out
-#     command_messages.pxd       the command
+#     published_messages.pxd     the command, and what is published about the motion
 #     deadline.pxd               was it in time?
-#     motion_messages.pxd        what is published about the motion
 #     cycle_requests.pxd         what it may be asked for, and what is done then
-#     cycle_records.pxd          what Python is told
 
-from libc.stdint cimport int64_t
+from libc.math cimport NAN, isnan
+from libc.stdint cimport int32_t, int64_t
 
-from control.command_messages cimport send_command
 from control.controller cimport check_age, take_state, watch_executor
 from control.controller_state cimport Controller, is_blind, note
-from control.cycle_records cimport release_unused
 from control.cycle_requests cimport answer
-from control.cycle_state cimport ControlCycle, begin_call
+from control.cycle_state cimport FALLS, ControlCycle, begin_call, release_unused
 from control.deadline cimport check_deadline
 from control.events cimport NOTE_MESSAGE
-from control.joint_state_messages cimport collect, is_live, note_sequence, transit_time
-from control.motion_messages cimport show
+from control.published_messages cimport send_command, show
 from control.request_handlers cimport is_at_rest
+from control.state_clock cimport age_by_stamp
 from cycle cimport IncomingMessage, Output, Request
 from ros.atomic cimport CLOCK_REALTIME, clock_now
-from ros.messages cimport FOREIGN, MESSAGE_WHOLE, Reader, open_message, read_joint_state
+from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointParts, Reader, collect_joints, open_message,
+                           read_joint_state)
 
 cdef enum:
     BLIND_PERIOD = 1000000   # [ns]; in coarser steps a motion without states would drift away
+
+
+# Joint states come in parts, from several publishers, some time after they were measured: a state
+# is complete when every joint has come since the last complete one.
+
+cdef inline bint collect(ControlCycle* cycle) noexcept nogil:
+    """Take over what a message says; returns whether the state is complete with it."""
+    cdef JointParts parts
+    parts.n, parts.values = <int32_t> cycle.controller.n, cycle.part
+    parts.there, parts.scratch = cycle.there, cycle.shown
+    return collect_joints(&parts, &cycle.message)
+
+
+cdef inline void note_sequence(ControlCycle* cycle, int64_t sequence) noexcept nogil:
+    """Note when sequence numbers fall back, as those of several publishers often do."""
+    cdef bint falls = False
+    cdef Py_ssize_t i
+    if sequence < 0:
+        return
+    for i in range(cycle.controller.n):
+        if cycle.message.place[i] >= 0:
+            falls |= sequence <= cycle.sequence[i]
+            cycle.sequence[i] = sequence
+    if falls:
+        cycle.falls[cycle.fall] = cycle.now
+        cycle.fall = (cycle.fall + 1) % FALLS
+
+
+cdef inline double transit_time(const IncomingMessage* incoming, double stamp) noexcept nogil:
+    """How long ago a state was measured, or else was sent [s]; NaN: unknown.
+
+    By its stamp, unless that is of another clock than the system's.
+    """
+    cdef int64_t now = clock_now(CLOCK_REALTIME)
+    cdef double age = age_by_stamp(now * 1e-9, stamp)
+    if not isnan(age):
+        return age
+    return (now - incoming.sent) * 1e-9 if incoming.sent else NAN
+
+
+cdef inline bint is_live(double stamp) noexcept nogil:
+    """Whether the arm moves by this computer's clock: stamps of another may be a simulation's."""
+    return stamp == 0.0 or not isnan(age_by_stamp(clock_now(CLOCK_REALTIME) * 1e-9, stamp))
 
 
 cdef inline int64_t period_of(const Controller* c) noexcept nogil:

@@ -261,11 +261,6 @@ cdef class CompiledController(CycleOwner):
         return self.control.controller.clock.time
 
     @property
-    def dt(self):
-        """Time between the last two good states [s]."""
-        return self.control.controller.clock.dt
-
-    @property
     def accepted(self):
         """Number of good states."""
         return self.control.controller.observer.accepted

@@ -3,10 +3,9 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from control.cycle_records cimport record_note
-from control.cycle_state cimport BUCKETS, ControlCycle, Deadline
-from control.events cimport CAUSE_LATE_COMMANDS, NOTE_CAUSE
 from control.controller_state cimport Hold, hold_reason
+from control.cycle_state cimport BUCKETS, ControlCycle, Deadline, record_note
+from control.events cimport CAUSE_LATE_COMMANDS, NOTE_CAUSE
 from control.supervision cimport fall_back
 
 cdef struct DeadlinePayload:

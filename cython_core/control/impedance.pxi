@@ -80,11 +80,9 @@ cdef class CompiledImpedance:
         cdef double* gravity_ = result(gravity, n, "gravity")
         cdef double* tau = result(out, n, "out")
         with nogil:
-            update_kinematics(&self.law, self.arm, q_, qd_)
-            failure = update_inertia(&self.law, self.arm, floats(self.armature), q_)
-            if not failure:
-                cartesian_impedance(&self.law, q_, qd_, dt, tau)
-                self.arm.gravity(self.arm.self, q_, gravity_)
+            failure = cartesian_impedance(&self.law, self.arm, floats(self.armature), q_, qd_, dt,
+                                          tau)
+            self.arm.gravity(self.arm.self, q_, gravity_)
         return failure
 
     def report(self):

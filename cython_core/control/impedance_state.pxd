@@ -59,7 +59,7 @@ cdef struct Impedance:
     JointImpedance joints
     Py_ssize_t link          # that the end effector is part of; -1: the arm has no tip
     double[16] offset        # pose of the end effector in the link's frame
-    # What the model says of the end effector (end_effector.pxd): base frame, linear rows first.
+    # What the model says of the end effector: base frame, linear rows first.
     double[16] pose
     double[6] velocity       # J qd
     double* J                # (6, n) at its origin

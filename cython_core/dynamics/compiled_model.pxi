@@ -1,27 +1,10 @@
 cdef class CompiledModel:
     """A kinematic tree in the form that the recursions read: constant, shared by all workspaces.
 
-    Args (keywords):
-        n: Number of joints that move independently.
-        parent: (N,) index of the parent of each of the N bodies, -1 for the base; parents come
-            before their children.
-        rotation, translation: (N, 3, 3), (N, 3) [m] pose of joint i's frame, at position 0, in the
-            parent body's frame.
-        axis: (N, 3) unit vector in the joint's frame, which is the body's frame.
-        motion: (N, 2) rotation about and translation along the axis per unit of joint position.
-        dof: (N,) index of the joint, out of the n, that drives body i.
-        multiplier, offset: (N,) position of body i's joint = multiplier * q[dof] + offset.
-        mass: (N + 1,) [kg]; entry 0 is the base, here and in the next two.
-        first_moment: (N + 1, 3) [kg m] in the body's frame.
-        inertia: (N + 1, 3, 3) [kg m^2] about the origin of the body's frame.
+    Args:
+        tree: A ``featherstone_ros.model.body_tree.BodyTree``; None: no joints.
         gravity: (3,) [m/s^2] in the base frame, or in the world's if the base floats.
         floating: Whether the base is a free body, with six more degrees of freedom.
-        joint_names, body_names: n and N + 1 names, for messages.
-        link_names: L names of links.
-        link_body: (L,) the body to which each link belongs, -1 for the base.
-        link_rotation, link_translation: (L, 3, 3), (L, 3) [m] pose of the link in that body's
-            frame.
-        joint_body: (n,) the body that is moved by each joint of q itself, not by a mimic joint.
 
     Raises:
         ValueError: A body comes before its parent.
@@ -32,22 +15,26 @@ cdef class CompiledModel:
     cdef readonly tuple joint_names
     cdef readonly tuple body_names
 
-    def __cinit__(self, *, Py_ssize_t n, parent, rotation, translation, axis, motion, dof,
-                  multiplier, offset, mass, first_moment, inertia, gravity, bint floating,
-                  joint_names, body_names, link_names, link_body, link_rotation, link_translation,
-                  joint_body):
-        cdef Py_ssize_t N = len(parent), free = 6 if floating else 0, i, k
-        parent = np.asarray(parent, dtype=np.intp) + 1
+    def __cinit__(self, tree=None, gravity=None, bint floating=False):
+        cdef Py_ssize_t N, n, free = 6 if floating else 0, i, k
+        if tree is None:
+            self.joint_names, self.body_names, self.link_index = (), ("",), {}
+            self.make_room(0)
+            return
+        N, n = len(tree.parent), tree.n
+        parent = np.asarray(tree.parent, dtype=np.intp) + 1
         if not all(0 <= parent[i] <= i for i in range(N)):
             raise ValueError("parent: a body must come after its parent")
-        rotation, translation, axis, first_moment, inertia, link_rotation, link_translation = (
+        rotation, translation, axis, link_rotation, link_translation = (
             np.asarray(x, dtype=EXTENDED)
-            for x in (rotation, translation, axis, first_moment, inertia, link_rotation,
-                      link_translation))
-        motion = np.asarray(motion, dtype=float)
-        self.joint_names, self.body_names = tuple(joint_names), tuple(body_names)
-        self.link_index = {name: i for i, name in enumerate(link_names)}
-        self.system.N, self.system.links = N, len(link_body)
+            for x in (tree.rotation, tree.translation, tree.axis, tree.link_rotation,
+                      tree.link_translation))
+        first_moment = tree.first_moment + tree.first_moment_rest.astype(EXTENDED)
+        inertia = tree.inertia + tree.inertia_rest.astype(EXTENDED)
+        motion, dof = np.asarray(tree.motion, dtype=float), tree.dof
+        self.joint_names, self.body_names = tree.joint_names, tree.body_names
+        self.link_index = {name: i for i, name in enumerate(tree.link_names)}
+        self.system.N, self.system.links = N, len(tree.link_body)
         self.system.n, self.system.nq = n + free, n + free + floating
         self.system.floating, self.system.ground = floating, -1 if floating else 0
         self.make_room(n)
@@ -56,21 +43,23 @@ cdef class CompiledModel:
         orientation, origin = _choose_frames(parent, rotation, translation, axis)
         self.system.body[0].forks = floating
         for i in range(N + 1):
-            self.put_inertia(i, mass[i], first_moment[i], inertia[i], orientation[i], origin[i])
+            self.put_inertia(i, tree.mass[i], first_moment[i], inertia[i], orientation[i],
+                             origin[i])
         for i in range(1, N + 1):
             k = parent[i - 1]
             Q = orientation[k].T
-            self.put_joint(i, k, free + dof[i - 1], multiplier[i - 1] * motion[i - 1])
+            self.put_joint(i, k, free + dof[i - 1],
+                           tree.multiplier[i - 1] * motion[i - 1])
             self.put_transform(i, Q @ rotation[i - 1] @ orientation[i],
                                Q @ (translation[i - 1] + rotation[i - 1] @ origin[i] - origin[k]),
-                               offset[i - 1] * motion[i - 1])
+                               tree.offset[i - 1] * motion[i - 1])
         self.system.coupled = (N != n or sorted(dof) != list(range(n))
-                               or any(m != 1 for m in multiplier))
+                               or any(m != 1 for m in tree.multiplier))
         self.find_reach()
         for i in range(n):
-            self.system.joint_link[i] = self.link_index[body_names[joint_body[i] + 1]]
+            self.system.joint_link[i] = self.link_index[tree.body_names[tree.joint_body[i] + 1]]
         for i in range(self.system.links):
-            k = link_body[i] + 1
+            k = tree.link_body[i] + 1
             Q = orientation[k].T
             self.put_link(i, k, Q @ link_rotation[i], Q @ (link_translation[i] - origin[k]))
 
@@ -203,17 +192,7 @@ cdef class CompiledModel:
         return index
 
 
-cdef CompiledModel _no_model():
-    none, vectors, matrices = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, 3))
-    return CompiledModel(n=0, parent=none, rotation=matrices, translation=vectors, axis=vectors,
-                         motion=np.zeros((0, 2)), dof=none, multiplier=none, offset=none,
-                         mass=np.zeros(1), first_moment=np.zeros((1, 3)),
-                         inertia=np.zeros((1, 3, 3)), gravity=np.zeros(3), floating=False,
-                         joint_names=(), body_names=("",), link_names=(), link_body=none,
-                         link_rotation=matrices, link_translation=vectors, joint_body=none)
-
-
-cdef CompiledModel NO_MODEL = _no_model()   # of a WorkspaceOwner before ``adopt``
+cdef CompiledModel NO_MODEL = CompiledModel()   # of a WorkspaceOwner before ``adopt``
 
 
 cdef CompiledModel compiled_of(model):

@@ -219,15 +219,6 @@ cdef inline always_inline to_child(const Body* b, real c, real s, real x, real y
     turn_to_child(b, c, s, out, 1)
 
 
-cdef inline always_inline to_parent(const Body* b, real c, real s, real x, real y, real z,
-                                    real* out) noexcept nogil:
-    """E^T (x y z)."""
-    out[0] = x
-    out[1] = y
-    out[2] = z
-    turn_to_parent(b, c, s, out, 1)
-
-
 cdef inline always_inline add_cross(const real* p, const real* f, real* out) noexcept nogil:
     """out += p x f."""
     out[0] += p[1] * f[2] - p[2] * f[1]

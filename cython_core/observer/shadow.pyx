@@ -54,18 +54,12 @@ cdef class Snapshot:
         number: Identifies these settings in records.
         simulator: A ``Simulator`` used for nothing else, with friction, armature, integrator and
             time step.
-        horizon: How far ahead states are predicted [s].
+        settings: ``ShadowSettings``, checked against the model.
         commanded: Predict under the last commanded torque, not the measured one.
-        max_gap: Longest time between consecutive states [s].
         contract: Index in ``effort_contract.CONTRACTS``.
-        displacement: Over which Coulomb friction turns round [rad or m].
-        link: Index of the link on which the wrench is estimated; frame: its name.
-        wrench_damping: Of the pseudo-inverse.
-        load, thinning: (n,) of friction, see ``featherstone_ros.model.friction``.
-        offset, gain, effort_gain: (n,) constant friction [N m or N], the observer's gain [1/s],
-            torque per unit of effort.
-        begin, end: (n,) external torque above which contact begins and below which it ends [N m or
-            N].
+        link: Name of the link on which the wrench is estimated.
+        joints: Arrays (n,) by the names that ``Settings`` of settings.pxd has for them: what the
+            settings say of friction, contact and the observer, for all joints.
 
     Raises:
         ValueError: An array is not (n,), or the simulator has prescribed motion.
@@ -76,9 +70,8 @@ cdef class Snapshot:
     cdef tuple owned
     cdef Py_ssize_t n
 
-    def __cinit__(self, *, int number, simulator, double horizon, bint commanded, double max_gap,
-                  int contract, double displacement, Py_ssize_t link, str frame,
-                  double wrench_damping, load, thinning, offset, gain, effort_gain, begin, end):
+    def __cinit__(self, int number, simulator, settings, bint commanded, int contract, str link,
+                  dict joints):
         cdef Settings* s = &self.settings
         cdef Memory memory = Memory()
         cdef Py_ssize_t n = simulator.model.n
@@ -86,16 +79,18 @@ cdef class Snapshot:
         self.memory, self.owned = memory, (simulator, simulator._interface)
         s.simulator = <const SimulatorInterface*> PyCapsule_GetPointer(self.owned[1],
                                                                        SIMULATOR_INTERFACE)
-        s.number, s.time_step, s.horizon, s.commanded = (
-            number, simulator.time_step, horizon, commanded)
-        s.max_gap, s.contract, s.displacement = max_gap, <Contract> contract, displacement
-        s.link, s.wrench_damping = link, wrench_damping
-        memory.template(&s.wrench, stamped(frame, 6))
+        s.number, s.time_step, s.commanded, s.contract = (
+            number, simulator.time_step, commanded, <Contract> contract)
+        s.horizon, s.max_gap = settings.prediction_horizon, settings.max_gap
+        s.displacement = settings.presliding_displacement
+        s.link, s.wrench_damping = simulator.model.link_names.index(link), settings.wrench_damping
+        memory.template(&s.wrench, stamped(link, 6))
         s.viscous, s.coulomb = memory.copy(simulator.damping, n), memory.copy(simulator.friction, n)
-        s.armature, s.offset = memory.copy(simulator.armature, n), memory.copy(offset, n)
-        s.load, s.thinning = memory.copy(load, n), memory.copy(thinning, n)
-        s.gain, s.effort_gain = memory.copy(gain, n), memory.copy(effort_gain, n)
-        s.begin, s.end = memory.copy(begin, n), memory.copy(end, n)
+        s.armature, s.offset = memory.copy(simulator.armature, n), memory.copy(joints["offset"], n)
+        s.load, s.thinning = memory.copy(joints["load"], n), memory.copy(joints["thinning"], n)
+        s.gain, s.effort_gain = (
+            memory.copy(joints["gain"], n), memory.copy(joints["effort_gain"], n))
+        s.begin, s.end = memory.copy(joints["begin"], n), memory.copy(joints["end"], n)
 
     @property
     def address(self) -> int:

@@ -22,7 +22,7 @@ cdef struct Goal:
     Py_ssize_t link          # index in model.link_names
     double[6] weight         # of the squares of e
     double position_tolerance, orientation_tolerance
-    Py_ssize_t most          # iterations
+    Py_ssize_t max_iterations
     const double* lower      # (n,)
     const double* upper
 
@@ -121,7 +121,7 @@ cdef inline Outcome inverse_kinematics(const DynamicsInterface* arm, const Goal*
     for i in range(n):
         q[i] = min(max(q[i], goal.lower[i]), goal.upper[i])
     E = error_at(arm, goal, target, q, e)
-    while iterations[0] < goal.most:
+    while iterations[0] < goal.max_iterations:
         if not isfinite(E):
             return NOT_FINITE
         if is_there(goal, e):

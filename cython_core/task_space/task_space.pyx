@@ -81,10 +81,8 @@ def transforms(const double[:, ::1] poses, double[:, :, ::1] out):
             out[k, 3, 3] = 1.0
 
 
-def solve(bound, Py_ssize_t link, const double[:, :, ::1] targets, const double[::1] lower,
-          const double[::1] upper, weights, double position_tolerance, double orientation_tolerance,
-          Py_ssize_t most, double[:, ::1] q, double[:, ::1] errors, Py_ssize_t[::1] outcomes,
-          Py_ssize_t[::1] iterations):
+def solve(bound, Py_ssize_t link, const double[:, :, ::1] targets, const double[:, ::1] limits,
+          weights, tolerances, Py_ssize_t iterations, double[:, ::1] q):
     """Inverse kinematics of B targets (B, 4, 4), from q (B, n) on, which becomes the result;
     without the GIL.
 
@@ -92,30 +90,33 @@ def solve(bound, Py_ssize_t link, const double[:, :, ::1] targets, const double[
         bound: A ``BoundDynamics`` that nobody else uses.
         link: Index in ``model.link_names``.
         targets: (B, 4, 4).
-        lower, upper: (n,).
+        limits: (2, n) lower, upper.
         weights: (6,) of the rows of the error, 0 for one that does not matter.
-        position_tolerance, orientation_tolerance: What is near enough [m, rad].
-        most: Iterations per target.
+        tolerances: (2,) what is near enough [m, rad].
+        iterations: Per target, at most.
         q: (B, n) initial guess, and result.
-        errors: (B, 6) result: what is left.
-        outcomes: (B,) result: an ``Outcome``.
-        iterations: (B,) result.
+
+    Returns:
+        (B, 6) the errors that are left, (B,) an ``Outcome`` each, (B,) numbers of iterations.
     """
     cdef const DynamicsInterface* arm = <const DynamicsInterface*> PyCapsule_GetPointer(
         bound.capsule, "featherstone_ros.DynamicsInterface")
-    cdef Py_ssize_t n = arm.n, k
+    cdef Py_ssize_t n = arm.n, count = q.shape[0], k
+    cdef double[:, ::1] errors = np.empty((count, 6))
+    cdef Py_ssize_t[::1] outcomes = np.zeros(count, np.intp), counts = np.zeros(count, np.intp)
     cdef double[::1] memory = np.empty(6 * n + n * n + 3 * n + 1)
     cdef double* at = &memory[0]
     cdef Goal goal
     cdef Attempt attempt
-    goal.link, goal.most = link, most
-    goal.position_tolerance, goal.orientation_tolerance = position_tolerance, orientation_tolerance
-    goal.lower, goal.upper = &lower[0], &upper[0]
+    goal.link, goal.max_iterations = link, iterations
+    goal.position_tolerance, goal.orientation_tolerance = tolerances
+    goal.lower, goal.upper = &limits[0, 0], &limits[1, 0]
     for k in range(6):
         goal.weight[k] = weights[k]
     attempt.J, attempt.A, attempt.g = at, at + 6 * n, at + 6 * n + n * n
     attempt.step, attempt.trial = attempt.g + n, attempt.g + 2 * n
     with nogil:
-        for k in range(q.shape[0]):
+        for k in range(count):
             outcomes[k] = inverse_kinematics(arm, &goal, &targets[k, 0, 0], &q[k, 0], &attempt,
-                                             &errors[k, 0], &iterations[k])
+                                             &errors[k, 0], &counts[k])
+    return np.asarray(errors), np.asarray(outcomes), np.asarray(counts)

@@ -24,7 +24,6 @@ from featherstone_ros.model import Model
 SYMBOLS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 STATES_PER_PARAMETER = 3  # random states that determine the rank
 NEGLIGIBLE = 1e-8  # relative to the greatest diagonal entry of R
-HALF_TURN = np.pi  # [rad] or [m]: in place of a missing limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +98,9 @@ def base_parameters(model: Model, armature: bool = True, seed: int = 0) -> BaseP
 
 def _regressor_in_random_states(model: Model, bodies: Bodies, armature: bool, seed: int) -> Floats:
     random, p = np.random.default_rng(seed), 10 * len(bodies.names) + model.n
-    lower = np.where(np.isfinite(model.lower), model.lower, -HALF_TURN)
-    upper = np.where(np.isfinite(model.upper), model.upper, HALF_TURN)
+    lower, upper = np.sort(model.position_range, axis=0)
     B = STATES_PER_PARAMETER * p // max(model.n, 1) + 10
-    q = random.uniform(np.minimum(lower, upper), np.maximum(lower, upper), (B, model.n))
+    q = random.uniform(lower, upper, (B, model.n))
     qd, qdd = random.normal(size=(2, B, model.n)) * [[[1.0]], [[3.0]]]
     Y = Dynamics(model).regressor(q, qd, qdd)[:, :, bodies.columns()]
     if armature:

@@ -6,7 +6,6 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.model import EARTH, Model, body_tree, joint_selection
 from featherstone_ros.model.robot_description import RobotDescription
 
-HALF_TURN = np.pi  # [rad] or [m]: in place of a missing limit
 MAX_JOINTS = 300  # that are checked: the time grows with their cube
 
 
@@ -27,16 +26,10 @@ def free_model(robot: RobotDescription) -> tuple[Model, list[str]]:
 
 def random_postures(model: Model, count: int) -> Floats:
     """Return (count, n) positions within the limits, the same in every call [rad or m]."""
-    lower, upper = _range(model)
+    lower, upper = model.position_range
     return lower + np.random.default_rng(0).uniform(size=(count, model.n)) * (upper - lower)
 
 
 def middle(model: Model) -> Floats:
     """Return the (n,) positions midway between the limits [rad or m]."""
-    lower, upper = _range(model)
-    return (lower + upper) / 2
-
-
-def _range(model: Model) -> tuple[Floats, Floats]:
-    lower = np.where(np.isfinite(model.lower), model.lower, -HALF_TURN)
-    return lower, np.where(np.isfinite(model.upper), model.upper, HALF_TURN)
+    return model.position_range.mean(axis=0)

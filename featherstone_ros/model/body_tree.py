@@ -1,6 +1,6 @@
 """The moving bodies as arrays, from which the compiled model is built."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -107,11 +107,7 @@ class BodyTree:
             gravity: (3,) in the frame of the base, or of the world if the base floats [m/s^2].
             floating: Whether the base is a free body.
         """
-        arrays = {item.name: getattr(self, item.name) for item in fields(self)}
-        del arrays["link_parameters"]
-        for name in ("first_moment", "inertia"):
-            arrays[name] = arrays[name] + arrays.pop(f"{name}_rest").astype(EXTENDED)
-        return CompiledModel(n=self.n, gravity=gravity, floating=floating, **arrays)
+        return CompiledModel(self, gravity, floating)
 
     @np.errstate(over="ignore", invalid="ignore")  # __post_init__ checks, and names the body
     def with_inertial(self, link: int, added: Inertial) -> "BodyTree":

@@ -268,6 +268,12 @@ class Model:
         return q
 
     @property
+    def position_range(self) -> Floats:
+        """The limits (2, n) of the positions, half a turn where there is none [rad or m]."""
+        limits = np.array([self.lower, self.upper])
+        return np.where(np.isfinite(limits), limits, [[-np.pi], [np.pi]])
+
+    @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the degrees of freedom: the order of all arrays."""
         return self.tree.joint_names

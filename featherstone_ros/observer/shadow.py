@@ -295,23 +295,21 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
     threshold = given(settings.contact_threshold, default_threshold(model))
     number = next(_numbers)
     snapshot = Snapshot(
-        number=number,
-        simulator=simulator,
-        horizon=settings.prediction_horizon,
-        commanded=settings.prediction_effort == COMMANDED,
-        max_gap=settings.max_gap,
-        contract=CONTRACTS.index(contract),
-        displacement=settings.presliding_displacement,
-        link=model.link_names.index(link),
-        frame=link,
-        wrench_damping=settings.wrench_damping,
-        load=given(settings.load),
-        thinning=given(settings.thinning),
-        offset=given(settings.offset),
-        gain=given(settings.observer_gain),
-        effort_gain=effort_gain,
-        begin=threshold,
-        end=(1.0 - given(settings.contact_hysteresis)) * threshold,
+        number,
+        simulator,
+        settings,
+        settings.prediction_effort == COMMANDED,
+        CONTRACTS.index(contract),
+        link,
+        {
+            "load": given(settings.load),
+            "thinning": given(settings.thinning),
+            "offset": given(settings.offset),
+            "gain": given(settings.observer_gain),
+            "effort_gain": effort_gain,
+            "begin": threshold,
+            "end": (1.0 - given(settings.contact_hysteresis)) * threshold,
+        },
     )
     rest_check = RestCheck(contract, effort_gain, simulator.friction, model.joint_names)
     return Change(settings, number, snapshot, link, rest_check, FrictionCheck(contract))

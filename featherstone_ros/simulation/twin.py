@@ -196,18 +196,8 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
             raise ModelError(str(error)) from error
     p, d = drive_gains(model, simulator.armature)
     return Snapshot(
-        simulator=simulator,
-        period=settings.period,
-        steps_per_period=settings.steps_per_period,
-        real_time_factor=settings.real_time_factor,
-        command_timeout=nanoseconds(settings.command_timeout),
-        wrench_timeout=nanoseconds(settings.wrench_timeout),
-        lockstep=settings.lockstep,
-        hold_until_command=settings.hold_until_command,
-        owns_time=settings.simulation_stamps or settings.lockstep,
-        follows_ros_time=settings.follows_ros_time,
-        seed=settings.noise.seed,
-        deviation=(settings.noise.position, settings.noise.velocity, settings.noise.effort),
+        simulator,
+        settings,
         home=home,
         limit=np.broadcast_to(model.effort_limit if settings.saturate_effort else np.inf, model.n),
         offset=finite_joint_array(settings.offset, model, "offset"),

@@ -15,6 +15,7 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
+from featherstone_ros.inspection.free_model import random_postures
 from featherstone_ros.inspection.geometry import Box, shapes
 from featherstone_ros.model import Model, urdf
 
@@ -24,7 +25,6 @@ POSES = 200  # random poses that decide which pairs are checked
 ALWAYS = 0.5  # share of them in which a pair may overlap and still be checked
 MARGIN = 0.02  # [m] least distance
 TOUCH = 0.005  # [m] by which balls may come closer than in the arm's initial pose
-HALF_TURN = np.pi
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +122,7 @@ class Clearance:
 
     def _without_what_always_touches(self) -> Clearance:
         model = self.model
-        lower = np.where(np.isfinite(model.lower), model.lower, -HALF_TURN)
-        upper = np.where(np.isfinite(model.upper), model.upper, HALF_TURN)
-        q = np.random.default_rng(0).uniform(lower, upper, (POSES, model.n))
+        q = random_postures(model, POSES)
         between, below = self._distances(q)
         pairs = [p for p, d in zip(self.pairs, between.T, strict=True) if (d < 0).mean() < ALWAYS]
         above = [k for k, d in zip(self.above, below.T, strict=True) if (d < 0).mean() < ALWAYS]
