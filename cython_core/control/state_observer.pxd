@@ -161,6 +161,11 @@ cdef inline double oldest(const Observer* o) noexcept nogil:
     return age
 
 
+cdef inline const double* seen_velocity(const Observer* o) noexcept nogil:
+    """Velocity at the last state (n,): what is advanced since is no evidence."""
+    return o.at_state + o.n if o.ahead > 0.0 else o.qd
+
+
 cdef inline void return_to_state(Observer* o) noexcept nogil:
     """Undo what the model has advanced the estimate by since the last state."""
     if o.ahead > 0.0:

@@ -22,7 +22,7 @@ from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_IN_A_ROW
                              CAUSE_STUCK,
                              CAUSE_TOO_FAST, NO_CAUSE, Cause)
 from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, REFERENCE, STOPPING, TRAJECTORY
-from control.state_observer cimport Observer
+from control.state_observer cimport Observer, seen_velocity
 from control.stop cimport begin_hold, begin_open_loop_stop, hold_present_state
 from control.stuck_joints cimport first_stuck
 from control.torque_governor cimport begin_transfer
@@ -65,14 +65,15 @@ cdef inline void watch_speed(Supervision* s, const Observer* o, const double* de
     """Whether a joint is faster than allowed, and than a motion that is followed, for longer than a
     bump lasts. desired_speed: (n,).
     """
+    cdef const double* qd = seen_velocity(o)
     cdef double ratio
     cdef Py_ssize_t i
     dt = min(dt, 0.5 * SPEEDING_TIME)  # a single state shows no speed
     for i in range(o.n):
-        ratio = fabs(o.qd[i]) / (SPEEDING * max(o.limits.velocity[i], fabs(desired_speed[i])))
+        ratio = fabs(qd[i]) / (SPEEDING * max(o.limits.velocity[i], fabs(desired_speed[i])))
         s.speeding[i] = max(s.speeding[i] + (dt * ratio * ratio if ratio > 1.0 else -0.5 * dt), 0.0)
         if s.speeding[i] > SPEEDING_TIME:
-            report(worst, DECLARE_FAULT, CAUSE_TOO_FAST, i, fabs(o.qd[i]), fabs(o.qd[i]) / ratio)
+            report(worst, DECLARE_FAULT, CAUSE_TOO_FAST, i, fabs(qd[i]), fabs(qd[i]) / ratio)
 
 
 cdef inline void watch_oscillation(Supervision* s, const Observer* o, const double* desired,
@@ -158,10 +159,11 @@ cdef inline Finding find_worst(Controller* c, double dt) noexcept nogil:
 
 cdef inline double max_speed_share(const Observer* o) noexcept nogil:
     """The speed of the fastest joint over its limit."""
+    cdef const double* qd = seen_velocity(o)
     cdef double fastest = 0.0
     cdef Py_ssize_t i
     for i in range(o.n):
-        fastest = max(fastest, fabs(o.qd[i]) / o.limits.velocity[i])
+        fastest = max(fastest, fabs(qd[i]) / o.limits.velocity[i])
     return fastest
 
 

@@ -35,7 +35,13 @@ class SimulatedArm:
     """An arm, its drives, and the controller; what it says of itself may be spoilt."""
 
     def __init__(
-        self, name: str, rate: int = 200, stiction: float = 1.0, mode: Mode = Mode.FEEDFORWARD
+        self,
+        name: str,
+        rate: int = 200,
+        stiction: float = 1.0,
+        mode: Mode = Mode.FEEDFORWARD,
+        known_friction: float = 1.0,
+        path_tolerance: float | None = None,
     ) -> None:
         robot = load(name)
         self.model, self.start = robot.model, robot.start.copy()
@@ -58,12 +64,16 @@ class SimulatedArm:
             p=of("feedforward_controller", "gains.{}.p"),
             d=of("feedforward_controller", "gains.{}.d"),
             damping=0.02 * limit / self.model.velocity_limit,
-            coulomb=of("feedforward_controller", "friction.{}.coulomb"),
+            coulomb=known_friction * of("feedforward_controller", "friction.{}.coulomb"),
             viscous=of("feedforward_controller", "friction.{}.viscous"),
             armature=of("feedforward_controller", "armature.{}"),
             effort_limit=limit,
             torque_rate=default_torque_rate(limit),
-            path_tolerance=float(robot.parameters["feedforward_controller"]["path_tolerance"]),
+            path_tolerance=float(
+                robot.parameters["feedforward_controller"]["path_tolerance"]
+                if path_tolerance is None
+                else path_tolerance
+            ),
             mode=mode,
             impedance=prepared(CartesianSettings(), self.model),
         )

@@ -90,3 +90,16 @@ def test_without_late_states_no_estimate_is_advanced():
         arm.run(0.4)
         commands.append(arm.command)
     np.testing.assert_allclose(commands[1:], [commands[0]] * 2, atol=1e-6)
+
+
+@pytest.mark.parametrize("delay", [0.03, 0.06])
+def test_a_joint_that_sticks_is_not_taken_for_fast_since_the_model_would_move_it(delay):
+    """By friction that the model does not know; noise tells that its encoder lives."""
+    random = np.random.default_rng(0)
+    arm = SimulatedArm("ur5e", 500, stiction=10.0, known_friction=0.0, path_tolerance=0.0)
+    arm.spoil = lambda q, qd: (q + 1e-6 * random.normal(size=q.shape), qd)
+    arm.delay = delay
+    arm.run(0.5)
+    arm.follow(arm.away(WAY), 1.0)
+    arm.run(2.0)
+    assert arm.phase is not Phase.FAULT
