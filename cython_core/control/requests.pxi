@@ -180,7 +180,7 @@ cdef class SnapshotRequest(ControlRequest):
         time: The controller's time [s]; ``origin``: stamp at which it was zero [s], NaN: states
             have none.
         received: Steady time of the last good state [s]; ``late``: its age then [s], 0 unless above
-            2 ms; ``stamp``: its stamp, (sec, nanosec).
+            10 ms; ``stamp``: its stamp, (sec, nanosec).
         phase: Number of the phase.
         path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
         since_end: Since what is asked for came to rest [s], negative before.

@@ -11,7 +11,7 @@ cdef extern from *:
     #define CLOCK_JUMP (0.5)
     #define CLOCK_DRIFT (1e-3)
     #define CLOCK_SET (0.01)
-    #define MIN_LATE (0.002)
+    #define MIN_LATE (0.01)
     """
     const double CLOCK_JUMP       # [s] a stamp that differs by more from the last one belongs to
                                   # another clock

@@ -161,9 +161,9 @@ cdef inline double oldest(const Observer* o) noexcept nogil:
     return age
 
 
-cdef inline const double* seen_velocity(const Observer* o) noexcept nogil:
-    """Velocity at the last state (n,): what is advanced since is no evidence."""
-    return o.at_state + o.n if o.ahead > 0.0 else o.qd
+cdef inline const double* seen_state(const Observer* o) noexcept nogil:
+    """Position and velocity (2, n) at the last state: what is advanced since is no evidence."""
+    return o.at_state if o.ahead > 0.0 else o.q
 
 
 cdef inline void return_to_state(Observer* o) noexcept nogil:

@@ -22,7 +22,7 @@ from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_IN_A_ROW
                              CAUSE_STUCK,
                              CAUSE_TOO_FAST, NO_CAUSE, Cause)
 from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, REFERENCE, STOPPING, TRAJECTORY
-from control.state_observer cimport Observer, seen_velocity
+from control.state_observer cimport Observer, seen_state
 from control.stop cimport begin_hold, begin_open_loop_stop, hold_present_state
 from control.stuck_joints cimport first_stuck
 from control.torque_governor cimport begin_transfer
@@ -65,7 +65,7 @@ cdef inline void watch_speed(Supervision* s, const Observer* o, const double* de
     """Whether a joint is faster than allowed, and than a motion that is followed, for longer than a
     bump lasts. desired_speed: (n,).
     """
-    cdef const double* qd = seen_velocity(o)
+    cdef const double* qd = seen_state(o) + o.n
     cdef double ratio
     cdef Py_ssize_t i
     dt = min(dt, 0.5 * SPEEDING_TIME)  # a single state shows no speed
@@ -81,11 +81,12 @@ cdef inline void watch_oscillation(Supervision* s, const Observer* o, const doub
     """Whether a joint oscillates at speed without being asked to, and further than the steps of an
     encoder from which its velocity is estimated. desired: (2, n) position, velocity.
     """
+    cdef const double* seen = seen_state(o)
     cdef double error, bound, direction, off
     cdef Py_ssize_t i
     for i in range(o.n):
-        error, bound = o.qd[i] - desired[o.n + i], SWING * o.limits.velocity[i]
-        off = o.q[i] - desired[i]
+        error, bound = seen[o.n + i] - desired[o.n + i], SWING * o.limits.velocity[i]
+        off = seen[i] - desired[i]
         s.swings[i] = max(s.swings[i] - dt * MAX_SWINGS / SWING_TIME, 0.0)
         direction = 1.0 if error > 0.0 else -1.0
         if fabs(error) <= bound or (direction == -s.direction[i]
@@ -159,7 +160,7 @@ cdef inline Finding find_worst(Controller* c, double dt) noexcept nogil:
 
 cdef inline double max_speed_share(const Observer* o) noexcept nogil:
     """The speed of the fastest joint over its limit."""
-    cdef const double* qd = seen_velocity(o)
+    cdef const double* qd = seen_state(o) + o.n
     cdef double fastest = 0.0
     cdef Py_ssize_t i
     for i in range(o.n):

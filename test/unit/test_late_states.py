@@ -80,7 +80,7 @@ def test_an_arm_led_by_its_end_effector_is_held_with_late_states(name):
 
 
 def test_without_late_states_no_estimate_is_advanced():
-    """Stamps on another clock tell nothing; less than 2 ms are within the margin of the gains."""
+    """Stamps on another clock tell nothing; less than 10 ms are within the margin of the gains."""
     commands = []
     for offset, delay in ((0.0, 0.0), (1000.0, 0.0), (-0.0015, 0.0)):
         arm = SimulatedArm("panda", 500)
