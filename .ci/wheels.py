@@ -5,8 +5,8 @@ which processor, and, where not all are wanted, which, e.g. 3.12. On Debian or U
 or newer; needs neither root nor containers. uv finds each Python, or fetches it.
 
 A wheel runs wherever the C library is as old as PLATFORM says, so it is linked with an old one,
-that of Debian 11. auditwheel checks that nothing newer is asked for. In the end each wheel is used in an empty environment; for
-ARM64, whose Pythons are not here, .ci/arm64.py does so with one.
+that of Debian 11. auditwheel checks that nothing newer is asked for. In the end each wheel is used
+in an empty environment; for ARM64, whose Pythons are not here, .ci/arm64.py does so with one.
 """
 
 import argparse
