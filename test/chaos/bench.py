@@ -373,13 +373,13 @@ class Record:
             effort=np.array([state.effort for state in states]),
             command=np.array([command.data for command in commands]),
             command_time=np.array([c[1] for c in self.commands]),
-            command_index=np.array([c[2] for c in self.commands]),
+            command_index=np.array([c[2] for c in self.commands], int),
             command_process=np.array([c[3] for c in self.commands]),
-            given_index=np.array(self.given),
+            given_index=np.array(self.given, int),
             desired=np.array([message.position for message in desired]),
             # Stamped with the state's stamp; if that was corrupted, it answers the last but one.
             desired_index=np.array(
-                [numbers.get(stamp_of(p), max(number - 1, 0)) for p, number in self.desired]
+                [numbers.get(stamp_of(p), max(number - 1, 0)) for p, number in self.desired], int
             ),
             fault_begin=begin,
             fault_end=end,
