@@ -54,21 +54,19 @@ cdef inline void note_sequence(ControlCycle* cycle, int64_t sequence) noexcept n
         cycle.fall = (cycle.fall + 1) % FALLS
 
 
-cdef inline double transit_time(const IncomingMessage* incoming, double stamp) noexcept nogil:
+cdef inline double transit_time(const IncomingMessage* incoming, double stamp,
+                                bint* live) noexcept nogil:
     """How long ago a state was measured, or else was sent [s]; NaN: unknown.
 
-    By its stamp, unless that is of another clock than the system's.
+    By its stamp, unless that is of another clock than the system's, which may be a simulation's:
+    live tells whether the arm moves by this computer's.
     """
     cdef int64_t now = clock_now(CLOCK_REALTIME)
     cdef double age = age_by_stamp(now * 1e-9, stamp)
+    live[0] = stamp == 0.0 or not isnan(age)
     if not isnan(age):
         return age
     return (now - incoming.sent) * 1e-9 if incoming.sent else NAN
-
-
-cdef inline bint is_live(double stamp) noexcept nogil:
-    """Whether the arm moves by this computer's clock: stamps of another may be a simulation's."""
-    return stamp == 0.0 or not isnan(age_by_stamp(clock_now(CLOCK_REALTIME) * 1e-9, stamp))
 
 
 cdef inline int64_t period_of(const Controller* c) noexcept nogil:
@@ -99,9 +97,9 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
     cdef ControlCycle* cycle = <ControlCycle*> self
     cdef Controller* c = &cycle.controller
     cdef Reader* r = &cycle.reader
-    cdef double stamp
+    cdef double stamp, on_its_way
     cdef long long accepted = c.observer.accepted
-    cdef bint commands
+    cdef bint live, commands
     begin_call(cycle, now, output)
     open_message(r, incoming.data, incoming.size)
     read_joint_state(r, &cycle.names, &cycle.message)
@@ -119,8 +117,9 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
     cycle.states += 1
     cycle.heard = now
     stamp = cycle.message.sec + 1e-9 * cycle.message.nanosec
-    commands = take_state(c, now * 1e-9, stamp, transit_time(incoming, stamp), is_live(stamp),
-                          cycle.part, cycle.part + c.n, cycle.part + 2 * c.n)
+    on_its_way = transit_time(incoming, stamp, &live)
+    commands = take_state(c, now * 1e-9, stamp, on_its_way, live, cycle.part, cycle.part + c.n,
+                          cycle.part + 2 * c.n)
     if c.observer.accepted > accepted:
         cycle.sec, cycle.nanosec = cycle.message.sec, cycle.message.nanosec
         put_tick_off(cycle)

@@ -87,7 +87,7 @@ cdef class Snapshot:
         memory.template(&s.wrench, stamped(link, 6))
         s.viscous, s.coulomb = memory.copy(simulator.damping, n), memory.copy(simulator.friction, n)
         s.armature, s.offset = memory.copy(simulator.armature, n), memory.copy(joints["offset"], n)
-        s.load, s.thinning = memory.copy(joints["load"], n), memory.copy(joints["thinning"], n)
+        s.load, s.thinning = memory.copy(simulator.load, n), memory.copy(simulator.thinning, n)
         s.gain, s.effort_gain = (
             memory.copy(joints["gain"], n), memory.copy(joints["effort_gain"], n))
         s.begin, s.end = memory.copy(joints["begin"], n), memory.copy(joints["end"], n)

@@ -302,8 +302,6 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
         CONTRACTS.index(contract),
         link,
         {
-            "load": given(settings.load),
-            "thinning": given(settings.thinning),
             "offset": given(settings.offset),
             "gain": given(settings.observer_gain),
             "effort_gain": effort_gain,
