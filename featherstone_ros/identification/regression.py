@@ -26,7 +26,7 @@ from featherstone_ros.identification.filtering import (
     smooth,
 )
 from featherstone_ros.identification.friction import Law
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, SLIDING_SPEED
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, smooth_sign
 
 FASTEST, RATE = (
     2.5,
@@ -186,7 +186,7 @@ def _of_one(
     edge = round(SETTLING / cut_off / period)
     kept = slice(edge, N - edge, max(1, int(1 / (SPARSE * cut_off * period))))
     trust = (
-        np.clip(low_pass(np.abs(np.tanh(motion.velocity / SLIDING_SPEED))), STICKING_WEIGHT, 1.0)
+        np.clip(low_pass(np.abs(smooth_sign(motion.velocity))), STICKING_WEIGHT, 1.0)
         ** STICKING_POWER
     )
     return Equations((A * trust[:, :, None])[kept], (low_pass(torque(motion)) * trust)[kept])

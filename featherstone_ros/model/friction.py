@@ -45,11 +45,15 @@ def viscous_speed(velocity: Floats, thinning: Floats | float) -> Floats:
     return velocity / (1.0 + thinning * np.abs(velocity))
 
 
+def smooth_sign(velocity: Floats) -> Floats:
+    """Return the sign of a velocity (..., n), smooth through zero: 76 % at ``SLIDING_SPEED``."""
+    return np.tanh(velocity / SLIDING_SPEED)
+
+
 def friction_torque(
     velocity: Floats,
     viscous: Floats,
     coulomb: Floats,
-    sliding_speed: float = SLIDING_SPEED,
     thinning: Floats | float = 0.0,
 ) -> Floats:
     """Return the friction torque of an unloaded joint in steady motion.
@@ -58,14 +62,12 @@ def friction_torque(
         velocity: (n,) or (N, n) [rad/s or m/s].
         viscous: (n,) [N m s/rad or N s/m].
         coulomb: (n,) [N m or N].
-        sliding_speed: Speed at which 76 % of Coulomb friction acts [rad/s or m/s].
         thinning: (n,) see ``viscous_speed``.
 
     Returns:
         As ``velocity`` [N m or N].
     """
-    steady = np.tanh(velocity / sliding_speed)
-    return viscous * viscous_speed(velocity, thinning) + coulomb * steady
+    return viscous * viscous_speed(velocity, thinning) + coulomb * smooth_sign(velocity)
 
 
 def presliding(
