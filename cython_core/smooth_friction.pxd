@@ -15,9 +15,13 @@ cdef extern from *:
     const double PLAY
 
 
+cdef inline double damping(double viscous, double thinning, double speed) noexcept nogil:
+    """Viscous friction per unit of speed: less at speed if the lubricant is thinned by shear."""
+    return viscous / (1.0 + thinning * fabs(speed))
+
+
 cdef inline double viscous_torque(double viscous, double thinning, double speed) noexcept nogil:
-    """Viscous friction, which grows ever more slowly if the lubricant is thinned by shear."""
-    return viscous * speed / (1.0 + thinning * fabs(speed))
+    return damping(viscous, thinning, speed) * speed
 
 
 cdef inline double dry_torque(double coulomb, double load, double carried,
@@ -67,9 +71,11 @@ cdef inline double counted_way(double* place, double position, double displaceme
     return way
 
 
-cdef inline double drag(double viscous, double coulomb, double speed,
-                        double sticking_speed) noexcept nogil:
-    """Friction per unit of speed, for implicit time steps; below the sticking speed Coulomb's is
-    viscous.
+cdef inline double drag(double viscous, double thinning, double coulomb, double load, double torque,
+                        double speed, double sticking_speed) noexcept nogil:
+    """Friction per unit of speed under a torque, for implicit time steps; below the sticking speed
+    dry friction is viscous.
     """
-    return viscous + coulomb / max(fabs(speed), sticking_speed)
+    cdef double d = damping(viscous, thinning, speed)
+    cdef double dry = dry_share(coulomb, load, torque - d * speed, copysign(1.0, speed))
+    return d + fabs(dry) / max(fabs(speed), sticking_speed)

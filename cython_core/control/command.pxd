@@ -4,10 +4,10 @@
 from libc.math cimport NAN, expm1, fabs, fmin
 from libc.string cimport memcpy, memset
 
+from control.arm cimport leads_end_effector
 from control.cartesian_impedance cimport cartesian_impedance, update_inertia
 from control.cartesian_mode cimport drop_stale, is_idle, joint_motion, move_target
-from control.controller_state cimport (Controller, Hold, fire, hold_reason, is_blind, is_tracking,
-                                       leads_end_effector)
+from control.controller_state cimport Controller
 from control.events cimport CAUSE_NOT_FINITE
 from control.laws cimport add_drives, damped_gravity, law, slide
 from control.model_blend cimport combine, gravity, pass_time
@@ -15,6 +15,7 @@ from control.motion cimport leads_to_rest, sample
 from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SETTLED,
                              SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
 from control.speed_limit cimport SpeedLimit
+from control.state_machine cimport Hold, fire, hold_reason, is_blind, is_tracking
 from control.state_observer cimport Observer
 from control.stop cimport begin_hold, begin_tracking, stop_desired
 from control.supervision cimport fall_back, max_speed_share, supervise
@@ -54,30 +55,30 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
     The joints' desired state is the one that gives the end effector's, to first order.
     """
     cdef Py_ssize_t n = c.n, i
-    dt = fmin(dt, c.settings.state_timeout)
-    if drop_stale(&c.hand, now, c.settings.target_timeout):
-        begin_transfer(&c.governor, c.settings.blend_time)
-    move_target(&c.hand, now, c.settings.target_timeout, dt)
-    if cartesian_impedance(&c.hand.law, c.models.newest.model, c.joints.armature, c.observer.q,
-                           c.observer.qd, dt, c.torque):
+    dt = fmin(dt, c.arm.settings.state_timeout)
+    if drop_stale(&c.hand, now, c.arm.settings.target_timeout):
+        begin_transfer(&c.governor, c.arm.settings.blend_time)
+    move_target(&c.hand, now, c.arm.settings.target_timeout, dt)
+    if cartesian_impedance(&c.hand.law, c.arm.models.newest.model, c.arm.joints.armature,
+                           c.observer.q, c.observer.qd, dt, c.torque):
         c.torque[0] = NAN                                       # the model moves no inertia
     # at most the motion of one second
-    joint_motion(&c.hand.law, c.hand.law.error, c.limits.velocity, c.desired)
-    joint_motion(&c.hand.law, c.hand.law.desired_velocity, c.limits.velocity, c.desired + n)
+    joint_motion(&c.hand.law, c.hand.law.error, c.arm.limits.velocity, c.desired)
+    joint_motion(&c.hand.law, c.hand.law.desired_velocity, c.arm.limits.velocity, c.desired + n)
     memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
-    gravity(&c.models, c.observer.q, c.gravity_torque)
+    gravity(&c.arm.models, c.observer.q, c.gravity_torque)
     for i in range(n):
         c.desired[i] += c.observer.q[i]
         c.stuck.given[i] = c.torque[i]
         c.torque[i] += c.gravity_torque[i]
-    slide(n, c.desired + n, c.settings.presliding_displacement, dt, c.presliding)
-    add_drives(&c.joints, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
+    slide(n, c.desired + n, c.arm.settings.presliding_displacement, dt, c.presliding)
+    add_drives(&c.arm.joints, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
     for i in range(n):
         c.stuck.given[i] -= c.torque[i]                     # what is not feedback
-        if c.settings.hardware_adds_gravity:
+        if c.arm.settings.hardware_adds_gravity:
             c.stuck.given[i] += c.gravity_torque[i]
-    if c.phase == REFERENCE and is_idle(&c.hand, now, c.settings.target_timeout):
-        fire(c, SET_POINTS_STOPPED)
+    if c.machine.phase == REFERENCE and is_idle(&c.hand, now, c.arm.settings.target_timeout):
+        fire(&c.machine, SET_POINTS_STOPPED)
 
 
 cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* added) noexcept nogil:
@@ -85,13 +86,14 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
     for a model without inertia, NULL.
     """
     cdef Py_ssize_t i
-    if is_blind(c) or not (leads_end_effector(c) or (c.let_go and c.phase == FLOATING)):
+    if is_blind(&c.machine) or not (leads_end_effector(&c.arm)
+                                    or (c.let_go and c.machine.phase == FLOATING)):
         return NULL
-    if (not is_tracking(c)
-            and update_inertia(&c.hand.law, c.models.newest.model, c.joints.armature,
+    if (not is_tracking(&c.machine)
+            and update_inertia(&c.hand.law, c.arm.models.newest.model, c.arm.joints.armature,
                                c.observer.q)):
         return NULL
-    combine(&c.models, c.observer.q, c.observer.qd, NULL, c.bias)
+    combine(&c.arm.models, c.observer.q, c.observer.qd, NULL, c.bias)
     if added != NULL:
         for i in range(c.n):
             c.bias[i] -= added[i]
@@ -104,13 +106,13 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
     cdef const double* added = NULL
     cdef double share
     cdef Py_ssize_t i
-    if c.settings.hardware_adds_gravity:                        # where the torque is for
-        gravity(&c.models, c.observer.q, c.gravity_torque)
+    if c.arm.settings.hardware_adds_gravity:                        # where the torque is for
+        gravity(&c.arm.models, c.observer.q, c.gravity_torque)
         for i in range(c.n):
             c.torque[i] = torque[i] - c.gravity_torque[i]
         added, torque = c.gravity_torque, c.torque
     c.let_go &= transfer_left(&c.governor) > 0.0
-    if not govern(&c.governor, &c.joints, torque, added, speed_limit(c, added), dt):
+    if not govern(&c.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt):
         return False
     share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and c.has_commanded else 1.0
     for i in range(c.n):
@@ -130,15 +132,16 @@ cdef inline bint damped_command(Controller* c, double now, double dt) noexcept n
     cdef double fastest
     cdef bint coasts
     cdef Py_ssize_t i
-    if c.phase == FAULT:
+    if c.machine.phase == FAULT:
         fastest = max_speed_share(o)
         if fastest > FASTER * max(c.watch.braked_from, 1.0):
             c.watch.braked_from, c.watch.coasts_until = fastest, now + COASTING
     coasts = now < c.watch.coasts_until
-    damped_gravity(&c.joints, &c.models, o.q, 0.0 if coasts else 1.0, c.torque)
-    if c.phase == FAULT and not coasts:
+    damped_gravity(&c.arm, o.q, 0.0 if coasts else 1.0, c.torque)
+    if c.machine.phase == FAULT and not coasts:
         for i in range(c.n):
-            c.torque[i] -= max(c.joints.fault_damping[i] - c.joints.damping[i], 0.0) * o.qd[i]
+            c.torque[i] -= o.qd[i] * max(
+                c.arm.joints.fault_damping[i] - c.arm.joints.damping[i], 0.0)
     return issue_command(c, now, dt, c.torque)
 
 
@@ -161,24 +164,25 @@ cdef inline bint stands(const Observer* o) noexcept nogil:
 
 cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept nogil:
     """Go over to another phase where it is time to; returns whether commands end."""
-    cdef bint is_over = now - c.held_since >= c.settings.give_up_after
-    if c.phase == SETTLING and is_over and stands(&c.observer) and fire(c, SETTLED):
+    cdef bint is_over = now - c.machine.held_since >= c.arm.settings.give_up_after
+    if (c.machine.phase == SETTLING and is_over and stands(&c.observer)
+            and fire(&c.machine, SETTLED)):
         c.has_commanded = False
         return True
-    if c.phase == DAMPED and now >= c.hold_until and fire(c, RECOVER):
+    if c.machine.phase == DAMPED and now >= c.machine.hold_until and fire(&c.machine, RECOVER):
         begin_tracking(c)
-    if c.phase == STOPPING and time >= c.motion.end and fire(c, STOPPED):
+    if c.machine.phase == STOPPING and time >= c.motion.end and fire(&c.machine, STOPPED):
         begin_hold(c, now)
-    if (c.phase == REFERENCE and not leads_end_effector(c)
-            and now - c.set_point_at > c.settings.reference_timeout
-            and not leads_to_rest(&c.motion, time) and fire(c, SET_POINTS_STOPPED)):
+    if (c.machine.phase == REFERENCE and not leads_end_effector(&c.arm)
+            and now - c.set_point_at > c.arm.settings.reference_timeout
+            and not leads_to_rest(&c.motion, time) and fire(&c.machine, SET_POINTS_STOPPED)):
         stop_desired(c)
     return False
 
 
 cdef inline void joint_law(const Controller* c, double* torque) noexcept nogil:
     """What the law of the joints asks for, in the state of the last command."""
-    law(&c.settings, &c.joints, &c.models, c.observer.q, c.desired, c.presliding,
+    law(&c.arm, c.observer.q, c.desired, c.presliding,
         held_for(&c.observer), torque)
 
 
@@ -186,16 +190,16 @@ cdef inline bint follow_law(Controller* c, double now, double dt) noexcept nogil
     """The command of the mode in force."""
     cdef Hold reason
     cdef Py_ssize_t i
-    if leads_end_effector(c):
+    if leads_end_effector(&c.arm):
         lead_end_effector(c, now, dt)
     else:
-        slide(c.n, c.desired + c.n, c.settings.presliding_displacement, dt, c.presliding)
+        slide(c.n, c.desired + c.n, c.arm.settings.presliding_displacement, dt, c.presliding)
         joint_law(c, c.torque)
     if not issue_command(c, now, dt, c.torque):
         reason = hold_reason(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
         fall_back(c, now, &reason)
         return damped_command(c, now, dt)
-    if leads_end_effector(c):
+    if leads_end_effector(&c.arm):
         for i in range(c.n):
             c.stuck.given[i] += c.governor.command[i]
     return True
@@ -205,25 +209,25 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     """Work out the command for the estimated state; returns whether there is one. There is none if
     this begins an open-loop stop.
     """
-    pass_time(&c.models, dt)
+    pass_time(&c.arm.models, dt)
     if let_time_pass(c, now, time):
         return False
-    if c.phase == FLOATING:
+    if c.machine.phase == FLOATING:
         memcpy(c.desired, c.observer.q, 2 * c.n * sizeof(double))
         memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
-    elif is_tracking(c) and not leads_end_effector(c):
+    elif is_tracking(&c.machine) and not leads_end_effector(&c.arm):
         sample(&c.motion, time, c.desired)
-        if c.phase == REFERENCE or c.phase == HOLDING:
+        if c.machine.phase == REFERENCE or c.machine.phase == HOLDING:
             keep_within_limits(&c.observer, c.desired)
     supervise(c, now, dt)
-    if c.phase == TRAJECTORY and time >= c.motion.end:
-        fire(c, ARRIVED)
+    if c.machine.phase == TRAJECTORY and time >= c.motion.end:
+        fire(&c.machine, ARRIVED)
         c.watch.in_a_row = 0
-    if is_blind(c):
+    if is_blind(&c.machine):
         return False
-    if not is_tracking(c):
+    if not is_tracking(&c.machine):
         memset(c.presliding, 0, c.n * sizeof(double))
         memset(c.observer.qdd, 0, c.n * sizeof(double))
-        return follow_law(c, now, dt) if c.phase == FLOATING else damped_command(c, now, dt)
+        return follow_law(c, now, dt) if c.machine.phase == FLOATING else damped_command(c, now, dt)
     memcpy(c.observer.qdd, c.desired + 2 * c.n, c.n * sizeof(double))
     return follow_law(c, now, dt)

@@ -11,7 +11,7 @@ from libc.math cimport NAN, isnan
 from libc.stdint cimport int32_t, int64_t
 
 from control.controller cimport check_age, take_state, watch_executor
-from control.controller_state cimport Controller, is_blind, note
+from control.controller_state cimport Controller
 from control.cycle_requests cimport answer
 from control.cycle_state cimport FALLS, ControlCycle, begin_call, release_unused
 from control.deadline cimport check_deadline
@@ -19,6 +19,7 @@ from control.events cimport NOTE_MESSAGE
 from control.published_messages cimport send_command, show
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
+from control.state_machine cimport is_blind, note
 from cycle cimport IncomingMessage, Output, Request
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointParts, Reader, collect_joints, open_message,
@@ -71,7 +72,7 @@ cdef inline double transit_time(const IncomingMessage* incoming, double stamp,
 
 cdef inline int64_t period_of(const Controller* c) noexcept nogil:
     """Time between two ticks [ns]: short without states, when ticks alone give commands."""
-    return BLIND_PERIOD if is_blind(c) else <int64_t> (c.settings.period * 1e9)
+    return BLIND_PERIOD if is_blind(&c.machine) else <int64_t> (c.arm.settings.period * 1e9)
 
 
 cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:
@@ -79,7 +80,7 @@ cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:
 
     Not where ticks give the commands.
     """
-    if not cycle.controller.settings.on_timer:
+    if not cycle.controller.arm.settings.on_timer:
         cycle.tick_due = cycle.now + period_of(&cycle.controller)
         watch_executor(&cycle.controller, cycle.now * 1e-9)
 
@@ -108,7 +109,7 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
         return
     if r.fault != MESSAGE_WHOLE:
         cycle.malformed += 1
-        note(c, NOTE_MESSAGE, r.which, <int> r.fault, <int> r.field, <double> r.claimed,
+        note(&c.machine, NOTE_MESSAGE, r.which, <int> r.fault, <int> r.field, <double> r.claimed,
              <double> r.expected)
         return
     note_sequence(cycle, incoming.sequence)
@@ -141,7 +142,7 @@ cdef inline void on_tick(void* self, int64_t now, Output* output) noexcept nogil
     begin_call(cycle, now, output)
     if check_age(&cycle.controller, now * 1e-9):
         send_command(cycle)
-        if cycle.controller.settings.on_timer:
+        if cycle.controller.arm.settings.on_timer:
             check_deadline(cycle, (now - cycle.tick_due) * 1e-9)
     show(cycle)
     release_unused(cycle)

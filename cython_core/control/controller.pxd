@@ -1,7 +1,7 @@
 # The torque controller, one step at a time: a joint state or the time in, at most one command out.
 #
-# It is a state machine: controller_state.pxd is what it knows, phases.pxd names its phases and
-# events. Each part of the step has its file:
+# controller_state.pxd is what it knows: among that, state_machine.pxd its phase and why, arm.pxd
+# what it is told. Each part of the step has its file:
 #
 #     state_clock.pxd        is a joint state newer than the last, and in time?
 #     state_observer.pxd     where is the arm?
@@ -17,9 +17,9 @@
 from libc.math cimport M_PI, isfinite, round
 from libc.string cimport memcpy
 
+from control.arm cimport Arm
 from control.command cimport command
-from control.controller_state cimport (Controller, Hold, answers_states, fire, hold_reason,
-                                       is_blind, is_tracking, note, note_cause)
+from control.controller_state cimport Controller
 from control.dead_reckoning cimport dead_reckoning
 from control.events cimport (CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, CAUSE_NO_POSITION,
                              CAUSE_NO_STATES, NOTE_REJECTED)
@@ -29,8 +29,10 @@ from control.phases cimport (ABANDON, BLIND, GIVE_UP, HOLDING, INACTIVE, REFEREN
 from control.startup cimport begin
 from control.state_clock cimport (StateClock, age_of_state, is_old, late_by, lateness, pass_time,
                                   watch_clocks)
-from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, Observer, judgement,
-                                     observe, oldest)
+from control.state_machine cimport (Hold, StateMachine, answers_states, fire, hold_reason, is_blind,
+                                    is_tracking, note, note_cause)
+from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, Judgement, Observer,
+                                     judgement, observe, oldest)
 from control.stop cimport begin_open_loop_stop, begin_tracking, stop_desired
 from control.stuck_joints cimport is_stuck, push_joints
 from control.supervision cimport abandon
@@ -45,13 +47,13 @@ cdef extern from *:
     const double NOTE_INTERVAL     # [s] between reports of what is wrong with states
 
 
-cdef inline void note_rejection(Controller* c, double now) noexcept nogil:
+cdef inline void note_rejection(StateMachine* m, const Judgement* state,
+                                double now) noexcept nogil:
     """Report what is wrong with a state, at most once in NOTE_INTERVAL."""
-    cdef const Observer* o = &c.observer
-    if o.last.rejection == ACCEPTED or now - c.noted_at < NOTE_INTERVAL:
+    if state.rejection == ACCEPTED or now - m.noted_at < NOTE_INTERVAL:
         return
-    c.noted_at = now
-    note(c, NOTE_REJECTED, o.last.joint, <int> o.last.rejection, o.last.found, o.last.bound, 0.0)
+    m.noted_at = now
+    note(m, NOTE_REJECTED, state.joint, <int> state.rejection, state.found, state.bound, 0.0)
 
 
 cdef inline void count_turns(Observer* o, double* turned, double* q) noexcept nogil:
@@ -89,14 +91,14 @@ cdef inline bint observe_arm(Controller* c, double now, double stamp, double on_
     cdef bint usable
     count_turns(&c.observer, c.turned, q)
     pass_time(&c.clock, now, stamp,
-              late_by(&c.clock, on_its_way, c.settings.state_timeout) if live else 0.0)
-    usable = observe(&c.observer, q, qd, c.clock.dt, c.clock.gap > c.settings.state_timeout,
-                     &c.settings)
+              late_by(&c.clock, on_its_way, c.arm.settings.state_timeout) if live else 0.0)
+    usable = observe(&c.observer, q, qd, c.clock.dt, c.clock.gap > c.arm.settings.state_timeout,
+                     &c.arm.settings)
     if is_stuck(&c.stuck, &c.observer):
         return False
     # In a gap, commands need not have acted.
-    if usable and is_tracking(c) and 2.0 * c.clock.gap <= c.settings.state_timeout:
-        push_joints(&c.stuck, &c.settings, &c.joints, &c.models, &c.observer, c.desired,
+    if usable and is_tracking(&c.machine) and 2.0 * c.clock.gap <= c.arm.settings.state_timeout:
+        push_joints(&c.stuck, &c.arm, &c.observer, c.desired,
                     c.presliding, c.clock.dt)
     else:
         c.stuck.begins = True
@@ -108,28 +110,28 @@ cdef inline bint stop_without_position(Controller* c, double now) noexcept nogil
     cdef const Observer* o = &c.observer
     cdef bint is_frozen = o.last.rejection == REPEATED
     cdef Hold reason = hold_reason(CAUSE_FROZEN if is_frozen else CAUSE_NO_POSITION, o.last.joint,
-                                   oldest(o), c.settings.state_timeout)
-    if answers_states(c) and o.begun:
+                                   oldest(o), c.arm.settings.state_timeout)
+    if answers_states(&c.machine) and o.begun:
         if is_frozen:
             c.stuck.joint = o.last.joint
         begin_open_loop_stop(c, now, &reason)
-        return is_blind(c) and open_loop_command(c, now)
+        return is_blind(&c.machine) and open_loop_command(c, now)
     return False
 
 
-cdef inline void advance_estimate(Controller* c, double age) noexcept nogil:
+cdef inline void advance_estimate(Observer* o, const Arm* arm, const double* acting,
+                                  double age) noexcept nogil:
     """Advance the estimate to an age [s] after the last state, by the model under the commands that
-    have acted since.
+    have acted since (their mean).
 
     So the law sees the arm of now, where states come late or commands go by the timer.
     """
-    cdef Observer* o = &c.observer
     cdef double duration = age - o.advanced - o.ahead
-    if duration <= 0.0 or not c.has_commanded:
+    if duration <= 0.0:
         return
     if o.ahead == 0.0:
-        memcpy(o.at_state, o.q, 2 * c.n * sizeof(double))
-    dead_reckoning(&c.settings, &c.joints, &c.models, c.acting, duration, o.q)
+        memcpy(o.at_state, o.q, 2 * o.n * sizeof(double))
+    dead_reckoning(arm, acting, duration, o.q)
     o.ahead += duration
 
 
@@ -142,20 +144,20 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     measured; effort: NULL if it was not.
     """
     cdef double last = c.clock.received, time = c.clock.time, dt
-    cdef bint blind = is_blind(c), was_confirmed = c.observer.confirmed, usable
+    cdef bint blind = is_blind(&c.machine), was_confirmed = c.observer.confirmed, usable
     cdef Hold reason
     c.updated, c.stalled = now, False
-    if c.phase == INACTIVE:
+    if c.machine.phase == INACTIVE:
         return False
-    if not is_timely(&c.clock, &c.observer, c.settings.state_timeout, now, stamp, on_its_way):
-        note_rejection(c, now)
+    if not is_timely(&c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp, on_its_way):
+        note_rejection(&c.machine, &c.observer.last, now)
         return False
     usable = observe_arm(c, now, stamp, on_its_way, live, q, qd)
-    note_rejection(c, now)
+    note_rejection(&c.machine, &c.observer.last, now)
     if not usable:
         return stop_without_position(c, now)
     dt = max(c.clock.time - time, 0.0)
-    if c.phase == WAITING or c.phase == SILENT:
+    if c.machine.phase == WAITING or c.machine.phase == SILENT:
         if not begin(c, now, effort):
             return False
     elif blind and not (c.observer.confirmed or c.observer.reset):
@@ -163,32 +165,35 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     elif blind:
         dt = now - c.commanded                                  # commands have gone out since
         resume(c, now)
-    elif c.phase == HOLDING and c.observer.confirmed and not was_confirmed:
+    elif c.machine.phase == HOLDING and c.observer.confirmed and not was_confirmed:
         begin_tracking(c)       # the state from which the hold began may have been wrong
-    elif min(now - last, dt) > c.settings.state_timeout:
+    elif min(now - last, dt) > c.arm.settings.state_timeout:
         # As if the watchdog had run in between: the motion would be far ahead of the arm.
-        reason = hold_reason(CAUSE_GAP, -1, dt, c.settings.state_timeout)
+        reason = hold_reason(CAUSE_GAP, -1, dt, c.arm.settings.state_timeout)
         abandon(c, now, &reason)
-    if c.settings.on_timer:
+    if c.arm.settings.on_timer:
         return False
-    if is_tracking(c):          # damping without a desired position is chosen for late states
-        advance_estimate(c, c.clock.late)
-    return command(c, now, c.clock.time, dt) or (is_blind(c) and open_loop_command(c, now))
+    if is_tracking(&c.machine) and c.has_commanded:
+        # Damping without a desired position is chosen for late states.
+        advance_estimate(&c.observer, &c.arm, c.acting, c.clock.late)
+    return (command(c, now, c.clock.time, dt)
+            or (is_blind(&c.machine) and open_loop_command(c, now)))
 
 
 cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
     """Hold the arm if Python gives no sign of life: nobody could ask for a stop."""
-    cdef double age = now - c.heartbeat
-    cdef Hold reason = hold_reason(CAUSE_EXECUTOR, -1, age, c.settings.executor_timeout)
-    if (c.phase == TRAJECTORY or c.phase == REFERENCE) and age > c.settings.executor_timeout > 0.0:
-        if fire(c, ABANDON):
-            note_cause(c, &reason)
+    cdef double age = now - c.heartbeat, bound = c.arm.settings.executor_timeout
+    cdef Hold reason = hold_reason(CAUSE_EXECUTOR, -1, age, bound)
+    if c.machine.phase == TRAJECTORY or c.machine.phase == REFERENCE:
+        if age > bound > 0.0 and fire(&c.machine, ABANDON):
+            note_cause(&c.machine, &reason)
             stop_desired(c)
 
 
 cdef inline bint command_by_timer(Controller* c, double now) noexcept nogil:
     """The command between joint states."""
-    advance_estimate(c, age_of_state(&c.clock, now))
+    if c.has_commanded:
+        advance_estimate(&c.observer, &c.arm, c.acting, age_of_state(&c.clock, now))
     return command(c, now, c.clock.time + now - c.clock.received, now - c.commanded)
 
 
@@ -198,21 +203,21 @@ cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     Returns whether there is a command.
     """
     cdef bint stalled_before = c.stalled
-    cdef double age = unseen_since(c, now)
-    cdef Hold reason = hold_reason(CAUSE_NO_STATES, -1, age, c.settings.state_timeout)
-    c.stalled = now - c.updated > STALL * c.settings.period
+    cdef double age = unseen_since(c, now), bound = c.arm.settings.state_timeout
+    cdef Hold reason = hold_reason(CAUSE_NO_STATES, -1, age, bound)
+    c.stalled = now - c.updated > STALL * c.arm.settings.period
     c.updated = now
     # After a stall of this process, states that have arrived are not read yet; at the next call
     # they are.
-    if answers_states(c) and age > c.settings.state_timeout and (stalled_before or not c.stalled):
+    if answers_states(&c.machine) and age > bound and (stalled_before or not c.stalled):
         begin_open_loop_stop(c, now, &reason)
     watch_executor(c, now)
-    if c.settings.on_timer and answers_states(c) and command_by_timer(c, now):
+    if c.arm.settings.on_timer and answers_states(&c.machine) and command_by_timer(c, now):
         return True
-    if not is_blind(c):
+    if not is_blind(&c.machine):
         return False
     if not is_over(c, now):
         return open_loop_command(c, now)
-    c.has_commanded = c.phase == BLIND
-    fire(c, GIVE_UP)
+    c.has_commanded = c.machine.phase == BLIND
+    fire(&c.machine, GIVE_UP)
     return False

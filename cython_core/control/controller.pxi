@@ -40,8 +40,9 @@ cdef class CompiledController(CycleOwner):
         self._make_messages(space.names, base)
         for phase in range(PHASES):
             for event in range(EVENTS):
-                c.next[<int> phase][<int> event] = TRANSITIONS[phase].get(event, -1)
-        c.models.newest.model, c.models.newest.number = interface_of(model.dynamics), model.number
+                c.machine.next[<int> phase][<int> event] = TRANSITIONS[phase].get(event, -1)
+        c.arm.models.newest.model = interface_of(model.dynamics)
+        c.arm.models.newest.number = model.number
         self.control.models[0], self.control.model_count = model.number, 1
         self.control.show_period = <int64_t> (show_period * 1e9)
         self._begin(settings)
@@ -53,15 +54,15 @@ cdef class CompiledController(CycleOwner):
         """Give all arrays their memory."""
         cdef Controller* c = &self.control.controller
         cdef Memory m = self.memory
-        c.n = c.observer.n = c.stuck.n = c.governor.n = c.models.n = n
-        place_rows(<double**> &c.joints, sizeof(JointSettings),
+        c.n = c.observer.n = c.stuck.n = c.governor.n = c.arm.models.n = n
+        place_rows(<double**> &c.arm.joints, sizeof(JointSettings),
                    m.doubles(len(JOINT_SETTINGS) * n), n)
-        c.limits.lower, c.limits.upper, c.limits.velocity = (
+        c.arm.limits.lower, c.arm.limits.upper, c.arm.limits.velocity = (
             m.doubles(n), m.doubles(n), m.doubles(n))
-        c.limits.continuous = <bint*> m.block(n, np.intc)
+        c.arm.limits.continuous = <bint*> m.block(n, np.intc)
         self._lay_out_observer()
         self._lay_out_stuck_joints()
-        c.models.part, c.models.scratch = m.doubles(n), m.doubles(4 * n)
+        c.arm.models.part, c.arm.models.scratch = m.doubles(n), m.doubles(4 * n)
         c.governor.asked, c.governor.difference = m.doubles(n), m.doubles(n)
         c.governor.wanted, c.governor.moving = m.doubles(n), m.doubles(n)
         c.governor.allowed.low, c.governor.allowed.high = m.doubles(n), m.doubles(n)
@@ -74,7 +75,7 @@ cdef class CompiledController(CycleOwner):
         c.torque, c.gravity_torque, c.turned = m.doubles(n), m.doubles(n), m.doubles(n)
         lay_out_mode(&c.hand, n, m.doubles(mode_memory(n)))
         c.bias = m.doubles(n)
-        c.speed.speed, c.speed.Minv, c.speed.bias = c.limits.velocity, c.hand.law.Minv, c.bias
+        c.speed.speed, c.speed.Minv, c.speed.bias = c.arm.limits.velocity, c.hand.law.Minv, c.bias
         c.speed.acceleration, c.speed.given_up = m.doubles(n), m.doubles(n)
         c.speed.qd = c.observer.qd
         self.control.part, self.control.shown = m.doubles(3 * n), m.doubles(n)
@@ -86,7 +87,7 @@ cdef class CompiledController(CycleOwner):
         cdef Observer* o = &self.control.controller.observer
         cdef Memory m = self.memory
         cdef Py_ssize_t n = o.n
-        o.limits = &self.control.controller.limits
+        o.limits = &self.control.controller.arm.limits
         o.q = m.doubles(4 * n)
         o.qd, o.qdd = o.q + n, o.q + 2 * n
         o.at_state = m.doubles(2 * n)
@@ -108,7 +109,7 @@ cdef class CompiledController(CycleOwner):
         s.given, s.scratch = m.doubles(n), m.doubles(5 * n)
 
     cdef _set_limits(self, space):
-        cdef JointLimits* limits = &self.control.controller.limits
+        cdef JointLimits* limits = &self.control.controller.arm.limits
         cdef Py_ssize_t i
         turns = space.continuous
         for i in range(self.control.controller.n):
@@ -135,12 +136,13 @@ cdef class CompiledController(CycleOwner):
             raise ValueError("mode: cartesian_impedance needs a tip")
         start_clock(&c.clock)
         hold_at(&c.motion, 0.0, c.zero)
-        c.heartbeat, c.updated, c.hold_until, c.noted_at = INFINITY, -INFINITY, -INFINITY, -INFINITY
+        c.heartbeat, c.updated = INFINITY, -INFINITY
+        c.machine.hold_until = c.machine.noted_at = -INFINITY
 
     cdef _connect(self):
         """Fill the capsule's structure."""
-        self.control.controller.notify = record_note
-        self.control.controller.listener = self.cycle.self = &self.control
+        self.control.controller.machine.notify = record_note
+        self.control.controller.machine.listener = self.cycle.self = &self.control
         self.cycle.message, self.cycle.request = on_message, on_request
         self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = on_due, on_tick, on_safe_to_end
         self.control.output = &self.collector.output
@@ -236,7 +238,7 @@ cdef class CompiledController(CycleOwner):
 
     @property
     def phase(self):
-        return <int> self.control.controller.phase
+        return <int> self.control.controller.machine.phase
 
     @property
     def refusal(self):
@@ -248,7 +250,7 @@ cdef class CompiledController(CycleOwner):
         """Why the arm was last held: number of the cause, index of a joint or -1, what was found,
         its bound.
         """
-        return told(&self.control.controller.hold)
+        return told(&self.control.controller.machine.hold)
 
     @property
     def received(self):

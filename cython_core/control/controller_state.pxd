@@ -1,19 +1,16 @@
-# What the controller knows and has, and the only function that changes its phase: ``fire``.
+# What the controller knows and has.
 #
 # Times called ``now`` are of a steady clock [s]; motions, transfers and rate limits go by the
 # controller's time (state_clock.pxd). Arrays are (n,) in joint order.
 
 from libc.string cimport memset
 
+from control.arm cimport Arm
 from control.cartesian_mode cimport CartesianMode
-from control.events cimport CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Cause, NoteKind
-from control.model_blend cimport ModelBlend
 from control.motion cimport Motion
-from control.phases cimport (BLIND, DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_BLIND, PHASES,
-                             REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
-from control.settings cimport CARTESIAN_IMPEDANCE, JointLimits, JointSettings, Settings
 from control.speed_limit cimport SpeedLimit
 from control.state_clock cimport StateClock
+from control.state_machine cimport StateMachine
 from control.state_observer cimport Observer
 from control.stuck_joints cimport StuckJoints
 from control.torque_governor cimport Governor
@@ -30,35 +27,18 @@ cdef struct Supervision:     # what no single state shows
     Py_ssize_t contradicted  # joint whose velocity the positions of the last state contradicted
     int in_a_row             # trajectories that left their path since the last that arrived
 
-cdef struct Hold:            # why the arm is, or was last, held instead of moved
-    Cause cause
-    Py_ssize_t joint
-    double found, bound
-
-# How the controller reports something: into the records of a loop, or of Python.
-ctypedef void (*Notify)(void* listener, NoteKind kind, Py_ssize_t index, double a, double b,
-                        double c, double d) noexcept nogil
-
 cdef struct Controller:
     Py_ssize_t n
-    Phase phase
-    signed char[PHASES][EVENTS] next     # -1: nothing changes
-    Settings settings
-    JointSettings joints
-    JointLimits limits
+    StateMachine machine
+    Arm arm
     StateClock clock
     Observer observer
     StuckJoints stuck
-    ModelBlend models
     Governor governor
     SpeedLimit speed
     Motion motion
     CartesianMode hand
     Supervision watch
-    Hold hold
-    Hold fault               # that nobody has asked to end yet; NO_CAUSE: none
-    Hold fallen              # why DAMPED does not end before hold_until
-    long long causes         # number of causes so far
     double* desired          # (4, n) of the last command
     double* presliding       # (n,) of the desired motion, see smooth_friction.pxd; 0 without one
     double* torque
@@ -77,48 +57,9 @@ cdef struct Controller:
                              # be waiting to be read
     double commanded         # steady time of the last command
     double set_point_at
-    double held_since
-    double hold_until        # DAMPED does not end before
     double updated           # time of the last state or call of ``check_age``
-    double noted_at          # time of the last report of something wrong with a state
     double heartbeat         # time of the last sign of life from Python; inf: none is needed
     long long commands
-    Notify notify
-    void* listener
-
-
-cdef inline void note(const Controller* c, NoteKind kind, Py_ssize_t index, double a, double b,
-                      double d, double e) noexcept nogil:
-    if c.notify != NULL:
-        c.notify(c.listener, kind, index, a, b, d, e)
-
-
-cdef inline bint fire(Controller* c, Event event) noexcept nogil:
-    """Change the phase if the table says so; returns whether it did."""
-    cdef Phase before = c.phase
-    cdef int following = c.next[<int> before][<int> event]
-    if following < 0:
-        return False
-    c.phase = <Phase> following
-    note(c, NOTE_PHASE, event, <int> before, <int> c.phase, 0.0, 0.0)
-    return True
-
-
-cdef inline Hold hold_reason(Cause cause, Py_ssize_t joint, double found,
-                             double bound) noexcept nogil:
-    cdef Hold reason
-    reason.cause, reason.joint, reason.found, reason.bound = cause, joint, found, bound
-    return reason
-
-
-cdef inline void note_cause(Controller* c, const Hold* reason) noexcept nogil:
-    """Report why the arm is held, and store it. While the arm settles after a deactivation, the
-    stored cause stays.
-    """
-    if c.phase != SETTLING or reason.cause == CAUSE_DEACTIVATED:
-        c.hold = reason[0]
-        c.causes += 1
-    note(c, NOTE_CAUSE, reason.joint, <int> reason.cause, reason.found, reason.bound, 0.0)
 
 
 cdef inline void begin_supervision(Supervision* s, Py_ssize_t n) noexcept nogil:
@@ -127,23 +68,3 @@ cdef inline void begin_supervision(Supervision* s, Py_ssize_t n) noexcept nogil:
     memset(s.swings, 0, n * sizeof(double))
     memset(s.direction, 0, n * sizeof(double))
     s.coasts_until = 0.0
-
-
-cdef inline bint is_tracking(const Controller* c) noexcept nogil:
-    """Whether the arm has a desired position."""
-    return (c.phase == HOLDING or c.phase == TRAJECTORY or c.phase == REFERENCE
-            or c.phase == STOPPING)
-
-
-cdef inline bint answers_states(const Controller* c) noexcept nogil:
-    """Whether joint states are answered by commands."""
-    return (is_tracking(c) or c.phase == FLOATING or c.phase == DAMPED or c.phase == FAULT
-            or c.phase == SETTLING)
-
-
-cdef inline bint is_blind(const Controller* c) noexcept nogil:
-    return c.phase == BLIND or c.phase == LEAVING_BLIND
-
-
-cdef inline bint leads_end_effector(const Controller* c) noexcept nogil:
-    return c.settings.mode == CARTESIAN_IMPEDANCE

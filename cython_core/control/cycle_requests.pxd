@@ -4,8 +4,9 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from control.arm cimport leads_end_effector
 from control.cartesian_mode cimport CartesianTarget
-from control.controller_state cimport Controller, Hold, hold_reason, is_tracking, leads_end_effector
+from control.controller_state cimport Controller
 from control.cycle_state cimport ControlCycle, release
 from control.deadline cimport DeadlinePayload, take_deadline
 from control.events cimport CAUSE_FAILURE, GRANTED, Refusal
@@ -16,6 +17,7 @@ from control.published_messages cimport work_out_model_torque
 from control.request_handlers cimport (activate, configure, deactivate, follow, hold, take_model,
                                        take_set_point, take_target)
 from control.settings_check cimport CheckPayload, SettingsChange, why_not_configure
+from control.state_machine cimport Hold, hold_reason, is_tracking
 from control.supervision cimport fall_back
 from cycle cimport STOP_REQUESTED, Request
 from dynamics_interface cimport DynamicsInterface
@@ -81,18 +83,18 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
     memcpy(snapshot.arrays + 2 * n, c.desired, 4 * n * sizeof(double))
     memcpy(snapshot.arrays + 6 * n, c.governor.command, n * sizeof(double))
     memcpy(snapshot.arrays + 7 * n, c.governor.asked, n * sizeof(double))
-    gravity(&c.models, c.observer.q, snapshot.arrays + 8 * n)
+    gravity(&c.arm.models, c.observer.q, snapshot.arrays + 8 * n)
     work_out_model_torque(c, snapshot.model_torque)
     figures.time, figures.origin = c.clock.time, c.clock.origin
-    figures.received, figures.phase = c.clock.received, c.phase
+    figures.received, figures.phase = c.clock.received, c.machine.phase
     figures.late = c.clock.late
     figures.sec, figures.nanosec = cycle.sec, cycle.nanosec
     figures.path, figures.elapsed = cycle.path_number, c.clock.time - c.motion.path_start
     figures.since_end = c.clock.time - c.motion.end
-    figures.causes, figures.strain = c.causes, 0.0
-    snapshot.hold = c.hold
+    figures.causes, figures.strain = c.machine.causes, 0.0
+    snapshot.hold = c.machine.hold
     memset(snapshot.hand, 0, 18 * sizeof(double))
-    if leads_end_effector(c) and is_tracking(c):
+    if leads_end_effector(&c.arm) and is_tracking(&c.machine):
         memcpy(snapshot.hand, c.hand.law.error, 6 * sizeof(double))
         memcpy(snapshot.hand + 6, c.hand.law.remaining, 6 * sizeof(double))
         memcpy(snapshot.hand + 12, c.hand.law.feedforward, 6 * sizeof(double))

@@ -84,7 +84,7 @@ cdef inline void release(ControlCycle* cycle, uint64_t number) noexcept nogil:
 
 
 cdef inline bint knows_newest(const ControlCycle* cycle) noexcept nogil:
-    return cycle.models[cycle.model_count - 1] == cycle.controller.models.newest.number
+    return cycle.models[cycle.model_count - 1] == cycle.controller.arm.models.newest.number
 
 
 cdef inline void release_unused(ControlCycle* cycle) noexcept nogil:
@@ -94,12 +94,12 @@ cdef inline void release_unused(ControlCycle* cycle) noexcept nogil:
     if cycle.path_number and c.motion.path == NULL:
         release(cycle, cycle.path_number)
         cycle.path_number = 0
-    if cycle.model_count == c.models.olds + 1 and knows_newest(cycle):
+    if cycle.model_count == c.arm.models.olds + 1 and knows_newest(cycle):
         return
     for k in range(cycle.model_count):
-        if not uses(&c.models, cycle.models[k]):
+        if not uses(&c.arm.models, cycle.models[k]):
             release(cycle, cycle.models[k])
-    for k in range(c.models.olds):
-        cycle.models[k] = c.models.old[k].number
-    cycle.models[c.models.olds] = c.models.newest.number
-    cycle.model_count = c.models.olds + 1
+    for k in range(c.arm.models.olds):
+        cycle.models[k] = c.arm.models.old[k].number
+    cycle.models[c.arm.models.olds] = c.arm.models.newest.number
+    cycle.model_count = c.arm.models.olds + 1

@@ -4,8 +4,9 @@ from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
 from smooth_friction cimport drag
-from control.model_blend cimport ModelBlend, gravity
-from control.settings cimport JointSettings, Settings
+from control.arm cimport Arm
+from control.model_blend cimport gravity
+from control.settings cimport JointSettings
 from control.torque_governor cimport all_finite
 
 cdef extern from *:
@@ -21,7 +22,17 @@ cdef extern from *:
 cdef struct Drives:          # (n,) each
     const double* armature
     const double* viscous
+    const double* thinning
     const double* coulomb
+    const double* load
+
+
+cdef inline Drives drives_of(const JointSettings* joints) noexcept nogil:
+    cdef Drives drives
+    drives.armature, drives.viscous, drives.thinning = (
+        joints.armature, joints.viscous, joints.thinning)
+    drives.coulomb, drives.load = joints.coulomb, joints.load
+    return drives
 
 
 cdef inline void accelerate(const DynamicsInterface* model, const Drives* drives, const double* q,
@@ -38,7 +49,8 @@ cdef inline void accelerate(const DynamicsInterface* model, const Drives* drives
     cdef double* diagonal = scratch + n
     cdef double d
     for i in range(n):
-        d = drag(drives.viscous[i], drives.coulomb[i], speed[i], STICKING_SPEED)
+        d = drag(drives.viscous[i], drives.thinning[i], drives.coulomb[i], drives.load[i],
+                 effort[i], speed[i], STICKING_SPEED)
         diagonal[i] = drives.armature[i] + h * d
         applied[i] = effort[i] - d * speed[i]
     if (model.aba(model.self, q, qd, applied, diagonal, speed + n)
@@ -48,30 +60,28 @@ cdef inline void accelerate(const DynamicsInterface* model, const Drives* drives
         speed[i] += h * speed[n + i]
 
 
-cdef inline void dead_reckoning(const Settings* settings, const JointSettings* joints,
-                                const ModelBlend* models, const double* command, double duration,
+cdef inline void dead_reckoning(const Arm* arm, const double* command, double duration,
                                 double* state) noexcept nogil:
     """Advance a motion state by a time under a command.
 
     Its acceleration is then the one that this command causes at the end: so the effort for a motion
     that begins with this state begins with this command. state: (4, n).
     """
-    cdef const DynamicsInterface* model = models.newest.model
-    cdef double* scratch = models.scratch
+    cdef const DynamicsInterface* model = arm.models.newest.model
+    cdef double* scratch = arm.models.scratch
     cdef double* applied = scratch
     cdef double* added_gravity = scratch + 3 * model.n
     cdef Drives drives
     cdef Py_ssize_t n = model.n, i, k
     cdef Py_ssize_t steps = max(<Py_ssize_t> (duration / RECKONING_STEP + 0.5), 1)
     cdef double h = duration / steps
-    drives.armature, drives.viscous, drives.coulomb = (
-        joints.armature, joints.viscous, joints.coulomb)
+    drives = drives_of(&arm.joints)
     for k in range(steps):
-        if settings.hardware_adds_gravity:
-            gravity(models, state, added_gravity)
+        if arm.settings.hardware_adds_gravity:
+            gravity(&arm.models, state, added_gravity)
         for i in range(n):
-            applied[i] = command[i] - joints.offset[i]
-            if settings.hardware_adds_gravity:
+            applied[i] = command[i] - arm.joints.offset[i]
+            if arm.settings.hardware_adds_gravity:
                 applied[i] += added_gravity[i]
         accelerate(model, &drives, state, state + n, applied, h, state + n, scratch + n)
         for i in range(n):

@@ -3,9 +3,9 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from control.controller_state cimport Hold, hold_reason
 from control.cycle_state cimport BUCKETS, ControlCycle, Deadline, record_note
 from control.events cimport CAUSE_LATE_COMMANDS, NOTE_CAUSE
+from control.state_machine cimport Hold, hold_reason
 from control.supervision cimport fall_back
 
 cdef struct DeadlinePayload:

@@ -14,9 +14,10 @@ from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
 from smooth_friction cimport dry_torque, presliding, viscous_torque
-from control.model_blend cimport ModelBlend, combine, gravity
-from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL,
-                               TERMS_GRAVITY, JointSettings, Settings)
+from control.arm cimport Arm, leads_end_effector
+from control.model_blend cimport combine, gravity
+from control.settings cimport (COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL, TERMS_GRAVITY,
+                               JointSettings)
 
 
 cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement, double dt,
@@ -45,36 +46,34 @@ cdef inline void add_drives(const JointSettings* joints, Py_ssize_t n, const dou
                       + joints.armature[i] * acceleration[i] + joints.offset[i])
 
 
-cdef inline void motion_torque(const JointSettings* joints, const ModelBlend* models,
-                               const double* desired, const double* sliding,
+cdef inline void motion_torque(const Arm* arm, const double* desired, const double* sliding,
                                double* torque) noexcept nogil:
     """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): the torque that a motion needs."""
-    cdef Py_ssize_t n = models.n
-    combine(models, desired, desired + n, desired + 2 * n, torque)
-    add_drives(joints, n, desired + n, desired + 2 * n, sliding, torque)
+    cdef Py_ssize_t n = arm.models.n
+    combine(&arm.models, desired, desired + n, desired + 2 * n, torque)
+    add_drives(&arm.joints, n, desired + n, desired + 2 * n, sliding, torque)
 
 
-cdef inline void model_torque(const Settings* settings, const JointSettings* joints,
-                              const ModelBlend* models, const double* desired,
-                              const double* sliding, double* torque) noexcept nogil:
+cdef inline void model_torque(const Arm* arm, const double* desired, const double* sliding,
+                              double* torque) noexcept nogil:
     """The mode's torque from the model along the desired motion, without feedback."""
-    if settings.mode == CARTESIAN_IMPEDANCE:
-        gravity(models, desired, torque)
-    elif settings.terms == TERMS_FULL or settings.mode == COMPUTED_TORQUE:
-        motion_torque(joints, models, desired, sliding, torque)
-    elif settings.terms == TERMS_GRAVITY:
-        gravity(models, desired, torque)
+    if leads_end_effector(arm):
+        gravity(&arm.models, desired, torque)
+    elif arm.settings.terms == TERMS_FULL or arm.settings.mode == COMPUTED_TORQUE:
+        motion_torque(arm, desired, sliding, torque)
+    elif arm.settings.terms == TERMS_GRAVITY:
+        gravity(&arm.models, desired, torque)
     else:
-        memset(torque, 0, models.n * sizeof(double))
+        memset(torque, 0, arm.models.n * sizeof(double))
 
 
-cdef inline void damped_gravity(const JointSettings* joints, const ModelBlend* models,
-                                const double* state, double share, double* torque) noexcept nogil:
+cdef inline void damped_gravity(const Arm* arm, const double* state, double share,
+                                double* torque) noexcept nogil:
     """g(q) - share * D qd: holds the arm up wherever it is; gravity compensation."""
-    cdef Py_ssize_t n = models.n, i
-    gravity(models, state, torque)
+    cdef Py_ssize_t n = arm.models.n, i
+    gravity(&arm.models, state, torque)
     for i in range(n):
-        torque[i] += joints.offset[i] - share * joints.damping[i] * state[n + i]
+        torque[i] += arm.joints.offset[i] - share * arm.joints.damping[i] * state[n + i]
 
 
 cdef inline void add_feedback(const JointSettings* joints, Py_ssize_t n, const double* state,
@@ -86,16 +85,16 @@ cdef inline void add_feedback(const JointSettings* joints, Py_ssize_t n, const d
                       + joints.d[i] * (desired[n + i] - state[n + i]))
 
 
-cdef inline void add_predicted_feedback(const JointSettings* joints, const ModelBlend* models,
-                                        const double* state, const double* desired, double held,
-                                        double* torque) noexcept nogil:
+cdef inline void add_predicted_feedback(const Arm* arm, const double* state, const double* desired,
+                                        double held, double* torque) noexcept nogil:
     """Add the change of Kp e + Kd ed within the time ``held``.
 
     The errors are predicted by M edd = -(Kp e + Kd ed), taken at the end of that time.
     """
-    cdef const DynamicsInterface* model = models.newest.model
-    cdef Py_ssize_t n = models.n, i
-    cdef double* still = models.scratch
+    cdef const DynamicsInterface* model = arm.models.newest.model
+    cdef const JointSettings* joints = &arm.joints
+    cdef Py_ssize_t n = model.n, i
+    cdef double* still = arm.models.scratch
     cdef double* applied = still + n
     cdef double* diagonal = still + 2 * n
     cdef double* gained = still + 3 * n
@@ -115,41 +114,40 @@ cdef inline void add_predicted_feedback(const JointSettings* joints, const Model
                          + (joints.d[i] + held * joints.p[i]) * gained[i]))
 
 
-cdef inline void computed_torque(const JointSettings* joints, const ModelBlend* models,
-                                 const double* state, const double* desired,
+cdef inline void computed_torque(const Arm* arm, const double* state, const double* desired,
                                  const double* sliding, double held,
                                  double* torque) noexcept nogil:
     """RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed, of the errors after ``held``.
     """
-    cdef double* acceleration = models.scratch
+    cdef const JointSettings* joints = &arm.joints
+    cdef double* acceleration = arm.models.scratch
     cdef double error, wanted
-    cdef Py_ssize_t n = models.n, i
+    cdef Py_ssize_t n = arm.models.n, i
     for i in range(n):
         error = desired[n + i] - state[n + i]
         wanted = joints.p[i] * (desired[i] - state[i] + held * error) + joints.d[i] * error
         acceleration[i] = (desired[2 * n + i]
                            + wanted / (1.0 + held * (joints.d[i] + held * joints.p[i])))
-    combine(models, state, state + n, acceleration, torque)
+    combine(&arm.models, state, state + n, acceleration, torque)
     add_drives(joints, n, desired + n, acceleration, sliding, torque)
 
 
-cdef inline void law(const Settings* settings, const JointSettings* joints,
-                     const ModelBlend* models, const double* state, const double* desired,
+cdef inline void law(const Arm* arm, const double* state, const double* desired,
                      const double* sliding, double held, double* torque) noexcept nogil:
     """The effort of the mode in use, plus the motion's own.
 
     held: how long the command will act [s] in a slow loop, else 0.
     """
-    cdef Py_ssize_t n = models.n, i
-    if settings.mode == FEEDFORWARD:
-        model_torque(settings, joints, models, desired, sliding, torque)
-        add_feedback(joints, n, state, desired, torque)
+    cdef Py_ssize_t n = arm.models.n, i
+    if arm.settings.mode == FEEDFORWARD:
+        model_torque(arm, desired, sliding, torque)
+        add_feedback(&arm.joints, n, state, desired, torque)
         if held > 0.0:
-            add_predicted_feedback(joints, models, state, desired, held, torque)
-    elif settings.mode == COMPUTED_TORQUE:
-        computed_torque(joints, models, state, desired, sliding, held, torque)
+            add_predicted_feedback(arm, state, desired, held, torque)
+    elif arm.settings.mode == COMPUTED_TORQUE:
+        computed_torque(arm, state, desired, sliding, held, torque)
     else:
-        damped_gravity(joints, models, state, 1.0, torque)
+        damped_gravity(arm, state, 1.0, torque)
         return
     for i in range(n):
         torque[i] += desired[3 * n + i]

@@ -7,16 +7,17 @@
 from libc.string cimport memcpy, memset
 
 from control.command cimport issue_command
-from control.controller_state cimport Controller, fire, note_cause
+from control.controller_state cimport Controller
 from control.dead_reckoning cimport dead_reckoning
 from control.events cimport CAUSE_STUCK
 from control.laws cimport damped_gravity, motion_torque, slide
 from control.model_blend cimport pass_time
-from control.motion cimport sample
+from control.motion cimport sample, stop_from
 from control.phases cimport FALL_BACK, HOLDING, STATE
 from control.state_clock cimport age_of_state
+from control.state_machine cimport fire, note_cause
 from control.state_observer cimport Observer, oldest
-from control.stop cimport begin_hold, begin_tracking, stop_motion
+from control.stop cimport begin_hold, begin_tracking
 from control.stuck_joints cimport add_expected
 from control.supervision cimport return_to_fault
 from control.torque_governor cimport transfer_left
@@ -37,16 +38,16 @@ cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
     cdef Py_ssize_t i
     memset(c.state, 0, 4 * c.n * sizeof(double))
     memcpy(c.state, o.q, 2 * c.n * sizeof(double))
-    if c.hold.cause == CAUSE_STUCK:
-        add_expected(&c.stuck, &c.settings, c.desired, c.state, c.state + c.n)
-    dead_reckoning(&c.settings, &c.joints, &c.models, c.governor.command,
-                   min(age, c.settings.state_timeout + c.settings.period), c.state)
+    if c.machine.hold.cause == CAUSE_STUCK:
+        add_expected(&c.stuck, &c.arm, c.desired, c.state, c.state + c.n)
+    dead_reckoning(&c.arm, c.governor.command,
+                   min(age, c.arm.settings.state_timeout + c.arm.settings.period), c.state)
     for i in range(c.n):
-        c.state[i] = min(max(c.state[i], min(c.limits.lower[i], o.q[i])),
-                         max(c.limits.upper[i], o.q[i]))
-    if c.hold.cause == CAUSE_STUCK:                             # the last command is wrong
+        c.state[i] = min(max(c.state[i], min(c.arm.limits.lower[i], o.q[i])),
+                         max(c.arm.limits.upper[i], o.q[i]))
+    if c.machine.hold.cause == CAUSE_STUCK:                             # the last command is wrong
         memset(c.state + 2 * c.n, 0, c.n * sizeof(double))
-    stop_motion(c, now, c.state)
+    stop_from(&c.motion, now, c.state, c.arm.settings.stop_time, &c.arm.limits)
     c.is_open_loop = True
 
 
@@ -57,17 +58,17 @@ cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
     """
     cdef Observer* o = &c.observer
     cdef double dt = now - c.commanded
-    pass_time(&c.models, dt)
-    if c.settings.blind_stop:
+    pass_time(&c.arm.models, dt)
+    if c.arm.settings.blind_stop:
         if not c.is_open_loop:
             plan_stop(c, now)
         sample(&c.motion, now, c.desired)
-        slide(c.n, c.desired + c.n, c.settings.presliding_displacement, dt, c.presliding)
-        motion_torque(&c.joints, &c.models, c.desired, c.presliding, c.torque)
+        slide(c.n, c.desired + c.n, c.arm.settings.presliding_displacement, dt, c.presliding)
+        motion_torque(&c.arm, c.desired, c.presliding, c.torque)
         memcpy(o.q, c.desired, 3 * c.n * sizeof(double))
         o.advanced, o.ahead = age_of_state(&c.clock, now), 0.0
     else:
-        damped_gravity(&c.joints, &c.models, o.q, transfer_left(&c.governor), c.torque)
+        damped_gravity(&c.arm, o.q, transfer_left(&c.governor), c.torque)
     return issue_command(c, now, dt, c.torque)
 
 
@@ -75,18 +76,18 @@ cdef inline bint is_over(const Controller* c, double now) noexcept nogil:
     """Whether commands end: after give_up_after; with a joint that does not move as soon as the arm
     must have stopped, since the torque for where it should be need not hold it where it is.
     """
-    return (now - c.held_since >= c.settings.give_up_after
+    return (now - c.machine.held_since >= c.arm.settings.give_up_after
             or (c.stuck.joint >= 0 and c.is_open_loop and now >= c.motion.end))
 
 
 cdef inline void resume(Controller* c, double now) noexcept nogil:
     """Go on when states tell where the arm is."""
-    fire(c, STATE)
-    if c.phase != HOLDING:                                      # leaving
+    fire(&c.machine, STATE)
+    if c.machine.phase != HOLDING:                                      # leaving
         begin_hold(c, now)
         return
     begin_tracking(c)
     return_to_fault(c, now)
-    if now < c.hold_until and fire(c, FALL_BACK):
-        note_cause(c, &c.fallen)
+    if now < c.machine.hold_until and fire(&c.machine, FALL_BACK):
+        note_cause(&c.machine, &c.machine.fallen)
         begin_hold(c, now)

@@ -5,13 +5,14 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport write_pose
-from control.controller_state cimport Controller, is_blind, is_tracking
+from control.controller_state cimport Controller
 from control.cycle_state cimport (OUTPUT_COMMANDS, OUTPUT_DESIRED, OUTPUT_ERROR, OUTPUT_POSE,
                                   OUTPUT_TWIST, ControlCycle)
 from control.laws cimport model_torque
 from control.model_blend cimport gravity
 from control.phases cimport FLOATING
 from control.settings cimport GRAVITY_COMPENSATION
+from control.state_machine cimport is_blind, is_tracking
 from ros.atomic cimport SECOND
 from ros.messages cimport Template, write_last, write_stamp
 
@@ -31,7 +32,8 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
     Where no motion is asked for, that is the measured position at rest: the drives damp the arm.
     """
     cdef const Controller* c = &cycle.controller
-    cdef bint follows = is_tracking(c) or c.phase == FLOATING or (is_blind(c) and c.is_open_loop)
+    cdef bint follows = (is_tracking(&c.machine) or c.machine.phase == FLOATING
+                         or (is_blind(&c.machine) and c.is_open_loop))
     cdef Py_ssize_t n = c.n, i
     for i in range(n):
         cycle.shown[i] = (c.desired[i] if follows else c.observer.q[i]) - c.turned[i]
@@ -44,10 +46,10 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
 
 cdef inline void work_out_model_torque(const Controller* c, double* torque) noexcept nogil:
     """Find the model's part of the last command: gravity alone if no motion is followed."""
-    if c.settings.mode == GRAVITY_COMPENSATION:
-        gravity(&c.models, c.observer.q, torque)
+    if c.arm.settings.mode == GRAVITY_COMPENSATION:
+        gravity(&c.arm.models, c.observer.q, torque)
     else:
-        model_torque(&c.settings, &c.joints, &c.models, c.desired, c.presliding, torque)
+        model_torque(&c.arm, c.desired, c.presliding, torque)
 
 
 cdef inline void write_row(Template* message, Py_ssize_t n, int before, const double* values,
@@ -73,7 +75,7 @@ cdef inline void show(ControlCycle* cycle) noexcept nogil:
     if cycle.now < cycle.show_due:
         return
     cycle.show_due = max(cycle.show_due + cycle.show_period, cycle.now)
-    if not (is_tracking(c) or c.phase == FLOATING):
+    if not (is_tracking(&c.machine) or c.machine.phase == FLOATING):
         return
     if sec == 0 and nanosec == 0:
         time = cycle.output.ros_time(cycle.output.loop)
@@ -88,7 +90,7 @@ cdef inline void show_hand(ControlCycle* cycle, int32_t sec, uint32_t nanosec) n
     """Publish pose and velocity of the hand, by the last good state."""
     cdef Controller* c = &cycle.controller
     cdef double[7] pose
-    update_kinematics(&c.hand.law, c.models.newest.model, c.observer.q, c.observer.qd)
+    update_kinematics(&c.hand.law, c.arm.models.newest.model, c.observer.q, c.observer.qd)
     write_pose(c.hand.law.pose, pose)
     write_stamp(&cycle.pose, sec, nanosec)
     write_last(&cycle.pose, 7, 0, pose)
@@ -110,8 +112,8 @@ cdef inline void show_joints(ControlCycle* cycle, int32_t sec, uint32_t nanosec)
     write_row(&cycle.desired, n, 0, c.torque, NULL, cycle.shown)
     write_row(&cycle.error, n, 2, c.desired, c.observer.q, cycle.shown)
     write_row(&cycle.error, n, 1, c.desired + n, c.observer.qd, cycle.shown)
-    if c.settings.hardware_adds_gravity:
-        gravity(&c.models, c.observer.q, c.gravity_torque)
+    if c.arm.settings.hardware_adds_gravity:
+        gravity(&c.arm.models, c.observer.q, c.gravity_torque)
         for i in range(n):
             c.torque[i] -= c.gravity_torque[i]
     write_row(&cycle.error, n, 0, c.governor.command, c.torque, cycle.shown)

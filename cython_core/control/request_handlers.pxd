@@ -5,10 +5,10 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
+from control.arm cimport leads_end_effector
 from control.cartesian_mode cimport CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
-from control.controller_state cimport (Controller, Hold, answers_states, fire, hold_reason,
-                                       is_blind, is_tracking, leads_end_effector, note_cause)
+from control.controller_state cimport Controller
 from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES,
                              FOLLOWS_POSES, GRANTED, IN_FAULT, NOT_RUNNING, NO_CAUSE,
                              SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
@@ -20,6 +20,8 @@ from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLO
 from control.settings cimport GRAVITY_COMPENSATION, JointSettings, Settings
 from control.settings_check cimport SettingsChange, conflict
 from control.state_clock cimport start_clock
+from control.state_machine cimport (Hold, StateMachine, answers_states, fire, hold_reason, is_blind,
+                                    is_tracking, note_cause)
 from control.state_observer cimport forget, trust_velocities
 from control.stop cimport begin_hold, begin_tracking, hold_present_state, stop_desired
 from control.torque_governor cimport begin_transfer, shift_transfer
@@ -37,67 +39,67 @@ cdef extern from *:
 cdef inline void activate(Controller* c, double now) noexcept nogil:
     """Begin with the next joint state, or go on if the arm has not come to rest yet."""
     c.updated = now
-    c.hold.cause = c.fault.cause = NO_CAUSE
-    if c.phase == INACTIVE:
+    c.machine.hold.cause = c.machine.fault.cause = NO_CAUSE
+    if c.machine.phase == INACTIVE:
         forget(&c.observer)
         c.stuck.joint = -1
         start_clock(&c.clock)                                   # clocks may have been set meanwhile
-    if fire(c, ACTIVATE) and c.phase == HOLDING:
+    if fire(&c.machine, ACTIVATE) and c.machine.phase == HOLDING:
         begin_tracking(c)
 
 
 cdef inline void deactivate(Controller* c, double now) noexcept nogil:
     """Come to rest; then the commands end."""
     cdef Hold reason = hold_reason(CAUSE_DEACTIVATED, -1, 0.0, 0.0)
-    if not fire(c, DEACTIVATE):
+    if not fire(&c.machine, DEACTIVATE):
         return
-    note_cause(c, &reason)
-    if c.phase == STOPPING:
-        if leads_end_effector(c):                                       # its target may be far away
+    note_cause(&c.machine, &reason)
+    if c.machine.phase == STOPPING:
+        if leads_end_effector(&c.arm):                          # its target may be far away
             hold_present_state(c)
         else:
             stop_desired(c)
-        c.held_since = now
-    elif c.phase == SETTLING:
+        c.machine.held_since = now
+    elif c.machine.phase == SETTLING:
         begin_hold(c, now)
-    elif c.phase == INACTIVE:
+    elif c.machine.phase == INACTIVE:
         c.has_commanded = False
 
 
-cdef inline Refusal why_not(const Controller* c) noexcept nogil:
+cdef inline Refusal why_not(const StateMachine* m) noexcept nogil:
     """Why nothing can be followed now."""
-    if c.phase == FAULT:
+    if m.phase == FAULT:
         return IN_FAULT
-    if c.phase == FLOATING:
+    if m.phase == FLOATING:
         return FOLLOWS_NOTHING
-    return (GRANTED if c.phase == HOLDING or c.phase == TRAJECTORY or c.phase == REFERENCE
+    return (GRANTED if m.phase == HOLDING or m.phase == TRAJECTORY or m.phase == REFERENCE
             else NOT_RUNNING)
 
 
 cdef inline Refusal why_no_joints(const Controller* c) noexcept nogil:
     """Why no motion of the joints can be followed now."""
-    cdef Refusal refusal = why_not(c)
-    return FOLLOWS_POSES if refusal == GRANTED and leads_end_effector(c) else refusal
+    cdef Refusal refusal = why_not(&c.machine)
+    return FOLLOWS_POSES if refusal == GRANTED and leads_end_effector(&c.arm) else refusal
 
 
 cdef inline Refusal hold(Controller* c, double now) noexcept nogil:
     """Come to rest within stop_time and stay there; ends a fault, and the silence of a joint that
     did not move.
     """
-    cdef Refusal refusal = why_not(c)
+    cdef Refusal refusal = why_not(&c.machine)
     c.stuck.joint = -1
     if refusal == GRANTED or refusal == IN_FAULT:
         trust_velocities(&c.observer)
     if refusal == IN_FAULT:
-        fire(c, HOLD)
-        c.hold.cause = c.fault.cause = NO_CAUSE
+        fire(&c.machine, HOLD)
+        c.machine.hold.cause = c.machine.fault.cause = NO_CAUSE
         c.watch.in_a_row = 0
         begin_tracking(c)
         return GRANTED
     if refusal == GRANTED:
-        fire(c, HOLD)
+        fire(&c.machine, HOLD)
         if c.motion.has_effort:
-            begin_transfer(&c.governor, c.settings.blend_time)
+            begin_transfer(&c.governor, c.arm.settings.blend_time)
         stop_desired(c)
     return refusal
 
@@ -127,15 +129,16 @@ cdef inline Refusal follow(Controller* c, const Path* path, double start,
     sample_path(path, c.n, piece, elapsed, c.state)
     wait = max(path.times[0] - elapsed, 0.0)
     for i in range(c.n):
-        allowed = c.settings.start_tolerance + (c.limits.velocity[i] * wait if wait > 0.0 else 0.0)
+        allowed = c.arm.settings.start_tolerance + (
+            c.arm.limits.velocity[i] * wait if wait > 0.0 else 0.0)
         distance = fabs(c.state[i] - c.observer.q[i])
         if not distance <= allowed:
             detail.joint, detail.found, detail.bound = i, distance, allowed
             return STARTS_TOO_FAR
     sample(&c.motion, time, c.state)
-    follow_path(&c.motion, path, start, time, c.state, &c.limits, c.settings.stop_time)
+    follow_path(&c.motion, path, start, time, c.state, &c.arm.limits, c.arm.settings.stop_time)
     trust_velocities(&c.observer)
-    fire(c, FOLLOW)
+    fire(&c.machine, FOLLOW)
     return GRANTED
 
 
@@ -146,7 +149,7 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
     The arm is led in to one that differs by more than the arm may have moved since the last.
     """
     cdef double time = c.clock.time
-    cdef double since = now - c.set_point_at if c.phase == REFERENCE else 0.0
+    cdef double since = now - c.set_point_at if c.machine.phase == REFERENCE else 0.0
     cdef bint jumps = False
     cdef Py_ssize_t i
     cdef Refusal refusal = why_no_joints(c)
@@ -155,35 +158,35 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
     sample(&c.motion, time, c.state)
     for i in range(c.n):
         detail.joint, detail.found, detail.bound = (
-            i, fabs(state[i] - c.state[i]), c.settings.start_tolerance)
+            i, fabs(state[i] - c.state[i]), c.arm.settings.start_tolerance)
         if not detail.found <= detail.bound:
             return SET_POINT_TOO_FAR
-        jumps |= detail.found > SET_POINT_SLACK + SET_POINT_SPEED * c.limits.velocity[i] * since
-    if jumps and not (c.phase == REFERENCE and time < c.motion.correction_end):
+        jumps |= detail.found > SET_POINT_SLACK + SET_POINT_SPEED * c.arm.limits.velocity[i] * since
+    if jumps and not (c.machine.phase == REFERENCE and time < c.motion.correction_end):
         for i in range(4 * c.n):
             c.offset[i] = c.state[i] - state[i]
         extrapolate(&c.motion, time, state)
         lead_in(&c.motion, time, c.offset,
-                lead_in_duration(c.n, c.offset, c.limits.velocity, c.settings.stop_time))
+                lead_in_duration(c.n, c.offset, c.arm.limits.velocity, c.arm.settings.stop_time))
     else:
         extrapolate(&c.motion, time, state)
-    if c.phase != REFERENCE:
-        begin_transfer(&c.governor, c.settings.blend_time)
+    if c.machine.phase != REFERENCE:
+        begin_transfer(&c.governor, c.arm.settings.blend_time)
     c.set_point_at = now
-    fire(c, SET_POINT)
+    fire(&c.machine, SET_POINT)
     return GRANTED
 
 
 cdef inline Refusal take_target(Controller* c, double now,
                                 const CartesianTarget* target) noexcept nogil:
     """Lead the hand to a target."""
-    cdef Refusal refusal = why_not(c)
+    cdef Refusal refusal = why_not(&c.machine)
     if refusal != GRANTED:
         return refusal
-    if not leads_end_effector(c):
+    if not leads_end_effector(&c.arm):
         return FOLLOWS_NO_POSES
     set_target(&c.hand, now, target)
-    fire(c, SET_POINT)
+    fire(&c.machine, SET_POINT)
     return GRANTED
 
 
@@ -191,38 +194,38 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
     """Take other settings, without a step in the command."""
     cdef const Settings* settings = &change.settings
     cdef Refusal refusal = conflict(c, settings)
-    cdef bint led_hand = leads_end_effector(c)
-    cdef bint same_law = (settings.mode == c.settings.mode and not led_hand
-                          and (c.phase == FLOATING or is_tracking(c)))
+    cdef bint led_hand = leads_end_effector(&c.arm)
+    cdef bint same_law = (settings.mode == c.arm.settings.mode and not led_hand
+                          and (c.machine.phase == FLOATING or is_tracking(&c.machine)))
     cdef Py_ssize_t i
     if refusal != GRANTED:
         return refusal
     if same_law:
         joint_law(c, c.torque)
-    c.settings = settings[0]
-    memcpy(c.joints.p, change.joints.p,
+    c.arm.settings = settings[0]
+    memcpy(c.arm.joints.p, change.joints.p,
            sizeof(JointSettings) // sizeof(double*) * c.n * sizeof(double))
     if change.impedance != NULL:
         configure_mode(&c.hand, change.impedance)
     c.stuck.begins = True
     c.floats = settings.mode == GRAVITY_COMPENSATION
-    if not (c.phase == FLOATING or c.phase == FAULT or is_tracking(c)):
+    if not (c.machine.phase == FLOATING or c.machine.phase == FAULT or is_tracking(&c.machine)):
         return GRANTED
     if same_law:
         joint_law(c, c.offset)
         for i in range(c.n):
             c.offset[i] -= c.torque[i]
-        shift_transfer(&c.governor, c.offset, c.settings.blend_time)
+        shift_transfer(&c.governor, c.offset, c.arm.settings.blend_time)
         return GRANTED
-    begin_transfer(&c.governor, c.settings.blend_time)
+    begin_transfer(&c.governor, c.arm.settings.blend_time)
     c.let_go |= led_hand and c.floats
     if c.floats:
-        fire(c, FLOAT)
-        c.fault.cause = NO_CAUSE
-    elif fire(c, TRACK):
+        fire(&c.machine, FLOAT)
+        c.machine.fault.cause = NO_CAUSE
+    elif fire(&c.machine, TRACK):
         begin_tracking(c)
-    elif led_hand != leads_end_effector(c) and c.phase != FAULT:
-        fire(c, HOLD)
+    elif led_hand != leads_end_effector(&c.arm) and c.machine.phase != FAULT:
+        fire(&c.machine, HOLD)
         begin_tracking(c)
     return GRANTED
 
@@ -230,13 +233,13 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
 cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint64_t number,
                             double transition) noexcept nogil:
     """Change to another payload or gravity; at once while there are no commands."""
-    cdef bint commanding = answers_states(c) or is_blind(c)
-    change_model(&c.models, model, number, transition if commanding else 0.0)
+    cdef bint commanding = answers_states(&c.machine) or is_blind(&c.machine)
+    change_model(&c.arm.models, model, number, transition if commanding else 0.0)
     c.stuck.begins = True
-    if commanding and (transition <= 0.0 or leads_end_effector(c)):  # its inertia changes
-        begin_transfer(&c.governor, c.settings.blend_time)
+    if commanding and (transition <= 0.0 or leads_end_effector(&c.arm)):  # its inertia changes
+        begin_transfer(&c.governor, c.arm.settings.blend_time)
 
 
 cdef inline bint is_at_rest(const Controller* c) noexcept nogil:
     """Whether there are no commands whose end would matter."""
-    return not (answers_states(c) or is_blind(c))
+    return not (answers_states(&c.machine) or is_blind(&c.machine))

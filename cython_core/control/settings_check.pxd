@@ -3,10 +3,11 @@
 
 from libc.math cimport fabs
 
-from control.controller_state cimport Controller, Hold, answers_states, is_blind
+from control.controller_state cimport Controller
 from control.events cimport GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Refusal
 from control.impedance_state cimport ImpedanceChange
 from control.settings cimport CARTESIAN_IMPEDANCE, JointSettings, Settings
+from control.state_machine cimport Hold, answers_states, is_blind
 from dynamics_interface cimport DynamicsInterface
 
 cdef struct SettingsChange:
@@ -44,8 +45,8 @@ cdef inline Refusal conflict(const Controller* c, const Settings* settings) noex
     """Why the controller cannot go over to other settings in its present phase."""
     if settings.mode == CARTESIAN_IMPEDANCE and c.hand.law.link < 0:
         return NO_TIP
-    if ((answers_states(c) or is_blind(c))
-            and settings.hardware_adds_gravity != c.settings.hardware_adds_gravity):
+    if ((answers_states(&c.machine) or is_blind(&c.machine))
+            and settings.hardware_adds_gravity != c.arm.settings.hardware_adds_gravity):
         return GRAVITY_IN_USE
     return GRANTED
 
@@ -55,22 +56,23 @@ cdef inline Refusal why_not_configure(const Controller* c, CheckPayload* check) 
 
     Those in force may suffice no longer, as after a push; then others must be no worse.
     """
-    cdef const DynamicsInterface* present = c.models.newest.model
+    cdef const DynamicsInterface* present = c.arm.models.newest.model
     cdef const JointSettings* joints = &check.change.joints
-    cdef double* acceleration = c.models.scratch
+    cdef double* acceleration = c.arm.models.scratch
     cdef double* before = acceleration + c.n
     cdef double* after = acceleration + 2 * c.n
     cdef Refusal refusal = conflict(c, &check.change.settings)
     cdef Py_ssize_t i
-    if refusal != GRANTED or not (answers_states(c) or is_blind(c)):
+    if refusal != GRANTED or not (answers_states(&c.machine) or is_blind(&c.machine)):
         return refusal                                          # the first command's check follows
-    stopping_effort(c.settings.stop_time, &c.joints, present, c.observer.q, acceleration, before)
+    stopping_effort(c.arm.settings.stop_time, &c.arm.joints, present, c.observer.q, acceleration,
+                    before)
     stopping_effort(check.change.settings.stop_time, joints,
                     present if check.model == NULL else check.model, c.observer.q, acceleration,
                     after)
     for i in range(c.n):
         if not suffices(joints, i, after[i]) and (
-                joints.effort_limit[i] < c.joints.effort_limit[i]
+                joints.effort_limit[i] < c.arm.joints.effort_limit[i]
                 or not fabs(after[i]) <= fabs(before[i])):
             check.detail.joint, check.detail.found, check.detail.bound = (
                 i, after[i], joints.effort_limit[i])

@@ -4,13 +4,14 @@
 from libc.math cimport INFINITY, fabs, isinf
 from libc.string cimport memset
 
-from control.controller_state cimport Controller, Hold, fire, hold_reason, note, note_cause
-from control.events cimport (CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE,
-                             NO_CAUSE)
+from control.controller_state cimport Controller
+from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
 from control.model_blend cimport gravity
 from control.motion cimport any_nonzero
 from control.phases cimport STATE, WAITING
+from control.settings cimport JointLimits
 from control.settings_check cimport suffices
+from control.state_machine cimport Hold, fire, hold_reason, note, note_cause
 from control.state_observer cimport forget
 from control.stop cimport begin_tracking
 from control.supervision cimport return_to_fault
@@ -30,8 +31,8 @@ cdef inline bint is_measured(const Controller* c, const double* effort) noexcept
     """Whether an effort tells what holds the arm; exactly zero on all joints means that it is not
     measured, or that brakes hold the arm. effort: NULL for none.
     """
-    return (effort != NULL and c.settings.start_from_measured_effort
-            and not c.settings.hardware_adds_gravity and any_nonzero(effort, c.n))
+    return (effort != NULL and c.arm.settings.start_from_measured_effort
+            and not c.arm.settings.hardware_adds_gravity and any_nonzero(effort, c.n))
 
 
 cdef inline Py_ssize_t disputed(const Controller* c, const double* effort) noexcept nogil:
@@ -43,7 +44,7 @@ cdef inline Py_ssize_t disputed(const Controller* c, const double* effort) noexc
     if not is_measured(c, effort):
         return -1
     for i in range(c.n):
-        if (BEYOND_GRAVITY * c.joints.effort_limit[i] < fabs(effort[i] - c.gravity_torque[i])
+        if (BEYOND_GRAVITY * c.arm.joints.effort_limit[i] < fabs(effort[i] - c.gravity_torque[i])
                 < INFINITY):
             return i
     return -1
@@ -59,7 +60,7 @@ cdef inline bint is_plausible_effort(const Controller* c, const double* effort) 
     cdef double limit
     cdef Py_ssize_t i
     for i in range(c.n):
-        limit = c.joints.effort_limit[i]
+        limit = c.arm.joints.effort_limit[i]
         if isinf(limit) or not fabs(effort[i] - c.gravity_torque[i]) <= BEYOND_GRAVITY * limit:
             return False
     return True
@@ -76,14 +77,14 @@ cdef inline const double* holding_effort(const Controller* c, const double* effo
         return effort
     if c.has_commanded:
         return c.governor.command
-    return c.zero if c.settings.hardware_adds_gravity else c.gravity_torque
+    return c.zero if c.arm.settings.hardware_adds_gravity else c.gravity_torque
 
 
 cdef inline Py_ssize_t too_heavy(const Controller* c) noexcept nogil:
     """The first joint whose effort limit is too small for its ``gravity_torque``, or -1."""
     cdef Py_ssize_t i
     for i in range(c.n):
-        if not suffices(&c.joints, i, c.gravity_torque[i] + c.joints.offset[i]):
+        if not suffices(&c.arm.joints, i, c.gravity_torque[i] + c.arm.joints.offset[i]):
             return i
     return -1
 
@@ -93,7 +94,7 @@ cdef inline Py_ssize_t outside(const Controller* c, Py_ssize_t first, double sla
     """
     cdef Py_ssize_t i
     for i in range(first, c.n):
-        if not c.limits.lower[i] - slack <= c.observer.q[i] <= c.limits.upper[i] + slack:
+        if not c.arm.limits.lower[i] - slack <= c.observer.q[i] <= c.arm.limits.upper[i] + slack:
             return i
     return -1
 
@@ -105,15 +106,16 @@ cdef inline Hold why_not_begin(const Controller* c, const double* effort) noexce
     reports before it has heard from its arm.
     """
     cdef const double* q = c.observer.q
-    cdef double slack = c.settings.start_tolerance if any_nonzero(q, c.n) else LIMIT_SLACK
-    cdef Py_ssize_t i = outside(c, 0, slack) if c.phase == WAITING else -1
+    cdef const JointLimits* limits = &c.arm.limits
+    cdef double slack = c.arm.settings.start_tolerance if any_nonzero(q, c.n) else LIMIT_SLACK
+    cdef Py_ssize_t i = outside(c, 0, slack) if c.machine.phase == WAITING else -1
     if i >= 0:
         return hold_reason(CAUSE_OUTSIDE, i, q[i],
-                           c.limits.lower[i] if q[i] < c.limits.lower[i] else c.limits.upper[i])
+                           limits.lower[i] if q[i] < limits.lower[i] else limits.upper[i])
     i = too_heavy(c)
     if i >= 0:
-        return hold_reason(CAUSE_CANNOT_HOLD, i, c.gravity_torque[i] + c.joints.offset[i],
-                           c.joints.effort_limit[i])
+        return hold_reason(CAUSE_CANNOT_HOLD, i, c.gravity_torque[i] + c.arm.joints.offset[i],
+                           c.arm.joints.effort_limit[i])
     i = disputed(c, effort)
     if i >= 0:
         return hold_reason(CAUSE_DISPUTED, i, effort[i], c.gravity_torque[i])
@@ -126,22 +128,23 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
     """
     cdef Py_ssize_t i
     cdef Hold reason
-    gravity(&c.models, c.observer.q, c.gravity_torque)
+    gravity(&c.arm.models, c.observer.q, c.gravity_torque)
     reason = why_not_begin(c, effort)
     if reason.cause != NO_CAUSE:
-        if c.hold.cause != reason.cause:
-            note_cause(c, &reason)
+        if c.machine.hold.cause != reason.cause:
+            note_cause(&c.machine, &reason)
         forget(&c.observer)
         return False
-    if c.hold.cause in (CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, CAUSE_DISPUTED):
-        c.hold.cause = NO_CAUSE
-    i = outside(c, 0, c.settings.start_tolerance)
+    if c.machine.hold.cause in (CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, CAUSE_DISPUTED):
+        c.machine.hold.cause = NO_CAUSE
+    i = outside(c, 0, c.arm.settings.start_tolerance)
     while i >= 0:
-        note(c, NOTE_OUTSIDE, i, c.observer.q[i], c.limits.lower[i], c.limits.upper[i], 0.0)
-        i = outside(c, i + 1, c.settings.start_tolerance)
-    start_from(&c.governor, &c.joints, holding_effort(c, effort))
+        note(&c.machine, NOTE_OUTSIDE, i, c.observer.q[i], c.arm.limits.lower[i],
+             c.arm.limits.upper[i], 0.0)
+        i = outside(c, i + 1, c.arm.settings.start_tolerance)
+    start_from(&c.governor, &c.arm.joints, holding_effort(c, effort))
     memset(c.presliding, 0, c.n * sizeof(double))
-    fire(c, STATE)
+    fire(&c.machine, STATE)
     begin_tracking(c)
     return_to_fault(c, now)
     return True

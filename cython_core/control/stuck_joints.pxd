@@ -15,10 +15,10 @@
 from libc.math cimport copysign, fabs
 from libc.string cimport memcpy, memset
 
-from control.dead_reckoning cimport STICKING_SPEED, Drives, accelerate
-from control.model_blend cimport ModelBlend, combine, gravity
-from control.settings cimport (CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, TERMS_FULL, JointLimits,
-                               JointSettings, Settings)
+from control.arm cimport Arm, leads_end_effector
+from control.dead_reckoning cimport STICKING_SPEED, Drives, accelerate, drives_of
+from control.model_blend cimport combine, gravity
+from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, JointLimits, JointSettings
 from control.state_observer cimport REPEAT_TIME, Observer, common, unseen
 
 cdef extern from *:
@@ -64,17 +64,17 @@ cdef struct StuckJoints:
     double* scratch          # (5, n)
 
 
-cdef inline void feedback_effort(const Settings* settings, const JointSettings* joints,
-                                 const ModelBlend* models, const double* q, const double* qd,
+cdef inline void feedback_effort(const Arm* arm, const double* q, const double* qd,
                                  const double* desired, double* push) noexcept nogil:
     """The feedback's share of the effort, for the desired state (4, n)."""
-    cdef double* scratch = models.scratch
-    cdef Py_ssize_t n = models.n, i
+    cdef const JointSettings* joints = &arm.joints
+    cdef double* scratch = arm.models.scratch
+    cdef Py_ssize_t n = arm.models.n, i
     for i in range(n):
         push[i] = joints.p[i] * (desired[i] - q[i]) + joints.d[i] * (desired[n + i] - qd[i])
-    if settings.mode == COMPUTED_TORQUE:                        # that is an acceleration
-        combine(models, q, NULL, push, scratch)
-        gravity(models, q, scratch + n)
+    if arm.settings.mode == COMPUTED_TORQUE:                    # that is an acceleration
+        combine(&arm.models, q, NULL, push, scratch)
+        gravity(&arm.models, q, scratch + n)
         for i in range(n):
             push[i] = joints.armature[i] * push[i] + scratch[i] - scratch[n + i]
     for i in range(n):
@@ -88,10 +88,10 @@ cdef inline double max_stiction(const JointSettings* joints, Py_ssize_t i) noexc
     return UNKNOWN_STICTION * limit
 
 
-cdef inline bint feeds_forward(const Settings* settings) noexcept nogil:
+cdef inline bint feeds_forward(const Arm* arm) noexcept nogil:
     """Whether an arm that is free follows the desired motion without feedback."""
-    return (settings.mode != CARTESIAN_IMPEDANCE
-            and (settings.terms == TERMS_FULL or settings.mode == COMPUTED_TORQUE))
+    return (not leads_end_effector(arm)
+            and (arm.settings.terms == TERMS_FULL or arm.settings.mode == COMPUTED_TORQUE))
 
 
 cdef inline double off_stops(const JointLimits* limits, Py_ssize_t i, double q,
@@ -117,10 +117,11 @@ cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil
     return o.unchanged[i] == 0.0 or (o.age[o.n + i] == 0.0 and fabs(o.qd[i]) > STICKING_SPEED)
 
 
-cdef inline void begin_joints(StuckJoints* s, const Settings* settings,
-                              const JointSettings* joints, const Observer* o,
+cdef inline void begin_joints(StuckJoints* s, const Arm* arm, const Observer* o,
                               const double* desired, const double* push) noexcept nogil:
     """Begin anew for each joint that is seen to move; push: (2, n)."""
+    cdef const JointSettings* joints = &arm.joints
+    cdef bint free = feeds_forward(arm), leads = leads_end_effector(arm)
     cdef Py_ssize_t n = s.n, i
     cdef double speed
     for i in range(n):
@@ -131,13 +132,13 @@ cdef inline void begin_joints(StuckJoints* s, const Settings* settings,
             s.push[i], s.push[n + i], s.start[i] = push[i], push[n + i], desired[i]
             s.lower_bound[i] = s.expected[i] = 0.0
             s.lower_bound[n + i] = common(speed, o.shown[i])
-            s.expected[n + i] = speed - (desired[n + i] if feeds_forward(settings) else 0.0)
+            s.expected[n + i] = speed - (desired[n + i] if free else 0.0)
             s.stopped[i] = was_stopped(joints, i, push[i], desired[n + i], speed)
-        elif settings.mode == CARTESIAN_IMPEDANCE and o.unchanged[i] < DAMPING_SETTLES:
+        elif leads and o.unchanged[i] < DAMPING_SETTLES:
             s.push[i], s.push[n + i] = push[i], push[n + i]
         s.change[i] = off_stops(o.limits, i, o.q[i],
                                 common(push[i] - s.push[i], push[n + i] - s.push[n + i]))
-        if s.stopped[i] and settings.mode != CARTESIAN_IMPEDANCE:
+        if s.stopped[i] and not leads:
             s.change[i] = 0.0                                   # the path's tolerance is in charge
     s.begins = False
 
@@ -153,67 +154,66 @@ cdef inline bint is_pushed(const StuckJoints* s, const JointSettings* joints) no
     return False
 
 
-cdef inline void find_friction(StuckJoints* s, const Settings* settings,
-                               const JointSettings* joints,
+cdef inline void find_friction(StuckJoints* s, const Arm* arm,
                                const double* presliding) noexcept nogil:
     """Find the friction that holds each joint against the change of its push: the feedforward bears
     some of it, or adds to it, as its presliding state says.
     """
+    cdef const JointSettings* joints = &arm.joints
     cdef double borne
     cdef Py_ssize_t i
     for i in range(s.n):
         borne = 0.0
-        if feeds_forward(settings):
+        if feeds_forward(arm):
             borne = joints.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
         s.friction[i] = joints.coulomb[i] - borne
         s.max_friction[i] = max_stiction(joints, i) - max(borne, 0.0)
 
 
-cdef inline void move_joints(StuckJoints* s, const JointSettings* joints,
-                             const ModelBlend* models, const double* q, const double* friction,
-                             double h, double* way) noexcept nogil:
-    """Move the joints for a time h [s] under gravity and the change of their push; way: (3, n)."""
-    cdef Py_ssize_t n = s.n, i
-    cdef double* effort = s.scratch
-    cdef double* still = s.scratch + n
+cdef inline void move_joints(const Arm* arm, const Drives* drives, const double* q,
+                             const double* effort, double h, double* way,
+                             double* scratch) noexcept nogil:
+    """Move the joints for a time h [s] under an effort; way: (3, n), scratch: (3, n)."""
+    cdef Py_ssize_t n = arm.models.n, i
     cdef double* speed = way + n
-    cdef Drives drives
-    drives.armature, drives.viscous, drives.coulomb = s.inertia, joints.viscous, friction
-    gravity(models, q, effort)
-    for i in range(n):
-        effort[i] += s.change[i]
-    memset(still, 0, n * sizeof(double))
-    accelerate(models.newest.model, &drives, q, still, effort, h, speed, s.scratch + 2 * n)
+    memset(scratch, 0, n * sizeof(double))                      # velocity, for the model
+    accelerate(arm.models.newest.model, drives, q, scratch, effort, h, speed, scratch + n)
     for i in range(n):
         if fabs(speed[i]) > STICKING_SPEED:                     # otherwise it sticks
             way[i] += h * speed[i]
 
 
-cdef inline void push_joints(StuckJoints* s, const Settings* settings,
-                             const JointSettings* joints, const ModelBlend* models,
-                             const Observer* o, const double* desired, const double* presliding,
+cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
+                             const double* desired, const double* presliding,
                              double dt) noexcept nogil:
     """Take a joint state into account, dt [s] after the last one; desired: (4, n) of the last
     command; presliding: of the feedforward.
     """
     cdef double* push = s.scratch                               # (2, n)
-    cdef double* still = s.scratch + 4 * s.n
-    cdef Py_ssize_t n = s.n, k, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
+    cdef double* effort = s.scratch                             # later
+    cdef double* still = s.scratch + 2 * s.n
+    cdef Drives least = drives_of(&arm.joints), most = least
+    cdef Py_ssize_t n = s.n, i, k, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
     cdef double h = dt / steps
-    if settings.mode == CARTESIAN_IMPEDANCE:
+    if leads_end_effector(arm):
         memcpy(push, s.given, n * sizeof(double))
         memcpy(push + n, s.given, n * sizeof(double))
     else:
         memset(still, 0, n * sizeof(double))
-        feedback_effort(settings, joints, models, o.q, o.qd, desired, push)
-        feedback_effort(settings, joints, models, o.q, still, desired, push + n)
-    begin_joints(s, settings, joints, o, desired, push)
-    if h <= 0.0 or not is_pushed(s, joints):
+        feedback_effort(arm, o.q, o.qd, desired, push)
+        feedback_effort(arm, o.q, still, desired, push + n)
+    begin_joints(s, arm, o, desired, push)
+    if h <= 0.0 or not is_pushed(s, &arm.joints):
         return
-    find_friction(s, settings, joints, presliding)
+    find_friction(s, arm, presliding)
+    least.armature, least.coulomb = s.inertia, s.friction
+    most.armature, most.coulomb = s.inertia, s.max_friction
+    gravity(&arm.models, o.taken, effort)
+    for i in range(n):
+        effort[i] += s.change[i]
     for k in range(steps):
-        move_joints(s, joints, models, o.taken, s.max_friction, h, s.lower_bound)
-        move_joints(s, joints, models, o.taken, s.friction, h, s.expected)
+        move_joints(arm, &most, o.taken, effort, h, s.lower_bound, still)
+        move_joints(arm, &least, o.taken, effort, h, s.expected, still)
 
 
 cdef inline Py_ssize_t first_stuck(const StuckJoints* s, const Observer* o,
@@ -235,8 +235,8 @@ cdef inline bint is_stuck(StuckJoints* s, const Observer* o) noexcept nogil:
     return s.joint >= 0
 
 
-cdef inline void add_expected(const StuckJoints* s, const Settings* settings,
-                              const double* desired, double* q, double* qd) noexcept nogil:
+cdef inline void add_expected(const StuckJoints* s, const Arm* arm, const double* desired,
+                              double* q, double* qd) noexcept nogil:
     """Add to positions that stay the same how far their joints are expected to have moved; desired:
     (4, n) of the last command.
     """
@@ -244,6 +244,6 @@ cdef inline void add_expected(const StuckJoints* s, const Settings* settings,
     for i in range(n):
         q[i] += s.expected[i]
         qd[i] = s.expected[n + i]
-        if feeds_forward(settings):
+        if feeds_forward(arm):
             q[i] += desired[i] - s.start[i]
             qd[i] += desired[n + i]

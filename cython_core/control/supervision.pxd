@@ -15,13 +15,13 @@
 
 from libc.math cimport fabs
 
-from control.controller_state cimport (Controller, Hold, Supervision, begin_supervision, fire,
-                                       hold_reason, is_tracking, leads_end_effector, note_cause)
-from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_IN_A_ROW, CAUSE_OFF_PATH,
-                             CAUSE_OFF_SPEED, CAUSE_HELD, CAUSE_OFTEN, CAUSE_OSCILLATION,
-                             CAUSE_STUCK,
-                             CAUSE_TOO_FAST, NO_CAUSE, Cause)
+from control.arm cimport leads_end_effector
+from control.controller_state cimport Controller, Supervision, begin_supervision
+from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_HELD, CAUSE_IN_A_ROW,
+                             CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OFTEN, CAUSE_OSCILLATION,
+                             CAUSE_STUCK, CAUSE_TOO_FAST, NO_CAUSE, Cause)
 from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, REFERENCE, STOPPING, TRAJECTORY
+from control.state_machine cimport Hold, fire, hold_reason, is_tracking, note_cause
 from control.state_observer cimport Observer, seen_state
 from control.stop cimport begin_hold, begin_open_loop_stop, hold_present_state
 from control.stuck_joints cimport first_stuck
@@ -140,21 +140,21 @@ cdef inline void watch_states(const Controller* c, Finding* worst) noexcept nogi
         report(worst, ABANDON_MOTION, CAUSE_CONTRADICTED, o.contradicted, 0.0, 0.0)
 
 
-cdef inline Finding find_worst(Controller* c, double dt) noexcept nogil:
+cdef inline Finding find_worst(Supervision* s, const Controller* c, double dt) noexcept nogil:
     """Go through all conditions."""
-    cdef bint follows = c.phase == TRAJECTORY or c.phase == REFERENCE
+    cdef bint follows = c.machine.phase == TRAJECTORY or c.machine.phase == REFERENCE
     cdef const double* own = c.zero
     cdef Finding worst
     worst.action = NO_ACTION
-    if is_tracking(c):
-        if c.phase == TRAJECTORY and c.motion.path != NULL:
+    if is_tracking(&c.machine):
+        if c.machine.phase == TRAJECTORY and c.motion.path != NULL:
             own = c.motion.path.tolerance
         watch_states(c, &worst)
-        if c.phase != STOPPING and not leads_end_effector(c):
-            watch_path(&c.observer, c.desired, c.settings.path_tolerance, own, &worst)
-        watch_oscillation(&c.watch, &c.observer, c.desired, dt, &worst)
-    watch_speed(&c.watch, &c.observer, c.desired + c.n if follows else c.zero, dt, &worst)
-    c.watch.contradicted = c.observer.contradicted
+        if c.machine.phase != STOPPING and not leads_end_effector(&c.arm):
+            watch_path(&c.observer, c.desired, c.arm.settings.path_tolerance, own, &worst)
+        watch_oscillation(s, &c.observer, c.desired, dt, &worst)
+    watch_speed(s, &c.observer, c.desired + c.n if follows else c.zero, dt, &worst)
+    s.contradicted = c.observer.contradicted
     return worst
 
 
@@ -172,11 +172,11 @@ cdef inline void declare_fault(Controller* c, double now, const Hold* reason) no
     """Begin a fault, which only a request ends. No transfer from the last command, which is part of
     what went wrong: only the rate limit remains.
     """
-    if not fire(c, FAIL):
+    if not fire(&c.machine, FAIL):
         return
-    note_cause(c, reason)
-    if c.phase == FAULT:
-        c.fault = c.hold
+    note_cause(&c.machine, reason)
+    if c.machine.phase == FAULT:
+        c.machine.fault = c.machine.hold
     begin_hold(c, now)
     begin_transfer(&c.governor, 0.0)
     begin_supervision(&c.watch, c.n)
@@ -185,8 +185,8 @@ cdef inline void declare_fault(Controller* c, double now, const Hold* reason) no
 
 cdef inline void return_to_fault(Controller* c, double now) noexcept nogil:
     """After a time without states a fault goes on: nobody has asked the arm to hold."""
-    if c.fault.cause != NO_CAUSE:
-        declare_fault(c, now, &c.fault)
+    if c.machine.fault.cause != NO_CAUSE:
+        declare_fault(c, now, &c.machine.fault)
 
 
 cdef inline bint counts(const Controller* c, const Hold* reason) noexcept nogil:
@@ -194,68 +194,68 @@ cdef inline bint counts(const Controller* c, const Hold* reason) noexcept nogil:
     tolerance was exceeded, and not in a gap, during which the motion went ahead. It is counted once
     until the arm has had time to stop.
     """
-    if c.watch.incident > 0.0 or c.clock.dt > c.settings.state_timeout:
+    if c.watch.incident > 0.0 or c.clock.gap > c.arm.settings.state_timeout:
         return False
     return (reason.cause in (CAUSE_HELD, CAUSE_STUCK, CAUSE_CONTRADICTED)
-            or (reason.cause == CAUSE_OFF_PATH and reason.bound == c.settings.path_tolerance))
+            or (reason.cause == CAUSE_OFF_PATH and reason.bound == c.arm.settings.path_tolerance))
 
 
-cdef inline void count_abandoned(Controller* c, double now, const Hold* reason,
-                                 bint was_trajectory) noexcept nogil:
-    """Make it a fault if motions are abandoned too often."""
-    cdef Hold fault = reason[0]
-    if not counts(c, reason):
-        return
-    c.watch.abandoned += 1.0
-    c.watch.incident = c.settings.stop_time
-    c.watch.in_a_row += was_trajectory
-    if c.watch.abandoned > MAX_ABANDONED - 0.5:
-        fault.cause, fault.found, fault.bound = CAUSE_OFTEN, MAX_ABANDONED, ABANDONED_TIME
-    elif c.watch.in_a_row >= MAX_ABANDONED:
-        fault.cause, fault.found = CAUSE_IN_A_ROW, MAX_ABANDONED
+cdef inline bint is_too_often(Supervision* s, double stop_time, bint was_trajectory,
+                              Hold* reason) noexcept nogil:
+    """Count an abandoned motion; whether that is a fault, which then is the reason."""
+    s.abandoned += 1.0
+    s.incident = stop_time
+    s.in_a_row += was_trajectory
+    if s.abandoned > MAX_ABANDONED - 0.5:
+        reason.cause, reason.found, reason.bound = CAUSE_OFTEN, MAX_ABANDONED, ABANDONED_TIME
+    elif s.in_a_row >= MAX_ABANDONED:
+        reason.cause, reason.found = CAUSE_IN_A_ROW, MAX_ABANDONED
     else:
-        return
-    c.watch.abandoned, c.watch.in_a_row = 0.0, 0
-    declare_fault(c, now, &fault)
+        return False
+    s.abandoned, s.in_a_row = 0.0, 0
+    return True
 
 
-cdef inline void abandon(Controller* c, double now, const Hold* reason) noexcept nogil:
-    """Give the motion up and come to rest from the present state.
+cdef inline bint abandon(Controller* c, double now, const Hold* reason) noexcept nogil:
+    """Give the motion up and come to rest from the present state; returns whether there was one.
 
     A trajectory's own effort has probably led the arm off the path, so it ends without a transfer.
     """
-    cdef bint was_trajectory = c.phase == TRAJECTORY, had_effort = c.motion.has_effort
-    if not fire(c, ABANDON):
-        return
-    note_cause(c, reason)
+    cdef bint had_effort = c.motion.has_effort
+    if not fire(&c.machine, ABANDON):
+        return False
+    note_cause(&c.machine, reason)
     hold_present_state(c)
     if had_effort:
         begin_transfer(&c.governor, 0.0)
-    count_abandoned(c, now, reason, was_trajectory)
+    return True
 
 
 cdef inline void supervise(Controller* c, double now, double dt) noexcept nogil:
     """Look for what is wrong, and do what is to be done about the worst of it."""
-    cdef bint was_trajectory = c.phase == TRAJECTORY
+    cdef bint was_trajectory = c.machine.phase == TRAJECTORY, given_up = False
     cdef Finding worst
     c.watch.abandoned = max(c.watch.abandoned - dt * MAX_ABANDONED / ABANDONED_TIME, 0.0)
     c.watch.incident = max(c.watch.incident - dt, 0.0)
-    worst = find_worst(c, dt)
+    worst = find_worst(&c.watch, c, dt)
     if worst.action == DECLARE_FAULT:
         declare_fault(c, now, &worst.reason)
     elif worst.action == STOP_OPEN_LOOP:
         begin_open_loop_stop(c, now, &worst.reason)
-        count_abandoned(c, now, &worst.reason, was_trajectory)
+        given_up = True
     elif worst.action == ABANDON_MOTION:
-        abandon(c, now, &worst.reason)
+        given_up = abandon(c, now, &worst.reason)
+    if (given_up and counts(c, &worst.reason)
+            and is_too_often(&c.watch, c.arm.settings.stop_time, was_trajectory, &worst.reason)):
+        declare_fault(c, now, &worst.reason)
 
 
 cdef inline void fall_back(Controller* c, double now, const Hold* reason) noexcept nogil:
     """Abandon the motion for the damped gravity hold, which lasts at least decay_time from the last
     call.
     """
-    if fire(c, FALL_BACK):
-        note_cause(c, reason)
+    if fire(&c.machine, FALL_BACK):
+        note_cause(&c.machine, reason)
         begin_hold(c, now)
-    c.fallen = reason[0]
-    c.hold_until = now + c.settings.decay_time
+    c.machine.fallen = reason[0]
+    c.machine.hold_until = now + c.arm.settings.decay_time

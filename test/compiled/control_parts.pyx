@@ -4,7 +4,9 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, NAN
 
+from control.arm cimport Arm
 from control.controller cimport is_timely
+from control.dead_reckoning cimport dead_reckoning
 from control.laws cimport damped_gravity, law, model_torque
 from control.model_blend cimport ModelBlend, change_model, combine, gravity
 from control.model_blend cimport pass_time as pass_blend_time
@@ -192,15 +194,17 @@ cdef class ControlLaws:
         settings: A ``featherstone_ros.control.Settings``.
     """
 
-    cdef InverseDynamicsBlend models
-    cdef object request
-    cdef const SettingsChange* given
+    cdef InverseDynamicsBlend models   # owns what ``arm`` points to
+    cdef object request                # likewise
+    cdef Arm arm
     cdef Py_ssize_t n
 
     def __cinit__(self, model, settings):
         self.models, self.request, self.n = (
             InverseDynamicsBlend(model), ConfigureRequest(settings), model.n)
-        self.given = <const SettingsChange*> <size_t> self.request.address
+        change = <const SettingsChange*> <size_t> self.request.address
+        self.arm.settings, self.arm.joints = change.settings, change.joints
+        self.arm.models = self.models.its
 
     cdef cnp.ndarray _motion_state(self, desired):
         state = np.zeros((4, self.n))
@@ -215,23 +219,27 @@ cdef class ControlLaws:
         """
         cdef cnp.ndarray motion = self._motion_state(desired), tau = np.empty(self.n)
         cdef cnp.ndarray sliding = np.sign(motion[1]), state = np.array([q, qd])
-        law(&self.given.settings, &self.given.joints, &self.models.its, floats(state),
-            floats(motion), floats(sliding), held, floats(tau))
+        law(&self.arm, floats(state), floats(motion), floats(sliding), held, floats(tau))
         return tau
 
     def model_torque(self, desired):
         """What the mode takes from the model, without feedback, likewise."""
         cdef cnp.ndarray motion = self._motion_state(desired), tau = np.empty(self.n)
         cdef cnp.ndarray sliding = np.sign(motion[1])
-        model_torque(&self.given.settings, &self.given.joints, &self.models.its, floats(motion),
-                     floats(sliding), floats(tau))
+        model_torque(&self.arm, floats(motion), floats(sliding), floats(tau))
         return tau
 
     def damped_gravity(self, q, qd, double share=1.0):
         """g(q) - share * D qd."""
         cdef cnp.ndarray tau = np.empty(self.n), state = np.array([q, qd])
-        damped_gravity(&self.given.joints, &self.models.its, floats(state), share, floats(tau))
+        damped_gravity(&self.arm, floats(state), share, floats(tau))
         return tau
+
+    def dead_reckoning(self, q, qd, cnp.ndarray command not None, double duration):
+        """Where the model says that the arm is after a time [s] under a command: (2, n)."""
+        cdef cnp.ndarray state = self._motion_state([q, qd])
+        dead_reckoning(&self.arm, numbers(command, self.n, "command"), duration, floats(state))
+        return state[:2]
 
 
 cdef class JointStateClock:

@@ -157,3 +157,23 @@ def test_blend_at_once():
     blend = InverseDynamicsBlend(control_arm.model())
     blend.change(control_arm.model().with_gravity((0.0, 0.0, 0.0)), 0.0)
     assert_allclose(blend.gravity(Q), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("qd", [QD, -QD, 3.0 * QD])
+@pytest.mark.parametrize("load", [0.0, 0.15])
+@pytest.mark.parametrize("thinning", [0.0, 0.8])
+def test_dead_reckoning_has_the_friction_of_the_simulation(qd, load, thinning):
+    """Whatever part of friction is known: an arm without joint states goes where it would go."""
+    friction = {"load": np.full(2, load), "thinning": np.full(2, thinning)}
+    damping, dry, armature = np.array([0.6, 0.2]), np.array([0.3, 0.1]), np.array([0.05, 0.02])
+    duration = 0.1
+    arm = fr.Simulator(
+        control_arm.model(), 0.0001, damping=damping, friction=dry, armature=armature, **friction
+    )
+    command = DYNAMICS.gravity(Q) + np.array([1.0, -0.5])
+    arm.reset(Q, qd)
+    arm.step(command, steps=round(duration / arm.time_step))
+    settings = {"viscous": damping, "coulomb": dry, **friction, "armature": armature}
+    q, reckoned = laws(**settings).dead_reckoning(Q, qd, command, duration)
+    assert_allclose(q, arm.q, atol=0.003)
+    assert_allclose(reckoned, arm.qd, atol=0.04)
