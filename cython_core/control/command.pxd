@@ -14,23 +14,22 @@ from control.model_blend cimport combine, gravity, pass_time
 from control.motion cimport leads_to_rest, sample
 from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SETTLED,
                              SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
-from control.speed_limit cimport SpeedLimit
+from control.speed_limited_torque cimport SpeedLimit
 from control.state_machine cimport Hold, fire, hold_reason, is_blind, is_tracking
 from control.state_observer cimport Observer
 from control.stop cimport begin_hold, begin_tracking, stop_desired
 from control.supervision cimport fall_back, max_speed_share, supervise
-from control.torque_governor cimport begin_transfer, govern, transfer_left
+from control.torque_governor cimport STANDING_SPEED, begin_transfer, govern, transfer_left
 
 cdef extern from *:
     """
     #define STANDING (0.02)
-    #define MAX_STANDING (0.05)
     #define FASTER (1.1)
     #define COASTING (0.5)
     #define SPARSE (0.0125)
     """
-    const double STANDING          # share of the velocity limit below which an arm stands,
-    const double MAX_STANDING      # [rad/s, m/s] at most
+    const double STANDING          # share of the velocity limit below which an arm stands, if less
+                                   # than STANDING_SPEED
     const double FASTER            # times the speed from which a fault began to brake, or the limit
     const double COASTING          # [s] without damping then
     const double SPARSE            # [s] between states that are too far apart for the gains: 80 Hz
@@ -151,7 +150,7 @@ cdef inline double held_for(const Observer* o) noexcept nogil:
 
 
 cdef inline double standing_speed(const Observer* o, Py_ssize_t i) noexcept nogil:
-    return min(STANDING * o.limits.velocity[i], MAX_STANDING)
+    return min(STANDING * o.limits.velocity[i], STANDING_SPEED)
 
 
 cdef inline bint stands(const Observer* o) noexcept nogil:

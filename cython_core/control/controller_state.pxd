@@ -8,7 +8,7 @@ from libc.string cimport memset
 from control.arm cimport Arm
 from control.cartesian_mode cimport CartesianMode
 from control.motion cimport Motion
-from control.speed_limit cimport SpeedLimit
+from control.speed_limited_torque cimport SpeedLimit
 from control.state_clock cimport StateClock
 from control.state_machine cimport StateMachine
 from control.state_observer cimport Observer

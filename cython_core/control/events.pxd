@@ -1,5 +1,5 @@
-# What the controller reports, as numbers; featherstone_ros/control/events.py has the texts, in the
-# same order.
+# What the controller reports, as numbers; featherstone_ros/control/event_texts.py has the texts, in
+# the same order.
 
 cpdef enum Cause:            # of a hold or an abandoned motion
     NO_CAUSE, CAUSE_DEACTIVATED, CAUSE_NO_STATES, CAUSE_GAP, CAUSE_OFF_PATH, CAUSE_NOT_FINITE

@@ -10,14 +10,13 @@ cdef extern from *:
     """
     #define CLOCK_JUMP (0.5)
     #define CLOCK_DRIFT (1e-3)
-    #define CLOCK_SET (0.01)
-    #define MIN_LATE (0.01)
+    #define STAMP_JITTER (0.01)
     """
     const double CLOCK_JUMP       # [s] a stamp that differs by more from the last one belongs to
                                   # another clock
     const double CLOCK_DRIFT      # of the clocks of two computers, at most (quartz: 1e-4)
-    const double CLOCK_SET        # [s] by which a state may seem later than it can be: its jitter
-    const double MIN_LATE         # [s] less is within the margin of the gains
+    const double STAMP_JITTER     # [s] of the time on the way: later than this is late, which the
+                                  # margin of the gains does not cover
 
 cdef struct StateClock:
     double time              # the controller's, as the last state came [s]
@@ -86,7 +85,7 @@ cdef inline void watch_clocks(StateClock* k, double now, double on_its_way) noex
     row, a clock was set; if only in one, its stamp is wrong.
     """
     cdef double before = max(k.transits[0], k.transits[1])
-    if before == -INFINITY or not on_its_way - before > now - k.transit_at + CLOCK_SET:
+    if before == -INFINITY or not on_its_way - before > now - k.transit_at + STAMP_JITTER:
         k.too_late = 0
         return
     k.too_late += 1
@@ -127,7 +126,7 @@ cdef inline double late_by(const StateClock* k, double on_its_way,
         return 0.0
     if not 0.0 < k.transit < state_timeout:
         late -= k.transit
-    return late if MIN_LATE < late < CLOCK_JUMP else 0.0
+    return late if STAMP_JITTER < late < CLOCK_JUMP else 0.0
 
 
 cdef inline void pass_time(StateClock* k, double now, double stamp, double late) noexcept nogil:

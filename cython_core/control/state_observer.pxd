@@ -54,7 +54,7 @@ cdef extern from *:
     const double FALLBACK_SPEED   # [rad/s, m/s] where the robot description has no speed limit
 
 cdef enum Rejection:         # why a value or a state is not used; the texts are in
-                             # featherstone_ros/control/events.py
+                             # featherstone_ros/control/event_texts.py
     ACCEPTED = 0
     NOT_FINITE
     NOT_NEWER                # stamp not newer than the last

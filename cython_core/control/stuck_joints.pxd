@@ -20,6 +20,7 @@ from control.dead_reckoning cimport STICKING_SPEED, Drives, accelerate, drives_o
 from control.model_blend cimport combine, gravity
 from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, JointLimits, JointSettings
 from control.state_observer cimport REPEAT_TIME, Observer, common, unseen
+from control.torque_governor cimport STANDING_SPEED
 
 cdef extern from *:
     """
@@ -28,22 +29,19 @@ cdef extern from *:
     #define MAX_STICTION (3.0)
     #define STICTION_SHARE (0.01)
     #define UNKNOWN_STICTION (0.1)
-    #define STOPPED_SPEED (0.05)
     #define STOP_REACH (1e-3)
     #define DAMPING_SETTLES (0.05)
-    #define LOCKED (1e9)
-    #define ANY_EFFORT (1e9)
+    #define VAST (1e9)
     """
     const double MAX_STEP           # [s] of the integration
     const double PUSHED_MOTION      # [rad, m] that a free joint must have moved
     const double MAX_STICTION       # times the Coulomb friction, plus
     const double STICTION_SHARE     # of the effort limit, may hold a joint; if friction is unknown,
     const double UNKNOWN_STICTION   # of the effort limit
-    const double STOPPED_SPEED      # [rad/s, m/s] of a joint that has been stopped against a push
     const double STOP_REACH         # [rad, m] from a position limit: its stop may hold the joint
     const double DAMPING_SETTLES    # [s] in which the end effector's damping does, at rest
-    const double LOCKED             # [kg m^2, kg] inertia that keeps a joint's speed
-    const double ANY_EFFORT         # [N m, N] where there is no limit
+    const double VAST               # in place of infinity, which would give NaN: inertia that keeps
+                                    # a joint's speed, effort where there is no limit
 
 cdef struct StuckJoints:
     Py_ssize_t n
@@ -56,7 +54,7 @@ cdef struct StuckJoints:
     double* start            # desired position then
     double* lower_bound      # (3, n) way, speed, acceleration since then, against the most friction
     double* expected         # (3, n) likewise against the known friction, from the desired motion
-    double* inertia          # of the drives; LOCKED for a joint that is seen to move, so that it
+    double* inertia          # of the drives; VAST for a joint that is seen to move, so that it
                              # affects no other
     double* friction         # known friction that the feedforward does not compensate
     double* max_friction     # the same of the most friction
@@ -82,7 +80,7 @@ cdef inline void feedback_effort(const Arm* arm, const double* q, const double* 
 
 
 cdef inline double max_stiction(const JointSettings* joints, Py_ssize_t i) noexcept nogil:
-    cdef double limit = min(joints.effort_limit[i], ANY_EFFORT)
+    cdef double limit = min(joints.effort_limit[i], VAST)
     if joints.coulomb[i] > 0.0:
         return MAX_STICTION * joints.coulomb[i] + STICTION_SHARE * limit
     return UNKNOWN_STICTION * limit
@@ -105,7 +103,7 @@ cdef inline double off_stops(const JointLimits* limits, Py_ssize_t i, double q,
 cdef inline bint was_stopped(const JointSettings* joints, Py_ssize_t i, double push,
                              double desired_speed, double speed) noexcept nogil:
     """Whether a joint was seen to come to rest against its push or desired motion."""
-    return (fabs(speed) < STOPPED_SPEED
+    return (fabs(speed) < STANDING_SPEED
             and (fabs(push) > max_stiction(joints, i)
                  or fabs(desired_speed) > 2.0 * fabs(speed) + STICKING_SPEED))
 
@@ -127,7 +125,7 @@ cdef inline void begin_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     for i in range(n):
         s.inertia[i] = joints.armature[i]
         if s.begins or o.reset or is_seen_to_move(o, i):
-            s.inertia[i] = LOCKED
+            s.inertia[i] = VAST
             speed = off_stops(o.limits, i, o.q[i], o.qd[i])
             s.push[i], s.push[n + i], s.start[i] = push[i], push[n + i], desired[i]
             s.lower_bound[i] = s.expected[i] = 0.0

@@ -7,7 +7,8 @@
 # 2. clamp to the effort limits;
 # 3. rate limit, which wins over the clamp: if a limit is lowered below the present command, the
 #    command goes there at the rate limit;
-# 4. where the joints follow no motion of limited speed: speed_limit.pxd, within the other limits.
+# 4. where the joints follow no motion of limited speed: speed_limited_torque.pxd, within the other
+#    limits.
 # To cut feedback first, then feedforward and gravity last leaves each joint with the same sum as a
 # clamp: so the clamp is all that is needed. featherstone_ros.control.torque_governor.cut tells what
 # has been cut.
@@ -16,16 +17,16 @@ from libc.math cimport fabs, isfinite
 from libc.string cimport memcpy, memset
 
 from control.settings cimport JointSettings
-from control.speed_limit cimport SpeedLimit, TorqueRange, keep_speed, within
+from control.speed_limited_torque cimport SpeedLimit, TorqueRange, keep_speed, within
 
 cdef extern from *:
     """
     #define LONGEST_STEP (0.005)
-    #define DRIVEN_SPEED (0.05)
+    #define STANDING_SPEED (0.05)
     """
-    const double LONGEST_STEP  # [s] one command may use up the torque rate of this time, even after
-                               # a gap
-    const double DRIVEN_SPEED  # [rad/s, m/s] a slower joint counts as standing
+    const double LONGEST_STEP          # [s] one command may use up the torque rate of this time,
+                                       # even after a gap
+    const double STANDING_SPEED        # [rad/s, m/s] a slower joint counts as standing
 
 cdef struct Governor:
     Py_ssize_t n
@@ -85,7 +86,7 @@ cdef inline void push_no_further(Governor* g, const double* qd) noexcept nogil:
     """
     cdef Py_ssize_t i
     for i in range(g.n):
-        g.moving[i] = qd[i] if fabs(qd[i]) > DRIVEN_SPEED else 0.0
+        g.moving[i] = qd[i] if fabs(qd[i]) > STANDING_SPEED else 0.0
 
 
 cdef inline void start_from(Governor* g, const JointSettings* joints,

@@ -21,9 +21,9 @@ from featherstone_ros import _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import NoteKind
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control import events
+from featherstone_ros.control import event_texts
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
-from featherstone_ros.control.events import Reason, RecordFormatter, cause_text, rejection_text
+from featherstone_ros.control.event_texts import Reason, RecordFormatter, cause_text, rejection_text
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, TEXTS, Phase
@@ -287,7 +287,9 @@ class TorqueController:
         return refusal
 
     def _refusal(self, refusal: Reason) -> str:
-        return events.refusal_text(refusal, self._space.names, TEXTS[self.phase], self.hold_reason)
+        return event_texts.refusal_text(
+            refusal, self._space.names, TEXTS[self.phase], self.hold_reason
+        )
 
     def _tell(self) -> None:
         """Report the records, and release objects that are no longer in use."""
@@ -323,7 +325,7 @@ def compiled_controller(
 
 def rejections(controller: _control.CompiledController) -> dict[str, int]:
     """Return the numbers of refused states, by reason."""
-    counts = zip(events.REJECTIONS, controller.rejected, strict=True)
+    counts = zip(event_texts.REJECTIONS, controller.rejected, strict=True)
     return {reason: count for reason, count in counts if count}
 
 

@@ -21,7 +21,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros._control import SnapshotRequest
 from featherstone_ros._enumerations import Cause
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.events import Reason, cause_text
+from featherstone_ros.control.event_texts import Reason, cause_text
 from featherstone_ros.control.phases import TEXTS, Phase
 from featherstone_ros.control.settings import Choice, Mode, Settings
 from featherstone_ros.control.trajectory import (

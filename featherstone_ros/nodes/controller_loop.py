@@ -21,7 +21,7 @@ from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
 from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
 from featherstone_ros.control.controller import compiled_controller, explain
-from featherstone_ros.control.events import (
+from featherstone_ros.control.event_texts import (
     Reason,
     RecordFormatter,
     cause_text,

@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from featherstone_ros import _control
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import target_request
-from featherstone_ros.control.events import Reason
+from featherstone_ros.control.event_texts import Reason
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion

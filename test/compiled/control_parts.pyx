@@ -12,7 +12,7 @@ from control.model_blend cimport ModelBlend, change_model, combine, gravity
 from control.model_blend cimport pass_time as pass_blend_time
 from control.settings cimport JointLimits, JointSettings, Settings
 from control.settings_check cimport SettingsChange
-from control.speed_limit cimport SpeedLimit
+from control.speed_limited_torque cimport SpeedLimit
 from control.state_clock cimport StateClock, late_by, pass_time, start_clock
 from control.state_observer cimport (REJECTIONS, Observer, forget, observe, oldest,
                                      predict, reach, speed_reach)
@@ -101,7 +101,7 @@ cdef class TorqueGovernor:
             asked: (n,) [N m] or [N].
             dt: Time since the last command [s].
             added: (n,) that the drives add by themselves; the limits hold for the sum.
-            motion: What the speed limit needs (speed_limit.pxd): arrays (n,) of the limits and
+            motion: What the speed limit needs (speed_limited_torque.pxd): arrays (n,) of the limits and
                 velocities, (n, n) of the inverse inertia, (n,) of the torque that accelerates
                 nothing; None: no speed limit.
         """

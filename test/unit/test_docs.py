@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from featherstone_ros.control import events
+from featherstone_ros.control import event_texts
 
 SOURCE = Path(__file__).resolve().parents[2]
 CODE = (".pyx", ".pxd", ".pxi", ".h", ".py", ".md")
@@ -136,6 +136,6 @@ def test_every_test_that_is_named_is_there():
 @pytest.mark.parametrize("texts", ["CAUSES", "REJECTIONS"])
 def test_every_reason_of_the_diagnostics_is_explained(texts):
     document = (SOURCE / "docs/diagnostics.md").read_text()
-    for text in filter(None, getattr(events, texts)):
+    for text in filter(None, getattr(event_texts, texts)):
         spoken = max(re.split(r"{.*?}", text), key=len).strip(" (:,)")
         assert spoken in document or spoken.partition(":")[0] in document, text

@@ -6,8 +6,8 @@ from control_arm import NAMES, PERIOD, Q
 from control_loop import LoopBench
 
 from featherstone_ros._enumerations import Cause, NoteKind, Refusal
-from featherstone_ros.control import events
-from featherstone_ros.control.events import Reason, RecordFormatter
+from featherstone_ros.control import event_texts
+from featherstone_ros.control.event_texts import Reason, RecordFormatter
 from featherstone_ros.control.phases import Event, Phase
 from featherstone_ros.control.trajectory import Point
 
@@ -58,7 +58,7 @@ def test_a_refused_state_is_told_of_with_joint_figure_and_bound(bench):
     bench.state()
     (record,) = (r for r in bench.records if r[0] == NoteKind.REJECTED)
     _, joint, (code, *figures, _) = record
-    text = events.rejection_text(Reason(int(code), joint, *figures), NAMES)
+    text = event_texts.rejection_text(Reason(int(code), joint, *figures), NAMES)
     assert text.startswith("position out of reach: joint 'elbow', ")
     assert ", bound " in text
 
@@ -72,27 +72,29 @@ def test_a_refused_state_is_told_of_with_joint_figure_and_bound(bench):
     ],
 )
 def test_what_is_not_finite_has_no_bound(joint, found, text):
-    rejection = Reason(events.NOT_FINITE, joint, found, 0.0)
-    assert events.rejection_text(rejection, NAMES) == text
+    rejection = Reason(event_texts.NOT_FINITE, joint, found, 0.0)
+    assert event_texts.rejection_text(rejection, NAMES) == text
 
 
 def test_a_motion_that_is_refused_after_a_fault_has_the_faults_reason():
     refusal = Reason(Refusal.IN_FAULT, -1, 0.0, 0.0)
-    text = events.refusal_text(refusal, NAMES, "fault", "joint 'elbow' oscillates")
+    text = event_texts.refusal_text(refusal, NAMES, "fault", "joint 'elbow' oscillates")
     assert "joint 'elbow' oscillates" in text and "~/hold" in text
     refusal = Reason(Refusal.NOT_RUNNING, -1, 0.0, 0.0)
-    assert events.refusal_text(refusal, NAMES, "blind stop", "").endswith("running: blind stop")
+    assert event_texts.refusal_text(refusal, NAMES, "blind stop", "").endswith(
+        "running: blind stop"
+    )
 
 
 def test_every_cause_and_refusal_has_a_text():
-    assert len(events.CAUSES) == len(Cause)
-    assert len(events.REFUSALS) == len(Refusal)
+    assert len(event_texts.CAUSES) == len(Cause)
+    assert len(event_texts.REFUSALS) == len(Refusal)
 
 
 @pytest.mark.parametrize("code", list(Refusal)[1:])
 def test_every_refusal_names_joint_figure_and_bound(code):
-    text = events.refusal_text(Reason(code, 1, 0.5, 0.125), NAMES, "fault", "the reason")
-    template = events.REFUSALS[code]
+    text = event_texts.refusal_text(Reason(code, 1, 0.5, 0.125), NAMES, "fault", "the reason")
+    template = event_texts.REFUSALS[code]
     for word, value in (("joint", "'elbow'"), ("found", "0.5"), ("bound", "0.125")):
         assert (f"{{{word}" in template) == (value in text)
     assert "{" not in text
