@@ -18,6 +18,7 @@ from featherstone_ros.tools.setup.trial_drive import drive, first_motion
 from featherstone_ros.tools.style import milli
 
 from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
+from std_srvs.srv import Trigger  # isort: skip
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mujoco_arm.py"
@@ -46,6 +47,8 @@ class Controlled:
         point = JointTrajectoryPoint(positions=goal, velocities=[0.0] * len(joints), **fields)
         point.time_from_start.sec = int(duration)
         point.time_from_start.nanosec = int(duration % 1 * 1e9)
+        # Ends a fault: while a plant on a busy machine stands still, its torque goes on.
+        self.ros.call(Trigger, "feedforward_controller/hold")
         self.errors.clear()
         self.ros.wait_for(lambda: self.errors, "an error: the arm is commanded")
         self.publisher.publish(JointTrajectory(joint_names=joints, points=[point]))
