@@ -15,6 +15,7 @@ from control.motion cimport leads_to_rest, sample
 from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SETTLED,
                              SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
 from control.speed_limited_torque cimport SpeedLimit
+from control.state_clock cimport StateClock
 from control.state_machine cimport Hold, fire, hold_reason, is_blind, is_tracking
 from control.state_observer cimport Observer
 from control.stop cimport begin_hold, begin_tracking, stop_desired
@@ -144,9 +145,9 @@ cdef inline bint damped_command(Controller* c, double now, double dt) noexcept n
     return issue_command(c, now, dt, c.torque)
 
 
-cdef inline double held_for(const Observer* o) noexcept nogil:
+cdef inline double held_for(const StateClock* k) noexcept nogil:
     """How long a command will act [s] where states are too far apart for the gains, else 0."""
-    return o.interval if o.interval > SPARSE else 0.0
+    return k.interval if k.interval > SPARSE else 0.0
 
 
 cdef inline double standing_speed(const Observer* o, Py_ssize_t i) noexcept nogil:
@@ -181,8 +182,7 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
 
 cdef inline void joint_law(const Controller* c, double* torque) noexcept nogil:
     """What the law of the joints asks for, in the state of the last command."""
-    law(&c.arm, c.observer.q, c.desired, c.presliding,
-        held_for(&c.observer), torque)
+    law(&c.arm, c.observer.q, c.desired, c.presliding, held_for(&c.clock), torque)
 
 
 cdef inline bint follow_law(Controller* c, double now, double dt) noexcept nogil:

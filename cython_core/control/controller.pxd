@@ -27,7 +27,7 @@ from control.open_loop_stop cimport is_over, open_loop_command, resume, unseen_s
 from control.phases cimport (ABANDON, BLIND, GIVE_UP, HOLDING, INACTIVE, REFERENCE, SILENT,
                              TRAJECTORY, WAITING)
 from control.startup cimport begin
-from control.state_clock cimport (StateClock, age_of_state, is_old, late_by, lateness, pass_time,
+from control.state_clock cimport (StateClock, age_of_state, is_old, lateness, pass_time,
                                   watch_clocks)
 from control.state_machine cimport (Hold, StateMachine, answers_states, fire, hold_reason, is_blind,
                                     is_tracking, note, note_cause)
@@ -90,8 +90,7 @@ cdef inline bint observe_arm(Controller* c, double now, double stamp, double on_
     """Bring the estimate of the arm's state up to a joint state; returns whether there is one."""
     cdef bint usable
     count_turns(&c.observer, c.turned, q)
-    pass_time(&c.clock, now, stamp,
-              late_by(&c.clock, on_its_way, c.arm.settings.state_timeout) if live else 0.0)
+    pass_time(&c.clock, now, stamp, on_its_way, live, c.arm.settings.state_timeout)
     usable = observe(&c.observer, q, qd, c.clock.dt, c.clock.gap > c.arm.settings.state_timeout,
                      &c.arm.settings)
     if is_stuck(&c.stuck, &c.observer):

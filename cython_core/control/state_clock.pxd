@@ -4,7 +4,7 @@
 # The controller's time is the sum of the times between joint states: by their stamps, or by their
 # arrival where they have none or another clock has set them; and how late the last of them came.
 
-from libc.math cimport INFINITY, NAN, fabs, isnan
+from libc.math cimport INFINITY, NAN, exp, fabs, isnan
 
 cdef extern from *:
     """
@@ -24,6 +24,8 @@ cdef struct StateClock:
     double dt                # between the last two states [s]; 0 for the first
     double gap               # the same, or what passed between their arrivals if that is more
     double late              # age of the last state as it came [s]
+    double interval          # the longest recent time for which a command acted [s]: states may
+                             # come in bursts
     double received          # steady time at which the last one arrived; -inf before the first
     double stamp             # its stamp; 0: none
     bint set_back            # only older ones have come since, for state_timeout
@@ -44,7 +46,8 @@ cdef inline void forget_transit(StateClock* k) noexcept nogil:
 
 cdef inline void start_clock(StateClock* k) noexcept nogil:
     """Begin without a state."""
-    k.received, k.origin, k.stamp, k.newest, k.late = -INFINITY, NAN, 0.0, 0.0, 0.0
+    k.received, k.origin, k.stamp, k.newest = -INFINITY, NAN, 0.0, 0.0
+    k.late = k.interval = 0.0
     k.set_back = False
     forget_transit(k)
 
@@ -129,14 +132,19 @@ cdef inline double late_by(const StateClock* k, double on_its_way,
     return late if STAMP_JITTER < late < CLOCK_JUMP else 0.0
 
 
-cdef inline void pass_time(StateClock* k, double now, double stamp, double late) noexcept nogil:
+cdef inline void pass_time(StateClock* k, double now, double stamp, double on_its_way, bint live,
+                           double state_timeout) noexcept nogil:
     """Advance to a state; by the difference of its stamp from the first, so that rounding errors do
-    not add up.
+    not add up. live: the arm has moved meanwhile, which a simulation need not have.
     """
+    cdef double late = late_by(k, on_its_way, state_timeout) if live else 0.0, apart
     k.dt = k.gap = 0.0
     if k.received > -INFINITY:
         k.dt = elapsed(k, now, stamp)
         k.gap = max(k.dt, now - k.received)
+        apart = now - k.received if live else k.dt
+        k.interval = max(apart if apart < state_timeout else 0.0,
+                         k.interval * exp(-apart / state_timeout))
     if k.stamp > 0.0 and k.dt == stamp - k.stamp:
         k.time = stamp - k.origin
     else:

@@ -97,7 +97,6 @@ cdef struct Observer:
     double advanced          # time by which an open-loop stop has moved the estimate since the
                              # last state [s]
     double ahead             # time by which the model has advanced it since then [s]
-    double interval          # the longest recent time between states [s]
     long long accepted
     long long rejected[REJECTIONS]
     Judgement last           # what was wrong with the last state
@@ -199,7 +198,7 @@ cdef inline Judgement begin(Observer* o, const double* q) noexcept nogil:
             return judgement(JUMPED, i, q[i], o.limits.upper[i] + M_PI)
     for i in range(o.n):
         begin_joint(o, i, q[i], 0.0)                            # a velocity has no other witness
-    o.begun, o.confirmed, o.contradicted, o.interval = True, False, -1, 0.0
+    o.begun, o.confirmed, o.contradicted = True, False, -1
     o.advanced = o.ahead = 0.0
     return judgement(ACCEPTED, -1, 0.0, 0.0)
 
@@ -370,7 +369,5 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
     o.confirmed = (not o.confirmed if is_gap else True) and o.last.rejection == ACCEPTED
     if oldest(o) > settings.state_timeout:
         return False
-    o.interval = max(dt if dt < settings.state_timeout else 0.0,
-                     o.interval * exp(-dt / EXCESS_TIME))
     o.accepted += 1
     return True

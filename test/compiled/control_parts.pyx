@@ -13,7 +13,7 @@ from control.model_blend cimport pass_time as pass_blend_time
 from control.settings cimport JointLimits, JointSettings, Settings
 from control.settings_check cimport SettingsChange
 from control.speed_limited_torque cimport SpeedLimit
-from control.state_clock cimport StateClock, late_by, pass_time, start_clock
+from control.state_clock cimport StateClock, pass_time, start_clock
 from control.state_observer cimport (REJECTIONS, Observer, forget, observe, oldest,
                                      predict, reach, speed_reach)
 from control.torque_governor cimport (Governor, begin_transfer, push_no_further, govern,
@@ -101,8 +101,8 @@ cdef class TorqueGovernor:
             asked: (n,) [N m] or [N].
             dt: Time since the last command [s].
             added: (n,) that the drives add by themselves; the limits hold for the sum.
-            motion: What the speed limit needs (speed_limited_torque.pxd): arrays (n,) of the limits and
-                velocities, (n, n) of the inverse inertia, (n,) of the torque that accelerates
+            motion: What the speed limit needs (speed_limited_torque.pxd): arrays (n,) of the limits
+                and velocities, (n, n) of the inverse inertia, (n,) of the torque that accelerates
                 nothing; None: no speed limit.
         """
         cdef const double* others = NULL
@@ -268,8 +268,7 @@ cdef class JointStateClock:
             What is wrong with it, a ``Rejection``; 0: nothing.
         """
         if is_timely(&self.clock, &self.observer, self.state_timeout, now, stamp, on_its_way):
-            pass_time(&self.clock, now, stamp,
-                      late_by(&self.clock, on_its_way, self.state_timeout))
+            pass_time(&self.clock, now, stamp, on_its_way, True, self.state_timeout)
         return <int> self.observer.last.rejection
 
     @property

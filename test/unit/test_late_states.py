@@ -68,6 +68,21 @@ def test_delays_that_change_from_state_to_state_make_no_arm_fast(name):
     assert arm.speed < SPEED
 
 
+@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
+@pytest.mark.parametrize("apart", [0.02, 0.05, 0.09])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_an_arm_follows_when_states_come_in_bursts(name, apart, mode):
+    """As over a radio network: each last command acts until the next burst."""
+    arm = SimulatedArm(name, 500, mode=mode).run(0.5)
+    arm.follow(arm.away(WAY), 1.0)
+    arm.run(0.3)
+    arm.burst = apart
+    arm.run(2.2)
+    assert arm.phase is Phase.HOLDING
+    assert arm.speed < 0.5
+    np.testing.assert_allclose(arm.simulator.q, arm.away(WAY), atol=0.02)
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_an_arm_led_by_its_end_effector_is_held_with_late_states(name):
     arm = SimulatedArm(name, 500, mode=Mode.CARTESIAN_IMPEDANCE).run(0.5)
