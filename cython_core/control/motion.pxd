@@ -307,28 +307,55 @@ cdef inline void lead_to(Motion* m, double time, const double* state, const Path
     m.base_start = time
 
 
+cdef inline bint is_in_reach(Py_ssize_t n, const double* state, const double* point, double wait,
+                             const double* velocity_limit) noexcept nogil:
+    """Whether the velocity limits allow to reach a position from another within a time."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if fabs(point[i] - state[i]) > velocity_limit[i] * wait:
+            return False
+    return True
+
+
+cdef inline void extend_back(Motion* m, double time, const Path* path,
+                             double wait) noexcept nogil:
+    """Begin a path a time before its first point, with the velocity that it has there."""
+    cdef Py_ssize_t n = m.n, i
+    for i in range(n):
+        m.base[n + i] = path.coefficients[n + i]
+        m.base[i] = path.first[i] - m.base[n + i] * wait
+        m.base_effort[i] = path.first[3 * n + i] if path.leads_effort else 0.0
+    m.base_start = time
+
+
 cdef inline void follow_path(Motion* m, const Path* path, double start, double time,
                              const double* state, const JointLimits* limits,
                              double transition) noexcept nogil:
     """Follow a trajectory that starts at ``start``, from the motion state asked for at ``time``.
 
     If the first point is far ahead, a polynomial from a moving state would swing far out: the arm
-    is stopped first, and led to the point from there.
+    is stopped first, and led to the point from there. If it is too near in time to be reached, or
+    sooner than a moving arm is led in, the path counts as under way already.
 
     From rest, the fields of the points alone say how the path begins, as in
     joint_trajectory_controller. Where the desired state would jump there, here a correction blends
     into the path, which takes ``transition`` [s] at least.
     """
     cdef double* offset = m.offset
+    cdef double wait = start + path.times[0] - time
     cdef Py_ssize_t n = m.n, i
     cdef bint rests = not any_nonzero(state + n, 2 * n)
     hold_at(m, time, path.first)
-    if time < start + path.times[0]:
+    if wait > 0.0:
         memcpy(offset, state, 4 * n * sizeof(double))
-        if start + path.times[0] - time > LONG_LEAD * transition:
+        if wait > LONG_LEAD * transition:
             stopping_position(n, state, transition, limits, offset)
             memset(offset + n, 0, 2 * n * sizeof(double))
-        lead_to(m, time, offset, path, start + path.times[0] - time)
+        if (rests or wait >= transition) and is_in_reach(n, offset, path.first, wait,
+                                                         limits.velocity):
+            lead_to(m, time, offset, path, wait)
+        else:
+            extend_back(m, time, path, wait)
     m.path, m.path_start, m.piece = path, start, 0
     m.end = max(start + path.times[path.pieces - 1], time)
     m.has_effort = path.effort != NULL or any_nonzero(m.base_effort, 2 * n)

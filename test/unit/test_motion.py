@@ -71,3 +71,27 @@ def test_correction_leads_in_without_a_jump_and_is_slow():
     speeds = np.abs(motion.sample(np.linspace(5.0, motion.end, 201))[1, :, 0])
     assert speeds.max() == pytest.approx(0.25, rel=1e-3)
     assert_allclose(motion.state(motion.end).rows(), [position, *np.zeros((3, 3))], atol=1e-12)
+
+
+@pytest.mark.parametrize("moving", [False, True])
+@pytest.mark.parametrize("degree", [0, 1, 2])
+@pytest.mark.parametrize("wait", [0.002, 0.01, 0.05])
+def test_a_first_point_that_is_too_near_in_time_is_led_in_slowly(moving, degree, wait):
+    """Trajectories that were planned from where the arm was a while ago, and sampled finely."""
+    rng, limit, n = np.random.default_rng(5), np.array([1.0, 2.0, 3.0]), 3
+    space = JointSpace(("a", "b", "c"), ("revolute",) * n, -UNLIMITED, UNLIMITED, limit, UNLIMITED)
+    start, slow = rng.normal(size=n), 0.1 * limit
+    fields = [slow, np.zeros(n)][:degree]
+    points = [Point(t, start + slow * t, *fields) for t in wait + np.linspace(0.0, 2.0, 201)]
+    trajectory = Trajectory(space.names, points, space, allow_moving_end=True)
+    velocity = 0.2 * limit * rng.uniform(-1.0, 1.0, n) if moving else np.zeros(n)
+    away = start + 0.2 * rng.choice([-1.0, 1.0], n)
+    before = MotionState(away, velocity, np.zeros(n), np.zeros(n))
+    motion = trajectory.motion(0.0, before, 0.25)
+    assert_allclose(motion.state(0.0).rows(), before.rows(), atol=1e-12)
+    times = np.linspace(0.0, 2.0, 2001)
+    speeds = motion.sample(times)[1]
+    assert (np.abs(speeds) < 0.6 * limit).all()
+    step = np.abs(np.diff(speeds, axis=0))
+    assert (step < 10.0 * limit * times[1]).all()  # no jump: 10 limits per second
+    assert_allclose(motion.state(2.0).position, trajectory.compiled().sample(2.0)[0], atol=1e-9)
