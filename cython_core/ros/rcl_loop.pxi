@@ -252,6 +252,7 @@ cdef class RclLoop:
         before, self.owners[number] = self.owners[number], owner
         slot.request.kind, slot.request.answer, slot.request.payload = kind, 0, <void*> payload
         slot.is_awaited = is_awaited
+        store_time(&self.loop.heartbeat, steady_now(), RELEASE)      # who asks is alive
         put_request(&self.loop.requests, slot)
         if self.is_running:
             wake_up(self.loop)

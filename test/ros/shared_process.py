@@ -13,9 +13,11 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import rclpy
 
+from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.nodes.lifecycle import ModelNode
 
 nodes: list[ModelNode] = []
@@ -43,8 +45,20 @@ def in_executor(action: Callable[[], None]) -> None:
     nodes[0].defer(action)
 
 
+def think() -> None:
+    """Let the check of each trajectory take longer than the executor may be silent."""
+    check = Trajectory.__init__
+
+    def slow_check(*args: Any, **options: Any) -> None:
+        time.sleep(2.5)
+        check(*args, **options)
+
+    Trajectory.__init__ = slow_check  # type: ignore[method-assign]
+
+
 ACTIONS = {
     "shutdown": rclpy.shutdown,
+    "think": think,
     "hang": lambda: in_executor(lambda: time.sleep(1e6)),
     **{f"fork in thread, {end}": lambda end=end: fork(end) for end in ("return", "exit", "signal")},
     **{

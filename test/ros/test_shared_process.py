@@ -17,7 +17,7 @@ import pytest
 from support import NodeProcess, ros_in_free_domain  # skips this module where ROS is missing
 
 # isort: split
-from scene import STANDING, Scene
+from scene import FAST, STANDING, Scene
 from trajectory_msgs.msg import JointTrajectory
 
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
@@ -104,6 +104,16 @@ def test_a_callback_that_never_returns_keeps_neither_the_arm_from_rest_nor_the_p
     scene.controller.send(signal.SIGTERM)
     assert scene.controller.wait() == STUCK
     assert_stood_at_last_command(scene)
+
+
+def test_a_trajectory_that_took_long_to_check_is_followed(shared):
+    """The motion before it is abandoned meanwhile, since nobody could have asked for a stop."""
+    shared.recover()
+    have(shared, "think")
+    shared.ros.run_for(0.5)
+    shared.trajectories.publish(shared.trajectory())
+    shared.ros.wait_for(lambda: shared.speed > FAST, "the motion")
+    shared.controller.kill()  # and the slow check with it
 
 
 class Pipe:
