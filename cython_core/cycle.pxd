@@ -17,6 +17,8 @@ cdef enum:
     TAKE_FAILED = -2         # index: input; value: rcl's code, how many so far
     PUBLISH_FAILED = -3      # index: output; value: rcl's code, how many so far
     ENDED = -4               # value: 1 if it was safe to end, 0 if the time for it was over
+    UNTIMED = -5             # once: times and numbers of messages are unknown, since MessageInfo
+                             # (ros/rcl.pxd) is not plausible
 
 cdef struct IncomingMessage: # serialised
     const uint8_t* data      # CDR, with its encapsulation header; the cycle does not keep it

@@ -14,7 +14,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_
 from libc.stdlib cimport calloc, free, llabs, malloc
 from libc.string cimport memset
 
-from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARGE, Cycle,
+from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARGE, UNTIMED, Cycle,
                     IncomingMessage, Output, Record, Request)
 from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,
@@ -43,7 +43,7 @@ cdef extern from "<sys/eventfd.h>" nogil:
     enum: EFD_CLOEXEC
 
 ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
-TAKE_FAILED_RECORD, PUBLISH_FAILED_RECORD = TAKE_FAILED, PUBLISH_FAILED
+TAKE_FAILED_RECORD, PUBLISH_FAILED_RECORD, UNTIMED_RECORD = TAKE_FAILED, PUBLISH_FAILED, UNTIMED
 HISTOGRAM_SIZES = FINE, COARSE, COARSE_WIDTH    # as ros/timing.pxd has them
 MAX_OBJECTS = RESERVED               # in use at the same time, so that no record about one is lost
 

@@ -68,6 +68,7 @@ cdef struct Loop:
     uint32_t is_running
     Serialized incoming, outgoing
     MessageInfo info
+    bint is_untimed          # ``info`` was not plausible
     uint8_t* memory          # of the incoming message
     size_t largest
     size_t refused           # size of a message that is larger
@@ -363,8 +364,10 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
             incoming.sequence = <int64_t> loop.info.sequence
             loop.timing.lost += count_missing(&topic.sequences, loop.info.publisher,
                                               incoming.sequence)
-    handle_message(loop, input, &incoming,
-                   loop.info.published if loop.at_once and input == 0 else 0)
+    elif not loop.is_untimed:
+        loop.is_untimed = True
+        record_own_event(loop, UNTIMED, input, 0, 0)
+    handle_message(loop, input, &incoming, incoming.sent if loop.at_once and input == 0 else 0)
     return True
 
 

@@ -19,7 +19,7 @@ from std_msgs.msg import Float64MultiArray
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
-from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
+from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros.control.controller import compiled_controller, explain
 from featherstone_ros.control.event_texts import (
     Reason,
@@ -244,6 +244,7 @@ class ControllerLoop(LoopMode):
 
     def _deliver(self, records: list[Record]) -> None:
         """Log the loop's records, and release objects that it no longer uses."""
+        super()._deliver(records)
         names, changed = self.space.names, False
         for kind, index, _, values, sequence in records:
             if kind == NoteKind.RELEASED:
@@ -257,8 +258,6 @@ class ControllerLoop(LoopMode):
                 self._note_unusable(message_text(index, values, names))
             elif kind == TOO_LARGE_RECORD:
                 self._note_unusable(str(too_large(values[0])))
-            elif kind == PUBLISH_FAILED_RECORD:
-                self.publish_failures.note(index, values[0])
             changed |= kind in (NoteKind.PHASE, NoteKind.CAUSE)
         for line in self._formatter.lines(records):
             self._node.log.warning(line)

@@ -9,6 +9,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
+from featherstone_ros._loop import PUBLISH_FAILED_RECORD, UNTIMED_RECORD
 from featherstone_ros.nodes import realtime_loop, realtime_parameters
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.publish_failures import PublishFailures
@@ -106,5 +107,12 @@ class LoopMode:
         self.running.runner.post(request, address, payload)
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
-        """Turn the loop's records into text."""
-        raise NotImplementedError
+        """Turn the loop's records into text; here those that concern the loop itself."""
+        for kind, index, _, value, _ in records:
+            if kind == PUBLISH_FAILED_RECORD:
+                self.publish_failures.note(index, value[0])
+            elif kind == UNTIMED_RECORD:
+                self._node.log.warning(
+                    "the middleware's times of messages are not as expected: latency is measured "
+                    "from where the loop takes a message, and lost messages are not counted"
+                )

@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
-from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
+from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros._shadow import RECORDS, REQUESTS, StateBuffer
 from featherstone_ros.errors import MessageError
 from featherstone_ros.message_faults import refusal
@@ -121,6 +121,7 @@ class ShadowMode(LoopMode):
     # Records of the loop.
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
+        super()._deliver(records)
         names = self._node.model.joint_names
         for kind, index, _, value, _ in records:
             if kind == RECORDS["refused"]:
@@ -135,8 +136,6 @@ class ShadowMode(LoopMode):
                 self._report_verdict(self._shadow.judge_sliding(*value[:2]))
             elif kind == TOO_LARGE_RECORD:
                 self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
-            elif kind == PUBLISH_FAILED_RECORD:
-                self.publish_failures.note(index, value[0])
 
     def _report_verdict(self, verdict: ContractVerdict | None) -> None:
         if verdict is None:

@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD
+from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.errors import MessageError
 from featherstone_ros.message_faults import refusal
@@ -141,6 +141,7 @@ class SimulateMode(LoopMode):
     # Records of the loop.
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
+        super()._deliver(records)
         for kind, index, _, value, _ in records:
             if kind == RECORDS["refused"]:
                 links = self._node.model.link_names
@@ -152,8 +153,6 @@ class SimulateMode(LoopMode):
                 self._node.publish_diagnostics()
             elif kind == TOO_LARGE_RECORD:
                 self._refusals.refuse(list(TOPICS)[index], realtime_loop.too_large(value[0]))
-            elif kind == PUBLISH_FAILED_RECORD:
-                self.publish_failures.note(index, value[0])
 
     # Services.
 

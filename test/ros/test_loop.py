@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -13,7 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import DEADLINE, Ros, set_priority  # skips this module where ROS is missing
+from support import (  # skips this module where ROS is missing
+    DEADLINE,
+    Ros,
+    set_priority,
+    status_values,
+)
+from test_feedforward_controller import NAMES, URDF
 
 # isort: split
 from rclpy.node import Node
@@ -137,6 +145,39 @@ def test_loop_listens_again_after_an_events_executor_has_taken_its_message(ros, 
         bench.publisher.publish(STATE)
     ros.wait_for(lambda: bench.runner.counters()["messages"] == 3, "the messages that follow")
     node._subscriptions.remove(bench.input)
+
+
+UNLIKE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+
+typedef int take(const void *, void *, _Bool *, long *, void *);
+
+int rmw_take_serialized_message_with_info(const void *subscription, void *message, _Bool *taken,
+                                          long *info, void *allocation) {
+    void *library = dlopen("librcl.so", RTLD_NOW | RTLD_NOLOAD);
+    int code = ((take *) dlsym(library, __func__))(subscription, message, taken, info, allocation);
+    info[0] = info[1] = 7;  /* what another layout may have where the times are */
+    return code;
+}
+"""
+
+
+def test_times_of_messages_that_are_not_as_expected_are_named_once_in_the_log(ros):
+    compiler = shutil.which("cc") or pytest.skip("there is no C compiler")
+    library = ros.folder / "unlike.so"
+    command = [compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", library]
+    subprocess.run(command, input=UNLIKE, text=True, check=True)
+    ros.environment["LD_PRELOAD"] = str(library)
+    node = ros.start("featherstone_ros.digital_twin", {"robot_description": URDF}, fork=False)
+    commands = ros.publisher(Float64MultiArray, "/digital_twin/commands")
+    for _ in range(3):
+        commands.publish(Float64MultiArray(data=[0.0] * len(NAMES)))
+    node.wait_for_output("times of messages are not as expected")
+    status = ros.wait_for(ros.new_diagnostics(lambda s: s.name == "digital_twin"), "diagnostics")
+    assert status_values(status)["commands lost"] == "0"
+    node.stop()
+    assert node.output.count("times of messages are not as expected") == 1
 
 
 def test_the_numbers_of_several_publishers_are_not_taken_for_one_anothers(ros, bench):
