@@ -235,7 +235,7 @@ TEST = [
 DOCS = ["furo", "myst-parser", "sphinx"]
 DEMO = [*BAGS, "matplotlib", "xacro"]
 EVALUATE = [*BAGS, *SCIPY, "matplotlib", "threadpoolctl"]
-EXAMPLES = ["dask", "distributed", "matplotlib"]
+EXAMPLES = ["dask", "distributed", "matplotlib", "playwright", "viser"]  # playwright: to test one
 # Reference implementations: tests and benchmarks compare with those that are installed.
 PEERS = [*SCIPY, "example-robot-data", "mujoco", "pin", "trimesh"]
 

@@ -96,7 +96,7 @@ class BrowserView(Node):  # type: ignore[misc]
         self._arm = Arm(self._scene, "/measured", text, MEASURED, 0.03)
         self._ahead = Arm(self._scene, "/predicted", text, PREDICTED, 0.015)
         self._wrench = WrenchStamped()
-        self._errors: deque[tuple[float, float]] = deque([(0.0, 0.0)], SHOWN)
+        self._errors: deque[tuple[float, float]] = deque([(0.0, np.nan)], SHOWN)
         self._begin = time.monotonic()
         self._text = server.gui.add_markdown("Waiting for joint states.")
         error = uplot.Series(label="largest error [mrad, mm]", stroke="red")
