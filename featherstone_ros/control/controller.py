@@ -175,9 +175,7 @@ class TorqueController:
         Raises:
             TrajectoryError: It is refused; nothing has changed.
         """
-        trajectory = Trajectory(
-            names, points, self._space, self._settings.allow_nonzero_velocity_at_trajectory_end
-        )
+        trajectory = Trajectory(names, points, self._space, *self._settings.of_trajectories)
         if refusal := self.compiled.refusal:
             raise TrajectoryError(self._refusal(Reason(refusal, -1, 0.0, 0.0)))
         start = plan_start(trajectory, self.snapshot(), self._settings, delay, inspect)

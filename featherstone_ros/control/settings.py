@@ -42,6 +42,13 @@ class Terms(Choice):
     FULL = "full"
 
 
+class Interpolation(Choice):
+    """The motion between points that have positions alone."""
+
+    LINEAR = "linear"
+    SPLINE = "spline"
+
+
 class UpdateOn(Choice):
     """The trigger of commands."""
 
@@ -166,6 +173,11 @@ class Settings:
         1e-3,
         10.0,
     )
+    interpolation: Interpolation = declared(
+        Interpolation.LINEAR,
+        "between points that have positions alone: lines as in joint_trajectory_controller, or a "
+        "spline without steps of the acceleration, which ends at rest",
+    )
     allow_nonzero_velocity_at_trajectory_end: bool = declared(
         False, "accept trajectories that end in motion; the arm is then stopped"
     )
@@ -194,6 +206,11 @@ class Settings:
     def n(self) -> int:
         """Number of joints."""
         return len(self.p)
+
+    @property
+    def of_trajectories(self) -> tuple[bool, Interpolation]:
+        """What a ``Trajectory`` is told: whether it may end in motion, and its interpolation."""
+        return self.allow_nonzero_velocity_at_trajectory_end, self.interpolation
 
     @property
     def period(self) -> float:

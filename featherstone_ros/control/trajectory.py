@@ -2,12 +2,12 @@
 
 As in joint_trajectory_controller (ros2_controllers) with its default parameters:
 names in any order, every joint of the controller exactly once (no partial goals); interpolation
-between two points by the fields both of them have: positions give a line, with velocities a cubic,
-with accelerations too a quintic; the same rule leads from the present desired state to a first
-point in the future; the last point is held; it must have zero velocity; a trajectory that ends in
-the past is refused, one that only begins there is entered at its present point; efforts are
-feedforward in addition to the model's, interpolated linearly between points that both have them,
-and the last point's stay.
+between two points by the fields both of them have: positions give a line (or, if so set and no
+point has more, all of them a spline), with velocities a cubic, with accelerations too a quintic;
+the same rule leads from the present desired state to a first point in the future; the last point
+is held; it must have zero velocity; a trajectory that ends in the past is refused, one that only
+begins there is entered at its present point; efforts are feedforward in addition to the model's,
+interpolated linearly between points that both have them, and the last point's stay.
 
 The differences, because the commands are torques: where joint_trajectory_controller's desired state
 would jump (a first point at time zero that is not the present desired state, or a moving arm given
@@ -29,7 +29,8 @@ from featherstone_ros._control import CLOCK_JUMP, CompiledMotion, CompiledPath
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import Interpolation, Settings
+from featherstone_ros.control.spline import spline_velocities
 from featherstone_ros.errors import FeatherstoneError
 
 LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders are no better
@@ -79,6 +80,7 @@ class Trajectory:
         points: Sequence[Point],
         space: JointSpace,
         allow_moving_end: bool = False,
+        interpolation: Interpolation = Interpolation.LINEAR,
     ) -> None:
         """Check everything that does not depend on the arm's state.
 
@@ -87,6 +89,7 @@ class Trajectory:
             points: At least one, times strictly increasing.
             space: Joints and limits.
             allow_moving_end: Accept a last point with velocity; the arm is stopped after it.
+            interpolation: Between the points, if they have positions alone.
 
         Raises:
             TrajectoryError: With the joint or point and the value at fault.
@@ -100,6 +103,8 @@ class Trajectory:
             check_fields(i, point)
         position, _ = gather(points, "positions", order, space)
         velocity, has_velocity = gather(points, "velocities", order, space)
+        if interpolation is Interpolation.SPLINE and not has_velocity.any():
+            velocity, has_velocity = spline_velocities(self.times, position), ~has_velocity
         acceleration, has_acceleration = gather(points, "accelerations", order, space)
         effort, self._has_effort = gather(points, "effort", order, space)
         self._states = MotionState(position, velocity, acceleration, effort)

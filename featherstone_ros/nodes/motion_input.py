@@ -138,9 +138,7 @@ class MotionInput:
                 snapshot.desired, settings.stop_time, space.lower, space.upper
             )
             names, points = with_others(names, points, space.names, rest)
-        trajectory = Trajectory(
-            names, points, space, settings.allow_nonzero_velocity_at_trajectory_end
-        )
+        trajectory = Trajectory(names, points, space, *settings.of_trajectories)
         self._require_tracking()
         asked, stamp = seconds(message.header.stamp), snapshot.stamp[0] + 1e-9 * snapshot.stamp[1]
         now = self._node.get_clock().now().nanoseconds * 1e-9

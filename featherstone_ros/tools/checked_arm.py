@@ -13,6 +13,7 @@ from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
+from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.model import Model
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.model.parameter_files import (
@@ -40,6 +41,7 @@ class CheckedArm:
         drives: Friction and armature.
         limits: Of the same joints.
         may_end_moving: Whether the last point may have velocity.
+        interpolation: Between points that have positions alone.
         parameters: The controller's parameter file; None: there is none.
     """
 
@@ -47,6 +49,7 @@ class CheckedArm:
     drives: Drives
     limits: JointSpace
     may_end_moving: bool
+    interpolation: Interpolation
     parameters: Path | None = None
 
 
@@ -57,7 +60,7 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
         robot: ``panda``, ``ur5e``, or the path of a URDF or xacro file.
         joints: The joints that move.
         parameters: A parameter file of the controller; friction, armature, payload, gravity,
-            ``effort_limit``, ``presliding_displacement``, ``effort_scale`` and
+            ``effort_limit``, ``presliding_displacement``, ``effort_scale``, ``interpolation`` and
             ``allow_nonzero_velocity_at_trajectory_end`` are taken from it. None: the package's file
             for ``panda`` and ``ur5e``, else the URDF alone. Armature that it does not have is what
             both nodes assume.
@@ -84,12 +87,13 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
         )
         effort = values.numbers("effort_limit.{}", model.joint_names, model.effort_limit)
         limits = JointSpace.of(model, effort * values.number("effort_scale", 1.0))
+        interpolation = Interpolation(values.get("interpolation", Interpolation.LINEAR))
     except ParameterFileError:
         raise
     except (TypeError, ValueError) as error:
         raise ParameterFileError(f"{parameters}: {error}") from None
     may_end_moving = bool(values.get("allow_nonzero_velocity_at_trajectory_end", False))
-    return CheckedArm(model, drives, limits, may_end_moving, parameters)
+    return CheckedArm(model, drives, limits, may_end_moving, interpolation, parameters)
 
 
 def read(path: Path) -> NodeParameters:

@@ -18,7 +18,7 @@ from featherstone_ros.control.cartesian_impedance import CartesianSettings, prep
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import Interpolation, Mode, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.tools import robot_setup
@@ -42,6 +42,7 @@ class SimulatedArm:
         mode: Mode = Mode.FEEDFORWARD,
         known_friction: float = 1.0,
         path_tolerance: float | None = None,
+        interpolation: Interpolation = Interpolation.LINEAR,
     ) -> None:
         robot = load(name)
         self.model, self.start = robot.model, robot.start.copy()
@@ -75,6 +76,7 @@ class SimulatedArm:
                 else path_tolerance
             ),
             mode=mode,
+            interpolation=interpolation,
             impedance=prepared(CartesianSettings(), self.model),
         )
         self.tip = TIPS[name]

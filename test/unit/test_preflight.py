@@ -16,6 +16,7 @@ from featherstone_ros.control.feasibility.feasibility import Feasibility, check,
 from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
+from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
 from featherstone_ros.tools.checked_arm import CheckedArm, load_arm
 from featherstone_ros.tools.multi_sine import plan
@@ -217,7 +218,7 @@ def test_round_up_is_never_less():
 def arm_of_two(effort: float = 20.0) -> CheckedArm:
     robot = model()
     limits = JointSpace.of(robot, np.full(2, effort))
-    return CheckedArm(robot, NO_DRIVES, limits, may_end_moving=False)
+    return CheckedArm(robot, NO_DRIVES, limits, False, Interpolation.LINEAR)
 
 
 def given(*points: Point) -> UncheckedTrajectory:

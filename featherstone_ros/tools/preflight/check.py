@@ -64,7 +64,9 @@ def check_file(unchecked: UncheckedTrajectory, arm: CheckedArm) -> FileCheck:
     limits = arm.limits
     unlimited = np.full(arm.model.n, np.inf)  # limits are checked all along, not only at points
     space = replace(limits, lower=-unlimited, upper=unlimited, effort=unlimited)
-    trajectory = Trajectory(unchecked.names, unchecked.points, space, arm.may_end_moving)
+    trajectory = Trajectory(
+        unchecked.names, unchecked.points, space, arm.may_end_moving, arm.interpolation
+    )
     motion = started(trajectory)
     begin, end = trajectory.times[0], motion.end
     velocity = trajectory.state(0).velocity
