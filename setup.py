@@ -232,7 +232,7 @@ TEST = [
     "setuptools>=68",
     "xacro",
 ]
-DOCS = ["furo", "myst-parser", "sphinx"]
+DOCS = ["furo", "myst-parser", "sphinx", "sphinx-mathjax-offline"]
 DEMO = [*BAGS, "matplotlib", "xacro"]
 EVALUATE = [*BAGS, *SCIPY, "matplotlib", "threadpoolctl"]
 EXAMPLES = ["dask", "distributed", "matplotlib", "playwright", "viser"]  # playwright: to test one

@@ -18,7 +18,7 @@ NODES = {  # module, class, and what must be set for everything to be declared
 }
 START = 60.0  # [s] that a node may take
 LARGE = 1e300  # stands for no limit
-JOINT, ROBOT = "panda_joint1", Path(__file__).resolve().parents[1] / "config" / "panda.urdf"
+ROBOT, JOINT = "panda", "panda_joint1"
 WITHOUT_ROS = "\n\nThis page was made without ROS, which its content is taken from: `make docs`.\n"
 
 
@@ -44,9 +44,12 @@ def lines(rclpy: Any) -> Iterator[str]:
     from rclpy.context import Context
     from rclpy.executors import SingleThreadedExecutor
 
+    from featherstone_ros.model.robots import robot_file
+
+    robot = {"robot_description": robot_file(ROBOT)}
     for name, (kind, values) in NODES.items():
         context = Context()
-        given = [f"{key}:={value}" for key, value in {"robot_description": ROBOT, **values}.items()]
+        given = [f"{key}:={value}" for key, value in {**robot, **values}.items()]
         arguments = [text for value in given for text in ("-p", value)]
         rclpy.init(args=["--ros-args", *arguments], context=context)
         node = getattr(import_module(f"featherstone_ros.nodes.{name}"), kind)(context=context)
