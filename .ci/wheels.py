@@ -2,7 +2,7 @@
 
 Usage: python3 wheels.py [--arm64] FOLDER PYTHONS...: the virtual environment for the tools, for
 which processor, and, where not all are wanted, which, e.g. 3.12. On Debian or Ubuntu, with GCC 11
-or newer; needs neither root nor containers. uv finds each Python, or fetches it.
+or newer; needs neither root nor containers. uv finds each Python on the PATH, or fetches it.
 
 A wheel runs wherever the C library is as old as PLATFORM says, so it is linked with an old one,
 that of Debian 11. auditwheel checks that nothing newer is asked for. In the end each wheel is used

@@ -1,15 +1,16 @@
 """What the documents show is run: every Python block, in order, in one namespace."""
 
+import contextlib
 import importlib
+import io
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from featherstone_ros.control import event_texts
+from featherstone_ros.tools import cli
 
 SOURCE = Path(__file__).resolve().parents[2]
 CODE = (".pyx", ".pxd", ".pxi", ".h", ".py", ".md")
@@ -47,11 +48,10 @@ def test_every_link_leads_to_a_file_and_a_heading(page):
 @cache
 def options(command):
     """Return the options of a subcommand of featherstone-ros."""
-    shown = subprocess.run(
-        [sys.executable, "-m", "featherstone_ros.tools.cli", command, "--help"],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    return set(re.findall(r"--[a-z][\w-]*", shown))
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), pytest.raises(SystemExit, match="^0$"):
+        cli.main([command, "--help"])
+    return set(re.findall(r"--[a-z][\w-]*", shown.getvalue()))
 
 
 @pytest.mark.parametrize("page", PAGES)
