@@ -49,7 +49,7 @@ def test_every_link_leads_to_a_file_and_a_heading(page):
 def options(command):
     """Return the options of a subcommand of featherstone-ros."""
     shown = io.StringIO()
-    with contextlib.redirect_stdout(shown), pytest.raises(SystemExit, match="^0$"):
+    with contextlib.redirect_stdout(shown), pytest.raises(SystemExit, match=r"^0$"):
         cli.main([command, "--help"])
     return set(re.findall(r"--[a-z][\w-]*", shown.getvalue()))
 
