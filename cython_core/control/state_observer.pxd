@@ -178,9 +178,9 @@ cdef inline void forget(Observer* o) noexcept nogil:
 
 
 cdef inline void begin_joint(Observer* o, Py_ssize_t i, double q, double qd) noexcept nogil:
-    """Take a joint over as it says it is; an impossible velocity is not one that it has."""
+    """Take a joint over."""
     o.q[i] = o.taken[i] = q
-    o.qd[i] = qd if fabs(qd) <= speed_reach(o, i, MAX_SPEED) else 0.0
+    o.qd[i] = qd
     o.qdd[i] = o.unchanged[i] = o.age[i] = o.age[o.n + i] = o.agreeing[i] = 0.0
     o.discrepancy[i] = o.travelled[i] = o.shown[i] = o.doubts[i] = 0.0
     o.jumped[i] = NAN
@@ -229,10 +229,22 @@ cdef inline void trust_velocities(Observer* o) noexcept nogil:
         o.age[o.n + i] = o.doubts[i] = o.discrepancy[i] = 0.0
 
 
-cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double dt) noexcept nogil:
-    """Whether a position out of reach is the third of three that agree."""
-    cdef bint follows = (fabs(q - o.jumped[i])
-                         <= reach(o, i, dt) + dt * speed_limit_of(o, i))
+cdef inline double believable(const Observer* o, Py_ssize_t i, double qd,
+                              double shown) noexcept nogil:
+    """A measured velocity, if a joint can have it; of an impossible one what the way shows."""
+    if fabs(qd) <= MAX_SPEED * speed_limit_of(o, i):
+        return qd
+    return 0.0 if isnan(qd) else common(qd, shown)
+
+
+cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double qd,
+                        double dt) noexcept nogil:
+    """Whether a position out of reach is the third of three that agree: where the one before was,
+    or where the measured velocity has led from there, however fast.
+    """
+    cdef double way = q - o.jumped[i], bound = reach(o, i, dt)
+    cdef bint follows = (fabs(way) <= bound + dt * speed_limit_of(o, i)
+                         or fabs(way - qd * dt) <= bound)
     o.agreeing[i] = o.agreeing[i] + 1.0 if follows else 0.0
     o.jumped[i] = q
     return o.agreeing[i] >= 2.0
@@ -242,6 +254,7 @@ cdef inline Judgement judge_position(Observer* o, Py_ssize_t i, double q, double
                                      double dt) noexcept nogil:
     """Whether a position is used, given the prediction in ``q``."""
     cdef double off = fabs(q - o.q[i]), bound = reach(o, i, o.age[i])
+    cdef double shown = (q - o.jumped[i]) / dt
     if not isfinite(q):
         return judgement(NOT_FINITE, i, q, 0.0)
     if q == o.taken[i]:
@@ -254,9 +267,10 @@ cdef inline Judgement judge_position(Observer* o, Py_ssize_t i, double q, double
         if off > bound:                                         # it has, and had not gone that way
             o.discrepancy[i] = 0.0
     elif off > bound:
-        if not o.limits.lower[i] - M_PI <= q <= o.limits.upper[i] + M_PI or not agrees(o, i, q, dt):
+        if (not o.limits.lower[i] - M_PI <= q <= o.limits.upper[i] + M_PI
+                or not agrees(o, i, q, qd, dt)):
             return judgement(JUMPED, i, off, bound)
-        begin_joint(o, i, q, qd)
+        begin_joint(o, i, q, believable(o, i, qd, shown))
         o.reset = True
     return judgement(ACCEPTED, i, off, bound)
 

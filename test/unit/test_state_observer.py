@@ -359,6 +359,20 @@ def test_the_third_state_elsewhere_is_the_truth(way, dt):
     assert source.observer.rejected[JUMPED] == 2
 
 
+@pytest.mark.parametrize("dt", PERIODS)
+@pytest.mark.parametrize("speed", [0.5, -3.0, 12.0])
+def test_the_third_state_elsewhere_is_the_truth_however_fast_it_moves(speed, dt):
+    """An arm that nobody braked while its states were away: speeds in limits."""
+    source, velocity = Source(dt).rest(), np.array([2.0 * speed, 0.0])
+    there = Q + np.array([0.9, 0.0])
+    for k in range(1, 8):
+        there = there + dt * velocity
+        assert source.give(there, velocity)
+        assert source.observer.is_reset == (k == 3)
+        assert_allclose(source.observer.q, there if k >= 3 else Q, atol=1e-9)
+        assert_allclose(source.observer.qd, velocity if k >= 3 else ZERO, atol=1e-9)
+
+
 def test_positions_elsewhere_that_do_not_agree_are_no_truth():
     source, random = Source().rest(), np.random.default_rng(7)
     for _ in range(15):  # longer than there is an estimate
