@@ -7,6 +7,7 @@ says.
 
 from collections.abc import Callable
 
+from compiled._echo import EchoCycle
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -14,7 +15,6 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.nodes.echo import STATES, spin
-from featherstone_ros._loop import EchoCycle
 from featherstone_ros.nodes.realtime_loop import DetachedGroup, ThreadLoop
 from featherstone_ros.realtime.scheduling import Scheduling
 

@@ -6,8 +6,10 @@ matter when this process looks.
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from compiled._echo import wake_times
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -23,7 +25,6 @@ from benchmarks.nodes.processes import (
     twin_parameters,
 )
 from benchmarks.nodes.reaction import Turns, driver
-from featherstone_ros._loop import wake_times
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.multi_sine import plan
@@ -105,8 +106,9 @@ def jitter(
                 states.clear()
                 _listen([states], block)
             twins.latency.append(deviations(states.sent))
-            with taking_part(scheduling):
-                sleepers.latency.append(deviations(list(wake_times(PERIOD, round(block * RATE)))))
+            with taking_part(scheduling), ThreadPoolExecutor(1) as sleeper:
+                woke = sleeper.submit(wake_times, PERIOD, round(block * RATE)).result()
+                sleepers.latency.append(deviations(list(woke)))
     return twins, sleepers
 
 

@@ -1,36 +1,33 @@
 """Runs a cycle (cycle.pxd) on rclpy's handles, in a thread that Python code cannot delay.
 
 ``RclLoop`` waits, takes and publishes through librcl without the interpreter: requests go in,
-records come out, and the cycle never waits for Python. ``EchoCycle`` is a minimal cycle,
-``wake_times`` a minimal loop, both for tests and benchmarks.
+records come out, and the cycle never waits for Python.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.errno cimport errno
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, llabs, malloc
 from libc.string cimport memset
 
 from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARGE, UNTIMED, Cycle,
                     IncomingMessage, Output, Record, Request)
-from ros.atomic cimport (ACQUIRE, CLOCK_MONOTONIC, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND,
+from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,
-                         load_time, sleep_while, steady_now, store32, store_time, syscall, timespec,
-                         wake)
+                         load_time, sleep_while, steady_now, store32, store_time, wake)
 from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Records,
                         Requests, Slot, free_slot, put_record, put_request, take_record,
                         take_request)
 from ros.rcl cimport (NOTHING_TAKEN, Allocator, MessageInfo, OnMessage, Rcl, Serialized,
-                      check_layout, find_functions)
+                      check_layout, find_functions, no_deallocate, no_zero_allocate)
 from ros.timing cimport (COARSE, COARSE_WIDTH, FINE, Histogram, Sequences, Timing, count_missing,
                          count_response, count_wake_up)
+from ros.wake_up_latency cimport reduce_wake_up_latency
 
 from contextlib import ExitStack
-
-import numpy as np
 
 from featherstone_ros.errors import MiddlewareError
 
@@ -43,12 +40,10 @@ cdef extern from "<sys/eventfd.h>" nogil:
     enum: EFD_CLOEXEC
 
 ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
-TAKE_FAILED_RECORD, PUBLISH_FAILED_RECORD, UNTIMED_RECORD = TAKE_FAILED, PUBLISH_FAILED, UNTIMED
+PUBLISH_FAILED_RECORD, UNTIMED_RECORD = PUBLISH_FAILED, UNTIMED
 HISTOGRAM_SIZES = FINE, COARSE, COARSE_WIDTH    # as ros/timing.pxd has them
 MAX_OBJECTS = RESERVED               # in use at the same time, so that no record about one is lost
 
 include "spin.pxi"           # the loop's thread, without Python
 include "rcl_loop.pxi"       # RclLoop, its side that is Python's
 include "process.pxi"        # the end of the process
-include "echo.pxi"           # a cycle for tests and benchmarks
-include "wake_times.pxi"     # a loop for benchmarks

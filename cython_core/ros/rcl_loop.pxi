@@ -97,8 +97,9 @@ cdef class RclLoop:
             raise MemoryError()
         loop.topic_count, loop.destination_count = topics, destinations
         memset(loop.memory, 0, largest)     # so that no page is missing later
-        allocator.allocate, allocator.zero_allocate = refuse_to_allocate, refuse_to_clear
-        allocator.reallocate, allocator.deallocate, allocator.state = refuse_to_grow, keep, loop
+        allocator.allocate, allocator.reallocate = refuse_to_allocate, refuse_to_grow
+        allocator.zero_allocate, allocator.deallocate = no_zero_allocate, no_deallocate
+        allocator.state = loop
         loop.outgoing.allocator = allocator[0]
         return 0
 
@@ -174,7 +175,7 @@ cdef class RclLoop:
             raise RuntimeError("the loop runs, or has run, already")
         sigfillset(&all_signals)
         pthread_sigmask(SIG_SETMASK, &all_signals, &before)
-        reduce_wake_up_latency(True)
+        reduce_wake_up_latency()
         store32(&self.loop.is_running, 1, RELEASE)
         with nogil:
             spin(self.loop)

@@ -1,16 +1,5 @@
 # The loop itself: from ``spin`` on it runs without the interpreter.
 
-cdef extern from "<sys/prctl.h>" nogil:
-    int prctl(int option, ...) noexcept
-    enum: PR_SET_TIMERSLACK
-
-cdef extern from "<sys/syscall.h>" nogil:
-    enum: SYS_sched_getattr
-    enum: SYS_sched_setattr
-
-cdef extern from "<sched.h>" nogil:
-    enum: SCHED_OTHER
-
 cdef extern from "<signal.h>" nogil:
     ctypedef struct sigset_t:
         pass
@@ -77,33 +66,6 @@ cdef struct Loop:
 cdef int64_t all_stop_by = 0 # as ``stop_by``, for all loops of the process
 
 
-# Wake-up latency.
-
-cdef enum: SHORT_SLICE = 100000           # [ns], the shortest that Linux allows
-
-cdef struct SchedulingAttributes:         # struct sched_attr, see sched_setattr(2)
-    uint32_t size, policy
-    uint64_t flags
-    int32_t nice
-    uint32_t priority
-    uint64_t runtime, deadline, period    # runtime: time slice under default scheduling; 0: the
-                                          # default one
-
-
-cdef void reduce_wake_up_latency(bint begin) noexcept nogil:
-    """Let the calling thread wake up with little delay, or (begin False) as usual again.
-
-    Its timers become exact, as for real-time threads, and its time slice short, so that it preempts
-    threads with a longer one when it wakes up (Linux 6.12 and newer).
-    """
-    cdef SchedulingAttributes attributes
-    prctl(PR_SET_TIMERSLACK, 1 if begin else 0, 0, 0, 0)
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) == 0
-            and attributes.policy == SCHED_OTHER):
-        attributes.runtime = SHORT_SLICE if begin else 0
-        syscall(SYS_sched_setattr, 0, &attributes, 0)
-
-
 # Called by other threads and by the middleware.
 
 cdef void wake_up(Loop* loop) noexcept nogil:
@@ -128,14 +90,6 @@ cdef void* refuse_to_grow(void* memory, size_t size, void* state) noexcept nogil
 
 cdef void* refuse_to_allocate(size_t size, void* state) noexcept nogil:
     return NULL
-
-
-cdef void* refuse_to_clear(size_t count, size_t size, void* state) noexcept nogil:
-    return NULL
-
-
-cdef void keep(void* memory, void* state) noexcept nogil:
-    pass
 
 
 # The functions of Output.

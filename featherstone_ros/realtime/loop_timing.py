@@ -4,33 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros._loop import RclLoop
 from featherstone_ros.realtime.histogram import UPPER, LatencyHistogram
 
 REPORT_PERIOD = 0.9  # shortest time between two reports [s]
 
 
-class TimingSource(Protocol):
-    """The source of the counts: a ``Runner`` of the compiled loop."""
-
-    def latency(self) -> tuple[bytes, float]:
-        """Return the counts so far, by bucket, and the longest duration since the last call [s]."""
-
-    def jitter(self) -> tuple[bytes, float]:
-        """Return the same for the deviations from the period."""
-
-    def counters(self) -> dict[str, int]:
-        """Return the other counters."""
-
-
 class LoopTiming:
     """Latency, jitter and lost messages of one compiled loop, in words."""
 
-    def __init__(self, loop: TimingSource, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, loop: RclLoop, clock: Callable[[], float] = monotonic) -> None:
         """Begin.
 
         Args:
@@ -66,7 +53,7 @@ class RecentDurations:
     """The durations since the last call, as differences of counts that only grow."""
 
     def __init__(self, read: Callable[[], tuple[bytes, float]]) -> None:
-        """Start with empty counts; ``read`` is a method of a ``TimingSource``."""
+        """Start with empty counts; ``read`` is ``latency`` or ``jitter`` of an ``RclLoop``."""
         self._read = read
         self._before: NDArray[np.uint64] = np.zeros(len(UPPER) + 1, np.uint64)
 

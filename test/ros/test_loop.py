@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compiled._echo import EchoCycle
 from support import (  # skips this module where ROS is missing
     DEADLINE,
     Ros,
@@ -34,7 +35,6 @@ from featherstone_ros._loop import (
     MAX_OBJECTS,
     PUBLISH_FAILED_RECORD,
     TOO_LARGE_RECORD,
-    EchoCycle,
     RclLoop,
 )
 from featherstone_ros.errors import MiddlewareError
@@ -489,11 +489,13 @@ def test_what_is_no_cycle_is_refused():
         RclLoop(Strange(), [], [])
 
 
-PROCESS = """
+PROCESS = f"""
 import os, sys, threading, time, rclpy
+sys.path.append({str(Path(__file__).parents[1])!r})
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Float64MultiArray
-from featherstone_ros._loop import EchoCycle, RclLoop
+from compiled._echo import EchoCycle
+from featherstone_ros._loop import RclLoop
 rclpy.init()
 node = rclpy.create_node("host")
 output = node.create_publisher(Float64MultiArray, "commands", 10)

@@ -1,4 +1,21 @@
-# A cycle that answers every message with the same bytes: for tests, and to measure the loop itself.
+"""A cycle that answers every message with the same bytes, and a loop that only sleeps: to test and to
+measure the loop itself. See __init__.py.
+"""
+
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
+from ros.atomic cimport CLOCK_MONOTONIC, SECOND, steady_now, timespec
+from ros.wake_up_latency cimport reduce_wake_up_latency
+
+import numpy as np
+
+cdef extern from "<time.h>" nogil:
+    int clock_nanosleep(int clock, int flags, const timespec* until, timespec* left) noexcept
+    enum: TIMER_ABSTIME
 
 cdef struct Echo:
     Cycle cycle
@@ -109,3 +126,27 @@ cdef class EchoCycle:
     def requests(self):
         """Number of requests so far."""
         return self.echo.requests
+
+
+def wake_times(int64_t period, Py_ssize_t count):
+    """Sleep until each of ``count`` times that are ``period`` [ns] apart, without the interpreter.
+
+    To be called in a thread of its own, which gets the settings of that of ``RclLoop.run``: these are
+    the best wake-up times that a periodic loop can have on this machine.
+
+    Returns:
+        (count,) steady times of the wake-ups [ns].
+    """
+    woke = np.empty(count, np.int64)
+    cdef int64_t[::1] times = woke
+    cdef int64_t due = steady_now()
+    cdef Py_ssize_t k
+    cdef timespec until
+    reduce_wake_up_latency()
+    with nogil:
+        for k in range(count):
+            due += period
+            until.tv_sec, until.tv_nsec = <long> (due // SECOND), <long> (due % SECOND)
+            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL)
+            times[k] = steady_now()
+    return woke
