@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.errors import ModelError
+from featherstone_ros.inspection.free_model import free_model
 from featherstone_ros.inspection.geometry import shapes
 from featherstone_ros.inspection.mass_matrix import degenerate_joints
 from featherstone_ros.inspection.sizes import (
@@ -61,6 +62,11 @@ class Inspection:
     def count(self, severity: Severity) -> int:
         """Return the number of findings of that severity."""
         return sum(finding.severity == severity for finding in self.findings)
+
+    def counts(self, least: Severity = Severity.NOTE) -> str:
+        """Return in words how many findings are at least that severe; empty for none."""
+        numbers = {level: self.count(level) for level in reversed(Severity) if level >= least}
+        return ", ".join(f"{n} {level}{'s' * (n > 1)}" for level, n in numbers.items() if n)
 
     def as_dict(self) -> dict[str, Any]:
         """Return numbers in SI units, for JSON; infinite and unknown ones are None."""
@@ -122,9 +128,10 @@ def _of_the_model(robot: RobotDescription) -> list[Finding]:
     if not any(joint.moves for joint in robot.joints):
         return [Finding(Severity.WARNING, NOTHING_MOVES, "robot", robot.name)]
     try:
-        return [*degenerate_joints(robot), *weak_joints(robot)]
+        model, idle = free_model(robot)
     except ModelError as error:
         return [_refused(robot.name, error)]
+    return [*degenerate_joints(model, idle), *weak_joints(model)]
 
 
 def _refused(name: str, error: ModelError) -> Finding:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model import EARTH, Model, body_tree, joint_selection
+from featherstone_ros.model import EARTH, Model
+from featherstone_ros.model.model import what_moves
 from featherstone_ros.model.robot_description import RobotDescription
 
 MAX_JOINTS = 300  # that are checked: the time grows with their cube
@@ -15,12 +16,7 @@ def free_model(robot: RobotDescription) -> tuple[Model, list[str]]:
     Raises:
         ModelError: The robot cannot be modelled.
     """
-    chosen = joint_selection.choose(robot)
-    tree = body_tree.grow(robot, chosen)
-    idle = body_tree.joints_without_inertia(tree)
-    if idle:
-        chosen = joint_selection.choose(robot, None, dict.fromkeys(idle, 0.0))
-        tree = body_tree.grow(robot, chosen)
+    chosen, tree, idle = what_moves(robot, tolerated=1.0)
     return Model.from_bodies(robot, chosen, tree, EARTH), idle
 
 

@@ -3,16 +3,10 @@
 import numpy as np
 
 from featherstone_ros._core import Dynamics
-from featherstone_ros.inspection.free_model import (
-    MAX_JOINTS,
-    free_model,
-    middle,
-    random_postures,
-)
+from featherstone_ros.inspection.free_model import MAX_JOINTS, middle, random_postures
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.joint_rules import weightless_joints
-from featherstone_ros.model.robot_description import RobotDescription
 
 POSTURES = 5  # the middle of all ranges, and four random ones
 BAD, HOPELESS = 1e8, 1e12  # condition numbers that leave 8 and 4 of 16 digits
@@ -36,15 +30,10 @@ UNCHECKED = Rule(
 )
 
 
-def degenerate_joints(robot: RobotDescription) -> list[Finding]:
-    """Check the joint-space inertia of the robot with all joints free.
-
-    Raises:
-        ModelError: The robot cannot be modelled.
-    """
-    model, idle = free_model(robot)
+def degenerate_joints(model: Model, idle: list[str]) -> list[Finding]:
+    """Check the joint-space inertia of a robot, given its ``free_model``."""
     if model.n > MAX_JOINTS:
-        return [*weightless_joints(idle), Finding(Severity.NOTE, UNCHECKED, "robot", robot.name)]
+        return [*weightless_joints(idle), Finding(Severity.NOTE, UNCHECKED, "robot", model.name)]
     return weightless_joints(idle) + (_nearly_singular(model) if model.n else [])
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from defusedxml import DefusedXmlException, ElementTree
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.model.rotations import rotation_about
+from featherstone_ros.model.share import package_folders
 
 MAX_SIZE = 100_000_000  # [byte]
 MAX_NODES = 10_000  # of a scene, counting every instance
 MAX_POINTS = 5_000_000  # of a scene, likewise
 _HEADER = 84  # [byte] before the first triangle of a binary STL
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
-_PREFIX_VARIABLES = ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH")
 
 
 class MeshError(Exception):
@@ -57,10 +58,7 @@ def _in_packages(rest: str, folder: Path | None) -> Iterator[Path]:
         yield above / rest
     if folder:
         yield from (f / inside for f in (folder, *folder.parents) if f.name == package)
-    for variable in _PREFIX_VARIABLES:
-        for prefix in filter(None, os.environ.get(variable, "").split(os.pathsep)):
-            yield Path(prefix, "share", rest)
-            yield Path(prefix, rest)
+    yield from (f / inside for f in package_folders(package))
 
 
 def points(path: Path) -> Floats:
@@ -178,13 +176,10 @@ def _scale(numbers: Floats) -> Floats:
 
 
 def _rotate(numbers: Floats) -> Floats:
-    """Return the rotation about an axis by an angle in degrees (Rodrigues)."""
+    """Return the rotation about an axis by an angle in degrees."""
     *axis, degrees = numbers
-    x, y, z = np.array(axis) / np.linalg.norm(axis)
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    angle = np.radians(degrees)
     pose = np.eye(4)
-    pose[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    pose[:3, :3] = rotation_about(np.array(axis) / np.linalg.norm(axis), np.radians(degrees))
     return pose
 
 

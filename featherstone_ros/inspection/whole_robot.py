@@ -3,8 +3,9 @@
 import numpy as np
 
 from featherstone_ros._core import Dynamics
-from featherstone_ros.inspection.free_model import MAX_JOINTS, free_model, random_postures
+from featherstone_ros.inspection.free_model import MAX_JOINTS, random_postures
 from featherstone_ros.inspection.sizes import reach
+from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import NEGLIGIBLE, carriers
 from featherstone_ros.model.robot_description import Inertial, RobotDescription
@@ -51,13 +52,8 @@ def implausible(robot: RobotDescription) -> list[Finding]:
     return [finding for check in checks for finding in check(robot, inertials)]
 
 
-def weak_joints(robot: RobotDescription) -> list[Finding]:
-    """Check the effort limits against gravity along -z of the base, in random postures.
-
-    Raises:
-        ModelError: The robot cannot be modelled.
-    """
-    model, _ = free_model(robot)
+def weak_joints(model: Model) -> list[Finding]:
+    """Check the effort limits against gravity along -z of the base, in random postures."""
     if not 0 < model.n <= MAX_JOINTS:
         return []
     torque = np.abs(Dynamics(model).gravity(random_postures(model, POSTURES)))

@@ -18,6 +18,7 @@ from featherstone_ros.model.pseudo_inertia import (
     transform,
 )
 from featherstone_ros.model.robot_description import Inertial, Joint, RobotDescription
+from featherstone_ros.model.rotations import rotation_about
 
 BASE = -1
 EXTENDED = np.longdouble  # more digits than a double, where the machine offers them
@@ -213,10 +214,7 @@ def _motion(joint: Joint) -> tuple[float, float]:
 def _displacement(joint: Joint, position: float) -> tuple[Floats, Floats]:
     """Return the joint's rotation (3, 3) and translation (3,) at ``position``."""
     angle, slide = (rate * position for rate in _motion(joint))
-    x, y, z = joint.axis
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    rodrigues = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
-    return rodrigues, slide * joint.axis
+    return rotation_about(joint.axis, angle), slide * joint.axis
 
 
 def _frame_arrays(frames: list[tuple[int, Floats, Floats]]) -> tuple[Indices, Floats, Floats]:

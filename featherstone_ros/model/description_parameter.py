@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.model import read_description
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.share import package_folders
 
 SHOWN = 60  # [characters] of a bad value in messages
 EXPECTED = (
@@ -50,25 +50,10 @@ def described_file(place: str) -> Path:
     """
     if place.startswith("package://"):
         package, _, inside = unquote(place.removeprefix("package://")).partition("/")
-        return package_directory(package) / inside
+        for folder in package_folders(package):
+            if folder.is_dir():
+                return folder / inside
+        raise ModelError(f"package {package!r} is not found")
     if place.startswith("file://"):
         return Path(unquote(place.removeprefix("file://").removeprefix("localhost")))
     return Path(place).expanduser()
-
-
-def package_directory(package: str) -> Path:
-    """Return the share folder of a ROS package; this package's own is found without ROS too.
-
-    Raises:
-        ModelError: The package is not installed, or ROS is not there to look it up.
-    """
-    if package == "featherstone_ros":
-        return share_directory()
-    try:
-        from ament_index_python.packages import get_package_share_directory
-    except ImportError:
-        raise ModelError(f"package {package!r}: ROS 2 is not there to look it up") from None
-    try:
-        return Path(get_package_share_directory(package))
-    except (LookupError, OSError, ValueError) as error:
-        raise ModelError(f"package {package!r} is not found: {error}") from None

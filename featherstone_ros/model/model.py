@@ -147,7 +147,7 @@ class Model:
             raise ModelError(f"robot {robot.name!r} has no <link>, expected at least one")
         if base == "floating":
             robot = without_ground(robot)
-        chosen, tree, idle = _what_moves(robot, joints, locked)
+        chosen, tree, idle = what_moves(robot, joints, locked)
         model = cls.from_bodies(robot, chosen, tree, gravity, base)
         if warn:
             _warn(robot, idle)
@@ -414,21 +414,24 @@ def read_file(path: Path) -> str | bytes:
     return _expand_xacro(path) if path.suffix == ".xacro" else content
 
 
-def _what_moves(
-    robot: RobotDescription, joints: Iterable[str] | None, locked: Mapping[str, float] | None
+def what_moves(
+    robot: RobotDescription,
+    joints: Iterable[str] | None = None,
+    locked: Mapping[str, float] | None = None,
+    tolerated: float = NEGLIGIBLE,
 ) -> tuple[JointSelection, BodyTree, list[str]]:
     """Choose the degrees of freedom and build their tree; each must move some inertia.
 
     Vendors ship humanoids with a finger or two that weigh nothing: such joints are locked, and
     returned for a warning. In an arm, or where the caller names them, they are refused: they make
-    forward dynamics singular.
+    forward dynamics singular. ``tolerated`` is the share of joints from which they are too many.
     """
     chosen = joint_selection.choose(robot, joints, locked)
     tree = body_tree.grow(robot, chosen)
     idle = body_tree.joints_without_inertia(tree)
     if not idle:
         return chosen, tree, idle
-    if joints is not None or len(idle) > NEGLIGIBLE * sum(j.moves for j in robot.joints):
+    if joints is not None or len(idle) > tolerated * sum(j.moves for j in robot.joints):
         raise ModelError(
             f"joint {idle[0]!r} moves no mass and no inertia, expected some in the links beyond it "
             "(or the joint locked)"

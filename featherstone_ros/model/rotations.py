@@ -26,3 +26,10 @@ def unit_vector(direction: Sequence[float] | Floats) -> Floats:
     """Return the vector of length 1 along a vector that is not zero."""
     scaled = np.array(direction) / max(map(abs, direction))  # avoids under- and overflow
     return scaled / math.hypot(*scaled)
+
+
+def rotation_about(axis: Sequence[float] | Floats, angle: float) -> Floats:
+    """Return the rotation (3, 3) about a unit vector by an angle [rad] (Rodrigues)."""
+    x, y, z = axis
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross

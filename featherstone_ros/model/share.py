@@ -1,5 +1,7 @@
 """Finds the files that come with the package: robots, parameters, launch files."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from defusedxml import ElementTree
@@ -25,6 +27,16 @@ def share_directory() -> Path:
     raise FileNotFoundError(
         f"no share/featherstone_ros in any folder above {above[0]}: install the package anew"
     )
+
+
+def package_folders(package: str) -> Iterator[Path]:
+    """Yield where ROS keeps the files of a package; this package's own come without ROS, too."""
+    if package == "featherstone_ros":
+        yield share_directory()
+    for variable in ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"):
+        for prefix in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            yield Path(prefix, "share", package)
+            yield Path(prefix, package)
 
 
 def version() -> str:

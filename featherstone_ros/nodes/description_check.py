@@ -34,16 +34,11 @@ def check_description(description: str, logger: RcutilsLogger) -> Report:
 
 
 def _report(inspection: Inspection) -> Report:
-    numbers = {severity: inspection.count(severity) for severity in reversed(Severity)}
-    counts = ", ".join(
-        f"{number} {severity}{'s' * (number != 1)}"
-        for severity, number in numbers.items()
-        if number
-    )
     values = {
         f"{finding.severity} {number}: {finding.element}": f"{finding.rule.name}: "
         f"{finding.rule.fault}{finding.found and ': '}{finding.found}; {finding.rule.consequence}"
         for number, finding in enumerate(inspection.findings[:MOST], 1)
     }
-    message = f"featherstone-ros inspect: {counts}" if inspection.findings else "nothing found"
+    counts = inspection.counts()
+    message = f"featherstone-ros inspect: {counts}" if counts else "nothing found"
     return Report(LEVELS[inspection.worst], message, values)

@@ -140,12 +140,7 @@ def _verdict(inspection: Inspection) -> Text:
     worst = inspection.worst
     if worst is None:
         return Text("Nothing found: fit for dynamics.", style="bold green")
-    counts = (
-        f"{count} {severity}{'s' if count > 1 else ''}"
-        for severity in reversed(Severity)
-        if (count := inspection.count(severity))
-    )
-    return Text(", ".join(counts) + ".", style=_STYLES[worst])
+    return Text(f"{inspection.counts()}.", style=_STYLES[worst])
 
 
 def _share(k: float, size: Size | None) -> Text:

@@ -39,11 +39,7 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
     for drive in drives:
         line = sentence(drive, proposal)
         parts.append(Text(f"Twin, {line}", style="bold red" if drive.trouble else ""))
-    counts = {
-        level: proposal.inspection.count(level) for level in (Severity.ERROR, Severity.WARNING)
-    }
-    found = " and ".join(f"{n} {level}{'s' * (n > 1)}" for level, n in counts.items() if n)
-    if found:
+    if found := proposal.inspection.counts(Severity.WARNING):
         where = f"featherstone-ros inspect {quote(str(proposal.urdf))}"
         parts.append(Text(f"The URDF has {found}: {where}", style="bold yellow"))
     return Group(*parts)
