@@ -22,8 +22,8 @@ from control.state_clock cimport age_by_stamp
 from control.state_machine cimport is_blind, note
 from cycle cimport IncomingMessage, Output, Request
 from ros.atomic cimport CLOCK_REALTIME, clock_now
-from ros.messages cimport (FOREIGN, MESSAGE_WHOLE, JointParts, Reader, collect_joints, open_message,
-                           read_joint_state)
+from ros.faults cimport FOREIGN, MESSAGE_WHOLE
+from ros.messages cimport JointParts, Reader, collect_joints, open_message, read_joint_state
 
 cdef enum:
     BLIND_PERIOD = 1000000   # [ns]; in coarser steps a motion without states would drift away

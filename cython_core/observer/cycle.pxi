@@ -32,11 +32,6 @@ cdef struct ShadowCycle:
 
 # Out.
 
-cdef void stamp(Template* message, int64_t time) noexcept nogil:
-    cdef int64_t sec = time // SECOND - (time % SECOND < 0)
-    write_stamp(message, <int32_t> sec, <uint32_t> (time - sec * SECOND))
-
-
 cdef void publish(Output* output, int topic, const Template* message) noexcept nogil:
     output.publish(output.loop, topic, message.data, message.size)
 
@@ -47,7 +42,7 @@ cdef void publish_joints(Output* output, int topic, Template* message, int64_t t
     cdef int32_t k
     if not output.is_watched(output.loop, topic):
         return
-    stamp(message, time)
+    write_time(message.data + HEADER_SIZE, time)
     for k in range(3):
         write_last(message, n, 2 - k, values + k * n)
     publish(output, topic, message)
@@ -58,7 +53,7 @@ cdef void publish_residual(ShadowCycle* cycle, int64_t time, Output* output) noe
     cdef Template wrench = shadow.settings.wrench
     publish_joints(output, RESIDUAL, &cycle.residual, time, cycle.joints.n, shadow.residual)
     if output.is_watched(output.loop, WRENCH):
-        stamp(&wrench, time)
+        write_time(wrench.data + HEADER_SIZE, time)
         write_last(&wrench, 6, 0, shadow.wrench)
         publish(output, WRENCH, &wrench)
     if output.is_watched(output.loop, CONTACT):

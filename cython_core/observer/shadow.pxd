@@ -14,6 +14,9 @@ from observer.effort cimport Friction, begin_motion, follow_motion, joint_torque
 from observer.external_wrench cimport estimate_wrench
 from observer.momentum_observer cimport MomentumObserver, observe
 from observer.prediction cimport NOT_FINITE, all_finite, predict
+from observer.restart_reason cimport (NO_RESTART, RESTART_BEYOND_BOUNDS, RESTART_DIVERGED,
+                                      RESTART_GAP, RESTART_JUMPED_BACK, RESTART_SINGULAR,
+                                      RestartReason)
 from observer.settings cimport Settings
 from observer.timeline cimport (AFTER_GAP, AFTER_JUMP_BACK, FIRST, FOLLOWS, LATE, REPEATED,
                                 Continuity, Timeline, check_continuity)
@@ -23,14 +26,6 @@ cdef extern from *:
     #define ABSURD 1e6
     """
     const double ABSURD      # in any unit: no arm measures a value so large
-
-cdef enum RestartReason:     # why the observer restarts at a state; beside it joint and figure
-    NO_RESTART
-    JUMPED_BACK              # figure: by how much [s]
-    GAP                      # figure: how long [s]
-    SINGULAR                 # joint: moves no inertia
-    DIVERGED                 # joint; figure: after how much predicted time [s]
-    BEYOND_BOUNDS
 
 cdef struct Outcome:         # results of the last state
     bint has_residual        # the state follows on another
@@ -123,11 +118,11 @@ cdef inline bint predict_ahead(Shadow* shadow, double duration, double* predicte
     cdef Py_ssize_t failure = predict(shadow.settings, n, duration, shadow.state, shadow.assumed,
                                       shadow.scratch, predicted)
     if failure == NOT_FINITE:
-        return note_restart(shadow, BEYOND_BOUNDS, -1, 0.0)
+        return note_restart(shadow, RESTART_BEYOND_BOUNDS, -1, 0.0)
     if failure > 0:
-        return note_restart(shadow, SINGULAR, <int32_t> failure - 1, 0.0)
+        return note_restart(shadow, RESTART_SINGULAR, <int32_t> failure - 1, 0.0)
     if failure < 0:
-        return note_restart(shadow, DIVERGED, <int32_t> ((-failure - 1) % n),
+        return note_restart(shadow, RESTART_DIVERGED, <int32_t> ((-failure - 1) % n),
                     ((-failure - 1) // n + 1) * shadow.settings.time_step)
     return True
 
@@ -173,7 +168,7 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
     observe(&shadow.observer, settings, shadow.dynamics, dt, state, shadow.torque,
             &shadow.friction, shadow.gravity)
     if not all_finite(n, shadow.observer.external):
-        return note_restart(shadow, BEYOND_BOUNDS, -1, 0.0)
+        return note_restart(shadow, RESTART_BEYOND_BOUNDS, -1, 0.0)
     for k in range(2 * n):
         shadow.residual[k] = state[k] - shadow.expected[k]
     detect_contact(shadow)
@@ -225,9 +220,9 @@ cdef inline bint update(Shadow* shadow, int64_t time, const double* state) noexc
         begin_rest(&shadow.rest, shadow.n)
     memset(&shadow.outcome, 0, sizeof(Outcome))
     if continuity == AFTER_JUMP_BACK:
-        note_restart(shadow, JUMPED_BACK, -1, -shadow.timeline.dt)
+        note_restart(shadow, RESTART_JUMPED_BACK, -1, -shadow.timeline.dt)
     elif continuity == AFTER_GAP:
-        note_restart(shadow, GAP, -1, shadow.timeline.dt)
+        note_restart(shadow, RESTART_GAP, -1, shadow.timeline.dt)
     shadow.restarts += shadow.outcome.restart_reason != NO_RESTART
     shadow.outcome.has_prediction = take(shadow, time, state, follows)
     shadow.outcome.has_residual = follows and shadow.outcome.has_prediction

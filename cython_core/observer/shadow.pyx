@@ -14,17 +14,19 @@ from libc.string cimport memcpy
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
+from observer.restart_reason cimport NO_RESTART
 from observer.settings cimport Contract, Settings
-from observer.shadow cimport (ABSURD, NO_RESTART, Outcome, Shadow, adopt, command, first_absurd,
-                              joint_torque, restart, update)
+from observer.shadow cimport (ABSURD, Outcome, Shadow, adopt, command, first_absurd, joint_torque,
+                              restart, update)
 from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
 from ros.atomic cimport SECOND
-from ros.messages cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN,
-                           HEADER_SIZE, MESSAGE_WHOLE, MAX_NAMES, OTHER_LENGTH, Doubles, Field,
-                           JointNames, JointParts, JointStateMessage, Reader, Template,
-                           collect_joints, read_joint_state, write_last, write_stamp)
-from ros.refusals cimport (MISSING_JOINTS, NOT_MEASURED, REFUSED, Refusals, begin_message,
-                           read_efforts, refuse_figure, refuse_joints, refuse_reader, within)
+from ros.faults cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN,
+                         MESSAGE_WHOLE, MISSING_JOINTS, NOT_MEASURED, OTHER_LENGTH, Field)
+from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointParts,
+                           JointStateMessage, Reader, Template, collect_joints, read_joint_state,
+                           write_last, write_time)
+from ros.refusals cimport (REFUSED, Refusals, begin_message, read_efforts, refuse_figure,
+                           refuse_joints, refuse_reader, within)
 from simulator_interface cimport SIMULATOR_INTERFACE, SimulatorInterface
 
 import numpy as np
@@ -298,8 +300,8 @@ cdef class CompiledShadow(CycleOwner):
     @property
     def _restart_reason(self):
         """Why the observer restarted at the last state: ``RestartReason``, joint, figure."""
-        return (self.state.shadow.outcome.restart_reason, self.state.shadow.outcome.joint,
-                self.state.shadow.outcome.figure)
+        return (<int> self.state.shadow.outcome.restart_reason,
+                self.state.shadow.outcome.joint, self.state.shadow.outcome.figure)
 
     @property
     def _rested(self):

@@ -10,6 +10,12 @@ from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
+from ros.atomic cimport SECOND
+from ros.faults cimport (CUT_OFF, FIELD_DATA, FIELD_EFFORT, FIELD_ENCAPSULATION, FIELD_FRAME,
+                         FIELD_LAYOUT, FIELD_NAME, FIELD_POSITION, FIELD_STAMP, FIELD_VELOCITY,
+                         FOREIGN, MESSAGE_WHOLE, NAMED_TWICE, NOT_PLAIN_CDR, NOT_TERMINATED,
+                         OTHER_LENGTH, TOO_LONG, TOO_MANY, Field, MessageFault)
+
 cdef extern from *:
     uint32_t bswap32 "__builtin_bswap32"(uint32_t x) noexcept nogil
     uint64_t bswap64 "__builtin_bswap64"(uint64_t x) noexcept nogil
@@ -17,23 +23,6 @@ cdef extern from *:
 cdef enum:
     HEADER_SIZE = 4          # [byte], the encapsulation: 0, byte order, 2 of options
     MAX_NAMES = 1000        # in a message: no robot has more
-
-cdef enum MessageFault:      # why a message is refused; the texts are in
-                             # featherstone_ros/message_faults.py
-    MESSAGE_WHOLE = 0
-    NOT_PLAIN_CDR            # encapsulation: ``claimed``
-    CUT_OFF                  # ends within the field
-    TOO_LONG                 # the field claims more than there is: ``claimed`` items in
-                             # ``expected`` bytes
-    TOO_MANY                 # the field has more than MAX_NAMES items
-    NOT_TERMINATED           # text that does not end with a zero byte
-    NAMED_TWICE              # a joint: ``which``
-    OTHER_LENGTH             # the field has ``claimed`` items, not ``expected``
-    FOREIGN                  # names none of the arm's joints
-
-cdef enum Field:
-    FIELD_ENCAPSULATION, FIELD_STAMP, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY
-    FIELD_EFFORT, FIELD_LAYOUT, FIELD_DATA, FIELD_FORCE, FIELD_TORQUE
 
 cdef struct Reader:
     const uint8_t* data      # behind the header
@@ -67,6 +56,7 @@ cdef struct JointStateMessage:
     size_t count             # names in the message
     int32_t found            # how many of the arm's joints it names
     int32_t* place           # (n,) index of each joint in the message, -1: not there
+    Text unknown             # the first name that is none of theirs
     Doubles position, velocity, effort
 
 
@@ -200,7 +190,7 @@ cdef inline void read_joint_names(Reader* r, JointNames* names,
     cdef Text text
     cdef size_t k
     cdef int32_t joint
-    message.found = 0
+    message.found, message.unknown.data, message.unknown.length = 0, NULL, 0
     for joint in range(names.n):
         message.place[joint] = -1
     message.sec = <int32_t> read_uint32(r, FIELD_STAMP)
@@ -219,6 +209,8 @@ cdef inline void read_joint_names(Reader* r, JointNames* names,
                 return
             message.place[joint] = <int32_t> k
             message.found += 1
+        elif message.unknown.data == NULL:
+            message.unknown = text
 
 
 cdef inline void read_joint_values(Reader* r, JointStateMessage* message,
@@ -311,6 +303,15 @@ cdef inline void write_stamp(Template* message, int32_t sec, uint32_t nanosec) n
     """The stamp of a message that begins with a std_msgs/Header."""
     memcpy(message.data + HEADER_SIZE, &sec, sizeof(sec))
     memcpy(message.data + HEADER_SIZE + sizeof(sec), &nanosec, sizeof(nanosec))
+
+
+cdef inline void write_time(uint8_t* stamp, int64_t time) noexcept nogil:
+    """A stamp in a message, from a time [ns]."""
+    cdef int64_t whole = time // SECOND - (time % SECOND < 0)
+    cdef int32_t sec = <int32_t> whole
+    cdef uint32_t nanosec = <uint32_t> (time - whole * SECOND)
+    memcpy(stamp, &sec, sizeof(sec))
+    memcpy(stamp + sizeof(sec), &nanosec, sizeof(nanosec))
 
 
 cdef inline void write_last(Template* message, int32_t n, int32_t before,

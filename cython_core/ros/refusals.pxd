@@ -7,20 +7,11 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from cycle cimport IncomingMessage, Output, Record
-from ros.messages cimport (FIELD_DATA, MESSAGE_WHOLE, OTHER_LENGTH, Doubles, Reader, Text,
-                           double_at, open_message, read_multi_array, refuse_message)
+from ros.faults cimport BEYOND_BOUND, FIELD_DATA, MESSAGE_WHOLE, NOT_FINITE, OTHER_LENGTH
+from ros.messages cimport (Doubles, Reader, Text, double_at, open_message, read_multi_array,
+                           refuse_message)
 
 cdef enum: REFUSED = 0       # kind of the records, of every cycle that refuses
-
-cdef enum Reason:            # why, beside MessageFault
-    NOT_FINITE = 100         # value: the number
-    BEYOND_BOUND             # value: the number, the bound
-    UNKNOWN_JOINT            # value: the name's first bytes
-    NO_JOINT
-    UNKNOWN_LINK             # as UNKNOWN_JOINT
-    TOO_MANY_LOADS
-    MISSING_JOINTS           # value: a bit for each of the first 256 joints
-    NOT_MEASURED             # a field is empty; value: how many numbers it should have
 
 cdef enum:
     MAX_REPORTED = 20                  # records per period

@@ -13,6 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ros.atomic cimport SECOND
+from simulation.fault cimport BEYOND_BOUNDS, DIVERGED, NO_FAULT, SINGULAR, FaultKind
 from simulation.noise cimport Generator, seed, standard_normal
 from simulator_interface cimport Loads, SimulatorInterface
 
@@ -28,12 +29,6 @@ cdef extern from *:
 
 cdef enum:
     MAX_LOADS = 64                    # wrenches at the same time
-
-cdef enum FaultKind:
-    NO_FAULT
-    SINGULAR                           # the joint moves no inertia
-    DIVERGED                           # the joint's state
-    BEYOND_BOUNDS                      # the joint's effort is not finite
 
 cdef struct Fault:
     FaultKind kind

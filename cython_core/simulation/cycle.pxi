@@ -81,8 +81,7 @@ cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexc
     return max(stamp, twin.stamp + <int64_t> (0.5 * twin.pace.real_period))
 
 
-cdef void publish_base(TwinCycle* twin, int32_t sec, uint32_t nanosec,
-                       Output* output) noexcept nogil:
+cdef void publish_base(TwinCycle* twin, int64_t stamp, Output* output) noexcept nogil:
     """Messages about a floating base, if their topics have subscribers."""
     cdef BaseMessage* base
     cdef int k, first = CLOCK + (twin.clock.data != NULL)
@@ -90,8 +89,7 @@ cdef void publish_base(TwinCycle* twin, int32_t sec, uint32_t nanosec,
         base = &twin.base[k]
         if not output.is_watched(output.loop, first + k):
             continue
-        memcpy(base.message.data + base.stamp, &sec, sizeof(sec))
-        memcpy(base.message.data + base.stamp + sizeof(sec), &nanosec, sizeof(nanosec))
+        write_time(base.message.data + base.stamp, stamp)
         if base.pose:
             memcpy(base.message.data + base.pose, twin.arm.q_all, 7 * sizeof(double))
         if base.twist:
@@ -101,16 +99,13 @@ cdef void publish_base(TwinCycle* twin, int32_t sec, uint32_t nanosec,
 
 cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* output) noexcept nogil:
     """Publish the clock, then the state that was due ``lag`` [ns] ago."""
-    cdef int32_t n = <int32_t> twin.arm.n, sec, k
-    cdef uint32_t nanosec
+    cdef int32_t n = <int32_t> twin.arm.n, k
     cdef int64_t stamp = stamp_now(twin, lag, output)
-    sec = <int32_t> (stamp // SECOND - (stamp % SECOND < 0))
-    nanosec = <uint32_t> (stamp - sec * <int64_t> SECOND)
     if twin.clock.data != NULL:
-        write_stamp(&twin.clock, sec, nanosec)
+        write_time(twin.clock.data + HEADER_SIZE, stamp)
         output.publish(output.loop, CLOCK, twin.clock.data, twin.clock.size)
-    publish_base(twin, sec, nanosec, output)
-    write_stamp(&twin.states, sec, nanosec)
+    publish_base(twin, stamp, output)
+    write_time(twin.states.data + HEADER_SIZE, stamp)
     for k in range(3):
         write_last(&twin.states, n, 2 - k, twin.arm.measured + k * n)
     output.publish(output.loop, JOINT_STATES, twin.states.data, twin.states.size)
@@ -197,15 +192,11 @@ cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexc
     """Read a JointState that names at least one of the arm's joints and no unknown ones; whether it
     is valid.
     """
-    cdef Reader again = r[0]
-    cdef Text text
-    cdef size_t k
     cdef int32_t joint, ours = 0
     cdef JointStateMessage* names = &twin.names
     read_joint_names(r, &twin.joints, names)
     if r.fault == MESSAGE_WHOLE and <size_t> names.found < names.count:
-        text = unknown_name(&again, &twin.joints)
-        refuse_name(&twin.refusals, UNKNOWN_JOINT, FIELD_NAME, &text)
+        refuse_name(&twin.refusals, UNKNOWN_JOINT, FIELD_NAME, &names.unknown)
         return False
     read_joint_values(r, names, with_position)
     if r.fault != MESSAGE_WHOLE:
@@ -216,21 +207,6 @@ cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexc
     if ours == 0:
         refuse_figure(&twin.refusals, NO_JOINT, FIELD_NAME, -1, 0.0, 0.0)
     return ours > 0
-
-
-cdef Text unknown_name(Reader* r, JointNames* joints) noexcept nogil:
-    """The first unknown name in a JointState."""
-    cdef Text text
-    cdef size_t k, count
-    read_uint32(r, FIELD_STAMP)
-    read_uint32(r, FIELD_STAMP)
-    read_text(r, FIELD_FRAME)
-    count = read_item_count(r, sizeof(uint32_t), FIELD_NAME)
-    for k in range(count):
-        text = read_text(r, FIELD_NAME)
-        if find_joint(joints, k, &text) < 0:
-            return text
-    return text
 
 
 cdef bint gather_field(TwinCycle* twin, const Doubles* values, Field field, double limit,

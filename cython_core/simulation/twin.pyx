@@ -16,19 +16,19 @@ from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from ros.atomic cimport SECOND
-from ros.messages cimport (FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION,
-                           FIELD_STAMP, FIELD_TORQUE, FIELD_VELOCITY, MESSAGE_WHOLE, MAX_NAMES,
-                           OTHER_LENGTH, Doubles, Field, JointNames, JointStateMessage, Reader,
-                           Template, Text, double_at, find_joint, gather, read_item_count,
-                           read_joint_names, read_joint_values, read_text, read_uint32,
-                           refuse_message, take_bytes, write_last, write_stamp)
-from ros.refusals cimport (NO_JOINT, REFUSED, TOO_MANY_LOADS, UNKNOWN_JOINT, UNKNOWN_LINK, Refusals,
-                           begin_message, read_efforts, refuse_figure, refuse_name,
-                           refuse_reader, within)
-from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, NO_FAULT, Arm, Settings,
-                             adopt_settings, advance_arm, apply_load, base_is_free, release_joints,
-                             reset_arm, restart_timeout, simulation_time, state_was_set,
-                             take_command)
+from ros.faults cimport (FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION,
+                         FIELD_STAMP, FIELD_TORQUE, FIELD_VELOCITY, MESSAGE_WHOLE, NO_JOINT,
+                         OTHER_LENGTH, TOO_MANY_LOADS, UNKNOWN_JOINT, UNKNOWN_LINK, Field)
+from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointStateMessage, Reader,
+                           Template, Text, double_at, find_joint, gather, read_joint_names,
+                           read_joint_values, read_text, read_uint32, refuse_message, take_bytes,
+                           write_last, write_time)
+from ros.refusals cimport (REFUSED, Refusals, begin_message, read_efforts, refuse_figure,
+                           refuse_name, refuse_reader, within)
+from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, Settings, adopt_settings,
+                             advance_arm, apply_load, base_is_free, release_joints, reset_arm,
+                             restart_timeout, simulation_time, state_was_set, take_command)
+from simulation.fault cimport NO_FAULT
 from simulation.pacing cimport Pace, count_due, next_due, set_pace
 from simulator_interface cimport SIMULATOR_INTERFACE, Load, Loads, SimulatorInterface
 
@@ -46,6 +46,7 @@ include "snapshot.pxi"       # Snapshot, its settings; uses Memory
 
 REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE,
             "resume": RESUME, "step": STEP}
+ANSWERS = {"not_paused": NOT_PAUSED, "stopped": STOPPED}  # why a request was not granted
 MOST_WAITING = 100                     # more requests than can be waiting in a loop
 INPUTS = {"commands": COMMANDS, "joint_commands": JOINT_COMMANDS,
           "external_wrench": EXTERNAL_WRENCH, "set_state": SET_STATE}
@@ -237,8 +238,8 @@ cdef class Twin(CycleOwner):
     @property
     def _fault(self):
         """``FaultKind``, joint, and the position and velocity that it would have had."""
-        return (self.twin.arm.fault.kind, self.twin.arm.fault.joint, self.twin.arm.fault.position,
-                self.twin.arm.fault.velocity)
+        return (<int> self.twin.arm.fault.kind, self.twin.arm.fault.joint,
+                self.twin.arm.fault.position, self.twin.arm.fault.velocity)
 
     @property
     def _loads(self):

@@ -29,7 +29,7 @@ class Findings:
         duplicates: Which topics have too many publishers.
         unheard: Topic of the commands, if nobody listens to it.
         answers: Whether the loop answers.
-        publish_failures: On which topics it cannot publish.
+        publish_failure: On which topic it cannot publish, in words.
         off_path: TrackingWarning about the tracking error.
         not_arrived: Which joints are not where they were asked to go, and how far away they are.
         is_abandoned: Whether the last motion was abandoned and the arm is not where it was to end.
@@ -45,7 +45,7 @@ class Findings:
     duplicates: Sequence[str] = ()
     unheard: str = ""
     answers: bool = True
-    publish_failures: Sequence[str] = ()
+    publish_failure: str = ""
     off_path: TrackingWarning = NOTHING
     not_arrived: str = ""
     is_abandoned: bool = False
@@ -77,7 +77,8 @@ def summary(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel
     problems = [*found.duplicates]
     if not found.answers:
         problems.append("the control loop does not answer: commands may have stopped")
-    problems += found.publish_failures
+    if found.publish_failure:
+        problems.append(found.publish_failure)
     if found.unheard:
         problems.append(f"nobody listens to {found.unheard}")
     if found.off_path.text:
@@ -100,7 +101,7 @@ def summary(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel
     if found.refusal:
         problems.append(f"refused {found.refusal}")
     if problems:
-        is_serious = found.off_path.is_serious or not found.answers or bool(found.publish_failures)
+        is_serious = found.off_path.is_serious or not found.answers or bool(found.publish_failure)
         return DiagnosticLevel.ERROR if is_serious else DiagnosticLevel.WARN, "; ".join(problems)
     return DiagnosticLevel.OK, f"running: {following(phase)}"
 

@@ -20,7 +20,6 @@ What they share:
   algorithm's settings declare; ``drive_parameters``: those of drives.
 - ``diagnostics_publisher``, ``description_check``: one status on ``/diagnostics``, once a second.
 - ``duplicate_publishers``: two nodes that publish where one is expected.
-- ``publish_failures``: messages that could not be published.
 - ``messages``, ``refusals``: messages in joint order, those that are refused.
 - ``throttled_log``, ``usage``, ``launch_support``: log lines, ``--help``, launch files.
 

@@ -88,7 +88,7 @@ class ControllerDiagnostics:
                 duplicates=duplicates,
                 unheard="" if commands.get_subscription_count() else commands.topic_name,
                 answers=moment is not None,
-                publish_failures=loop.publish_failures.recent,
+                publish_failure=loop.publish_failure.recent,
                 off_path=self._off_path(moment),
                 not_arrived=not_arrived,
                 is_abandoned=self._arrival.is_abandoned,
@@ -96,7 +96,7 @@ class ControllerDiagnostics:
                 is_saturated=bool(lost),
                 is_strained=moment is not None and moment.strain > 1.0,
                 preflight=motions.followed.preflight if motions.followed else "",
-                refusal=motions.refusal.recent,
+                refusal=loop.refusals.recent.removeprefix("~/"),
                 unusable=refused,
             ),
         )
@@ -113,8 +113,11 @@ class ControllerDiagnostics:
             "messages refused on joint_states": counters["malformed"]
             + runner.counters()["too_large"],
             "joint states of other joints": counters["foreign"],
-            **{f"messages refused on {topic}": n for topic, n in motions.refused.items()},
-            "last refusal": motions.refusal.last or (refused and f"joint_states: {refused}"),
+            **{
+                f"messages refused on {topic.removeprefix('~/')}": n
+                for topic, n in loop.refusals.counts.items()
+            },
+            "last refusal": loop.refusals.last or (refused and f"joint_states: {refused}"),
             "publishers on joint_states": ", ".join(publishers_of(node, loop.states.topic_name)),
             **{f"effort limit of {joint}": what for joint, what in lost.items()},
             **loop.running.timing.report(),

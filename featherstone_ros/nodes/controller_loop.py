@@ -19,7 +19,6 @@ from std_msgs.msg import Float64MultiArray
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
-from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros.control.controller import compiled_controller, explain
 from featherstone_ros.control.event_texts import (
     Reason,
@@ -40,7 +39,7 @@ from featherstone_ros.nodes.controller_parameters import DeadlineAction, Output
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Value
-from featherstone_ros.nodes.realtime_loop import Record, too_large
+from featherstone_ros.nodes.realtime_loop import Record
 from featherstone_ros.nodes.refusals import RecentText
 
 RELIABLE = QoSProfile(depth=10)
@@ -61,6 +60,7 @@ class ControllerLoop(LoopMode):
     """
 
     ANSWER_TIMEOUT = 0.5  # [s]
+    REFUSAL_MEMORY = SHOW_REFUSAL
 
     def __init__(self, node: ModelNode, settings: Settings, loaded: Model) -> None:
         """Make the controller and the topics it publishes on; it answers nothing yet.
@@ -245,30 +245,29 @@ class ControllerLoop(LoopMode):
     def _deliver(self, records: list[Record]) -> None:
         """Log the loop's records, and release objects that it no longer uses."""
         super()._deliver(records)
-        names, changed = self.space.names, False
-        for kind, index, _, values, sequence in records:
-            if kind == NoteKind.RELEASED:
-                self.controller.release(sequence)
-            elif kind == NoteKind.REJECTED:
-                text = rejection_text(Reason(int(values[0]), index, *values[1:3]), names)
-                self._node.log.warning(f"joint_states: a state was refused: {text}")
-            elif kind == NoteKind.PHASE:
-                self._note_event(Event(index), Phase(int(values[0])))
-            elif kind == NoteKind.MESSAGE:
-                self._note_unusable(message_text(index, values, names))
-            elif kind == TOO_LARGE_RECORD:
-                self._note_unusable(str(too_large(values[0])))
-            changed |= kind in (NoteKind.PHASE, NoteKind.CAUSE)
         for line in self._formatter.lines(records):
             self._node.log.warning(line)
-        if changed:
+        if any(record[0] in (NoteKind.PHASE, NoteKind.CAUSE) for record in records):
             self._node.publish_diagnostics()
+
+    def _note(self, record: Record) -> None:
+        kind, index, _, values, sequence = record
+        names = self.space.names
+        if kind == NoteKind.RELEASED:
+            self.controller.release(sequence)
+        elif kind == NoteKind.REJECTED:
+            text = rejection_text(Reason(int(values[0]), index, *values[1:3]), names)
+            self._node.log.warning(f"joint_states: a state was refused: {text}")
+        elif kind == NoteKind.PHASE:
+            self._note_event(Event(index), Phase(int(values[0])))
+        elif kind == NoteKind.MESSAGE:
+            self._refuse(0, message_text(index, values, names))
 
     # Joint states of which none is usable.
 
-    def _note_unusable(self, why: str) -> None:
-        self._unusable.set(why)
-        self._node.log.warning(f"joint_states: {why}")
+    def _refuse(self, _: int, reason: str) -> None:
+        self._unusable.set(reason)
+        self._node.log.warning(f"joint_states: {reason}")
 
     def inspect_an_example(self) -> None:
         """If unusable states arrive, say what is wrong with one of them."""
@@ -282,7 +281,7 @@ class ControllerLoop(LoopMode):
     def _explain_example(self, message: JointState) -> None:
         text = unusable_state(message.name, message.position, self._node.model)
         if text:
-            self._note_unusable(text)
+            self._refuse(0, text)
         self._unusable_since = monotonic()
         self._node.defer(self._forget_example)
 

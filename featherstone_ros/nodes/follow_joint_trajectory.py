@@ -31,7 +31,7 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.motion_input import MotionInput
 
-ACTION = "follow_joint_trajectory"
+ACTION = "~/follow_joint_trajectory"
 Result, Feedback = FollowJointTrajectory.Result, FollowJointTrajectory.Feedback
 
 
@@ -66,7 +66,7 @@ class Goals:
         self._server = NonBlockingActionServer(
             node,
             FollowJointTrajectory,
-            f"{node.get_fully_qualified_name()}/{ACTION}",
+            ACTION.replace("~", node.get_fully_qualified_name()),
             goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
@@ -85,7 +85,7 @@ class Goals:
         try:
             self._planned = self._plan(goal)
         except TrajectoryError as error:
-            self._motions.note_refusal(ACTION, TrajectoryError(f"{code_of(error).name}: {error}"))
+            self._loop.refusals.refuse(ACTION, f"{code_of(error).name}: {error}")
         except Exception:
             self._node.log.error(f"refused a goal: unexpected exception\n{traceback.format_exc()}")
         else:

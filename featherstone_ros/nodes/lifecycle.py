@@ -34,7 +34,7 @@ from featherstone_ros.nodes.diagnostics_publisher import (
 )
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
-from featherstone_ros.nodes.throttled_log import LOG_INTERVAL, ThrottledLog
+from featherstone_ros.nodes.throttled_log import ThrottledLog
 from featherstone_ros.text import plain
 
 DESCRIPTION_QOS = QoSProfile(
@@ -42,8 +42,6 @@ DESCRIPTION_QOS = QoSProfile(
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-
-__all__ = ["LOG_INTERVAL", "ModelNode"]
 
 REST_CHECK_PERIOD = 0.02  # [s] between two checks whether the arm has come to rest
 
@@ -112,7 +110,8 @@ class ModelNode(LifecycleNode):
         """
         super().__init__(name, context=context)
         self.log = ThrottledLog(self.get_logger())
-        forward_log_records(self)
+        # What Python's log says of an odd URDF, ``check_description`` says too, and more.
+        logging.getLogger(Model.__module__).setLevel(logging.CRITICAL)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._resting: Future | None = None  # while a transition waits for the arm
         self._model: Model | None = None
@@ -492,31 +491,3 @@ class ModelNode(LifecycleNode):
 
 def do_nothing() -> None:
     """Do nothing: there is nothing to commit."""
-
-
-class RosLogHandler(logging.Handler):
-    """Passes log records of the modules without rclpy to the node's logger.
-
-    Except what the model says of an odd URDF: ``check_description`` says that, and more.
-    """
-
-    def __init__(self, node: LifecycleNode) -> None:
-        """Remember the node's logger."""
-        super().__init__(logging.WARNING)
-        self.addFilter(lambda record: record.name != Model.__module__)
-        self._logger = node.get_logger()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Log one record."""
-        if record.levelno >= logging.ERROR:
-            self._logger.error(record.getMessage())
-        else:
-            self._logger.warning(record.getMessage())
-
-
-def forward_log_records(node: LifecycleNode) -> None:
-    """Send the package's Python log records to this node's log, and only there."""
-    logger = logging.getLogger("featherstone_ros")
-    logger.handlers = [h for h in logger.handlers if not isinstance(h, RosLogHandler)]
-    logger.addHandler(RosLogHandler(node))
-    logger.propagate = False

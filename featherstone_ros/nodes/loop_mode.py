@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from featherstone_ros._loop import PUBLISH_FAILED_RECORD, UNTIMED_RECORD
+from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD, UNTIMED_RECORD
 from featherstone_ros.nodes import realtime_loop, realtime_parameters
+from featherstone_ros.nodes.diagnostics_publisher import ERROR, OK, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.publish_failures import PublishFailures
+from featherstone_ros.nodes.refusals import RecentText, Refusals
+
+FAILURE_MEMORY = 3.0  # [s] that the diagnostics report a message that could not be published
 
 
 class LoopMode:
-    """Listens and runs a cycle from activation to deactivation; publishes until ``cleanup``."""
+    """Listens and runs a cycle from activation to deactivation; publishes until ``cleanup``.
+
+    Attributes:
+        publish_failure: The last topic on which the loop could not publish: whoever needs its
+            messages gets none.
+        refusals: The messages that were refused.
+    """
 
     ANSWER_TIMEOUT = 1.0  # [s] that a request waits for the loop
+    REFUSAL_MEMORY = 10.0  # [s] that the diagnostics warn of a refused message
 
     def __init__(self, node: ModelNode, publishers: list[Publisher]) -> None:
         """Wait for ``activate``.
@@ -29,7 +40,9 @@ class LoopMode:
         """
         self._node = node
         self._publishers = publishers
-        self.publish_failures = PublishFailures(node, publishers)
+        self.publish_failure = RecentText(FAILURE_MEMORY)
+        self.refusals = Refusals(node, self.REFUSAL_MEMORY)
+        self._topics: list[str] = []  # of the inputs
         self._inputs: list[Subscription] = []
         self._loop: realtime_loop.ThreadLoop | None = None
 
@@ -43,6 +56,7 @@ class LoopMode:
             **options: As of ``ThreadLoop``.
         """
         node, group = self._node, realtime_loop.DetachedGroup()
+        self._topics = list(topics)
         self._inputs = [
             node.create_subscription(
                 kind, topic, self._listen_again, qos, callback_group=group, raw=True
@@ -101,18 +115,58 @@ class LoopMode:
         address = 0 if payload is None else payload.address
         return self.running.runner.request(request, address, payload, self.ANSWER_TIMEOUT)
 
-    def _ask_later(self, request: int, payload: Any = None) -> None:
-        """Ask the loop for something without waiting for the answer."""
-        address = 0 if payload is None else payload.address
-        self.running.runner.post(request, address, payload)
+    def _give(self, request: int, payload: Any) -> bool:
+        """Give something to the loop, which takes it now, or (False) as soon as it has time."""
+        try:
+            self._ask(request, payload)
+        except TimeoutError:
+            with suppress(TimeoutError):
+                address = 0 if payload is None else payload.address
+                self.running.runner.post(request, address, payload)
+            return False
+        return True
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
-        """Turn the loop's records into text; here those that concern the loop itself."""
-        for kind, index, _, value, _ in records:
+        """Turn records into text: of the loop here, of the cycle in ``_note``."""
+        for record in records:
+            kind, index, _, values, _ = record
             if kind == PUBLISH_FAILED_RECORD:
-                self.publish_failures.note(index, value[0])
+                topic = self._publishers[index].topic_name
+                self.publish_failure.set(f"cannot publish on {topic}")
+                text = f"{self.publish_failure.last}: rcl returns {values[0]:.0f}"
+                self._node.log.error(text, topic)
+                self._node.publish_diagnostics()
+            elif kind == TOO_LARGE_RECORD:
+                most = realtime_loop.LARGEST_MESSAGE
+                self._refuse(index, f"{values[0]:.0f} bytes, expected at most {most}")
             elif kind == UNTIMED_RECORD:
                 self._node.log.warning(
                     "the middleware's times of messages are not as expected: latency is measured "
                     "from where the loop takes a message, and lost messages are not counted"
                 )
+            else:
+                self._note(record)
+
+    def _refuse(self, index: int, reason: str) -> None:
+        """Report a message of an input that was refused."""
+        self.refusals.refuse(self._topics[index], reason, kind=self._topics[index])
+
+    def _note(self, record: realtime_loop.Record) -> None:
+        """Turn a record of the cycle's own into text."""
+        raise NotImplementedError
+
+    def _report(
+        self, values: Mapping[str, object], *problems: str, serious: bool = False
+    ) -> Report:
+        """Return a report on these problems, as far as not empty, and on those of every loop."""
+        refused = self.refusals.recent and f"refused a message on {self.refusals.recent}"
+        failure = self.publish_failure.recent
+        told = [text for text in (failure, *problems, refused) if text]
+        values = {
+            **values,
+            "scheduling": self.running.scheduling,
+            "last refusal": self.refusals.last or "none",
+        }
+        if not told:
+            return Report(OK, values=values)
+        return Report(ERROR if failure or serious else WARN, "; ".join(told), values)

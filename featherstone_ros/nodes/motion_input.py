@@ -5,7 +5,6 @@ Each message becomes a request to the loop, or is refused with a reason.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -34,12 +33,10 @@ from featherstone_ros.control.trajectory import (
 from featherstone_ros.control.unusable_messages import late_start
 from featherstone_ros.errors import MessageError
 from featherstone_ros.nodes import cartesian_topics
-from featherstone_ros.nodes.controller_loop import RELIABLE, SHALLOW, SHOW_REFUSAL, ControllerLoop
+from featherstone_ros.nodes.controller_loop import RELIABLE, SHALLOW, ControllerLoop
 from featherstone_ros.nodes.controller_parameters import goal_defaults
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
-from featherstone_ros.nodes.refusals import RecentText
-from featherstone_ros.text import plain
 
 
 class PlannedTrajectory(_control.FollowRequest):
@@ -61,8 +58,6 @@ class MotionInput:
 
     Attributes:
         followed: The last trajectory that the loop has accepted; None before.
-        refused: Numbers of refused messages by topic.
-        refusal: Why the last of them was refused.
     """
 
     def __init__(self, node: ModelNode, loop: ControllerLoop) -> None:
@@ -74,8 +69,6 @@ class MotionInput:
         """
         self._node, self._loop = node, loop
         self.followed: PlannedTrajectory | None = None
-        self.refused: Counter[str] = Counter()
-        self.refusal = RecentText(SHOW_REFUSAL)
         self._subscriptions = [
             self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE),
             self._listen(JointTrajectoryPoint, "reference", self._on_reference, SHALLOW),
@@ -100,16 +93,9 @@ class MotionInput:
             try:
                 callback(decode(kind, message))
             except (MessageError, TrajectoryError) as error:
-                self.note_refusal(topic, error)
+                self._loop.refusals.refuse(f"~/{topic}", error)
 
         return self._node.create_subscription(kind, f"~/{topic}", take, qos, raw=True)
-
-    def note_refusal(self, topic: str, error: Exception) -> None:
-        """Report that a message on one of the node's topics was refused."""
-        self.refused[topic] += 1
-        self.refusal.set(f"{topic}: {plain(str(error))}")
-        self._node.log.error(f"refused a message on ~/{self.refusal.last}")
-        self._node.publish_diagnostics()
 
     # Trajectories.
 

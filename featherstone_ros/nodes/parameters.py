@@ -132,10 +132,16 @@ class Setting:
             descriptor.additional_constraints = f"one of {', '.join(self.choices)}"
         if self.minimum is None and self.maximum is None:
             return descriptor
+        # An open side reaches to the largest number.
         if isinstance(scalar, float):
-            descriptor.floating_point_range = [float_range(self.minimum, self.maximum)]
+            low, high = -sys.float_info.max, sys.float_info.max
+            ranges, kind = descriptor.floating_point_range, FloatingPointRange
         else:
-            descriptor.integer_range = [integer_range(self.minimum, self.maximum)]
+            low, high = -(2**63), 2**63 - 1
+            ranges, kind = descriptor.integer_range, IntegerRange
+        low = low if self.minimum is None else type(low)(self.minimum)
+        high = high if self.maximum is None else type(high)(self.maximum)
+        ranges.append(kind(from_value=low, to_value=high))
         return descriptor
 
 
@@ -165,22 +171,6 @@ def bounded(word: str, bound: float, why: str) -> Callable[[float], str | None]:
 
 
 NAMES = {bool: "bool", int: "integer", float: "double", str: "string"}
-
-
-def float_range(minimum: float | None, maximum: float | None) -> FloatingPointRange:
-    """Return the range; an open side reaches to the largest double."""
-    return FloatingPointRange(
-        from_value=-sys.float_info.max if minimum is None else float(minimum),
-        to_value=sys.float_info.max if maximum is None else float(maximum),
-    )
-
-
-def integer_range(minimum: float | None, maximum: float | None) -> IntegerRange:
-    """Return the range; an open side reaches to the largest 64-bit integer."""
-    return IntegerRange(
-        from_value=-(2**63) if minimum is None else int(minimum),
-        to_value=2**63 - 1 if maximum is None else int(maximum),
-    )
 
 
 class Parameters(Mapping[str, Value]):

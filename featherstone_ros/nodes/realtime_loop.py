@@ -20,7 +20,6 @@ from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
 
 from featherstone_ros._loop import RclLoop
-from featherstone_ros.errors import MessageError
 from featherstone_ros.realtime.loop_timing import LoopTiming
 from featherstone_ros.realtime.scheduling import Scheduling
 
@@ -157,8 +156,3 @@ class ThreadLoop:
     def _take_records(self) -> None:
         if records := self.runner.records():
             self._deliver(records)
-
-
-def too_large(size: float) -> MessageError:
-    """Return why a message of that size [bytes] was dropped."""
-    return MessageError(f"{size:.0f} bytes, expected at most {LARGEST_MESSAGE}")

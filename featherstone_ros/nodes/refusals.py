@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import inf
 from time import monotonic
 
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.text import plain
-
-MEMORY = 10.0  # [s] that the diagnostics warn of a refused message
 
 
 class RecentText:
@@ -33,35 +32,22 @@ class RecentText:
         return self.last if monotonic() < self._end else ""
 
 
-class Refusals:
-    """Reports the messages that are refused."""
+class Refusals(RecentText):
+    """The messages that are refused: the last one's topic and the reason.
 
-    def __init__(self, node: ModelNode) -> None:
-        """Report through this node."""
+    Attributes:
+        counts: Their numbers by topic.
+    """
+
+    def __init__(self, node: ModelNode, memory: float) -> None:
+        """Report through this node; each is shown for ``memory`` seconds."""
+        super().__init__(memory)
         self._node = node
-        self._text = RecentText(MEMORY)
-        self._untold = False
+        self.counts: Counter[str] = Counter()
 
-    def refuse(self, topic: str, reason: Exception) -> None:
-        """Report a refused message; for any thread to call, however many there are of them."""
-        self._text.set(f"{topic}: {plain(str(reason))}")
-        if not self._untold:
-            self._untold = True
-            self._node.defer(self._tell)
-
-    def _tell(self) -> None:
-        self._untold = False
-        topic = self._text.last.partition(":")[0]
-        self._node.log.warning(f"refused a message on {self._text.last}", topic)
+    def refuse(self, topic: str, reason: object, kind: str = "") -> None:
+        """Report a refused message; ``kind`` is that of the log line, see ``ThrottledLog``."""
+        self.counts[topic] += 1
+        self.set(f"{topic}: {plain(str(reason))}")
+        self._node.log.error(f"refused a message on {self.last}", kind)
         self._node.publish_diagnostics()
-
-    @property
-    def recent(self) -> list[str]:
-        """The last refusal in words, as a list: empty if it is long ago."""
-        text = self._text.recent
-        return [f"refused a message on {text}"] if text else []
-
-    @property
-    def values(self) -> dict[str, object]:
-        """Details for the diagnostics."""
-        return {"last refusal": self._text.last or "none"}

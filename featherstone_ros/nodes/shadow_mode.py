@@ -8,7 +8,6 @@ and the diagnostics.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
@@ -16,16 +15,14 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
-from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros._shadow import RECORDS, REQUESTS, StateBuffer
-from featherstone_ros.errors import MessageError
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.nodes import payload_service, realtime_loop
-from featherstone_ros.nodes.diagnostics_publisher import ERROR, WARN, Report
+from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit, Value
-from featherstone_ros.nodes.refusals import RecentText, Refusals
+from featherstone_ros.nodes.refusals import RecentText
 from featherstone_ros.nodes.shadow_parameters import shadow_settings
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.effort_contract import ContractState, ContractVerdict
@@ -40,7 +37,6 @@ OUTPUTS = {
     "~/external_wrench_estimate": WrenchStamped,
     "~/contact": Bool,
 }
-TOPICS = tuple(INPUTS)
 RESTART_MEMORY = 10.0  # [s] that the diagnostics warn of a restart
 
 
@@ -61,7 +57,6 @@ class ShadowMode(LoopMode):
         super().__init__(node, publishers)
         self._shadow = shadow
         self._given: dict[str, list[Any]] = {name: [] for name in REQUESTS}
-        self._refusals = Refusals(node)
         self._activated = self._now()
         self._restart = RecentText(RESTART_MEMORY)
         self._payload = payload_service.PayloadService(node, self._collect)
@@ -93,7 +88,7 @@ class ShadowMode(LoopMode):
             if self._loop is None:
                 shadow.use(change)
                 return
-            self._give("use_settings", change.snapshot)
+            self._keep_given("use_settings", change.snapshot)
             shadow.adopt(change)
 
         return take
@@ -101,18 +96,14 @@ class ShadowMode(LoopMode):
     def _collect(self, states: StateBuffer | None) -> None:
         """Have the loop store states, or stop that."""
         if self._loop is not None:
-            self._give("collect", states)
+            self._keep_given("collect", states)
 
-    def _give(self, request: str, payload: Any) -> None:
-        """Give something to the loop, which takes it as soon as it has time."""
+    def _keep_given(self, request: str, payload: Any) -> None:
+        """Give something to the loop, and keep what was given before until it has answered."""
         given = self._given[request]
-        given.append(payload)  # and keep what was given before, until the loop has answered
-        try:
-            self._ask(REQUESTS[request], payload)
+        given.append(payload)
+        if self._give(REQUESTS[request], payload):
             del given[:-1]
-        except TimeoutError:
-            with suppress(TimeoutError):
-                self._ask_later(REQUESTS[request], payload)
 
     def _now(self) -> float:
         """Real time by the steady clock [s]."""
@@ -120,22 +111,18 @@ class ShadowMode(LoopMode):
 
     # Records of the loop.
 
-    def _deliver(self, records: list[realtime_loop.Record]) -> None:
-        super()._deliver(records)
+    def _note(self, record: realtime_loop.Record) -> None:
+        kind, index, _, value, _ = record
         names = self._node.model.joint_names
-        for kind, index, _, value, _ in records:
-            if kind == RECORDS["refused"]:
-                topic, reason = refusal(index, value, TOPICS, names)
-                self._refusals.refuse(topic, MessageError(reason))
-            elif kind == RECORDS["restarted"]:
-                self._restart.set(restart_reason(int(value[0]), index, value[1], names))
-                self._node.log.warning(f"{self._restart.last}: the observer starts anew")
-            elif kind == RECORDS["rested"]:
-                self._report_verdict(self._shadow.judge_rest(index, *value))
-            elif kind == RECORDS["slid"]:
-                self._report_verdict(self._shadow.judge_sliding(*value[:2]))
-            elif kind == TOO_LARGE_RECORD:
-                self._refusals.refuse(TOPICS[index], realtime_loop.too_large(value[0]))
+        if kind == RECORDS["refused"]:
+            self._refuse(*refusal(index, value, names))
+        elif kind == RECORDS["restarted"]:
+            self._restart.set(restart_reason(int(value[0]), index, value[1], names))
+            self._node.log.warning(f"{self._restart.last}: the observer starts anew")
+        elif kind == RECORDS["rested"]:
+            self._report_verdict(self._shadow.judge_rest(index, *value))
+        elif kind == RECORDS["slid"]:
+            self._report_verdict(self._shadow.judge_sliding(*value[:2]))
 
     def _report_verdict(self, verdict: ContractVerdict | None) -> None:
         if verdict is None:
@@ -164,23 +151,16 @@ class ShadowMode(LoopMode):
             "payload": self._payload.text,
             "joint states lost": self.running.runner.counters()["lost"],
             "messages not published": self.running.runner.counters()["publish_failed"],
-            "scheduling": self.running.scheduling,
-            **self._refusals.values,
             "refused messages": shadow.refused + self.running.runner.counters()["too_large"],
         }
-        failures = self.publish_failures.recent
-        problems = [*failures, *self._refusals.recent]
+        problem = ""
         silence = now - max(shadow.received, self._activated)
         if silence > max(1.0, shadow.settings.max_gap):
             missing = ", ".join(names[index] for index in shadow.missing)
             reason = f": joints missing: {missing}" if missing else ""
-            problems.append(f"no new joint state for {silence:.1f} s{reason}")
+            problem = f"no new joint state for {silence:.1f} s{reason}"
         elif self._restart.recent:
-            problems.append(f"{self._restart.recent}: the observer has started anew")
-        if verdict.finding is ContractState.BROKEN:
-            return Report(ERROR, "; ".join([verdict.text, *problems]), values)
-        if verdict.finding is ContractState.UNEXPLAINED:
-            problems.insert(0, verdict.text)
-        if problems:
-            return Report(ERROR if failures else WARN, "; ".join(problems), values)
-        return Report(values=values)
+            problem = f"{self._restart.recent}: the observer has started anew"
+        broken = verdict.finding is ContractState.BROKEN
+        wrong = broken or verdict.finding is ContractState.UNEXPLAINED
+        return self._report(values, verdict.text if wrong else "", problem, serious=broken)

@@ -7,7 +7,6 @@ Python does: parameters and services as requests to the loop, and the log and th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeVar
@@ -20,17 +19,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from featherstone_ros._loop import TOO_LARGE_RECORD
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
-from featherstone_ros.errors import MessageError
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.nodes import floating_base, realtime_loop
-from featherstone_ros.nodes.diagnostics_publisher import ERROR, WARN, Report
+from featherstone_ros.nodes.diagnostics_publisher import ERROR, Report
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit, Value
-from featherstone_ros.nodes.refusals import Refusals
 from featherstone_ros.nodes.simulate_parameters import twin_settings
 from featherstone_ros.simulation import Twin, TwinSettings
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
@@ -74,7 +70,6 @@ class SimulateMode(LoopMode):
             [message for _, message in base_topics],
         )
         self._named = [*model.joint_names, *sorted({*model.mimics, *model.locked})]
-        self._refusals = Refusals(node)
         self._known_overruns = 0
         self._duplicates = DuplicatePublishers(node)
         self._warn_of_odd_limits()
@@ -130,29 +125,20 @@ class SimulateMode(LoopMode):
                 return
             twin.keep(prepared)
             twin.settings = settings
-            try:
-                self._ask(REQUESTS["use_settings"], prepared)
-            except TimeoutError:
-                with suppress(TimeoutError):
-                    self._ask_later(REQUESTS["use_settings"], prepared)
+            self._give(REQUESTS["use_settings"], prepared)
 
         return take
 
     # Records of the loop.
 
-    def _deliver(self, records: list[realtime_loop.Record]) -> None:
-        super()._deliver(records)
-        for kind, index, _, value, _ in records:
-            if kind == RECORDS["refused"]:
-                links = self._node.model.link_names
-                topic, reason = refusal(index, value, list(TOPICS), self._named, links)
-                self._refusals.refuse(topic, MessageError(reason))
-            elif kind == RECORDS["fault"]:
-                reason = fault_text(int(value[0]), self._node.model, index, *value[1:3])
-                self._node.get_logger().error(reason)
-                self._node.publish_diagnostics()
-            elif kind == TOO_LARGE_RECORD:
-                self._refusals.refuse(list(TOPICS)[index], realtime_loop.too_large(value[0]))
+    def _note(self, record: realtime_loop.Record) -> None:
+        kind, index, _, value, _ = record
+        if kind == RECORDS["refused"]:
+            self._refuse(*refusal(index, value, self._named, self._node.model.link_names))
+        elif kind == RECORDS["fault"]:
+            reason = fault_text(int(value[0]), self._node.model, index, *value[1:3])
+            self._node.get_logger().error(reason)
+            self._node.publish_diagnostics()
 
     # Services.
 
@@ -200,17 +186,11 @@ class SimulateMode(LoopMode):
             "command publishers": publishers,
             **self.running.timing.report("commands lost"),
             "commands saturated": twin.saturated,
-            "scheduling": self.running.scheduling,
-            **self._refusals.values,
             "refused messages": twin.refused + self.running.runner.counters()["too_large"],
         }
         if fault:
             return Report(ERROR, fault, values)
-        failures = self.publish_failures.recent
-        problems = [*failures, *duplicates, *self._refusals.recent]
-        if twin.overruns > self._known_overruns:
-            self._known_overruns = twin.overruns
-            problems.append("fell behind real time; what was missed is given up")
-        if problems:
-            return Report(ERROR if failures else WARN, "; ".join(problems), values)
-        return Report(values=values)
+        behind = twin.overruns > self._known_overruns
+        self._known_overruns = twin.overruns
+        late = "fell behind real time; what was missed is given up" if behind else ""
+        return self._report(values, *duplicates, late)

@@ -30,11 +30,6 @@ class ThrottledLog:
         self._clock = clock
         self._said: dict[str, float] = {}  # when, of the last interval's lines
 
-    def info(self, text: str, kind: str = "") -> None:
-        """Log normal events."""
-        if self._is_due(kind or text):
-            self._logger.info(text)
-
     def warning(self, text: str, kind: str = "") -> None:
         """Log possible problems."""
         if self._is_due(kind or text):

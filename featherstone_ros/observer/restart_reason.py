@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from featherstone_ros._enumerations import RestartReason
 from featherstone_ros.errors import DivergenceError, SingularInertiaError
-
-# RestartReason in cython_core/observer/shadow.pxd
-JUMPED_BACK, GAP, SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 6)
 
 
 def restart_reason(kind: int, joint: int, figure: float, joint_names: Sequence[str]) -> str:
@@ -19,12 +17,14 @@ def restart_reason(kind: int, joint: int, figure: float, joint_names: Sequence[s
         figure: Length of the gap or jump, or time of the divergence [s].
         joint_names: Names of the arm's joints.
     """
-    if kind == JUMPED_BACK:
+    if kind == RestartReason.JUMPED_BACK:
         return f"time jumped back by {figure:.3g} s"
-    if kind == GAP:
+    if kind == RestartReason.GAP:
         return f"no new joint state for {figure:.3g} s"
-    if kind == SINGULAR:
+    if kind == RestartReason.SINGULAR:
         return f"no answer of the model: {SingularInertiaError(joint_names[joint])}"
-    if kind == DIVERGED:
+    if kind == RestartReason.DIVERGED:
         return f"no answer of the model: {DivergenceError(joint_names[joint], figure)}"
-    return "no answer of the model: values beyond all bounds" if kind == BEYOND_BOUNDS else ""
+    if kind == RestartReason.BEYOND_BOUNDS:
+        return "no answer of the model: values beyond all bounds"
+    return ""

@@ -15,7 +15,8 @@ from featherstone_ros import (
     SingularInertiaError,
     _twin,
 )
-from featherstone_ros._twin import REQUESTS, Snapshot
+from featherstone_ros._enumerations import FaultKind
+from featherstone_ros._twin import ANSWERS, REQUESTS, Snapshot
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.message_templates import BaseMessage
@@ -26,8 +27,6 @@ from .settings import TwinSettings
 ABSURD_SPEED = 1e4  # [rad/s or m/s], far beyond any robot: the simulation diverges
 NANOSECONDS = 1_000_000_000
 UNIT = 0.01  # tolerance on the length of a quaternion
-SINGULAR, DIVERGED, BEYOND_BOUNDS = range(1, 4)  # FaultKind in simulation/arm.pxd
-NOT_PAUSED, STOPPED = 1, 2  # TwinAnswer in simulation/cycle.pxi
 
 
 class Twin(_twin.Twin):
@@ -159,7 +158,11 @@ class Twin(_twin.Twin):
 
     def refusal_of(self, answer: int) -> str:
         """Return in words why a request was not granted; empty if it was."""
-        return {NOT_PAUSED: "pause the simulation first", STOPPED: self.fault}.get(answer, "")
+        reasons = {
+            ANSWERS["not_paused"]: "pause the simulation first",
+            ANSWERS["stopped"]: self.fault,
+        }
+        return reasons.get(answer, "")
 
     def _do(self, request: str, now: float, payload: Any = None) -> int:
         return self.request(REQUESTS[request], nanoseconds(now), payload)[0]
@@ -210,7 +213,7 @@ def fault_text(kind: int, model: Model, joint: int, position: float, velocity: f
     """Return in words why a simulation has stopped; empty if it has not.
 
     Args:
-        kind: Of the fault.
+        kind: ``FaultKind``.
         model: The arm.
         joint: Index of the joint at fault, negative for the floating base.
         position: That of the joint at the fault.
@@ -218,16 +221,16 @@ def fault_text(kind: int, model: Model, joint: int, position: float, velocity: f
     """
     of_base = joint < 0
     owner = model.base_link if of_base else model.joint_names[joint]
-    if kind == SINGULAR:
+    if kind == FaultKind.SINGULAR:
         error = SingularInertiaError(owner, "floating base" if of_base else "joint")
         return f"simulation stopped: {error}"
-    if kind == DIVERGED:
+    if kind == FaultKind.DIVERGED:
         where = f"floating base {owner}" if of_base else f"{owner} at position {position:g}"
         return (
             f"simulation diverged: {where}, velocity {velocity:g}; "
             "reset to go on (a smaller time_step or the implicit integrator may help)"
         )
-    if kind == BEYOND_BOUNDS:
+    if kind == FaultKind.BEYOND_BOUNDS:
         return f"simulation stopped: the effort of {owner} is beyond all bounds; reset to go on"
     return ""
 

@@ -7,9 +7,9 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from ros.messages cimport (FIELD_DATA, MESSAGE_WHOLE, MAX_NAMES, NAMED_TWICE, OTHER_LENGTH,
-                           Doubles, JointNames, JointStateMessage, Reader, Template, double_at,
-                           gather, open_message, read_joint_names, read_joint_values,
+from ros.faults cimport FIELD_DATA, MESSAGE_WHOLE, NAMED_TWICE, OTHER_LENGTH
+from ros.messages cimport (MAX_NAMES, Doubles, JointNames, JointStateMessage, Reader, Template,
+                           double_at, gather, open_message, read_joint_names, read_joint_values,
                            read_multi_array, refuse_message, write_last, write_stamp)
 
 import numpy as np
@@ -37,7 +37,8 @@ cdef int end(const Reader* r, bytes message, tuple names) except -1:
         return 0
     error = MessageError if r.fault in (NAMED_TWICE, OTHER_LENGTH) else MalformedMessageError
     joint = names[r.which] if r.which >= 0 else ""
-    raise error(message_fault(r.fault, r.field, r.claimed, r.expected, joint, len(message)))
+    raise error(message_fault(<int> r.fault, <int> r.field, r.claimed, r.expected, joint,
+                              len(message)))
 
 
 cdef class JointStateDecoder:

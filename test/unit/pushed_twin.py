@@ -12,9 +12,7 @@ def send(twin: Twin, topic: str, message: bytes, now: float = 0.0) -> None:
     """Give the twin a message; a refusal is a ValueError."""
     _, records = twin.message(INPUTS[topic], message, round(now * 1e9))
     for _, index, _, value, _ in records:
-        topics = sorted(INPUTS, key=INPUTS.__getitem__)
-        reason = refusal(index, value, topics, twin.model.joint_names, twin.model.link_names)[1]
-        raise ValueError(reason)
+        raise ValueError(refusal(index, value, twin.model.joint_names, twin.model.link_names)[1])
 
 
 def apply_wrench(twin: Twin, link: str, wrench: ArrayLike) -> None:

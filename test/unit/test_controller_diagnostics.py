@@ -64,8 +64,8 @@ PROBLEMS = [
     ("duplicates", ["2 publishers on x"], DiagnosticLevel.WARN, "2 publishers on x", RUNNING),
     ("answers", False, DiagnosticLevel.ERROR, "the control loop does not answer", RUNNING),
     (
-        "publish_failures",
-        ["cannot publish on /commands"],
+        "publish_failure",
+        "cannot publish on /commands",
         DiagnosticLevel.ERROR,
         "cannot publish on /commands",
         RUNNING,

@@ -62,10 +62,10 @@ def test_what_it_waits_for_is_said_once_and_then_it_is_given_up(status, is_conne
 
 def test_a_refusal_of_this_trajectory_is_an_error_with_its_reason():
     pending = PendingTrajectory(PLAN, 0.0)
-    once = {REFUSED: "1", "last refusal": "joint_trajectory: another one"}
+    once = {REFUSED: "1", "last refusal": "~/joint_trajectory: another one"}
     assert pending.update(controller(Phase.HOLDING, **once), True, 0.4) == "" and pending.is_due
     assert pending.update(controller(Phase.HOLDING, **once), True, 0.5) == ""
-    twice = {REFUSED: "2", "last refusal": "joint_trajectory: joint is 1 beyond its limit"}
+    twice = {REFUSED: "2", "last refusal": "~/joint_trajectory: joint is 1 beyond its limit"}
     with pytest.raises(NotFollowedError, match="refused the trajectory: joint is 1 beyond"):
         pending.update(controller(Phase.HOLDING, **twice), True, 0.6)
 

@@ -18,7 +18,6 @@ from featherstone_ros.tools.robot_setup import load
 
 MODEL = load("panda").model
 NAMES = list(MODEL.joint_names)
-TOPICS = ("joint_states", "~/commands")
 SETTINGS = ShadowSettings(armature=0.1, contact_threshold=1.0, prediction_horizon=0.02)
 SECOND = 1_000_000_000
 
@@ -54,7 +53,7 @@ def send(shadow, data, topic="joint_states", ros_time=0):
 def reasons(records):
     """Return why messages were refused, as the node would say it."""
     assert all(kind == RECORDS["refused"] for kind, *_ in records)
-    return [refusal(index, value, TOPICS, NAMES)[1] for _, index, _, value, _ in records]
+    return [refusal(index, value, NAMES)[1] for _, index, _, value, _ in records]
 
 
 def fields(data):

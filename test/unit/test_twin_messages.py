@@ -19,7 +19,6 @@ FINGER = """
 </robot>
 """
 MODEL = fr.Model.from_urdf(ARM.replace("</robot>", FINGER))
-TOPICS = [f"~/{name}" for name in sorted(INPUTS, key=INPUTS.__getitem__)]
 
 
 @pytest.fixture
@@ -34,10 +33,7 @@ def send(twin: Twin, topic: str, data: bytes, now: float = 1.0) -> list[str]:
     records = twin.message(INPUTS[topic], data, round(now * 1e9))[1]
     names = [*MODEL.joint_names, *MODEL.mimics]
     assert all(kind == RECORDS["refused"] for kind, *_ in records)
-    return [
-        refusal(index, value, TOPICS, names, MODEL.link_names)[1]
-        for _, index, _, value, _ in records
-    ]
+    return [refusal(index, value, names, MODEL.link_names)[1] for _, index, _, value, _ in records]
 
 
 def effort_of(twin: Twin) -> list[float]:
@@ -180,7 +176,7 @@ def test_wrenches_on_more_links_than_there_is_room_for_are_refused():
     _, records = twin.message(INPUTS["external_wrench"], wrench_stamped("l65", np.ones(6)), 0)
     assert len(twin.wrenches) == 64
     ((_, index, _, value, _),) = records
-    assert "64 links" in refusal(index, value, TOPICS, model.joint_names, model.link_names)[1]
+    assert "64 links" in refusal(index, value, model.joint_names, model.link_names)[1]
     twin.advance(0.0)
     assert not twin.fault
 

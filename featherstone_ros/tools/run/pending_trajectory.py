@@ -77,7 +77,7 @@ class PendingTrajectory:
     def _follow_up(self, controller: NodeStatus | None, now: float) -> str:
         values = controller.values if controller else {}
         if _refused(controller) != self._refused:
-            reason = values.get("last refusal", "").removeprefix("joint_trajectory: ")
+            reason = values.get("last refusal", "").removeprefix("~/joint_trajectory: ")
             raise NotFollowedError(f"the controller has refused the trajectory: {reason}")
         self._is_over = values.get("following") == "trajectory"
         if self._is_over or now - self._since < ANSWER:
