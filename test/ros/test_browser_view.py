@@ -54,6 +54,7 @@ def columns(page: Any) -> dict[str, np.ndarray]:
     return {name: np.nonzero(pixels)[1] for name, pixels in found.items()}
 
 
+@pytest.mark.alone  # a browser without a graphics card keeps a processor from the others
 def test_both_postures_the_force_and_the_error_are_seen(ros: Ros, page: Any) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
