@@ -99,17 +99,19 @@ def rms(values):
 
 def thresholds(arm, recordings):
     """Print residuals in free motion; return the lowest thresholds (6,) without a false alarm."""
-    most, moving, resting = np.zeros(6), [], []
+    most, most_resting, moving, resting = np.zeros(6), np.zeros(6), [], []
     for states in recordings:
         external = followed(arm, states)[0]
         used = states[0] > STEADY
         twice = np.minimum(np.abs(external[1:]), np.abs(external[:-1]))  # as contact is found
         most = np.maximum(most, twice.max(axis=0))
         moves = np.abs(states[2]).max(axis=1) > MOVING
+        most_resting = np.maximum(most_resting, (twice * ~(moves[1:] | moves[:-1])[:, None]).max(0))
         moving.append(external[used & moves])
         resting.append(external[used & ~moves])
     print("  RMS in motion [N m]  ", rms(np.concatenate(moving)))
     print("  RMS at rest [N m]    ", rms(np.concatenate(resting)))
+    print("  most at rest [N m]   ", " ".join(f"{x:6.2f}" for x in most_resting))
     print("  threshold [N m]      ", " ".join(f"{x:6.2f}" for x in most))
     return 1.001 * most
 
@@ -175,8 +177,9 @@ def main():
                 external, contact, force = followed(arm, states, limits[which, label])
                 results[name, label] = states[0], external
                 find_pushes(name, states, contact, force)
-        ratio = limits[which, "identified"] / limits[which, "URDF"]
-        print("identified / URDF:", " ".join(f"{x:.2f}" for x in ratio))
+        for other in ("URDF", "URDF, friction fitted"):
+            ratio = limits[which, "identified"] / limits[which, other]
+            print(f"identified / {other}:", " ".join(f"{x:.2f}" for x in ratio))
     draw(names, results, {label: limits[next(iter(FREE)), label] for label in arms})
     print(PICTURE)
 

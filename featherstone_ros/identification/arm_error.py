@@ -10,24 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.fit import noise
 from featherstone_ros.identification.regression import Equations
 
 WIDTHS = np.geomspace(0.003, 1.0, 30)  # equally probable before the data
 NEGLIGIBLE = 1e-9  # relative singular value of unknowns that the torque does not determine
-
-
-def by_deformation(Y: Floats, bodies: Bodies) -> Floats:
-    """Return the derivative of the torque by theta (N, n, 10 b).
-
-    Args:
-        Y: (N, n, 10 L) regressor of the model.
-        bodies: Its bodies.
-    """
-    of_bodies = Y[:, :, bodies.columns()].reshape(*Y.shape[:2], len(bodies.names), -1)
-    jacobian = bodies.jacobian(np.zeros(of_bodies.shape[2] * of_bodies.shape[3]))
-    return np.einsum("ijbk,bkl->ijbl", of_bodies, jacobian).reshape(*Y.shape[:2], -1)
 
 
 def width(facts: Equations, by_theta: Floats) -> float:

@@ -61,6 +61,11 @@ class Deformable:
         dpi = inertial_parameters(half + np.swapaxes(half, 2, 3))
         return np.swapaxes(dpi, 1, 2)
 
+    def by_theta(self, columns: Floats, theta: Floats) -> Floats:
+        """Return the derivatives (..., 10 b) by theta of columns (..., 10 b) times parameters."""
+        by_body = columns.reshape(-1, len(self.U), SIZE).swapaxes(0, 1)
+        return (by_body @ self.jacobian(theta)).swapaxes(0, 1).reshape(columns.shape)
+
 
 @dataclass(frozen=True, eq=False)
 class Bodies(Deformable):

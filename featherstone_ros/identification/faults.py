@@ -96,7 +96,7 @@ def find_faults(fitting: Fitting) -> Faults:
         torque = links @ bodies.deformed(theta)
         A = np.concatenate(
             [
-                gain[:, None] * _by_theta(links, bodies.jacobian(theta)),
+                gain[:, None] * bodies.by_theta(links, theta),
                 drives,
                 gain[:, None] * fitting.filtered(by_offset),
                 torque[:, :, None] * np.eye(j),
@@ -205,10 +205,3 @@ def _first_gains(measured: Floats, links: Floats, drives: Floats) -> Floats:
         columns = np.column_stack([links[:, k], drives[:, k, k::j]])
         gains[k] = np.linalg.lstsq(columns, measured[:, k], rcond=None)[0][0]
     return np.where(gains == 0.0, 1.0, gains)
-
-
-def _by_theta(links: Floats, jacobian: Floats) -> Floats:
-    """Return the columns (N, j, 10 b) of the bodies' deformations."""
-    b = len(jacobian)
-    by_body = links.reshape(*links.shape[:2], b, SIZE)
-    return np.einsum("ijbk,bkl->ijbl", by_body, jacobian).reshape(links.shape)

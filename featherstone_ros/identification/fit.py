@@ -5,13 +5,18 @@
 pi(theta) are the parameters of bodies deformed as in ``bodies``, hence always possible; friction
 and armature are bounded below by 0. The torque enters through the R of a QR factorisation, so an
 iteration costs as much for an hour of motion as for a minute.
+
+Masses have another prior width than shapes: a robot whose masses alone are wrong is no less likely
+than one that is wrong in all. The widths are those of greatest evidence (D. MacKay, "Bayesian
+interpolation", Neural Computation 1992): the probability of the torque with theta and phi
+integrated out, which pays for every direction of theta that the data do not need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -23,8 +28,8 @@ from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.friction import Friction, Law
 from featherstone_ros.identification.regression import Equations
 
-WIDTHS = (0.03, 0.1, 0.2, 0.4, 0.8)  # candidates for the prior's width about the URDF
-FOLDS = 4  # of the cross-validation that chooses the width
+WIDTHS = (0.01, 0.03, 0.1, 0.2, 0.4)  # candidates for the prior's widths about the URDF
+FOLDS = 4  # of a cross-validation
 MOST_ITERATIONS = 200
 LOAD_SPREAD = 0.1  # prior of Coulomb friction per torque of the links: losses of a gear
 FREE_SPREAD = 1e3  # [SI] of friction and offset: practically no prior
@@ -100,7 +105,7 @@ def solve(
         y: (r,) likewise.
         bodies: The bodies to deform.
         armature_spread: (n,) prior standard deviation of the drives' inertia [kg m^2 or kg].
-        width: Prior standard deviation of theta, for each component or all.
+        width: (10,) prior standard deviation of each component of a body's theta, or of all.
         start: Initial guess, e.g. from other data; None: the URDF.
 
     Raises:
@@ -108,15 +113,13 @@ def solve(
     """
     optimize = needed_from_scipy("optimize")
     b, n = SIZE * len(bodies.U), len(armature_spread)
-    pull = _pull(b, R.shape[1] - b, armature_spread, width)
-    by_bodies = np.ascontiguousarray(R[:, :b].reshape(len(R), b // SIZE, SIZE).swapaxes(0, 1))
+    pull = _pull(len(bodies.U), R.shape[1], armature_spread, width)
 
     def residuals(x: Floats) -> Floats:
         return np.concatenate([R[:, :b] @ bodies.deformed(x[:b]) + R[:, b:] @ x[b:] - y, pull * x])
 
     def jacobian(x: Floats) -> Floats:
-        by_theta = (by_bodies @ bodies.jacobian(x[:b])).swapaxes(0, 1).reshape(len(R), b)
-        return np.vstack([np.hstack([by_theta, R[:, b:]]), np.diag(pull)])
+        return np.vstack([_by_unknowns(R, bodies, x[:b]), np.diag(pull)])
 
     lower = np.full(R.shape[1], -np.inf)
     lower[b:-n] = 0.0
@@ -131,13 +134,15 @@ def solve(
     return Fit(found.x[:b], found.x[b:])
 
 
-def _pull(b: int, drives: int, armature_spread: Floats, width: ArrayLike) -> Floats:
-    """Return the reciprocal prior deviations of b components of theta and of the drives' terms."""
-    n, spread = len(armature_spread), np.full(drives, FREE_SPREAD)
-    spread[:n] = armature_spread
-    if drives == 5 * n:
-        spread[3 * n : 4 * n] = LOAD_SPREAD
-    return 1 / np.concatenate([np.broadcast_to(np.asarray(width, float), b), spread])
+def _pull(bodies: int, p: int, armature_spread: Floats, width: ArrayLike) -> Floats:
+    """Return the reciprocal prior deviations (p,) of the bodies' theta and the drives' terms."""
+    b, n = SIZE * bodies, len(armature_spread)
+    spread = np.full(p, FREE_SPREAD)
+    spread[:b] = np.broadcast_to(width, (bodies, SIZE)).ravel()
+    spread[b : b + n] = armature_spread
+    if p - b == 5 * n:
+        spread[b + 3 * n : b + 4 * n] = LOAD_SPREAD
+    return 1 / spread
 
 
 def covariance_factor(
@@ -147,48 +152,95 @@ def covariance_factor(
 
     Arguments as for ``solve``, by which the fit was found.
     """
-    block_diag = needed_from_scipy("linalg").block_diag
-    b = len(fit.theta)
-    chain = block_diag(*bodies.jacobian(fit.theta), np.eye(R.shape[1] - b))
-    pull = np.diag(_pull(b, R.shape[1] - b, armature_spread, width))
-    return np.asarray(chain @ np.linalg.inv(np.linalg.qr(np.vstack([R @ chain, pull]), "r")))
+    root = _root(R, bodies, _pull(len(bodies.U), R.shape[1], armature_spread, width), fit)
+    return _by_unknowns(np.eye(R.shape[1]), bodies, fit.theta) @ np.linalg.inv(root)
+
+
+def _by_unknowns(columns: Floats, bodies: Deformable, theta: Floats) -> Floats:
+    """Return the derivatives (r, p) by theta and the drives of (r, p) columns times unknowns."""
+    b = len(theta)
+    return np.hstack([bodies.by_theta(columns[:, :b], theta), columns[:, b:]])
+
+
+def _root(R: Floats, bodies: Deformable, pull: Floats, fit: Fit) -> Floats:
+    """Return the triangular root (p, p) of the second derivatives, by Gauss-Newton."""
+    rows = np.vstack([_by_unknowns(R, bodies, fit.theta), np.diag(pull)])
+    return np.asarray(np.linalg.qr(rows, "r"))
+
+
+def evidence(
+    R: Floats, y: Floats, bodies: Deformable, armature_spread: Floats, width: ArrayLike, fit: Fit
+) -> float:
+    """Return the logarithm of the torque's probability given the widths, by Laplace's method.
+
+    A constant is left out. Arguments as for ``solve``, by which the fit was found.
+    """
+    pull = _pull(len(bodies.U), R.shape[1], armature_spread, width)
+    left = np.concatenate(
+        [R @ fit.unknowns(bodies) - y, pull * np.concatenate([fit.theta, fit.drives])]
+    )
+    root = np.diag(_root(R, bodies, pull, fit))
+    volume = np.log(pull).sum() - np.log(np.abs(root)).sum()
+    return float(volume - left @ left / 2)
 
 
 def choose_width(
+    R: Floats,
+    y: Floats,
+    bodies: Deformable,
+    armature_spread: Floats,
+    step: Callable[[], None] = lambda: None,
+) -> Floats:
+    """Return the prior widths (10,) of a body's theta with the greatest evidence.
+
+    Args:
+        R: As for ``solve``.
+        y: Likewise.
+        bodies: Likewise.
+        armature_spread: Likewise.
+        step: Called after each fit.
+    """
+    best, chosen, fit = -np.inf, np.ones(SIZE), None
+    for mass, shape in product(WIDTHS, WIDTHS):
+        width = np.array([mass, *[shape] * (SIZE - 1)])
+        fit = solve(R, y, bodies, armature_spread, width, start=fit)
+        found = evidence(R, y, bodies, armature_spread, width, fit)
+        if found > best:
+            best, chosen = found, width
+        step()
+    return chosen
+
+
+def cross_validate(
     equations: Equations,
     sigma: Floats,
     bodies: Deformable,
     armature_spread: Floats,
-    widths: Sequence[float] = WIDTHS,
+    width: ArrayLike,
     step: Callable[[], None] = lambda: None,
-) -> tuple[float, Floats]:
-    """Return the prior width with the best cross-validation, and its errors.
+) -> Floats:
+    """Return what fits to other parts of the motion leave unexplained of each, over all (n,).
 
-    The errors are each joint's residual sum of squares / sum of squares about the mean (n,); the
-    width with the least sum is best.
+    That is each joint's residual sum of squares / sum of squares about the mean.
 
     Args:
         equations: Of the motion to fit.
         sigma: (n,) from ``noise``.
         bodies: As for ``solve``.
-        armature_spread: As for ``solve``.
-        widths: Candidates.
+        armature_spread: Likewise.
+        width: Likewise.
         step: Called after each fit.
     """
     edges = np.linspace(0, 1, FOLDS + 1)
     folds = [equations.between(*pair) for pair in pairwise(edges)]
     reduced = [fold.reduced(1 / sigma) for fold in folds]
     spread = ((equations.tau - equations.tau.mean(axis=0)) ** 2).sum(axis=0) + 1e-300
-    errors, fit = [], None
-    for width in widths:
-        left = np.zeros(len(sigma))
-        for k, fold in enumerate(folds):
-            others = [part for j, part in enumerate(reduced) if j != k]
-            rows = np.vstack([np.column_stack(part) for part in others])
-            R, y = np.split(np.linalg.qr(rows, "r"), [-1], axis=1)
-            fit = solve(R, y[:, 0], bodies, armature_spread, width, start=fit)
-            left += ((fold.tau - fold.A @ fit.unknowns(bodies)) ** 2).sum(axis=0)
-            step()
-        errors.append(left / spread)
-    best = int(np.argmin(np.sum(errors, axis=1)))
-    return widths[best], errors[best]
+    left, fit = np.zeros(len(sigma)), None
+    for k, fold in enumerate(folds):
+        others = [part for j, part in enumerate(reduced) if j != k]
+        rows = np.vstack([np.column_stack(part) for part in others])
+        R, y = np.split(np.linalg.qr(rows, "r"), [-1], axis=1)
+        fit = solve(R, y[:, 0], bodies, armature_spread, width, start=fit)
+        left += ((fold.tau - fold.A @ fit.unknowns(bodies)) ** 2).sum(axis=0)
+        step()
+    return left / spread

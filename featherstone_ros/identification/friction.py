@@ -5,7 +5,9 @@ The law is that of ``featherstone_ros.model.friction``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from featherstone_ros.identification.filtering import SmoothMotion, needed_from_
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, viscous_speed
 
 AT_REST = 0.01  # [rad/s or m/s] a joint that is never faster does not reveal its friction
+FITTED = ("viscous", "coulomb", "armature", "offset", "load")  # of ``Friction``
 ILL_CONDITIONED = 50.0  # condition number of the terms, each scaled to length 1
 
 
@@ -85,6 +88,13 @@ class Friction:
     def none(cls, n: int) -> Friction:
         """Return zeros for n joints."""
         return cls(*np.zeros((4, n)))
+
+    def among(self, joints: Sequence[int], n: int) -> Friction:
+        """Return the friction of n joints, of which these have it; zero for the others."""
+        terms: dict[str, Any] = {name: np.zeros(n) for name in FITTED}
+        for name, values in terms.items():
+            values[list(joints)] = getattr(self, name)
+        return Friction(**terms)
 
     def torque(self, motion: SmoothMotion, links: Floats | float = 0.0) -> Floats:
         """Return the torque (N, n) of a motion, filtered like the motion [N m or N].

@@ -1,4 +1,4 @@
-"""Chooses the law of friction, and the width of the prior about the URDF, by cross-validation."""
+"""Chooses the law of friction by cross-validation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,20 @@ import numpy as np
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
+from featherstone_ros.identification.arm import Arm, Errors
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
-from featherstone_ros.identification.fit import FOLDS, WIDTHS, Fit, choose_width, noise, solve
+from featherstone_ros.identification.fit import (
+    FOLDS,
+    WIDTHS,
+    Fit,
+    choose_width,
+    covariance_factor,
+    cross_validate,
+    noise,
+    solve,
+)
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
@@ -27,7 +37,7 @@ Progress = Callable[[int, int], None]
 
 DISPLACEMENTS = (1e-6, 1e-5)  # [rad or m] over which Coulomb friction may turn round instead
 THINNINGS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # [s/rad or s/m] candidates
-JUSTIFIED = 0.95  # greatest error of a richer law relative to the simpler one's, to prefer it
+JUSTIFIED = 0.97  # greatest error of a richer law relative to the simpler one's, to prefer it
 UNEXPLAINED = 1e-6  # share of the variance that no law need explain
 
 
@@ -39,14 +49,14 @@ class Candidate:
         law: The law.
         facts: Equations of the judged joints.
         sigma: (j,) their noise [N m or N].
-        width: Of the prior about the URDF.
+        width: (10,) of the prior about the URDF, of each component of a body's theta.
         errors: (j,) share of the variance left unexplained in the cross-validation.
     """
 
     law: Law
     facts: Equations
     sigma: Floats
-    width: float
+    width: Floats
     errors: Floats
 
     def justified_by(self, other: Candidate) -> bool:
@@ -109,12 +119,15 @@ class Fitting:
         law: Law,
         dynamics: Dynamics,
         step: Callable[[], None],
-        widths: Sequence[float] = WIDTHS,
+        width: Floats | None = None,
     ) -> Candidate:
-        """Cross-validate a law, see ``equations`` and ``choose_width``."""
+        """Cross-validate a law, see ``equations``; with the widths of most evidence, or others."""
         facts = self.equations(law, dynamics)
         sigma = noise(facts)
-        width, errors = choose_width(facts, sigma, self.bodies, self.armature_spread, widths, step)
+        if width is None:
+            reduced = facts.reduced(1 / sigma)
+            width = choose_width(*reduced, self.bodies, self.armature_spread, step)
+        errors = cross_validate(facts, sigma, self.bodies, self.armature_spread, width, step)
         return Candidate(law, facts, sigma, width, errors)
 
     def solve(self, found: Candidate) -> tuple[Fit, Dynamics]:
@@ -122,6 +135,15 @@ class Fitting:
         reduced = found.facts.reduced(1 / found.sigma)
         fit = solve(*reduced, self.bodies, self.armature_spread, found.width)
         return fit, self.with_links(fit.theta)
+
+    def arm(self, found: Candidate, fit: Fit) -> Arm:
+        """Return the arm of a fit, with the errors that it may have."""
+        law, model = found.law, self.with_links(fit.theta).model
+        friction = fit.friction(law).among(self.judged, model.n)
+        friction = replace(friction, thinning=law.thinning * np.ones(model.n))
+        R, _ = found.facts.reduced(1 / found.sigma)
+        factor = covariance_factor(R, self.bodies, self.armature_spread, found.width, fit)
+        return Arm(model, friction, law.displacement, Errors(law, tuple(self.judged), factor))
 
     def thinning(self, found: Candidate, fit: Fit, dynamics: Dynamics) -> Floats:
         """Return each joint's best thinning (n,) beside the links of a fit; 0 if hardly better."""
@@ -141,13 +163,13 @@ class Fitting:
 
 
 def fit_parts(fitting: Fitting, progress: Progress | None = None) -> tuple[Fit, Candidate]:
-    """Fit bodies and drives; choose the law of friction and the prior's width.
+    """Fit bodies and drives; choose the law of friction and the prior's widths.
 
     To viscous and Coulomb friction each term is added that leaves clearly less unexplained in a
     cross-validation: viscous friction that is thinned by shear, Coulomb friction that grows with
     the load, another presliding displacement.
     """
-    total, done = (2 * len(WIDTHS) + len(DISPLACEMENTS) + 2) * FOLDS, 0
+    total, done = 2 * len(WIDTHS) ** 2 + (len(DISPLACEMENTS) + 4) * FOLDS, 0
 
     def step() -> None:
         nonlocal done
@@ -160,7 +182,7 @@ def fit_parts(fitting: Fitting, progress: Progress | None = None) -> tuple[Fit, 
 
     def improve(law: Law) -> None:
         nonlocal best, fit, links
-        other = fitting.candidate(law, links, step, [best.width])
+        other = fitting.candidate(law, links, step, best.width)
         if best.justified_by(other):
             best = other
             fit, links = fitting.solve(best)

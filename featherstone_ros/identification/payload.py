@@ -19,7 +19,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError, UnknownNameError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.arm_error import by_deformation, width
+from featherstone_ros.identification.arm_error import width
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import SIZE, Bodies, Deformable, upper_cholesky
 from featherstone_ros.identification.cleaning import clean
@@ -126,7 +126,7 @@ def find_payload(
     bodies = Bodies.of(model)
     at, dynamics = SIZE * model.link_names.index(link), Dynamics(model)
     joints = list(range(model.n) if judged is None else judged)
-    law = Law()
+    law, undeformed = Law(), np.zeros(SIZE * len(bodies.names))
 
     def columns(motion: SmoothMotion) -> Floats:
         Y = dynamics.regressor(motion.position, motion.velocity, motion.acceleration)
@@ -134,10 +134,11 @@ def find_payload(
         # A load on the arm also loads the gears: their friction grows with the sign of the torque.
         Y *= (1.0 + arm.friction.load * np.sign(links) * motion.sliding)[:, :, None]
         load, drives = Y[:, :, at : at + SIZE], drive_columns(motion, law, links)
+        of_bodies = Y[:, :, bodies.columns()]
         if arm.errors is None:
-            return np.concatenate([load, drives, by_deformation(Y, bodies)], axis=2)
+            return np.concatenate([load, drives, bodies.by_theta(of_bodies, undeformed)], axis=2)
         own = drive_columns(motion, arm.errors.law, links)
-        return np.concatenate([load, drives, Y[:, :, bodies.columns()], own], axis=2)
+        return np.concatenate([load, drives, of_bodies, own], axis=2)
 
     def torque(motion: SmoothMotion) -> Floats:
         return motion.effort if subtracted else motion.effort - arm.torque(motion)

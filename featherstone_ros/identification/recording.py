@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
@@ -45,10 +46,12 @@ class Recording:
     def between(self, begin: float, end: float) -> Recording:
         """Return the part between two shares of the time, 0 to 1."""
         share = (self.time - self.time[0]) / max(self.time[-1] - self.time[0], 1e-9)
-        part = (share >= begin) & (share <= end)
+        return self._where((share >= begin) & (share <= end))
+
+    def _where(self, kept: NDArray[np.bool_]) -> Recording:
+        """Return the part with the states that are kept (N,)."""
         fields = ("time", "position", "velocity", "effort")
-        cut = {f: x[part] for f in fields if (x := getattr(self, f)) is not None}
-        return replace(self, **cut)
+        return replace(self, **{f: x[kept] for f in fields if (x := getattr(self, f)) is not None})
 
     def minus(self, other: Recording) -> Recording | None:
         """Return the recording with the effort that it has beyond another of the same motion.
@@ -61,10 +64,9 @@ class Recording:
         both = (time >= other.time[0]) & (time <= other.time[-1])
         if both.mean() < LEAST_OVERLAP or _apart(self, other, shift) > SAME:
             return None
-        fields = ("time", "position", "velocity", "effort")
-        cut = {f: x[both] for f in fields if (x := getattr(self, f)) is not None}
-        cut["effort"] = cut["effort"] - interpolated(time[both], other.time, other.effort)
-        return replace(self, **cut)
+        part = self._where(both)
+        others = interpolated(time[both], other.time, other.effort)
+        return replace(part, effort=part.effort - others)
 
     def with_offsets(self, offsets: Floats) -> Recording:
         """Return the recording without offsets (n,) of its encoders [rad or m]."""

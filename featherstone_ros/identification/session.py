@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.arm import Arm, Errors
+from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import JointStates, read_joint_states, storage
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
 from featherstone_ros.identification.blas import one_thread
@@ -21,7 +20,7 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import Explanation, explain
 from featherstone_ros.identification.faults import find_faults
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
-from featherstone_ros.identification.fit import Fit, covariance_factor
+from featherstone_ros.identification.fit import Fit
 from featherstone_ros.identification.friction import Friction, Law
 from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.model_order import Fitting, Progress, fit_parts
@@ -37,8 +36,6 @@ from featherstone_ros.identification.recording_checks import require_enough, sti
 from featherstone_ros.identification.suspicions import suspicions
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.model import EARTH
-
-FITTED = ("viscous", "coulomb", "armature", "offset", "load")  # of ``Friction``
 
 
 @dataclass(frozen=True)
@@ -70,17 +67,15 @@ class Identification:
 
     Attributes:
         model: From the description; its joints are those of the recordings.
-        identified: The same with the links' new inertial parameters.
+        arm: As identified, with its possible errors; no friction of joints that did not count.
         judged: Indices of the joints whose effort counted.
-        friction: Of all joints; zero for those whose effort did not count.
         law: The law of friction that the cross-validation chose.
         bodies: The bodies, undeformed.
         fit: Their deformations and the drives.
         base: The base parameters: the combinations on which torque depends.
         estimate: Their values from the data alone, with standard deviations.
-        width: Of the prior about the URDF.
+        width: (10,) of the prior about the URDF, of each component of a body's theta.
         sigma: (j,) noise of each judged joint [N m or N].
-        factor: (p, p) of the covariance of the fit's unknowns, see ``fit.covariance_factor``.
         before: The description with friction fitted to the same part.
         recordings: All of them, before they were split.
         fitted: The part that was fitted.
@@ -93,17 +88,15 @@ class Identification:
     """
 
     model: Model
-    identified: Model
+    arm: Arm
     judged: tuple[int, ...]
-    friction: Friction
     law: Law
     bodies: Bodies
     fit: Fit
     base: BaseParameters
     estimate: Estimate
-    width: float
+    width: Floats
     sigma: Floats
-    factor: Floats
     before: Arm
     recordings: tuple[Recording, ...]
     fitted: tuple[Recording, ...]
@@ -113,12 +106,6 @@ class Identification:
     faults: tuple[str, ...] = ()
     suspicions: tuple[str, ...] = ()
     load: Payload | None = None
-
-    @property
-    def arm(self) -> Arm:
-        """The identified arm, which predicts torque."""
-        errors = Errors(self.law, self.judged, self.factor)
-        return Arm(self.identified, self.friction, self.law.displacement, errors)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -177,8 +164,6 @@ def _identify(
         faults = find_faults(fitting)
     bodies = fitting.bodies
     fit, best = fit_parts(fitting, progress)
-    friction = scattered(fit.friction(best.law), judged, model.n)
-    friction = replace(friction, thinning=best.law.thinning * np.ones(model.n))
     base = base_parameters(model)
     still = still_joints(model, motions)
     if still:
@@ -191,9 +176,8 @@ def _identify(
         notes.append("without mass, left unchanged: " + ", ".join(bodies.massless))
     return Identification(
         model=model,
-        identified=model.with_inertial_parameters(bodies.link_parameters(fit.theta)),
+        arm=fitting.arm(best, fit),
         judged=judged,
-        friction=friction,
         law=best.law,
         bodies=bodies,
         fit=fit,
@@ -201,9 +185,6 @@ def _identify(
         estimate=estimate(best.facts, best.sigma, base, bodies, fit, judged),
         width=best.width,
         sigma=best.sigma,
-        factor=covariance_factor(
-            best.facts.reduced(1 / best.sigma)[0], bodies, fitting.armature_spread, best.width, fit
-        ),
         before=before(arm, fitted, judged, options.cut_off),
         recordings=tuple(recordings[: len(bags)]),
         fitted=tuple(fitted),
@@ -285,22 +266,12 @@ def split(recordings: Sequence[Recording], fitted: int) -> tuple[list[Recording]
     )
 
 
-def scattered(friction: Friction, judged: Sequence[int], n: int) -> Friction:
-    """Return the friction of n joints, zero for those not judged."""
-    values = np.zeros((len(FITTED), n))
-    values[:, list(judged)] = np.array(
-        [np.broadcast_to(getattr(friction, name), len(judged)) for name in FITTED]
-    )
-    terms: dict[str, Any] = dict(zip(FITTED, values, strict=True))
-    return Friction(**terms)
-
-
 def before(arm: Arm, fitted: Sequence[Recording], judged: Sequence[int], cut_off: float) -> Arm:
     """Return the arm as described, with friction fitted to the torque its links leave."""
     motion = joined([arm.motion(part, cut_off) for part in fitted])
     residual = (motion.effort - arm.torque(motion))[:, judged]
     friction = fit_friction(motion.of(judged), residual, physical=True)
-    return Arm(arm.model, scattered(friction, judged, arm.model.n))
+    return Arm(arm.model, friction.among(judged, arm.model.n))
 
 
 def score(

@@ -8,6 +8,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion
+from featherstone_ros.identification.friction import fit
 from featherstone_ros.model import Model
 
 LEAST_SHARE = 0.2  # of a joint's effort that friction and its drive's inertia do not explain
@@ -58,19 +59,7 @@ def suspicions(
 
 def without_friction(motion: SmoothMotion, *torques: Floats) -> list[Floats]:
     """Return torques (N, n) minus the best fit of friction, drive inertia and offset."""
-    left = [torque.copy() for torque in torques]
-    for j in range(motion.velocity.shape[1]):
-        terms = np.column_stack(
-            [
-                motion.velocity[:, j],
-                motion.sliding[:, j],
-                motion.acceleration[:, j],
-                np.ones(len(motion.time)),
-            ]
-        )
-        for torque in left:
-            torque[:, j] -= terms @ np.linalg.lstsq(terms, torque[:, j], rcond=None)[0]
-    return left
+    return [torque - fit(motion, torque, armature=True).torque(motion) for torque in torques]
 
 
 def _scaled(measured: Floats, rigid: Floats) -> Floats:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.base_parameters import BaseParameters
 from featherstone_ros.identification.bodies import SIZE, Bodies
-from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.fit import Fit
 from featherstone_ros.identification.friction import drive_terms
 from featherstone_ros.identification.regression import Equations
@@ -118,8 +117,7 @@ def least_squares(A: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 def _prior_deviation(base: BaseParameters, bodies: Bodies, fit: Fit) -> Floats:
     """Return the deviation (r,) of base parameters if every body were known to 30 %."""
-    block_diag = needed_from_scipy("linalg").block_diag
-    J = block_diag(*bodies.jacobian(np.zeros_like(fit.theta)))
-    b = J.shape[0]
-    deviation = KNOWN_BEFORE * np.linalg.norm(base.mapping[:, :b] @ J, axis=1)
+    columns = base.mapping[:, : len(fit.theta)]
+    by_theta = bodies.by_theta(columns, np.zeros_like(fit.theta))
+    deviation = KNOWN_BEFORE * np.linalg.norm(by_theta, axis=1)
     return np.where(deviation > 0, deviation, np.inf)  # only a drive's inertia: no prior

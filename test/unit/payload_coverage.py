@@ -2,7 +2,8 @@
 
 Three arms, each with links that differ from its URDF, friction that nobody knows and torque noise,
 carry loads of 0.5, 1 and 3 kg with random places and shapes. Printed is the share of true values
-within two standard deviations (95 % are expected), and the RMS error of the mass.
+within two standard deviations (95 % are expected), and the RMS error of the mass. With
+``--identified`` also for arms that are identified from another motion, half a minute each.
 
     python test/unit/payload_coverage.py [--truths 20] [--identified]
 """
@@ -18,6 +19,7 @@ from featherstone_ros import identification
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.friction import Friction
+from featherstone_ros.identification.model_order import Fitting, fit_parts
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.robots import robot_file
 
@@ -72,6 +74,13 @@ def loads(random):
         )
 
 
+def identified(model, states):
+    """Return the arm that is identified from a recording."""
+    fitting = Fitting(model, [states], range(model.n), cut_off=2.0)
+    fit, best = fit_parts(fitting)
+    return fitting.arm(best, fit)
+
+
 def is_within(load, mass, com, inertia):
     """Return which of 10 numbers lie within two standard deviations."""
     off = np.concatenate([[load.mass - mass], load.com - com, (load.inertia - inertia)[UPPER]])
@@ -85,6 +94,7 @@ def main():
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--truths", type=int, default=20)
+    parser.add_argument("--identified", action="store_true")
     args = parser.parse_args()
     within, errors, said = defaultdict(list), defaultdict(list), defaultdict(list)
     for name, find in ARMS.items():
@@ -100,6 +110,10 @@ def main():
             moved = motion(model, truth)
             bare = recording(real, drives, moved, random)
             known = Friction(drives[1], drives[0], np.zeros(model.n), drives[2], doubtful={})
+            if args.identified:
+                other = motion(model, truth + 1000, duration=30.0)
+                states = recording(real, drives, other, np.random.default_rng(truth))
+                own = identified(model, states)
             for mass, com, inertia in loads(random):
                 carried = recording(
                     real.with_payload(link, mass, com, inertia), drives, moved, random
@@ -109,6 +123,8 @@ def main():
                     "URDF, drives known": (Arm(model, known), carried, False),
                     "difference": (Arm(model, Friction.none(model.n)), carried.minus(bare), False),
                 }
+                if args.identified:
+                    ways["identified"] = (own, carried, False)
                 for way, (arm, states, fit) in ways.items():
                     load = identification.find_payload(
                         arm, [states], link, fit_drives=fit, subtracted=way == "difference"

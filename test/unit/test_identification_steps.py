@@ -5,6 +5,7 @@ from dataclasses import replace
 import known_arm
 import numpy as np
 import pytest
+import single_masses
 import urdf_text
 
 import featherstone_ros as fr
@@ -124,6 +125,13 @@ def test_gauss_newton_agrees_with_a_semidefinite_program():
     assert least <= ((R @ x - y) ** 2).sum() * (1 + 1e-6) + 1e-6
     assert ((R @ x - y) ** 2).sum() == pytest.approx(least, rel=0.01)
     np.testing.assert_allclose(R @ x, R @ unknown.value, atol=0.02 * np.abs(R @ x).max())
+
+
+def test_where_only_masses_are_wrong_they_are_found_as_if_that_were_known():
+    """The evidence says that shapes are the URDF's; with one width for all, the median is 3 %."""
+    identified, alone = single_masses.errors(fr.Model.from_file(robot_file("panda")), seed=1)
+    assert np.median(identified) < 0.015
+    assert np.median(identified) < 1.5 * np.median(alone)
 
 
 def test_noise_is_found_and_less_of_it_is_better():

@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     sources = ", ".join(Path(bag).name for bag in args.bags)
     write_files(
         console,
-        (output, partial(files.write_urdf, found.identified, urdf)),
+        (output, partial(files.write_urdf, found.arm.model, urdf)),
         (parameters, files.parameter_file(found, sources)),
     )
     written = load_arm(output, found.model.joint_names, parameters, args.gravity)

@@ -32,7 +32,7 @@ def write_urdf(model: Model, source: Path, path: Path) -> None:
 
 def parameter_file(found: Identification, sources: str) -> str:
     """Return friction, armature and offset of the joints whose effort counted."""
-    drives, names, terms = found.friction, found.model.joint_names, used_terms(found)
+    drives, names, terms = found.arm.friction, found.model.joint_names, used_terms(found)
     friction = {names[j]: {term: getattr(drives, term)[j] for term in terms} for j in found.judged}
     armature = {names[j]: rounded(drives.armature[j]) for j in found.judged}
     nodes: dict[str, dict[str, object]] = {
@@ -49,7 +49,7 @@ def parameter_file(found: Identification, sources: str) -> str:
 
 def used_terms(found: Identification) -> tuple[str, ...]:
     """Return the terms of friction that the law has."""
-    further = [term for term in FURTHER if np.any(getattr(found.friction, term))]
+    further = [term for term in FURTHER if np.any(getattr(found.arm.friction, term))]
     return (*TERMS, *further)
 
 
@@ -57,7 +57,7 @@ def as_dict(
     found: Identification, whole: Explanation, held_out: Explanation, before: Explanation
 ) -> dict[str, Any]:
     """Return scores and parameters as numbers in SI units."""
-    e, friction = found.estimate, found.friction
+    e, friction = found.estimate, found.arm.friction
     return {
         "robot": found.model.name,
         "joints": found.joint_names,
@@ -87,7 +87,7 @@ def as_dict(
             )
         ],
         "unidentified": e.unidentified,
-        "prior_width": found.width,
+        "prior_width": {"mass": found.width[0], "shape": found.width[1]},
         "noise": found.sigma,
         "cut_off": found.cut_off,
         "faults": found.faults,

@@ -83,7 +83,7 @@ def _draw_friction(
     axes: Axes, found: Identification, motion: SmoothMotion, held_out: Explanation, j: int
 ) -> None:
     """Draw what the identified links and the drives' inertia leave unexplained."""
-    friction, k = found.friction, found.judged[j]
+    friction, k = found.arm.friction, found.judged[j]
     velocity, offset = motion.velocity[:, j], friction.offset[k]
     thinning = float(np.broadcast_to(friction.thinning, friction.viscous.shape)[k])
 
