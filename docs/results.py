@@ -14,6 +14,7 @@ import numpy as np
 from contact import ROWS, TRAINING, read
 
 from featherstone_ros import Model
+from featherstone_ros.identification.explanation import rms
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.session import Options, identify, score
 from featherstone_ros.model.robots import robot_file
@@ -39,11 +40,13 @@ def bag(folder, name, time, *values, names):
 def row(name, bags, urdf, held_out=()):
     """Identify, print what the held-out part leaves unexplained, and return the result."""
     found = identify(bags, urdf, Options(held_out=held_out))
-    scored = [score(arm, found.held_out, found.judged, 2.0)[1] for arm in (found.before, found.arm)]
-    left = [np.nansum(1 - one.r2) for one in scored]
-    width, effort = found.width, 100 * np.sqrt(1 - scored[1].r2)
+    (_, before), (motion, after) = (
+        score(arm, found.held_out, found.judged, 2.0) for arm in (found.before, found.arm)
+    )
+    left = [np.nansum(1 - one.r2) for one in (before, after)]
+    width, share = found.width, 100 * after.rms / rms(motion.effort)
     print(f"{name}: {left[0]:.4f} with the URDF, {left[1]:.4f} identified", flush=True)
-    print(f"  by joint {np.round(effort, 1)} % of the torque's deviation")
+    print(f"  by joint {np.round(share, 1)} % of the torque's RMS")
     print(f"  prior's widths {width[0]:g}, {width[1]:g}; law of friction: {found.law}")
     return found
 

@@ -34,6 +34,7 @@ MOST_ITERATIONS = 200
 LOAD_SPREAD = 0.1  # prior of Coulomb friction per torque of the links: losses of a gear
 FREE_SPREAD = 1e3  # [SI] of friction and offset: practically no prior
 CONVERGED = 1e-9  # least relative change of the sum of squares in an iteration
+NEARLY = 1e-5  # likewise, where only the widths are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +98,7 @@ def solve(
     armature_spread: Floats,
     width: ArrayLike,
     start: Fit | None = None,
+    converged: float = CONVERGED,
 ) -> Fit:
     """Fit bodies and drives.
 
@@ -107,6 +109,7 @@ def solve(
         armature_spread: (n,) prior standard deviation of the drives' inertia [kg m^2 or kg].
         width: (10,) prior standard deviation of each component of a body's theta, or of all.
         start: Initial guess, e.g. from other data; None: the URDF.
+        converged: Least relative change of the sum of squares in an iteration.
 
     Raises:
         EvaluationError: scipy is missing.
@@ -129,7 +132,7 @@ def solve(
         start = Fit(theta, drives)
     found = optimize.least_squares(
         residuals, np.concatenate([start.theta, start.drives]), jacobian, (lower, np.inf),
-        x_scale="jac", max_nfev=MOST_ITERATIONS, ftol=CONVERGED,
+        x_scale="jac", max_nfev=MOST_ITERATIONS, ftol=converged,
     )  # fmt: skip
     return Fit(found.x[:b], found.x[b:])
 
@@ -203,7 +206,7 @@ def choose_width(
     best, chosen, fit = -np.inf, np.ones(SIZE), None
     for mass, shape in product(WIDTHS, WIDTHS):
         width = np.array([mass, *[shape] * (SIZE - 1)])
-        fit = solve(R, y, bodies, armature_spread, width, start=fit)
+        fit = solve(R, y, bodies, armature_spread, width, fit, NEARLY)
         found = evidence(R, y, bodies, armature_spread, width, fit)
         if found > best:
             best, chosen = found, width
