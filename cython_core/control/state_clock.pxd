@@ -11,12 +11,14 @@ cdef extern from *:
     #define CLOCK_JUMP (0.5)
     #define CLOCK_DRIFT (1e-3)
     #define STAMP_JITTER (0.01)
+    #define REMEMBERED (0.1)
     """
     const double CLOCK_JUMP       # [s] a stamp that differs by more from the last one belongs to
                                   # another clock
     const double CLOCK_DRIFT      # of the clocks of two computers, at most (quartz: 1e-4)
     const double STAMP_JITTER     # [s] of the time on the way: later than this is late, which the
                                   # margin of the gains does not cover
+    const double REMEMBERED       # [s] for which a long time between states counts
 
 cdef struct StateClock:
     double time              # the controller's, as the last state came [s]
@@ -144,7 +146,7 @@ cdef inline void pass_time(StateClock* k, double now, double stamp, double on_it
         k.gap = max(k.dt, now - k.received)
         apart = now - k.received if live else k.dt
         k.interval = max(apart if apart < state_timeout else 0.0,
-                         k.interval * exp(-apart / state_timeout))
+                         k.interval * exp(-apart / REMEMBERED))
     if k.stamp > 0.0 and k.dt == stamp - k.stamp:
         k.time = stamp - k.origin
     else:
