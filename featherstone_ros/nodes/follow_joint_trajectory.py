@@ -115,10 +115,13 @@ class Goals:
             causes = self._loop.snapshot().causes
             self._motions.follow(request)
         except Exception as error:  # the motion before goes on
-            if not isinstance(error, TrajectoryError):
+            verdict = aborted(str(error))
+            if isinstance(error, TrajectoryError):
+                self._node.log.warning(f"goal aborted, {verdict.code.name}: {verdict.text}")
+            else:
                 self._node.log.error(f"goal aborted:\n{traceback.format_exc()}")
             handle.abort()
-            self._server.conclude(handle, result(aborted(str(error))))
+            self._server.conclude(handle, result(verdict))
             return
         path = request.path.number if hasattr(request, "path") else 0
         tracker = GoalTracker(path, tolerances, self._joints, causes)

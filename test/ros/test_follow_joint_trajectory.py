@@ -385,6 +385,7 @@ def test_signal_ends_a_goal_and_the_node_in_order(ros):
     arm = Client(ros)
     handle = arm.send(end=[q + 1.0 for q in Q], duration=LONG)
     assert handle.accepted
+    arm.ros.wait_for(lambda: arm.feedback, "feedback: the loop has the goal")
     arm.controller.stop()
     assert "goal aborted, INVALID_GOAL: deactivated" in arm.controller.output
     assert "no rest within" not in arm.controller.output
