@@ -367,16 +367,17 @@ class Record:
         numbers = {stamp_of(payload): number for number, payload in enumerate(self.states)}
         commands = [deserialize_message(c[0], Float64MultiArray) for c in self.commands]
         desired = [deserialize_message(payload, JointState) for payload, _ in self.desired]
+        n = len(states[0].position)
         return Traffic(
             q=np.array([state.position for state in states]),
             qd=np.array([state.velocity for state in states]),
             effort=np.array([state.effort for state in states]),
-            command=np.array([command.data for command in commands]),
+            command=np.array([command.data for command in commands]).reshape(-1, n),
             command_time=np.array([c[1] for c in self.commands]),
             command_index=np.array([c[2] for c in self.commands], int),
             command_process=np.array([c[3] for c in self.commands]),
             given_index=np.array(self.given, int),
-            desired=np.array([message.position for message in desired]),
+            desired=np.array([message.position for message in desired]).reshape(-1, n),
             # Stamped with the state's stamp; if that was corrupted, it answers the last but one.
             desired_index=np.array(
                 [numbers.get(stamp_of(p), max(number - 1, 0)) for p, number in self.desired], int
