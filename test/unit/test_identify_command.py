@@ -350,6 +350,7 @@ def test_an_effort_in_another_unit_is_named_and_nothing_is_written(tmp_path, cap
     assert output.exists()
 
 
+@pytest.mark.timeout(900)  # many fits
 def test_an_encoders_offset_is_corrected_where_that_is_asked_for(tmp_path, capsys):
     time, q, qd, tau = known_arm.record(known_arm.deformed(), duration=20.0)
     bag = known_arm.write(tmp_path / "bag", (time, q + 0.3 * np.eye(6)[2], qd, tau))
