@@ -257,6 +257,8 @@ class Bench:
             last_words = self._processes[CONTROLLER].output[-2000:]
             raise TimeoutError(f"the controller does not hold the arm at rest: {last_words}")
         self._links[COMMANDS].end()
+        # Brakes that held the arm against its hand may have been a fault after several episodes.
+        self.ros.call(Trigger, f"/{CONTROLLER}/hold", Trigger.Request())
 
     def _send_trajectory(self, episode: Episode) -> None:
         """Ask for the motion; every other one says when it begins, by ROS time."""
