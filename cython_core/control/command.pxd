@@ -106,7 +106,7 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
     cdef const double* added = NULL
     cdef double share
     cdef Py_ssize_t i
-    if c.arm.settings.hardware_adds_gravity:                        # where the torque is for
+    if c.arm.settings.hardware_adds_gravity:                    # where the torque is for
         gravity(&c.arm.models, c.observer.q, c.gravity_torque)
         for i in range(c.n):
             c.torque[i] = torque[i] - c.gravity_torque[i]

@@ -253,8 +253,7 @@ cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double qd,
 cdef inline Judgement judge_position(Observer* o, Py_ssize_t i, double q, double qd,
                                      double dt) noexcept nogil:
     """Whether a position is used, given the prediction in ``q``."""
-    cdef double off = fabs(q - o.q[i]), bound = reach(o, i, o.age[i])
-    cdef double shown = (q - o.jumped[i]) / dt
+    cdef double off = fabs(q - o.q[i]), bound = reach(o, i, o.age[i]), shown
     if not isfinite(q):
         return judgement(NOT_FINITE, i, q, 0.0)
     if q == o.taken[i]:
@@ -267,6 +266,7 @@ cdef inline Judgement judge_position(Observer* o, Py_ssize_t i, double q, double
         if off > bound:                                         # it has, and had not gone that way
             o.discrepancy[i] = 0.0
     elif off > bound:
+        shown = (q - o.jumped[i]) / dt                          # before this one is stored
         if (not o.limits.lower[i] - M_PI <= q <= o.limits.upper[i] + M_PI
                 or not agrees(o, i, q, qd, dt)):
             return judgement(JUMPED, i, off, bound)
