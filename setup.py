@@ -183,13 +183,15 @@ link_core_sources()
 NUMPY = ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")
 # Modules beside the core: what a node's loop does, a folder of sources each.
 OTHERS = sorted({*glob(f"{CORE}/*/*.pyx")}.difference(glob(f"{DYNAMICS}/*")))
+# For what else a module includes or cimports, Cython makes C anew, and C that is new is compiled.
+HEADERS = glob(f"{CORE}/**/*.h", recursive=True)
 
 cores = [
     Extension(
         f"{NAME}._core_{name}",
         [f"{DYNAMICS}/core.pyx"],
         include_dirs=[CORE, DYNAMICS],
-        depends=sorted([*glob(f"{CORE}/*.[hp]*"), *glob(f"{DYNAMICS}/*")]),
+        depends=HEADERS,
         # one source, several modules
         define_macros=[NUMPY, ("PyInit__core", f"PyInit__core_{name}")],
         extra_compile_args=FLAGS + THREADS + INSTRUCTION_SETS[name],
@@ -202,9 +204,7 @@ others = [
         f"{NAME}._{Path(source).stem}",
         [source],
         include_dirs=[CORE],
-        depends=sorted(
-            {*glob(f"{CORE}/**/*.[hp]*", recursive=True)}.difference(glob(f"{DYNAMICS}/*"))
-        ),
+        depends=HEADERS,
         define_macros=[NUMPY],
         libraries=["dl", "pthread"],  # parts of the C library since glibc 2.34
         extra_compile_args=FLAGS,
