@@ -125,6 +125,7 @@ class ControllerDiagnostics:
             "governor interventions": counters["interventions"],
             "gains": self.without_margin or "nothing found",
             ASSUMED: assumption(node.parameters, names) or "none",
+            **motions.stream.report(),
             **self._dexterity(moment),
             "scheduling": loop.running.scheduling,
         }

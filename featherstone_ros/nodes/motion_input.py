@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -21,6 +23,7 @@ from featherstone_ros.control.event_texts import Reason
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion
+from featherstone_ros.control.stream_watch import StreamWatch, Takeover
 from featherstone_ros.control.trajectory import (
     Point,
     Trajectory,
@@ -38,6 +41,8 @@ from featherstone_ros.nodes.controller_parameters import goal_defaults
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
 
+STIFFNESS_AXES = 6
+
 
 class PlannedTrajectory(_control.FollowRequest):
     """The request to follow a trajectory.
@@ -46,11 +51,13 @@ class PlannedTrajectory(_control.FollowRequest):
         preflight: Why the arm cannot follow it; empty if it can, or if that is not checked.
         goal: (n,) where it ends [rad or m].
         tolerance: (n,) its goal tolerance [rad or m].
+        takeover: How it replaces what was asked for before.
     """
 
     preflight = ""
     goal: Any = None
     tolerance: Any = 0.0
+    takeover: Takeover
 
 
 class MotionInput:
@@ -58,6 +65,7 @@ class MotionInput:
 
     Attributes:
         followed: The last trajectory that the loop has accepted; None before.
+        stream: How those that it has accepted fit together.
     """
 
     def __init__(self, node: ModelNode, loop: ControllerLoop) -> None:
@@ -69,12 +77,14 @@ class MotionInput:
         """
         self._node, self._loop = node, loop
         self.followed: PlannedTrajectory | None = None
+        self.stream = StreamWatch(loop.space.names)
         self._subscriptions = [
             self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE),
             self._listen(JointTrajectoryPoint, "reference", self._on_reference, SHALLOW),
             self._listen(PoseStamped, "target_pose", self._on_target, SHALLOW),
             self._listen(TwistStamped, "target_twist", self._on_target, SHALLOW),
             self._listen(WrenchStamped, "target_wrench", self._on_target, SHALLOW),
+            self._listen(Float64MultiArray, "stiffness", self._on_stiffness, SHALLOW),
         ]
         self._hold = node.create_service(Trigger, "~/hold", self._on_hold)
 
@@ -145,6 +155,14 @@ class MotionInput:
         request.goal = trajectory.state(-1).position
         request.tolerance = tolerances.goal[0]
         request.preflight = verdict
+        elapsed = max(-(delay or 0.0), 0.0)
+        jump = np.abs(request.path.sample(elapsed)[0] - snapshot.desired[0])
+        request.takeover = Takeover(
+            snapshot.time,
+            snapshot.time + (delay or 0.0) + trajectory.duration,
+            elapsed,
+            jump if elapsed >= trajectory.times[0] else np.zeros_like(jump),
+        )
         return request
 
     def follow(self, request: Any) -> None:
@@ -156,6 +174,7 @@ class MotionInput:
         self._loop.ask(request)
         if isinstance(request, PlannedTrajectory):
             self.followed = request
+            self.stream.note(request.takeover)
             count, duration = len(request.path.times), request.path.duration
             self._node.get_logger().info(f"trajectory of {count} points, {duration:.3f} s")
 
@@ -218,6 +237,20 @@ class MotionInput:
         q = self._loop.snapshot().q if frame else np.zeros(model.n)
         place = cartesian_topics.frame_pose(frame, model, self._loop.dynamics, q)
         self._loop.ask(target_request(**cartesian_topics.target_of(message, place)))
+
+    def _on_stiffness(self, message: Float64MultiArray) -> None:
+        """Set the parameter of that name: it has the limits, and takes effect smoothly."""
+        axes = len(message.data)
+        if axes != STIFFNESS_AXES:
+            raise MessageError(
+                f"{axes} numbers, expected {STIFFNESS_AXES}: stiffness along and about x y z"
+            )
+        stiffness = list(message.data)
+        if stiffness != self._node.parameters["stiffness"]:
+            changed = [Parameter("stiffness", value=stiffness)]
+            result = self._node.set_parameters_atomically(changed)
+            if not result.successful:
+                raise MessageError(result.reason)
 
     def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success, response.message = True, "stopping and holding"

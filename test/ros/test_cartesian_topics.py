@@ -9,6 +9,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from support import Ros, ros_in_free_domain, status_values
 from witness import CONTROLLER, PANDA, Pair
 
@@ -144,6 +145,24 @@ def test_wrench_presses_and_ends(hand):
 
     hand.ros.wait_for(pressed, "the hand pressed away")
     hand.ros.wait_for(lambda: hand.is_at(before, STUCK), "the hand back on its spring")
+
+
+def test_stiffness_is_set_by_its_topic_within_the_parameters_limits(hand):
+    asks = hand.ros.publisher(Float64MultiArray, f"{CONTROLLER}/stiffness")
+    stiffness = [150.0, 100.0, 400.0, 30.0, 20.0, 10.0]
+
+    def is_set() -> bool:
+        return list(hand.ros.get_parameter(CONTROLLER, "stiffness")) == stiffness
+
+    asks.publish(Float64MultiArray(data=stiffness))
+    hand.ros.wait_for(is_set, "the stiffness")
+    asks.publish(Float64MultiArray(data=stiffness[:3]))
+    hand.refusal("stiffness: 3 numbers, expected 6")
+    asks.publish(Float64MultiArray(data=[*stiffness[:5], -1.0]))
+    hand.refusal("stiffness is")
+    assert is_set()
+    asks.publish(Float64MultiArray(data=[400.0] * 3 + [30.0] * 3))
+    hand.ros.wait_for(lambda: not is_set(), "the stiffness before")
 
 
 def test_a_hand_that_does_not_come_to_its_target_is_not_green(hand):

@@ -416,6 +416,15 @@ def test_bad_trajectory_is_refused_with_a_reason_and_the_old_one_kept(arm, case)
     assert_allclose(torque, model + 5.0, atol=1e-6)
 
 
+def test_diagnostics_tell_how_old_a_trajectory_is_and_how_far_it_jumps(arm):
+    since = Header(stamp=stamp(arm.time - 0.25))  # a quarter of its way
+    arm.follow([point(0.0, Q + 0.03), point(1.0, Q + 0.07)], header=since)
+    arm.answer()
+    values = arm.values(following="trajectory")
+    assert values["age of trajectories on arrival [s]"] == "0.250"
+    assert values["jump between trajectories [rad or m]"].startswith("0.0400 (")
+
+
 # 5 rad/s, the limit is 3; late enough that no blending from the motion before softens it.
 TOO_FAST = [point(0.5, Q), point(0.6, Q + 0.5), point(2.0, Q)]
 
