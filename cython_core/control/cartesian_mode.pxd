@@ -1,7 +1,7 @@
 # Mode cartesian_impedance within the controller: the law (cartesian_impedance.pxd), its targets,
 # and the joints' motion that goes with it.
 
-from libc.math cimport INFINITY, fabs, fmax, isnan
+from libc.math cimport INFINITY, fabs, fmax, fmin, isnan
 from libc.string cimport memcpy, memset
 
 from control.cartesian_impedance cimport update_kinematics
@@ -26,12 +26,14 @@ cdef struct CartesianMode:
     double* asked_posture    # (n,) NaN: where the joint is when the mode begins
     double pose_at           # steady times when each part of the target was given [s]
     double twist_at
+    double twist_lasts       # [s]
     double wrench_at
 
 cdef struct CartesianTarget: # base axes; parts that are not given stay unchanged
     bint has_pose, has_twist, has_wrench
     double[16] pose
     double[6] twist
+    double twist_lasts       # [s], at most target_timeout
     double[6] wrench
 
 
@@ -83,7 +85,7 @@ cdef inline void set_target(CartesianMode* mode, double now,
         mode.pose_at = now
     if target.has_twist:
         memcpy(mode.law.target_velocity, target.twist, 6 * sizeof(double))
-        mode.twist_at = now
+        mode.twist_at, mode.twist_lasts = now, target.twist_lasts
     if target.has_wrench:
         memcpy(mode.law.feedforward, target.wrench, 6 * sizeof(double))
         mode.wrench_at = now
@@ -96,7 +98,7 @@ cdef inline bint drop_stale(CartesianMode* mode, double now, double timeout) noe
     """
     cdef bint ends = False
     cdef Py_ssize_t k
-    if now - mode.twist_at > timeout:
+    if now - mode.twist_at > fmin(timeout, mode.twist_lasts):
         memset(mode.law.target_velocity, 0, 6 * sizeof(double))
     if now - mode.wrench_at > timeout:
         for k in range(6):

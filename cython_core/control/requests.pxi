@@ -101,14 +101,16 @@ cdef class TargetRequest(ControlRequest):
         pose: (4, 4).
         twist: (6,) linear, then angular velocity at the target.
         wrench: (6,) force, then moment to press with.
+        lasting: After that time the velocity ends, also before ``target_timeout`` [s].
     """
 
     cdef CartesianTarget target
 
-    def __init__(self, pose=None, twist=None, wrench=None):
+    def __init__(self, pose=None, twist=None, wrench=None, double lasting=INFINITY):
         super().__init__(REQUEST_TARGET)
         self.target.has_pose = fill(self.target.pose, pose, 16, "pose")
         self.target.has_twist = fill(self.target.twist, twist, 6, "twist")
+        self.target.twist_lasts = lasting
         self.target.has_wrench = fill(self.target.wrench, wrench, 6, "wrench")
         self.address = <size_t> &self.target
 

@@ -14,8 +14,8 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``feasibility``: whether the motors can follow it.
 - ``goal_tolerances``, ``tracking_error``: the outcome of an action's goal; how well the arm
   follows.
-- ``spline``, ``stream_watch``: velocities for points that have positions alone; how trajectories that
-  follow each other fit together.
+- ``spline``, ``pose_stream``: velocities for points and for poses that come without.
+- ``stream_watch``: how trajectories that follow each other fit together.
 - ``arrival``, ``end_effector``: whether the arm, or its tip, is where it was asked to go.
 - ``diagnostics``: level and line of the diagnostics.
 - ``payload``: the model with payload and gravity from the parameters.

@@ -331,8 +331,11 @@ def target_request(
     pose: ArrayLike | None = None,
     twist: ArrayLike | None = None,
     wrench: ArrayLike | None = None,
+    lasting: float = np.inf,
 ) -> _control.TargetRequest:
     """Return the request for a target of the end effector, see ``TorqueController.set_target``.
+
+    The velocity ends after ``lasting`` [s], if not before by ``target_timeout``.
 
     Raises:
         TrajectoryError: A part of it is not finite, or not a pose (named).
@@ -342,6 +345,7 @@ def target_request(
             None if pose is None else one_pose("pose", pose),
             None if twist is None else finite_array("twist", twist, (6,)),
             None if wrench is None else finite_array("wrench", wrench, (6,)),
+            lasting,
         )
     except ValueError as error:
         raise TrajectoryError(str(error)) from None

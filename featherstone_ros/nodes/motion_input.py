@@ -6,6 +6,8 @@ Each message becomes a request to the loop, or is refused with a reason.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from featherstone_ros.control.event_texts import Reason
 from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion
+from featherstone_ros.control.pose_stream import PoseStream
 from featherstone_ros.control.stream_watch import StreamWatch, Takeover
 from featherstone_ros.control.trajectory import (
     Point,
@@ -78,6 +81,7 @@ class MotionInput:
         self._node, self._loop = node, loop
         self.followed: PlannedTrajectory | None = None
         self.stream = StreamWatch(loop.space.names)
+        self._poses, self._twist_at = PoseStream(), -inf
         self._subscriptions = [
             self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE),
             self._listen(JointTrajectoryPoint, "reference", self._on_reference, SHALLOW),
@@ -236,7 +240,15 @@ class MotionInput:
         frame, model = message.header.frame_id, self._node.model
         q = self._loop.snapshot().q if frame else np.zeros(model.n)
         place = cartesian_topics.frame_pose(frame, model, self._loop.dynamics, q)
-        self._loop.ask(target_request(**cartesian_topics.target_of(message, place)))
+        target = cartesian_topics.target_of(message, place)
+        if isinstance(message, TwistStamped):
+            self._twist_at = monotonic()
+        lasting = inf
+        if "pose" in target:  # its velocity, unless somebody gives it
+            twist, lasting = self._poses.velocity(seconds(message.header.stamp), target["pose"])
+            if lasting and monotonic() - self._twist_at > self._loop.settings.target_timeout:
+                target["twist"] = twist
+        self._loop.ask(target_request(**target, lasting=lasting))
 
     def _on_stiffness(self, message: Float64MultiArray) -> None:
         """Set the parameter of that name: it has the limits, and takes effect smoothly."""

@@ -147,6 +147,19 @@ def test_wrench_presses_and_ends(hand):
     hand.ros.wait_for(lambda: hand.is_at(before, STUCK), "the hand back on its spring")
 
 
+def test_a_stream_of_stamped_poses_is_followed_to_its_last(hand):
+    clock, start = hand.ros.node.get_clock(), hand.position
+    message = PoseStamped(pose=deepcopy(hand.poses[-1].pose))
+    for k in range(1, 26):
+        message.header.stamp = clock.now().to_msg()
+        message.pose.position.y = start[1] - 0.003 * k
+        hand.targets.publish(message)
+        hand.ros.run_for(0.02)
+    hand.ros.wait_for(lambda: hand.is_at(start - [0.0, 0.075, 0.0], STUCK), "the last pose")
+    hand.wait_until_it_rests()
+    assert hand.is_at(start - [0.0, 0.075, 0.0], STUCK)
+
+
 def test_stiffness_is_set_by_its_topic_within_the_parameters_limits(hand):
     asks = hand.ros.publisher(Float64MultiArray, f"{CONTROLLER}/stiffness")
     stiffness = [150.0, 100.0, 400.0, 30.0, 20.0, 10.0]
