@@ -17,4 +17,6 @@ COMMANDS = (
     "payload",
     "preflight",
     "monitor",
+    "teach",
+    "replay",
 )

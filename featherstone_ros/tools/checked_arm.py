@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +74,15 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
     if parameters:
         values = read(parameters)
         check_names(parameters, {*model.joint_names, *model.locked})
+    return replace(arm_of(model, values), parameters=parameters)
+
+
+def arm_of(model: Model, values: NodeParameters) -> CheckedArm:
+    """Return the arm of a model and the controller's parameters, as of ``load_arm``.
+
+    Raises:
+        FeatherstoneError: A value cannot be used.
+    """
     armature = assumed_armature(model)
     try:
         model = model_with_payload(_model_values(values, model), model)
@@ -91,9 +100,9 @@ def load_arm(robot: str, joints: Sequence[str], parameters: Path | None = None) 
     except ParameterFileError:
         raise
     except (TypeError, ValueError) as error:
-        raise ParameterFileError(f"{parameters}: {error}") from None
+        raise ParameterFileError(f"{values.source}: {error}") from None
     may_end_moving = bool(values.get("allow_nonzero_velocity_at_trajectory_end", False))
-    return CheckedArm(model, drives, limits, may_end_moving, interpolation, parameters)
+    return CheckedArm(model, drives, limits, may_end_moving, interpolation)
 
 
 def read(path: Path) -> NodeParameters:

@@ -166,6 +166,16 @@ def add_files(parser: argparse.ArgumentParser, **files: str) -> None:
         parser.add_argument(option, type=Path, metavar="FILE", help=text)
 
 
+def add_controller(parser: argparse.ArgumentParser) -> None:
+    """Declare which running controller a command talks to."""
+    parser.add_argument(
+        "--controller",
+        metavar="NODE",
+        default="feedforward_controller",
+        help="the controller, with its namespace (default: %(default)s)",
+    )
+
+
 def add_gravity_option(parser: argparse.ArgumentParser) -> None:
     """Declare how the arm is mounted."""
     parser.add_argument(

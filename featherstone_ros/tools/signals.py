@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a command by an exception, but never within a call of rclpy's.
+"""Ctrl-C, SIGTERM and SIGHUP end a command by an exception, but never within a call of rclpy's.
 
 Python handles a signal between any two of its instructions. Where compiled code has called Python,
 as rclpy's does to make a message, the exception is lost or becomes another one: ``RuntimeError:
@@ -24,7 +24,7 @@ class _Interrupt(KeyboardInterrupt):
 
 
 class _Termination(SystemExit):
-    """Of SIGTERM."""
+    """Of SIGTERM, or SIGHUP: the terminal is lost."""
 
 
 class _State:
@@ -52,9 +52,9 @@ def count() -> int:
 
 @contextmanager
 def ended_by_signals(for_good: bool = False) -> Iterator[None]:
-    """Let SIGINT raise KeyboardInterrupt, SIGTERM SystemExit with status 143: outside ``held()``.
+    """Let SIGINT raise KeyboardInterrupt, SIGTERM and SIGHUP SystemExit: outside ``held()``.
 
-    A SIGINT that is ignored, or that has a handler of its own, stays so.
+    The exit status is 143 and 129. A SIGINT or SIGHUP that is ignored, or has a handler, stays so.
 
     Args:
         for_good: Whether the process ends afterwards. SIGINT is then ignored, which would print a
@@ -67,6 +67,8 @@ def ended_by_signals(for_good: bool = False) -> Iterator[None]:
     handled = [signal.SIGTERM]
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         handled.append(signal.SIGINT)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under nohup
+        handled.append(signal.SIGHUP)
     before = {signum: signal.signal(signum, _handle) for signum in handled}
     try:
         yield

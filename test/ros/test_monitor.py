@@ -1,5 +1,6 @@
 """featherstone-ros monitor beside the real nodes, with and without a terminal."""
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Iterator
 
 import pytest
 from support import DEADLINE, NodeProcess, Ros  # skips this module where ROS is missing
@@ -75,10 +77,22 @@ def test_lines_without_a_terminal(ros):
 @pytest.mark.parametrize("end", [b"q", b"\x03"], ids=["q", "Ctrl-C"])
 def test_terminal_view_ends_on_a_key_and_leaves_the_terminal_as_it_was(ros, end):
     start_twins(ros)
+    with in_terminal(ros, *COMMAND) as (process, master, terminal):
+        before = termios.tcgetattr(terminal)
+        seen = read_until(master, b"right/digital_twin", b"active")
+        os.write(master, end)
+        seen += read_until_end(master, process)
+        assert process.wait(DEADLINE) == 0, seen.decode(errors="replace")
+        assert b"Traceback" not in seen
+        assert termios.tcgetattr(terminal) == before
+
+
+@contextlib.contextmanager
+def in_terminal(ros: Ros, *command: str) -> Iterator[tuple[subprocess.Popen, int, int]]:
+    """Run a command in a terminal of its own; yield it, and both ends of the terminal."""
     master, terminal = pty.openpty()
-    before = termios.tcgetattr(terminal)
     process = subprocess.Popen(
-        COMMAND,
+        command,
         cwd=ros.folder,
         env={**ros.environment, "COLUMNS": "120", "LINES": "40", "TERM": "xterm"},
         stdin=terminal,
@@ -88,17 +102,13 @@ def test_terminal_view_ends_on_a_key_and_leaves_the_terminal_as_it_was(ros, end)
         preexec_fn=lambda: take(terminal),
     )
     try:
-        seen = read_until(master, b"right/digital_twin", b"active")
-        os.write(master, end)
-        seen += read_until_end(master, process)
-        assert process.wait(DEADLINE) == 0, seen.decode(errors="replace")
-        assert b"Traceback" not in seen
-        assert termios.tcgetattr(terminal) == before
+        yield process, master, terminal
     finally:
         process.kill()
         process.wait()
-        os.close(master)
         os.close(terminal)
+        with contextlib.suppress(OSError):  # a test may have closed it
+            os.close(master)
 
 
 def take(terminal: int) -> None:

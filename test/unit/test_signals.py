@@ -15,7 +15,12 @@ from featherstone_ros.tools.signals import count, ended_by_signals, held
 
 
 @pytest.mark.parametrize(
-    ("signum", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+    ("signum", "raised"),
+    [
+        (signal.SIGINT, KeyboardInterrupt),
+        (signal.SIGTERM, SystemExit),
+        (signal.SIGHUP, SystemExit),
+    ],
 )
 def test_signal_waits_for_the_end_of_the_outermost_block(signum, raised):
     reached = []
@@ -27,7 +32,7 @@ def test_signal_waits_for_the_end_of_the_outermost_block(signum, raised):
             reached.append("outer block")
         reached.append("what follows")
     assert reached == ["inner block", "outer block"]
-    assert signum == signal.SIGINT or error.value.code == 143
+    assert signum == signal.SIGINT or error.value.code == 128 + signum
 
 
 def test_signal_outside_any_block_is_raised_at_once():
@@ -109,19 +114,21 @@ def test_another_thread_holds_nothing():
 
 
 def test_handlers_are_put_back():
-    before = [signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)]
+    signums = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    before = [signal.getsignal(signum) for signum in signums]
     with ended_by_signals():
         assert signal.getsignal(signal.SIGINT) not in before
-    assert [signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)] == before
+    assert [signal.getsignal(signum) for signum in signums] == before
 
 
-def test_ctrl_c_that_a_shell_has_its_background_jobs_ignore_stays_ignored():
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGHUP], ids=["background", "nohup"])
+def test_signal_that_is_ignored_stays_ignored(signum):
+    before = signal.signal(signum, signal.SIG_IGN)
     try:
         with ended_by_signals():
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signum)
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signum, before)
 
 
 def test_process_that_ends_is_not_disturbed_any_more(tmp_path):

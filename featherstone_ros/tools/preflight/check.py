@@ -8,6 +8,7 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import Trajectory
@@ -61,17 +62,30 @@ def check_file(unchecked: UncheckedTrajectory, arm: CheckedArm) -> FileCheck:
     Raises:
         TrajectoryError: The trajectory is invalid for any arm.
     """
-    limits = arm.limits
-    unlimited = np.full(arm.model.n, np.inf)  # limits are checked all along, not only at points
-    space = replace(limits, lower=-unlimited, upper=unlimited, effort=unlimited)
-    trajectory = Trajectory(
-        unchecked.names, unchecked.points, space, arm.may_end_moving, arm.interpolation
-    )
+    limits, trajectory = arm.limits, trajectory_of(unchecked, arm)
     motion = started(trajectory)
     begin, end = trajectory.times[0], motion.end
     velocity = trajectory.state(0).velocity
     verdict = check(Dynamics(arm.model), arm.drives, limits, motion, begin, end, velocity)
     return FileCheck(unchecked, arm, verdict, filled(unchecked, trajectory, verdict.demand, arm))
+
+
+def trajectory_of(unchecked: UncheckedTrajectory, arm: CheckedArm) -> Trajectory:
+    """Return a trajectory for an arm whose limits are not checked at points, but all along.
+
+    Raises:
+        TrajectoryError: It is invalid for any arm.
+    """
+    space = without_limits(arm.limits)
+    return Trajectory(
+        unchecked.names, unchecked.points, space, arm.may_end_moving, arm.interpolation
+    )
+
+
+def without_limits(space: JointSpace) -> JointSpace:
+    """Return the same joints with no limits of position and effort."""
+    unlimited = np.full(len(space.names), np.inf)
+    return replace(space, lower=-unlimited, upper=unlimited, effort=unlimited)
 
 
 def started(trajectory: Trajectory) -> Motion:

@@ -1,0 +1,316 @@
+"""What a command asks of a running controller: its arm, its parameters, motions; needs rclpy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
+from rclpy.client import Client
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model import Model
+from featherstone_ros.model.description_parameter import description_text
+from featherstone_ros.model.parameter_files import NodeParameters
+from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
+from featherstone_ros.nodes.messages import seconds
+from featherstone_ros.tools.checked_arm import CheckedArm, arm_of
+from featherstone_ros.tools.monitor.listen import DiagnosticsListener
+from featherstone_ros.tools.monitor.node_status import NodeStatus
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory, to_message
+from featherstone_ros.tools.rclpy_calls import decode, take_waiting
+from featherstone_ros.tools.run.pending_trajectory import FOLLOWING_MODES, REFUSED
+from featherstone_ros.tools.run.status_line import ABANDONED, by_joint
+from featherstone_ros.tools.signals import held
+
+PATIENCE = 5.0  # [s] for an answer, a joint state, the first diagnostics
+REPEAT = 1.5  # [s] after which a service is asked again
+QUEUE = 5000  # joint states that may wait between two looks at them
+LOOK = 0.05  # [s] between two
+LEAD = 0.5  # [s] from sending a trajectory to its start
+SETTLING = 0.3  # [s] after its end, in which the arm comes to rest
+
+
+class ControllerError(FeatherstoneError):
+    """The controller is not there, refuses, or no longer follows."""
+
+
+class HeldByFaultError(ControllerError):
+    """A fault has made the controller give up what it was asked to do."""
+
+
+class Sample(NamedTuple):
+    """A joint state, in the order of the controller's joints."""
+
+    time: float  # [s]
+    position: Floats  # (n,) [rad or m]
+    effort: Floats  # (n,) [N m or N], NaN where it is not measured
+
+
+class ControllerClient(DiagnosticsListener):
+    """A node that talks to one controller; a context manager.
+
+    Attributes:
+        name: Of the controller.
+        parameters: Its parameters at the beginning.
+        arm: What it moves.
+    """
+
+    def __init__(self, command: str, controller: str) -> None:
+        """Join the domain; ``__enter__`` finds the controller.
+
+        Args:
+            command: That asks.
+            controller: Name of the node, with its namespace.
+        """
+        self.name = controller.strip("/")
+        self._namespace = f"/{self.name}".rpartition("/")[0]
+        self.parameters = NodeParameters({}, self.name)
+        self.arm: CheckedArm
+        with held(until_next=True):
+            super().__init__(f"featherstone_{command}")
+            self._states = self.queue(JointState, f"{self._namespace}/joint_states", QUEUE)
+            self._trajectory = self.node.create_publisher(
+                JointTrajectory, f"/{self.name}/joint_trajectory", 1
+            )
+            self._list, self._get, self._set, self._hold = (
+                self.node.create_client(kind, f"/{self.name}/{service}")
+                for kind, service in (
+                    (ListParameters, "list_parameters"),
+                    (GetParameters, "get_parameters"),
+                    (SetParameters, "set_parameters"),
+                    (Trigger, "hold"),
+                )
+            )
+
+    def __enter__(self) -> ControllerClient:
+        """Find the controller and its arm.
+
+        Raises:
+            FeatherstoneError: It is not there or commands no arm, or its parameters are unusable.
+        """
+        try:
+            self._find()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _find(self) -> None:
+        names = self._call(self._list, ListParameters.Request()).result.names
+        values = self._call(self._get, GetParameters.Request(names=names)).values
+        read = zip(names, map(parameter_value_to_python, values), strict=True)
+        self.parameters = NodeParameters(dict(read), self.name)
+        text = description_text(str(self.parameters["robot_description"])) or self._description()
+        model = Model.from_urdf(text, joints=self.parameters.joints())
+        self.arm = arm_of(model, self.parameters)
+        self._until(lambda: self.status is not None, "diagnostics")
+        self.check()
+
+    def _description(self) -> str:
+        """Return what was published on the controller's topic robot_description."""
+        heard: list[String] = []
+        topic = f"{self._namespace}/robot_description"
+        with held():
+            self.node.create_subscription(String, topic, heard.append, DESCRIPTION_QOS)
+        self._until(lambda: heard, f"message on {topic}")
+        return heard[0].data
+
+    # The controller.
+
+    @property
+    def status(self) -> NodeStatus | None:
+        """Its last diagnostics, None before."""
+        return next((node for node in self.table.nodes if node.name == self.name), None)
+
+    def check(self) -> None:
+        """Check that the controller commands the arm as it was asked to.
+
+        Raises:
+            HeldByFaultError: It does not; with its reason.
+        """
+        status = self.status
+        if status is None or status.is_silent(time.monotonic()):
+            raise HeldByFaultError(f"nothing is heard of {self.name} any more")
+        if status.state != "active" or status.values.get("phase") != "running":
+            raise HeldByFaultError(f"{self.name}: {status.message}")
+
+    def set(self, **values: object) -> None:
+        """Set parameters, all or none.
+
+        Raises:
+            ControllerError: They are refused, or there is no answer.
+        """
+        messages = [Parameter(name, value=v).to_parameter_msg() for name, v in values.items()]
+        (result, *_) = self._call(self._set, SetParameters.Request(parameters=messages)).results
+        if not result.successful:
+            raise ControllerError(f"{self.name} refuses {values}: {result.reason}")
+
+    @contextmanager
+    def floating(self, mode: Mode, **values: object) -> Iterator[None]:
+        """Let the arm float in a mode; hold it afterwards where it is.
+
+        By the mode before, if that follows trajectories, else by ``feedforward``.
+
+        Args:
+            mode: By which it floats.
+            values: Other parameters that this takes.
+        """
+        before = {name: self.parameters[name] for name in values}
+        holding = self.parameters["mode"]
+        holding = holding if holding in FOLLOWING_MODES else Mode.FEEDFORWARD.value
+        try:
+            self.set(mode=mode.value, **values)
+            yield
+        finally:
+            try:
+                self.set(mode=holding, **before)
+            except ControllerError as error:
+                raise ControllerError(
+                    f"the arm may still float: {error}; ros2 param set /{self.name} mode "
+                    f"{holding} holds it"
+                ) from None
+
+    @contextmanager
+    def held_in_the_end(self) -> Iterator[None]:
+        """Have the arm stop and hold if what is done meanwhile fails, unless a fault has."""
+        try:
+            yield
+        except HeldByFaultError:
+            raise
+        except BaseException:
+            self._call(self._hold, Trigger.Request())
+            raise
+
+    def follow(
+        self, trajectory: UncheckedTrajectory, report: Callable[[float], None]
+    ) -> tuple[list[Sample], float]:
+        """Have the arm follow a trajectory, until it is at rest at its end.
+
+        Args:
+            trajectory: From where the arm is; its first point is at time 0.
+            report: Called with the time since its start [s].
+
+        Returns:
+            The joint states meanwhile, and when it began [s].
+
+        Raises:
+            ControllerError: The controller is in a mode that follows none, or refuses it.
+            HeldByFaultError: It has given up.
+        """
+        mode = self.parameters["mode"]
+        if mode not in FOLLOWING_MODES:
+            expected = " or ".join(FOLLOWING_MODES)
+            raise ControllerError(f"in mode {mode} no trajectory is followed; expected {expected}")
+        self._until(self._trajectory.get_subscription_count, "listener to trajectories")
+        refused = self._refused
+        start = self.look()[-1].time + LEAD
+        message = to_message(trajectory)
+        message.header.stamp = Time(nanoseconds=round(start * 1e9)).to_msg()
+        with held():
+            self._trajectory.publish(message)
+        sent, end = time.monotonic(), start + trajectory.points[-1].time + SETTLING
+        samples: list[Sample] = []
+        heard = sent
+        while not samples or samples[-1].time < end or self._heard < heard:
+            samples += self.look()
+            if samples[-1].time < end:
+                heard = time.monotonic()  # of what becomes of it, the end included
+                report(max(samples[-1].time - start, 0.0))
+            self._check_following(refused, sent + LEAD)
+        return [sample for sample in samples if start <= sample.time <= end - SETTLING], start
+
+    def _check_following(self, refused: str, since: float) -> None:
+        status = self.status
+        if status is None or self._heard < since:
+            return
+        if self._refused != refused:
+            reason = status.values.get("last refusal", "").removeprefix("~/joint_trajectory: ")
+            raise ControllerError(f"{self.name} has refused the trajectory: {reason}")
+        if ABANDONED in status.message:
+            raise HeldByFaultError(f"{self.name}: {status.message}")
+
+    @property
+    def _refused(self) -> str:
+        return self.status.values.get(REFUSED, "") if self.status else ""
+
+    @property
+    def _heard(self) -> float:
+        return self.status.heard if self.status else 0.0
+
+    # Joint states.
+
+    def look(self) -> list[Sample]:
+        """Return the joint states since the last look, one or more.
+
+        Raises:
+            ControllerError: None with all the joints has come for a while.
+            HeldByFaultError: The controller has given up.
+        """
+        samples: list[Sample] = []
+
+        def have_come() -> list[Sample]:
+            self.check()
+            samples.extend(self._new_samples())
+            return samples
+
+        self.spin(LOOK)
+        self._until(have_come, f"state of all joints on {self._namespace}/joint_states")
+        return samples
+
+    def _new_samples(self) -> Iterator[Sample]:
+        for data, info in take_waiting(self._states):
+            state = decode(data, JointState)
+            q, effort = (
+                by_joint(state.name, values, self.arm.model)
+                for values in (state.position, state.effort)
+            )
+            if q is not None and np.isfinite(q).all():
+                time = seconds(state.header.stamp) or 1e-9 * info["received_timestamp"]
+                yield Sample(time, q, np.full_like(q, np.nan) if effort is None else effort)
+
+    # Waiting.
+
+    def _call(self, client: Client, request: Any) -> Any:
+        """Call a service; return its answer.
+
+        Raises:
+            ControllerError: There is none.
+        """
+        self._until(client.service_is_ready, f"service {client.service_name}")
+        futures: list[Any] = []
+        ask_again = 0.0
+
+        def answer() -> Any:
+            nonlocal ask_again
+            if (now := time.monotonic()) > ask_again:
+                with held():  # an answer is lost to a client that the server has not yet found
+                    futures.append(client.call_async(request))
+                ask_again = now + REPEAT
+            return next((future.result() for future in futures if future.done()), None)
+
+        return self._until(answer, f"answer of {client.service_name}")
+
+    def _until(self, condition: Callable[[], Any], what: str) -> Any:
+        """Wait until a condition returns something true; return that."""
+        end = time.monotonic() + PATIENCE
+        while not (result := condition()):
+            if time.monotonic() > end:
+                others = ", ".join(node.name for node in self.table.nodes) or "no node of ours"
+                raise ControllerError(
+                    f"no {what} within {PATIENCE:g} s: is there a controller {self.name!r}? "
+                    f"On /diagnostics: {others}"
+                )
+            self.wait()
+        return result

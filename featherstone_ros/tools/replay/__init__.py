@@ -1,0 +1,1 @@
+"""``featherstone-ros replay``: trajectories are followed, and compared with what the arm did."""

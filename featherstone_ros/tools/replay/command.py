@@ -1,0 +1,163 @@
+"""Replay a taught motion: go to its start, follow it, hold.
+
+Any file that `preflight` reads will do; all of its trajectories are followed, one after the other.
+A running feedforward_controller, of a simulated arm or a real one, follows them. The arm goes to
+each start at a quarter of its velocity limits, and at most 0.5 rad/s or m/s. Where the limits of
+speed or torque ask for it, a trajectory is followed more slowly than it says.
+
+Between two trajectories, where `teach` was given a mark, the arm waits for --pause seconds; with
+--at-mark it waits until a command has ended, whose last argument is the number of the mark.
+
+Ctrl-C, the loss of the terminal, and errors make the arm stop and hold. After a fault the arm is
+left to the controller, which holds it.
+
+Exit status: 0 if all was followed; 1 if not, with the reason.
+
+Examples:
+  featherstone-ros replay pick.yaml
+  featherstone-ros replay pick.yaml --speed 0.5 --plot pick.png
+  featherstone-ros replay pick.yaml --at-mark './gripper.sh --at'
+  featherstone-ros replay pick.yaml --loop            until Ctrl-C
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from typing import TYPE_CHECKING
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.options import (
+    add_controller,
+    add_files,
+    add_number,
+    between,
+    positive_up_to,
+    require_matplotlib,
+    require_ros,
+    require_writable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from featherstone_ros.tools.controller_client import ControllerClient, Sample
+    from featherstone_ros.tools.preflight.source import UncheckedTrajectory
+    from featherstone_ros.tools.replay.comparison import Replayed
+
+NEAR = 5e-3  # [rad or m] from the start: there already
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("trajectory", metavar="FILE", help="YAML file or rosbag2 recording")
+    add_number(parser, "--speed", "FACTOR", positive_up_to(10), 1.0, "relative to the file's")
+    parser.add_argument("--loop", action="store_true", help="begin anew at the end, until Ctrl-C")
+    add_number(parser, "--pause", "S", between(0, 3600), 1.0, "how long to wait at a mark")
+    parser.add_argument("--at-mark", metavar="COMMAND", help="command to wait for, instead")
+    add_files(parser, plot="draw what was taught and replayed, and the torque")
+    add_controller(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Follow what is in the file.
+
+    Returns:
+        0; errors are raised.
+    """
+    require_ros()
+    require_matplotlib(args.plot)
+    require_writable(args.plot)
+    from functools import partial
+
+    from featherstone_ros.tools.controller_client import ControllerClient
+    from featherstone_ros.tools.outputs import write_files
+    from featherstone_ros.tools.preflight import source
+    from featherstone_ros.tools.replay.comparison import draw, in_short
+    from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.teach.teaching import fitted, slowed
+
+    console = new_console()
+    found = source.read(args.trajectory)
+    with ControllerClient("replay", args.controller) as controller:
+        parts = []
+        for number, trajectory in enumerate(found, 1):
+            try:
+                if len(trajectory.points) == 1:
+                    raise ValueError("only one point: there is no motion to follow")
+                part, factor = fitted(slowed(trajectory, 1.0 / args.speed), controller.arm)
+            except ValueError as error:
+                where = f"{args.trajectory}, trajectory {number}"
+                raise FeatherstoneError(f"{where}: {error}") from None
+            parts.append(part)
+            if factor > 1:
+                console.print(f"[yellow]trajectory {number}: {factor:.4g} times slower, to fit[/]")
+        is_first = True
+        with controller.held_in_the_end():
+            while is_first or args.loop:
+                replayed = _replay(controller, parts, args, console)
+                console.print(in_short(replayed), soft_wrap=True, markup=False)
+                if is_first:
+                    write_files(console, (args.plot, partial(draw, replayed)))
+                is_first = False
+    return 0
+
+
+def _replay(
+    controller: ControllerClient,
+    parts: Sequence[UncheckedTrajectory],
+    args: argparse.Namespace,
+    console: Console,
+) -> Replayed:
+    """Follow all the trajectories once."""
+    import numpy as np
+
+    from featherstone_ros.tools.preflight.check import trajectory_of
+    from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.replay.comparison import Replayed
+    from featherstone_ros.tools.teach.teaching import way_to
+
+    def follow(trajectory: UncheckedTrajectory, what: str) -> tuple[list[Sample], float]:
+        total = trajectory.points[-1].time
+        with delayed_progress(what, console, 0.0) as progress:
+            report = lambda time: progress(round(10 * time), round(10 * total))  # noqa: E731
+            followed = controller.follow(trajectory, report)
+        if controller.status and controller.status.level:
+            console.print(controller.status.message, style="yellow", soft_wrap=True, markup=False)
+        return followed
+
+    replayed = Replayed(controller.arm)
+    for number, part in enumerate(parts):
+        if number:
+            _wait(controller, args, number)
+        goal = trajectory_of(part, controller.arm).state(0).position
+        position = controller.look()[-1].position
+        way = goal - position
+        if np.abs(way - controller.arm.limits.turns(way)).max() > NEAR:
+            follow(way_to(goal, position, controller.arm), "to the start")
+        replayed.add(part, *follow(part, f"trajectory {number + 1} of {len(parts)}"))
+    return replayed
+
+
+def _wait(controller: ControllerClient, args: argparse.Namespace, mark: int) -> None:
+    """Wait at a mark, for a time or a command."""
+    import subprocess
+
+    end = time.monotonic() + args.pause
+    if not args.at_mark:
+        while time.monotonic() < end:
+            controller.look()
+        return
+    with subprocess.Popen([*shlex.split(args.at_mark), str(mark)]) as process:
+        try:
+            while process.poll() is None:
+                controller.look()
+        finally:
+            process.terminate()
+    if process.returncode:
+        raise FeatherstoneError(
+            f"--at-mark {args.at_mark}: exit status {process.returncode} at mark {mark}"
+        )

@@ -1,0 +1,170 @@
+"""Teach a motion by hand: the arm floats, you lead it, and a trajectory is written.
+
+A running feedforward_controller holds the arm, simulated or real. Meanwhile it floats, by the
+controller's mode gravity_compensation; whatever ends the command, also Ctrl-C or the loss of its
+terminal, the controller then holds the arm where it is. If the command is killed, the arm floats on
+until somebody sets the controller's mode; its limits of speed stay in force.
+
+  space   begin, and end
+  m       a mark: here the arm is to wait, e.g. for a gripper
+  q       quit and write nothing
+
+What was led is smoothed without delay. Between the points that are written, the controller's
+interpolation stays within 1 mrad or mm of it. Where limits of speed or torque ask for it, the
+motion is slowed down, and that is said. With marks the file has several trajectories, from one to
+the next.
+
+With --free, the hand moves along or about some axes alone: mode cartesian_impedance, with the
+stiffness of these axes 0. The controller needs its parameter tip.
+
+Exit status: 0 if the file is written and the arm can follow it; 1 if not, with the reason.
+
+Examples:
+  featherstone-ros teach --output pick.yaml
+  featherstone-ros teach --output wipe.yaml --free xy rotation
+  featherstone-ros teach --output pick.yaml --controller left/controller
+  featherstone-ros replay pick.yaml --speed 0.5       then
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.tools.options import add_controller, require_ros, require_writable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from featherstone_ros.tools.controller_client import ControllerClient, Sample
+
+ROTATION = "rotation"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="FILE", help="the trajectories (YAML)"
+    )
+    parser.add_argument(
+        "--free",
+        nargs="+",
+        type=_axes,
+        metavar="AXES",
+        help="let the hand go along some of xyz, in rotation, or both, and nowhere else",
+    )
+    add_controller(parser)
+
+
+def _axes(text: str) -> set[int]:
+    """Return which of the six axes are free."""
+    if text == ROTATION:
+        return {3, 4, 5}
+    if not text or set(text) - set("xyz"):
+        raise argparse.ArgumentTypeError(f"{text} is neither some of xyz nor {ROTATION}")
+    return {"xyz".index(axis) for axis in text}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Let the arm be led, and write what it was led along.
+
+    Returns:
+        0 if it is written and fits, 1 if not, also after q; errors are raised.
+    """
+    require_ros()
+    require_writable(args.output)
+    from rich.markup import escape
+
+    from featherstone_ros.control.trajectory import TrajectoryError
+    from featherstone_ros.identification.filtering import needed_from_scipy
+    from featherstone_ros.tools.controller_client import ControllerClient
+    from featherstone_ros.tools.outputs import write_files
+    from featherstone_ros.tools.preflight.source import as_yaml
+    from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.teach.teaching import fitted, taught
+
+    needed_from_scipy("signal")  # before the arm floats
+    console = new_console()
+    with ControllerClient("teach", args.controller) as controller:
+        arm = controller.arm
+        with controller.floating(**_freedom(args.free, controller.parameters)):
+            samples, marks = _lead(controller, console)
+    console.print("the arm is held")
+    if not samples:
+        return 1
+    times, positions, _ = zip(*samples, strict=True)
+    lines, written, status = [], [], 0
+    for number, part in enumerate(taught(arm, times, positions, marks), 1):
+        try:
+            part, factor = fitted(part, arm)
+            remark = f"[yellow], {factor:.4g} times slower, to fit the limits[/]" * (factor > 1)
+        except TrajectoryError as error:  # it is written all the same: somebody has led it
+            remark, status = f"; [bold red]{escape(str(error))}[/]", 1
+        written.append(as_yaml(part))
+        duration, count = part.points[-1].time, len(part.points)
+        lines.append(f"part {number}: {duration:.3f} s, {count} points{remark}")
+    write_files(console, (args.output, "---\n".join(written)))
+    for line in lines:
+        console.print(line, soft_wrap=True)
+    return status
+
+
+def _freedom(free: Sequence[set[int]] | None, parameters: Any) -> dict[str, Any]:
+    """Return the mode by which the arm floats, with its parameters."""
+    from featherstone_ros.control.settings import Mode
+
+    if not free:
+        return {"mode": Mode.GRAVITY_COMPENSATION}
+    if not parameters["tip"]:
+        raise FeatherstoneError(
+            "--free needs the controller's parameter tip, the link that is led; it is set at start"
+        )
+    axes = set().union(*free)
+    stiffness = [0.0 if i in axes else k for i, k in enumerate(parameters["stiffness"])]
+    return {"mode": Mode.CARTESIAN_IMPEDANCE, "stiffness": stiffness}
+
+
+def _lead(controller: ControllerClient, console: Console) -> tuple[list[Sample], list[float]]:
+    """Record between two spaces; return the joint states, none after q, and the times of marks."""
+    from rich.live import Live
+
+    from featherstone_ros.tools.monitor.keys import single_keys
+
+    samples: list[Sample] = []
+    marks: list[float] = []
+    is_recording = False
+    with single_keys() as typed, Live(console=console, auto_refresh=False) as live:
+        while True:
+            new = controller.look()
+            if is_recording:
+                samples += new
+            for key in typed():
+                if key == "q":
+                    return [], []
+                if key == " " and is_recording:
+                    return samples, marks
+                if key == " ":
+                    is_recording, samples = True, new[-1:]
+                if key == "m" and is_recording:
+                    marks.append(new[-1].time)
+            live.update(_line(samples, marks, controller.arm.model.joint_names), refresh=True)
+
+
+def _line(samples: Sequence[Sample], marks: Sequence[float], joints: Sequence[str]) -> Text:
+    import numpy as np
+    from rich.text import Text
+
+    if not samples:
+        return Text("the arm floats   space: begin   q: quit")
+    first, last = samples[0], samples[-1]
+    way = np.abs(last.position - first.position)
+    joint = int(way.argmax())
+    return Text.assemble(
+        ("● ", "red"),
+        f"{last.time - first.time:5.1f} s   {way[joint]:.3g} from its start ({joints[joint]})   "
+        f"marks: {len(marks)}   space: end   m: mark   q: quit",
+    )

@@ -1,0 +1,191 @@
+"""Makes trajectories of what was led by hand, and fits them to the limits of an arm.
+
+Marks divide what was taught: each part between two of them is a trajectory from rest to rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.feasibility.feasibility import round_up
+from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.identification.filtering import ZeroPhase
+from featherstone_ros.tools.checked_arm import CheckedArm
+from featherstone_ros.tools.preflight.check import check_file, started, without_limits
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory
+
+STILL = 2e-3  # [rad or m] from rest: less is no motion
+TOLERANCE = 1e-3  # [rad or m] from the smoothed motion
+CUT_OFF = 5.0  # [Hz] of the filter; a hand that leads an arm is slower
+REST = 0.5  # [s] before and after a part, in which the filter settles
+SPACING = 0.005  # [s] between two samples, at most
+SHARE, FASTEST = 0.25, 0.5  # of the velocity limits, [rad/s or m/s]: on the way to a start
+PEAK = 15.0 / 8.0  # largest speed of a quintic from rest to rest, relative to its mean
+LEAST = 1.0  # [s] for the way to a start
+
+
+class NothingTaughtError(FeatherstoneError):
+    """The arm did not move."""
+
+
+def taught(
+    arm: CheckedArm, time: Sequence[float], position: Sequence[Floats], marks: Sequence[float] = ()
+) -> list[UncheckedTrajectory]:
+    """Return the trajectories of what was recorded, one for each part in which the arm moved.
+
+    Rest at both ends of a part is left out. The points have velocities and accelerations, so the
+    controller joins them by quintics: no step of the torque.
+
+    Args:
+        arm: Its joints are those of the positions, in that order.
+        time: (N,) stamps of the joint states [s].
+        position: N times (n,) [rad or m].
+        marks: When a part ended and the next one began [s].
+
+    Raises:
+        NothingTaughtError: No joint moved.
+        EvaluationError: scipy is missing.
+    """
+    stamps, first = np.unique(time, return_index=True)
+    positions = np.reshape(position, (len(time), arm.model.n))[first]
+    positions = np.clip(positions, arm.limits.lower, arm.limits.upper)  # a stop may give way
+    borders = np.searchsorted(stamps, marks)
+    parts = zip(np.split(stamps, borders), np.split(positions, borders), strict=True)
+    moves = [moving for part in parts if (moving := in_motion(*part)) is not None]
+    if not moves:
+        duration = stamps[-1] - stamps[0] if len(stamps) else 0.0
+        raise NothingTaughtError(
+            f"nothing was taught: no joint moved by more than {STILL:g} rad or m in "
+            f"{len(stamps)} joint states, {duration:.3g} s"
+        )
+    return [few_points(arm, *smooth(*moving)) for moving in moves]
+
+
+def in_motion(time: Floats, position: Floats) -> tuple[Floats, Floats] | None:
+    """Return the samples from the last one at rest before the motion to the first one after it."""
+    if not len(time):
+        return None
+    has_left, is_to_come = (
+        (np.abs(position - position[end]) > STILL).any(axis=1) for end in (0, -1)
+    )
+    if not has_left.any():
+        return None
+    begin, end = int(has_left.argmax()) - 1, len(time) - int(is_to_come[::-1].argmax())
+    return time[begin : end + 1], position[begin : end + 1]
+
+
+def smooth(time: Floats, position: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Filter a motion forward and backward, so that it is not delayed; both ends are at rest.
+
+    Args:
+        time: (N,) strictly increasing [s].
+        position: (N, n) [rad or m]; before and after, the arm stands.
+
+    Returns:
+        Time from the start (M,), position, velocity and acceleration (M, n).
+    """
+    period = min(float(np.median(np.diff(time))), SPACING)
+    even = np.arange(time[0] - REST, time[-1] + REST + period, period)
+    held = np.stack([np.interp(even, time, joint) for joint in position.T], axis=1)
+    q = ZeroPhase(CUT_OFF, period)(held)
+    qd = np.gradient(q, period, axis=0)
+    qdd = np.gradient(qd, period, axis=0)
+    for rates in (qd, qdd):
+        rates[[0, -1]] = 0.0
+    some = np.unique([*range(0, len(even), round(SPACING / period)), len(even) - 1])
+    return even[some] - even[0], q[some], qd[some], qdd[some]
+
+
+def few_points(
+    arm: CheckedArm, time: Floats, q: Floats, qd: Floats, qdd: Floats
+) -> UncheckedTrajectory:
+    """Return a trajectory through some of the samples, as few as keep it within ``TOLERANCE``.
+
+    From each point the next one is as far away as the controller's interpolation between the two
+    allows.
+
+    Args:
+        arm: Of the joints.
+        time: (N,) [s], from 0.
+        q: (N, n) [rad or m].
+        qd: (N, n) [rad/s or m/s].
+        qdd: (N, n) [rad/s^2 or m/s^2].
+    """
+    rows = [tuple(map(tuple, (q[i], qd[i], qdd[i]))) for i in range(len(time))]
+    space = without_limits(arm.limits)
+
+    def keeps(i: int, k: int) -> bool:
+        between = time[i : k + 1] - time[i]
+        pair = [Point(0.0, *rows[i]), Point(float(between[-1]), *rows[k])]
+        path = started(Trajectory(space.names, pair, space, allow_moving_end=True))
+        off = path.sample(between, np.full(len(between), between[-1] / 2.0))[0] - q[i : k + 1]
+        return bool(np.abs(off).max() <= TOLERANCE)
+
+    chosen, last = [0], len(time) - 1
+    while (i := chosen[-1]) < last:
+        good = 1  # the next sample always will do
+        while i + 2 * good <= last and keeps(i, i + 2 * good):
+            good *= 2
+        bad = min(2 * good, last - i + 1)
+        while bad - good > 1:
+            half = (good + bad) // 2
+            good, bad = (half, bad) if keeps(i, i + half) else (good, half)
+        chosen.append(i + good)
+    points = tuple(Point(float(time[i]), *rows[i]) for i in chosen)
+    return UncheckedTrajectory(arm.model.joint_names, points)
+
+
+def slowed(trajectory: UncheckedTrajectory, factor: float) -> UncheckedTrajectory:
+    """Return the same path from time 0 on, in ``factor`` times the time, without extra effort."""
+
+    def at(point: Point) -> Point:
+        velocities = tuple(v / factor for v in point.velocities)
+        accelerations = tuple(a / factor**2 for a in point.accelerations)
+        begin = trajectory.points[0].time
+        return Point((point.time - begin) * factor, point.positions, velocities, accelerations)
+
+    return replace(trajectory, points=tuple(map(at, trajectory.points)))
+
+
+def fitted(trajectory: UncheckedTrajectory, arm: CheckedArm) -> tuple[UncheckedTrajectory, float]:
+    """Return a trajectory slowed down as far as the arm's limits ask, and by which factor.
+
+    Raises:
+        TrajectoryError: It is none for this arm, or no speed would keep it within the limits.
+    """
+    verdict = check_file(trajectory, arm).verdict
+    if verdict.fits:
+        return trajectory, 1.0
+    if verdict.slow_down == inf:
+        raise TrajectoryError(f"the arm cannot follow: {verdict}")
+    factor = round_up(verdict.slow_down)
+    return slowed(trajectory, factor), factor
+
+
+def way_to(goal: Floats, position: Floats, arm: CheckedArm) -> UncheckedTrajectory:
+    """Return a trajectory from rest to rest at bounded speed, within the arm's limits.
+
+    Args:
+        goal: (n,) [rad or m]; joints that turn without end go the shortest way.
+        position: (n,) where the arm is.
+        arm: Of the joints.
+
+    Raises:
+        TrajectoryError: Gravity alone exceeds a limit on the way, say.
+    """
+    way = goal - position
+    way = way - arm.limits.turns(way)
+    speed = np.minimum(SHARE * arm.limits.velocity, FASTEST)
+    duration = max(LEAST, PEAK * float((np.abs(way) / speed).max()))
+    rest = (0.0,) * len(way)
+    points = tuple(
+        Point(time, tuple(q.tolist()), rest, rest)
+        for time, q in ((0.0, position), (duration, position + way))
+    )
+    return fitted(UncheckedTrajectory(arm.model.joint_names, points), arm)[0]

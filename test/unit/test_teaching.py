@@ -1,0 +1,243 @@
+"""What was led by hand becomes a trajectory: smooth, not delayed, of few points, within limits."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from example_robots import ROBOTS
+from urdf_text import chain
+
+from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.model import Model
+from featherstone_ros.model.parameter_files import NodeParameters
+from featherstone_ros.tools.checked_arm import arm_of, load_arm
+from featherstone_ros.tools.preflight.check import check_file, started, trajectory_of
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory, as_yaml, parse
+from featherstone_ros.tools.teach.teaching import (
+    FASTEST,
+    SHARE,
+    STILL,
+    TOLERANCE,
+    NothingTaughtError,
+    few_points,
+    fitted,
+    slowed,
+    smooth,
+    taught,
+    way_to,
+)
+
+pytest.importorskip("scipy")
+RATE = 250.0  # [Hz] of the joint states
+OTHERS = ("double_pendulum_continuous", "pr2", "a1")  # prismatic, continuous; a branched tree
+
+
+def arm_named(name):
+    if name in ("panda", "ur5e"):
+        return load_arm(name, Model.from_robot(name).joint_names)
+    (path,) = (path for path in ROBOTS if path.stem == name)
+    return arm_of(Model.from_file(path), NodeParameters({}, name))
+
+
+@pytest.fixture(
+    scope="module", params=["panda", "ur5e", *(OTHERS if ROBOTS else ())], ids=lambda name: name
+)
+def arm(request):
+    return arm_named(request.param)
+
+
+@pytest.fixture(scope="module")
+def panda():
+    return arm_named("panda")
+
+
+def led(arm, duration=6.0, size=0.3, seed=0):
+    """Return times and positions of an arm that rests, is led to and fro, and rests elsewhere."""
+    random = np.random.default_rng(seed)
+    time = np.arange(0.0, duration, 1.0 / RATE)
+    share = np.clip((time - 1.0) / (duration - 2.0), 0.0, 1.0)[:, None]
+    envelope = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)  # from rest to rest
+    wave = np.zeros((len(time), arm.model.n))
+    for frequency, height in ((0.2, 0.8), (0.7, 0.2), (1.5, 0.03)):
+        phase = random.uniform(0.0, 2.0 * np.pi, arm.model.n)
+        wave += height * np.sin(2.0 * np.pi * frequency * time[:, None] + phase)
+    still = 4.0 * share * (1.0 - share)
+    low, high = np.maximum(arm.limits.lower, -3.0), np.minimum(arm.limits.upper, 3.0)
+    reach = size * (high - low) / 2.0
+    return time, (low + high) / 2.0 + reach * (0.4 * envelope + 0.4 * still**3 * wave)
+
+
+def test_points_keep_the_motion_within_a_milliradian_of_the_controllers_interpolation(arm):
+    time, q, qd, qdd = smooth(*led(arm))
+    trajectory = few_points(arm, time, q, qd, qdd)
+    motion = started(trajectory_of(trajectory, arm))
+    off = np.abs(motion.sample(time)[0] - q)
+    assert TOLERANCE / 2.0 < off.max() <= TOLERANCE + 1e-12
+    assert len(trajectory.points) < len(time) / 20
+
+
+def test_no_point_could_be_left_out(arm):
+    time, q, qd, qdd = smooth(*led(arm, 4.0))
+    points = few_points(arm, time, q, qd, qdd).points
+    assert len(points) > 4
+    for k in range(1, len(points) - 1):
+        fewer = UncheckedTrajectory(arm.model.joint_names, points[:k] + points[k + 1 :])
+        motion = started(trajectory_of(fewer, arm))
+        assert np.abs(motion.sample(time)[0] - q).max() > TOLERANCE, k
+
+
+def test_smoothing_neither_delays_nor_shrinks():
+    time = np.arange(0.0, 8.0, 1.0 / RATE)
+    window = np.sin(np.pi * time / 8.0)[:, None] ** 4
+    motion = 0.2 * window * np.sin(2.0 * np.pi * 1.0 * time)[:, None]
+    told, q, qd, _ = smooth(time, motion)
+    begin = told[-1] - time[-1]  # of rest before and after
+    there = np.interp(time + begin / 2.0, told, q[:, 0])
+    assert np.abs(there - motion[:, 0]).max() < 2e-4  # 1 ms of delay would be 1.3e-3
+    speed = np.interp(time + begin / 2.0, told, qd[:, 0])
+    assert np.abs(speed - np.gradient(motion[:, 0], time)).max() < 5e-3  # of 1.26
+
+
+def test_smoothing_a_motion_backward_is_the_same_backward():
+    time, q = led(arm_named("ur5e"))
+    _, forward, *_ = smooth(time, q)
+    _, backward, *_ = smooth(time, q[::-1])
+    size = min(len(forward), len(backward))
+    assert np.abs(forward[:size] - backward[::-1][:size]).max() < 5e-3
+
+
+def test_noise_is_removed_and_both_ends_rest():
+    time, q = led(arm_named("ur5e"))
+    random = np.random.default_rng(1)
+    noise = random.normal(0.0, 1e-3, q.shape)
+    (told, clean, *_), (_, noisy, qd, qdd) = smooth(time, q), smooth(time, q + noise)
+    led_meanwhile = (noisy - clean)[len(told) // 4 : -len(told) // 4]
+    assert np.sqrt((led_meanwhile**2).mean()) < 0.3 * 1e-3
+    for rates in (qd, qdd):
+        assert not rates[[0, -1]].any()
+    assert told[0] == 0.0 and (np.diff(told) > 0.0).all()
+
+
+def test_a_mark_divides_what_was_taught_where_the_arm_waits(panda):
+    time, q = led(panda)
+    twice = np.concatenate([time, time + time[-1] + 1.0 / RATE])
+    there_and_back = np.concatenate([q, q[::-1]])
+    parts = taught(panda, twice, there_and_back, [time[-1]])
+    assert len(parts) == 2
+    for part in parts:
+        first, last = part.points[0], part.points[-1]
+        assert first.time == 0.0 and not any((*first.velocities, *last.velocities))
+        assert 3.5 < last.time < 5.5  # rest at both ends is left out
+    np.testing.assert_allclose(parts[0].points[0].positions, q[0], atol=2 * STILL)
+    np.testing.assert_allclose(parts[0].points[-1].positions, q[-1], atol=2 * STILL)
+    np.testing.assert_allclose(parts[1].points[0].positions, q[-1], atol=2 * STILL)
+
+
+@pytest.mark.parametrize("marks", [[0.5], [0.2, 0.4], [100.0], [-1.0]], ids=str)
+def test_marks_without_a_motion_between_make_no_part(panda, marks):
+    (part,) = taught(panda, *led(panda), marks)
+    assert part.points[-1].time > 3.5
+
+
+@pytest.mark.parametrize("count", [0, 1, 1000])
+def test_nothing_taught_is_said(panda, count):
+    random = np.random.default_rng(2)
+    still = random.uniform(-0.4, 0.4, (count, 7)) * STILL
+    expected = rf"no joint moved by more than 0\.002 rad or m in {count} joint states"
+    with pytest.raises(NothingTaughtError, match=expected):
+        taught(panda, np.arange(count) / RATE, still)
+
+
+def test_repeated_and_unordered_states_do_no_harm(panda):
+    time, q = led(panda)
+    order = np.argsort(np.repeat(time, 2)[::-1], kind="stable")[::-1]
+    (part,) = taught(panda, time, q)
+    (same,) = taught(panda, np.repeat(time, 2)[order], np.repeat(q, 2, axis=0)[order])
+    assert len(same.points) == len(part.points)
+
+
+def test_slowed_down_it_is_the_same_path(panda):
+    (part,) = taught(panda, *led(panda))
+    time = np.linspace(0.0, part.points[-1].time, 500)
+    before = started(trajectory_of(part, panda)).sample(time)
+    after = started(trajectory_of(slowed(part, 2.0), panda)).sample(2.0 * time)
+    for power in range(3):
+        np.testing.assert_allclose(after[power], before[power] / 2.0**power, atol=1e-9)
+
+
+def test_a_motion_beyond_the_limits_is_slowed_down_as_far_as_they_ask(panda):
+    time, q = led(panda)
+    (part,) = taught(panda, time / 6.0, q)
+    assert not check_file(part, panda).fits
+    slower, factor = fitted(part, panda)
+    assert factor > 1.0 and check_file(slower, panda).fits
+    assert not check_file(slowed(slower, 0.99), panda).fits
+    assert fitted(slower, panda) == (slower, 1.0)
+
+
+def test_a_stop_that_gives_way_ends_the_motion_at_its_limit(panda):
+    time, q = led(panda, 8.0)
+    share = np.clip((time - 1.0) / 6.0, 0.0, 1.0)
+    beyond = panda.limits.upper[0] + 0.02
+    q[:, 0] = beyond * share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+    (part,) = taught(panda, time, q)
+    assert fitted(part, panda)[1] == 1.0
+    assert part.points[-1].positions[0] == pytest.approx(panda.limits.upper[0], abs=1e-3)
+
+
+def test_a_file_beyond_the_position_limits_is_refused_by_name(panda):
+    points = (Point(0.0, (0.0,) * 7), Point(9.0, (3.0, *(0.0,) * 6)))
+    with pytest.raises(TrajectoryError, match=r"cannot follow: position of joint 'panda_joint1' 3"):
+        fitted(UncheckedTrajectory(panda.model.joint_names, points), panda)
+
+
+def test_other_joints_are_refused_by_name(panda):
+    points = (Point(0.0, (0.0, 0.0)), Point(1.0, (0.1, 0.1)))
+    with pytest.raises(TrajectoryError, match=r"unknown joint 'elbow'; the joints are panda_joi"):
+        fitted(UncheckedTrajectory(("elbow", "wrist"), points), panda)
+
+
+def test_the_file_holds_all_parts(panda):
+    parts = taught(panda, *led(panda), [3.0])
+    assert len(parts) == 2
+    again = parse("---\n".join(map(as_yaml, parts)), "file")
+    for part, read in zip(parts, again, strict=True):
+        assert read.names == part.names
+        for a, b in zip(part.points, read.points, strict=True):
+            assert b.time == pytest.approx(a.time, abs=1e-9)
+            assert (a.positions, a.velocities, a.accelerations) == (
+                b.positions,
+                b.velocities,
+                b.accelerations,
+            )
+            assert check_file(read, panda).fits
+
+
+def test_the_way_to_a_start_is_at_bounded_speed(panda):
+    low, high = panda.limits.lower, panda.limits.upper
+    begin, goal = low + 0.3 * (high - low), low + 0.7 * (high - low)
+    way = way_to(goal, begin, panda)
+    motion = started(trajectory_of(way, panda))
+    q, qd, *_ = motion.sample(np.linspace(0.0, motion.end, 2001))
+    bound = np.minimum(SHARE * panda.limits.velocity, FASTEST)
+    assert (np.abs(qd).max(axis=0) <= bound * (1.0 + 1e-9)).all()
+    assert (np.abs(qd).max(axis=0) / bound).max() > 0.99
+    np.testing.assert_allclose(q[[0, -1]], [begin, goal], atol=1e-12)
+    assert check_file(way, panda).fits
+
+
+def test_joints_that_turn_without_end_go_the_shortest_way():
+    model = Model.from_urdf(chain("turn", kind="continuous", axis="0 0 1"))
+    arm = arm_of(model, NodeParameters({}, "turn"))
+    first, last = way_to(np.array([3.0]), np.array([-3.0]), arm).points
+    assert last.positions[0] - first.positions[0] == pytest.approx(6.0 - 2.0 * np.pi)
+
+
+def test_times_increase_at_any_rate_of_joint_states(panda):
+    for rate in (20.0, 100.0, 1000.0):
+        time, q = led(panda)
+        fewer = np.arange(0.0, time[-1], 1.0 / rate)
+        resampled = np.stack([np.interp(fewer, time, joint) for joint in q.T], axis=1)
+        (part,) = taught(panda, fewer, resampled)
+        assert all(a.time < b.time for a, b in pairwise(part.points))
+        assert fitted(part, panda)[1] == 1.0
