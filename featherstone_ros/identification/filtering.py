@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
-from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -128,9 +127,9 @@ def steady(samples: Samples, displacement: float) -> Floats:
 
 def _dragged(position: Floats, play: float) -> Floats:
     """Return the position (N, n) of what is dragged along with a play to either side."""
-    dragged = position.copy()
-    for before, row in pairwise(dragged):
-        np.clip(before, row - play, row + play, out=row)
+    dragged, low, high = position.copy(), position - play, position + play
+    for k in range(1, len(position)):
+        np.minimum(np.maximum(dragged[k - 1], low[k]), high[k], out=dragged[k])
     return dragged
 
 

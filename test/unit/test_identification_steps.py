@@ -16,6 +16,7 @@ from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_in
 from featherstone_ros.model.robots import robot_file, robot_names
 
 pytest.importorskip("scipy")
+from scipy.optimize import least_squares
 
 from featherstone_ros import identification
 from featherstone_ros.identification.bodies import Bodies, thickened
@@ -125,6 +126,24 @@ def test_gauss_newton_agrees_with_a_semidefinite_program():
     assert least <= ((R @ x - y) ** 2).sum() * (1 + 1e-6) + 1e-6
     assert ((R @ x - y) ** 2).sum() == pytest.approx(least, rel=0.01)
     np.testing.assert_allclose(R @ x, R @ unknown.value, atol=0.02 * np.abs(R @ x).max())
+
+
+def test_a_fit_that_a_bound_holds_is_that_of_scipy():
+    """The torque asks for a viscous friction of -0.7 in the first joint."""
+    bodies, facts, _ = small_problem()
+    R, y = Equations(facts.A, facts.tau - facts.A[:, :, 22]).reduced(np.full(2, 20.0))
+    fit = solve(R, y, bodies, np.ones(2), 0.3)
+    assert fit.drives[2] == 0.0
+
+    def residuals(x):
+        left = R @ np.concatenate([bodies.deformed(x[:20]), x[20:]]) - y
+        return np.concatenate([left, x[:20] / 0.3, x[20:22], x[22:] / 1e3])
+
+    lower = np.concatenate([np.full(20, -np.inf), np.zeros(6), np.full(2, -np.inf)])
+    start = np.concatenate([np.zeros(20), np.full(6, 0.1), np.zeros(2)])
+    found = least_squares(residuals, start, bounds=(lower, np.inf), xtol=1e-12, ftol=1e-12)
+    np.testing.assert_allclose(fit.theta, found.x[:20], atol=1e-4)
+    np.testing.assert_allclose(fit.drives, found.x[20:], atol=1e-4)
 
 
 def test_where_only_masses_are_wrong_they_are_found_as_if_that_were_known():

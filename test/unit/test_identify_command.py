@@ -19,6 +19,9 @@ from featherstone_ros.tools import cli
 
 pytest.importorskip("scipy")
 pytest.importorskip("matplotlib")
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
 NAMES = list(known_arm.NAMES)
 
 
@@ -34,14 +37,17 @@ def result(truth, tmp_path_factory):
     bag = known_arm.write(folder / "bag", known_arm.record(truth))
     held_out = known_arm.write(folder / "friday", known_arm.record(truth, seed=8, duration=15.0))
     files = {name: folder / f"arm.{name}" for name in ("urdf", "yaml", "json", "png")}
-    assert not cli.main(
-        [
-            *("identify", bag, "--urdf", "ur5e", "--output", str(files["urdf"])),
-            *("--parameters", str(files["yaml"]), "--json", str(files["json"])),
-            *("--plot", str(files["png"])),
-        ]
-    )
-    return {"bag": bag, "held_out": held_out, **files}
+    pictures, save = [], Figure.savefig
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", lambda self, *to: pictures.append(self) or save(self, *to))
+        assert not cli.main(
+            [
+                *("identify", bag, "--urdf", "ur5e", "--output", str(files["urdf"])),
+                *("--parameters", str(files["yaml"]), "--json", str(files["json"])),
+                *("--plot", str(files["png"])),
+            ]
+        )
+    return {"bag": bag, "held_out": held_out, "pictures": pictures, **files}
 
 
 @pytest.fixture(scope="module")
@@ -241,19 +247,9 @@ def test_an_arm_in_several_messages_is_read_as_one(result, truth, tmp_path):
     np.testing.assert_allclose(joined["rms"], whole["rms"], rtol=0.2)
 
 
-def test_the_picture_is_legible(result, tmp_path, monkeypatch):
+def test_the_picture_is_legible(result):
     """Nothing smaller than 8 points, no text cut off, one colour for what was measured."""
-    from matplotlib.colors import to_hex
-    from matplotlib.figure import Figure
-
-    pictures, save = [], Figure.savefig
-    monkeypatch.setattr(
-        Figure, "savefig", lambda self, *to: pictures.append(self) or save(self, *to)
-    )
-    plot = tmp_path / "fit.png"
-    files = ["--output", str(tmp_path / "fit.urdf"), "--plot", str(plot)]
-    assert not cli.main(["identify", result["bag"], "ur5e", *files])
-    (figure,) = pictures
+    (figure,) = result["pictures"]
     parameters = figure.axes[-1]
     texts = [t for axes in figure.axes for t in (*axes.get_xticklabels(), *axes.get_yticklabels())]
     texts = [t for t in (*texts, *figure.texts) if t.get_visible() and t.get_text()]
