@@ -28,9 +28,10 @@ from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.tools.checked_arm import CheckedArm, arm_of
 from featherstone_ros.tools.monitor.listen import DiagnosticsListener
 from featherstone_ros.tools.monitor.node_status import NodeStatus
+from featherstone_ros.tools.preflight.check import trajectory_of
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory, to_message
 from featherstone_ros.tools.rclpy_calls import decode, take_waiting
-from featherstone_ros.tools.run.pending_trajectory import FOLLOWING_MODES, REFUSED
+from featherstone_ros.tools.run.pending_trajectory import FOLLOWING_MODES, MATCHING, REFUSED
 from featherstone_ros.tools.run.status_line import ABANDONED, by_joint
 from featherstone_ros.tools.signals import held
 
@@ -39,6 +40,7 @@ REPEAT = 1.5  # [s] after which a service is asked again
 QUEUE = 5000  # joint states that may wait between two looks at them
 LOOK = 0.05  # [s] between two
 LEAD = 0.5  # [s] from sending a trajectory to its start
+ARRIVED = 0.05  # [rad or m] from the end; what is less is told on /diagnostics
 SETTLING = 0.3  # [s] after its end, in which the arm comes to rest
 
 
@@ -117,6 +119,8 @@ class ControllerClient(DiagnosticsListener):
         self.arm = arm_of(model, self.parameters)
         self._until(lambda: self.status is not None, "diagnostics")
         self.check()
+        self._until(self._trajectory.get_subscription_count, "listener to trajectories")
+        self.spin(MATCHING)
 
     def _description(self) -> str:
         """Return what was published on the controller's topic robot_description."""
@@ -206,14 +210,14 @@ class ControllerClient(DiagnosticsListener):
             The joint states meanwhile, and when it began [s].
 
         Raises:
-            ControllerError: The controller is in a mode that follows none, or refuses it.
+            ControllerError: The controller is in a mode that follows none, refuses it, or was asked
+                for something else meanwhile.
             HeldByFaultError: It has given up.
         """
         mode = self.parameters["mode"]
         if mode not in FOLLOWING_MODES:
             expected = " or ".join(FOLLOWING_MODES)
             raise ControllerError(f"in mode {mode} no trajectory is followed; expected {expected}")
-        self._until(self._trajectory.get_subscription_count, "listener to trajectories")
         refused = self._refused
         start = self.look()[-1].time + LEAD
         message = to_message(trajectory)
@@ -229,6 +233,7 @@ class ControllerClient(DiagnosticsListener):
                 heard = time.monotonic()  # of what becomes of it, the end included
                 report(max(samples[-1].time - start, 0.0))
             self._check_following(refused, sent + LEAD)
+        self._check_arrival(trajectory, samples[-1].position)
         return [sample for sample in samples if start <= sample.time <= end - SETTLING], start
 
     def _check_following(self, refused: str, since: float) -> None:
@@ -240,6 +245,17 @@ class ControllerClient(DiagnosticsListener):
             raise ControllerError(f"{self.name} has refused the trajectory: {reason}")
         if ABANDONED in status.message:
             raise HeldByFaultError(f"{self.name}: {status.message}")
+
+    def _check_arrival(self, trajectory: UncheckedTrajectory, position: Floats) -> None:
+        limits, goal = self.arm.limits, trajectory_of(trajectory, self.arm).state(-1).position
+        way = goal - position
+        off = np.abs(way - limits.turns(way))
+        joint = int(off.argmax())
+        if off[joint] > ARRIVED:
+            raise ControllerError(
+                f"the arm has not come to the end of the trajectory: joint {limits.names[joint]!r} "
+                f"is {off[joint]:.3g} {limits.unit(joint, 'position')} from it"
+            )
 
     @property
     def _refused(self) -> str:

@@ -22,9 +22,13 @@ from led import coordinates
 from neighbour import CONTROLLER
 from scene import ARM, STANDING, Scene
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
 from test_cartesian_guiding import Guided
 from test_monitor import in_terminal, read, read_until, read_until_end
 
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
 from featherstone_ros.tools.checked_arm import load_arm
 from featherstone_ros.tools.preflight.check import started, trajectory_of
 from featherstone_ros.tools.preflight.source import parse
@@ -234,6 +238,20 @@ def test_a_replay_that_is_ended_leaves_the_arm_held(leader, signum, expected):
     assert np.abs(scene.q - scene.home).max() > 0.02  # where it was, not at the end
 
 
+def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(leader):
+    scene = leader.scene
+    write_swing(scene)
+    text = (scene.ros.folder / "swing.yaml").read_text()
+    there = json.loads(text)["points"][:2]
+    write_swing(scene, points=there)
+    process = scene.ros.run([*COMMAND, "replay", "swing.yaml"])
+    scene.ros.wait_for(lambda: scene.speed > 0.15, "motion")
+    scene.ros.call(Trigger, f"{CONTROLLER}/hold")
+    scene.ros.wait_for(lambda: not process.is_running, "end")
+    assert process.wait() == 1, process.output
+    assert "not come to the end of the trajectory: joint 'panda_joint1' is 0." in process.output
+
+
 def test_a_command_that_fails_at_a_mark_ends_the_replay(leader):
     write_swing(leader.scene)
     file = leader.ros.folder / "swing.yaml"
@@ -277,3 +295,37 @@ def test_what_cannot_be_replayed_is_named(leader, arguments, changes, reason):
     write_swing(leader.scene, **changes)
     status, output = run(leader.scene, "replay", "swing.yaml", *arguments)
     assert status == 1 and reason in output and "Traceback" not in output, output
+
+
+def test_teaching_needs_the_keys_of_a_terminal(leader):
+    status, output = run(leader.scene, "teach", "--output", "none.yaml")
+    assert status == 1 and "standard input is no terminal" in output, output
+    assert mode(leader.scene) == HOLDING
+
+
+def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
+    """The robot description comes on a topic, as from robot_state_publisher."""
+    urdf, left = robot_file("ur5e").read_text(), ("-r", "__ns:=/left")
+    described = ros.node.create_publisher(String, "/left/robot_description", DESCRIPTION_QOS)
+    described.publish(String(data=urdf))
+    commands = ("-r", "~/commands:=feedforward_controller/commands")
+    ros.start("featherstone_ros.digital_twin", {"rate": 200.0}, *left, *commands)
+    patient = {"state_timeout": 10.0, "path_tolerance": 0.0}
+    ros.start("featherstone_ros.feedforward_controller", patient, *left)
+    states = ros.collect(JointState, "/left/joint_states", 1)
+    ros.wait_for(lambda: states, "a joint state")
+    names, home = states[-1].name, np.array(states[-1].position)
+    points = [
+        {"positions": (home + way).tolist(), "velocities": [0.0] * 6, "time_from_start": time}
+        for time, way in ((0.0, 0.1), (2.0, 0.2))
+    ]
+    motion = {"joint_names": names[::-1], "points": points}
+    (ros.folder / "motion.yaml").write_text(json.dumps(motion))
+    name = "left/feedforward_controller"
+    ros.wait_for_diagnostics(lambda status: status.name == name and "running" in status.message)
+    process = ros.run([*COMMAND, "replay", "motion.yaml", "--controller", name])
+    ros.wait_for(lambda: not process.is_running, "end")
+    assert process.wait() == 0, process.output
+    there = dict(zip(names[::-1], home + 0.2, strict=True))
+    expected = [there[joint] for joint in states[-1].name]
+    np.testing.assert_allclose(states[-1].position, expected, atol=0.02)

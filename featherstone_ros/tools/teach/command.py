@@ -29,6 +29,7 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.style import new_console
     from featherstone_ros.tools.teach.teaching import fitted, taught
 
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise FeatherstoneError("standard input is no terminal: there are no keys to begin and end")
     needed_from_scipy("signal")  # before the arm floats
     console = new_console()
     with ControllerClient("teach", args.controller) as controller:
