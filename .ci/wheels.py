@@ -89,8 +89,10 @@ def settings(tools, machine):
         variables["_PYTHON_SYSCONFIGDATA_NAME"] = f"_sysconfigdata_{machine}"
         variables["_PYTHON_HOST_PLATFORM"] = f"linux-{machine}"
     compiler += f" --sysroot={old} -B{libraries}"  # -B: GCC would look beside itself first
-    # All of LDSHARED: what Python was linked with may hold paths of this machine.
-    return {"CC": compiler, "LDSHARED": f"{compiler} -shared -s", **variables}, libraries
+    # All of LDSHARED: what Python was linked with may hold paths of this machine. -L: setuptools
+    # names the folder of a shared libpython, where a Python of Debian has this machine's C library.
+    linker = f"{compiler} -L{libraries} -shared -s"
+    return {"CC": compiler, "LDSHARED": linker, **variables}, libraries
 
 
 def make_wheel(python, source, machine, variables, libraries):
