@@ -9,13 +9,12 @@ at most, or pushed so that it would move so fast by itself, never exceeds them b
 
 What is still beyond, on all robots of example-robot-data and config/ with one seed:
 
-- ``compliant_blind`` of Kinova, 2.3 to 4.8, and of the finger finger_edu, of which nothing is left
-  with one seed of two: the hand's last torque acts until silence is noticed.
+- ``compliant_blind`` of Kinova, 2.5 to 4.8, of SO-100, 1.6, and of the finger finger_edu with one
+  seed of two: the hand's last torque acts until silence is noticed.
 - ``compliant_moving`` of TwoDofs and finger_edu with a delay of 5 ms, 1.4 and 1.5.
-- ``blind_*`` of SO-100 and of the flying arm Hextilt (30 g, 0.3 N m), up to 2.1: they tip over
-  faster than that.
-- ``compliant`` and ``compliant_blind`` of Hextilt, 1.7, ``compliant_moving`` of Borinot, 1.3: arms
-  of 1e-3 kg m^2 that a spring for larger arms pulls, softened as it is.
+- ``blind_then_stop`` of the flying arm Hextilt (30 g, 0.3 N m), 1.5 to 2.3: it tips over faster
+  than that. ``compliant`` and ``compliant_blind``, 1.2 to 1.9: a spring for larger arms pulls it,
+  softened as it is.
 """
 
 from __future__ import annotations
