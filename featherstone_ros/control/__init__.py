@@ -6,6 +6,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``controller``: the controller for Python, around a simulation or in tests.
 - ``settings``, ``torque_governor``: every setting, checked.
 - ``gains``: gains from the model, and whether gains are stable as a sampled loop.
+- ``state_period``: whether joint states come as often as gains are made for.
 - ``damping``: the same for the damping of the gravity hold and of a fault.
 - ``feedback``: both for a set of parameters, set or chosen, and what is said of it.
 - ``armature``: the inertia of the drives that is assumed where no gains are stable without.

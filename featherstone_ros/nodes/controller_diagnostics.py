@@ -13,11 +13,13 @@ from featherstone_ros.control.diagnostics import Findings, following, phase_text
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.state_period import StatePeriod
 from featherstone_ros.control.tracking_error import TrackingWarning, TrackingWatch
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes import cartesian_topics
 from featherstone_ros.nodes.cartesian_parameters import offset_of
 from featherstone_ros.nodes.controller_loop import ControllerLoop
+from featherstone_ros.nodes.controller_parameters import Output
 from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.drive_parameters import ASSUMED, assumption
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers, publishers_of
@@ -50,6 +52,7 @@ class ControllerDiagnostics:
         self._arrival = ArrivalWatch(model, tip)
         self._tracking = TrackingWatch(model.joint_names, model.upper - model.lower)
         self._duplicates = DuplicatePublishers(node)
+        self._period, self._slow_states = StatePeriod(monotonic()), ""
 
     def note_event(self, event: Event, before: Phase) -> None:
         """Keep in mind what was asked of the arm."""
@@ -102,6 +105,7 @@ class ControllerDiagnostics:
         )
         counters = controller.counters()
         runner = loop.running.runner
+        gains = self.without_margin, self._find_slow_states()
         values = {
             "mode": node.parameters["mode"],
             "phase": phase_text(phase),
@@ -123,13 +127,26 @@ class ControllerDiagnostics:
             **loop.running.timing.report(),
             "commands saturated": counters["saturated"],
             "governor interventions": counters["interventions"],
-            "gains": self.without_margin or "nothing found",
+            "gains": "; ".join(filter(None, gains)) or "nothing found",
             ASSUMED: assumption(node.parameters, names) or "none",
             **motions.stream.report(),
             **self._dexterity(moment),
             "scheduling": loop.running.scheduling,
         }
         return Report(bytes([level]), text, values)
+
+    def _find_slow_states(self) -> str:
+        """Return that joint states come more slowly than gains allow for; empty if they do not."""
+        node, controller = self._node, self._loop.controller
+        if node.parameters["output"] != Output.EFFORT:
+            return ""
+        count = controller.accepted + sum(rejections(controller).values())
+        expected, silence = node.parameters["gains.period"], self._loop.settings.state_timeout
+        text = self._period.update(monotonic(), count, expected, silence)
+        if text and not self._slow_states:
+            node.log.warning(text)
+        self._slow_states = text
+        return text
 
     def _dexterity(self, moment: Any) -> dict[str, str]:
         """Return how far the end effector is from its target and from a singular posture."""

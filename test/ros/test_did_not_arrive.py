@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import Ros, ros_in_free_domain  # skips this module where ROS is missing
+from support import (  # skips this module where ROS is missing
+    Ros,
+    ros_in_free_domain,
+    status_values,
+)
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -111,10 +115,24 @@ def test_gap_in_the_states_is_over_only_for_an_arm_that_is_where_it_was_to_be(ro
     assert arm.status("running: hold").level == DiagnosticStatus.OK
 
 
+def test_states_that_come_more_slowly_than_gains_allow_for_are_named(ros):
+    """As from a driver of 200 Hz, with the parameters' defaults."""
+    twin = {f"initial_positions.{name}": q for name, q in START.items()}
+    Arm(ros, URDF, twin, **GAINS)
+    ros.wait_for_diagnostics(
+        lambda s: "for gains.period 2 ms" in status_values(s).get("gains", ""), "the period"
+    )
+    assert ros.set_parameters(CONTROLLER, {"gains.period": 0.005})[0].successful
+    ros.wait_for_diagnostics(
+        lambda s: status_values(s).get("gains") == "nothing found", "nothing to be found"
+    )
+
+
 def test_hand_of_a_stretched_arm_does_not_arrive_above_and_says_why(ros):
     upright = {"initial_positions.shoulder_lift_joint": -np.pi / 2}
     urdf = robot_file("ur5e").read_text()
-    arm = Arm(ros, urdf, upright, tip="wrist_1_link", mode="cartesian_impedance")
+    period = {"gains.period": 0.005}  # of the twin's states
+    arm = Arm(ros, urdf, upright, tip="wrist_1_link", mode="cartesian_impedance", **period)
     targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
     poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
     ros.wait_for(lambda: poses, "pose of the hand")
