@@ -159,7 +159,7 @@ def run(arm: MujocoArm, joints: Sequence[str], rate: float) -> None:
         nonlocal commanded
         arm.torque, commanded = np.array(message.data), time.monotonic()
 
-    node.create_subscription(Float64MultiArray, COMMANDS, take, 10)
+    node.create_subscription(Float64MultiArray, COMMANDS, take, 1)  # the newest counts
     state, due = JointState(name=list(joints)), time.monotonic()
     ahead = node.get_clock().now() - Duration(seconds=due)  # of ROS time before the steady one
     while not stopping.is_set():
