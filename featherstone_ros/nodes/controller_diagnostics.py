@@ -52,7 +52,7 @@ class ControllerDiagnostics:
         self._arrival = ArrivalWatch(model, tip)
         self._tracking = TrackingWatch(model.joint_names, model.upper - model.lower)
         self._duplicates = DuplicatePublishers(node)
-        self._period, self._slow_states = StatePeriod(monotonic()), ""
+        self._period = StatePeriod()
 
     def note_event(self, event: Event, before: Phase) -> None:
         """Keep in mind what was asked of the arm."""
@@ -105,7 +105,7 @@ class ControllerDiagnostics:
         )
         counters = controller.counters()
         runner = loop.running.runner
-        gains = self.without_margin, self._find_slow_states()
+        gains = self.without_margin, self._find_slow_states(moment)
         values = {
             "mode": node.parameters["mode"],
             "phase": phase_text(phase),
@@ -135,17 +135,16 @@ class ControllerDiagnostics:
         }
         return Report(bytes([level]), text, values)
 
-    def _find_slow_states(self) -> str:
+    def _find_slow_states(self, moment: Any) -> str:
         """Return that joint states come more slowly than gains allow for; empty if they do not."""
-        node, controller = self._node, self._loop.controller
-        if node.parameters["output"] != Output.EFFORT:
+        node, controller, told = self._node, self._loop.controller, self._period.text
+        if moment is None or node.parameters["output"] != Output.EFFORT:
             return ""
         count = controller.accepted + sum(rejections(controller).values())
         expected, silence = node.parameters["gains.period"], self._loop.settings.state_timeout
-        text = self._period.update(monotonic(), count, expected, silence)
-        if text and not self._slow_states:
+        text = self._period.update(moment.time, count, expected, silence)
+        if text and not told:
             node.log.warning(text)
-        self._slow_states = text
         return text
 
     def _dexterity(self, moment: Any) -> dict[str, str]:
