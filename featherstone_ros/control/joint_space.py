@@ -62,6 +62,10 @@ class JointSpace:
         count = np.ceil(np.abs(distance) / TURN - 0.5 - HALF_TURN_SLACK)
         return np.where(self.continuous, TURN * np.sign(distance) * np.maximum(count, 0.0), 0.0)
 
+    def shortest(self, distance: Floats) -> Floats:
+        """Return a distance (n,) without whole turns of joints that turn without end."""
+        return distance - self.turns(distance)
+
     def unit(self, joint: int, quantity: str) -> str:
         """Return the unit of a joint's position, velocity or torque."""
         angle, effort = ("m", "N") if self.types[joint] == "prismatic" else ("rad", "N m")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from featherstone_ros._control import CompiledPath
 from featherstone_ros.arrays import Floats
 
 
@@ -26,6 +28,19 @@ class Takeover:
     end: float
     age: float
     jump: Floats
+
+    @classmethod
+    def of(cls, path: CompiledPath, moment: Any, delay: float) -> Takeover:
+        """Return that of a path which starts a delay after the controller's present state.
+
+        Args:
+            path: The trajectory's.
+            moment: A ``SnapshotRequest``.
+            delay: Negative if it is under way already [s].
+        """
+        elapsed = max(-delay, 0.0)
+        jump = np.abs(path.sample(elapsed)[0] - moment.desired[0]) * (elapsed >= path.times[0])
+        return cls(moment.time, moment.time + delay + path.duration, elapsed, jump)
 
 
 class StreamWatch:

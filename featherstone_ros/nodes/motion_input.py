@@ -44,8 +44,6 @@ from featherstone_ros.nodes.controller_parameters import goal_defaults
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
 
-STIFFNESS_AXES = 6
-
 
 class PlannedTrajectory(_control.FollowRequest):
     """The request to follow a trajectory.
@@ -159,14 +157,7 @@ class MotionInput:
         request.goal = trajectory.state(-1).position
         request.tolerance = tolerances.goal[0]
         request.preflight = verdict
-        elapsed = max(-(delay or 0.0), 0.0)
-        jump = np.abs(request.path.sample(elapsed)[0] - snapshot.desired[0])
-        request.takeover = Takeover(
-            snapshot.time,
-            snapshot.time + (delay or 0.0) + trajectory.duration,
-            elapsed,
-            jump if elapsed >= trajectory.times[0] else np.zeros_like(jump),
-        )
+        request.takeover = Takeover.of(request.path, snapshot, delay or 0.0)
         return request
 
     def follow(self, request: Any) -> None:
@@ -252,15 +243,10 @@ class MotionInput:
 
     def _on_stiffness(self, message: Float64MultiArray) -> None:
         """Set the parameter of that name: it has the limits, and takes effect smoothly."""
-        axes = len(message.data)
-        if axes != STIFFNESS_AXES:
-            raise MessageError(
-                f"{axes} numbers, expected {STIFFNESS_AXES}: stiffness along and about x y z"
-            )
         stiffness = list(message.data)
         if stiffness != self._node.parameters["stiffness"]:
-            changed = [Parameter("stiffness", value=stiffness)]
-            result = self._node.set_parameters_atomically(changed)
+            changed = Parameter("stiffness", Parameter.Type.DOUBLE_ARRAY, stiffness)
+            result = self._node.set_parameters_atomically([changed])
             if not result.successful:
                 raise MessageError(result.reason)
 

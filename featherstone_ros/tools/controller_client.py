@@ -31,7 +31,12 @@ from featherstone_ros.tools.monitor.node_status import NodeStatus
 from featherstone_ros.tools.preflight.check import trajectory_of
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory, to_message
 from featherstone_ros.tools.rclpy_calls import decode, take_waiting
-from featherstone_ros.tools.run.pending_trajectory import FOLLOWING_MODES, MATCHING, REFUSED
+from featherstone_ros.tools.run.pending_trajectory import (
+    FOLLOWING_MODES,
+    MATCHING,
+    last_refusal,
+    refused,
+)
 from featherstone_ros.tools.run.status_line import ABANDONED, by_joint
 from featherstone_ros.tools.signals import held
 
@@ -218,7 +223,7 @@ class ControllerClient(DiagnosticsListener):
         if mode not in FOLLOWING_MODES:
             expected = " or ".join(FOLLOWING_MODES)
             raise ControllerError(f"in mode {mode} no trajectory is followed; expected {expected}")
-        refused = self._refused
+        before = refused(self.status)
         start = self.look()[-1].time + LEAD
         message = to_message(trajectory)
         message.header.stamp = Time(nanoseconds=round(start * 1e9)).to_msg()
@@ -232,34 +237,29 @@ class ControllerClient(DiagnosticsListener):
             if samples[-1].time < end:
                 heard = time.monotonic()  # of what becomes of it, the end included
                 report(max(samples[-1].time - start, 0.0))
-            self._check_following(refused, sent + LEAD)
+            self._check_following(before, sent + LEAD)
         self._check_arrival(trajectory, samples[-1].position)
         return [sample for sample in samples if start <= sample.time <= end - SETTLING], start
 
-    def _check_following(self, refused: str, since: float) -> None:
+    def _check_following(self, before: str, since: float) -> None:
         status = self.status
         if status is None or self._heard < since:
             return
-        if self._refused != refused:
-            reason = status.values.get("last refusal", "").removeprefix("~/joint_trajectory: ")
+        if refused(status) != before:
+            reason = last_refusal(status)
             raise ControllerError(f"{self.name} has refused the trajectory: {reason}")
         if ABANDONED in status.message:
             raise HeldByFaultError(f"{self.name}: {status.message}")
 
     def _check_arrival(self, trajectory: UncheckedTrajectory, position: Floats) -> None:
         limits, goal = self.arm.limits, trajectory_of(trajectory, self.arm).state(-1).position
-        way = goal - position
-        off = np.abs(way - limits.turns(way))
+        off = np.abs(limits.shortest(goal - position))
         joint = int(off.argmax())
         if off[joint] > ARRIVED:
             raise ControllerError(
                 f"the arm has not come to the end of the trajectory: joint {limits.names[joint]!r} "
                 f"is {off[joint]:.3g} {limits.unit(joint, 'position')} from it"
             )
-
-    @property
-    def _refused(self) -> str:
-        return self.status.values.get(REFUSED, "") if self.status else ""
 
     @property
     def _heard(self) -> float:

@@ -170,7 +170,7 @@ def test_stiffness_is_set_by_its_topic_within_the_parameters_limits(hand):
     asks.publish(Float64MultiArray(data=stiffness))
     hand.ros.wait_for(is_set, "the stiffness")
     asks.publish(Float64MultiArray(data=stiffness[:3]))
-    hand.refusal("stiffness: 3 numbers, expected 6")
+    hand.refusal("has 3 values, expected 6")
     asks.publish(Float64MultiArray(data=[*stiffness[:5], -1.0]))
     hand.refusal("stiffness is")
     assert is_set()

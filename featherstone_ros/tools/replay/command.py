@@ -135,8 +135,7 @@ def _replay(
             _wait(controller, args, number)
         goal = trajectory_of(part, controller.arm).state(0).position
         position = controller.look()[-1].position
-        way = goal - position
-        if np.abs(way - controller.arm.limits.turns(way)).max() > NEAR:
+        if np.abs(controller.arm.limits.shortest(goal - position)).max() > NEAR:
             follow(way_to(goal, position, controller.arm), "to the start")
         replayed.add(part, *follow(part, f"trajectory {number + 1} of {len(parts)}"))
     return replayed

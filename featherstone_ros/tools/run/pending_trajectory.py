@@ -66,7 +66,7 @@ class PendingTrajectory:
         waited = now - self._since
         if not obstacle:
             self.is_due = self._is_sent = True
-            self._since, self._refused = now, _refused(controller)
+            self._since, self._refused = now, refused(controller)
         elif waited > PATIENCE:
             raise NotFollowedError(f"the trajectory was not sent in {PATIENCE:g} s: {obstacle}")
         elif waited > SAY and not self._has_been_said:
@@ -76,8 +76,8 @@ class PendingTrajectory:
 
     def _follow_up(self, controller: NodeStatus | None, now: float) -> str:
         values = controller.values if controller else {}
-        if _refused(controller) != self._refused:
-            reason = values.get("last refusal", "").removeprefix("~/joint_trajectory: ")
+        if refused(controller) != self._refused:
+            reason = last_refusal(controller)
             raise NotFollowedError(f"the controller has refused the trajectory: {reason}")
         self._is_over = values.get("following") == "trajectory"
         if self._is_over or now - self._since < ANSWER:
@@ -86,8 +86,15 @@ class PendingTrajectory:
         return "the trajectory is sent; the controller has not said that it follows it"
 
 
-def _refused(controller: NodeStatus | None) -> str:
+def refused(controller: NodeStatus | None) -> str:
+    """Return how many trajectories it has refused, empty for none."""
     return controller.values.get(REFUSED, "") if controller else ""
+
+
+def last_refusal(controller: NodeStatus | None) -> str:
+    """Return why it has refused the last one."""
+    values = controller.values if controller else {}
+    return values.get("last refusal", "").removeprefix("~/joint_trajectory: ")
 
 
 def _obstacle(controller: NodeStatus | None, now: float) -> str:

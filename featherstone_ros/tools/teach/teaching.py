@@ -179,8 +179,7 @@ def way_to(goal: Floats, position: Floats, arm: CheckedArm) -> UncheckedTrajecto
     Raises:
         TrajectoryError: Gravity alone exceeds a limit on the way, say.
     """
-    way = goal - position
-    way = way - arm.limits.turns(way)
+    way = arm.limits.shortest(goal - position)
     speed = np.minimum(SHARE * arm.limits.velocity, FASTEST)
     duration = max(LEAST, PEAK * float((np.abs(way) / speed).max()))
     rest = (0.0,) * len(way)
