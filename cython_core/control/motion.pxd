@@ -25,6 +25,7 @@ cdef struct Path:
     const double* first      # (4, n) the first point
     Degree lead              # of the way to it
     bint leads_effort        # the first point has effort
+    bint is_spline           # its points had positions alone
     double duration          # until its last point [s]
     const double* tolerance  # (2, n) how far position and velocity may be off on the way; 0: as far
                              # as they like
@@ -338,21 +339,22 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     sooner than a moving arm is led in, the path counts as under way already.
 
     From rest, the fields of the points alone say how the path begins, as in
-    joint_trajectory_controller. Where the desired state would jump there, here a correction blends
-    into the path, which takes ``transition`` [s] at least.
+    joint_trajectory_controller; those of a spline say nothing of its velocity. Where the desired
+    state would jump there, here a correction blends into the path, which takes ``transition`` [s]
+    at least.
     """
     cdef double* offset = m.offset
     cdef double wait = start + path.times[0] - time
     cdef Py_ssize_t n = m.n, i
-    cdef bint rests = not any_nonzero(state + n, 2 * n)
+    cdef bint begins_as_given = not path.is_spline and not any_nonzero(state + n, 2 * n)
     hold_at(m, time, path.first)
     if wait > 0.0:
         memcpy(offset, state, 4 * n * sizeof(double))
         if wait > LONG_LEAD * transition:
             stopping_position(n, state, transition, limits, offset)
             memset(offset + n, 0, 2 * n * sizeof(double))
-        if (rests or wait >= transition) and is_in_reach(n, offset, path.first, wait,
-                                                         limits.velocity):
+        if (begins_as_given or wait >= transition) and is_in_reach(
+                n, offset, path.first, wait, limits.velocity):
             lead_to(m, time, offset, path, wait)
         else:
             extend_back(m, time, path, wait)
@@ -362,7 +364,7 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     sample_without_correction(m, time, time, offset)
     for i in range(4 * n):
         offset[i] = state[i] - offset[i]
-    if rests and not any_nonzero(offset, n):
+    if begins_as_given and not any_nonzero(offset, n):
         memset(offset, 0, 3 * n * sizeof(double))
     if any_nonzero(offset, 4 * n):
         lead_in(m, time, offset, lead_in_duration(n, offset, limits.velocity, transition))

@@ -36,6 +36,7 @@ cdef class CompiledPath:
         lower, upper: (n,) position limits, which the stop respects.
         tolerance: (2, n) how far position and velocity may be off on the way, 0 for any distance;
             None: any.
+        is_spline: The points had positions alone, and got a spline's velocities and accelerations.
 
     Attributes:
         times: When pieces begin [s]; coefficients, effort: theirs, see motion.pxd.
@@ -50,7 +51,8 @@ cdef class CompiledPath:
         return self.path.duration
 
     def __init__(self, times, points, degrees, has_effort, double stop_time,
-                 cnp.ndarray lower not None, cnp.ndarray upper not None, tolerance=None):
+                 cnp.ndarray lower not None, cnp.ndarray upper not None, tolerance=None,
+                 bint is_spline=False):
         cdef Py_ssize_t count = len(times), n = len(lower), k
         self.number = next(_numbers)
         self.points = _contiguous(points, (count, 4, n), "points")
@@ -72,6 +74,7 @@ cdef class CompiledPath:
         self.path.effort = floats(self.effort) if self.effort.any() else NULL
         self.path.tolerance, self.path.duration = floats(self.tolerance), times[count - 1]
         self.path.lead, self.path.leads_effort = <Degree> <int> degrees[0], has_effort[0]
+        self.path.is_spline = is_spline
 
     cdef _connect(self, Py_ssize_t k, int degree, bint with_effort):
         """Make the piece from a point to the next."""

@@ -1,4 +1,4 @@
-"""Velocities for points that have positions alone, so that cubics between them are a C2 spline."""
+"""Velocities and accelerations for points that have positions alone: a spline through them."""
 
 from __future__ import annotations
 
@@ -42,3 +42,24 @@ def spline_velocities(times: Sequence[float], positions: Floats) -> Floats:
     for k in range(len(diagonal) - 1, -1, -1):
         velocities[k] = (right[k] - inverse[k] * velocities[k + 1]) / diagonal[k]
     return velocities
+
+
+def spline_accelerations(times: Sequence[float], positions: Floats, velocities: Floats) -> Floats:
+    """Return the accelerations of the spline at its points; zero at the last one.
+
+    Quintics between points with these are the spline's cubics, but for the last piece: that one
+    comes to rest without a step of the acceleration.
+
+    Args:
+        times: (K,) strictly increasing [s].
+        positions: (K, n) [rad or m].
+        velocities: (K, n) of ``spline_velocities`` [rad/s or m/s].
+
+    Returns:
+        (K, n) [rad/s^2 or m/s^2].
+    """
+    accelerations = np.zeros_like(positions)
+    duration = np.diff(times)[:, None]
+    mean = np.diff(positions, axis=0) / duration
+    accelerations[:-1] = (6.0 * mean - 4.0 * velocities[:-1] - 2.0 * velocities[1:]) / duration
+    return accelerations

@@ -30,7 +30,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Interpolation, Settings
-from featherstone_ros.control.spline import spline_velocities
+from featherstone_ros.control.spline import spline_accelerations, spline_velocities
 from featherstone_ros.errors import FeatherstoneError
 
 LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders are no better
@@ -103,9 +103,12 @@ class Trajectory:
             check_fields(i, point)
         position, _ = gather(points, "positions", order, space)
         velocity, has_velocity = gather(points, "velocities", order, space)
-        if interpolation is Interpolation.SPLINE and not has_velocity.any():
-            velocity, has_velocity = spline_velocities(self.times, position), ~has_velocity
         acceleration, has_acceleration = gather(points, "accelerations", order, space)
+        self._is_spline = interpolation is Interpolation.SPLINE and not has_velocity.any()
+        if self._is_spline:
+            velocity = spline_velocities(self.times, position)
+            acceleration = spline_accelerations(self.times, position, velocity)
+            has_velocity = has_acceleration = ~has_velocity
         effort, self._has_effort = gather(points, "effort", order, space)
         self._states = MotionState(position, velocity, acceleration, effort)
         check_limits(self._states, space, allow_moving_end)
@@ -202,6 +205,7 @@ class Trajectory:
             self._space.lower,
             self._space.upper,
             tolerance,
+            self._is_spline,
         )
 
     def motion(self, now: float, desired: MotionState, transition: float) -> Motion:

@@ -9,6 +9,7 @@ from unit.simulated_arm import ROBOTS, SimulatedArm
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.motion import MotionState
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.spline import spline_velocities
@@ -43,7 +44,26 @@ def test_the_motion_has_no_step_of_velocity_or_acceleration_and_ends_at_rest():
         before, after = path.sample(t - 1e-9), path.sample(t + 1e-9)
         assert_allclose(before[0], q, atol=1e-6)
         assert_allclose(before[:3], after[:3], rtol=1e-5, atol=1e-5)
-    assert_allclose(path.sample(times[-1])[:2], [positions[-1], np.zeros(2)], atol=1e-9)
+    rest = np.zeros(2)
+    assert_allclose(path.sample(times[-1] - 1e-9)[:3], [positions[-1], rest, rest], atol=1e-3)
+
+
+@pytest.mark.parametrize("count", [1, 2, 12])
+@pytest.mark.parametrize("first", [0.0, 0.04, 0.7])
+def test_from_rest_the_acceleration_has_no_step(first, count):
+    times, positions = random_points(12)
+    times = times[:count] - times[0] + first
+    points = [Point(t, q) for t, q in zip(times, positions[:count], strict=True)]
+    trajectory = Trajectory(SPACE.names, points, SPACE, interpolation=Interpolation.SPLINE)
+    rest = MotionState(positions[0], *np.zeros((3, 2)))
+    motion = trajectory.motion(0.0, rest, 0.25)
+    steps = []
+    for period in (1e-3, 1e-4):
+        acceleration = motion.sample(np.arange(-period, motion.end + period, period))[2]
+        steps.append(np.abs(np.diff(acceleration, axis=0)).max())
+    assert motion.sample(np.zeros(1))[2] == pytest.approx(0.0, abs=1e-9)
+    assert steps[1] <= 0.2 * steps[0]
+    assert_allclose(motion.state(motion.end).position, positions[count - 1])
 
 
 def test_points_with_velocities_are_taken_as_they_are():
