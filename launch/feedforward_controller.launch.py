@@ -10,7 +10,13 @@ from launch_ros.actions import Node
 
 from featherstone_ros.nodes.launch_support import common_arguments, package_node, value
 
-MODES = ["gravity_compensation", "feedforward", "computed_torque", "cartesian_impedance"]
+MODES = [
+    "gravity_compensation",
+    "feedforward",
+    "computed_torque",
+    "cartesian_impedance",
+    "admittance",
+]
 
 
 def start(context: LaunchContext) -> list[Node]:

@@ -88,16 +88,14 @@ cdef inline Py_ssize_t update_inertia(const Impedance* law, const DynamicsInterf
     return failure
 
 
-cdef inline Py_ssize_t cartesian_impedance(Impedance* law, const DynamicsInterface* arm,
-                                           const double* armature, const double* q,
-                                           const double* qd, double dt,
-                                           double* tau) noexcept nogil:
-    """tau, (n,): the law after a step of time dt, without the model's torque.
+cdef inline Py_ssize_t update_law(Impedance* law, const DynamicsInterface* arm,
+                                  const double* armature, const double* q, const double* qd,
+                                  double dt) noexcept nogil:
+    """Find what the wrench depends on, after a step of time dt.
 
     Returns 1 + the index of a joint that moves no inertia, or 0.
     """
-    cdef Py_ssize_t i, k, n = law.n, failure
-    cdef double dissipated
+    cdef Py_ssize_t failure
     update_kinematics(law, arm, q, qd)
     failure = update_inertia(law, arm, armature, q)
     if failure:
@@ -106,7 +104,16 @@ cdef inline Py_ssize_t cartesian_impedance(Impedance* law, const DynamicsInterfa
     blend_stiffness(law, dt)
     find_inertia(law)
     find_modes(law)
-    dissipated = find_wrench(law)
+    return 0
+
+
+cdef inline void joint_torques(Impedance* law, const double* q, const double* qd,
+                               double dissipated, double dt, double* tau) noexcept nogil:
+    """tau, (n,) of the wrench and of all that moves the joints besides.
+
+    dissipated: what the damping of the end effector takes out [W].
+    """
+    cdef Py_ssize_t i, k, n = law.n
     for i in range(n):
         tau[i] = 0.0
         for k in range(6):
@@ -114,4 +121,17 @@ cdef inline Py_ssize_t cartesian_impedance(Impedance* law, const DynamicsInterfa
     add_posture(law, q, qd, dissipated, dt, tau)
     add_repulsion(law, q, qd, tau)
     limit_speed(law, qd, tau)
-    return 0
+
+
+cdef inline Py_ssize_t cartesian_impedance(Impedance* law, const DynamicsInterface* arm,
+                                           const double* armature, const double* q,
+                                           const double* qd, double dt,
+                                           double* tau) noexcept nogil:
+    """tau, (n,): the law after a step of time dt, without the model's torque.
+
+    Returns 1 + the index of a joint that moves no inertia, or 0.
+    """
+    cdef Py_ssize_t failure = update_law(law, arm, armature, q, qd, dt)
+    if failure == 0:
+        joint_torques(law, q, qd, find_wrench(law), dt, tau)
+    return failure

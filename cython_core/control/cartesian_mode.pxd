@@ -1,15 +1,18 @@
-# Mode cartesian_impedance within the controller: the law (cartesian_impedance.pxd), its targets,
-# and the joints' motion that goes with it.
+# Modes cartesian_impedance and admittance within the controller: the laws (cartesian_impedance.pxd,
+# admittance.pxd), their targets, and the joints' motion that goes with them.
 
 from libc.math cimport INFINITY, fabs, fmax, fmin, isnan
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
+from control.admittance cimport VirtualArm, move_virtual_arm
 from control.cartesian_impedance cimport update_kinematics
 from control.impedance_modes cimport times_inertia, to_axes
 from control.impedance_state cimport (Impedance, ImpedanceChange, configure_impedance,
                                       impedance_memory, place_impedance, start_impedance)
 from control.impedance_target cimport displace
 from control.impedance_wrench cimport limit
+from control.measured_wrench cimport MeasuredWrench, find_external, forget_wrench
+from control.settings cimport JointLimits, place_rows
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport norm, quaternion_of
 
@@ -28,6 +31,8 @@ cdef struct CartesianMode:
     double twist_at
     double twist_lasts       # [s]
     double wrench_at
+    MeasuredWrench measured
+    VirtualArm virtual_arm   # that the drives follow in mode admittance
 
 cdef struct CartesianTarget: # base axes; parts that are not given stay unchanged
     bint has_pose, has_twist, has_wrench
@@ -39,7 +44,7 @@ cdef struct CartesianTarget: # base axes; parts that are not given stay unchange
 
 cdef inline Py_ssize_t mode_memory(Py_ssize_t n) noexcept nogil:
     """How many numbers the mode needs."""
-    return impedance_memory(n) + n
+    return impedance_memory(n) + 5 * n
 
 
 cdef inline void lay_out_mode(CartesianMode* mode, Py_ssize_t n, double* memory) noexcept nogil:
@@ -47,6 +52,8 @@ cdef inline void lay_out_mode(CartesianMode* mode, Py_ssize_t n, double* memory)
     place_impedance(&mode.law, memory, n)
     mode.asked_posture = memory + impedance_memory(n)
     mode.pose_at = mode.twist_at = mode.wrench_at = -INFINITY
+    forget_wrench(&mode.measured)
+    place_rows(<double**> &mode.virtual_arm, sizeof(VirtualArm), mode.asked_posture + n, n)
 
 
 cdef inline void configure_mode(CartesianMode* mode, const ImpedanceChange* change) noexcept nogil:
@@ -74,6 +81,8 @@ cdef inline void begin_mode(CartesianMode* mode, const DynamicsInterface* arm, c
     start_impedance(law)
     memcpy(law.desired_velocity, law.velocity, 6 * sizeof(double))
     stop_target(law, stop_time)
+    memmove(mode.virtual_arm.q, q, law.n * sizeof(double))
+    memmove(mode.virtual_arm.qd, qd, law.n * sizeof(double))
     for i in range(law.n):
         law.joints.posture[i] = q[i] if isnan(mode.asked_posture[i]) else mode.asked_posture[i]
 
@@ -124,6 +133,22 @@ cdef inline bint is_idle(const CartesianMode* mode, double now, double timeout) 
     return (now - fmax(fmax(mode.pose_at, mode.twist_at), mode.wrench_at) > timeout
             and norm(mode.law.remaining) < ARRIVED_AT
             and norm(mode.law.remaining + 3) < ARRIVED_TURNED)
+
+
+cdef inline bint follow_wrench(CartesianMode* mode, const DynamicsInterface* arm,
+                               const double* armature, const JointLimits* limits, double dt,
+                               double* desired) noexcept nogil:
+    """desired, (4, n): the motion of mode admittance after a time dt [s]; False if there is none,
+    since a joint moves no inertia.
+    """
+    cdef VirtualArm* v = &mode.virtual_arm
+    cdef Py_ssize_t n = mode.law.n
+    find_external(&mode.law, &mode.measured)
+    if not move_virtual_arm(v, &mode.law, arm, armature, limits, dt):
+        return False
+    memcpy(desired, v.q, 3 * n * sizeof(double))                # q, qd, qdd
+    memset(desired + 3 * n, 0, n * sizeof(double))
+    return True
 
 
 cdef inline void joint_motion(const Impedance* law, const double* x, const double* limits,

@@ -4,19 +4,21 @@
 from libc.math cimport NAN, expm1, fabs, fmin
 from libc.string cimport memcpy, memset
 
-from control.arm cimport leads_end_effector
+from control.arm cimport drives_end_effector, leads_end_effector
 from control.cartesian_impedance cimport cartesian_impedance, update_inertia
-from control.cartesian_mode cimport drop_stale, is_idle, joint_motion, move_target
+from control.cartesian_mode cimport (begin_mode, drop_stale, follow_wrench, is_idle, joint_motion,
+                                     move_target)
 from control.controller_state cimport Controller
-from control.events cimport CAUSE_NOT_FINITE
+from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
 from control.laws cimport add_drives, damped_gravity, law, slide
 from control.model_blend cimport combine, gravity, pass_time
 from control.motion cimport leads_to_rest, sample
-from control.phases cimport (ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE, SETTLED,
-                             SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
+from control.phases cimport (ABANDON, ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE,
+                             SETTLED, SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
+from control.settings cimport ADMITTANCE
 from control.speed_limited_torque cimport SpeedLimit
 from control.state_clock cimport StateClock
-from control.state_machine cimport Hold, fire, hold_reason, is_blind, is_tracking
+from control.state_machine cimport Hold, fire, hold_reason, is_blind, is_tracking, note_cause
 from control.state_observer cimport Observer
 from control.stop cimport begin_hold, begin_tracking, stop_desired
 from control.supervision cimport fall_back, max_speed_share, supervise
@@ -77,8 +79,30 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
         c.stuck.given[i] -= c.torque[i]                     # what is not feedback
         if c.arm.settings.hardware_adds_gravity:
             c.stuck.given[i] += c.gravity_torque[i]
-    if c.machine.phase == REFERENCE and is_idle(&c.hand, now, c.arm.settings.target_timeout):
-        fire(&c.machine, SET_POINTS_STOPPED)
+
+
+cdef inline void watch_wrench(Controller* c, double now) noexcept nogil:
+    """Bring the end effector to rest if no wrench is measured any more."""
+    cdef double age = now - c.hand.measured.at, bound = c.arm.settings.wrench_timeout
+    cdef bint was_there = c.hand.measured.is_there
+    cdef Hold reason = hold_reason(CAUSE_NO_WRENCH, -1, age, bound)
+    c.hand.measured.is_there = age <= bound
+    if was_there and age > bound:
+        begin_mode(&c.hand, c.arm.models.newest.model, c.hand.virtual_arm.q, c.hand.virtual_arm.qd,
+                   c.arm.settings.stop_time)
+        if c.machine.phase == REFERENCE and fire(&c.machine, ABANDON):
+            note_cause(&c.machine, &reason)
+
+
+cdef inline void lead_virtual_arm(Controller* c, double now, double dt) noexcept nogil:
+    """The desired state of mode admittance."""
+    dt = fmin(dt, c.arm.settings.state_timeout)
+    watch_wrench(c, now)
+    drop_stale(&c.hand, now, c.arm.settings.target_timeout)
+    move_target(&c.hand, now, c.arm.settings.target_timeout, dt)
+    if not follow_wrench(&c.hand, c.arm.models.newest.model, c.zero, &c.arm.limits, dt,
+                         c.desired):
+        c.desired[0] = NAN                                      # the model moves no inertia
 
 
 cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* added) noexcept nogil:
@@ -86,7 +110,7 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
     for a model without inertia, NULL.
     """
     cdef Py_ssize_t i
-    if is_blind(&c.machine) or not (leads_end_effector(&c.arm)
+    if is_blind(&c.machine) or not (drives_end_effector(&c.arm)
                                     or (c.let_go and c.machine.phase == FLOATING)):
         return NULL
     if (not is_tracking(&c.machine)
@@ -177,6 +201,9 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
             and now - c.set_point_at > c.arm.settings.reference_timeout
             and not leads_to_rest(&c.motion, time) and fire(&c.machine, SET_POINTS_STOPPED)):
         stop_desired(c)
+    if (c.machine.phase == REFERENCE and leads_end_effector(&c.arm)
+            and is_idle(&c.hand, now, c.arm.settings.target_timeout)):
+        fire(&c.machine, SET_POINTS_STOPPED)
     return False
 
 
@@ -189,7 +216,7 @@ cdef inline bint follow_law(Controller* c, double now, double dt) noexcept nogil
     """The command of the mode in force."""
     cdef Hold reason
     cdef Py_ssize_t i
-    if leads_end_effector(&c.arm):
+    if drives_end_effector(&c.arm):
         lead_end_effector(c, now, dt)
     else:
         slide(c.n, c.desired + c.n, c.arm.settings.presliding_displacement, dt, c.presliding)
@@ -198,7 +225,7 @@ cdef inline bint follow_law(Controller* c, double now, double dt) noexcept nogil
         reason = hold_reason(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
         fall_back(c, now, &reason)
         return damped_command(c, now, dt)
-    if leads_end_effector(&c.arm):
+    if drives_end_effector(&c.arm):
         for i in range(c.n):
             c.stuck.given[i] += c.governor.command[i]
     return True
@@ -214,6 +241,8 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     if c.machine.phase == FLOATING:
         memcpy(c.desired, c.observer.q, 2 * c.n * sizeof(double))
         memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
+    elif is_tracking(&c.machine) and c.arm.settings.mode == ADMITTANCE:
+        lead_virtual_arm(c, now, dt)
     elif is_tracking(&c.machine) and not leads_end_effector(&c.arm):
         sample(&c.motion, time, c.desired)
         if c.machine.phase == REFERENCE or c.machine.phase == HOLDING:

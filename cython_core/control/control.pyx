@@ -32,6 +32,7 @@ from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
                                       place_impedance, start_impedance)
+from control.measured_wrench cimport move_wrench
 from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, connect, follow_path, hold_at, line,
                              piece_at, place_motion, quintic, sample_inside, sample_path,
                              stopping_position as c_stopping_position)

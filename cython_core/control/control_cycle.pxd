@@ -13,9 +13,10 @@ from libc.stdint cimport int32_t, int64_t
 from control.controller cimport check_age, take_state, watch_executor
 from control.controller_state cimport Controller
 from control.cycle_requests cimport answer
-from control.cycle_state cimport FALLS, ControlCycle, begin_call, release_unused
+from control.cycle_state cimport FALLS, INPUT_WRENCH, ControlCycle, begin_call, release_unused
 from control.deadline cimport check_deadline
 from control.events cimport NOTE_MESSAGE
+from control.measured_wrench cimport MeasuredWrench, move_wrench
 from control.published_messages cimport send_command, show
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
@@ -24,6 +25,7 @@ from cycle cimport IncomingMessage, Output, Request
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.faults cimport FOREIGN, MESSAGE_WHOLE
 from ros.messages cimport JointParts, Reader, collect_joints, open_message, read_joint_state
+from ros.refusals cimport begin_message, read_wrench
 
 cdef enum:
     BLIND_PERIOD = 1000000   # [ns]; in coarser steps a motion without states would drift away
@@ -92,16 +94,27 @@ cdef inline double since_received(const IncomingMessage* incoming) noexcept nogi
     return (clock_now(CLOCK_REALTIME) - incoming.received) * 1e-9
 
 
-cdef inline void on_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
-                            Output* output) noexcept nogil:
+cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incoming,
+                             Output* output) noexcept nogil:
+    """Take a serialised WrenchStamped; the next joint state's command answers it."""
+    cdef MeasuredWrench* measured = &cycle.controller.hand.measured
+    cdef Reader* r = &cycle.reader
+    cdef double[6] wrench
+    cdef int32_t link
+    begin_message(&cycle.refusals, INPUT_WRENCH, incoming, cycle.now, output, r)
+    link = read_wrench(&cycle.refusals, r, &cycle.links, wrench)
+    if link >= 0:
+        move_wrench(cycle.link_pose + 16 * link, wrench, measured.wrench)
+        measured.at = cycle.now * 1e-9
+
+
+cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incoming) noexcept nogil:
     """Answer a serialised JointState."""
-    cdef ControlCycle* cycle = <ControlCycle*> self
     cdef Controller* c = &cycle.controller
     cdef Reader* r = &cycle.reader
     cdef double stamp, on_its_way
     cdef long long accepted = c.observer.accepted
     cdef bint live, commands
-    begin_call(cycle, now, output)
     open_message(r, incoming.data, incoming.size)
     read_joint_state(r, &cycle.names, &cycle.message)
     if r.fault == FOREIGN:
@@ -116,11 +129,11 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
     if not collect(cycle):
         return
     cycle.states += 1
-    cycle.heard = now
+    cycle.heard = cycle.now
     stamp = cycle.message.sec + 1e-9 * cycle.message.nanosec
     on_its_way = transit_time(incoming, stamp, &live)
-    commands = take_state(c, now * 1e-9, stamp, on_its_way, live, cycle.part, cycle.part + c.n,
-                          cycle.part + 2 * c.n)
+    commands = take_state(c, cycle.now * 1e-9, stamp, on_its_way, live, cycle.part,
+                          cycle.part + c.n, cycle.part + 2 * c.n)
     if c.observer.accepted > accepted:
         cycle.sec, cycle.nanosec = cycle.message.sec, cycle.message.nanosec
         put_tick_off(cycle)
@@ -129,6 +142,17 @@ cdef inline void on_message(void* self, int input, const IncomingMessage* incomi
         check_deadline(cycle, since_received(incoming))
         show(cycle)
     release_unused(cycle)
+
+
+cdef inline void on_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
+                            Output* output) noexcept nogil:
+    """Take a wrench, or answer a serialised JointState."""
+    cdef ControlCycle* cycle = <ControlCycle*> self
+    begin_call(cycle, now, output)
+    if input == INPUT_WRENCH:
+        take_wrench(cycle, incoming, output)
+    else:
+        answer_state(cycle, incoming)
 
 
 cdef inline int64_t on_due(void* self) noexcept nogil:

@@ -12,6 +12,8 @@ cdef class CompiledController(CycleOwner):
             none.
         offset: (4, 4) pose of the hand's frame in that link's.
         base: Name of the base link.
+        sensors: Links on which a wrench may be measured, with their poses (4, 4) in the hand's
+            frame.
         show_period: Time between two messages about the motion [s].
         commands_joints: Commands are JointStates for drives with loops of their own, not efforts
             alone.
@@ -23,7 +25,7 @@ cdef class CompiledController(CycleOwner):
     cdef cnp.ndarray command_array     # (n,) the last command
 
     def __cinit__(self, space, settings, ModelRequest model not None, Py_ssize_t tip, offset,
-                  str base, double show_period=0.02, bint commands_joints=False):
+                  str base, dict sensors, double show_period=0.02, bint commands_joints=False):
         cdef Py_ssize_t n = len(space.names)
         cdef Controller* c = &self.control.controller
         if interface_of(model.dynamics).n != n:
@@ -38,6 +40,9 @@ cdef class CompiledController(CycleOwner):
         self._set_limits(space)
         self.control.commands_joints = commands_joints
         self._make_messages(space.names, base)
+        self.memory.list_names(&self.control.links, sensors)
+        self.control.link_pose = self.memory.copy(
+            np.ravel(list(sensors.values())), 16 * len(sensors))
         for phase in range(PHASES):
             for event in range(EVENTS):
                 c.machine.next[<int> phase][<int> event] = TRANSITIONS[phase].get(event, -1)
@@ -133,7 +138,7 @@ cdef class CompiledController(CycleOwner):
         cdef Controller* c = &self.control.controller
         cdef ConfigureRequest request = ConfigureRequest(settings)
         if configure(c, &request.change) == NO_TIP:
-            raise ValueError("mode: cartesian_impedance needs a tip")
+            raise ValueError(f"mode: {settings.mode} needs a tip")
         start_clock(&c.clock)
         hold_at(&c.motion, 0.0, c.zero)
         c.heartbeat, c.updated = INFINITY, -INFINITY
@@ -182,6 +187,13 @@ cdef class CompiledController(CycleOwner):
             result = None
         release_unused(&self.control)
         return result
+
+    def take_wrench(self, double now, cnp.ndarray wrench not None, Py_ssize_t sensor):
+        """Take a wrench (6,) that is measured on one of the ``sensors``, by its index."""
+        cdef Controller* c = &self.control.controller
+        move_wrench(self.control.link_pose + 16 * sensor, numbers(wrench, 6, "wrench"),
+                    c.hand.measured.wrench)
+        c.hand.measured.at = now
 
     def check_age(self, double now):
         """Look at the age of the state; returns a command as ``take_state`` does, or None."""
@@ -310,6 +322,11 @@ cdef class CompiledController(CycleOwner):
     def desired(self):
         """(4, n) motion state of the last command, a copy."""
         return self.values(self.control.controller.desired, (4, self.control.controller.n))
+
+    @property
+    def wrench_at(self):
+        """Steady time of the last measured wrench [s], -inf before the first."""
+        return self.control.controller.hand.measured.at
 
     @property
     def is_late(self):

@@ -8,9 +8,13 @@ from control.events cimport NOTE_RELEASED, NoteKind
 from control.model_blend cimport uses
 from cycle cimport Output, Record
 from ros.messages cimport JointNames, JointStateMessage, Reader, Template
+from ros.refusals cimport Refusals
 
 cdef enum OutputNumber:
     OUTPUT_COMMANDS, OUTPUT_DESIRED, OUTPUT_ERROR, OUTPUT_POSE, OUTPUT_TWIST
+
+cdef enum InputNumber:
+    INPUT_STATES, INPUT_WRENCH
 
 cdef enum:
     BUCKETS = 10             # of a second, in which late commands are counted
@@ -30,6 +34,9 @@ cdef struct ControlCycle:
     JointNames names
     Reader reader
     JointStateMessage message
+    JointNames links         # on which a wrench may be measured, and
+    const double* link_pose  # (links, 16) their poses in the end effector's frame
+    Refusals refusals        # of wrenches
     Template command, joint_command, desired, error, pose, twist
     bint commands_joints     # joint_command instead of command: drives with loops of their own
     double* part             # (3, n) position, velocity, effort, as the messages bring them

@@ -6,13 +6,14 @@ cpdef enum Cause:            # of a hold or an abandoned motion
     CAUSE_LATE_COMMANDS, CAUSE_TOO_FAST, CAUSE_OSCILLATION, CAUSE_OFTEN, CAUSE_EXECUTOR
     CAUSE_CANNOT_HOLD, CAUSE_FAILURE, CAUSE_OFF_SPEED, CAUSE_IN_A_ROW, CAUSE_OUTSIDE
     CAUSE_HELD, CAUSE_STUCK, CAUSE_FROZEN, CAUSE_NO_POSITION, CAUSE_DISPUTED, CAUSE_ELSEWHERE
-    CAUSE_CONTRADICTED
+    CAUSE_CONTRADICTED, CAUSE_NO_WRENCH
 
 cpdef enum Refusal:          # the answer to a request; 0: granted
     GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, IN_FAULT
-    GRAVITY_IN_USE, FOLLOWS_POSES, FOLLOWS_NO_POSES, NO_TIP, TOO_LITTLE_EFFORT
+    GRAVITY_IN_USE, FOLLOWS_POSES, FOLLOWS_NO_POSES, NO_TIP, TOO_LITTLE_EFFORT, NO_WRENCH
 
 cpdef enum NoteKind:         # reports of the controller without a request
+    NOTE_REFUSED             # REFUSED of ros/refusals.pxd: a wrench
     NOTE_PHASE               # index: event; values: phase before, phase now
     NOTE_CAUSE               # index: joint; values: cause, found, bound
     NOTE_REJECTED            # index: joint; values: rejection, found, bound

@@ -36,6 +36,10 @@ cdef struct ImpedanceSettings:
                              # linear and angular
     double[2] max_speed      # of the desired pose [m/s, rad/s]
     double[2] max_acceleration   # [m/s^2, rad/s^2]
+    # Of the measured wrench (measured_wrench.pxd):
+    double[2] dead_zone      # that moves nothing [N, N m]
+    double[3] weight         # of the payload that the sensor feels, base axes [N]
+    double[3] weight_at      # where it acts, in the end effector's frame [m]
 
 cdef struct JointImpedance:  # (n,) each: rows of one array
     double* posture          # of a request: NaN where it is that at which the mode begins
@@ -68,6 +72,7 @@ cdef struct Impedance:
     double[16] target        # asked for, base frame
     double[6] target_velocity
     double[6] feedforward    # wrench, base axes
+    double[6] external       # measured wrench in mode admittance, base axes
     double[16] desired       # pose on the way to the target
     double[6] desired_velocity
     double[6] old_stiffness  # before it was last changed

@@ -14,10 +14,10 @@ from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
 from smooth_friction cimport dry_torque, presliding, viscous_torque
-from control.arm cimport Arm, leads_end_effector
+from control.arm cimport Arm, drives_end_effector
 from control.model_blend cimport combine, gravity
-from control.settings cimport (COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL, TERMS_GRAVITY,
-                               JointSettings)
+from control.settings cimport (ADMITTANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL,
+                               TERMS_GRAVITY, JointSettings)
 
 
 cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement, double dt,
@@ -57,7 +57,7 @@ cdef inline void motion_torque(const Arm* arm, const double* desired, const doub
 cdef inline void model_torque(const Arm* arm, const double* desired, const double* sliding,
                               double* torque) noexcept nogil:
     """The mode's torque from the model along the desired motion, without feedback."""
-    if leads_end_effector(arm):
+    if drives_end_effector(arm):
         gravity(&arm.models, desired, torque)
     elif arm.settings.terms == TERMS_FULL or arm.settings.mode == COMPUTED_TORQUE:
         motion_torque(arm, desired, sliding, torque)
@@ -139,7 +139,7 @@ cdef inline void law(const Arm* arm, const double* state, const double* desired,
     held: how long the command will act [s] in a slow loop, else 0.
     """
     cdef Py_ssize_t n = arm.models.n, i
-    if arm.settings.mode == FEEDFORWARD:
+    if arm.settings.mode == FEEDFORWARD or arm.settings.mode == ADMITTANCE:
         model_torque(arm, desired, sliding, torque)
         add_feedback(&arm.joints, n, state, desired, torque)
         if held > 0.0:

@@ -5,25 +5,26 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from control.arm cimport leads_end_effector
+from control.arm cimport drives_end_effector, leads_end_effector
 from control.cartesian_mode cimport CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
 from control.controller_state cimport Controller
 from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES,
-                             FOLLOWS_POSES, GRANTED, IN_FAULT, NOT_RUNNING, NO_CAUSE,
+                             FOLLOWS_POSES, GRANTED, IN_FAULT, NOT_RUNNING, NO_CAUSE, NO_WRENCH,
                              SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
 from control.model_blend cimport change_model
 from control.motion cimport (Path, extrapolate, follow_path, lead_in, lead_in_duration, sample,
                              sample_path)
 from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLOW, HOLD, HOLDING,
                              INACTIVE, REFERENCE, SETTLING, SET_POINT, STOPPING, TRACK, TRAJECTORY)
-from control.settings cimport GRAVITY_COMPENSATION, JointSettings, Settings
+from control.settings cimport (ADMITTANCE, CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION,
+                               JointSettings, Mode, Settings)
 from control.settings_check cimport SettingsChange, conflict
 from control.state_clock cimport start_clock
 from control.state_machine cimport (Hold, StateMachine, answers_states, fire, hold_reason, is_blind,
                                     is_tracking, note_cause)
 from control.state_observer cimport forget, trust_velocities
-from control.stop cimport begin_hold, begin_tracking, hold_present_state, stop_desired
+from control.stop cimport begin_hold, begin_tracking, hold_from, hold_present_state, stop_desired
 from control.torque_governor cimport begin_transfer, shift_transfer
 from dynamics_interface cimport DynamicsInterface
 
@@ -185,6 +186,8 @@ cdef inline Refusal take_target(Controller* c, double now,
         return refusal
     if not leads_end_effector(&c.arm):
         return FOLLOWS_NO_POSES
+    if c.arm.settings.mode == ADMITTANCE and not c.hand.measured.is_there:
+        return NO_WRENCH
     set_target(&c.hand, now, target)
     fire(&c.machine, SET_POINT)
     return GRANTED
@@ -195,6 +198,7 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
     cdef const Settings* settings = &change.settings
     cdef Refusal refusal = conflict(c, settings)
     cdef bint led_hand = leads_end_effector(&c.arm)
+    cdef Mode mode = c.arm.settings.mode
     cdef bint same_law = (settings.mode == c.arm.settings.mode and not led_hand
                           and (c.machine.phase == FLOATING or is_tracking(&c.machine)))
     cdef Py_ssize_t i
@@ -224,9 +228,13 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
         c.machine.fault.cause = NO_CAUSE
     elif fire(&c.machine, TRACK):
         begin_tracking(c)
-    elif led_hand != leads_end_effector(&c.arm) and c.machine.phase != FAULT:
+    elif mode != settings.mode and (led_hand or leads_end_effector(&c.arm)) and (
+            c.machine.phase != FAULT):
         fire(&c.machine, HOLD)
-        begin_tracking(c)
+        if mode == CARTESIAN_IMPEDANCE or drives_end_effector(&c.arm):
+            begin_tracking(c)
+        else:                               # drives follow late: no step in what they follow
+            hold_from(c, c.desired, c.desired + c.n)
     return GRANTED
 
 

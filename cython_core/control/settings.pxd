@@ -2,7 +2,7 @@
 # featherstone_ros.control.Settings, which has checked the values and says what each means.
 
 cpdef enum Mode:
-    GRAVITY_COMPENSATION, FEEDFORWARD, COMPUTED_TORQUE, CARTESIAN_IMPEDANCE
+    GRAVITY_COMPENSATION, FEEDFORWARD, COMPUTED_TORQUE, CARTESIAN_IMPEDANCE, ADMITTANCE
 
 cpdef enum Terms:
     TERMS_NONE, TERMS_GRAVITY, TERMS_FULL
@@ -27,6 +27,7 @@ cdef struct Settings:
     double path_tolerance
     double velocity_cutoff
     double target_timeout
+    double wrench_timeout
 
 cdef struct JointSettings:   # (n,) each: rows of one array
     double* p

@@ -22,10 +22,8 @@ cdef inline void stop_desired(Controller* c) noexcept nogil:
     stop_from(&c.motion, c.clock.time, c.state, c.arm.settings.stop_time, &c.arm.limits)
 
 
-cdef inline void hold_present_state(Controller* c) noexcept nogil:
-    """Come to rest from the state in which the arm is."""
-    cdef const double* q = c.observer.q
-    cdef const double* qd = c.observer.qd
+cdef inline void hold_from(Controller* c, const double* q, const double* qd) noexcept nogil:
+    """Come to rest from a state; position and velocity (n,)."""
     memset(c.state, 0, 4 * c.n * sizeof(double))
     memcpy(c.state, q, c.n * sizeof(double))
     memcpy(c.state + c.n, qd, c.n * sizeof(double))
@@ -36,6 +34,11 @@ cdef inline void hold_present_state(Controller* c) noexcept nogil:
         begin_mode(&c.hand, c.arm.models.newest.model, q, qd, c.arm.settings.stop_time)
     begin_transfer(&c.governor, c.arm.settings.blend_time)
     push_no_further(&c.governor, qd)
+
+
+cdef inline void hold_present_state(Controller* c) noexcept nogil:
+    """Come to rest from the state in which the arm is."""
+    hold_from(c, c.observer.q, c.observer.qd)
 
 
 cdef inline void begin_tracking(Controller* c) noexcept nogil:

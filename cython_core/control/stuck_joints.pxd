@@ -15,7 +15,7 @@
 from libc.math cimport copysign, fabs
 from libc.string cimport memcpy, memset
 
-from control.arm cimport Arm, leads_end_effector
+from control.arm cimport Arm, drives_end_effector
 from control.dead_reckoning cimport STICKING_SPEED, Drives, accelerate, drives_of
 from control.model_blend cimport combine, gravity
 from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, JointLimits, JointSettings
@@ -88,7 +88,7 @@ cdef inline double max_stiction(const JointSettings* joints, Py_ssize_t i) noexc
 
 cdef inline bint feeds_forward(const Arm* arm) noexcept nogil:
     """Whether an arm that is free follows the desired motion without feedback."""
-    return (not leads_end_effector(arm)
+    return (not drives_end_effector(arm)
             and (arm.settings.terms == TERMS_FULL or arm.settings.mode == COMPUTED_TORQUE))
 
 
@@ -119,7 +119,7 @@ cdef inline void begin_joints(StuckJoints* s, const Arm* arm, const Observer* o,
                               const double* desired, const double* push) noexcept nogil:
     """Begin anew for each joint that is seen to move; push: (2, n)."""
     cdef const JointSettings* joints = &arm.joints
-    cdef bint free = feeds_forward(arm), leads = leads_end_effector(arm)
+    cdef bint free = feeds_forward(arm), leads = drives_end_effector(arm)
     cdef Py_ssize_t n = s.n, i
     cdef double speed
     for i in range(n):
@@ -193,7 +193,7 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef Drives least = drives_of(&arm.joints), most = least
     cdef Py_ssize_t n = s.n, i, k, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
     cdef double h = dt / steps
-    if leads_end_effector(arm):
+    if drives_end_effector(arm):
         memcpy(push, s.given, n * sizeof(double))
         memcpy(push + n, s.given, n * sizeof(double))
     else:

@@ -15,7 +15,7 @@
 
 from libc.math cimport fabs
 
-from control.arm cimport leads_end_effector
+from control.arm cimport drives_end_effector
 from control.controller_state cimport Controller, Supervision, begin_supervision
 from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_HELD, CAUSE_IN_A_ROW,
                              CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OFTEN, CAUSE_OSCILLATION,
@@ -150,7 +150,7 @@ cdef inline Finding find_worst(Supervision* s, const Controller* c, double dt) n
         if c.machine.phase == TRAJECTORY and c.motion.path != NULL:
             own = c.motion.path.tolerance
         watch_states(c, &worst)
-        if c.machine.phase != STOPPING and not leads_end_effector(&c.arm):
+        if c.machine.phase != STOPPING and not drives_end_effector(&c.arm):
             watch_path(&c.observer, c.desired, c.arm.settings.path_tolerance, own, &worst)
         watch_oscillation(s, &c.observer, c.desired, dt, &worst)
     watch_speed(s, &c.observer, c.desired + c.n if follows else c.zero, dt, &worst)

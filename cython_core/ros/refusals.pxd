@@ -2,14 +2,16 @@
 #
 # featherstone_ros/message_faults.py turns the records into text.
 
+from libc.float cimport DBL_MAX
 from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from cycle cimport IncomingMessage, Output, Record
-from ros.faults cimport BEYOND_BOUND, FIELD_DATA, MESSAGE_WHOLE, NOT_FINITE, OTHER_LENGTH
-from ros.messages cimport (Doubles, Reader, Text, double_at, open_message, read_multi_array,
-                           refuse_message)
+from ros.faults cimport (BEYOND_BOUND, FIELD_DATA, FIELD_FORCE, FIELD_FRAME, FIELD_STAMP,
+                         FIELD_TORQUE, MESSAGE_WHOLE, NOT_FINITE, OTHER_LENGTH, UNKNOWN_LINK)
+from ros.messages cimport (Doubles, JointNames, Reader, Text, double_at, find_joint, open_message,
+                           read_multi_array, read_text, read_uint32, refuse_message, take_bytes)
 
 cdef enum: REFUSED = 0       # kind of the records, of every cycle that refuses
 
@@ -101,6 +103,34 @@ cdef inline void refuse_name(Refusals* refusals, int reason, int field,
     if text.data != NULL:
         memcpy(value, text.data, min(text.length, sizeof(value)))
     refuse(refusals, reason, field, -1, value)
+
+
+cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links,
+                                double* out) noexcept nogil:
+    """Read a geometry_msgs/WrenchStamped: force and torque (6) on the link that its frame names.
+
+    Returns the link's index; -1 if it is refused.
+    """
+    cdef Text frame
+    cdef Doubles values
+    cdef int32_t link, i
+    read_uint32(r, FIELD_STAMP)
+    read_uint32(r, FIELD_STAMP)
+    frame = read_text(r, FIELD_FRAME)
+    values.data, values.length, values.big_endian = (
+        take_bytes(r, 6 * sizeof(double), 8, FIELD_TORQUE), 6, r.big_endian)
+    if r.fault != MESSAGE_WHOLE:
+        refuse_reader(refusals, r)
+        return -1
+    link = find_joint(links, 0, &frame)
+    if link < 0:
+        refuse_name(refusals, UNKNOWN_LINK, FIELD_FRAME, &frame)
+        return -1
+    for i in range(6):
+        out[i] = double_at(&values, i)
+        if not within(refusals, FIELD_FORCE, i, out[i], DBL_MAX):
+            return -1
+    return link
 
 
 cdef inline void refuse_joints(Refusals* refusals, int reason, int field, const int32_t* place,

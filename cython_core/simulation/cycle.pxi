@@ -297,28 +297,9 @@ cdef void publish_soon(TwinCycle* twin, int64_t now) noexcept nogil:
 
 cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
     """geometry_msgs/WrenchStamped on the link that its frame names."""
-    cdef Refusals* refusals = &twin.refusals
-    cdef Text frame
-    cdef Doubles values
-    cdef int32_t link, i
-    read_uint32(r, FIELD_STAMP)
-    read_uint32(r, FIELD_STAMP)
-    frame = read_text(r, FIELD_FRAME)
-    values.data, values.length, values.big_endian = (
-        take_bytes(r, 6 * sizeof(double), 8, FIELD_TORQUE), 6, r.big_endian)
-    if r.fault != MESSAGE_WHOLE:
-        refuse_reader(refusals, r)
-        return
-    link = find_joint(&twin.links, 0, &frame)
-    if link < 0:
-        refuse_name(refusals, UNKNOWN_LINK, FIELD_FRAME, &frame)
-        return
-    for i in range(6):
-        twin.wanted[i] = double_at(&values, i)
-        if not within(refusals, FIELD_FORCE, i, twin.wanted[i], DBL_MAX):
-            return
-    if not apply_load(&twin.arm, link, twin.wanted):
-        refuse_figure(refusals, TOO_MANY_LOADS, FIELD_FRAME, -1, MAX_LOADS, 0.0)
+    cdef int32_t link = read_wrench(&twin.refusals, r, &twin.links, twin.wanted)
+    if link >= 0 and not apply_load(&twin.arm, link, twin.wanted):
+        refuse_figure(&twin.refusals, TOO_MANY_LOADS, FIELD_FRAME, -1, MAX_LOADS, 0.0)
 
 
 cdef void twin_message(void* self, int input, const IncomingMessage* incoming, int64_t now,

@@ -16,15 +16,14 @@ from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from ros.atomic cimport SECOND
-from ros.faults cimport (FIELD_EFFORT, FIELD_FORCE, FIELD_FRAME, FIELD_NAME, FIELD_POSITION,
-                         FIELD_STAMP, FIELD_TORQUE, FIELD_VELOCITY, MESSAGE_WHOLE, NO_JOINT,
-                         OTHER_LENGTH, TOO_MANY_LOADS, UNKNOWN_JOINT, UNKNOWN_LINK, Field)
+from ros.faults cimport (FIELD_EFFORT, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY,
+                         MESSAGE_WHOLE, NO_JOINT, OTHER_LENGTH, TOO_MANY_LOADS, UNKNOWN_JOINT,
+                         Field)
 from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointStateMessage, Reader,
-                           Template, Text, double_at, find_joint, gather, read_joint_names,
-                           read_joint_values, read_text, read_uint32, refuse_message, take_bytes,
+                           Template, gather, read_joint_names, read_joint_values, refuse_message,
                            write_last, write_time)
-from ros.refusals cimport (REFUSED, Refusals, begin_message, read_efforts, refuse_figure,
-                           refuse_name, refuse_reader, within)
+from ros.refusals cimport (REFUSED, Refusals, begin_message, read_efforts, read_wrench,
+                           refuse_figure, refuse_name, refuse_reader, within)
 from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, Settings, adopt_settings,
                              advance_arm, apply_load, base_is_free, release_joints, reset_arm,
                              restart_timeout, simulation_time, state_was_set, take_command)

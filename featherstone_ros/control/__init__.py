@@ -24,6 +24,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
   messages that cannot be used.
 - ``rest``: whether the arm stood when the commands ended.
 - ``cartesian_impedance``: the end effector on a spring and a damper, a law of its own.
+- ``admittance``: what contact and sensor ask of the same for arms that take positions.
 """
 
 from featherstone_ros.control.cartesian_impedance import (

@@ -17,7 +17,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.end_effector import EndEffectorArrival
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
 from featherstone_ros.control.phases import TRACKING, Phase
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import OF_END_EFFECTOR, Settings
 from featherstone_ros.model import Model
 
 SETTLING = 0.5  # [s] in which an arm may creep in, or be pushed
@@ -90,7 +90,7 @@ class ArrivalWatch:
         chosen = np.where(self._own, self._own, tolerance)
         bound = arrival_tolerance(chosen, settings, dynamics, moment.q, self._slides)
         text, error = "", np.zeros(len(bound))
-        if self._tip and settings.mode is Mode.CARTESIAN_IMPEDANCE and not self.is_abandoned:
+        if self._tip and settings.mode in OF_END_EFFECTOR and not self.is_abandoned:
             text = self._look_at_tip(self._tip, moment, settings, dynamics)
         else:
             error = self._error(moment, bound)

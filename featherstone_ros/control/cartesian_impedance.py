@@ -86,6 +86,8 @@ class CartesianSettings:
         transition_time: Time in which a new stiffness takes effect [s].
         delay: From a state to its torque, with half of a period [s]: whatever that makes unstable
             with ``DELAY_MARGIN`` is softened, as far as needed at each posture; 0: nothing.
+        weight: (3,) of a payload that the sensor of mode admittance feels, base axes [N].
+        weight_at: (3,) its centre of mass in the end effector's frame [m].
         walls: Half-spaces that the tip keeps out of, see ``Wall`` and ``box``.
     """
 
@@ -151,8 +153,31 @@ class CartesianSettings:
         LEAST_INERTIA,
         1e4,
     )
+    contact_stiffness: ArrayLike = declared(
+        (1e4, 1e2),
+        "stiffest contact along and about an axis that mode admittance bears: its least damping "
+        "follows from that [N/m, N m/rad]",
+        0.0,
+        1e7,
+    )
+    contact_delay: float = declared(
+        0.01,
+        "time from a wrench to the motion that answers it: the sensor's, and until the drives "
+        "have followed [s]",
+        0.0,
+        1.0,
+    )
+    dead_zone: ArrayLike = declared(
+        (1.0, 0.1),
+        "measured force and moment that move nothing [N, N m]",
+        0.0,
+        1e4,
+        name="wrench_dead_zone",
+    )
     transition_time: float = 0.2
     delay: float = 0.0
+    weight: ArrayLike = (0.0, 0.0, 0.0)
+    weight_at: ArrayLike = (0.0, 0.0, 0.0)
     walls: tuple[Wall, ...] = ()
 
 
@@ -322,7 +347,7 @@ def min_delay_margin(
     """
     n = model.n
     law = _control.CompiledImpedance(BoundDynamics(model), model.link_names.index(tip), np.eye(4))
-    law.set_armature(_spread("armature", armature, n))
+    law.set_armature(spread("armature", armature, n))
     law.configure(
         _checked(replace(settings, posture=None, walls=(), delay=0.0), model, np.zeros(n))
     )
@@ -355,7 +380,7 @@ def one_pose(name: str, value: ArrayLike) -> Floats:
     return pose
 
 
-def _spread(name: str, value: ArrayLike, count: int, least: float = 0.0) -> Floats:
+def spread(name: str, value: ArrayLike, count: int, least: float = 0.0) -> Floats:
     """Return a scalar or (count,) numbers, none below ``least``, as (count,)."""
     array = finite_array(name, value)
     if array.shape == ():
@@ -389,24 +414,27 @@ def _checked(settings: CartesianSettings, model: Model, start: Floats) -> dict[s
     n = model.n
     return {
         "tip_axes": settings.axes == "tip",
-        "stiffness": _spread("stiffness", settings.stiffness, 6),
-        "damping_ratio": _spread("damping_ratio", settings.damping_ratio, 6),
-        "damping": _spread("damping", settings.damping, 6),
+        "stiffness": spread("stiffness", settings.stiffness, 6),
+        "damping_ratio": spread("damping_ratio", settings.damping_ratio, 6),
+        "damping": spread("damping", settings.damping, 6),
         "max_wrench": _positive(settings, "max_force", "max_torque"),
         "max_inertia": np.repeat([mass, inertia], 3),
         "inertia_shaping": bool(settings.inertia_shaping),
-        "shaped_inertia": _spread("shaped_inertia", settings.shaped_inertia, 6, LEAST_INERTIA),
+        "shaped_inertia": spread("shaped_inertia", settings.shaped_inertia, 6, LEAST_INERTIA),
         "transition_time": float(settings.transition_time),
         "delay": DELAY_MARGIN * settings.delay,
         "tank": tank,
         "approach_rate": np.full(2, APPROACH_RATE),
         "max_speed": _positive(settings, "max_speed", "max_turn_rate"),
         "max_acceleration": _positive(settings, "max_acceleration", "max_turn_acceleration"),
+        "dead_zone": spread("dead_zone", settings.dead_zone, 2),
+        "weight": finite_array("weight", settings.weight, (3,)),
+        "weight_at": finite_array("weight_at", settings.weight_at, (3,)),
         "joints": np.stack(
             [
-                _spread("posture", posture, n, -np.inf),
-                _spread("posture_stiffness", settings.posture_stiffness, n),
-                _spread("posture_damping_ratio", settings.posture_damping_ratio, n),
+                spread("posture", posture, n, -np.inf),
+                spread("posture_stiffness", settings.posture_stiffness, n),
+                spread("posture_damping_ratio", settings.posture_damping_ratio, n),
                 *_limits(settings, model),
             ]
         ),
@@ -432,14 +460,14 @@ def _limits(settings: CartesianSettings, model: Model) -> list[Floats]:
     margin = (
         np.minimum(0.05 * reach, 0.1) if settings.limit_margin is None else settings.limit_margin
     )
-    margin = np.minimum(_spread("limit_margin", margin, model.n), 0.5 * reach)
+    margin = np.minimum(spread("limit_margin", margin, model.n), 0.5 * reach)
     effort = np.where(np.isfinite(model.effort_limit), 0.5 * model.effort_limit, REPULSION)
     strength = effort if settings.limit_torque is None else settings.limit_torque
     return [
         model.lower,
         model.upper,
         margin,
-        _spread("limit_torque", strength, model.n),
+        spread("limit_torque", strength, model.n),
         np.where(model.velocity_limit > 0, model.velocity_limit, np.inf),
     ]
 

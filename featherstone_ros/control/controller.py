@@ -22,6 +22,7 @@ from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import NoteKind
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control import event_texts
+from featherstone_ros.control.admittance import sensor_poses
 from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
 from featherstone_ros.control.event_texts import Reason, RecordFormatter, cause_text, rejection_text
 from featherstone_ros.control.joint_space import JointSpace
@@ -74,12 +75,12 @@ class TorqueController:
             model: The arm, joints in the same order.
             settings: Gains, limits, times.
             notify: Called with a line of text when the controller acts by itself.
-            tip: Link that mode cartesian_impedance moves, empty for none.
+            tip: Link that modes cartesian_impedance and admittance move, empty for none.
             offset: (4, 4) or (7,) pose of the end effector's frame in the tip's; None: the same.
 
         Raises:
             UnknownNameError: The model has no link ``tip``.
-            ValueError: The mode is cartesian_impedance, and there is no tip.
+            ValueError: The mode is one of these two, and there is no tip.
         """
         self._space = space
         self._settings = settings
@@ -87,6 +88,7 @@ class TorqueController:
         self._formatter = RecordFormatter(space.names)
         pose = np.eye(4) if offset is None else as_transforms("offset", offset)
         self.compiled = compiled_controller(space, model, settings, tip, pose)
+        self._sensors = list(sensor_poses(model, tip, pose))
 
     # Life
 
@@ -188,7 +190,9 @@ class TorqueController:
         twist: ArrayLike | None = None,
         wrench: ArrayLike | None = None,
     ) -> None:
-        """Give the end effector a target in mode cartesian_impedance; None leaves a part as it is.
+        """Give the end effector a target, in modes cartesian_impedance and admittance.
+
+        None leaves a part as it is.
 
         Args:
             now: Steady time [s].
@@ -200,6 +204,23 @@ class TorqueController:
             TrajectoryError: It is refused (named); nothing has changed.
         """
         self.ask(target_request(pose, twist, wrench), now)
+
+    def take_wrench(self, now: float, wrench: ArrayLike, link: str) -> None:
+        """Take a measured wrench, which moves the end effector in mode admittance.
+
+        Args:
+            now: Steady time of arrival [s].
+            wrench: (6,) that acts on the link, at its origin, in its axes; force first [N, N m].
+            link: One that moves as one with the tip.
+
+        Raises:
+            UnknownNameError: The link does not.
+            ValueError: The wrench is not finite.
+        """
+        if link not in self._sensors:
+            raise UnknownNameError("link", link, self._sensors)
+        values = finite_array("wrench", wrench, (6,))
+        self.compiled.take_wrench(now, values, self._sensors.index(link))
 
     def hold(self, now: float) -> None:
         """Come to rest within ``stop_time`` and stay there; ends a fault.
@@ -317,7 +338,14 @@ def compiled_controller(
     index = model.link_names.index(tip) if tip else -1
     first = _control.ModelRequest(BoundDynamics(model))
     return _control.CompiledController(
-        space, settings, first, index, offset, model.base_link, **options
+        space,
+        settings,
+        first,
+        index,
+        offset,
+        model.base_link,
+        sensor_poses(model, tip, offset),
+        **options,
     )
 
 

@@ -36,6 +36,7 @@ class Findings:
         is_late: Whether commands come too late.
         is_saturated: Whether a joint would need more than its effort limit.
         is_strained: Whether the end effector's spring pulls with its largest force or torque.
+        missing: What the mode needs and does not get.
         preflight: What is wrong with the last accepted trajectory, if it exceeds limits.
         refusal: Why a trajectory, set-point or target was refused, if that is not long ago.
         unusable: Why no joint states can be read from the messages that come; matters while the
@@ -52,6 +53,7 @@ class Findings:
     is_late: bool = False
     is_saturated: bool = False
     is_strained: bool = False
+    missing: str = ""
     preflight: str = ""
     refusal: str = ""
     unusable: str = ""
@@ -96,6 +98,8 @@ def summary(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel
             "the hand is so far from its desired pose that its spring pulls with max_force or "
             "max_torque"
         )
+    if found.missing:
+        problems.append(found.missing)
     if found.preflight and phase is Phase.TRAJECTORY:
         problems.append(f"the arm cannot follow the trajectory: {found.preflight}")
     if found.refusal:

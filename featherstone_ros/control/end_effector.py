@@ -1,4 +1,4 @@
-"""Whether the end effector has reached its target in mode cartesian_impedance, else what keeps it.
+"""Whether the end effector has reached its target, and if not, what keeps it.
 
 At rest something balances the torque J^T K e of its spring: dry friction, a joint's stop, a
 contact. If nothing does although it is away, no motion of the joints leads it that way.
@@ -18,6 +18,7 @@ MIN_ERROR = np.array([0.002, np.radians(0.5)])  # [m, rad] off that always count
 MAX_ERROR = np.array([0.01, np.radians(2.0)])  # that never does, whatever dry friction explains
 STICKS = 1.3  # friction over the known one
 LED = np.array([1e-4, 1e-3])  # [m, rad] from the target at which the desired pose counts as there
+MOVES = 1e-3  # [rad/s, m/s] of a joint: the end effector is on its way
 SINGULAR = 0.1  # of the spring's torque, relative to its largest in any direction
 MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit that are at it
 PRESSED = 0.5  # of the spring's largest torque, with which it presses a joint on its limit
@@ -49,7 +50,8 @@ class EndEffectorArrival:
         """
         (error, way, wrench), q = moment.hand, moment.q
         law = settings.impedance
-        if law is None or wrench.any() or (distance(way) > LED).any():
+        moves = (np.abs(moment.desired[1]) > MOVES).any()
+        if law is None or wrench.any() or (distance(way) > LED).any() or moves:
             return None
         R = self._axes(q, dynamics) if law["tip_axes"] else np.eye(6)
         root = np.sqrt(np.asarray(law["stiffness"], dtype=np.float64))

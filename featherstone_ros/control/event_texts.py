@@ -59,6 +59,7 @@ CAUSES = (
     "the joint states jumped and stay elsewhere",
     "velocities contradict the positions: joint {joint!r}; their sign, unit or scale may be wrong, "
     "positions alone are used",
+    "no wrench on ~/wrench for {found:.3f} s (wrench_timeout {bound:g} s)",
 )
 
 # In the order of Refusal, for the joint, what was found and its bound.
@@ -74,11 +75,12 @@ REFUSALS = (
     "the arm is held after a fault ({reason}): ask it to hold first (~/hold)",
     "hardware_adds_gravity cannot change while commands are published: gravity would act twice or "
     "not at all for a moment; deactivate first",
-    "mode cartesian_impedance follows poses of the hand (~/target_pose), not motions of the joints",
-    "targets of the hand are followed in mode cartesian_impedance only",
-    "mode cartesian_impedance needs a tip",
+    "the mode follows poses of the hand (~/target_pose), not motions of the joints",
+    "targets of the hand are followed in modes cartesian_impedance and admittance only",
+    "modes cartesian_impedance and admittance need a tip",
     "joint {joint!r} would need {found:.4g} to be held and braked where the arm is now, expected "
     "less than its effort limit of {bound:.4g} (effort_limit times effort_scale)",
+    "mode admittance follows nothing while no wrench comes on ~/wrench",
 )
 
 

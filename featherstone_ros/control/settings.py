@@ -29,9 +29,11 @@ class Mode(Choice):
     FEEDFORWARD = "feedforward"
     COMPUTED_TORQUE = "computed_torque"
     CARTESIAN_IMPEDANCE = "cartesian_impedance"
+    ADMITTANCE = "admittance"
 
 
 WITHOUT_GAINS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)  # of the joints
+OF_END_EFFECTOR = (Mode.CARTESIAN_IMPEDANCE, Mode.ADMITTANCE)  # it is led, not the joints
 
 
 class Terms(Choice):
@@ -172,6 +174,12 @@ class Settings:
         "age at which ~/target_twist and ~/target_wrench end; ~/target_pose is held [s]",
         1e-3,
         10.0,
+    )
+    wrench_timeout: float = declared(
+        0.05,
+        "age of the last ~/wrench at which mode admittance stops and follows nothing [s]",
+        1e-3,
+        1.0,
     )
     interpolation: Interpolation = declared(
         Interpolation.LINEAR,

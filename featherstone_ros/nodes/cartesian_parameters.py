@@ -1,4 +1,4 @@
-"""The controller's parameters for mode cartesian_impedance."""
+"""The controller's parameters for modes cartesian_impedance and admittance."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.admittance import (
+    PHASE_MARGIN,
+    sensor_poses,
+    stiffest_contact,
+    virtual_settings,
+)
 from featherstone_ros.control.cartesian_impedance import (
     DELAY_MARGIN,
     CartesianSettings,
@@ -16,8 +22,9 @@ from featherstone_ros.control.cartesian_impedance import (
     min_delay_margin,
     one_pose,
     prepared,
+    spread,
 )
-from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
 from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.declared_parameters import settings_of, values_of
@@ -25,6 +32,7 @@ from featherstone_ros.nodes.parameters import Setting, Value, of_length
 
 WALL = 6  # numbers of one
 BOX = 8
+HALVES = (slice(0, 3), slice(3, 6))  # of a wrench
 
 
 def in_groups(count: int, of: str) -> Callable[[list[float]], str | None]:
@@ -34,13 +42,18 @@ def in_groups(count: int, of: str) -> Callable[[list[float]], str | None]:
 
 SETTINGS = (
     *settings_of(CartesianSettings),
-    Setting("tip", "", "link that mode cartesian_impedance moves", read_only=True),
+    Setting("tip", "", "link that modes cartesian_impedance and admittance move", read_only=True),
     Setting(
         "tip_offset",
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
         "pose of the end effector's frame in the tip's: x y z [m], quaternion x y z w",
         check=of_length(7),
         read_only=True,
+    ),
+    Setting(
+        "wrench_has_weight",
+        True,
+        "~/wrench contains the weight of the payload, as a sensor's does, not an estimate's",
     ),
     Setting("limit_repulsion", True, "push the joints away from their stops"),
     Setting(
@@ -84,9 +97,9 @@ def tip_of(values: Mapping[str, Value], model: Model) -> str:
     tip = str(values["tip"])
     if tip and tip not in model.link_names:
         raise ValueError(f"tip is {tip!r}; the links are {', '.join(model.link_names)}")
-    if not tip and Mode(values["mode"]) is Mode.CARTESIAN_IMPEDANCE:
+    if not tip and Mode(values["mode"]) in OF_END_EFFECTOR:
         raise ValueError(
-            "tip is empty: mode cartesian_impedance needs a link; the links are "
+            f"tip is empty: mode {values['mode']} needs a link; the links are "
             + ", ".join(model.link_names)
         )
     return tip
@@ -109,7 +122,10 @@ def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     """
     tip_of(values, model)
     offset_of(values)
-    return prepared(impedance_settings(values, model), model)
+    settings = impedance_settings(values, model)
+    if Mode(values["mode"]) is Mode.ADMITTANCE:
+        settings = virtual_settings(settings, contact_delay(values))
+    return prepared(settings, model)
 
 
 def impedance_settings(values: Mapping[str, Value], model: Model) -> CartesianSettings:
@@ -130,8 +146,46 @@ def impedance_settings(values: Mapping[str, Value], model: Model) -> CartesianSe
         limit_margin=None if values["limit_repulsion"] else 0.0,
         delay=latency(values),
         walls=tuple(walls),
+        **sensed_weight(values, model),
         **values_of(CartesianSettings, values),
     )
+
+
+def sensed_weight(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
+    """Return the weight that a wrench contains: the payload's, if it is on the sensor's body."""
+    carrier, mass = str(values["payload.link"]), values["payload.mass"]
+    poses = sensor_poses(model, str(values["tip"]), offset_of(values))
+    if not (values["wrench_has_weight"] and mass and carrier in poses):
+        return {}
+    at = poses[carrier] @ np.append(np.asarray(values["payload.com"], float), 1.0)
+    return {"weight": mass * np.asarray(values["gravity"], float), "weight_at": at[:3]}
+
+
+def contact_margin(values: Mapping[str, Value], model: Model) -> str:
+    """Return in one line what contact mode admittance bears; empty in other modes."""
+    if Mode(values["mode"]) is not Mode.ADMITTANCE:
+        return ""
+    delay = contact_delay(values)
+    settings = virtual_settings(impedance_settings(values, model), delay)
+    inertia, stiffness = (
+        spread(name, getattr(settings, name), 6) for name in ("shaped_inertia", "stiffness")
+    )
+    own = 2.0 * spread("damping_ratio", settings.damping_ratio, 6) * np.sqrt(stiffness * inertia)
+    damping = own + np.asarray(settings.damping)
+    edge = [min(map(stiffest_contact, inertia[a], damping[a], [delay] * 3)) for a in HALVES]
+    force, moment = (float(damping[a].max()) for a in HALVES)
+    stiff = spread("contact_stiffness", settings.contact_stiffness, 2)
+    return (
+        f"contacts of {stiff[0]:g} N/m and {stiff[1]:g} N m/rad have a phase margin of at least "
+        f"{np.degrees(PHASE_MARGIN):.0f} deg with a delay of {1e3 * delay:.3g} ms; the edge of "
+        f"stability is at {edge[0]:.2g} N/m and {edge[1]:.2g} N m/rad; damping {force:.3g} N s/m "
+        f"and {moment:.3g} N m s/rad"
+    )
+
+
+def contact_delay(values: Mapping[str, Value]) -> float:
+    """Return the time from a wrench to the middle of the period that answers it [s]."""
+    return values["contact_delay"] + 0.5 * values["gains.period"]
 
 
 def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:

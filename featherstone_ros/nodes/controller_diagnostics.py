@@ -34,6 +34,7 @@ class ControllerDiagnostics:
 
     Attributes:
         without_margin: What is not stable with margin in the settings; empty for nothing.
+        contact: What contact mode admittance bears; empty in other modes.
     """
 
     def __init__(self, node: ModelNode, loop: ControllerLoop, motions: MotionInput) -> None:
@@ -45,7 +46,7 @@ class ControllerDiagnostics:
             motions: What the arm is asked to do.
         """
         self._node, self._loop, self._motions = node, loop, motions
-        self.without_margin = ""
+        self.without_margin = self.contact = ""
         model = node.model
         self._tip, self._offset = str(node.parameters["tip"]), offset_of(node.parameters)
         tip = EndEffectorArrival(model, self._tip, self._offset) if self._tip else None
@@ -98,6 +99,7 @@ class ControllerDiagnostics:
                 is_late=controller.is_late,
                 is_saturated=bool(lost),
                 is_strained=moment is not None and moment.strain > 1.0,
+                missing=self._missing(),
                 preflight=motions.followed.preflight if motions.followed else "",
                 refusal=loop.refusals.recent.removeprefix("~/"),
                 unusable=refused,
@@ -128,12 +130,21 @@ class ControllerDiagnostics:
             "commands saturated": counters["saturated"],
             "governor interventions": counters["interventions"],
             "gains": "; ".join(filter(None, gains)) or "nothing found",
+            **({"contact": self.contact} if self.contact else {}),
             ASSUMED: assumption(node.parameters, names) or "none",
             **motions.stream.report(),
             **self._dexterity(moment),
             "scheduling": loop.running.scheduling,
         }
         return Report(bytes([level]), text, values)
+
+    def _missing(self) -> str:
+        """Return what the mode needs and does not get; empty for nothing."""
+        settings, last = self._loop.settings, self._loop.controller.wrench_at
+        if settings.mode is not Mode.ADMITTANCE or monotonic() - last <= settings.wrench_timeout:
+            return ""
+        age = f"for {monotonic() - last:.1f} s" if np.isfinite(last) else "so far"
+        return f"no wrench on ~/wrench {age}: the hand is held, and follows no target"
 
     def _find_slow_states(self, moment: Any) -> str:
         """Return that joint states come more slowly than gains allow for; empty if they do not."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from time import monotonic
 
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
@@ -19,6 +19,7 @@ from std_msgs.msg import Float64MultiArray
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
+from featherstone_ros.control.admittance import sensor_poses
 from featherstone_ros.control.controller import compiled_controller, explain
 from featherstone_ros.control.event_texts import (
     Reason,
@@ -33,6 +34,7 @@ from featherstone_ros.control.phases import SILENT, TEXTS
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.unusable_messages import unusable_state
+from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.cartesian_parameters import offset_of
 from featherstone_ros.nodes.controller_parameters import DeadlineAction, Output
@@ -88,12 +90,14 @@ class ControllerLoop(LoopMode):
             node, [node.create_publisher(kind, f"~/{t}", RELIABLE) for t, kind in topics.items()]
         )
         self.settings, self.dynamics, self.space = settings, Dynamics(loaded), JointSpace.of(model)
+        tip, offset = str(parameters["tip"]), offset_of(parameters)
+        self._sensors = list(sensor_poses(model, tip, offset))
         self.controller = compiled_controller(
             self.space,
             loaded,
             settings,
-            str(parameters["tip"]),
-            offset_of(parameters),
+            tip,
+            offset,
             show_period=1.0 / parameters["state_publish_rate"],
             commands_joints=commands_joints,
         )
@@ -109,7 +113,10 @@ class ControllerLoop(LoopMode):
             note_event: Called in the executor's thread after an event, with the phase before.
         """
         self._note_event = note_event
-        self._run(self.controller, {"joint_states": JointState}, SHALLOW)
+        inputs = {"joint_states": JointState, "~/wrench": WrenchStamped}
+        if not self._sensors:
+            del inputs["~/wrench"]
+        self._run(self.controller, inputs, SHALLOW)
         self.set_deadline(self._node.parameters)
 
     def activate(self) -> None:
@@ -262,6 +269,8 @@ class ControllerLoop(LoopMode):
             self._note_event(Event(index), Phase(int(values[0])))
         elif kind == NoteKind.MESSAGE:
             self._refuse(0, message_text(index, values, names))
+        elif kind == NoteKind.REFUSED:
+            super()._refuse(*refusal(index, values, names, self._sensors))
 
     # Joint states of which none is usable.
 

@@ -22,7 +22,7 @@ from featherstone_ros.control.rest import LastMotion, last_motion
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import realtime_parameters
+from featherstone_ros.nodes import cartesian_parameters, realtime_parameters
 from featherstone_ros.nodes.controller_diagnostics import ControllerDiagnostics
 from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.controller_parameters import (
@@ -79,14 +79,23 @@ class FeedforwardController(ModelNode):
         if feedback.has_gains and not settings.p.all():
             idle = ", ".join(np.array(model.joint_names)[settings.p == 0.0])
             self.get_logger().warning(f"gains.<joint>.p is 0 for {idle}: nothing corrects an error")
-        self._note_margin(without_margin(values, model))
+        self._note_margins(*self._margins(values))
         for text in feedback.choices():
             self.get_logger().info(text)
         self._loop.start(self._condition.note_event)
         self._serve_ros2_control(self._loop)
 
-    def _note_margin(self, why: str) -> None:
-        self._condition.without_margin = why
+    def _margins(self, values: Mapping[str, Value]) -> tuple[str, str]:
+        """Return what is not stable with margin, and what contact is."""
+        return (
+            without_margin(values, self.model),
+            cartesian_parameters.contact_margin(values, self.model),
+        )
+
+    def _note_margins(self, why: str, contact: str) -> None:
+        if contact and contact != self._condition.contact:
+            self.get_logger().info(contact)
+        self._condition.without_margin, self._condition.contact = why, contact
         if why:
             self.log.warning(f"with gains.period and gains.delay the loop has no margin: {why}")
 
@@ -184,7 +193,7 @@ class FeedforwardController(ModelNode):
         changed = [name for name in values if values[name] != self.parameters[name]]
         loaded = model_with_payload(values, self.model) if set(changed) & set(MODEL_NAMES) else None
         transition = values["payload.transition_time"]
-        unstable = without_margin(values, self.model)
+        margins = self._margins(values)
         try:
             take = loop.plan(settings, loaded, transition)
         except TrajectoryError as error:
@@ -193,7 +202,7 @@ class FeedforwardController(ModelNode):
 
         def commit() -> None:
             take()
-            self._note_margin(unstable)
+            self._note_margins(*margins)
             if set(changed) & set(DEADLINE_NAMES):
                 loop.set_deadline(values)
 

@@ -20,7 +20,8 @@ Parameters to begin with (all of them: ros2 param list, ros2 param describe):
   robot_description   URDF text, or path, file:// or package:// of a .urdf or .xacro file; if it is
                       empty, the topic robot_description
   joints              moving joints, in the order of ~/commands (default: all)
-  mode                gravity_compensation, feedforward, computed_torque or cartesian_impedance
+  mode                gravity_compensation, feedforward, computed_torque, cartesian_impedance or
+                      admittance
   gains.<joint>.p .d  feedback (default: chosen from the model, see gains.bandwidth)
 
 Examples:

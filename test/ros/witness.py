@@ -108,7 +108,11 @@ class Pair:
         self.ros = ros
         arguments = ("--params-file", str(robot_parameters("panda")))
         shared = {"robot_description": PANDA, **parameters}
-        remap = ("-r", f"~/commands:={CONTROLLER}/commands")
+        remap = tuple(
+            word
+            for topic in ("commands", "joint_commands")
+            for word in ("-r", f"~/{topic}:={CONTROLLER}/{topic}")
+        )
         self.twin = ros.start(
             "featherstone_ros.digital_twin",
             {**shared, "rate": rate},

@@ -103,6 +103,13 @@ PROBLEMS = [
         RUNNING,
     ),
     (
+        "missing",
+        "no wrench on ~/wrench so far: the hand is held, and follows no target",
+        DiagnosticLevel.WARN,
+        "no wrench on ~/wrench so far",
+        RUNNING,
+    ),
+    (
         "preflight",
         "too fast",
         DiagnosticLevel.WARN,

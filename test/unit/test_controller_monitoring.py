@@ -429,7 +429,7 @@ def test_a_mode_without_its_hand_is_refused_and_changes_nothing():
     settings = control_arm.settings()
     model = control_arm.model()
     controller = TorqueController(JointSpace.of(model), model, settings)
-    with pytest.raises(ValueError, match="needs a tip"):
+    with pytest.raises(ValueError, match="need a tip"):
         controller.configure(0.0, control_arm.settings(mode=Mode.CARTESIAN_IMPEDANCE))
     controller.activate(0.0)
     assert_allclose(controller.accept_state(0.001, Q, np.zeros(2)), fr.Dynamics(model).gravity(Q))

@@ -1,0 +1,68 @@
+# The wrench on the end effector that a force-torque sensor measures, or the shadow estimates.
+
+from libc.math cimport INFINITY, fmax
+from libc.string cimport memset
+
+from control.impedance_state cimport Impedance
+from control.impedance_wrench cimport WALL, limit
+from task_space.pose cimport add_cross_product, norm
+
+cdef struct MeasuredWrench:
+    double[6] wrench         # as measured, at the end effector's origin, in its axes
+    double at                # steady time of its arrival [s]; -inf: none yet
+    bint is_there            # it was not too old when it was last used
+
+
+cdef inline void rotate(const double* R, const double* x, double* out) noexcept nogil:
+    """out = R x of a vector (3); R: that of a pose (16)."""
+    cdef Py_ssize_t i
+    for i in range(3):
+        out[i] = R[4 * i] * x[0] + R[4 * i + 1] * x[1] + R[4 * i + 2] * x[2]
+
+
+cdef inline void move_wrench(const double* pose, const double* wrench, double* out) noexcept nogil:
+    """out = a wrench (6) on a frame with that pose (16), at the origin and in the axes of the frame
+    in which the pose is.
+    """
+    cdef double[3] origin
+    cdef Py_ssize_t k
+    for k in range(3):
+        origin[k] = pose[4 * k + 3]
+    rotate(pose, wrench, out)
+    rotate(pose, wrench + 3, out + 3)
+    add_cross_product(1.0, origin, out, out + 3)
+
+
+cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
+    measured.at, measured.is_there = -INFINITY, False
+
+
+cdef inline void leave_dead_zone(double width, double* f) noexcept nogil:
+    """Shorten f, (3), by a width: an offset of the sensor moves nothing."""
+    cdef double size = norm(f), share = fmax(1.0 - width / size, 0.0) if size > 0.0 else 0.0
+    cdef Py_ssize_t k
+    for k in range(3):
+        f[k] *= share
+
+
+cdef inline void find_external(Impedance* law, const MeasuredWrench* measured) noexcept nogil:
+    """Find the wrench that acts from outside, base axes: what was measured without the payload's
+    weight, or nothing if it is too old.
+
+    It is limited as that of a wall.
+    """
+    cdef double* f = law.external
+    cdef double[3] arm
+    cdef Py_ssize_t k
+    if not measured.is_there:
+        memset(f, 0, 6 * sizeof(double))
+        return
+    rotate(law.pose, measured.wrench, f)
+    rotate(law.pose, measured.wrench + 3, f + 3)
+    rotate(law.pose, law.settings.weight_at, arm)
+    for k in range(3):
+        f[k] -= law.settings.weight[k]
+    add_cross_product(-1.0, arm, law.settings.weight, f + 3)
+    for k in range(2):
+        leave_dead_zone(law.settings.dead_zone[k], f + 3 * k)
+        limit(WALL * law.settings.max_wrench[k], f + 3 * k)

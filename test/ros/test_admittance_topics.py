@@ -1,0 +1,171 @@
+"""Mode admittance over DDS: drives that take positions, and a sensor that feels the twin's push."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from support import Ros, ros_in_free_domain, status_values  # skips this module where ROS is missing
+
+# isort: split
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped, Vector3, Wrench, WrenchStamped
+from led import coordinates
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+from witness import CONTROLLER, PANDA, TWIN, Pair
+
+from featherstone_ros.model.robots import robot_parameters
+
+TIP = "panda_hand"
+RATE = 250.0  # [Hz]
+# A stall of this machine ends neither the states nor the wrench.
+PATIENT = {"state_timeout": 10.0, "executor_timeout": 10.0, "wrench_timeout": 0.5}  # of both
+FORCE = 12.0  # [N]
+STIFFNESS = 400.0  # [N/m]
+
+
+class Sensor(Pair):
+    """The pair in mode admittance, and a sensor."""
+
+    def __init__(self, ros: Ros, **parameters: Any) -> None:
+        stiffness = [STIFFNESS] * 3 + [30.0] * 3
+        law = {"tip": TIP, "output": "joint_state", "stiffness": stiffness, **PATIENT}
+        super().__init__(ros, RATE, **law, **parameters)
+        assert ros.set_parameters(CONTROLLER, {"mode": "admittance"})[0].successful
+        self.poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
+        self.targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
+        self.pushes = ros.publisher(WrenchStamped, f"{TWIN}/external_wrench")
+        self.felt = ros.publisher(WrenchStamped, f"{CONTROLLER}/wrench")
+        self.commands = ros.collect(JointState, f"{CONTROLLER}/joint_commands", 1)
+        ros.wait_for(lambda: self.poses and self.commands, "pose and commands")
+
+    @property
+    def position(self) -> np.ndarray:
+        return coordinates(self.poses[-1].pose.position)
+
+    def push(self, force) -> None:
+        """Push the hand, in its axes, for half a second."""
+        self.pushes.publish(stamped(force, TIP))
+
+    def feel(self, force=(0.0, 0.0, 0.0), frame: str = TIP) -> None:
+        """Push the hand, in its axes, and measure that."""
+        if frame == TIP and np.isfinite(force).all():
+            self.push(force)
+        self.felt.publish(stamped(force, frame))
+
+    def feel_until(self, condition: Callable[[], Any], what: str, **push: Any) -> Any:
+        def felt() -> Any:
+            self.feel(**push)
+            return condition()
+
+        return self.ros.wait_for(felt, what)
+
+    def tells(self, text: str) -> Callable[[], DiagnosticStatus | None]:
+        return self.ros.new_diagnostics(lambda s: s.name == CONTROLLER[1:] and text in s.message)
+
+
+def stamped(force, frame: str) -> WrenchStamped:
+    """Return a force on a link, in its axes, as a message."""
+    vector = Vector3(**dict(zip("xyz", map(float, force), strict=True)))
+    return WrenchStamped(header=Header(frame_id=frame), wrench=Wrench(force=vector))
+
+
+@pytest.fixture(scope="module")
+def hand(tmp_path_factory) -> Iterator[Sensor]:
+    with ros_in_free_domain(tmp_path_factory.mktemp("admittance")) as ros:
+        yield Sensor(ros, wrench_dead_zone=[0.0, 0.0])
+
+
+def test_no_wrench_is_told_and_targets_are_refused(hand):
+    hand.ros.wait_for(hand.tells("no wrench on ~/wrench so far"), "diagnostics")
+    target = deepcopy(hand.poses[-1])
+    target.header.frame_id = ""
+    hand.ros.ask(hand.targets, target, hand.tells("while no wrench comes on ~/wrench"), "a refusal")
+
+
+def test_push_moves_the_hand_as_its_spring_says(hand):
+    hand.feel_until(hand.tells("running"), "green diagnostics")
+    start, turn = hand.position, hand.poses[-1].pose.orientation
+    axes = Rotation.from_quat([*coordinates(turn), turn.w])
+    hand.feel_until(
+        lambda: abs((hand.position - start)[1] - FORCE / STIFFNESS) < 1.5e-3,
+        "the hand where the spring balances the push",
+        force=axes.inv().apply([0.0, FORCE, 0.0]),
+    )
+    hand.feel_until(lambda: np.abs(hand.position - start).max() < 1.5e-3, "the hand back again")
+    assert np.abs(hand.commands[-1].velocity).max() < 0.05
+
+
+def test_contact_is_told(hand):
+    hand.feel()
+    status = hand.feel_until(
+        hand.ros.new_diagnostics(
+            lambda s: s.name == CONTROLLER[1:] and "contact" in status_values(s)
+        ),
+        "diagnostics",
+    )
+    assert "phase margin of at least 60 deg" in status_values(status)["contact"]
+
+
+@pytest.mark.parametrize(
+    ("push", "text"),
+    [
+        ({"frame": "panda_link3"}, "no link 'panda_link3'"),
+        ({"frame": "nowhere"}, "no link 'nowhere'"),
+        ({"force": (0.0, np.nan, 0.0)}, "wrench of fy is nan, expected a finite number"),
+    ],
+)
+def test_what_is_no_wrench_is_refused_by_name(hand, push, text):
+    hand.feel_until(hand.tells(text), f"diagnostics {text!r}", **push)
+
+
+def test_sensor_that_stops_ends_the_motion(hand):
+    hand.feel_until(hand.tells("running"), "green diagnostics")
+    target = deepcopy(hand.poses[-1])
+    target.header.frame_id = ""
+    target.pose.position.y += 0.2
+    goal = coordinates(target.pose.position)
+    hand.feel()
+    hand.targets.publish(target)
+    hand.ros.wait_for(hand.tells("no wrench on ~/wrench"), "diagnostics")
+    hand.ros.wait_for(lambda: np.abs(hand.commands[-1].velocity).max() < 5e-3, "rest")
+    assert "no wrench on ~/wrench for" in hand.controller.output
+
+    def led() -> bool:
+        hand.targets.publish(target)
+        return bool(np.abs(hand.position - goal).max() < 5e-3)
+
+    hand.feel_until(led, "the hand at its target")
+
+
+def test_estimate_of_a_shadow_moves_the_hand_as_a_sensor_does(ros):
+    """It knows the arm, and its friction but for what sticks; the efforts tell it of the push."""
+    dead_zone = 3.0  # [N], for friction
+    hand = Sensor(
+        ros, wrench_dead_zone=[dead_zone, 1.0], wrench_has_weight=False, contact_delay=0.05
+    )
+    ros.start(
+        "featherstone_ros.digital_twin",
+        {"robot_description": PANDA, "mode": "shadow", "wrench_link": TIP},
+        *("-r", "__node:=shadow", "--params-file", str(robot_parameters("panda"))),
+        *("-r", f"~/external_wrench_estimate:={CONTROLLER}/wrench"),
+    )
+    ros.wait_for(hand.tells("running"), "green diagnostics")
+    ros.run_for(2.0)
+    start, force = hand.position, 25.0
+    turn = hand.poses[-1].pose.orientation
+    push = Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply([0.0, force, 0.0])
+    expected = (force - dead_zone) / STIFFNESS
+
+    def led() -> bool:
+        hand.push(push)
+        return bool(abs((hand.position - start)[1] - expected) < 0.1 * expected)
+
+    ros.wait_for(led, "the hand where the spring balances the push")
+    near = 2.0 * dead_zone / STIFFNESS
+    ros.wait_for(lambda: np.abs(hand.position - start).max() < near, "the hand back again")

@@ -1,0 +1,258 @@
+"""Mode admittance: a measured wrench moves an arm whose drives take positions."""
+
+import numpy as np
+import pytest
+from admittance_bench import HOME, MODEL, TIP, AdmittanceBench, settings
+
+from featherstone_ros.control.admittance import (
+    contact_damping,
+    sensor_poses,
+    stiffest_contact,
+    virtual_settings,
+)
+from featherstone_ros.control.cartesian_impedance import CartesianSettings, Wall
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.errors import UnknownNameError
+from featherstone_ros.kinematics import pose_error
+
+PERIOD = 2e-3  # [s] between joint states
+STILL = {"dead_zone": 0.0}
+FREE_Z = (400.0, 400.0, 0.0, 30.0, 30.0, 30.0)
+
+
+def moved(pose, by):
+    target = np.array(pose)
+    target[:3, 3] += by
+    return target
+
+
+def largest_acceleration(bench):
+    """Of the drives' motion, over what a joint may accelerate by."""
+    change = np.abs(np.diff(bench.desired, 2, axis=0)) / PERIOD**2
+    return (change / (5.0 * MODEL.velocity_limit)).max()
+
+
+def test_push_meets_the_stiffness():
+    bench = AdmittanceBench(**STILL)
+    start = bench.pose
+    bench.run(9.0, [0.0, 8.0, 0.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(-pose_error(bench.led, start)[:3], [0, 8 / 400, 0], atol=1e-4)
+
+
+def test_push_meets_the_virtual_mass():
+    """At first the acceleration is F / M, in every direction of a posture."""
+    for axis in range(3):
+        bench = AdmittanceBench(**STILL, contact_stiffness=0.0, stiffness=0.0, max_force=1000.0)
+        before, force = bench.pose[:3, 3], np.zeros(6)
+        force[axis] = 8.0
+        bench.run(0.1, force)  # of which the sensor is late by 12 ms
+        travelled = bench.led[:3, 3] - before
+        expected = 0.5 * 8.0 / 4.0 * (0.1 - 0.012) ** 2
+        assert travelled[axis] == pytest.approx(expected, rel=0.1)
+        assert np.abs(np.delete(travelled, axis)).max() < 0.1 * expected
+
+
+def test_damping_is_that_of_the_contact():
+    """Led by the hand against no spring, the speed is F / D."""
+    bench = AdmittanceBench(**STILL, stiffness=FREE_Z)
+    bench.run(0.5, [0, 0, -20, 0, 0, 0])
+    least = contact_damping(1e4, 4.0, 0.011)
+    assert np.diff(bench.heights[-20:]).mean() / PERIOD == pytest.approx(-20.0 / least, rel=0.02)
+
+
+@pytest.mark.parametrize("stiffness", [1e3, 1e4, 1e5])
+def test_contact_neither_chatters_nor_overshoots(stiffness):
+    """20 N on a plane that is 20 mm away, and as stiff as it may be."""
+    bench = AdmittanceBench(
+        **STILL,
+        stiffness=FREE_Z,
+        contact_stiffness=(stiffness, 100.0),
+        shaped_inertia=[6.0] * 3 + [0.05] * 3,
+    )
+    bench.stiffness, bench.height = stiffness, bench.pose[2, 3] - 0.02
+    for _ in range(60):
+        bench.controller.set_target(bench.now, wrench=[0, 0, -20, 0, 0, 0])
+        bench.run(0.1)
+    force = np.array(bench.forces)
+    touched = int(np.argmax(force > 0.0))
+    assert force[touched:].min() > 0.0  # it does not lose contact again
+    assert force.max() < 1.2 * 20.0
+    np.testing.assert_allclose(force[-200:], 20.0, rtol=0.01)
+
+
+@pytest.mark.parametrize("delay", [0.005, 0.02])
+def test_edge_of_stability_is_where_it_is_said_to_be(delay):
+    """In the simulated arm, with drives that are not ideal."""
+    damping, inertia = 300.0, 4.0
+    bench_settings = settings(
+        delay, stiffness=FREE_Z, damping=(damping,) * 3 + (5.0,) * 3, contact_stiffness=0.0, **STILL
+    )
+    edge = stiffest_contact(inertia, damping, delay + 0.001)
+    for share, is_stable in ((0.6, True), (1.6, False)):
+        bench = AdmittanceBench(bench_settings, delay)
+        bench.stiffness, bench.height = share * edge, bench.pose[2, 3] - 0.001
+        for _ in range(20):
+            bench.controller.set_target(bench.now, wrench=[0, 0, -20, 0, 0, 0])
+            bench.run(0.1)
+        force = np.array(bench.forces[-300:])
+        assert (np.ptp(force) < 1.0) == is_stable, (share, np.ptp(force))
+
+
+@pytest.mark.parametrize("delay", [0.0, 1e-3, 0.05])
+@pytest.mark.parametrize("stiffness", [1.0, 1e3, 1e6])
+def test_damping_gives_the_phase_margin(stiffness, delay):
+    damping = contact_damping(stiffness, 3.0, delay)
+    w = np.geomspace(1e-4, 1e6, 2_000_001)
+    loop = stiffness * np.exp(-1j * w * delay) / (1j * w * (3j * w + damping))
+    crossover = np.argmax(np.abs(loop) < 1.0)
+    phase = np.angle(loop[crossover] * np.exp(1j * w[crossover] * delay)) - w[crossover] * delay
+    assert np.pi + phase == pytest.approx(np.pi / 3, abs=1e-3)
+
+
+def test_sensor_that_is_off_by_less_than_the_dead_zone_moves_nothing():
+    bench = AdmittanceBench(stiffness=0.0, dead_zone=(2.0, 0.2))
+    start = bench.pose
+    bench.run(5.0, felt=[1.0, -1.0, 1.0, 0.1, 0.1, 0.0])
+    np.testing.assert_allclose(pose_error(bench.pose, start), 0.0, atol=1e-4)
+
+
+def test_payload_that_the_sensor_feels_moves_nothing():
+    """Wherever the hand is turned to."""
+    mass, com, gravity = 2.0, np.array([0.03, -0.02, 0.1]), np.array([0.0, 0.0, -9.81])
+    loaded = MODEL.with_payload(TIP, mass, com)
+    bench = AdmittanceBench(
+        model=loaded, stiffness=0.0, weight=mass * gravity, weight_at=com, dead_zone=(0.1, 0.01)
+    )
+    poses = []
+    for _ in range(550):
+        R = bench.pose[:3, :3]
+        force = R.T @ (mass * gravity)
+        bench.run(0.002, felt=np.concatenate([force, np.cross(com, force)]))
+        poses.append(bench.led)
+    # The sensor felt nothing before.
+    np.testing.assert_allclose(pose_error(poses[-1], poses[50]), 0.0, atol=1e-3)
+
+
+def test_target_is_followed_and_reached():
+    bench = AdmittanceBench()
+    target = moved(bench.pose, [0.05, -0.05, 0.05])
+    bench.controller.set_target(bench.now, pose=target)
+    bench.run(0.1)
+    assert bench.phase is Phase.REFERENCE
+    bench.run(6.0)
+    assert bench.phase is Phase.HOLDING
+    np.testing.assert_allclose(pose_error(bench.pose, target), 0.0, atol=1e-3)
+
+
+def test_without_wrench_the_hand_comes_to_rest_and_follows_nothing():
+    bench = AdmittanceBench()
+    target = moved(bench.pose, [0.2, 0.0, 0.0])
+    bench.controller.set_target(bench.now, pose=target)
+    bench.run(0.6)
+    bench.run(3.0, sensor=False)
+    assert bench.phase is Phase.HOLDING
+    assert "no wrench on ~/wrench" in bench.controller.hold_reason
+    assert np.abs(bench.arm.qd).max() < 2e-3
+    with pytest.raises(TrajectoryError, match="no wrench comes"):
+        bench.controller.set_target(bench.now, pose=target)
+    place = bench.pose
+    bench.run(0.5)
+    np.testing.assert_allclose(pose_error(bench.pose, place), 0.0, atol=1e-3)
+    bench.controller.set_target(bench.now, pose=target)
+    bench.run(12.0)
+    np.testing.assert_allclose(pose_error(bench.pose, target), 0.0, atol=2e-3)
+    assert largest_acceleration(bench) <= 1.01  # no jump
+
+
+def test_no_target_before_the_first_wrench():
+    bench = AdmittanceBench()
+    bench.controller = type(bench.controller)(
+        bench.controller._space, MODEL, bench.settings, tip=TIP
+    )
+    bench.controller.activate(bench.now)
+    bench.run(0.2, sensor=False)
+    with pytest.raises(TrajectoryError, match="no wrench comes"):
+        bench.controller.set_target(bench.now, pose=bench.pose)
+
+
+def test_mode_begins_and_ends_without_a_jump():
+    bench = AdmittanceBench(mode=Mode.FEEDFORWARD)
+    bench.configure(mode=Mode.ADMITTANCE)
+    bench.run(0.3, [0, 10, 0, 0, 0, 0])
+    bench.configure(mode=Mode.FEEDFORWARD)
+    bench.run(0.5)
+    assert largest_acceleration(bench) <= 1.01
+
+
+def test_trajectories_are_refused():
+    bench = AdmittanceBench()
+    with pytest.raises(TrajectoryError, match="follows poses of the hand"):
+        bench.controller.set_trajectory(bench.now, MODEL.joint_names, [Point(1.0, HOME.tolist())])
+
+
+def test_wall_stops_the_hand():
+    start = AdmittanceBench().pose[2, 3]
+    wall = Wall((0, 0, 1), start - 0.02, 5000.0, 100.0)
+    bench = AdmittanceBench(stiffness=FREE_Z, walls=(wall,))
+    bench.run(4.0, [0, 0, -30, 0, 0, 0])
+    assert bench.led[2, 3] == pytest.approx(start - 0.02 - 29.0 / 5000.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hostile_wrenches_stay_within_the_limits(seed):
+    """Of any size, in any direction: positions and speeds of the drives' motion are bounded."""
+    rng = np.random.default_rng(seed)
+    bench = AdmittanceBench(stiffness=rng.choice([0.0, 400.0]))
+    for _ in range(40):
+        size = 10.0 ** rng.uniform(0, 300)
+        bench.run(0.05, felt=size * rng.normal(size=6))
+    desired = np.array(bench.desired)
+    assert np.isfinite(desired).all()
+    speed = np.abs(np.diff(desired, axis=0)) / PERIOD
+    assert (speed <= MODEL.velocity_limit * (1 + 1e-9)).all()
+    assert (desired >= MODEL.lower).all()
+    assert (desired <= MODEL.upper).all()
+
+
+def test_stretched_arm_is_bounded():
+    bench = AdmittanceBench(stiffness=0.0)
+    bench.run(8.0, [40, 0, 40, 0, 0, 0])
+    speed = np.abs(np.diff(bench.desired, axis=0)) / PERIOD
+    assert (speed < MODEL.velocity_limit).all()
+    assert np.abs(bench.arm.qd).max() < 0.05  # out of reach: it stands
+
+
+def test_wrench_is_that_of_the_link_on_which_it_is_measured():
+    """The same wrench, measured at the flange or at the hand, moves the arm alike."""
+    offset = np.eye(4)
+    poses = sensor_poses(MODEL, TIP, offset)
+    assert "panda_link8" in poses
+    assert "panda_link6" not in poses
+    flange, force = poses["panda_link8"], np.array([3.0, -2.0, 5.0, 0.2, 0.1, -0.3])
+    on_flange = np.concatenate(
+        [
+            flange[:3, :3].T @ force[:3],
+            flange[:3, :3].T @ (force[3:] - np.cross(flange[:3, 3], force[:3])),
+        ]
+    )
+    ends = []
+    for link, wrench in ((TIP, force), ("panda_link8", on_flange)):
+        bench = AdmittanceBench(**STILL)
+        for _ in range(100):
+            bench.controller.take_wrench(bench.now, wrench, link)
+            bench.run(0.002, sensor=False)
+        ends.append(bench.arm.q.copy())
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
+    assert np.abs(ends[0] - HOME).max() > 1e-3
+
+
+def test_refusals_name_what_is_wrong():
+    bench = AdmittanceBench()
+    with pytest.raises(UnknownNameError, match="panda_link6"):
+        bench.controller.take_wrench(bench.now, np.zeros(6), "panda_link6")
+    with pytest.raises(ValueError, match="wrench"):
+        bench.controller.take_wrench(bench.now, [0, np.nan, 0, 0, 0, 0], TIP)
+    with pytest.raises(ValueError, match=r"shaped_inertia of axis 0 is 0\.1"):
+        virtual_settings(CartesianSettings(shaped_inertia=0.1), 0.02)
