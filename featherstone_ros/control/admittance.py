@@ -5,11 +5,11 @@ The law is ``cython_core/control/admittance.pxd``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from math import atan, inf, pi, sqrt, tan
+from math import cos, hypot, inf, pi, sin, sqrt, tan
 
 import numpy as np
-from scipy.optimize import brentq
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
@@ -24,7 +24,8 @@ def contact_damping(stiffness: float, inertia: float, delay: float) -> float:
     """Return the least damping of a mass that is pressed against something stiff.
 
     The measured force k x, late by a delay T, moves the mass: the loop is k exp(-s T) / (s (M s +
-    D)). Its phase margin is ``PHASE_MARGIN``.
+    D)). Its phase margin is to be ``PHASE_MARGIN``; at the crossover frequency w that leaves a lag
+    of atan(M w / D) + w T, and there k = w |M w i + D|.
 
     Args:
         stiffness: Of the contact, k [N/m] or [N m/rad].
@@ -34,21 +35,10 @@ def contact_damping(stiffness: float, inertia: float, delay: float) -> float:
     Returns:
         D [N s/m] or [N m s/rad].
     """
-    if stiffness == 0.0:
-        return 0.0
-    lag = pi / 2 - PHASE_MARGIN  # of M s + D and the delay, at the crossover frequency w
-
-    def damping(w: float) -> float:
-        return inertia * w / tan(lag - w * delay)
-
-    # Without delay the crossover is where k = w |M w i + D|; a delay only lowers it.
-    fastest = sqrt(stiffness / inertia * np.sin(lag))
-    fastest = min(fastest, (1.0 - 1e-9) * lag / delay) if delay > 0.0 else fastest
-
-    def missing(w: float) -> float:
-        return w * float(np.hypot(inertia * w, damping(w))) - stiffness
-
-    return damping(fastest if missing(fastest) <= 0.0 else brentq(missing, 0.0, fastest))
+    lag = pi / 2 - PHASE_MARGIN
+    most = min(sqrt(stiffness / inertia * sin(lag)), lag / delay if delay > 0.0 else inf)
+    w = bisect(lambda w: inertia * w * w - stiffness * sin(lag - w * delay), most)
+    return inertia * w / tan(lag - w * delay) if w > 0.0 else 0.0
 
 
 def stiffest_contact(inertia: float, damping: float, delay: float) -> float:
@@ -64,12 +54,16 @@ def stiffest_contact(inertia: float, damping: float, delay: float) -> float:
     """
     if delay == 0.0:
         return inf
-    w = brentq(
-        lambda w: atan(inertia * w / damping) + w * delay - pi / 2 if damping else w * delay,
-        0.0,
-        pi / (2 * delay),
-    )
-    return float(w * np.hypot(inertia * w, damping))
+    w = bisect(lambda w: inertia * w * sin(w * delay) - damping * cos(w * delay), pi / (2 * delay))
+    return w * hypot(inertia * w, damping)
+
+
+def bisect(rising: Callable[[float], float], most: float) -> float:
+    """Return where a rising function is zero between 0 and ``most``."""
+    low, high = 0.0, most
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if rising(middle) < 0.0 else (low, middle)
+    return low
 
 
 def virtual_settings(settings: CartesianSettings, delay: float) -> CartesianSettings:

@@ -77,8 +77,9 @@ class Settings:
         armature: Inertia of the drives on the joints' side [kg m^2] or [kg].
         effort_limit: Largest total effort [N m] or [N], inf where there is none.
         torque_rate: Largest change of a command per second [N m/s] or [N/s].
-        impedance: Of mode cartesian_impedance: ``CartesianSettings`` as
-            ``cartesian_impedance.prepared`` makes them; None: as they are.
+        impedance: Of modes cartesian_impedance and admittance: ``CartesianSettings``, for the
+            latter through ``admittance.virtual_settings``, as ``cartesian_impedance.prepared``
+            makes them; None: as they are.
     """
 
     p: Floats
@@ -202,6 +203,10 @@ class Settings:
                 object.__setattr__(self, name, np.zeros(self.n))
         if self.fault_damping is None:
             object.__setattr__(self, "fault_damping", self.damping)
+        if self.mode is Mode.ADMITTANCE and not (self.impedance or {}).get("inertia_shaping", True):
+            raise ValueError(
+                "impedance: mode admittance expects what control.admittance.virtual_settings gives"
+            )
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):

@@ -8,10 +8,11 @@ import urdf_text
 
 import featherstone_ros as fr
 from featherstone_ros import _control
+from featherstone_ros.control.admittance import virtual_settings
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import Point, set_point
 
 NAMES = ("shoulder", "elbow")
@@ -29,6 +30,11 @@ def space() -> JointSpace:
     return JointSpace.of(model())
 
 
+def impedance(mode: Mode) -> dict[str, Any]:
+    law = CartesianSettings()
+    return prepared(virtual_settings(law, 0.01) if mode is Mode.ADMITTANCE else law, model())
+
+
 def settings(**changes: Any) -> Settings:
     zero = np.zeros(2)
     base = Settings(
@@ -40,9 +46,8 @@ def settings(**changes: Any) -> Settings:
         armature=zero,
         effort_limit=np.full(2, 20.0),
         torque_rate=np.full(2, 200.0),
-        impedance=prepared(CartesianSettings(), model()),
     )
-    return replace(base, **changes)
+    return replace(base, **{"impedance": impedance(changes.get("mode", base.mode)), **changes})
 
 
 class Bench:
@@ -65,6 +70,8 @@ class Bench:
         self.effort: np.ndarray | None = None
 
     def configure(self, **changes: Any) -> None:
+        if "mode" in changes:
+            changes = {"impedance": impedance(changes["mode"]), **changes}
         self.settings = replace(self.settings, **changes)
         self.controller.configure(self.now, self.settings)
 

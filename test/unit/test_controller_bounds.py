@@ -10,11 +10,10 @@ from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
 from featherstone_ros._control import FollowRequest
+from featherstone_ros._enumerations import NoteKind
 from featherstone_ros.control.event_texts import REJECTIONS
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import Point, Trajectory
-
-NOTE_REJECTED = 2  # in the order of cython_core/control/events.pxd
 
 
 def test_states_that_are_not_believed_are_told_of_ten_times_a_second():
@@ -23,7 +22,7 @@ def test_states_that_are_not_believed_are_told_of_ten_times_a_second():
     for _ in range(1000):
         bench.now += PERIOD
         bench.message(cdr_messages.joint_state(NAMES, [np.nan, 0.0]))
-    told = [values for kind, _, values in bench.records if kind == NOTE_REJECTED]
+    told = [values for kind, _, values in bench.records if kind == NoteKind.REJECTED]
     assert 9 <= len(told) <= 11
     assert {REJECTIONS[int(values[0])] for values in told} == {"not finite"}
 

@@ -11,11 +11,11 @@ import featherstone_ros as fr
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import RUNNING, Phase
-from featherstone_ros.control.settings import Mode, Terms, UpdateOn
+from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Terms, UpdateOn
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 
-NOT_OF_JOINTS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)
+NOT_OF_JOINTS = (Mode.GRAVITY_COMPENSATION, *OF_END_EFFECTOR)
 GOAL = Q + np.array([0.8, -1.0])
 FAST = [
     Point(0.0, Q, [0.0, 0.0], [0.0, 0.0]),
@@ -361,7 +361,7 @@ def test_mode_switch_in_motion_makes_no_step(old, new):
     bench.run(0.3)
     torques = np.array([command for _, command in bench.commands[begin:]])
     # 0.2 N m is the rate limit, which braking a hand that is faster than max_speed may take up.
-    most = 0.2 + 1e-9 if new is Mode.CARTESIAN_IMPEDANCE else 0.15
+    most = 0.2 + 1e-9 if new in OF_END_EFFECTOR else 0.15
     assert np.abs(np.diff(torques, axis=0)).max() < most
 
 
