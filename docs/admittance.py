@@ -16,7 +16,7 @@ from rich.table import Table
 from featherstone_ros.tools.style import BLUE, GREY, RED, finish, picture
 
 sys.path.append(str(Path(__file__).parents[1] / "test" / "unit"))
-from admittance_bench import DELAY, PERIOD, STEP, AdmittanceBench
+from contact_bench import DELAY, PERIOD, STEP, ContactBench
 
 FORCE = 20.0  # [N]
 WAY = 0.02  # [m]
@@ -33,7 +33,7 @@ def press(stiffness: float, chosen: bool) -> np.ndarray:
     damping = {"contact_stiffness": (stiffness, 100.0)}
     if not chosen:
         damping = {"contact_stiffness": (0.0, 100.0), "damping": (0, 0, OWN, 0, 0, 0)}
-    bench = AdmittanceBench(stiffness=SPRING, shaped_inertia=INERTIA, dead_zone=0.0, **damping)
+    bench = ContactBench(stiffness=SPRING, shaped_inertia=INERTIA, dead_zone=0.0, **damping)
     bench.stiffness, bench.height = stiffness, bench.pose[2, 3] - WAY
     begin = len(bench.forces)
     for _ in range(round(DURATION / 0.1)):

@@ -10,19 +10,19 @@
 # 10. All wrenches meet the inertia M_d, diagonal in the compliance axes (rule 7): here they are
 #     known. Along a mode whose inertia is beyond MAX_SHAPING times M_d they get MAX_SHAPING alone.
 # 11. The virtual arm has no delay, but its contact has: drives follow late, sensors measure late.
-#     The loop of a contact with stiffness k is k exp(-s T) / (s (M_d s + D)); the least D that
-#     leaves it a phase margin is part of ``damping`` (contact_damping in
+#     The loop of a contact with stiffness k is k exp(-s T) / (s (M_d s + D)); ``least_damping`` is
+#     the least D that leaves it a phase margin (contact_damping in
 #     featherstone_ros/control/admittance.py).
 # 12. No joint accelerates by more than the observer takes for motion (state_observer.pxd): drives
 #     could not follow.
 # 13. Without measured wrench the contact is not seen: the end effector comes to rest where it is,
 #     and no target is followed.
 
-from libc.math cimport fabs, fmax, fmin
+from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcpy
 
 from control.cartesian_impedance cimport joint_torques, update_law
-from control.impedance_modes cimport damper, from_axes, through_modes, to_axes
+from control.impedance_modes cimport damper, from_axes, shaped_damping, through_modes, to_axes
 from control.impedance_state cimport Impedance
 from control.impedance_wrench cimport add_walls, limit_wrench, spring_wrench
 from control.settings cimport JointLimits
@@ -53,8 +53,7 @@ cdef inline double find_virtual_wrench(Impedance* law) noexcept nogil:
     pose_error(law.pose, law.desired, law.error + 3, law.error)
     to_axes(law, law.desired_velocity, 1, v)
     for k in range(6):
-        pull[k] = (law.settings.shaped_inertia[k] * law.mode_damping[k]
-                   + law.settings.damping[k]) * v[k]
+        pull[k] = shaped_damping(law, k) * v[k]
     from_axes(law, pull, F)
     for k in range(6):
         F[k] += law.feedforward[k]
@@ -78,20 +77,34 @@ cdef inline double find_virtual_wrench(Impedance* law) noexcept nogil:
     return fmax(dissipated, 0.0)
 
 
+cdef inline double max_acceleration(const JointLimits* limits, Py_ssize_t i) noexcept nogil:
+    """Of a joint (rule 12)."""
+    return ACCELERATION * fmin(limits.velocity[i], FALLBACK_SPEED)
+
+
+cdef inline double speed_towards(double distance, double limit, double braking,
+                                 double h) noexcept nogil:
+    """The speed at which a joint can still stop within a distance, after a step h [s]."""
+    cdef double last = braking * h
+    distance = fmax(distance, 0.0)
+    return fmin(fmin(limit, distance / h), sqrt(last * last + 2.0 * braking * distance) - last)
+
+
 cdef inline void move_joint(const JointLimits* limits, Py_ssize_t i, double qdd, double h,
                             double* q, double* qd) noexcept nogil:
     """Advance a joint (semi-implicit Euler), not beyond its limits or further beyond them."""
-    qd[0] = fmax(fmin(qd[0] + h * qdd, limits.velocity[i]), -limits.velocity[i])
-    if (qd[0] > 0.0 and q[0] + h * qd[0] > limits.upper[i]) or (
-            qd[0] < 0.0 and q[0] + h * qd[0] < limits.lower[i]):
-        qd[0] = 0.0
+    cdef double braking = 0.9 * max_acceleration(limits, i)
+    cdef double most = limits.velocity[i]
+    qd[0] = fmin(qd[0] + h * qdd, speed_towards(limits.upper[i] - q[0], most, braking, h))
+    qd[0] = fmax(qd[0], -speed_towards(q[0] - limits.lower[i], most, braking, h))
     q[0] += h * qd[0]
 
 
 cdef inline bint move_virtual_arm(VirtualArm* v, Impedance* law, const DynamicsInterface* arm,
                                   const double* armature, const JointLimits* limits,
-                                  double dt) noexcept nogil:
-    """Advance the virtual arm by a time dt [s]; False if a joint moves no inertia. armature: zero.
+                                  double braking, double dt) noexcept nogil:
+    """Advance the virtual arm by a time dt [s]; False if a joint moves no inertia, or the motion is
+    not finite. braking: rate at which all speeds decay besides [1/s].
     """
     cdef Py_ssize_t n = law.n, steps = <Py_ssize_t> (dt / VIRTUAL_STEP) + 1, k, i, j
     cdef double h = dt / steps, share, bound
@@ -103,10 +116,12 @@ cdef inline bint move_virtual_arm(VirtualArm* v, Impedance* law, const DynamicsI
         joint_torques(law, v.q, v.qd, find_virtual_wrench(law), h, v.tau)
         share = 1.0
         for i in range(n):
-            acceleration[i] = 0.0
+            acceleration[i] = -braking * v.qd[i]
             for j in range(n):
                 acceleration[i] += law.Minv[i * n + j] * v.tau[j]
-            bound = ACCELERATION * fmin(limits.velocity[i], FALLBACK_SPEED)
+            if not isfinite(acceleration[i]):
+                return False
+            bound = max_acceleration(limits, i)
             share = fmin(share, bound / fmax(fabs(acceleration[i]), bound))
         for i in range(n):
             move_joint(limits, i, share * acceleration[i], h, v.q + i, v.qd + i)

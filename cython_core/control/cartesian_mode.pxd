@@ -1,17 +1,20 @@
 # Modes cartesian_impedance and admittance within the controller: the laws (cartesian_impedance.pxd,
-# admittance.pxd), their targets, and the joints' motion that goes with them.
+# admittance.pxd), their targets, which a force may lead (force_axes.pxd), and the joints' motion
+# that goes with them.
 
 from libc.math cimport INFINITY, fabs, fmax, fmin, isnan
 from libc.string cimport memcpy, memmove, memset
 
 from control.admittance cimport VirtualArm, move_virtual_arm
 from control.cartesian_impedance cimport update_kinematics
+from control.force_axes cimport ForceAxes, keep_force_axes, lead_by_force
 from control.impedance_modes cimport times_inertia, to_axes
 from control.impedance_state cimport (Impedance, ImpedanceChange, configure_impedance,
                                       impedance_memory, place_impedance, start_impedance)
 from control.impedance_target cimport displace
 from control.impedance_wrench cimport limit
-from control.measured_wrench cimport MeasuredWrench, find_external, forget_wrench
+from control.measured_wrench cimport (MeasuredWrench, find_external, find_felt,
+                                      forget_wrench)
 from control.settings cimport JointLimits, place_rows
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport norm, quaternion_of
@@ -20,9 +23,11 @@ cdef extern from *:
     """
     #define ARRIVED_AT (1e-4)
     #define ARRIVED_TURNED (1e-3)
+    #define BRAKED_IN (4.0)
     """
     const double ARRIVED_AT      # [m] from the target, where the desired pose counts as there,
     const double ARRIVED_TURNED  # and [rad]
+    const double BRAKED_IN        # time constants of braking in stop_time
 
 cdef struct CartesianMode:
     Impedance law
@@ -31,6 +36,8 @@ cdef struct CartesianMode:
     double twist_at
     double twist_lasts       # [s]
     double wrench_at
+    double[6] wrench         # that is asked for, base axes
+    ForceAxes force_axes
     MeasuredWrench measured
     VirtualArm virtual_arm   # that the drives follow in mode admittance
 
@@ -61,15 +68,17 @@ cdef inline void configure_mode(CartesianMode* mode, const ImpedanceChange* chan
     configure_impedance(&mode.law, change)
 
 
-cdef inline void stop_target(Impedance* law, double time) noexcept nogil:
+cdef inline void stop_target(CartesianMode* mode, double time) noexcept nogil:
     """Set the target to where the desired pose comes to rest in a time [s].
 
     The target's velocity and wrench are dropped.
     """
+    cdef Impedance* law = &mode.law
     memcpy(law.target, law.desired, 16 * sizeof(double))
     displace(law.target, law.desired_velocity, 0.5 * time)
     memset(law.target_velocity, 0, 6 * sizeof(double))
     memset(law.feedforward, 0, 6 * sizeof(double))
+    memset(mode.wrench, 0, 6 * sizeof(double))
 
 
 cdef inline void begin_mode(CartesianMode* mode, const DynamicsInterface* arm, const double* q,
@@ -80,7 +89,7 @@ cdef inline void begin_mode(CartesianMode* mode, const DynamicsInterface* arm, c
     update_kinematics(law, arm, q, qd)
     start_impedance(law)
     memcpy(law.desired_velocity, law.velocity, 6 * sizeof(double))
-    stop_target(law, stop_time)
+    stop_target(mode, stop_time)
     memmove(mode.virtual_arm.q, q, law.n * sizeof(double))
     memmove(mode.virtual_arm.qd, qd, law.n * sizeof(double))
     for i in range(law.n):
@@ -89,14 +98,17 @@ cdef inline void begin_mode(CartesianMode* mode, const DynamicsInterface* arm, c
 
 cdef inline void set_target(CartesianMode* mode, double now,
                             const CartesianTarget* target) noexcept nogil:
+    cdef double[16] pose
     if target.has_pose:
-        memcpy(mode.law.target, target.pose, 16 * sizeof(double))
+        memcpy(pose, target.pose, 16 * sizeof(double))
+        keep_force_axes(&mode.force_axes, &mode.law, pose)
+        memcpy(mode.law.target, pose, 16 * sizeof(double))
         mode.pose_at = now
     if target.has_twist:
         memcpy(mode.law.target_velocity, target.twist, 6 * sizeof(double))
         mode.twist_at, mode.twist_lasts = now, target.twist_lasts
     if target.has_wrench:
-        memcpy(mode.law.feedforward, target.wrench, 6 * sizeof(double))
+        memcpy(mode.wrench, target.wrench, 6 * sizeof(double))
         mode.wrench_at = now
 
 
@@ -111,15 +123,19 @@ cdef inline bint drop_stale(CartesianMode* mode, double now, double timeout) noe
         memset(mode.law.target_velocity, 0, 6 * sizeof(double))
     if now - mode.wrench_at > timeout:
         for k in range(6):
-            ends |= mode.law.feedforward[k] != 0.0
-            mode.law.feedforward[k] = 0.0
+            ends |= mode.wrench[k] != 0.0
+            mode.wrench[k] = 0.0
     return ends
 
 
 cdef inline void move_target(CartesianMode* mode, double now, double timeout,
                              double dt) noexcept nogil:
-    """Move the target by velocities that come without poses, at the approach speed at most."""
+    """Move the target by the force along the force axes, and by velocities that come without poses,
+    at the approach speed at most.
+    """
     cdef double[6] velocity
+    find_felt(&mode.law, &mode.measured)
+    lead_by_force(&mode.force_axes, &mode.law, mode.wrench, mode.measured.is_there, dt)
     if now - mode.pose_at <= timeout:
         return
     memcpy(velocity, mode.law.target_velocity, 6 * sizeof(double))
@@ -136,15 +152,16 @@ cdef inline bint is_idle(const CartesianMode* mode, double now, double timeout) 
 
 
 cdef inline bint follow_wrench(CartesianMode* mode, const DynamicsInterface* arm,
-                               const double* armature, const JointLimits* limits, double dt,
-                               double* desired) noexcept nogil:
-    """desired, (4, n): the motion of mode admittance after a time dt [s]; False if there is none,
-    since a joint moves no inertia.
+                               const double* armature, const JointLimits* limits,
+                               double stop_time, double dt, double* desired) noexcept nogil:
+    """desired, (4, n): the motion of mode admittance after a time dt [s]; False if there is none.
+    Without a wrench it comes to rest within stop_time [s].
     """
     cdef VirtualArm* v = &mode.virtual_arm
     cdef Py_ssize_t n = mode.law.n
-    find_external(&mode.law, &mode.measured)
-    if not move_virtual_arm(v, &mode.law, arm, armature, limits, dt):
+    find_external(&mode.law)
+    if not move_virtual_arm(v, &mode.law, arm, armature, limits,
+                            0.0 if mode.measured.is_there else BRAKED_IN / stop_time, dt):
         return False
     memcpy(desired, v.q, 3 * n * sizeof(double))                # q, qd, qdd
     memset(desired + 3 * n, 0, n * sizeof(double))

@@ -5,7 +5,8 @@ from libc.math cimport NAN, expm1, fabs, fmin
 from libc.string cimport memcpy, memset
 
 from control.arm cimport drives_end_effector, leads_end_effector
-from control.cartesian_impedance cimport cartesian_impedance, update_inertia
+from control.admittance cimport VirtualArm
+from control.cartesian_impedance cimport cartesian_impedance, update_inertia, update_kinematics
 from control.cartesian_mode cimport (begin_mode, drop_stale, follow_wrench, is_idle, joint_motion,
                                      move_target)
 from control.controller_state cimport Controller
@@ -19,10 +20,11 @@ from control.settings cimport ADMITTANCE
 from control.speed_limited_torque cimport SpeedLimit
 from control.state_clock cimport StateClock
 from control.state_machine cimport Hold, fire, hold_reason, is_blind, is_tracking, note_cause
-from control.state_observer cimport Observer
+from control.state_observer cimport REPEAT_TIME, Observer
 from control.stop cimport begin_hold, begin_tracking, stop_desired
 from control.supervision cimport fall_back, max_speed_share, supervise
 from control.torque_governor cimport STANDING_SPEED, begin_transfer, govern, transfer_left
+from dynamics_interface cimport DynamicsInterface
 
 cdef extern from *:
     """
@@ -56,8 +58,9 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
 
     The joints' desired state is the one that gives the end effector's, to first order.
     """
-    cdef Py_ssize_t n = c.n, i
+    cdef Py_ssize_t n = c.n, i, k
     dt = fmin(dt, c.arm.settings.state_timeout)
+    c.hand.measured.is_there = now - c.hand.measured.at <= c.arm.settings.wrench_timeout
     if drop_stale(&c.hand, now, c.arm.settings.target_timeout):
         begin_transfer(&c.governor, c.arm.settings.blend_time)
     move_target(&c.hand, now, c.arm.settings.target_timeout, dt)
@@ -77,6 +80,8 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
     add_drives(&c.arm.joints, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
     for i in range(n):
         c.stuck.given[i] -= c.torque[i]                     # what is not feedback
+        for k in range(6):                                  # and what a contact bears
+            c.stuck.given[i] += c.hand.law.J[k * n + i] * c.hand.law.felt[k]
         if c.arm.settings.hardware_adds_gravity:
             c.stuck.given[i] += c.gravity_torque[i]
 
@@ -86,7 +91,7 @@ cdef inline void watch_wrench(Controller* c, double now) noexcept nogil:
     cdef double age = now - c.hand.measured.at, bound = c.arm.settings.wrench_timeout
     cdef bint was_there = c.hand.measured.is_there
     cdef Hold reason = hold_reason(CAUSE_NO_WRENCH, -1, age, bound)
-    c.hand.measured.is_there = age <= bound
+    c.hand.measured.is_there = age <= bound and c.machine.phase != STOPPING
     if was_there and age > bound:
         begin_mode(&c.hand, c.arm.models.newest.model, c.hand.virtual_arm.q, c.hand.virtual_arm.qd,
                    c.arm.settings.stop_time)
@@ -96,13 +101,19 @@ cdef inline void watch_wrench(Controller* c, double now) noexcept nogil:
 
 cdef inline void lead_virtual_arm(Controller* c, double now, double dt) noexcept nogil:
     """The desired state of mode admittance."""
-    dt = fmin(dt, c.arm.settings.state_timeout)
+    cdef const DynamicsInterface* model = c.arm.models.newest.model
+    cdef const VirtualArm* v = &c.hand.virtual_arm
+    cdef double stop_time = c.arm.settings.stop_time
+    dt = fmin(dt, REPEAT_TIME)          # after a longer gap it goes on, not ahead
     watch_wrench(c, now)
+    update_kinematics(&c.hand.law, model, v.q, v.qd)
     drop_stale(&c.hand, now, c.arm.settings.target_timeout)
     move_target(&c.hand, now, c.arm.settings.target_timeout, dt)
-    if not follow_wrench(&c.hand, c.arm.models.newest.model, c.zero, &c.arm.limits, dt,
-                         c.desired):
-        c.desired[0] = NAN                                      # the model moves no inertia
+    # Rotors only where links have no inertia: the virtual arm has none.
+    if not (follow_wrench(&c.hand, model, c.zero, &c.arm.limits, stop_time, dt, c.desired)
+            or follow_wrench(&c.hand, model, c.arm.joints.armature, &c.arm.limits, stop_time, dt,
+                             c.desired)):
+        c.desired[0] = NAN
 
 
 cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* added) noexcept nogil:

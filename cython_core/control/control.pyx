@@ -32,7 +32,7 @@ from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
                                       place_impedance, start_impedance)
-from control.measured_wrench cimport move_wrench
+from control.measured_wrench cimport MAX_WRENCH as _MAX_WRENCH, move_wrench
 from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, connect, follow_path, hold_at, line,
                              piece_at, place_motion, quintic, sample_inside, sample_path,
                              stopping_position as c_stopping_position)
@@ -59,6 +59,7 @@ from featherstone_ros.message_templates import float64_multi_array, joint_state,
 cnp.import_array()
 
 MAX_WALLS = WALLS
+MAX_WRENCH = _MAX_WRENCH
 CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 
 # What is compiled stands before what uses it.

@@ -16,7 +16,7 @@ from control.cycle_requests cimport answer
 from control.cycle_state cimport FALLS, INPUT_WRENCH, ControlCycle, begin_call, release_unused
 from control.deadline cimport check_deadline
 from control.events cimport NOTE_MESSAGE
-from control.measured_wrench cimport MeasuredWrench, move_wrench
+from control.measured_wrench cimport MAX_WRENCH, MeasuredWrench, move_wrench
 from control.published_messages cimport send_command, show
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
@@ -102,7 +102,7 @@ cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incomin
     cdef double[6] wrench
     cdef int32_t link
     begin_message(&cycle.refusals, INPUT_WRENCH, incoming, cycle.now, output, r)
-    link = read_wrench(&cycle.refusals, r, &cycle.links, wrench)
+    link = read_wrench(&cycle.refusals, r, &cycle.links, MAX_WRENCH, wrench)
     if link >= 0:
         move_wrench(cycle.link_pose + 16 * link, wrench, measured.wrench)
         measured.at = cycle.now * 1e-9

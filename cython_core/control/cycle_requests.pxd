@@ -97,7 +97,7 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
     if leads_end_effector(&c.arm) and is_tracking(&c.machine):
         memcpy(snapshot.hand, c.hand.law.error, 6 * sizeof(double))
         memcpy(snapshot.hand + 6, c.hand.law.remaining, 6 * sizeof(double))
-        memcpy(snapshot.hand + 12, c.hand.law.feedforward, 6 * sizeof(double))
+        memcpy(snapshot.hand + 12, c.hand.wrench, 6 * sizeof(double))
         figures.strain = max_strain(&c.hand.law)
 
 

@@ -194,13 +194,20 @@ cdef inline void reduce_spring(const Impedance* law, double* F) noexcept nogil:
         through_modes(law.W, law.softened, law.V, F)
 
 
+cdef inline double shaped_damping(const Impedance* law, Py_ssize_t k) noexcept nogil:
+    """Of an axis with shaped inertia."""
+    cdef const ImpedanceSettings* settings = &law.settings
+    cdef double own = settings.shaped_inertia[k] * law.mode_damping[k]
+    return fmax(own + settings.damping[k], settings.least_damping[k])
+
+
 cdef inline void damper(const Impedance* law, const double* v, double* F) noexcept nogil:
     """F = D v plus the additional damping; compliance axes."""
     cdef const ImpedanceSettings* settings = &law.settings
     cdef Py_ssize_t k
     if settings.inertia_shaping:
         for k in range(6):
-            F[k] = (settings.shaped_inertia[k] * law.mode_damping[k] + settings.damping[k]) * v[k]
+            F[k] = shaped_damping(law, k) * v[k]
         through_modes(law.W, law.shaped_damper, law.V, F)
         return
     memcpy(F, v, 6 * sizeof(double))

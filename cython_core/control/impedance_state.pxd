@@ -24,6 +24,7 @@ cdef struct ImpedanceSettings:
     double[6] stiffness      # [N/m, N m/rad]
     double[6] damping_ratio
     double[6] damping        # additional, for axes without stiffness [N s/m, N m s/rad]
+    double[6] least_damping  # with that of the modes, in mode admittance, for contact (rule 11)
     double[2] max_wrench     # force [N] and moment [N m] of the spring, and again of D V_d + feed-
                              # forward
     double[6] max_inertia    # [kg, kg m^2]
@@ -40,6 +41,8 @@ cdef struct ImpedanceSettings:
     double[2] dead_zone      # that moves nothing [N, N m]
     double[3] weight         # of the payload that the sensor feels, base axes [N]
     double[3] weight_at      # where it acts, in the end effector's frame [m]
+    double[3] force_axes     # 1: along this compliance axis the force is controlled
+    double contact_speed     # on the way to contact [m/s]
 
 cdef struct JointImpedance:  # (n,) each: rows of one array
     double* posture          # of a request: NaN where it is that at which the mode begins
@@ -72,7 +75,8 @@ cdef struct Impedance:
     double[16] target        # asked for, base frame
     double[6] target_velocity
     double[6] feedforward    # wrench, base axes
-    double[6] external       # measured wrench in mode admittance, base axes
+    double[6] felt           # measured wrench without the payload's weight, base axes
+    double[6] external       # what of it moves the virtual arm of mode admittance
     double[16] desired       # pose on the way to the target
     double[6] desired_velocity
     double[6] old_stiffness  # before it was last changed

@@ -1,11 +1,17 @@
 # The wrench on the end effector that a force-torque sensor measures, or the shadow estimates.
 
 from libc.math cimport INFINITY, fmax
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from control.impedance_state cimport Impedance
 from control.impedance_wrench cimport WALL, limit
 from task_space.pose cimport add_cross_product, norm
+
+cdef extern from *:
+    """
+    #define MAX_WRENCH (1e6)
+    """
+    const double MAX_WRENCH  # [N, N m] no arm feels more
 
 cdef struct MeasuredWrench:
     double[6] wrench         # as measured, at the end effector's origin, in its axes
@@ -45,13 +51,11 @@ cdef inline void leave_dead_zone(double width, double* f) noexcept nogil:
         f[k] *= share
 
 
-cdef inline void find_external(Impedance* law, const MeasuredWrench* measured) noexcept nogil:
-    """Find the wrench that acts from outside, base axes: what was measured without the payload's
-    weight, or nothing if it is too old.
-
-    It is limited as that of a wall.
+cdef inline void find_felt(Impedance* law, const MeasuredWrench* measured) noexcept nogil:
+    """Find the wrench that acts from outside: what was measured without the payload's weight, or
+    nothing if it is too old.
     """
-    cdef double* f = law.external
+    cdef double* f = law.felt
     cdef double[3] arm
     cdef Py_ssize_t k
     if not measured.is_there:
@@ -63,6 +67,13 @@ cdef inline void find_external(Impedance* law, const MeasuredWrench* measured) n
     for k in range(3):
         f[k] -= law.settings.weight[k]
     add_cross_product(-1.0, arm, law.settings.weight, f + 3)
+
+
+cdef inline void find_external(Impedance* law) noexcept nogil:
+    """Find what of the wrench that is felt moves the virtual arm; limited as that of a wall."""
+    cdef double* f = law.external
+    cdef Py_ssize_t k
+    memcpy(f, law.felt, 6 * sizeof(double))
     for k in range(2):
         leave_dead_zone(law.settings.dead_zone[k], f + 3 * k)
         limit(WALL * law.settings.max_wrench[k], f + 3 * k)

@@ -56,8 +56,10 @@ cdef inline void deactivate(Controller* c, double now) noexcept nogil:
         return
     note_cause(&c.machine, &reason)
     if c.machine.phase == STOPPING:
-        if leads_end_effector(&c.arm):                          # its target may be far away
+        if drives_end_effector(&c.arm):                         # its target may be far away
             hold_present_state(c)
+        elif leads_end_effector(&c.arm):
+            hold_from(c, c.desired, c.desired + c.n)
         else:
             stop_desired(c)
         c.machine.held_since = now

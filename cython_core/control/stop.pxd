@@ -16,7 +16,7 @@ from control.torque_governor cimport begin_transfer, push_no_further
 cdef inline void stop_desired(Controller* c) noexcept nogil:
     """Come to rest from the desired state."""
     if leads_end_effector(&c.arm):
-        stop_target(&c.hand.law, c.arm.settings.stop_time)
+        stop_target(&c.hand, c.arm.settings.stop_time)
         begin_transfer(&c.governor, c.arm.settings.blend_time)
     sample(&c.motion, c.clock.time, c.state)
     stop_from(&c.motion, c.clock.time, c.state, c.arm.settings.stop_time, &c.arm.limits)

@@ -4,6 +4,7 @@
 #     condition                                   class   action              ends
 #     a joint is too fast                         4       fault               ~/hold
 #     a joint oscillates at speed                 2, 4    fault               ~/hold
+#     the hand hammers on what it touches         2, 4    fault               ~/hold
 #     motions were abandoned too often            4       fault               ~/hold
 #     a joint is pushed and does not move         4       open-loop stop      when it moves
 #     it was seen to stop: something holds it     -       motion abandoned    next motion
@@ -15,17 +16,19 @@
 
 from libc.math cimport fabs
 
-from control.arm cimport drives_end_effector
+from control.arm cimport drives_end_effector, leads_end_effector
 from control.controller_state cimport Controller, Supervision, begin_supervision
 from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_HELD, CAUSE_IN_A_ROW,
-                             CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OFTEN, CAUSE_OSCILLATION,
-                             CAUSE_STUCK, CAUSE_TOO_FAST, NO_CAUSE, Cause)
+                             CAUSE_HAMMERING, CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OFTEN,
+                             CAUSE_OSCILLATION, CAUSE_STUCK, CAUSE_TOO_FAST, NO_CAUSE, Cause)
+from control.impedance_state cimport Impedance
 from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, REFERENCE, STOPPING, TRAJECTORY
 from control.state_machine cimport Hold, fire, hold_reason, is_tracking, note_cause
 from control.state_observer cimport Observer, seen_state
 from control.stop cimport begin_hold, begin_open_loop_stop, hold_present_state
 from control.stuck_joints cimport first_stuck
 from control.torque_governor cimport begin_transfer
+from task_space.pose cimport norm
 
 cdef extern from *:
     """
@@ -34,6 +37,9 @@ cdef extern from *:
     #define SWING (0.25)
     #define MAX_SWINGS (3)
     #define SWING_TIME (1.0)
+    #define MAX_BLOWS (3)
+    #define BLOW_TIME (3.0)
+    #define APART (0.1)
     #define MAX_ABANDONED (3)
     #define ABANDONED_TIME (10.0)
     """
@@ -42,6 +48,9 @@ cdef extern from *:
     const double SWING             # share of the velocity limit: an oscillation is too fast beyond
     const int MAX_SWINGS           # changes of its direction within
     const double SWING_TIME        # [s]
+    const int MAX_BLOWS            # beyond max_force on something hard, within
+    const double BLOW_TIME         # [s]
+    const double APART             # share of max_force below which a contact is lost
     const int MAX_ABANDONED        # motions within
     const double ABANDONED_TIME    # [s]
 
@@ -99,6 +108,20 @@ cdef inline void watch_oscillation(Supervision* s, const Observer* o, const doub
             report(worst, DECLARE_FAULT, CAUSE_OSCILLATION, i, fabs(error), bound)
 
 
+cdef inline void watch_contact(Supervision* s, const Impedance* law, double dt,
+                               Finding* worst) noexcept nogil:
+    """Whether the end effector loses a contact and meets it again, hard each time."""
+    cdef double force = norm(law.felt), bound = law.settings.max_wrench[0]
+    s.blows = max(s.blows - dt * MAX_BLOWS / BLOW_TIME, 0.0)
+    if force < APART * bound:
+        s.is_apart = True
+    elif force > bound and s.is_apart:
+        s.is_apart = False
+        s.blows += 1.0
+        if s.blows > MAX_BLOWS - 1:
+            report(worst, DECLARE_FAULT, CAUSE_HAMMERING, -1, force, bound)
+
+
 cdef inline double smaller_tolerance(double a, double b) noexcept nogil:
     """The smaller of two tolerances, of which 0 means none."""
     return min(a, b) if a > 0.0 and b > 0.0 else max(a, b)
@@ -153,6 +176,8 @@ cdef inline Finding find_worst(Supervision* s, const Controller* c, double dt) n
         if c.machine.phase != STOPPING and not drives_end_effector(&c.arm):
             watch_path(&c.observer, c.desired, c.arm.settings.path_tolerance, own, &worst)
         watch_oscillation(s, &c.observer, c.desired, dt, &worst)
+        if leads_end_effector(&c.arm):
+            watch_contact(s, &c.hand.law, dt, &worst)
     watch_speed(s, &c.observer, c.desired + c.n if follows else c.zero, dt, &worst)
     s.contradicted = c.observer.contradicted
     return worst

@@ -2,7 +2,6 @@
 #
 # featherstone_ros/message_faults.py turns the records into text.
 
-from libc.float cimport DBL_MAX
 from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -105,9 +104,10 @@ cdef inline void refuse_name(Refusals* refusals, int reason, int field,
     refuse(refusals, reason, field, -1, value)
 
 
-cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links,
+cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links, double bound,
                                 double* out) noexcept nogil:
-    """Read a geometry_msgs/WrenchStamped: force and torque (6) on the link that its frame names.
+    """Read a geometry_msgs/WrenchStamped: force and torque (6), each of at most ``bound`` in size,
+    on the link that its frame names.
 
     Returns the link's index; -1 if it is refused.
     """
@@ -128,7 +128,7 @@ cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links
         return -1
     for i in range(6):
         out[i] = double_at(&values, i)
-        if not within(refusals, FIELD_FORCE, i, out[i], DBL_MAX):
+        if not within(refusals, FIELD_FORCE, i, out[i], bound):
             return -1
     return link
 

@@ -74,24 +74,38 @@ def virtual_settings(settings: CartesianSettings, delay: float) -> CartesianSett
         delay: From a wrench to the motion that answers it [s].
 
     Raises:
-        ValueError: The inertia is too small for the damping or a stiffness (named).
+        ValueError: An axis has no damping, or its inertia is too small for the damping or a
+            stiffness (named).
     """
     inertia = spread("shaped_inertia", settings.shaped_inertia, 6)
-    damping = spread("damping", settings.damping, 6)
     stiffness = spread("stiffness", settings.stiffness, 6)
     contact = np.repeat(spread("contact_stiffness", settings.contact_stiffness, 2), 3)
-    own = 2.0 * spread("damping_ratio", settings.damping_ratio, 6) * np.sqrt(stiffness * inertia)
-    least = np.array([contact_damping(k, m, delay) for k, m in zip(contact, inertia, strict=True)])
-    damping = np.maximum(damping, least - own)
+    least = [contact_damping(k, m, delay) for k, m in zip(contact, inertia, strict=True)]
+    virtual = replace(settings, inertia_shaping=True, delay=0.0, least_damping=tuple(least))
+    damping = damping_of(virtual)
     stiffness[:3] += sum(wall.stiffness for wall in settings.walls)
-    needed = np.maximum((damping + own) / FASTEST, stiffness / FASTEST**2)
+    needed = np.maximum(damping / FASTEST, stiffness / FASTEST**2)
     for axis in np.flatnonzero(inertia < needed):
         raise ValueError(
             f"shaped_inertia of axis {axis} is {inertia[axis]:g}, expected at least "
             f"{needed[axis]:.3g}: the damping for contact_stiffness and contact_delay is "
-            f"{damping[axis] + own[axis]:.3g}"
+            f"{damping[axis]:.3g}"
         )
-    return replace(settings, inertia_shaping=True, delay=0.0, damping=tuple(damping.tolist()))
+    for axis in np.flatnonzero(damping == 0.0):
+        raise ValueError(
+            f"axis {axis} has no damping and would never stop: expected free_damping, "
+            "contact_stiffness, or stiffness with damping_ratio other than 0"
+        )
+    return virtual
+
+
+def damping_of(settings: CartesianSettings) -> Floats:
+    """Return the damping of each axis with shaped inertia, (6,) [N s/m, N m s/rad]."""
+    stiffness, inertia, ratio, more, least = (
+        spread(name, getattr(settings, name), 6)
+        for name in ("stiffness", "shaped_inertia", "damping_ratio", "damping", "least_damping")
+    )
+    return np.maximum(2.0 * ratio * np.sqrt(stiffness * inertia) + more, least)
 
 
 def sensor_poses(model: Model, tip: str, offset: Floats) -> dict[str, Floats]:

@@ -86,6 +86,7 @@ class CartesianSettings:
         transition_time: Time in which a new stiffness takes effect [s].
         delay: From a state to its torque, with half of a period [s]: whatever that makes unstable
             with ``DELAY_MARGIN`` is softened, as far as needed at each posture; 0: nothing.
+        least_damping: (6,) that contact asks for in mode admittance [N s/m, N m s/rad].
         weight: (3,) of a payload that the sensor of mode admittance feels, base axes [N].
         weight_at: (3,) its centre of mass in the end effector's frame [m].
         walls: Half-spaces that the tip keeps out of, see ``Wall`` and ``box``.
@@ -167,6 +168,14 @@ class CartesianSettings:
         0.0,
         1.0,
     )
+    force_axes: str = declared(
+        "",
+        "axes, of x, y and z, along which the force of ~/target_wrench is controlled by the one on "
+        "~/wrench: their spring presses with it",
+    )
+    contact_speed: float = declared(
+        0.03, "speed along force_axes on the way to contact [m/s]", 1e-4, 1.0
+    )
     dead_zone: ArrayLike = declared(
         (1.0, 0.1),
         "measured force and moment that move nothing [N, N m]",
@@ -176,6 +185,7 @@ class CartesianSettings:
     )
     transition_time: float = 0.2
     delay: float = 0.0
+    least_damping: ArrayLike = 0.0
     weight: ArrayLike = (0.0, 0.0, 0.0)
     weight_at: ArrayLike = (0.0, 0.0, 0.0)
     walls: tuple[Wall, ...] = ()
@@ -401,6 +411,19 @@ def _positive(settings: CartesianSettings, *names: str) -> Floats:
     return np.array([float(getattr(settings, name)) for name in names])
 
 
+def _force_axes(settings: CartesianSettings) -> Floats:
+    """Return 1 for each axis along which the force is controlled, (3,)."""
+    chosen = np.array([float(axis in settings.force_axes) for axis in "xyz"])
+    if sorted(settings.force_axes) != [axis for axis in "xyz" if axis in settings.force_axes]:
+        raise ValueError(f"force_axes: expected some of x, y, z, got {settings.force_axes!r}")
+    for axis, k in zip("xyz", spread("stiffness", settings.stiffness, 6)[:3], strict=True):
+        if axis in settings.force_axes and k == 0.0:
+            raise ValueError(
+                f"force_axes: the stiffness along {axis} is 0, expected more: the spring presses"
+            )
+    return chosen
+
+
 def _checked(settings: CartesianSettings, model: Model, start: Floats) -> dict[str, Any]:
     """Return the settings as the compiled law takes them."""
     if settings.axes not in AXES:
@@ -417,6 +440,7 @@ def _checked(settings: CartesianSettings, model: Model, start: Floats) -> dict[s
         "stiffness": spread("stiffness", settings.stiffness, 6),
         "damping_ratio": spread("damping_ratio", settings.damping_ratio, 6),
         "damping": spread("damping", settings.damping, 6),
+        "least_damping": spread("least_damping", settings.least_damping, 6),
         "max_wrench": _positive(settings, "max_force", "max_torque"),
         "max_inertia": np.repeat([mass, inertia], 3),
         "inertia_shaping": bool(settings.inertia_shaping),
@@ -427,6 +451,8 @@ def _checked(settings: CartesianSettings, model: Model, start: Floats) -> dict[s
         "approach_rate": np.full(2, APPROACH_RATE),
         "max_speed": _positive(settings, "max_speed", "max_turn_rate"),
         "max_acceleration": _positive(settings, "max_acceleration", "max_turn_acceleration"),
+        "force_axes": _force_axes(settings),
+        "contact_speed": float(_positive(settings, "contact_speed")[0]),
         "dead_zone": spread("dead_zone", settings.dead_zone, 2),
         "weight": finite_array("weight", settings.weight, (3,)),
         "weight_at": finite_array("weight_at", settings.weight_at, (3,)),

@@ -215,11 +215,13 @@ class TorqueController:
 
         Raises:
             UnknownNameError: The link does not.
-            ValueError: The wrench is not finite.
+            ValueError: The wrench is not finite, or absurd.
         """
         if link not in self._sensors:
             raise UnknownNameError("link", link, self._sensors)
         values = finite_array("wrench", wrench, (6,))
+        if np.abs(values).max() > _control.MAX_WRENCH:
+            raise ValueError(f"wrench: expected at most {_control.MAX_WRENCH:g}, got {wrench}")
         self.compiled.take_wrench(now, values, self._sensors.index(link))
 
     def hold(self, now: float) -> None:

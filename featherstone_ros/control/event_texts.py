@@ -60,6 +60,9 @@ CAUSES = (
     "velocities contradict the positions: joint {joint!r}; their sign, unit or scale may be wrong, "
     "positions alone are used",
     "no wrench on ~/wrench for {found:.3f} s (wrench_timeout {bound:g} s)",
+    "the hand loses its contact and meets it again, the last time with {found:.3g} N (max_force "
+    "{bound:g}): it is stiffer than contact_stiffness, or wrench and drives come later than "
+    "contact_delay says",
 )
 
 # In the order of Refusal, for the joint, what was found and its bound.

@@ -10,6 +10,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.admittance import (
     PHASE_MARGIN,
+    damping_of,
     sensor_poses,
     stiffest_contact,
     virtual_settings,
@@ -167,11 +168,7 @@ def contact_margin(values: Mapping[str, Value], model: Model) -> str:
         return ""
     delay = contact_delay(values)
     settings = virtual_settings(impedance_settings(values, model), delay)
-    inertia, stiffness = (
-        spread(name, getattr(settings, name), 6) for name in ("shaped_inertia", "stiffness")
-    )
-    own = 2.0 * spread("damping_ratio", settings.damping_ratio, 6) * np.sqrt(stiffness * inertia)
-    damping = own + np.asarray(settings.damping)
+    inertia, damping = spread("shaped_inertia", settings.shaped_inertia, 6), damping_of(settings)
     edge = [min(map(stiffest_contact, inertia[a], damping[a], [delay] * 3)) for a in HALVES]
     force, moment = (float(damping[a].max()) for a in HALVES)
     stiff = spread("contact_stiffness", settings.contact_stiffness, 2)

@@ -1,4 +1,4 @@
-"""A Panda whose drives take positions, in mode admittance, before a plane."""
+"""A Panda before a plane, led by its hand: in mode admittance with drives that take positions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
@@ -17,6 +18,7 @@ from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.simulation.drive_gains import drive_gains
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -31,15 +33,17 @@ DELAY = 0.01  # [s] from a wrench to the motion: the sensor's
 
 def settings(delay: float = DELAY, model: Model = MODEL, **changes: Any) -> Settings:
     """Return the controller's settings; changes are of the end effector or of ``Settings``."""
-    own = {name: changes.pop(name) for name in list(changes) if hasattr(Settings, name)}
-    law = virtual_settings(CartesianSettings(**changes), delay + 0.5 * PERIOD * STEP)
+    own = {k: changes.pop(k) for k in list(changes) if hasattr(Settings, k) or k == "coulomb"}
+    law = CartesianSettings(**changes)
+    if own.get("mode") is not Mode.CARTESIAN_IMPEDANCE:
+        law = virtual_settings(law, delay + 0.5 * PERIOD * STEP)
     zero = np.zeros(7)
     rest = {"mode": Mode.ADMITTANCE, "impedance": prepared(law, model)} | own
     return Settings(
         p=zero,
         d=zero,
         damping=zero,
-        coulomb=zero,
+        coulomb=rest.pop("coulomb", zero),
         viscous=zero,
         armature=np.full(7, ARMATURE),
         effort_limit=model.effort_limit,
@@ -48,7 +52,7 @@ def settings(delay: float = DELAY, model: Model = MODEL, **changes: Any) -> Sett
     )
 
 
-class AdmittanceBench:
+class ContactBench:
     """The controller, the arm with its drives, a sensor that is late, and a plane z = height.
 
     Attributes:
@@ -62,14 +66,21 @@ class AdmittanceBench:
         chosen: Settings | None = None,
         delay: float = DELAY,
         model: Model = MODEL,
+        friction: ArrayLike = 0.0,
+        sensor: bool = True,
         **changes: Any,
     ) -> None:
         self.settings = chosen or settings(delay, **changes)
         self.dynamics = Dynamics(model)
-        self.arm = Simulator(model, STEP, damping=0, friction=0, armature=np.full(7, ARMATURE))
+        self.arm = Simulator(
+            model, STEP, damping=0, friction=friction, armature=np.full(7, ARMATURE)
+        )
+        self.shadow = None if sensor else Shadow(model, self.known_friction(friction))
         self.arm.reset(HOME)
         self.controller = TorqueController(JointSpace.of(MODEL), MODEL, self.settings, tip=TIP)
         self.p, self.d = drive_gains(MODEL, np.full(7, ARMATURE))
+        if self.settings.mode is Mode.CARTESIAN_IMPEDANCE:  # its drives take torques
+            self.p, self.d = np.zeros(7), np.zeros(7)
         self.now = 100.0
         self.measured: deque[Floats] = deque([np.zeros(6)] * (round(delay / STEP / PERIOD) + 1))
         self.height, self.stiffness = 0.0, 0.0
@@ -78,6 +89,11 @@ class AdmittanceBench:
         self.desired: list[Floats] = []
         self.controller.activate(self.now)
         self.run(0.2)
+
+    @staticmethod
+    def known_friction(coulomb: ArrayLike) -> ShadowSettings:
+        """Return the settings of a shadow that knows this Coulomb friction [N m]."""
+        return ShadowSettings(coulomb=coulomb, viscous=0.0, armature=ARMATURE, wrench_link=TIP)
 
     @property
     def pose(self) -> Floats:
@@ -98,7 +114,7 @@ class AdmittanceBench:
 
     def run(
         self, duration: float, push: Any = (0.0,) * 6, sensor: bool = True, felt: Any = None
-    ) -> AdmittanceBench:
+    ) -> ContactBench:
         """Let time pass; push: (6,) on the hand, base axes; felt: measured instead of that."""
         for _ in range(round(duration / STEP / PERIOD)):
             self.now += PERIOD * STEP
@@ -108,6 +124,7 @@ class AdmittanceBench:
             command = self.controller.accept_state(self.now, self.arm.q, self.arm.qd)
             assert command is not None, self.controller.rejection
             goal = self.controller.compiled.desired
+            effort = np.zeros(7)
             for _ in range(PERIOD):
                 wrench = np.array(push, float)
                 pose = self.pose
@@ -117,7 +134,13 @@ class AdmittanceBench:
                 torque = (
                     command + self.p * (goal[0] - self.arm.q) + self.d * (goal[1] - self.arm.qd)
                 )
+                effort += torque / PERIOD
                 self.arm.step(torque, f_ext={TIP: wrench})
+            if self.shadow is not None:
+                update = self.shadow.update(round(self.now * 1e9), self.arm.q, self.arm.qd, effort)
+                felt = np.zeros(6)
+                if update is not None and update.residual is not None:
+                    felt = update.residual.wrench
             self.measured.append(wrench if felt is None else np.asarray(felt, float))
             self.measured.popleft()
             self.forces.append(force)

@@ -1,0 +1,142 @@
+"""Force control along an axis: 20 N on a plane of unknown height, standing and sliding."""
+
+import numpy as np
+import pytest
+from contact_bench import MODEL, ContactBench, settings
+
+from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import Mode
+
+FORCE = 20.0  # [N]
+PRESS = np.array([0.0, 0.0, -FORCE, 0.0, 0.0, 0.0])
+COULOMB = np.array([0.273, 0.436, 0.320, 0.640, 0.420, 0.152, 0.282])  # [N m] of a Panda
+MODES = (Mode.CARTESIAN_IMPEDANCE, Mode.ADMITTANCE)
+
+
+def pressing(mode, gap=0.01, stiffness=1e4, sensor=True, friction=0.0, **changes):
+    """Return a bench that is ``gap`` [m] away from the plane."""
+    chosen = settings(
+        0.01 if sensor else 0.06,
+        mode=mode,
+        force_axes="z",
+        dead_zone=0.0,
+        coulomb=np.broadcast_to(friction, (7,)).astype(float),
+        **changes,
+    )
+    bench = ContactBench(chosen, sensor=sensor, friction=friction)
+    bench.stiffness, bench.height = stiffness, bench.pose[2, 3] - gap
+    bench.run(0.3)
+    bench.forces.clear()
+    return bench
+
+
+def press(bench, duration, along=0.0):
+    """Press, and slide with a speed [m/s]; return the force meanwhile."""
+    begin, target = len(bench.forces), bench.pose
+    for _ in range(round(duration / 0.1)):
+        target[0, 3] += 0.1 * along
+        bench.controller.set_target(bench.now, pose=target if along else None, wrench=PRESS)
+        bench.run(0.1)
+    return np.array(bench.forces[begin:])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("stiffness", [1e3, 1e4])
+def test_force_is_kept_standing_and_sliding(mode, stiffness):
+    bench = pressing(mode, stiffness=stiffness)
+    force = press(bench, 8.0)
+    assert force.max() < 1.1 * FORCE
+    np.testing.assert_allclose(force[-200:], FORCE, atol=0.1)
+    begin = bench.pose[0, 3]
+    np.testing.assert_allclose(press(bench, 6.0, along=0.01), FORCE, atol=1.0)
+    assert bench.pose[0, 3] - begin > 0.04
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("sensor", [True, False], ids=["sensor", "estimate"])
+@pytest.mark.parametrize("wrong", [1.0, 0.7])
+def test_force_is_kept_with_friction(mode, sensor, wrong):
+    """The estimate knows the joints' friction, or 30 % less than there is."""
+    bench = pressing(mode, sensor=sensor, friction=COULOMB)
+    if bench.shadow is not None:
+        bench.shadow.use(bench.shadow.prepare(bench.known_friction(wrong * COULOMB)))
+    press(bench, 4.0)
+    standing, sliding = press(bench, 1.0), press(bench, 6.0, along=0.01)
+    bound = 1.0 if sensor else 3.0
+    assert np.abs(standing - FORCE).max() < bound
+    assert np.abs(sliding[500:] - FORCE).max() < bound
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_without_contact_the_speed_is_bounded(mode):
+    bench = pressing(mode, gap=1.0, contact_speed=0.02)
+    press(bench, 4.0)  # the virtual arm of mode admittance lags by D / K, a second
+    begin = bench.pose[2, 3]
+    press(bench, 1.0)
+    assert bench.pose[2, 3] - begin == pytest.approx(-0.02, rel=0.1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lost_contact_leads_back_to_the_spring(mode):
+    bench = pressing(mode)
+    press(bench, 3.0)
+    bench.height = 0.0  # an edge
+    press(bench, 6.0)
+    place = bench.pose[2, 3]
+    assert place > bench.heights[0] - 0.1  # what the spring had been stretched by
+    press(bench, 1.0)
+    assert abs(bench.pose[2, 3] - place) < 1e-3
+    bench.run(0.5)  # the force is asked for no more, and then anew
+    press(bench, 1.0)
+    assert bench.pose[2, 3] < place - 0.01
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lost_sensor_leads_back_to_the_spring(mode):
+    bench = pressing(mode)
+    press(bench, 3.0)
+    bench.controller.set_target(bench.now, wrench=PRESS)
+    bench.run(1.0, sensor=False)
+    assert bench.phase in (Phase.HOLDING, Phase.REFERENCE)
+    assert max(bench.forces[-400:]) < 1.1 * FORCE
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pose_leads_along_the_other_axes_alone(mode):
+    """While a force leads along z, a target's z counts for nothing."""
+    bench = pressing(mode)
+    press(bench, 3.0)
+    target = bench.pose
+    target[:3, 3] += [0.0, 0.03, 0.2]
+    for _ in range(30):
+        bench.controller.set_target(bench.now, pose=target, wrench=PRESS)
+        bench.run(0.1)
+    assert bench.pose[1, 3] == pytest.approx(target[1, 3], abs=3e-3)
+    assert bench.forces[-1] == pytest.approx(FORCE, abs=0.2)
+
+
+def test_force_that_cannot_be_reached_does_not_wind_up():
+    bench = pressing(Mode.CARTESIAN_IMPEDANCE, max_force=15.0)
+    force = press(bench, 10.0)
+    assert force[-1] == pytest.approx(15.0, abs=0.5)
+    bench.controller.set_target(bench.now, wrench=0.25 * PRESS)
+    bench.run(0.15)
+    for _ in range(15):
+        bench.controller.set_target(bench.now, wrench=0.25 * PRESS)
+        bench.run(0.1)
+    assert bench.forces[-1] == pytest.approx(0.25 * FORCE, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"force_axes": "w"}, "force_axes: expected some of x, y, z, got 'w'"),
+        ({"force_axes": "zz"}, "force_axes: expected some of x, y, z, got 'zz'"),
+        ({"force_axes": "z", "stiffness": (1, 1, 0, 1, 1, 1)}, "the stiffness along z is 0"),
+        ({"contact_speed": 0.0}, "contact_speed"),
+    ],
+)
+def test_refusals_name_the_setting(changes, text):
+    with pytest.raises(ValueError, match=text):
+        prepared(CartesianSettings(**changes), MODEL)
