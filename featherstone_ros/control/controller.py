@@ -221,7 +221,7 @@ class TorqueController:
             raise UnknownNameError("link", link, self._sensors)
         values = finite_array("wrench", wrench, (6,))
         if np.abs(values).max() > _control.MAX_WRENCH:
-            raise ValueError(f"wrench: expected at most {_control.MAX_WRENCH:g}, got {wrench}")
+            raise ValueError(f"wrench: expected at most {_control.MAX_WRENCH:g}, got {values}")
         self.compiled.take_wrench(now, values, self._sensors.index(link))
 
     def hold(self, now: float) -> None:
