@@ -1,6 +1,7 @@
 """`make chaos` without ROS: the same episodes on the same logic, in simulated time.
 
     python test/chaos/replica.py [--episodes 100000] [--seed 0] [--robot panda] [--workers 2]
+        [--hand admittance]
 
 Controller and twin are those of the nodes, and between them the same faulty links. What is left out
 is what ROS and the operating system do: messages are numbers instead of bytes (one that a node
@@ -31,6 +32,7 @@ from rich.progress import track
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.admittance import virtual_settings
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.damping import (
@@ -40,7 +42,7 @@ from featherstone_ros.control.damping import (
 )
 from featherstone_ros.control.gains import SampledLoop
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.simulation.settings import TwinSettings
@@ -51,6 +53,7 @@ STATE_EVERY, LOOK_EVERY, DESIRED_EVERY = 5, 10, 4  # ticks, ticks, states
 QUEUE = 4  # messages that wait for a stopped node
 BEFORE = 0.3  # [s] in which the controller takes the arm over
 BEGIN = 1000.0  # [s] steady time and stamps at the beginning
+SENSOR_DELAY = 0.01  # [s] of the wrench in mode admittance
 READY = 0.05  # [s] that a killed node takes to be back
 STATE_FRAME, COMMAND_FRAME = 220, 32  # bytes of a message besides its numbers: names, lengths
 UNREADABLE = ("wrong length", "joint missing", "joint twice", "empty", "noise", "truncated")
@@ -139,9 +142,9 @@ def shifted(state: State, offset: float) -> State:
 class Replica:
     """A twin, a controller, and all traffic between them."""
 
-    def __init__(self, the_arm: Arm) -> None:
+    def __init__(self, the_arm: Arm, hand: Mode = Mode.CARTESIAN_IMPEDANCE) -> None:
         """Read the nodes' parameters."""
-        self.arm = the_arm
+        self.arm, self._hand = the_arm, hand
         robot, model = the_arm.robot, the_arm.model
 
         def of(node: str, pattern: str) -> Floats:
@@ -190,7 +193,7 @@ class Replica:
         self._record = Record()
         self._waiting: dict[str, deque] = {name: deque(maxlen=QUEUE) for name in (STATES, COMMANDS)}
         self._still: set[str] = set()  # what has been stopped or killed
-        self._mode = Mode.CARTESIAN_IMPEDANCE if episode.by_hand else Mode.FEEDFORWARD
+        self._mode = self._hand if episode.by_hand else Mode.FEEDFORWARD
         self._start_twin(episode.start)
         self._start_controller()
         self._pass(BEFORE)
@@ -249,7 +252,11 @@ class Replica:
 
     def _start_controller(self) -> None:
         model = self.arm.model
-        settings = replace(self._settings, mode=self._mode)
+        settings = self._settings
+        if self._mode is Mode.ADMITTANCE:
+            law = prepared(virtual_settings(CartesianSettings(), SENSOR_DELAY), model)
+            settings = replace(settings, impedance=law)
+        settings = replace(settings, mode=self._mode)
         self._controller = TorqueController(JointSpace.of(model), model, settings, tip=self.arm.tip)
         self._controller.activate(self._now)
         self._process += 1
@@ -300,6 +307,8 @@ class Replica:
                 self._obey(delivery.payload, delivery.spoiled)
 
     def _answer(self, state: State) -> None:
+        if self._mode is Mode.ADMITTANCE:
+            self._controller.take_wrench(self._now, np.zeros(6), self.arm.tip)
         command = self._controller.accept_state(
             self._now, state.q, state.qd, state.effort, state.stamp
         )
@@ -360,9 +369,9 @@ class Record:
 _replica: list[Replica] = []  # the worker's
 
 
-def prepare(robot: str) -> None:
+def prepare(robot: str, hand: Mode = Mode.CARTESIAN_IMPEDANCE) -> None:
     """Make this worker's replica."""
-    _replica[:] = [Replica(arm(robot))]
+    _replica[:] = [Replica(arm(robot), hand)]
 
 
 def outcome_of(seed: int, by_hand: bool | None = None) -> report.Outcome:
@@ -377,9 +386,11 @@ def outcome_of(seed: int, by_hand: bool | None = None) -> report.Outcome:
     return report.Outcome.of(episode, figures)
 
 
-def run(robot: str, seeds: range, workers: int) -> Iterator[report.Outcome]:
+def run(
+    robot: str, seeds: range, workers: int, hand: Mode = Mode.CARTESIAN_IMPEDANCE
+) -> Iterator[report.Outcome]:
     """Run the episodes of these seeds; yield their outcomes in order."""
-    with ProcessPoolExecutor(workers, get_context("spawn"), prepare, (robot,)) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), prepare, (robot, hand)) as pool:
         rest = iter(seeds)
         running = deque(pool.submit(outcome_of, seed) for seed in islice(rest, 50 * workers))
         while running:
@@ -394,13 +405,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first episode; default: 0")
     parser.add_argument("--robot", default="panda")
     parser.add_argument("--workers", type=int, default=2)
+    modes = [str(mode) for mode in OF_END_EFFECTOR]
+    parser.add_argument("--hand", default=modes[0], choices=modes, help="mode when led by the hand")
     parser.add_argument("--output", type=Path, default=Path("chaos"))
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     console = Console(width=max(Console().width, 120))
     seeds = range(arguments.seed, arguments.seed + arguments.episodes)
     outcomes = []
-    episodes = run(arguments.robot, seeds, arguments.workers)
+    episodes = run(arguments.robot, seeds, arguments.workers, Mode(arguments.hand))
     for outcome in track(episodes, "Episodes", len(seeds), console=console, transient=True):
         outcomes.append(outcome)
         if outcome.figures.faults:
