@@ -18,6 +18,11 @@ cdef struct Loads:
     Py_ssize_t count
     Load* load
 
+cdef struct Prescribed:  # motion, by hybrid dynamics (RBDA section 9.2)
+    Py_ssize_t count
+    Py_ssize_t* freedom  # (count,) indices in a velocity
+    double* motion       # (instants + 1, count, 3) position, velocity and acceleration
+
 cdef struct SimulatorInterface:
     void* simulator
     Py_ssize_t nq, nv        # numbers in a position and a velocity: those of a floating base stand
@@ -25,15 +30,12 @@ cdef struct SimulatorInterface:
     double time_step
     Py_ssize_t instants      # of a step at which the integrator looks
     # Time steps under a constant tau: q, (nq,), qd and qdd, (nv,) each, become those at the end.
-    # armature: (nv,) instead of the simulator's own, or NULL; loads: NULL for none. Returns what
-    # ``advance`` of time_stepping.pxd does.
+    # armature: (nv,) instead of the simulator's own, or NULL; prescribed, loads: NULL for none.
+    # Joints whose motion is prescribed follow it, for a single step. Returns what ``advance`` of
+    # time_stepping.pxd does.
     Py_ssize_t (*advance)(void* simulator, Py_ssize_t steps, const double* tau,
-                          const double* armature, const Loads* loads, double* q, double* qd,
-                          double* qdd) noexcept nogil
-    # A time step of a floating base, on which nothing acts but loads, while the joints move as
-    # prescribed: their position, velocity and acceleration (instants + 1, joints, 3).
-    Py_ssize_t (*advance_base)(void* simulator, const double* motion, const Loads* loads, double* q,
-                               double* qd, double* qdd) noexcept nogil
+                          const double* armature, const Prescribed* prescribed, const Loads* loads,
+                          double* q, double* qd, double* qdd) noexcept nogil
     # The forces tau (nv,) that the accelerations qdd (nv,) of the joints take, by hybrid dynamics
     # (RBDA section 9.2): those of a base that is free are found, those of any other given. Returns
     # 0, or 1 + a singular degree of freedom.

@@ -48,7 +48,7 @@ from minv cimport minv
 from momentum cimport momentum
 from operational_space cimport operational_space_inertia
 from regressor cimport regressor
-from simulator_interface cimport SIMULATOR_INTERFACE, Loads, SimulatorInterface
+from simulator_interface cimport SIMULATOR_INTERFACE, Loads, Prescribed, SimulatorInterface
 from time_stepping cimport advance, instants
 from kinematics cimport (first_moment, jacobian, jacobian_derivative, kinetic_energy, link_origin,
                          link_pose, point_acceleration, point_velocity, poses)

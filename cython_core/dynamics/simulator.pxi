@@ -30,7 +30,6 @@ cdef struct LoopSimulator:             # what the functions of a SimulatorInterf
     const System* system
     Workspace* work
     const Drives* drives
-    const Drives* braked               # with all joints prescribed, for ``advance_base``
     double* held                       # (nv,) 1 for joints, 0 for a floating base
     double* zeros                      # (nv,)
 
@@ -52,24 +51,19 @@ cdef const double* loaded(const LoopSimulator* simulator, const Loads* loads) no
 
 
 cdef Py_ssize_t loop_advance(void* self, Py_ssize_t steps, const double* tau,
-                             const double* armature, const Loads* loads, double* q, double* qd,
+                             const double* armature, const Prescribed* prescribed,
+                             const Loads* loads, double* q, double* qd,
                              double* qdd) noexcept nogil:
     cdef const LoopSimulator* simulator = <const LoopSimulator*> self
     cdef Drives drives = simulator.drives[0]
     if armature != NULL:
         drives.armature, drives.rigid = armature, False
+    if prescribed != NULL and prescribed.count:
+        drives.motions, drives.prescribed, drives.instant, drives.rigid = (
+            prescribed.count, prescribed.freedom, prescribed.motion, False)
+        drives.prescribed_friction = simulator.zeros
     simulator.work.external = loaded(simulator, loads)
     return advance(simulator.system, simulator.work, &drives, steps, tau, q, qd, qdd)
-
-
-cdef Py_ssize_t loop_advance_base(void* self, const double* motion, const Loads* loads, double* q,
-                                  double* qd, double* qdd) noexcept nogil:
-    cdef const LoopSimulator* simulator = <const LoopSimulator*> self
-    cdef Drives drives = simulator.braked[0]
-    drives.instant = motion
-    simulator.work.external = loaded(simulator, loads)
-    return advance(simulator.system, simulator.work, &drives, 1, <const double*> simulator.zeros, q,
-                   qd, qdd)
 
 
 cdef Py_ssize_t loop_hold(void* self, bint base_is_free, const double* q, const double* qd,
@@ -140,7 +134,7 @@ cdef class Simulator(WorkspaceOwner):
     cdef readonly object model         # as given
     cdef readonly double time_step
     cdef readonly str integrator
-    cdef Drives drives, braked
+    cdef Drives drives
     cdef long long count
     cdef cnp.ndarray state_q, state_qd, state_qdd, state_forces
     cdef cnp.ndarray next_q, next_qd, next_qdd   # of the same shapes: where step writes, before
@@ -148,7 +142,7 @@ cdef class Simulator(WorkspaceOwner):
     cdef readonly cnp.ndarray damping, friction, armature, stop_stiffness, stop_damping
     cdef readonly cnp.ndarray load, thinning
     cdef cnp.ndarray lower, upper, free_friction, prescribed_friction, prescribed_joint
-    cdef cnp.ndarray all_joints, all_held, zeros
+    cdef cnp.ndarray all_held, zeros
     cdef dict motions
     cdef bint sampling                           # functions among them are being called
     cdef LoopSimulator loop
@@ -214,22 +208,12 @@ cdef class Simulator(WorkspaceOwner):
     cdef int prepare_loop(self, Py_ssize_t base) except -1:
         """Set up the ``SimulatorInterface``."""
         cdef Py_ssize_t n = self.compiled.system.n
-        self.zeros, self.all_held, self.all_joints = (
-            np.zeros(n), np.zeros(n), np.arange(base, n, dtype=np.intp))
+        self.zeros, self.all_held = np.zeros(n), np.zeros(n)
         self.all_held[base:] = 1.0
-        self.braked.integrator, self.braked.time_step = self.drives.integrator, self.time_step
-        self.braked.damping = self.braked.friction = self.braked.armature = data(self.zeros)
-        self.braked.load = self.braked.thinning = data(self.zeros)
-        self.braked.lower, self.braked.upper = self.drives.lower, self.drives.upper
-        self.braked.stop_stiffness = self.braked.stop_damping = data(self.zeros)
-        self.braked.prescribed_friction = data(self.zeros)
-        self.braked.motions = n - base
-        self.braked.prescribed = <const Py_ssize_t*> cnp.PyArray_DATA(self.all_joints)
-        self.loop = LoopSimulator(&self.compiled.system, &self.work, &self.drives, &self.braked,
+        self.loop = LoopSimulator(&self.compiled.system, &self.work, &self.drives,
                                   data(self.all_held), data(self.zeros))
         self.interface = SimulatorInterface(&self.loop, self.compiled.system.nq, n, self.time_step,
-                                            instants(&self.drives), loop_advance, loop_advance_base,
-                                            loop_hold)
+                                            instants(&self.drives), loop_advance, loop_hold)
         return 0
 
     def __reduce__(self):

@@ -46,7 +46,7 @@ cdef inline Py_ssize_t predict(const Settings* settings, Py_ssize_t n, double du
     for i in range(n):
         applied[i] = torque[i] - settings.offset[i]
     failure = settings.simulator.advance(settings.simulator.simulator, steps, applied, NULL, NULL,
-                                         q, qd, qdd)
+                                         NULL, q, qd, qdd)
     if failure:
         return failure
     for i in range(n):

@@ -3,9 +3,9 @@
 #
 # Arrays are (n,) in joint order. A floating base's pose (7) and velocity (6) come before those of
 # the joints, see ``Model``: ``q_all``, ``qd_all`` and ``qdd_all`` are (nq,) or (nv,), and equal to
-# ``q``, ``qd`` and ``qdd`` if the base is fixed. The base has neither drives nor sensors, and has
-# brakes only until the first command. ``now`` is steady time [ns]; only the command time-out
-# depends on it. Otherwise the same calls give the same states, bit for bit. twin.pyx owns the
+# ``q``, ``qd`` and ``qdd`` if the base is fixed. The base has neither drives nor sensors, and is
+# held only until the first command. ``now`` is steady time [ns]; only the command time-outs
+# depend on it. Otherwise the same calls give the same states, bit for bit. twin.pyx owns the
 # memory of these structures.
 
 from libc.math cimport INFINITY, fabs, isfinite, rint
@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memset
 from ros.atomic cimport SECOND
 from simulation.fault cimport BEYOND_BOUNDS, DIVERGED, NO_FAULT, SINGULAR, FaultKind
 from simulation.noise cimport Generator, seed, standard_normal
-from simulator_interface cimport Loads, SimulatorInterface
+from simulator_interface cimport Loads, Prescribed, SimulatorInterface
 
 cdef extern from *:
     """
@@ -25,7 +25,7 @@ cdef extern from *:
     """
     const int64_t NEVER
     const double ABSURD_SPEED          # [rad/s or m/s] no joint moves so fast: divergence
-    const double STOPPING_TIME         # [s] the brakes take to stop the joints
+    const double STOPPING_TIME         # [s] a brake takes to stop its joint
 
 cdef enum:
     MAX_LOADS = 64                    # wrenches at the same time
@@ -74,16 +74,18 @@ cdef struct Arm:
     bint* follows_velocity
     bint servo                         # some drive closes a position or velocity loop
     double* applied                    # effort of the drives
+    double* effort                     # of the drives, or of the brakes that are on
     double* measured                   # (3, n) position, velocity, effort
     double* good_q                     # (nq,) of the last good state
     double* good_qd                    # (nv,)
     double* scratch                    # (5, nq)
-    double* motion                     # (3, n, 3) of the joints within a time step
-    int64_t command_time               # NEVER: the time-out waits for a first command
+    int64_t* command_time              # NEVER: the time-out waits for a first command
     int64_t saturated                  # commands that the effort limits cut
-    bint braked
-    double braking_left                # [s] until the brakes have stopped the arm
+    bint base_held                     # no command has come yet
+    bint* braked
     double* braking                    # deceleration
+    double* braking_left               # [s] until the brake has stopped the joint
+    Prescribed held                    # the joints whose brakes are on, within a time step
     Loads loads                        # room for MAX_LOADS
     int64_t* load_end                  # simulation time [ns]
     Fault fault
@@ -99,35 +101,42 @@ cdef inline double clipped(double value, double limit) noexcept nogil:
     return max(min(value, limit), -limit)
 
 
-# Brakes: they prescribe the motion instead of applying a torque. Each joint's speed falls linearly
-# to zero whatever its inertia and load, which is stable at any time step; a joint stop ends the
-# motion. A floating base is held, too, until the first command of a run, so that the robot does not
-# fall before its controller is there. After that it moves freely under the braking joints.
+# Brakes, one for each joint: they prescribe the motion instead of applying a torque. The joint's
+# speed falls linearly to zero whatever its inertia and load, which is stable at any time step; a
+# joint stop ends the motion. A joint that is commanded has no brake on, whatever the others do. A
+# floating base is held, too, until the first command of a run, so that the robot does not fall
+# before its controller is there. After that it moves freely under the braking joints.
 
-cdef inline void engage_brakes(Arm* arm) noexcept nogil:
+cdef inline void engage_brake(Arm* arm, Py_ssize_t i) noexcept nogil:
+    arm.braked[i], arm.braking[i] = True, arm.qd[i] / STOPPING_TIME
+    arm.braking_left[i] = STOPPING_TIME if arm.qd[i] != 0.0 else 0.0
+
+
+cdef inline void list_brakes(Arm* arm) noexcept nogil:
     cdef Py_ssize_t i
-    arm.braked, arm.braking_left = True, 0.0
+    arm.held.count = 0
     for i in range(arm.n):
-        arm.braking[i] = arm.qd[i] / STOPPING_TIME
-        if arm.qd[i] != 0.0:
-            arm.braking_left = STOPPING_TIME
+        if arm.braked[i]:
+            arm.held.freedom[arm.held.count] = arm.base + i
+            arm.held.count += 1
 
 
 cdef inline bint base_is_free(const Arm* arm) noexcept nogil:
-    return arm.base > 0 and not (arm.braked and arm.command_time == NEVER)
+    return arm.base > 0 and not arm.base_held
 
 
-cdef inline void braked_motion(Arm* arm, int64_t instants) noexcept nogil:
-    """Position, velocity and acceleration of the joints at the instants of a time step; joint stops
-    still act.
+cdef inline void plan_braking(Arm* arm) noexcept nogil:
+    """Position, velocity and acceleration of the joints that are held, at the instants of a time
+    step; joint stops still act.
     """
     cdef const Settings* settings = arm.settings
-    cdef double h = settings.time_step, left = max(arm.braking_left - h, 0.0), t, slowing, after
-    cdef double there
+    cdef double h = settings.time_step, left, t, slowing, after, there
     cdef double lowest = -INFINITY, highest = INFINITY
     cdef double* motion
-    cdef Py_ssize_t i, k
-    for i in range(arm.n):
+    cdef Py_ssize_t instants = settings.simulator.instants, i, j, k
+    for j in range(arm.held.count):
+        i = arm.held.freedom[j] - arm.base
+        left = max(arm.braking_left[i] - h, 0.0)
         slowing = (arm.braking[i] * left - arm.qd[i]) / h
         if settings.stops:
             lowest, highest = min(arm.q[i], settings.lower[i]), max(arm.q[i], settings.upper[i])
@@ -137,47 +146,41 @@ cdef inline void braked_motion(Arm* arm, int64_t instants) noexcept nogil:
         for k in range(instants + 1):
             t = h * k / instants
             there = min(max(arm.q[i] + t * (arm.qd[i] + 0.5 * t * slowing), lowest), highest)
-            motion = arm.motion + 3 * (k * arm.n + i)
+            motion = arm.held.motion + 3 * (k * arm.held.count + j)
             motion[0], motion[2] = there, (after - arm.qd[i]) / h
             motion[1] = arm.qd[i] + t * motion[2]
         motion[1] = after
 
 
-cdef inline Py_ssize_t brake(Arm* arm, int64_t steps) noexcept nogil:
-    """Advance under the brakes; returns what the simulator's function returns."""
-    cdef const SimulatorInterface* simulator = arm.settings.simulator
+cdef inline void end_braking(Arm* arm) noexcept nogil:
+    """Move the joints that are held to the end of the time step."""
     cdef const double* motion
-    cdef Py_ssize_t i, failure
-    cdef int64_t k
-    for k in range(steps):
-        braked_motion(arm, simulator.instants)
-        if base_is_free(arm):
-            failure = simulator.advance_base(simulator.simulator, arm.motion, &arm.loads, arm.q_all,
-                                             arm.qd_all, arm.qdd_all)
-            if failure:
-                return failure
-        for i in range(arm.n):
-            motion = arm.motion + 3 * (simulator.instants * arm.n + i)
-            arm.q[i], arm.qd[i] = motion[0], motion[1]
-            # the impact on a stop is not an acceleration of the brakes
-            arm.qdd[i] = motion[2] if arm.braking[i] != 0.0 else 0.0
-        arm.braking_left = max(arm.braking_left - arm.settings.time_step, 0.0)
-    return 0
+    cdef Py_ssize_t i, j
+    for j in range(arm.held.count):
+        i = arm.held.freedom[j] - arm.base
+        motion = arm.held.motion + 3 * (arm.settings.simulator.instants * arm.held.count + j)
+        arm.q[i], arm.qd[i] = motion[0], motion[1]
+        # the impact on a stop is not an acceleration of the brake
+        arm.qdd[i] = motion[2] if arm.braking[i] != 0.0 else 0.0
+        arm.braking_left[i] = max(arm.braking_left[i] - arm.settings.time_step, 0.0)
 
 
-cdef inline Py_ssize_t brake_effort(Arm* arm, double* effort) noexcept nogil:
-    """effort (nv,) that the brakes exert, friction offset and armature included.
+cdef inline Py_ssize_t find_brake_effort(Arm* arm) noexcept nogil:
+    """Efforts in which those of the brakes, friction offset and armature included, take the place
+    of the drives', into ``effort``.
 
     Returns what ``SimulatorInterface.hold`` returns.
     """
     cdef const Settings* settings = arm.settings
     cdef const SimulatorInterface* simulator = settings.simulator
-    cdef Py_ssize_t i, failure
+    cdef Py_ssize_t i, j, failure
     memset(arm.qdd_all, 0, arm.base * sizeof(double))
     failure = simulator.hold(simulator.simulator, base_is_free(arm), arm.q_all, arm.qd_all,
-                             &arm.loads, arm.qdd_all, effort)
-    for i in range(arm.n):
-        effort[arm.base + i] += settings.armature[i] * arm.qdd[i] + settings.offset[i]
+                             &arm.loads, arm.qdd_all, arm.scratch)
+    for j in range(arm.held.count):
+        i = arm.held.freedom[j] - arm.base
+        arm.effort[i] = (arm.scratch[arm.base + i] + settings.armature[i] * arm.qdd[i]
+                         + settings.offset[i])
     return failure
 
 
@@ -194,7 +197,8 @@ cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort,
     for i in range(arm.n):
         tau[arm.base + i] = effort[i] - arm.settings.offset[i]
     return arm.settings.simulator.advance(arm.settings.simulator.simulator, steps, tau, armature,
-                                          &arm.loads, arm.q_all, arm.qd_all, arm.qdd_all)
+                                          &arm.held, &arm.loads, arm.q_all, arm.qd_all,
+                                          arm.qdd_all)
 
 
 cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
@@ -218,8 +222,8 @@ cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
     memcpy(start_q, arm.q_all, arm.nq * sizeof(double))
     memcpy(start_qd, arm.qd_all, arm.nv * sizeof(double))
     for i in range(n):
-        p = settings.drive_p[i] if arm.follows_position[i] else 0.0
-        d = settings.drive_d[i] if arm.follows_velocity[i] else 0.0
+        p = settings.drive_p[i] if arm.follows_position[i] and not arm.braked[i] else 0.0
+        d = settings.drive_d[i] if arm.follows_velocity[i] and not arm.braked[i] else 0.0
         stiffness[i] = d + h * p
         effort = arm.command[i]
         if d:
@@ -247,25 +251,26 @@ cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
 
 
 cdef inline Py_ssize_t drive(Arm* arm, int64_t steps) noexcept nogil:
+    """Advance; returns what the simulator's function returns."""
     cdef int64_t k
-    cdef Py_ssize_t failure
-    if not arm.servo:
+    cdef Py_ssize_t failure = 0
+    cdef bint forced = arm.held.count < arm.n or base_is_free(arm)       # something moves by forces
+    if forced and not arm.servo and not arm.held.count:
         return integrate(arm, steps, arm.applied, NULL)
     for k in range(steps):
-        failure = servo_step(arm)
+        plan_braking(arm)
+        if forced:
+            failure = servo_step(arm) if arm.servo else integrate(arm, 1, arm.applied, NULL)
         if failure:
             return failure
+        end_braking(arm)
     return 0
 
 
-cdef inline bint saturate(Arm* arm) noexcept nogil:
-    """applied: the command within the effort limits; returns whether they cut it."""
-    cdef bint cut = False
-    cdef Py_ssize_t i
-    for i in range(arm.n):
-        arm.applied[i] = clipped(arm.command[i], arm.settings.limit[i])
-        cut |= arm.applied[i] != arm.command[i]
-    return cut
+cdef inline bint saturate(Arm* arm, Py_ssize_t i) noexcept nogil:
+    """applied: the command within the effort limit; returns whether that cut it."""
+    arm.applied[i] = clipped(arm.command[i], arm.settings.limit[i])
+    return arm.applied[i] != arm.command[i]
 
 
 # Faults.
@@ -299,33 +304,29 @@ cdef inline void sense(Arm* arm, int k, const double* values) noexcept nogil:
             measured[i] += arm.settings.deviation[k] * standard_normal(&arm.generator)
 
 
-cdef inline void measure(Arm* arm, const double* effort) noexcept nogil:
+cdef inline void measure(Arm* arm) noexcept nogil:
     """Measure, unless an effort is not finite: that is a fault, and is never published."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, failure
+    memcpy(arm.effort, arm.applied, arm.n * sizeof(double))
+    if arm.held.count:
+        failure = find_brake_effort(arm)
+        if failure:
+            set_fault(arm, SINGULAR, failure - 1)
+            return
     for i in range(arm.n):
-        if not isfinite(effort[i]):
+        if not isfinite(arm.effort[i]):
             set_fault(arm, BEYOND_BOUNDS, arm.base + i)
             return
     sense(arm, 0, arm.q)
     sense(arm, 1, arm.qd)
-    sense(arm, 2, effort)
-
-
-cdef inline void measure_braked(Arm* arm) noexcept nogil:
-    cdef Py_ssize_t failure = brake_effort(arm, arm.scratch)
-    if failure:
-        set_fault(arm, SINGULAR, failure - 1)
-    else:
-        measure(arm, arm.scratch + arm.base)
+    sense(arm, 2, arm.effort)
 
 
 cdef inline void measure_now(Arm* arm) noexcept nogil:
     """Measure after the state was set: no effort was applied on the way to it."""
-    if arm.braked:
-        memset(arm.qdd, 0, arm.n * sizeof(double))
-        measure_braked(arm)
-    else:
-        measure(arm, arm.applied)
+    list_brakes(arm)
+    memset(arm.qdd, 0, arm.n * sizeof(double))
+    measure(arm)
 
 
 # Actions on the arm.
@@ -333,13 +334,15 @@ cdef inline void measure_now(Arm* arm) noexcept nogil:
 cdef inline void adopt_settings(Arm* arm, const Settings* settings) noexcept nogil:
     """Use these settings from now on; state, command and time are kept."""
     cdef const Settings* before = arm.settings
+    cdef Py_ssize_t i
     if before != NULL:
         arm.elapsed_before = simulation_time(arm)
     if (before == NULL or before.noise_seed != settings.noise_seed
             or not same_noise(before, settings)):
         seed(&arm.generator, settings.noise_seed)
     arm.steps, arm.settings = 0, settings
-    saturate(arm)
+    for i in range(arm.n):
+        saturate(arm, i)
 
 
 cdef inline bint same_noise(const Settings* one, const Settings* other) noexcept nogil:
@@ -352,49 +355,56 @@ cdef inline bint same_noise(const Settings* one, const Settings* other) noexcept
 
 cdef inline void reset_arm(Arm* arm) noexcept nogil:
     """Back to the initial position at time 0, without command, wrenches and fault."""
+    cdef Py_ssize_t i
     arm.fault.kind = NO_FAULT
     arm.elapsed_before = arm.steps = arm.loads.count = 0
-    arm.command_time = NEVER
     memcpy(arm.q_all, arm.settings.home, arm.nq * sizeof(double))
     memset(arm.qd_all, 0, arm.nv * sizeof(double))
     memset(arm.qdd_all, 0, arm.nv * sizeof(double))
-    memset(arm.command, 0, arm.n * sizeof(double))
-    release_joints(arm)
-    saturate(arm)
+    arm.servo, arm.base_held = False, arm.settings.hold_until_command
+    for i in range(arm.n):
+        command_effort(arm, i, 0.0)
+        saturate(arm, i)
+        arm.command_time[i], arm.braked[i] = NEVER, False
+        if arm.settings.hold_until_command:
+            engage_brake(arm, i)
     seed(&arm.generator, arm.settings.noise_seed)
-    arm.braked = False
-    if arm.settings.hold_until_command:
-        engage_brakes(arm)
     measure_now(arm)
 
 
-cdef inline void release_joints(Arm* arm) noexcept nogil:
-    """No drive follows a position or velocity."""
-    memset(arm.follows_position, 0, arm.n * sizeof(bint))
-    memset(arm.follows_velocity, 0, arm.n * sizeof(bint))
-    arm.servo = False
+cdef inline void command_effort(Arm* arm, Py_ssize_t i, double effort) noexcept nogil:
+    """Write an effort as a joint's command: its drive follows no position or velocity."""
+    arm.command[i], arm.follows_position[i], arm.follows_velocity[i] = effort, False, False
 
 
-cdef inline void take_command(Arm* arm, int64_t now) noexcept nogil:
-    """Release the brakes and apply the command, which has been written into ``arm``."""
+cdef inline void take_command(Arm* arm, const bint* commanded, int64_t now) noexcept nogil:
+    """Apply the command that has been written for the joints ``commanded`` (n,), and release their
+    brakes.
+    """
+    cdef bint cut = False
     cdef Py_ssize_t i
-    arm.servo = False
+    arm.servo = arm.base_held = False
     for i in range(arm.n):
         arm.servo = arm.servo or arm.follows_position[i] or arm.follows_velocity[i]
-    arm.saturated += saturate(arm)
-    arm.command_time = now
-    arm.braked = False
+        if commanded[i]:
+            cut |= saturate(arm, i)
+            arm.command_time[i], arm.braked[i] = now, False
+    arm.saturated += cut
 
 
 cdef inline void restart_timeout(Arm* arm, int64_t now) noexcept nogil:
-    """Count the command time-out from now, e.g. after a pause."""
-    if arm.command_time != NEVER:
-        arm.command_time = now
+    """Count the command time-outs from now, e.g. after a pause."""
+    cdef Py_ssize_t i
+    for i in range(arm.n):
+        if arm.command_time[i] != NEVER:
+            arm.command_time[i] = now
 
 
 cdef inline void state_was_set(Arm* arm) noexcept nogil:
-    if arm.braked:
-        engage_brakes(arm)
+    cdef Py_ssize_t i
+    for i in range(arm.n):
+        if arm.braked[i]:
+            engage_brake(arm, i)
     measure_now(arm)
 
 
@@ -426,10 +436,16 @@ cdef inline void end_loads(Arm* arm) noexcept nogil:
     arm.loads.count = left
 
 
-cdef inline bint is_timed_out(const Arm* arm, int64_t now) noexcept nogil:
+cdef inline void brake_uncommanded(Arm* arm, int64_t now) noexcept nogil:
+    """Brake the joints whose commands have ended."""
     cdef int64_t timeout = arm.settings.command_timeout
-    return (timeout > 0 and arm.command_time != NEVER and now - arm.command_time > timeout
-            and not arm.settings.lockstep)
+    cdef Py_ssize_t i
+    if timeout <= 0 or arm.settings.lockstep:
+        return
+    for i in range(arm.n):
+        if (not arm.braked[i] and arm.command_time[i] != NEVER
+                and now - arm.command_time[i] > timeout):
+            engage_brake(arm, i)
 
 
 cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogil:
@@ -442,12 +458,12 @@ cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogi
         return
     if steps == 0:
         steps = arm.settings.steps_per_period
-    if not arm.braked and is_timed_out(arm, now):
-        engage_brakes(arm)
+    brake_uncommanded(arm, now)
+    list_brakes(arm)
     end_loads(arm)
     memcpy(arm.good_q, arm.q_all, arm.nq * sizeof(double))
     memcpy(arm.good_qd, arm.qd_all, arm.nv * sizeof(double))
-    failure = brake(arm, steps) if arm.braked else drive(arm, steps)
+    failure = drive(arm, steps)
     if failure > 0:
         set_fault(arm, SINGULAR, failure - 1)
     elif failure < 0:
@@ -455,10 +471,7 @@ cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogi
     else:
         find_divergence(arm)
     if arm.fault.kind == NO_FAULT:
-        if arm.braked:
-            measure_braked(arm)
-        else:
-            measure(arm, arm.applied)
+        measure(arm)
     if arm.fault.kind != NO_FAULT:
         memcpy(arm.q_all, arm.good_q, arm.nq * sizeof(double))
         memcpy(arm.qd_all, arm.good_qd, arm.nv * sizeof(double))

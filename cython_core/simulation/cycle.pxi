@@ -3,6 +3,9 @@
 
 cdef enum TwinInput:
     COMMANDS, JOINT_COMMANDS, EXTERNAL_WRENCH, SET_STATE
+    OWN_COMMANDS             # of some joints, the first of as many topics as there are
+
+cdef enum: MOST_TOPICS = 12            # refusals know 16 inputs
 
 cdef enum TwinOutput:
     JOINT_STATES
@@ -42,6 +45,11 @@ cdef struct BaseMessage:     # about the motion of a floating base
     Template message
     size_t stamp, pose, twist          # their offsets in it; 0: not there
 
+cdef struct CommandTopic:     # std_msgs/Float64MultiArray: an effort for each of its joints
+    int32_t n
+    int32_t* joint           # (n,)
+    bint answered            # in lockstep: since the last period
+
 cdef struct TwinCycle:
     Arm arm
     Pace pace
@@ -55,6 +63,10 @@ cdef struct TwinCycle:
     JointStateMessage names
     JointNames links
     double* wanted                     # (3, n) from a message that is not checked yet
+    bint* commanded                    # (n,) the joints that a message commands
+    CommandTopic commands              # of all joints
+    CommandTopic[MOST_TOPICS] own
+    int own_count
     Template states, clock
     BaseMessage[MOST_BASE_MESSAGES] base
     int base_count
@@ -144,10 +156,17 @@ cdef int64_t twin_due(void* self) noexcept nogil:
     return max(next_due(&twin.pace), twin.begin)
 
 
+cdef void await_commands(TwinCycle* twin) noexcept nogil:
+    cdef int k
+    for k in range(twin.own_count):
+        twin.own[k].answered = False
+
+
 cdef void advance_and_publish(TwinCycle* twin, int64_t lag, int64_t now,
                               Output* output) noexcept nogil:
     advance_arm(&twin.arm, 0, now)
     twin.is_new = True
+    await_commands(twin)
     if twin.arm.fault.kind == NO_FAULT:
         publish_state(twin, lag, now, output)
 
@@ -171,21 +190,37 @@ cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
 
 # Messages.
 
-cdef void command_taken(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
-    """Apply a command; in lockstep it advances the arm by a period."""
-    take_command(&twin.arm, now)
-    if twin.arm.settings.lockstep and not twin.paused and twin.arm.fault.kind == NO_FAULT:
+cdef bint all_have_answered(const TwinCycle* twin) noexcept nogil:
+    """Whether every topic of some joints has brought a command since the last period."""
+    cdef int k
+    for k in range(twin.own_count):
+        if not twin.own[k].answered:
+            return False
+    return True
+
+
+cdef void command_taken(TwinCycle* twin, bint complete, int64_t now,
+                        Output* output) noexcept nogil:
+    """Apply a command; in lockstep a complete one advances the arm by a period."""
+    take_command(&twin.arm, twin.commanded, now)
+    if (complete and twin.arm.settings.lockstep and not twin.paused
+            and twin.arm.fault.kind == NO_FAULT):
         twin.idle_interval = LOCKSTEP_REPEAT
         advance_and_publish(twin, 0, now, output)
         report_fault(twin, now, output)
 
 
-cdef void take_commands(TwinCycle* twin, Reader* r, int64_t now, Output* output) noexcept nogil:
-    """std_msgs/Float64MultiArray: an effort for every joint."""
-    if read_efforts(&twin.refusals, r, <int32_t> twin.arm.n, DBL_MAX, twin.wanted):
-        memcpy(twin.arm.command, twin.wanted, twin.arm.n * sizeof(double))
-        release_joints(&twin.arm)
-        command_taken(twin, now, output)
+cdef void take_commands(TwinCycle* twin, CommandTopic* topic, Reader* r, int64_t now,
+                        Output* output) noexcept nogil:
+    cdef int32_t k
+    if not read_efforts(&twin.refusals, r, topic.n, DBL_MAX, twin.wanted):
+        return
+    memset(twin.commanded, 0, twin.arm.n * sizeof(bint))
+    for k in range(topic.n):
+        command_effort(&twin.arm, topic.joint[k], twin.wanted[k])
+        twin.commanded[topic.joint[k]] = True
+    topic.answered = True
+    command_taken(twin, topic == &twin.commands or all_have_answered(twin), now, output)
 
 
 cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexcept nogil:
@@ -252,26 +287,28 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
     if not (gather_motion(twin) and gather_effort(twin)):
         return
     for i in range(n):
-        if names.place[i] >= 0:
+        twin.commanded[i] = names.place[i] >= 0
+        if twin.commanded[i]:
             arm.follows_position[i] = names.position.length != 0
             arm.follows_velocity[i] = names.position.length != 0 or names.velocity.length != 0
             arm.desired_q[i] = wanted[i]
             arm.desired_qd[i] = wanted[n + i] if names.velocity.length else 0.0
             arm.command[i] = wanted[2 * n + i] if names.effort.length else 0.0
-    if not is_idle_command(arm):
-        command_taken(twin, now, output)
+    if not is_idle_command(arm, twin.commanded):
+        command_taken(twin, True, now, output)
 
 
-cdef bint is_idle_command(const Arm* arm) noexcept nogil:
+cdef bint is_idle_command(const Arm* arm, const bint* commanded) noexcept nogil:
     """Whether a command does not count as the first one, which releases the brakes.
 
     topic_based_ros2_control sends zero efforts before any controller is active.
     """
     cdef Py_ssize_t i
     for i in range(arm.n):
-        if arm.command[i] != 0.0 or arm.follows_position[i] or arm.follows_velocity[i]:
+        if commanded[i] and (arm.command[i] != 0.0 or arm.follows_velocity[i]
+                             or not arm.braked[i] or arm.command_time[i] != NEVER):
             return False
-    return arm.braked and arm.command_time == NEVER and not arm.settings.lockstep
+    return not arm.settings.lockstep
 
 
 cdef void take_set_state(TwinCycle* twin, Reader* r, int64_t now) noexcept nogil:
@@ -308,19 +345,22 @@ cdef void twin_message(void* self, int input, const IncomingMessage* incoming, i
     cdef Reader r
     begin_message(&twin.refusals, input, incoming, now, output, &r)
     if input == COMMANDS:
-        take_commands(twin, &r, now, output)
+        take_commands(twin, &twin.commands, &r, now, output)
     elif input == JOINT_COMMANDS:
         take_joint_commands(twin, &r, now, output)
     elif input == EXTERNAL_WRENCH:
         take_wrench(twin, &r)
     elif input == SET_STATE:
         take_set_state(twin, &r, now)
+    else:
+        take_commands(twin, &twin.own[input - OWN_COMMANDS], &r, now, output)
 
 
 # Requests.
 
 cdef void reset_twin(TwinCycle* twin, int64_t now) noexcept nogil:
     reset_arm(&twin.arm)
+    await_commands(twin)
     twin.is_new, twin.fault_reported = True, False
     restart_pacing(twin, now)
 

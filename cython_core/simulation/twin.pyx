@@ -25,7 +25,7 @@ from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointSta
 from ros.refusals cimport (REFUSED, Refusals, begin_message, read_efforts, read_wrench,
                            refuse_figure, refuse_name, refuse_reader, within)
 from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, Settings, adopt_settings,
-                             advance_arm, apply_load, base_is_free, release_joints, reset_arm,
+                             advance_arm, apply_load, base_is_free, command_effort, reset_arm,
                              restart_timeout, simulation_time, state_was_set, take_command)
 from simulation.fault cimport NO_FAULT
 from simulation.pacing cimport Pace, count_due, next_due, set_pace
@@ -90,9 +90,12 @@ cdef class Twin(CycleOwner):
         clock: Whether to publish simulation time.
         base_messages: At most three messages about a floating base: tuples of bytes and the offsets
             of stamp, pose and twist, as from ``message_templates.odometry``.
+        own_commands: Topics of commands for some joints each: the joints' indices. The inputs after
+            those in ``INPUTS``.
 
     Raises:
-        ValueError: The names do not fit the simulator, or there are too many base messages.
+        ValueError: The names do not fit the simulator, or there are too many base messages or
+            topics of commands.
     """
 
     cdef TwinCycle* twin
@@ -100,7 +103,7 @@ cdef class Twin(CycleOwner):
     cdef readonly int n
 
     def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None,
-                  bint clock=False, base_messages=()):
+                  bint clock=False, base_messages=(), own_commands=()):
         self.twin = <TwinCycle*> calloc(1, sizeof(TwinCycle))
         if self.twin == NULL:
             raise MemoryError
@@ -110,6 +113,14 @@ cdef class Twin(CycleOwner):
         self.memory.list_names(&self.twin.links, link_names)
         self.twin.names.place = <int32_t*> self.memory.block(self.twin.joints.n, np.int32)
         self.twin.wanted = self.memory.doubles(max(3 * self.n, 6))
+        self.twin.commanded = <bint*> self.memory.block(self.n, np.intc)
+        self.list_joints(&self.twin.commands, range(self.n))
+        if len(own_commands) > MOST_TOPICS:
+            raise ValueError(f"topics that command some of the joints: got {len(own_commands)}, "
+                             f"expected at most {MOST_TOPICS}")
+        for joints in own_commands:
+            self.list_joints(&self.twin.own[self.twin.own_count], joints)
+            self.twin.own_count += 1
         self.memory.template(&self.twin.states, joint_state(joint_names))
         if clock:
             self.memory.template(&self.twin.clock, b"\0\1\0\0" + bytes(8))
@@ -124,6 +135,14 @@ cdef class Twin(CycleOwner):
 
     def __dealloc__(self):
         free(self.twin)
+
+    cdef int list_joints(self, CommandTopic* topic, joints) except -1:
+        cdef Py_ssize_t k
+        topic.n = len(joints)
+        topic.joint = <int32_t*> self.memory.block(topic.n, np.int32)
+        for k in range(topic.n):
+            topic.joint[k] = range(self.n)[joints[k]]
+        return 0
 
     cdef int take_base_messages(self, messages) except -1:
         cdef BaseMessage* base
@@ -149,9 +168,13 @@ cdef class Twin(CycleOwner):
         arm.good_q, arm.good_qd = memory.doubles(nq), memory.doubles(nv)
         arm.command, arm.desired_q, arm.desired_qd = (
             memory.doubles(n), memory.doubles(n), memory.doubles(n))
-        arm.applied, arm.braking, arm.measured = (
+        arm.applied, arm.effort, arm.measured = (
             memory.doubles(n), memory.doubles(n), memory.doubles(3 * n))
-        arm.scratch, arm.motion = memory.doubles(5 * nq), memory.doubles(9 * n)
+        arm.braking, arm.braking_left = memory.doubles(n), memory.doubles(n)
+        arm.held.motion, arm.scratch = memory.doubles(9 * n), memory.doubles(5 * nq)
+        arm.held.freedom = <Py_ssize_t*> memory.block(n, np.intp)
+        arm.command_time = <int64_t*> memory.block(n, np.int64)
+        arm.braked = <bint*> memory.block(n, np.intc)
         arm.follows_position = <bint*> memory.block(n, np.intc)
         arm.follows_velocity = <bint*> memory.block(n, np.intc)
         arm.loads.load = <Load*> memory.block(MAX_LOADS * sizeof(Load), np.uint8)
@@ -211,8 +234,13 @@ cdef class Twin(CycleOwner):
 
     @property
     def is_braked(self) -> bool:
-        """Whether the brakes are on."""
-        return self.twin.arm.braked
+        """Whether the brakes of all joints are on."""
+        return bool(self.braked.all())
+
+    @property
+    def braked(self):
+        """Whether each joint's brake is on (n,)."""
+        return np.array([self.twin.arm.braked[i] for i in range(self.n)], dtype=bool)
 
     @property
     def paused(self) -> bool:
@@ -257,9 +285,9 @@ cdef class Twin(CycleOwner):
         if effort.shape[0] != self.n:
             raise ValueError(f"effort: expected shape ({self.n},)")
         for i in range(self.n):
-            arm.command[i] = effort[i]
-            arm.follows_position[i] = arm.follows_velocity[i] = False
-        take_command(arm, now)
+            command_effort(arm, i, effort[i])
+            self.twin.commanded[i] = True
+        take_command(arm, self.twin.commanded, now)
 
     def _advance(self, int64_t steps, int64_t now):
         """Advance by integration steps; 0: by a period."""

@@ -86,6 +86,7 @@ def package_node(
     remappings: list[tuple[str, str]],
     files: bool = True,
     joint_states: str = "",
+    name: str = "",
 ) -> Node:
     """Return the action that starts one of the package's nodes as the launch arguments say.
 
@@ -96,10 +97,12 @@ def package_node(
         remappings: In addition to that of ``joint_states``.
         files: Whether the node reads the parameter files.
         joint_states: Topic, if another than the launch argument's.
+        name: Of the node, if another than the executable's.
     """
     paths = parameter_files(context) if files else []
     return Node(
         **_process(executable),
+        name=name or None,
         namespace=value(context, "namespace"),
         parameters=[
             *(ParameterFile(str(path)) for path in paths),

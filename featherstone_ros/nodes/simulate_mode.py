@@ -27,7 +27,7 @@ from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit, Value
-from featherstone_ros.nodes.simulate_parameters import twin_settings
+from featherstone_ros.nodes.simulate_parameters import command_topics, twin_settings
 from featherstone_ros.simulation import Twin, TwinSettings
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
 
@@ -59,6 +59,7 @@ class SimulateMode(LoopMode):
         model = node.model
         publish_clock = bool(node.parameters["publish_clock"])
         base_topics = floating_base.base_topics(node)
+        self._own = command_topics(node.parameters, model.joint_names)
         publishers = [node.create_publisher(JointState, "joint_states", QUEUE)]
         if publish_clock:
             publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
@@ -68,6 +69,7 @@ class SimulateMode(LoopMode):
             self._settings(node.parameters),
             publish_clock,
             [message for _, message in base_topics],
+            list(self._own.values()),
         )
         self._named = [*model.joint_names, *sorted({*model.mimics, *model.locked})]
         self._known_overruns = 0
@@ -97,7 +99,7 @@ class SimulateMode(LoopMode):
         twin.start(monotonic())
         self._run(
             twin,
-            TOPICS,
+            TOPICS | dict.fromkeys(self._own, Float64MultiArray),
             QUEUE,
             at_once=twin.settings.lockstep,
         )
@@ -134,7 +136,9 @@ class SimulateMode(LoopMode):
     def _note(self, record: realtime_loop.Record) -> None:
         kind, index, _, value, _ = record
         if kind == RECORDS["refused"]:
-            self._refuse(*refusal(index, value, self._named, self._node.model.link_names))
+            names = [self._named] * len(INPUTS) + [*self._own.values()]
+            links = self._node.model.link_names
+            self._refuse(*refusal(index, value, names[index & 0xF], links))
         elif kind == RECORDS["fault"]:
             reason = fault_text(int(value[0]), self._node.model, index, *value[1:3])
             self._node.get_logger().error(reason)
@@ -173,17 +177,21 @@ class SimulateMode(LoopMode):
     def diagnose(self) -> Report:
         """Return fault, refused messages, overruns and surplus publishers of commands."""
         twin, node = self._twin, self._node
-        commanders = self._inputs[INPUTS["commands"]], self._inputs[INPUTS["joint_commands"]]
-        publishers = sum(node.count_publishers(s.topic_name) for s in commanders)
-        duplicates = self._duplicates.among({"command the arm": publishers})
+        counts = [node.count_publishers(s.topic_name) for s in self._inputs]
+        of_all = counts[INPUTS["commands"]] + counts[INPUTS["joint_commands"]]
+        own = dict(zip(self._own, counts[len(INPUTS) :], strict=True))
+        commanders = {f"command the joints of {t}": of_all + count for t, count in own.items()}
+        duplicates = self._duplicates.among(commanders or {"command the arm": of_all})
+        braked = ", ".join(np.array(node.model.joint_names)[twin.braked])
+        waiting = f"no commands, brakes on: {braked}" if braked and not twin.is_braked else ""
         fault = twin.fault
         values = {
             "simulation time [s]": f"{twin.time / NANOSECONDS:.3f}",
             "paused": twin.paused,
-            "brakes": "on" if twin.is_braked else "off",
+            "brakes": "on" if twin.is_braked else braked or "off",
             "base": "held" if twin.base_is_held else "free",
             "wrenches on": ", ".join(twin.wrenches) or "none",
-            "command publishers": publishers,
+            "command publishers": of_all + sum(own.values()),
             **self.running.timing.report("commands lost"),
             "commands saturated": twin.saturated,
             "refused messages": twin.refused + self.running.runner.counters()["too_large"],
@@ -193,4 +201,4 @@ class SimulateMode(LoopMode):
         behind = twin.overruns > self._known_overruns
         self._known_overruns = twin.overruns
         late = "fell behind real time; what was missed is given up" if behind else ""
-        return self._report(values, *duplicates, late)
+        return self._report(values, *duplicates, waiting, late)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.validate_topic_name import validate_topic_name
 
 from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.declared_parameters import joint_settings_of, settings_of, values_of
 from featherstone_ros.nodes.drive_parameters import drives_of
+from featherstone_ros.nodes.execution import one_line
 from featherstone_ros.nodes.parameters import Setting, Value
 from featherstone_ros.simulation import Noise, TwinSettings
 from featherstone_ros.simulation.drive_gains import drive_gains
@@ -24,7 +28,7 @@ SIMULATED = ("viscous", "coulomb", "load", "thinning", "offset", "armature")  # 
 
 
 def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Setting]:
-    """Return the initial position of every joint, and the gains of its drive.
+    """Return every joint's initial position, the gains of its drive, and who commands it.
 
     Args:
         model: The arm.
@@ -38,6 +42,33 @@ def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Settin
         yield from joint_settings_of(
             TwinSettings, joint, initial_positions=q, drive_p=p_joint, drive_d=d_joint
         )
+        yield Setting(
+            f"command_topic.{joint}",
+            "",
+            "topic beside ~/commands with efforts for this joint and the others that have the same "
+            "(std_msgs/Float64MultiArray, in the order of joints); empty: none",
+            read_only=True,
+            check=topic_fault,
+        )
+
+
+def topic_fault(topic: str) -> str | None:
+    """Return why a text is no topic's name; None if it is one, or empty."""
+    try:
+        if topic:
+            validate_topic_name(topic)
+    except InvalidTopicNameException as error:
+        return one_line(error)
+    return None
+
+
+def command_topics(values: Mapping[str, Value], joints: Sequence[str]) -> dict[str, list[str]]:
+    """Return the topics that command some joints, and which."""
+    topics: dict[str, list[str]] = {}
+    for joint in joints:
+        if topic := values[f"command_topic.{joint}"]:
+            topics.setdefault(topic, []).append(joint)
+    return topics
 
 
 def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:

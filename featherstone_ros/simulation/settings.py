@@ -94,10 +94,13 @@ class TwinSettings:
     saturate_effort: bool = declared(True, "clip commands to the URDF effort limits")
     hold_until_command: bool = declared(
         True,
-        "keep the brakes on, and a floating base held, from start or reset to the first command",
+        "brake each joint from start or reset to its first command, hold a floating base to any",
     )
     command_timeout: float = declared(
-        0.0, "real time without a command after which the brakes engage [s]; 0: never", 0.0, 3600.0
+        0.0,
+        "real time without a command for a joint after which its brake engages [s]; 0: never",
+        0.0,
+        3600.0,
     )
     wrench_timeout: float = declared(
         0.0,

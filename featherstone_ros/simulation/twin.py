@@ -36,11 +36,12 @@ class Twin(_twin.Twin):
     clock [s], used only for pacing and the command time-out. The simulation itself depends only on
     simulation time, so the same calls give the same states, bit for bit.
 
-    When the brakes are on, effort is the torque that they carry against gravity, wrenches and the
-    arm's momentum. Otherwise it is the torque of the drives: the command after saturation.
+    Every joint has a brake, which its first command releases. While that is on, effort is the
+    torque that it carries against gravity, wrenches and the arm's momentum. Otherwise it is the
+    torque of the drive: the command after saturation.
 
     A floating base moves under the joints, gravity and wrenches; it has no drive, noise or limit.
-    Brakes hold it until the first command; later they only lock the joints.
+    It is held until the first command; later brakes only lock the joints.
 
     The compiled part needs no interpreter: a loop (``featherstone_ros._loop``) may run it by its
     ``capsule``. From then on its properties may be read, but changes must be requests to the loop
@@ -58,12 +59,14 @@ class Twin(_twin.Twin):
         settings: TwinSettings,
         clock: bool = False,
         base_messages: Sequence[BaseMessage] = (),
+        own_commands: Sequence[Sequence[str]] = (),
     ) -> Twin:
         """Make the compiled part."""
         others = sorted({*model.mimics, *model.locked})
-        prepared = snapshot(model, settings)
+        names, prepared = model.joint_names, snapshot(model, settings)
+        own = [[names.index(joint) for joint in joints] for joints in own_commands]
         return super().__new__(
-            cls, model.joint_names, others, model.link_names, prepared, clock, base_messages
+            cls, names, others, model.link_names, prepared, clock, base_messages, own
         )
 
     def __init__(
@@ -72,6 +75,7 @@ class Twin(_twin.Twin):
         settings: TwinSettings,
         clock: bool = False,
         base_messages: Sequence[BaseMessage] = (),
+        own_commands: Sequence[Sequence[str]] = (),
     ) -> None:
         """Put the arm at its initial position, at time 0.
 
@@ -81,9 +85,10 @@ class Twin(_twin.Twin):
             clock: Also publish simulation time.
             base_messages: Messages on a floating base, from ``message_templates.odometry``; they
                 are the last outputs.
+            own_commands: The joints of each topic that commands only some; the last inputs.
 
         Raises:
-            ValueError: The simulator refuses a setting.
+            ValueError: The simulator refuses a setting, or there are too many topics.
         """
         self.model = model
         self.settings = settings

@@ -25,6 +25,7 @@ NEEDED = {
     "feedforward_controller": (),
     "rviz": (),
     "twin_and_controller": (),
+    "two_arms": (),
     "topic_based_ros2_control": (
         "controller_manager",
         "robot_state_publisher",

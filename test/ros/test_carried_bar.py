@@ -1,0 +1,196 @@
+"""Two Pandas over DDS, each with a controller of its own, that carry a bar in one twin."""
+
+import signal
+import sys
+import time
+from copy import deepcopy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import RUNNING, Listener, Ros, ros_in_free_domain, set_priority, status_values
+
+# isort: split
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped, Vector3, Wrench, WrenchStamped
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+sys.path.append(str(Path(__file__).parents[1] / "unit"))
+from arm_pair import ARMS, JOINTS, PANDAS, TIPS, Bar, of_both
+
+TWIN, WRENCH = "/digital_twin", "/digital_twin/external_wrench"
+RATE = 250.0  # [Hz]
+RADIUS, TURN = 0.08, 5.0  # [m] of the circle, [s] for one
+TARGET_RATE = 50.0  # [Hz]
+STEADY = 0.5  # [s] in which the bar settles
+FASTEST = 0.9  # [rad/s] of a joint: a quarter to a third of its limit
+# A stall of this machine must not end the carrying.
+PATIENT = {"state_timeout": 0.5, "executor_timeout": 10.0}
+
+
+class Carriers:
+    """The twin, both controllers, and the bar, which presses the hands as each state tells.
+
+    The bar is a process beside the twin: it acts one period of the states later.
+    """
+
+    def __init__(self, ros: Ros) -> None:
+        self.ros, self.bar = ros, Bar(2000.0, 20.0)
+        self.rows: list[tuple[float, float, np.ndarray, np.ndarray]] = []
+        self.wrenches = ros.node.create_publisher(WrenchStamped, WRENCH, 10)
+        both = {"robot_description": PANDAS, **of_both("armature.{}")}
+        topics = {f"command_topic.{j}": f"{a}_controller/commands" for a in ARMS for j in JOINTS[a]}
+        self.twin = ros.start(
+            "featherstone_ros.digital_twin",
+            {
+                **both,
+                **topics,
+                **of_both("initial_positions.{}"),
+                "joints": [joint for arm in ARMS for joint in JOINTS[arm]],
+                "rate": RATE,
+                "command_timeout": 0.3,
+            },
+        )
+        self.listener = Listener(ros.context, "bar", (JointState, "/joint_states", self.on_state))
+        self.controllers = {arm: self.start(arm) for arm in ARMS}
+        self.targets = {
+            arm: ros.publisher(PoseStamped, f"/{arm}_controller/target_pose") for arm in ARMS
+        }
+        for arm in ARMS:
+            ros.wait_for_diagnostics(self.is_well(f"{arm}_controller"), f"a {arm} arm that is held")
+        poses = {arm: ros.collect(PoseStamped, f"/{arm}_controller/current_pose") for arm in ARMS}
+        ros.wait_for(lambda: all(poses.values()), "poses of both hands")
+        self.home = {arm: messages[-1] for arm, messages in poses.items()}
+
+    def start(self, arm: str):
+        """Start a controller."""
+        armature = {k: v for k, v in of_both("armature.{}").items() if arm in k}
+        process = self.ros.start(
+            "featherstone_ros.feedforward_controller",
+            {
+                "robot_description": PANDAS,
+                "joints": JOINTS[arm],
+                "tip": TIPS[arm],
+                "mode": "cartesian_impedance",
+                **armature,
+                **PATIENT,
+            },
+            *("-r", f"__node:={arm}_controller"),
+        )
+        set_priority(process.pid, RUNNING)
+        return process
+
+    @staticmethod
+    def is_well(node: str):
+        return lambda s: s.name == node and s.level == DiagnosticStatus.OK
+
+    def on_state(self, raw: bytes, _: dict) -> None:
+        """Press the hands."""
+        state = deserialize_message(raw, JointState)
+        q, qd = np.array(state.position), np.array(state.velocity)
+        force, wrenches = self.bar.press(q, qd)
+        for link, wrench in wrenches.items():
+            fx, fy, fz = map(float, wrench[:3])
+            message = WrenchStamped(wrench=Wrench(force=Vector3(x=fx, y=fy, z=fz)))
+            message.header.frame_id = link
+            self.wrenches.publish(message)
+        self.rows.append((time.monotonic(), force, q, qd))
+
+    def carry(self, until: float, since: float = 0.0) -> float:
+        """Lead both hands along the circle, in turns; return when that began (monotonic)."""
+        begin, clock = time.monotonic(), self.ros.node.get_clock()
+        while (turn := since + (time.monotonic() - begin) / TURN) < until:
+            angle = 2 * np.pi * turn
+            by = RADIUS * np.array([np.sin(angle), 1.0 - np.cos(angle)])
+            stamp = clock.now().to_msg()
+            for arm, home in self.home.items():
+                message = deepcopy(home)
+                message.header.stamp = stamp
+                point = message.pose.position
+                point.x, point.z = point.x + float(by[0]), point.z + float(by[1])
+                self.targets[arm].publish(message)
+            self.ros.run_for(1.0 / TARGET_RATE)
+        return begin
+
+    def since(self, begin: float):
+        """Return force (N,), position and speed (N, 14) of the states since then."""
+        rows = [row[1:] for row in list(self.rows) if row[0] >= begin]
+        return tuple(np.array(values) for values in zip(*rows, strict=True))
+
+
+@pytest.fixture(scope="module")
+def carriers(tmp_path_factory):
+    with ros_in_free_domain(tmp_path_factory.mktemp("two_arms")) as ros:
+        carriers = Carriers(ros)
+        yield carriers
+        carriers.listener.close()
+
+
+def test_nobody_takes_the_other_arms_controller_for_a_second_one(carriers):
+    for node in ("left_controller", "right_controller", "digital_twin"):
+        status = carriers.ros.wait_for_diagnostics(carriers.is_well(node), f"a green {node}")
+        assert "publishers" not in status.message
+    values = status_values(status)
+    assert values["brakes"] == "off" and values["command publishers"] == "2"
+    for arm in ARMS:
+        assert "expected one" not in carriers.controllers[arm].output
+    assert "expected one" not in carriers.twin.output
+
+
+def test_a_bar_is_carried_along_a_circle(carriers):
+    begin = carriers.carry(2.0)
+    force, q, qd = carriers.since(begin + STEADY)
+    mean, largest = np.abs(force).mean(), np.abs(force).max()
+    hands = np.array([carriers.bar.poses(row)[:, :3, 3] for row in q[:: len(q) // 50]])
+    fastest = np.abs(qd).max()
+    print(f"force in the bar: mean {mean:.1f} N, largest {largest:.1f} N; {fastest:.2f} rad/s")
+    assert (np.ptp(hands, axis=0)[:, ::2] > 1.8 * RADIUS).all()  # both, along x and z
+    assert mean < 3.0
+    assert largest < 12.0
+
+
+def test_a_second_publisher_of_one_arms_commands_is_named(carriers):
+    ros = carriers.ros
+    intruder = ros.node.create_publisher(Float64MultiArray, "/left_controller/commands", 1)
+    for node in ("left_controller", "digital_twin"):
+        ros.wait_for_diagnostics(
+            lambda s, node=node: s.name == node and "2 publishers" in s.message, f"{node} warned"
+        )
+    status = ros.wait_for_diagnostics(lambda s: s.name == "right_controller", "the other's status")
+    assert "publishers" not in status.message
+    ros.node.destroy_publisher(intruder)
+    for node in ("left_controller", "digital_twin"):
+        ros.wait_for_diagnostics(carriers.is_well(node), f"a green {node}")
+
+
+def test_one_controller_dies_and_comes_again_and_the_other_goes_on(carriers):
+    ros, bar = carriers.ros, carriers.bar
+    carriers.carry(0.3)
+    begin = time.monotonic()
+    carriers.controllers["right"].send(signal.SIGKILL)
+    carriers.carry(1.0, since=0.3)
+    status = ros.wait_for_diagnostics(
+        lambda s: s.name == "digital_twin" and "no commands, brakes on: right_" in s.message,
+        "brakes of the right arm alone",
+    )
+    assert status.level == DiagnosticStatus.WARN and "left_" not in status.message
+    force, q, qd = carriers.since(begin)
+    assert not qd[-1, 7:].any()
+    print(f"one arm stands: {np.abs(force).max():.1f} N, {np.abs(qd).max():.2f} rad/s at most")
+    assert np.abs(qd).max() < FASTEST
+    assert np.abs(force).max() < 70.0  # max_force, and what is in motion
+    bar.stiffness = bar.damping = 0.0  # let go
+    alone = carriers.carry(1.0)
+    _, q, qd = carriers.since(alone)
+    hands = np.array([bar.poses(row)[:, :3, 3] for row in q[:: len(q) // 50]])
+    assert (np.ptp(hands, axis=0)[0, ::2] > 1.8 * RADIUS).all()
+    print(f"alone: {np.abs(qd).max():.2f} rad/s at most")
+    assert not qd[:, 7:].any() and np.abs(qd).max() < FASTEST
+    ros.wait_for_diagnostics(carriers.is_well("left_controller"), "a left arm at its target")
+    again = time.monotonic()
+    carriers.controllers["right"] = carriers.start("right")
+    ros.wait_for_diagnostics(carriers.is_well("digital_twin"), "commands for both again")
+    ros.wait_for_diagnostics(carriers.is_well("right_controller"), "a right arm that is held")
+    assert np.abs(carriers.since(again)[2][:, 7:]).max() < 0.05  # it takes over without a jump

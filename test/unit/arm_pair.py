@@ -1,0 +1,100 @@
+"""Two arms on one base: a URDF made of that of one arm, two Pandas, and a bar between the hands."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+
+import featherstone_ros as fr
+from featherstone_ros.arrays import Floats
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.tools.robot_setup import load
+
+ARMS = ("left", "right")
+PLACES = {"left": (-0.65, 0.0), "right": (0.65, np.pi)}  # [m] along x, [rad] about z: face to face
+NAMES = {
+    "link": ("name",),
+    "joint": ("name",),
+    "parent": ("link",),
+    "child": ("link",),
+    "mimic": ("joint",),
+}
+PANDA = load("panda")
+JOINTS = {arm: [f"{arm}_{joint}" for joint in PANDA.model.joint_names] for arm in ARMS}
+TIPS = {arm: f"{arm}_panda_hand_tcp" for arm in ARMS}
+
+
+def joined(urdf: str, root: str, places: dict[str, tuple[float, float]]) -> str:
+    """Return the URDF of some arms on a link ``base``.
+
+    Args:
+        urdf: Of one arm.
+        root: Its base link.
+        places: Prefix of an arm's names to its place along x [m] and its turn about z [rad].
+    """
+    robot = ElementTree.Element("robot", name="arms")
+    ElementTree.SubElement(robot, "link", name="base")
+    for prefix, (x, turn) in places.items():
+        arm = ElementTree.fromstring(urdf)
+        for element in arm.iter():
+            for attribute in NAMES.get(element.tag, ()):
+                if attribute in element.keys():
+                    element.set(attribute, f"{prefix}_{element.get(attribute)}")
+        robot.extend(element for element in arm if element.tag in ("link", "joint"))
+        mount = ElementTree.SubElement(robot, "joint", name=f"{prefix}_mount", type="fixed")
+        ElementTree.SubElement(mount, "parent", link="base")
+        ElementTree.SubElement(mount, "child", link=f"{prefix}_{root}")
+        ElementTree.SubElement(mount, "origin", xyz=f"{x} 0 0", rpy=f"0 0 {turn}")
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+PANDAS = joined(robot_file("panda").read_text(), PANDA.model.base_link, PLACES)
+
+
+def of_both(pattern: str, node: str = "digital_twin") -> dict[str, float]:
+    """Return a parameter of each joint of both Pandas, as panda.yaml has it for one."""
+    values = PANDA.by_joint(node, pattern)
+    return {
+        pattern.format(joint): float(value)
+        for arm in ARMS
+        for joint, value in zip(JOINTS[arm], values, strict=True)
+    }
+
+
+class Bar:
+    """A bar without mass between the hands, on ball joints: a spring and a damper along it."""
+
+    def __init__(self, stiffness: float, damping: float) -> None:
+        """Fit it between the Pandas where they start.
+
+        Args:
+            stiffness: [N/m].
+            damping: [N s/m].
+        """
+        self.model = fr.Model.from_urdf(PANDAS, joints=[j for arm in ARMS for j in JOINTS[arm]])
+        self.stiffness, self.damping = stiffness, damping
+        self._dynamics = fr.Dynamics(self.model)
+        self.start = np.tile(PANDA.start, 2)
+        ends = self.poses(self.start)[:, :3, 3]
+        self.length = float(np.linalg.norm(ends[1] - ends[0]))
+
+    def poses(self, q: Floats) -> Floats:
+        """Return the poses (2, 4, 4) of both hands."""
+        return np.array([self._dynamics.link_pose(q, TIPS[arm]) for arm in ARMS])
+
+    def press(self, q: Floats, qd: Floats) -> tuple[float, dict[str, Floats]]:
+        """Return the force in the bar [N], positive where it is pressed, and what it does.
+
+        That is a wrench (6,) by link, in the link's axes, as ``f_ext``.
+        """
+        poses = self.poses(q)
+        way = poses[1, :3, 3] - poses[0, :3, 3]
+        distance = float(np.linalg.norm(way))
+        along = way / distance
+        speeds = [self._dynamics.link_velocity(q, qd, TIPS[arm])[:3] for arm in ARMS]
+        closing = along @ (speeds[0] - speeds[1])
+        force = float(self.stiffness * (self.length - distance) + self.damping * closing)
+        wrenches = {
+            TIPS[arm]: np.r_[sign * force * pose[:3, :3].T @ along, np.zeros(3)]
+            for arm, sign, pose in zip(ARMS, (-1.0, 1.0), poses, strict=True)
+        }
+        return force, wrenches
