@@ -12,7 +12,7 @@ from featherstone_ros.control.controller import lost_of, rejections
 from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
-from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
 from featherstone_ros.control.state_period import StatePeriod
 from featherstone_ros.control.tracking_error import TrackingWarning, TrackingWatch
 from featherstone_ros.control.trajectory import TrajectoryError
@@ -141,10 +141,13 @@ class ControllerDiagnostics:
     def _missing(self) -> str:
         """Return what the mode needs and does not get; empty for nothing."""
         settings, last = self._loop.settings, self._loop.controller.wrench_at
-        if settings.mode is not Mode.ADMITTANCE or monotonic() - last <= settings.wrench_timeout:
+        yields = settings.mode is Mode.ADMITTANCE
+        presses = settings.mode in OF_END_EFFECTOR and self._node.parameters["force_axes"]
+        if not (yields or presses) or monotonic() - last <= settings.wrench_timeout:
             return ""
         age = f"for {monotonic() - last:.1f} s" if np.isfinite(last) else "so far"
-        return f"no wrench on ~/wrench {age}: the hand is held, and follows no target"
+        what = "the hand is held, and follows no target" if yields else "force_axes do nothing"
+        return f"no wrench on ~/wrench {age}: {what}"
 
     def _find_slow_states(self, moment: Any) -> str:
         """Return that joint states come more slowly than gains allow for; empty if they do not."""

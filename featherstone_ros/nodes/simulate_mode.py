@@ -117,7 +117,15 @@ class SimulateMode(LoopMode):
         return replace(settings, follows_ros_time=self._node.get_clock().ros_time_is_active)
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
-        """Prepare the twin for new settings; state, command and time go on."""
+        """Prepare the twin for new settings; state, command and time go on.
+
+        Raises:
+            ValueError: They cannot be used, or change the topics of commands.
+        """
+        for joint in self._node.model.joint_names:
+            name = f"command_topic.{joint}"
+            if values[name] != self._node.parameters[name]:
+                raise ValueError(f"{name} is fixed until the node is cleaned up and configured")
         twin, settings = self._twin, self._settings(values)
         prepared = snapshot(self._node.model, settings)
 

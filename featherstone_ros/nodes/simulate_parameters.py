@@ -46,8 +46,8 @@ def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Settin
             f"command_topic.{joint}",
             "",
             "topic beside ~/commands with efforts for this joint and the others that have the same "
-            "(std_msgs/Float64MultiArray, in the order of joints); empty: none",
-            read_only=True,
+            "(std_msgs/Float64MultiArray, in the order of joints); empty: none; fixed while "
+            "configured",
             check=topic_fault,
         )
 

@@ -20,6 +20,8 @@ from std_msgs.msg import Float64MultiArray
 sys.path.append(str(Path(__file__).parents[1] / "unit"))
 from arm_pair import ARMS, JOINTS, PANDAS, TIPS, Bar, of_both
 
+pytestmark = pytest.mark.alone  # a bar that another process computes too late is no passive one
+
 TWIN, WRENCH = "/digital_twin", "/digital_twin/external_wrench"
 RATE = 250.0  # [Hz]
 RADIUS, TURN = 0.08, 5.0  # [m] of the circle, [s] for one
@@ -37,7 +39,7 @@ class Carriers:
     """
 
     def __init__(self, ros: Ros) -> None:
-        self.ros, self.bar = ros, Bar(2000.0, 20.0)
+        self.ros, self.bar = ros, Bar(500.0, 20.0)
         self.rows: list[tuple[float, float, np.ndarray, np.ndarray]] = []
         self.wrenches = ros.node.create_publisher(WrenchStamped, WRENCH, 10)
         both = {"robot_description": PANDAS, **of_both("armature.{}")}
@@ -149,6 +151,13 @@ def test_a_bar_is_carried_along_a_circle(carriers):
     assert (np.ptp(hands, axis=0)[:, ::2] > 1.8 * RADIUS).all()  # both, along x and z
     assert mean < 3.0
     assert largest < 12.0
+
+
+def test_topics_of_commands_do_not_change_while_configured(carriers):
+    changes = {f"command_topic.{JOINTS['left'][0]}": "elsewhere"}
+    (result,) = carriers.ros.set_parameters(TWIN, changes)
+    assert not result.successful
+    assert "is fixed until the node is cleaned up and configured" in result.reason
 
 
 def test_a_second_publisher_of_one_arms_commands_is_named(carriers):

@@ -65,6 +65,9 @@ class Hand(Pair):
                 lambda: np.abs(self.vector(self.twists[-1].twist.linear)).max() < 2e-3, "rest"
             )
 
+    def set_force_axes(self, axes: str) -> None:
+        assert self.ros.set_parameters(CONTROLLER, {"force_axes": axes})[0].successful
+
     def refusal(self, text: str) -> None:
         self.ros.wait_for_diagnostics(
             lambda s: s.name == CONTROLLER[1:] and text in s.message, f"diagnostics {text!r}"
@@ -115,6 +118,12 @@ def test_target_in_a_link_is_taken_there(hand):
     target = hand.position + 0.05 * axis
     hand.targets.publish(message)
     hand.ros.wait_for(lambda: hand.is_at(target, STUCK), "the hand at its target")
+
+
+def test_force_axes_without_a_sensor_are_told_of(hand):
+    hand.set_force_axes("z")
+    hand.refusal("no wrench on ~/wrench so far: force_axes do nothing")
+    hand.set_force_axes("")
 
 
 REFUSED = {
