@@ -22,9 +22,10 @@ from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcpy
 
 from control.cartesian_impedance cimport joint_torques, update_law
-from control.impedance_modes cimport damper, from_axes, shaped_damping, through_modes, to_axes
+from control.impedance_modes cimport from_axes, shaped_damping, through_modes, to_axes
 from control.impedance_state cimport Impedance
-from control.impedance_wrench cimport add_walls, limit_wrench, spring_wrench
+from control.impedance_wrench cimport (add_walls, limit_wrench, pull_of_target, spring_wrench,
+                                       take_damping)
 from control.settings cimport JointLimits
 from control.state_observer cimport ACCELERATION, FALLBACK_SPEED
 from dynamics_interface cimport DynamicsInterface
@@ -47,34 +48,27 @@ cdef inline double find_virtual_wrench(Impedance* law) noexcept nogil:
     """Find the wrench that gives the virtual arm the motion of rule 10, base axes. Returns what
     damping takes out [W].
     """
-    cdef double[6] e, v, pull, F, drag
-    cdef double dissipated = 0.0
+    cdef double[6] e, v, drag, push, F
+    cdef double dissipated
     cdef Py_ssize_t k
     pose_error(law.pose, law.desired, law.error + 3, law.error)
     to_axes(law, law.desired_velocity, 1, v)
     for k in range(6):
-        pull[k] = shaped_damping(law, k) * v[k]
-    from_axes(law, pull, F)
-    for k in range(6):
-        F[k] += law.feedforward[k]
-    limit_wrench(law, F)
+        drag[k] = shaped_damping(law, k) * v[k]
+    pull_of_target(law, drag, F)
     for k in range(6):
         F[k] += law.external[k]
     add_walls(law, F)
-    to_axes(law, F, 1, pull)
+    to_axes(law, F, 1, push)
     to_axes(law, law.error, 1, e)
     spring_wrench(law, e, F)
     limit_wrench(law, F)
     for k in range(6):
-        F[k] += pull[k]
+        F[k] += push[k]
     through_modes(law.W, law.shaped_spring, law.V, F)
-    to_axes(law, law.velocity, 1, v)
-    damper(law, v, drag)
-    for k in range(6):
-        F[k] -= drag[k]
-        dissipated += drag[k] * v[k]
+    dissipated = take_damping(law, F)
     from_axes(law, F, law.wrench)
-    return fmax(dissipated, 0.0)
+    return dissipated
 
 
 cdef inline double max_acceleration(const JointLimits* limits, Py_ssize_t i) noexcept nogil:

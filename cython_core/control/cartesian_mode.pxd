@@ -27,7 +27,7 @@ cdef extern from *:
     """
     const double ARRIVED_AT      # [m] from the target, where the desired pose counts as there,
     const double ARRIVED_TURNED  # and [rad]
-    const double BRAKED_IN        # time constants of braking in stop_time
+    const double BRAKED_IN       # time constants of braking in stop_time
 
 cdef struct CartesianMode:
     Impedance law
@@ -77,7 +77,6 @@ cdef inline void stop_target(CartesianMode* mode, double time) noexcept nogil:
     memcpy(law.target, law.desired, 16 * sizeof(double))
     displace(law.target, law.desired_velocity, 0.5 * time)
     memset(law.target_velocity, 0, 6 * sizeof(double))
-    memset(law.feedforward, 0, 6 * sizeof(double))
     memset(mode.wrench, 0, 6 * sizeof(double))
 
 

@@ -19,6 +19,7 @@ cdef class CompiledController(CycleOwner):
             alone.
     """
 
+    cdef readonly list sensors         # links on which a wrench may be measured, by name
     cdef ControlCycle control
     cdef Collector collector           # of the calls below
     cdef dict in_use                   # objects that the controller may point to, by number
@@ -40,7 +41,8 @@ cdef class CompiledController(CycleOwner):
         self._set_limits(space)
         self.control.commands_joints = commands_joints
         self._make_messages(space.names, base)
-        self.memory.list_names(&self.control.links, sensors)
+        self.sensors = list(sensors)
+        self.memory.list_names(&self.control.links, self.sensors)
         self.control.link_pose = self.memory.copy(
             np.ravel(list(sensors.values())), 16 * len(sensors))
         for phase in range(PHASES):

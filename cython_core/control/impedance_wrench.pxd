@@ -95,6 +95,29 @@ cdef inline void add_walls(const Impedance* law, double* F) noexcept nogil:
                 F[k] += push * wall.normal[k]
 
 
+cdef inline void pull_of_target(const Impedance* law, const double* drag,
+                                double* pull) noexcept nogil:
+    """pull: D V_d, given in compliance axes, and the feed-forward, bounded together; base axes."""
+    cdef Py_ssize_t k
+    from_axes(law, drag, pull)
+    for k in range(6):
+        pull[k] += law.feedforward[k]
+    limit_wrench(law, pull)
+
+
+cdef inline double take_damping(const Impedance* law, double* F) noexcept nogil:
+    """F -= D V, in compliance axes. Returns what that takes out of the end effector [W]."""
+    cdef double[6] v, drag
+    cdef double dissipated = 0.0
+    cdef Py_ssize_t k
+    to_axes(law, law.velocity, 1, v)
+    damper(law, v, drag)
+    for k in range(6):
+        F[k] -= drag[k]
+        dissipated += drag[k] * v[k]
+    return fmax(dissipated, 0.0)                                # shaped, it may be negative
+
+
 cdef inline double find_wrench(Impedance* law) noexcept nogil:
     """Find F in base axes. Returns what its damping takes out of the end effector [W].
 
@@ -102,26 +125,19 @@ cdef inline double find_wrench(Impedance* law) noexcept nogil:
     as the feed-forward.
     """
     cdef double[6] e, v, F, drag, pull
-    cdef double dissipated = 0.0
+    cdef double dissipated
     cdef Py_ssize_t k
     pose_error(law.pose, law.desired, law.error + 3, law.error)
     to_axes(law, law.desired_velocity, 1, v)
     damper(law, v, drag)
-    from_axes(law, drag, pull)
-    for k in range(6):
-        pull[k] += law.feedforward[k]
-    limit_wrench(law, pull)
+    pull_of_target(law, drag, pull)
     to_axes(law, law.error, 1, e)
     spring_wrench(law, e, F)
     reduce_spring(law, F)
     limit_wrench(law, F)
-    to_axes(law, law.velocity, 1, v)
-    damper(law, v, drag)
-    for k in range(6):
-        F[k] -= drag[k]
-        dissipated += drag[k] * v[k]
+    dissipated = take_damping(law, F)
     from_axes(law, F, law.wrench)
     for k in range(6):
         law.wrench[k] += pull[k]
     add_walls(law, law.wrench)
-    return fmax(dissipated, 0.0)                                # shaped, it may be negative
+    return dissipated

@@ -88,7 +88,6 @@ class TorqueController:
         self._formatter = RecordFormatter(space.names)
         pose = np.eye(4) if offset is None else as_transforms("offset", offset)
         self.compiled = compiled_controller(space, model, settings, tip, pose)
-        self._sensors = list(sensor_poses(model, tip, pose))
 
     # Life
 
@@ -217,12 +216,13 @@ class TorqueController:
             UnknownNameError: The link does not.
             ValueError: The wrench is not finite, or absurd.
         """
-        if link not in self._sensors:
-            raise UnknownNameError("link", link, self._sensors)
+        sensors = self.compiled.sensors
+        if link not in sensors:
+            raise UnknownNameError("link", link, sensors)
         values = finite_array("wrench", wrench, (6,))
         if np.abs(values).max() > _control.MAX_WRENCH:
             raise ValueError(f"wrench: expected at most {_control.MAX_WRENCH:g}, got {values}")
-        self.compiled.take_wrench(now, values, self._sensors.index(link))
+        self.compiled.take_wrench(now, values, sensors.index(link))
 
     def hold(self, now: float) -> None:
         """Come to rest within ``stop_time`` and stay there; ends a fault.

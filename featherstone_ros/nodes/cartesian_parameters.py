@@ -155,8 +155,10 @@ def impedance_settings(values: Mapping[str, Value], model: Model) -> CartesianSe
 def sensed_weight(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     """Return the weight that a wrench contains: the payload's, if it is on the sensor's body."""
     carrier, mass = str(values["payload.link"]), values["payload.mass"]
+    if not (values["wrench_has_weight"] and mass):
+        return {}
     poses = sensor_poses(model, str(values["tip"]), offset_of(values))
-    if not (values["wrench_has_weight"] and mass and carrier in poses):
+    if carrier not in poses:
         return {}
     at = poses[carrier] @ np.append(np.asarray(values["payload.com"], float), 1.0)
     return {"weight": mass * np.asarray(values["gravity"], float), "weight_at": at[:3]}

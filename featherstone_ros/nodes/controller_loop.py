@@ -19,7 +19,6 @@ from std_msgs.msg import Float64MultiArray
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
-from featherstone_ros.control.admittance import sensor_poses
 from featherstone_ros.control.controller import compiled_controller, explain
 from featherstone_ros.control.event_texts import (
     Reason,
@@ -90,14 +89,12 @@ class ControllerLoop(LoopMode):
             node, [node.create_publisher(kind, f"~/{t}", RELIABLE) for t, kind in topics.items()]
         )
         self.settings, self.dynamics, self.space = settings, Dynamics(loaded), JointSpace.of(model)
-        tip, offset = str(parameters["tip"]), offset_of(parameters)
-        self._sensors = list(sensor_poses(model, tip, offset))
         self.controller = compiled_controller(
             self.space,
             loaded,
             settings,
-            tip,
-            offset,
+            str(parameters["tip"]),
+            offset_of(parameters),
             show_period=1.0 / parameters["state_publish_rate"],
             commands_joints=commands_joints,
         )
@@ -113,10 +110,8 @@ class ControllerLoop(LoopMode):
             note_event: Called in the executor's thread after an event, with the phase before.
         """
         self._note_event = note_event
-        inputs = {"joint_states": JointState, "~/wrench": WrenchStamped}
-        if not self._sensors:
-            del inputs["~/wrench"]
-        self._run(self.controller, inputs, SHALLOW)
+        wrench = {"~/wrench": WrenchStamped} if self.controller.sensors else {}
+        self._run(self.controller, {"joint_states": JointState, **wrench}, SHALLOW)
         self.set_deadline(self._node.parameters)
 
     def activate(self) -> None:
@@ -270,7 +265,7 @@ class ControllerLoop(LoopMode):
         elif kind == NoteKind.MESSAGE:
             self._refuse(0, message_text(index, values, names))
         elif kind == NoteKind.REFUSED:
-            super()._refuse(*refusal(index, values, names, self._sensors))
+            super()._refuse(*refusal(index, values, names, self.controller.sensors))
 
     # Joint states of which none is usable.
 
