@@ -43,7 +43,7 @@ def start(ros: Ros, **parameters):
     description = {"robot_description": urdf()}
     twin = ros.start(
         "featherstone_ros.digital_twin",
-        {**description, "rate": 500.0, "command_timeout": 0.0},
+        {**description, "rate": 500.0, "command_timeout": 0.2},  # brakes, once commands have ended
         *("-r", f"~/commands:={CONTROLLER}/commands"),
     )
     states = ros.collect(JointState, "/joint_states", 1000)
