@@ -15,7 +15,7 @@ def start(context: LaunchContext) -> list[Node]:
     parameters: dict[str, object] = {}
     if value(context, "publish_clock") == "true":
         parameters["publish_clock"] = True
-    remappings = [("~/commands", value(context, "commands"))]
+    remappings = [(f"~/{topic}", value(context, topic)) for topic in ("commands", "joint_commands")]
     return [package_node(context, "digital_twin", parameters, remappings)]
 
 
@@ -28,6 +28,11 @@ def generate_launch_description() -> LaunchDescription:
                 "commands",
                 default_value="~/commands",
                 description="topic of the torques to apply",
+            ),
+            DeclareLaunchArgument(
+                "joint_commands",
+                default_value="~/joint_commands",
+                description="topic of the positions for simulated drives to follow",
             ),
             DeclareLaunchArgument(
                 "publish_clock",

@@ -10,6 +10,11 @@ from launch_ros.actions import Node
 
 from featherstone_ros.nodes.launch_support import common_arguments, package_node, value
 
+TOPICS = {
+    "commands": "topic of the torques, e.g. /forward_command_controller/commands",
+    "joint_commands": "topic of the positions, with output: joint_state",
+    "wrench": "topic of the force-torque sensor, which mode admittance needs",
+}
 MODES = [
     "gravity_compensation",
     "feedforward",
@@ -26,7 +31,7 @@ def start(context: LaunchContext) -> list[Node]:
         parameters["use_sim_time"] = True
     if value(context, "mode"):
         parameters["mode"] = value(context, "mode")
-    remappings = [("~/commands", value(context, "commands"))]
+    remappings = [(f"~/{topic}", value(context, topic)) for topic in TOPICS]
     return [package_node(context, "feedforward_controller", parameters, remappings)]
 
 
@@ -41,10 +46,9 @@ def generate_launch_description() -> LaunchDescription:
                 choices=["", *MODES],
                 description="control law; empty: that of the parameter files",
             ),
-            DeclareLaunchArgument(
-                "commands",
-                default_value="~/commands",
-                description="topic of the torques, e.g. /forward_command_controller/commands",
+            *(
+                DeclareLaunchArgument(topic, default_value=f"~/{topic}", description=text)
+                for topic, text in TOPICS.items()
             ),
             DeclareLaunchArgument(
                 "use_sim_time",

@@ -47,6 +47,16 @@ def generate_launch_description() -> LaunchDescription:
                 description="topic of the torques, from the controller to the twin",
             ),
             DeclareLaunchArgument(
+                "joint_commands",
+                default_value="feedforward_controller/joint_commands",
+                description="topic of the positions, with output: joint_state",
+            ),
+            DeclareLaunchArgument(
+                "wrench",
+                default_value="digital_twin/external_wrench",
+                description="topic of what the controller's sensor measures: what pushes the twin",
+            ),
+            DeclareLaunchArgument(
                 "use_sim_time",
                 default_value="false",
                 choices=["true", "false"],

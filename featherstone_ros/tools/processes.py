@@ -23,6 +23,14 @@ _STOP_TIMEOUT = 8.0  # [s] for a clean stop after SIGINT, and again after SIGTER
 # node gives an arm to come to rest
 _POLL_PERIOD = 0.05  # [s] between two checks for a further signal
 _LINES_SHOWN = 15
+# The twin takes the controller's torques or positions; what pushes it, the controller measures.
+_REMAPPED = {
+    "digital_twin": [
+        *("-r", "~/commands:=feedforward_controller/commands"),
+        *("-r", "~/joint_commands:=feedforward_controller/joint_commands"),
+    ],
+    "feedforward_controller": ["-r", "~/wrench:=digital_twin/external_wrench"],
+}
 _NICENESS = -10
 HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other programs
 
@@ -184,13 +192,12 @@ def twin_and_controller(
         arguments: Of both nodes, after ``--ros-args``.
         processes: Filled with them; they can be asked afterwards how they ended.
     """
-    remapped = ("-r", "~/commands:=feedforward_controller/commands")
     with contextlib.ExitStack() as stack:
         for node in NODES:
             file = folder / f"{node}.yaml"
             write_parameters(file, parameters[node], node)
             own = [*arguments, "--params-file", str(file)]
-            own += remapped if node == "digital_twin" else ()
+            own += _REMAPPED[node]
             with signals.held():  # a process has an owner before it can be left behind
                 process = NodeProcess(node, own, environment, logs)
                 processes.append(stack.enter_context(process))

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import Ros
 
@@ -21,6 +22,7 @@ JOINTS = [
     f"{name}_joint"
     for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
 ]
+START = (0.0, -1.2, 1.6, -0.4, 1.5, 0.0)
 
 
 def start(ros: Ros, *arguments: str):
@@ -59,6 +61,26 @@ def test_a_trajectory_is_followed_and_ctrl_c_ends_both_nodes(ros):
     assert "Traceback" not in process.output
     assert process.output.endswith("both nodes have ended\n")
     assert not any(is_alive(pid) for pid in nodes)
+
+
+def test_drives_that_take_positions_follow_and_the_sensor_feels_what_pushes_the_twin(ros):
+    """Mode admittance: the arm yields."""
+    file = ros.folder / "admittance.yaml"
+    parameters = {"mode": "admittance", "output": "joint_state", "tip": "tool0"}
+    patient = {"state_timeout": 10.0, "wrench_timeout": 1.0}
+    start_at = {"initial_positions": dict(zip(JOINTS, START, strict=True))}
+    nodes = {"feedforward_controller": parameters | patient, "digital_twin": start_at}
+    file.write_text(json.dumps({k: {"ros__parameters": v} for k, v in nodes.items()}))
+    start(ros, str(robot_file("ur5e")), "--parameters", str(file))
+    states = ros.collect(JointState, "joint_states", 1)
+    push = WrenchStamped(header=Header(frame_id="tool0"))
+    push.wrench.force.y = 30.0
+    ros.ask(
+        ros.publisher(WrenchStamped, "digital_twin/external_wrench"),
+        push,
+        lambda: states and max(abs(np.subtract(states[-1].position, START))) > 0.02,
+        "motion of the arm",
+    )
 
 
 def write_plan(ros: Ros, goal: float = 0.1) -> str:
