@@ -104,7 +104,9 @@ cdef inline void lead_virtual_arm(Controller* c, double now, double dt) noexcept
     cdef const DynamicsInterface* model = c.arm.models.newest.model
     cdef const VirtualArm* v = &c.hand.virtual_arm
     cdef double stop_time = c.arm.settings.stop_time
-    dt = fmin(dt, REPEAT_TIME)          # after a longer gap it goes on, not ahead
+    cdef double usual = c.arm.settings.period if c.arm.settings.on_timer else c.clock.usual
+    # After a gap it goes on where it was: the drives would have to jump to where it would be.
+    dt = fmin(dt, fmin(2.0 * usual, REPEAT_TIME))
     watch_wrench(c, now)
     update_kinematics(&c.hand.law, model, v.q, v.qd)
     drop_stale(&c.hand, now, c.arm.settings.target_timeout)

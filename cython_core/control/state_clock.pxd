@@ -28,6 +28,7 @@ cdef struct StateClock:
     double late              # age of the last state as it came [s]
     double interval          # the longest recent time for which a command acted [s]: states may
                              # come in bursts
+    double usual             # the same before the last state [s]
     double received          # steady time at which the last one arrived; -inf before the first
     double stamp             # its stamp; 0: none
     bint set_back            # only older ones have come since, for state_timeout
@@ -49,7 +50,7 @@ cdef inline void forget_transit(StateClock* k) noexcept nogil:
 cdef inline void start_clock(StateClock* k) noexcept nogil:
     """Begin without a state."""
     k.received, k.origin, k.stamp, k.newest = -INFINITY, NAN, 0.0, 0.0
-    k.late = k.interval = 0.0
+    k.late = k.interval = k.usual = 0.0
     k.set_back = False
     forget_transit(k)
 
@@ -145,8 +146,8 @@ cdef inline void pass_time(StateClock* k, double now, double stamp, double on_it
         k.dt = elapsed(k, now, stamp)
         k.gap = max(k.dt, now - k.received)
         apart = now - k.received if live else k.dt
-        k.interval = max(apart if apart < state_timeout else 0.0,
-                         k.interval * exp(-apart / REMEMBERED))
+        k.usual = k.interval * exp(-apart / REMEMBERED)
+        k.interval = max(apart if apart < state_timeout else 0.0, k.usual)
     if k.stamp > 0.0 and k.dt == stamp - k.stamp:
         k.time = stamp - k.origin
     else:

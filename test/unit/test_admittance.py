@@ -259,6 +259,18 @@ def test_deactivation_in_motion_makes_no_step():
     assert largest_acceleration(bench) <= 1.01
 
 
+@pytest.mark.parametrize("gap", [0.006, 0.024, 0.08])
+def test_drives_need_not_jump_after_a_gap_in_the_states(gap):
+    bench = ContactBench(stiffness=0.0)
+    push = on_hand(bench, [30.0, 0, 0, 0, 0, 0])
+    bench.run(1.0, felt=push)
+    for _ in range(3):
+        bench.now += gap
+        bench.run(0.4, felt=push)
+    steps = np.abs(np.diff(bench.desired, axis=0)).max(axis=1)
+    assert steps.max() < 2.5 * steps[-1]
+
+
 def test_hand_without_wrench_stops_though_hardly_damped():
     bench = ContactBench(stiffness=0.0, contact_stiffness=(100.0, 1.0))
     bench.run(1.0, felt=on_hand(bench, [0.0, 10.0, 0, 0, 0, 0]))
