@@ -1,9 +1,10 @@
 """Simulate your own arm: digital twin and controller in one terminal, until Ctrl-C.
 
 Starts both nodes in this terminal's ROS domain, without launch, connected by joint_states and
-/feedforward_controller/commands. One line shows what the controller is doing, the largest tracking
-error and the largest torque; the nodes' warnings appear above it. Ctrl-C brings the arm to rest
-and ends both nodes.
+/feedforward_controller/commands, or joint_commands with output: joint_state; what pushes the twin
+is the controller's ~/wrench. One line shows what the controller is doing, the largest tracking
+error and the largest torque; the nodes' warnings appear above it. Ctrl-C brings the arm to rest and
+ends both nodes.
 
 Without --parameters the nodes use their defaults: gains chosen from the model, and the arm starts
 at 0 or the nearest position within its limits. `featherstone-ros setup` writes a file to start
@@ -22,12 +23,14 @@ Examples:
   featherstone-ros run my_arm.urdf.xacro --mode gravity_compensation
   featherstone-ros run panda     a robot that comes with the package
   ros2 topic pub --once /feedforward_controller/joint_trajectory ...   beside it
+  ros2 topic pub -r 100 /digital_twin/external_wrench ...   pushes the arm
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import time
 from contextlib import nullcontext
 from functools import partial
@@ -145,7 +148,7 @@ def _show(
                 process.check()
             now = time.monotonic()
             text = line(arm, model, now - began, now)
-            messages = [status.message for status in arm.nodes.values()]
+            messages = [re.sub(r"\d+", "", status.message) for status in arm.nodes.values()]
             if live.is_started:
                 live.update(text, refresh=True)
             elif messages and (messages != reported or now - printed > REPORT):
