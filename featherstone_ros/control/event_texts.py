@@ -180,7 +180,8 @@ class RecordFormatter:
                 self._change = Event(index), Phase(int(values[0])), Phase(int(values[1]))
             elif kind == NoteKind.CAUSE:
                 reason = cause_text(Reason(int(values[0]), index, *values[1:3]), self._names)
-                said += self._finish(reason) if self._change else [reason]
+                is_of_change = self._change is not None and self._change[0] in EXPLAINED
+                said += self._finish(reason) if is_of_change else [*self._finish(""), reason]
             elif kind == NoteKind.OUTSIDE:
                 said.append(outside_text(self._names[index], *values[:3]))
         if self._change and self._change[0] not in EXPLAINED:

@@ -124,6 +124,14 @@ def test_a_change_is_told_of_once_its_cause_is_known(event, before, after, text,
     assert len(said) == 1 and said[0].startswith(f"{reason}: {text}")
 
 
+def test_why_the_arm_is_not_taken_over_is_told_though_it_comes_with_the_activation():
+    activated = float(Phase.INACTIVE), float(Phase.WAITING), 0.0, 0.0
+    change = (NoteKind.PHASE, Event.ACTIVATE, 0, activated, 0)
+    cause = (NoteKind.CAUSE, 1, 0, (Cause.DISPUTED, 7.9, -3.1, 0.0), 0)
+    (said,) = RecordFormatter(NAMES).lines([change, cause])
+    assert said.startswith("the measured effort of joint 'elbow' is 7.9 where gravity asks for")
+
+
 @pytest.mark.parametrize(
     ("event", "before", "after", "said"),
     [
