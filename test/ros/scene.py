@@ -275,11 +275,13 @@ class Scene:
         """Wait until no commands have come for half a second."""
         self.ros.wait_for(lambda: time.monotonic() - self.commanded > 0.5, "silence")
 
-    def recover(self) -> None:
+    def recover(self, stdout: int = subprocess.PIPE) -> None:
         """Bring the arm back to where it began, held by an active controller."""
         self.lie = truth
         if not self.controller.is_running:
-            self.controller = self.start_controller()
+            # Its last command may have thrown the arm into its stops: none takes that over.
+            self.ros.call(Trigger, f"{TWIN}/reset")
+            self.controller = self.start_controller(stdout=stdout)
         state = self.ros.state(CONTROLLER)
         for transition in {
             "unconfigured": ["configure", "activate"],

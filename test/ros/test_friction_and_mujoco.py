@@ -39,6 +39,7 @@ class Controlled:
                 "feedforward_controller" in s.name and status_values(s).get("phase") == "running"
             )
         )
+        ros.run_before_others()
         self.errors = ros.collect(JointState, "feedforward_controller/error", 1000)
         self.publisher = ros.publisher(JointTrajectory, "feedforward_controller/joint_trajectory")
 

@@ -24,10 +24,15 @@ pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a b
 
 PROGRAM = str(Path(__file__).with_name("shared_process.py"))
 STUCK = 4  # exit status of a process that did not end by itself
-RETURNS, EXITS, KILLED = (
-    [f"fork in {where}, {end}" for where in ("thread", "callback")]
-    for end in ("return", "exit", "signal")
-)
+# Forks, and how the child ends; sys.exit ends a thread, and with it the child.
+ENDS = {
+    "fork in thread, return": 0,
+    "fork in callback, return": 0,
+    "fork in thread, exit": 0,
+    "fork in callback, exit": 7,
+    "fork in thread, signal": -signal.SIGTERM,
+    "fork in callback, signal": -signal.SIGTERM,
+}
 
 
 @pytest.fixture(scope="module")
@@ -71,23 +76,19 @@ def assert_stood_at_last_command(scene: Scene) -> None:
     scene.assert_no_race(scene.peak)
 
 
-@pytest.mark.parametrize(
-    ("what", "status"),
-    [
-        *((what, 0) for what in RETURNS),
-        *zip(EXITS, (0, 7), strict=True),  # sys.exit ends a thread, and with it the child
-        *((what, -signal.SIGTERM) for what in KILLED),
-    ],
-)
-def test_the_end_of_a_forked_child_ends_nothing(scene, what, status):
-    ended = re.compile(rf"the child \d+ ended with {status}\n")
-    before = len(ended.findall(scene.controller.output))
-    have(scene, what)
-    scene.ros.wait_for(lambda: len(ended.findall(scene.controller.output)) > before, "its end")
-    count = scene.commands
-    scene.ros.wait_for(lambda: scene.commands > count + 200, "commands for a second")
-    assert scene.speed > 0.0
-    scene.assert_no_race(scene.peak)
+def test_the_end_of_a_forked_child_ends_nothing(scene):
+    ended = re.compile(r"the child \d+ ended with (-?\d+)\n")
+    for number, what in enumerate(ENDS, 1):
+        have(scene, what)
+        scene.ros.wait_for(
+            lambda number=number: len(ended.findall(scene.controller.output)) == number, what
+        )
+        scene.ros.wait_for(
+            lambda count=scene.commands: scene.commands > count + 200, "commands for a second"
+        )
+        assert scene.speed > 0.0
+        scene.assert_no_race(scene.peak)
+    assert list(map(int, ended.findall(scene.controller.output))) == list(ENDS.values())
 
 
 def test_shutdown_of_ros_brings_the_arm_to_rest_before_the_commands_end(scene):
@@ -140,10 +141,9 @@ class Pipe:
 @pytest.fixture
 def unread(shared: Scene) -> Iterator[Scene]:
     """The arm in fast motion; Python in the controller waits for somebody to read its output."""
-    shared.recover()
-    shared.controller.stop()
+    shared.controller.kill()
     with closing(Pipe()) as pipe:
-        shared.controller = shared.start_controller(stdout=pipe.writing)
+        shared.recover(stdout=pipe.writing)
         shared.move()
         pipe.fill()
         # The log says that this is refused.
