@@ -210,27 +210,25 @@ def resident(scene: Scene) -> float:
 
 
 HARMLESS = [
-    set_unknown_type,
-    reference_that_overflows,
-    clock_before_time,
-    reference_that_races,
-    oversized_trajectory,
-    effort_besides,
-    wrong_units,
-    three_hundred_future_trajectories,
+    (set_unknown_type, clock_before_time, oversized_trajectory, wrong_units),
+    (reference_that_overflows, reference_that_races),
+    (effort_besides,),
+    (three_hundred_future_trajectories,),
 ]
 
 
-@pytest.mark.parametrize("action", HARMLESS, ids=lambda action: action.__name__)
-def test_arm_neither_falls_nor_races_after(action: Action, scene):
-    action(scene)
+@pytest.mark.parametrize("actions", HARMLESS, ids=lambda actions: actions[0].__name__)
+def test_arm_neither_falls_nor_races_after(actions: tuple[Action, ...], scene):
+    for action in actions:
+        action(scene)
+        scene.assert_no_race(scene.peak)
     assert_well(scene)
 
 
 # 2 and 3. Ends of all kinds.
 
 
-@pytest.mark.parametrize("signum", [signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
+@pytest.mark.parametrize("signum", [signal.SIGHUP, signal.SIGQUIT])
 def test_signal_stops_the_arm_before_the_commands_end(signum, scene):
     def end() -> None:
         scene.controller.send(signum)
@@ -362,12 +360,13 @@ USELESS_STATES = {
 }
 
 
-@pytest.mark.parametrize("what", HARMLESS_STATES)
-def test_the_arm_moves_on_with_states_that_have_all_that_is_needed(what, scene):
-    told(scene, lambda: HARMLESS_STATES[what], "running: trajectory")
-    commands = scene.commands
-    scene.ros.wait_for(lambda: scene.commands > commands + 100, "commands")
-    scene.assert_no_race(scene.peak)
+def test_the_arm_moves_on_with_states_that_have_all_that_is_needed(scene):
+    for what, lie in HARMLESS_STATES.items():
+        print(what)
+        told(scene, lambda lie=lie: lie, "running: trajectory")
+        commands = scene.commands
+        scene.ros.wait_for(lambda commands=commands: scene.commands > commands + 100, "commands")
+        scene.assert_no_race(scene.peak)
 
 
 @pytest.mark.parametrize("what", USELESS_STATES)
@@ -472,27 +471,28 @@ def test_limit_cycle_ends_in_a_damped_hold(ros):
 # Settings: what is refused at the start is refused in motion, by the arm's present state.
 
 
-@pytest.mark.parametrize(
-    ("values", "joint"),
-    [
-        ({"friction.panda_joint2.offset": 1000.0}, "panda_joint2"),
-        ({"friction.panda_joint7.offset": -1000.0}, "panda_joint7"),
-        ({"effort_scale": 0.0}, "panda_joint"),
-        ({"effort_scale": 0.01}, "panda_joint"),
-        ({"effort_limit.panda_joint4": 1.0}, "panda_joint4"),
-        ({"payload.mass": 50.0, "payload.link": "panda_link7"}, "panda_joint"),
-        ({"gravity": [0.0, 0.0, -100.0]}, "panda_joint"),
-    ],
-)
-def test_settings_that_could_not_hold_and_brake_the_arm_change_nothing(scene, values, joint):
+UNBEARABLE = [
+    ({"friction.panda_joint2.offset": 1000.0}, "panda_joint2"),
+    ({"friction.panda_joint7.offset": -1000.0}, "panda_joint7"),
+    ({"effort_scale": 0.0}, "panda_joint"),
+    ({"effort_scale": 0.01}, "panda_joint"),
+    ({"effort_limit.panda_joint4": 1.0}, "panda_joint4"),
+    ({"payload.mass": 50.0, "payload.link": "panda_link7"}, "panda_joint"),
+    ({"gravity": [0.0, 0.0, -100.0]}, "panda_joint"),
+]
+
+
+def test_settings_that_could_not_hold_and_brake_the_arm_change_nothing(scene):
     ros = scene.ros
-    before = {name: ros.get_parameter(CONTROLLER, name) for name in values}
-    (result,) = ros.set_parameters(CONTROLLER, values, atomically=True)
-    assert not result.successful
-    for name in values:
-        assert f"{name} is {values[name]}" in result.reason
-    assert f"joint '{joint}" in result.reason and "its effort limit of" in result.reason
-    assert {name: ros.get_parameter(CONTROLLER, name) for name in values} == before
+    for values, joint in UNBEARABLE:
+        before = {name: ros.get_parameter(CONTROLLER, name) for name in values}
+        (result,) = ros.set_parameters(CONTROLLER, values, atomically=True)
+        assert not result.successful
+        for name in values:
+            assert f"{name} is {values[name]}" in result.reason
+        assert f"joint '{joint}" in result.reason and "its effort limit of" in result.reason
+        assert {name: ros.get_parameter(CONTROLLER, name) for name in values} == before
+    scene.watch()
     ros.run_for(1.0)  # it goes on
     scene.assert_no_race(scene.peak, 1.2)
     assert scene.way > 0.2
@@ -508,13 +508,13 @@ def test_settings_that_suffice_are_taken_in_motion(scene):
     scene.assert_no_race(scene.peak, 1.2)
 
 
-@pytest.mark.parametrize("share", [0.1, 1.0])
-def test_a_torque_rate_with_which_a_push_could_not_be_braked_is_refused(scene, share):
+def test_a_torque_rate_with_which_a_push_could_not_be_braked_is_refused(scene):
     """To the effort limit of 87 within 10 s, or a second."""
     name = "torque_rate.panda_joint1"
-    (result,) = scene.ros.set_parameters(CONTROLLER, {name: 87.0 * share})
-    assert not result.successful
-    assert result.reason.startswith(f"{name} is") and "expected at least" in result.reason
+    for share in (0.1, 1.0):
+        (result,) = scene.ros.set_parameters(CONTROLLER, {name: 87.0 * share})
+        assert not result.successful
+        assert result.reason.startswith(f"{name} is") and "expected at least" in result.reason
 
 
 def test_a_trajectory_that_shakes_the_arm_is_refused_with_joint_point_and_value(scene):

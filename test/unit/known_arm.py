@@ -49,7 +49,7 @@ def deformed(seed=3, size=0.25, tool=1.0):
     return model.with_payload("tool0", tool, [0.02, 0.01, 0.08], 0.004 * np.eye(3))
 
 
-def motion(duration=30.0, rate=100.0, seed=1, speed=1.0):
+def motion(duration=20.0, rate=100.0, seed=1, speed=1.0):
     """Return time (N,), and position, velocity, acceleration (N, n) of sums of sines."""
     t = np.arange(round(duration * rate)) / rate
     random = np.random.default_rng(seed)

@@ -22,7 +22,7 @@ def desired(t):
     return ((1 - np.cos(phase)) * [[0.5, 0.1], [0.4, 0.15]]).sum(axis=1)
 
 
-def simulate(duration=30.0, rate=200.0):
+def simulate(duration=20.0, rate=200.0):
     """Return time (N,) [s] and position, velocity, torque (N, 2) of the arm driven by PD."""
     model = fr.Model.from_urdf(URDF)
     arm = fr.Simulator(

@@ -50,7 +50,7 @@ def run(request, tmp_path):
     pytest.importorskip("xdist")
     pytest.importorskip("pytest_timeout")
 
-    def run(text, *arguments, **variables):
+    def run(text, *arguments, workers=0, **variables):
         fifo, file = tmp_path / "fifo", tmp_path / "test_it.py"
         file.write_text(LEAVES.format(name=tmp_path, stdout=f"open({str(fifo)!r}, 'w')") + text)
         environment = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}", **variables}
@@ -63,7 +63,7 @@ def run(request, tmp_path):
         os.mkfifo(fifo)
         command = [sys.executable, str(PROGRAM), "--rootdir", tmp_path, "-c", os.devnull, file]
         command += ["-p", "xdist", "-p", "pytest_timeout", "-p", "conftest"]
-        command += ["--numprocesses", "1"]  # each process takes a while to start
+        command += ["--numprocesses", str(workers)]  # each process takes a while to start
         with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb") as held:
             ended = subprocess.run(
                 [*command, *arguments],
@@ -85,7 +85,7 @@ def run(request, tmp_path):
 
 @pytest.mark.parametrize("run", [False], indirect=True, ids=["not isolated"])
 def test_test_that_hangs_in_c_is_named_with_its_stack_and_the_others_run(run):
-    ended = run(HANGS, "--timeout=5")  # the others take less, on a busy machine, too
+    ended = run(HANGS, "--timeout=5", workers=1)  # the others take less, on a busy machine, too
     assert ended.returncode == 1, ended.stdout
     assert "crashed while running 'test_it.py::test_hangs_in_c'" in ended.stdout
     assert "in test_hangs_in_c" in ended.stdout, "its stack"
@@ -94,7 +94,7 @@ def test_test_that_hangs_in_c_is_named_with_its_stack_and_the_others_run(run):
 
 def test_run_that_takes_too_long_is_ended_and_says_what_ran(run):
     for limit in (10, 50, 250):  # [s] until a busy machine has come to the test
-        ended = run(LASTS, FEATHERSTONE_TEST_LIMIT=str(limit))
+        ended = run(LASTS, workers=1, FEATHERSTONE_TEST_LIMIT=str(limit))
         if "interrupted in" in ended.stdout:
             break
     assert ended.returncode == 1, ended.stdout
@@ -131,7 +131,7 @@ def test_what_fails_twice_has_failed(run):
 
 
 def test_file_that_cannot_be_imported_has_failed_at_once(run):
-    ended = run("import a_module_that_nobody_has")
+    ended = run("import a_module_that_nobody_has", workers=1)
     assert ended.returncode == 1, ended.stdout
     assert "No module named 'a_module_that_nobody_has'" in ended.stdout
     assert "once more" not in ended.stdout

@@ -27,7 +27,7 @@ def arm(request):
     """Return a model, a recording of an arm that is not quite it, and its elbow's index."""
     elbow = ELBOW[request.param]
     if request.param == "simulated":
-        signals = known_arm.record(known_arm.deformed(), duration=20.0)
+        signals = known_arm.record(known_arm.deformed())
         return known_arm.NOMINAL, Recording("", known_arm.NAMES, *signals), elbow
     if not BAG.is_file():
         pytest.skip(f"{BAG} is not there")

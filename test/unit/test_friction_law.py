@@ -60,6 +60,6 @@ def test_cross_validation_finds_friction_of_load_and_thinning():
 
 
 def test_a_plain_arm_keeps_the_plain_law():
-    recording = Recording("", known_arm.NAMES, *known_arm.record(known_arm.NOMINAL, duration=20.0))
+    recording = Recording("", known_arm.NAMES, *known_arm.record(known_arm.NOMINAL))
     _, best = fit_parts(Fitting(known_arm.NOMINAL, [recording], range(6), 2.0))
     assert not best.law.loaded and not np.any(best.law.thinning)

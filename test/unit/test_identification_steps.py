@@ -194,7 +194,7 @@ def test_online_a_load_is_found_after_enough_motion():
     model = known_arm.NOMINAL
     loaded = model.with_payload("tool0", 0.8, [0.01, 0.0, 0.06], 0.002 * np.eye(3))
     nothing = known_arm.Drives(*np.zeros((4, model.n)))
-    t, q, qd, tau = known_arm.record(loaded, nothing, noise=0.05, duration=20.0)
+    t, q, qd, tau = known_arm.record(loaded, nothing, noise=0.05)
     online = OnlinePayload(perfect_arm(model), "tool0")
     when = next(k for k in range(len(t)) if online.add(t[k], q[k], qd[k], tau[k]))
     assert 8.0 <= t[when] < 15.0 and online.progress == 1.0
@@ -241,7 +241,7 @@ def test_of_two_recordings_of_one_motion_the_difference_is_the_loads():
     com, inertia = np.array([0.02, 0.01, 0.08]), 0.003 * np.eye(3)
     loaded = real.with_payload("tool0", 1.0, com, inertia)
     bare, carried = (
-        Recording("", known_arm.NAMES, *known_arm.record(model, seed=seed, duration=20.0))
+        Recording("", known_arm.NAMES, *known_arm.record(model, seed=seed))
         for seed, model in enumerate((real, loaded))
     )
     late = carried.between(0.123, 1.0)
@@ -250,7 +250,7 @@ def test_of_two_recordings_of_one_motion_the_difference_is_the_loads():
     load = identification.find_payload(arm, [difference], "tool0", subtracted=True)
     assert abs(load.mass - 1.0) < 3 * load.mass_deviation < 0.02
     assert (np.abs(load.com - com) < 3 * load.com_deviation).all()
-    another = Recording("", known_arm.NAMES, *known_arm.record(real, duration=20.0, speed=0.9))
+    another = Recording("", known_arm.NAMES, *known_arm.record(real, speed=0.9))
     assert carried.minus(another) is None
 
 
