@@ -1,5 +1,7 @@
 """The Monte Carlo study: what a run is, where errors come from, and that Dask changes no bit."""
 
+import contextlib
+import io
 import shlex
 import sys
 from dataclasses import replace
@@ -151,27 +153,33 @@ def test_error_budget_agrees_with_one_uncertainty_at_a_time():
 
 def run(main, folder, *arguments):
     options = ["--states", str(ENOUGH), "--steps", "500", "--output", str(folder), *arguments]
-    assert main(options) == 0
+    assert main([*options, "--seed", "3"]) == 0
     with np.load(folder / "results.npz") as results:
         return dict(results)
 
 
-def test_study_writes_a_picture_and_says_how_fast_it_was(tmp_path, capsys):
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory):
+    """The numbers of a study, its folder, and what it said."""
     needed("matplotlib")
-    results = run(monte_carlo.main, tmp_path)
+    folder, said = tmp_path_factory.mktemp("study"), io.StringIO()
+    with contextlib.redirect_stdout(said):
+        return run(monte_carlo.main, folder), folder, said.getvalue()
+
+
+def test_study_writes_a_picture_and_says_how_fast_it_was(studied):
+    results, folder, said = studied
     assert results["rms"].shape == (24, 3, 8, 7)
-    assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
-    said = capsys.readouterr().out
+    assert (folder / "report.png").read_bytes().startswith(b"\x89PNG")
     assert "576 states" in said and "million per second" in said
 
 
-def test_dask_gives_the_same_numbers_bit_for_bit(tmp_path):
-    needed("matplotlib")
+def test_dask_gives_the_same_numbers_bit_for_bit(studied, tmp_path):
     needed("distributed")
     import monte_carlo_dask
 
-    here = run(monte_carlo.main, tmp_path / "here", "--seed", "3")
-    there = run(monte_carlo_dask.main, tmp_path / "there", "--seed", "3", "--workers", "2")
+    here, *_ = studied
+    there = run(monte_carlo_dask.main, tmp_path, "--workers", "2")
     assert here.keys() == there.keys()
     for name, array in here.items():
         assert array.tobytes() == there[name].tobytes(), name

@@ -1,5 +1,7 @@
 """featherstone-ros excite: motions that identify a model, within all limits."""
 
+import contextlib
+import io
 import os
 import re
 import sys
@@ -23,11 +25,11 @@ pytest.importorskip("matplotlib")
 
 @pytest.fixture(scope="module", params=robot_names())
 def planned(request, tmp_path_factory):
-    """The trajectory that the command writes, its arm, and what it prints."""
-    folder = tmp_path_factory.mktemp("excite")
+    """Robot, the file that the command writes, its trajectory, the arm, and what it prints."""
+    folder, said = tmp_path_factory.mktemp("excite"), io.StringIO()
     file, picture = folder / "motion.yaml", folder / "motion.png"
     drawn = ["--plot", str(picture)] if request.param == "ur5e" else []  # takes as long as the rest
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
         patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
         patch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 3)
         command = ["excite", "--urdf", request.param, "--output", str(file), "--duration", "20"]
@@ -35,7 +37,7 @@ def planned(request, tmp_path_factory):
     assert not drawn or picture.stat().st_size > 10_000
     (trajectory,) = read(str(file))
     arm = load_arm(request.param, trajectory.names, robot_parameters(request.param))
-    return request.param, file, trajectory, arm
+    return request.param, file, trajectory, arm, " ".join(said.getvalue().split())
 
 
 def arrays(trajectory):
@@ -44,7 +46,7 @@ def arrays(trajectory):
 
 
 def test_it_starts_and_ends_at_rest_in_the_same_pose(planned):
-    _, _, trajectory, _ = planned
+    _, _, trajectory, *_ = planned
     q, qd, qdd = arrays(trajectory)
     for end in (0, -1):
         np.testing.assert_allclose(qd[end], 0, atol=1e-9)
@@ -55,7 +57,7 @@ def test_it_starts_and_ends_at_rest_in_the_same_pose(planned):
 
 
 def test_position_speed_and_torque_keep_a_margin(planned):
-    _, _, trajectory, arm = planned
+    _, _, trajectory, arm, _ = planned
     q, qd, qdd = arrays(trajectory)
     model = arm.model
     tau = fr.Dynamics(model).rnea(q, qd, qdd)
@@ -66,12 +68,19 @@ def test_position_speed_and_torque_keep_a_margin(planned):
 
 
 def test_preflight_accepts_it(planned):
-    robot, file, _, _ = planned
+    robot, file, *_ = planned
     assert cli.main(["preflight", str(file), "--urdf", robot]) == 0
 
 
+def test_gains_that_are_enough_stay_and_no_file_is_written(planned):
+    robot, file, *_, said = planned
+    if robot == "ur5e":
+        assert "the gains will do" in said
+        assert not list(file.parent.glob("*gains*"))
+
+
 def test_it_keeps_clear_of_itself_and_the_floor(planned):
-    robot, _, trajectory, arm = planned
+    robot, _, trajectory, arm, _ = planned
     q, _, _ = arrays(trajectory)
     text = robot_file(robot).read_text()
     clearance = Clearance.of(arm.model, text, robot_file(robot).parent)

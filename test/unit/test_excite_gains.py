@@ -79,12 +79,3 @@ def test_setups_gains_abandon_the_motion_and_those_of_excite_do_not(planned):
     assert early < -1.0 and "path_tolerance" in why  # a wrist that stands
     end, why = follow(planned, gains)
     assert end >= 0.0, why  # it has arrived
-
-
-def test_gains_that_are_enough_stay_and_no_file_is_written(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
-    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 3)
-    file = tmp_path / "e.yaml"
-    assert not cli.main(["excite", "--urdf", "ur5e", "--output", str(file), "--duration", "20"])
-    assert "the gains will do" in " ".join(capsys.readouterr().out.split())
-    assert [path.name for path in tmp_path.iterdir()] == ["e.yaml"]
