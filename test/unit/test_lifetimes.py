@@ -52,4 +52,4 @@ def test_what_nobody_uses_any_more_is_freed(make):
             make()
         gc.collect()
 
-    assert growth(some, 30, 100) < 20_000  # caches grow a little; one controller has 25,000
+    assert growth(some, 30, 60) < 12_000  # caches grow a little; one controller has 25,000
