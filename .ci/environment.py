@@ -18,6 +18,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 OLDEST = (3, 10)
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -116,10 +117,11 @@ def remove_compiled():
         os.remove(module)
 
 
-def install(folder, extras):
+def install(folder, extras, is_native):
     """Make the environment, anew where it is of another kind, or add the extras that it lacks.
 
-    The package is installed editable: changed Python code counts at once.
+    The package is installed editable: changed Python code counts at once. The core is compiled
+    meanwhile; no extra asks for another NumPy than the build.
     """
     note = os.path.join(folder, "installed.txt")
     kind = f"{sys.version}\n{sys.executable}\n{PROJECT}\n{ROS_DISTRO}\n"
@@ -127,7 +129,7 @@ def install(folder, extras):
     noted = read_note(note)
     there = set(noted[len(kind) :].split(",")) if noted.startswith(kind) else set()
     if extras <= there:
-        return
+        return compile_core(folder, is_native)
     if os.path.exists(note):
         os.remove(note)
     # Without bytecode, half of pip's work: Python makes that of what it imports.
@@ -146,7 +148,10 @@ def install(folder, extras):
     names = ",".join(sorted(extras | there))
     say(f"installing the package with its extras {names}")
     command = [*pip, "--no-build-isolation", "--editable", f".[{names}]"]
-    run(*command, FEATHERSTONE_BUILD_FOR="none")  # compile_core does it
+    with ThreadPoolExecutor() as beside:
+        core = beside.submit(compile_core, folder, is_native)
+        run(*command, FEATHERSTONE_BUILD_FOR="none")  # compile_core does it
+    core.result()
     write_note(note, kind + names)
 
 
@@ -183,8 +188,7 @@ def main():
     problem = complaint()
     if problem:
         sys.exit(f"featherstone_ros: {problem}")
-    install(folder, set(extras.split(",")))
-    compile_core(folder, is_native=bool(native))
+    install(folder, set(extras.split(",")), is_native=bool(native))
     if time.monotonic() - start > 1:
         say(f"{folder} is ready after {time.monotonic() - start:.0f} s")
 

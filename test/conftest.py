@@ -133,9 +133,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """Let pytest-xdist's workers collect one after the other.
+    """Let pytest-xdist's workers collect after the first of them.
 
-    The first compiles all that is imported, with pytest's rewritten asserts, which takes three
+    That one compiles all that is imported, with pytest's rewritten asserts, which takes three
     times as long as the rest; the others read what it has cached.
     """
     if not hasattr(session.config, "workerinput"):
@@ -143,7 +143,10 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         return
     first = Path(session.config.args[0].partition("::")[0])
     lock = os.open(first if first.exists() else session.config.rootpath, os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        fcntl.flock(lock, fcntl.LOCK_SH)
     yield
     os.close(lock)
 
