@@ -42,7 +42,7 @@ def main():
     built = PROJECT / "build" / "oldest"
     settings = {
         "FEATHERSTONE_BUILD_FOR": "x86-64",
-        "FEATHERSTONE_CFLAGS": "-O0",
+        "FEATHERSTONE_CFLAGS": "-O0 -w",
         "FEATHERSTONE_WERROR": "1",
     }
     build_aside(built, python, settings)
