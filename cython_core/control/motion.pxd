@@ -43,6 +43,7 @@ cdef struct Motion:
     double correction_start
     double correction_end
     double* offset           # (4, n) scratch
+    double* before           # (4, n) scratch
     const double* zero       # (4, n)
     double end               # from then on the motion stands still; inf: it never does
     bint has_effort
@@ -51,9 +52,12 @@ cdef extern from *:
     """
     #define BLEND_SPEED (0.25)
     #define LONG_LEAD (10.0)
+    #define PERIODS (1.25)
     """
     const double LONG_LEAD    # stop times after which a first point is far ahead
     const double BLEND_SPEED  # share of the velocity limit that a correction may take
+    const double PERIODS      # of a stream's points: its quintic accelerates less than a cubic that
+                              # leads to the first of them
 
 
 cdef inline void add_polynomial(const double* c, Py_ssize_t n, double t,
@@ -208,14 +212,14 @@ cdef inline bint any_nonzero(const double* x, Py_ssize_t count) noexcept nogil:
 # Motions.
 
 cdef enum:
-    MOTION_ROWS = 24         # (n,) of memory that a motion takes
+    MOTION_ROWS = 28         # (n,) of memory that a motion takes
 
 
 cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory) noexcept nogil:
     """Take (MOTION_ROWS, n) numbers that are zero."""
     m.n, m.base, m.base_effort = n, memory, memory + 6 * n
     m.correction, m.correction_effort = memory + 8 * n, memory + 14 * n
-    m.offset, m.zero = memory + 16 * n, memory + 20 * n
+    m.offset, m.zero, m.before = memory + 16 * n, memory + 20 * n, memory + 24 * n
 
 
 cdef inline void hold_at(Motion* m, double time, const double* position) noexcept nogil:
@@ -266,6 +270,32 @@ cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
     for i in range(n):
         shortest = max(shortest, 1.875 * fabs(offset[i]) / (BLEND_SPEED * velocity_limit[i]))
     return shortest
+
+
+cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* change,
+                                 const double* offset, const double* velocity_limit,
+                                 double longest) noexcept nogil:
+    """How long the takeover by a path takes at least [s]: ``longest``, but for a stream of points
+    that asks for another velocity.
+
+    To follow that late would be an error. It takes PERIODS of the points, and of ``longest`` the
+    share that it has of the velocity limit, so that it accelerates no more than the largest one. A
+    change x of the position beside that of the velocity, v, is noise, to be smoothed: it takes
+    4 x / v.
+
+    Args:
+        change: (2, n) of what is asked for, corrections left out.
+        offset: (4, n) that is to be removed.
+    """
+    cdef double shortest, x = 0.0, v = 0.0
+    cdef Py_ssize_t i
+    if not path.is_spline or path.pieces == 1:
+        return longest
+    shortest = PERIODS * (path.times[path.pieces - 1] - path.times[0]) / (path.pieces - 1)
+    for i in range(n):
+        x, v = max(x, fabs(change[i])), max(v, fabs(change[n + i]))
+        shortest = max(shortest, longest * fabs(offset[n + i]) / velocity_limit[i])
+    return min(max(shortest, 4.0 * x / v), longest) if v > 0.0 else longest
 
 
 cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration,
@@ -340,13 +370,14 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
 
     From rest, the fields of the points alone say how the path begins, as in
     joint_trajectory_controller; those of a spline say nothing of its velocity. Where the desired
-    state would jump there, here a correction blends into the path, which takes ``transition`` [s]
-    at least.
+    state would jump there, here a correction blends into the path, which takes ``takeover_time`` at
+    least; at most ``transition`` [s] if that is not too fast.
     """
     cdef double* offset = m.offset
     cdef double wait = start + path.times[0] - time
     cdef Py_ssize_t n = m.n, i
     cdef bint begins_as_given = not path.is_spline and not any_nonzero(state + n, 2 * n)
+    sample_without_correction(m, time, time, m.before)
     hold_at(m, time, path.first)
     if wait > 0.0:
         memcpy(offset, state, 4 * n * sizeof(double))
@@ -363,8 +394,11 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     m.has_effort = path.effort != NULL or any_nonzero(m.base_effort, 2 * n)
     sample_without_correction(m, time, time, offset)
     for i in range(4 * n):
+        m.before[i] -= offset[i]
         offset[i] = state[i] - offset[i]
     if begins_as_given and not any_nonzero(offset, n):
         memset(offset, 0, 3 * n * sizeof(double))
     if any_nonzero(offset, 4 * n):
-        lead_in(m, time, offset, lead_in_duration(n, offset, limits.velocity, transition))
+        lead_in(m, time, offset, lead_in_duration(
+            n, offset, limits.velocity,
+            takeover_time(path, n, m.before, offset, limits.velocity, transition)))

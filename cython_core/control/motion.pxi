@@ -129,6 +129,7 @@ cdef class CompiledMotion:
         cdef JointLimits limits
         self.path, self.memory = path, np.zeros(MOTION_ROWS * n)
         place_motion(&self.motion, n, floats(self.memory))
+        extrapolate(&self.motion, now, numbers(desired, 4 * n, "desired"))
         limits.lower, limits.upper = (
             <double*> numbers(lower, n, "lower"), <double*> numbers(upper, n, "upper"))
         limits.velocity = <double*> numbers(velocity, n, "velocity")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -64,6 +66,26 @@ def test_from_rest_the_acceleration_has_no_step(first, count):
     assert motion.sample(np.zeros(1))[2] == pytest.approx(0.0, abs=1e-9)
     assert steps[1] <= 0.2 * steps[0]
     assert_allclose(motion.state(motion.end).position, positions[count - 1])
+
+
+@pytest.mark.parametrize(
+    ("position", "velocity", "time"),
+    [
+        (0.0, 0.3, 0.05),  # 1.25 of the points' periods
+        (0.0, 2.0, 0.125),  # half the velocity limit: half of stop_time
+        (0.005, 0.02, 0.25),  # noise, mostly
+        (0.005, 0.3, 0.2 / 3),  # 4 x / v
+        (0.005, 0.0, 0.25),
+    ],
+)
+def test_a_chunk_takes_over_soon_if_it_asks_for_another_velocity(position, velocity, time):
+    space = replace(SPACE, velocity=np.full(2, 4.0))
+    points = [Point(0.04 * k, [0.0, 0.0]) for k in range(30)]
+    chunk = Trajectory(space.names, points, space, interpolation=Interpolation.SPLINE)
+    asked = MotionState(*np.array([[position, 0.0], [velocity, 0.0], [0.0, 0.0], [0.0, 0.0]]))
+    position, *rates, _ = chunk.motion(0.0, asked, 0.25).sample(np.array([0.9, 1.0]) * time)
+    assert np.abs(position[0]).max() > 0.0
+    assert_allclose([position[1], rates[0][1], rates[1][1]], 0.0, atol=1e-9)
 
 
 def test_points_with_velocities_are_taken_as_they_are():
