@@ -119,9 +119,9 @@ cdef inline bint stop_without_position(Controller* c, double now) noexcept nogil
 
 
 cdef inline void advance_estimate(Observer* o, const Arm* arm, const double* acting,
-                                  double age) noexcept nogil:
+                                  const double* contact, double age) noexcept nogil:
     """Advance the estimate to an age [s] after the last state, by the model under the commands that
-    have acted since (their mean).
+    have acted since (their mean), and what a contact bears.
 
     So the law sees the arm of now, where states come late or commands go by the timer.
     """
@@ -130,7 +130,7 @@ cdef inline void advance_estimate(Observer* o, const Arm* arm, const double* act
         return
     if o.ahead == 0.0:
         memcpy(o.at_state, o.q, 2 * o.n * sizeof(double))
-    dead_reckoning(arm, acting, duration, o.q)
+    dead_reckoning(arm, acting, contact, duration, o.q)
     o.ahead += duration
 
 
@@ -174,7 +174,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
         return False
     if is_tracking(&c.machine) and c.has_commanded:
         # Damping without a desired position is chosen for late states.
-        advance_estimate(&c.observer, &c.arm, c.acting, c.clock.late)
+        advance_estimate(&c.observer, &c.arm, c.acting, c.contact, c.clock.late)
     return (command(c, now, c.clock.time, dt)
             or (is_blind(&c.machine) and open_loop_command(c, now)))
 
@@ -192,7 +192,7 @@ cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
 cdef inline bint command_by_timer(Controller* c, double now) noexcept nogil:
     """The command between joint states."""
     if c.has_commanded:
-        advance_estimate(&c.observer, &c.arm, c.acting, age_of_state(&c.clock, now))
+        advance_estimate(&c.observer, &c.arm, c.acting, c.contact, age_of_state(&c.clock, now))
     return command(c, now, c.clock.time + now - c.clock.received, now - c.commanded)
 
 

@@ -79,6 +79,7 @@ cdef class CompiledController(CycleOwner):
         c.desired, c.presliding = m.doubles(4 * n), m.doubles(n)
         c.offset, c.zero, c.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
         c.acting = m.doubles(n)
+        c.contact = m.doubles(n)
         c.torque, c.gravity_torque, c.turned = m.doubles(n), m.doubles(n), m.doubles(n)
         lay_out_mode(&c.hand, n, m.doubles(mode_memory(n)))
         c.bias = m.doubles(n)

@@ -49,6 +49,7 @@ cdef struct Controller:
     double* offset           # (4, n) scratch
     double* zero             # (4, n)
     double* acting           # (n,) mean of the commands since the last state was measured
+    double* contact          # (n,) effort of what the end effector touches, as far as measured
     double* state            # (4, n) from which a motion begins
     double* turned           # (n,) whole turns that were added to the last position [rad]
     bint is_open_loop        # the motion is that of an open-loop stop, in steady time

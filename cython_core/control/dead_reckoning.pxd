@@ -60,9 +60,9 @@ cdef inline void accelerate(const DynamicsInterface* model, const Drives* drives
         speed[i] += h * speed[n + i]
 
 
-cdef inline void dead_reckoning(const Arm* arm, const double* command, double duration,
-                                double* state) noexcept nogil:
-    """Advance a motion state by a time under a command.
+cdef inline void dead_reckoning(const Arm* arm, const double* command, const double* contact,
+                                double duration, double* state) noexcept nogil:
+    """Advance a motion state by a time under a command and the effort (n,) of a contact.
 
     Its acceleration is then the one that this command causes at the end: so the effort for a motion
     that begins with this state begins with this command. state: (4, n).
@@ -80,7 +80,7 @@ cdef inline void dead_reckoning(const Arm* arm, const double* command, double du
         if arm.settings.hardware_adds_gravity:
             gravity(&arm.models, state, added_gravity)
         for i in range(n):
-            applied[i] = command[i] - arm.joints.offset[i]
+            applied[i] = command[i] + contact[i] - arm.joints.offset[i]
             if arm.settings.hardware_adds_gravity:
                 applied[i] += added_gravity[i]
         accelerate(model, &drives, state, state + n, applied, h, state + n, scratch + n)

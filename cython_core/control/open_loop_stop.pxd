@@ -31,7 +31,7 @@ cdef inline double unseen_since(const Controller* c, double now) noexcept nogil:
 cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
     """Plan the motion that brings the arm to rest from where it must be by now, in steady time.
 
-    Since the last state it has been under the last command.
+    Since the last state it has been under the last command, and in the contact measured then.
     """
     cdef Observer* o = &c.observer
     cdef double age = age_of_state(&c.clock, now) - o.advanced - o.ahead
@@ -40,7 +40,7 @@ cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
     memcpy(c.state, o.q, 2 * c.n * sizeof(double))
     if c.machine.hold.cause == CAUSE_STUCK:
         add_expected(&c.stuck, &c.arm, c.desired, c.state, c.state + c.n)
-    dead_reckoning(&c.arm, c.governor.command,
+    dead_reckoning(&c.arm, c.governor.command, c.contact,
                    min(age, c.arm.settings.state_timeout + c.arm.settings.period), c.state)
     for i in range(c.n):
         c.state[i] = min(max(c.state[i], min(c.arm.limits.lower[i], o.q[i])),

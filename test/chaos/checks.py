@@ -46,6 +46,7 @@ class Traffic:
         fault_begin: Index.
         fault_end: Index; of a kill, when the new process spoke.
         spoiled: How many messages were handed on with another content.
+        force: (K,) of a plane on which the hand presses [N].
     """
 
     q: Floats
@@ -61,6 +62,7 @@ class Traffic:
     fault_begin: int
     fault_end: int
     spoiled: int
+    force: Floats = field(default_factory=lambda: np.zeros(1))
 
 
 @dataclass
@@ -75,6 +77,7 @@ class Figures:
         sag: Furthest from where the arm should be, or may have come by braking [rad].
         sag_share: The part of it that a false last state does not explain, over the bound.
         recovery: Time until the arm tracked again [s]; inf if it did not.
+        force: Largest of a plane on the hand [N].
         faults: In words.
         starved: Why the faults are not valid; empty if they are.
     """
@@ -86,6 +89,7 @@ class Figures:
     sag: float = 0.0
     sag_share: float = 0.0
     recovery: float = 0.0
+    force: float = 0.0
     faults: list[str] = field(default_factory=list)
     starved: str = ""
 
@@ -135,7 +139,7 @@ def judge(
         calm: The same motion without a fault: the arm's error in it is not the fault's.
         most_speed: That is allowed, over the limits.
     """
-    figures = Figures()
+    figures = Figures(force=float(traffic.force.max()))
     finite = np.isfinite(traffic.command).all() and np.isfinite(traffic.effort).all()
     figures.step, figures.first = torque_steps(traffic, arm)
     model = arm.model

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 
-STATES, COMMANDS = "states", "commands"
+STATES, COMMANDS, WRENCH = "states", "commands", "wrench"
 BOTH = (STATES, COMMANDS)
 KILL_INTO_DAMAGE = "kill controller, corrupt states"
 
@@ -28,6 +29,8 @@ STATE_DAMAGE = (
     "stamp backward",
 )
 COMMAND_DAMAGE = ("nan", "inf", "huge", "wrong length", "empty")
+WRENCH_DAMAGE = ("nan", "inf", "huge", "spike")  # now and then
+LASTING_WRENCH_DAMAGE = ("zero", "reversed", "scaled", "offset")
 
 MOST_WRONG = 0.1  # share of wrong messages of class 3
 SPEED, SPEED_WITH_LOST_COMMANDS = 1.2, 2.0  # over the limits
@@ -69,16 +72,18 @@ class Fault:
 
     @property
     def fault_class(self) -> int:
-        """The class of docs/faults.md: 1 silence, 3 wrong now and then, 5 hostile."""
+        """The class of docs/faults.md: 1 silence, 3 wrong now and then, 4 for good, 5 hostile."""
         spoils = self.kind.split()[0].rstrip(",") in ("corrupt", "garbage", "spike", "all", "kill")
         if not spoils or self.kind in ("kill controller", "kill twin"):
             return 1
-        return 3 if self.probability <= MOST_WRONG or self.kind.startswith("spike") else 5
+        if self.probability <= MOST_WRONG or self.kind.startswith("spike"):
+            return 3
+        return 4 if WRENCH in self.links else 5
 
     @property
     def most_speed(self) -> float:
         """The speed over its limit that docs/faults.md promises; of class 5 that of commands."""
-        lost = COMMANDS in self.links or self.fault_class == 5
+        lost = COMMANDS in self.links or self.fault_class >= 4
         return SPEED_WITH_LOST_COMMANDS if lost else SPEED
 
     @property
@@ -201,7 +206,29 @@ KINDS = {
 }
 
 
-def draw(seed: int, model: Model, home: Floats, by_hand: bool | None = None) -> Episode:
+# Beside them where a force is controlled: its sensor's.
+KINDS_IN_CONTACT = KINDS | {
+    "freeze wrench": lambda random: _freeze((WRENCH,), "freeze wrench", random),
+    "drop wrench": lambda random: _lossy("drop", WRENCH, random),
+    "corrupt wrench": lambda random: replace(
+        _corrupt(WRENCH, WRENCH_DAMAGE, random), probability=MOST_WRONG
+    ),
+    "garbage wrench": lambda random: replace(
+        _corrupt(WRENCH, LASTING_WRENCH_DAMAGE, random),
+        kind="garbage wrench",
+        probability=1.0,
+        duration=freeze_time(random),
+    ),
+}
+
+
+def draw(
+    seed: int,
+    model: Model,
+    home: Floats,
+    by_hand: bool | None = None,
+    kinds: Mapping[str, Callable[[np.random.Generator], Fault]] = KINDS,
+) -> Episode:
     """Return the episode of a seed.
 
     Args:
@@ -209,9 +236,10 @@ def draw(seed: int, model: Model, home: Floats, by_hand: bool | None = None) -> 
         model: The arm.
         home: (n,) around which the arm works [rad].
         by_hand: Whether the arm is led by its hand; None: drawn.
+        kinds: Of faults.
     """
     random = np.random.default_rng(seed)
-    fault = list(KINDS.values())[seed % len(KINDS)](random)
+    fault = list(kinds.values())[seed % len(kinds)](random)
     inside = 2.0 * LIMIT_DISTANCE
     lower, upper = model.lower + inside, model.upper - inside
     start = np.clip(home + random.uniform(-REACH, REACH, model.n), lower, upper)

@@ -1,11 +1,16 @@
 """`make chaos` without ROS: the same episodes on the same logic, in simulated time.
 
     python test/chaos/replica.py [--episodes 100000] [--seed 0] [--robot panda] [--workers 2]
-        [--hand admittance]
+        [--hand admittance] [--press] [--arms 2]
 
 Controller and twin are those of the nodes, and between them the same faulty links. What is left out
 is what ROS and the operating system do: messages are numbers instead of bytes (one that a node
 would refuse to read is lost here), and nothing is late unless a fault makes it so.
+
+With --press the hand is led along a plane, on which it presses by force control, and the force's
+sensor has faults of its own. With --arms 2 one twin and one joint_states have two arms, each with
+its controller: both get the same spoiled states; where a controller is stopped or killed, it is the
+first one's. Each arm is judged alone.
 """
 
 from __future__ import annotations
@@ -13,24 +18,42 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 
 import numpy as np
 import report
 from arm import COMMAND_TIMEOUT, GIVE_UP_AFTER, RATE, RECOVERY, Arm, arm
+from arm_pair import ARMS, PLACES, joined
+from cdr_messages import float64_multi_array, wrench_stamped
 from checks import CALM, Figures, Traffic, coasted, judge_episode, recovery, tracked
-from episodes import COMMAND_DAMAGE, COMMANDS, KINDS, STATE_DAMAGE, STATES, Episode, draw
+from episodes import (
+    COMMAND_DAMAGE,
+    COMMANDS,
+    KINDS,
+    KINDS_IN_CONTACT,
+    STATE_DAMAGE,
+    STATES,
+    WRENCH,
+    WRENCH_DAMAGE,
+    Episode,
+    Fault,
+    draw,
+)
 from faulty_link import FaultyLink
 from rich.console import Console
 from rich.progress import track
 
-from featherstone_ros import Dynamics
+from featherstone_ros import Dynamics, Model
+from featherstone_ros._twin import INPUTS
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.admittance import virtual_settings
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
@@ -46,7 +69,7 @@ from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.simulation.settings import TwinSettings
-from featherstone_ros.simulation.twin import Twin
+from featherstone_ros.simulation.twin import Twin, nanoseconds
 
 TICK = 0.001  # [s]
 STATE_EVERY, LOOK_EVERY, DESIRED_EVERY = 5, 10, 4  # ticks, ticks, states
@@ -54,6 +77,12 @@ QUEUE = 4  # messages that wait for a stopped node
 BEFORE = 0.3  # [s] in which the controller takes the arm over
 BEGIN = 1000.0  # [s] steady time and stamps at the beginning
 SENSOR_DELAY = 0.01  # [s] of the wrench in mode admittance
+SECOND = 1 << 40  # more than any seed: the second arm's episode is drawn from another one
+FORCE = 20.0  # [N] on a plane
+PLANE = 1e4  # [N/m]
+GAP = 0.01  # [m] at most between hand and plane at the beginning
+PRESSING = 1.0  # [s] until the hand is led along the plane
+WRENCH_EVERY = 100  # ticks between two messages that ask for the force
 READY = 0.05  # [s] that a killed node takes to be back
 STATE_FRAME, COMMAND_FRAME = 220, 32  # bytes of a message besides its numbers: names, lengths
 UNREADABLE = ("wrong length", "joint missing", "joint twice", "empty", "noise", "truncated")
@@ -117,6 +146,20 @@ class Corruption:
         spoiled[self._random.integers(len(command))] = self._value(damage)
         return spoiled
 
+    def wrench(self, wrench: Floats, damage: str) -> Floats:
+        """Return a wrench with one sort of damage, see ``episodes.WRENCH_DAMAGE``."""
+        if damage in ("zero", "reversed", "scaled"):
+            return {"zero": 0.0, "reversed": -1.0, "scaled": 10.0}[damage] * wrench
+        spoiled = wrench.copy()
+        axis = self._random.integers(6)
+        if damage == "spike":
+            spoiled[axis] += self._sign() * 10.0 ** self._random.uniform(0.0, 4.0)
+        elif damage == "offset":
+            spoiled[:3] += 0.5 * FORCE
+        else:
+            spoiled[axis] = self._value(damage)
+        return spoiled
+
     def _flipped(self, values: Floats, frame: int) -> Floats | None:
         """Return numbers with bits flipped, None if one hit what else the message holds."""
         body = bytearray(values.tobytes())
@@ -139,12 +182,59 @@ def shifted(state: State, offset: float) -> State:
     return state._replace(stamp=max(state.stamp + offset, 0.0))
 
 
-class Replica:
-    """A twin, a controller, and all traffic between them."""
+@dataclass
+class Side:
+    """One of the arms: its joints of the twin, what it is to do, its controller and its traffic.
 
-    def __init__(self, the_arm: Arm, hand: Mode = Mode.CARTESIAN_IMPEDANCE) -> None:
-        """Read the nodes' parameters."""
-        self.arm, self._hand = the_arm, hand
+    Attributes:
+        model: Of it alone.
+        tip: Its hand's link.
+        joints: Which of the twin's.
+    """
+
+    model: Model
+    tip: str
+    joints: slice
+
+    def begin(self, episode: Episode, random: np.random.Generator, corruption: Corruption) -> None:
+        """Begin an episode."""
+        self.episode, self.record = episode, Record()
+        self.links = {
+            COMMANDS: FaultyLink(random, corruption.command, shifted, COMMAND_DAMAGE),
+            WRENCH: FaultyLink(random, corruption.wrench, shifted, WRENCH_DAMAGE),
+        }
+        self.states, self.wrenches, self.commands = (deque(maxlen=QUEUE) for _ in range(3))
+        self.process, self.is_still = 0, False
+        self.wrench, self.plane = np.zeros(6), -np.inf
+        self.dynamics = Dynamics(self.model)
+
+    def touch(self, q: Floats) -> bool:
+        """Find the wrench of the plane on the hand; tell whether it has changed."""
+        before, pose = self.wrench, self.dynamics.link_pose(q[self.joints], self.tip)
+        force = PLANE * max(self.plane - pose[2, 3], 0.0)
+        self.wrench = np.concatenate([force * pose[2, :3], np.zeros(3)])
+        return bool((self.wrench != before).any())
+
+
+class Replica:
+    """A twin of one arm or two, a controller for each, and all traffic between them."""
+
+    def __init__(
+        self,
+        the_arm: Arm,
+        hand: Mode = Mode.CARTESIAN_IMPEDANCE,
+        press: bool = False,
+        arms: int = 1,
+    ) -> None:
+        """Read the nodes' parameters.
+
+        Args:
+            the_arm: It, or each of two.
+            hand: Mode in which it is led by its hand.
+            press: The hand presses on a plane.
+            arms: How many.
+        """
+        self.arm, self._hand, self._press = the_arm, hand, press
         robot, model = the_arm.robot, the_arm.model
 
         def of(node: str, pattern: str) -> Floats:
@@ -154,6 +244,9 @@ class Replica:
         armature = of("feedforward_controller", "armature.{}")
         loop = SampledLoop(model, armature)
         damping = choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout).value
+        law = CartesianSettings(force_axes="z" if press else "")
+        if hand is Mode.ADMITTANCE:
+            law = virtual_settings(law, SENSOR_DELAY)
         self._settings = Settings(
             p=of("feedforward_controller", "gains.{}.p"),
             d=of("feedforward_controller", "gains.{}.d"),
@@ -167,99 +260,151 @@ class Replica:
             path_tolerance=float(given["path_tolerance"]),
             blind_stop=bool(given["blind_stop"]),
             give_up_after=GIVE_UP_AFTER,
-            impedance=prepared(CartesianSettings(), model),
         )
-        self._dynamics = Dynamics(model)
+        self._law = {Mode.FEEDFORWARD: CartesianSettings(), hand: law}
+        self._sides = [Side(model, the_arm.tip, slice(0, model.n))]
+        self._model = model
+        if arms == 2:
+            urdf = joined(robot.text, model.base_link, PLACES)
+            names = [[f"{arm}_{joint}" for joint in model.joint_names] for arm in ARMS]
+            self._sides = [
+                Side(
+                    Model.from_urdf(urdf, joints=joints),
+                    f"{arm}_{the_arm.tip}",
+                    slice(k * model.n, (k + 1) * model.n),
+                )
+                for k, (arm, joints) in enumerate(zip(ARMS, names, strict=True))
+            ]
+            every = [joint for joints in names for joint in joints]
+            self._model = Model.from_urdf(urdf, joints=every)
         twin = robot.parameters["digital_twin"]
         self._twin_settings = TwinSettings(
             rate=RATE,
-            viscous=of("digital_twin", "friction.{}.viscous"),
-            coulomb=of("digital_twin", "friction.{}.coulomb"),
-            armature=of("digital_twin", "armature.{}"),
+            viscous=np.tile(of("digital_twin", "friction.{}.viscous"), arms),
+            coulomb=np.tile(of("digital_twin", "friction.{}.coulomb"), arms),
+            armature=np.tile(of("digital_twin", "armature.{}"), arms),
             stop_stiffness=float(twin["stops.stiffness"]),
             stop_damping=float(twin["stops.damping"]),
             command_timeout=COMMAND_TIMEOUT,
         )
 
-    def run(self, episode: Episode) -> Traffic:
-        """Run an episode; return its traffic."""
-        random = np.random.default_rng(episode.seed)
-        corruption = Corruption(random)
-        self._links = {
-            STATES: FaultyLink(random, corruption.state, shifted, STATE_DAMAGE),
-            COMMANDS: FaultyLink(random, corruption.command, shifted, COMMAND_DAMAGE),
-        }
-        self._now, self._tick, self._process = BEGIN, 0, 0
-        self._record = Record()
-        self._waiting: dict[str, deque] = {name: deque(maxlen=QUEUE) for name in (STATES, COMMANDS)}
-        self._still: set[str] = set()  # what has been stopped or killed
-        self._mode = self._hand if episode.by_hand else Mode.FEEDFORWARD
-        self._start_twin(episode.start)
-        self._start_controller()
-        self._pass(BEFORE)
-        if episode.at_rest:
-            pass
-        elif episode.by_hand:
-            pose = self._dynamics.link_pose(episode.target, self.arm.tip)
-            self._controller.set_target(self._now, pose)
-        else:
-            self._controller.set_trajectory(
-                self._now,
-                self.arm.model.joint_names,
-                [Point(episode.motion_time, episode.target, *np.zeros((2, self.arm.model.n)))],
+    def draw(self, seed: int, by_hand: bool | None = None) -> list[Episode]:
+        """Return what each arm does in the episode of a seed; the fault is the same."""
+        kinds = KINDS_IN_CONTACT if self._press else KINDS
+        by_hand = by_hand or self._press or None
+        about = self.arm.model, self.arm.home
+        first = draw(seed, *about, by_hand, kinds)
+        second = draw(seed + SECOND, *about, first.by_hand)
+        second = replace(second, seed=seed, fault=first.fault, onset=first.onset)
+        return [first, second][: len(self._sides)]
+
+    def judge(self, seed: int, by_hand: bool | None = None) -> report.Outcome:
+        """Run the episode of a seed and judge what each arm has done."""
+        episodes = self.draw(seed, by_hand)
+
+        def again(k: int, fault: Fault) -> Traffic:
+            return self.run([replace(episode, fault=fault) for episode in episodes])[k]
+
+        try:
+            figures = worst_of(
+                judge_episode(traffic, self.arm, episode, lambda calm, k=k: again(k, calm.fault))
+                for k, (traffic, episode) in enumerate(
+                    zip(self.run(episodes), episodes, strict=True)
+                )
             )
-        self._pass(episode.onset)
-        begin = len(self._record.states) - 1
-        self._act(episode)
-        end = len(self._record.states) - 1
+        except (TrajectoryError, ValueError) as error:
+            figures = Figures(recovery=np.inf, faults=[f"{type(error).__name__}: {error}"])
+        return report.Outcome.of(episodes[0], figures)
+
+    def run(self, episodes: list[Episode]) -> list[Traffic]:
+        """Run an episode, of each arm; return their traffic."""
+        first = episodes[0]
+        random = np.random.default_rng(first.seed)
+        corruption = Corruption(random)
+        self._link = FaultyLink(random, corruption.state, shifted, STATE_DAMAGE)
+        self._now, self._tick = BEGIN, 0
+        self._states: list[State] = []
+        self._twin_is_still = False
+        self._mode = self._hand if first.by_hand else Mode.FEEDFORWARD
+        for side, episode in zip(self._sides, episodes, strict=True):
+            side.begin(episode, random, corruption)
+            if self._press:
+                height = side.dynamics.link_pose(episode.start, side.tip)[2, 3]
+                side.plane = height - random.uniform(0.0, GAP)
+            self._start_controller(side)
+        self._start_twin(np.concatenate([episode.start for episode in episodes]))
+        self._pass(BEFORE + (PRESSING if self._press else 0.0))
+        for side in self._sides:
+            self._lead(side)
+        self._pass(first.onset)
+        begin = len(self._states) - 1
+        self._act(first)
+        end = len(self._states) - 1
         self._pass(RECOVERY + 2.0 * CALM)
-        led, traffic = self.arm.led(episode.by_hand), self._record.traffic(begin, end)
+        self._pass(max(self._more(traffic) for traffic in self._traffic(begin, end)))
+        return self._traffic(begin, end)
+
+    def _lead(self, side: Side) -> None:
+        episode = side.episode
+        if episode.at_rest:
+            return
+        if episode.by_hand:
+            pose = side.dynamics.link_pose(episode.target, side.tip)
+            side.controller.set_target(self._now, pose)
+            return
+        points = [Point(episode.motion_time, episode.target, *np.zeros((2, side.model.n)))]
+        side.controller.set_trajectory(self._now, side.model.joint_names, points)
+
+    def _traffic(self, begin: int, end: int) -> list[Traffic]:
+        """Return that of each arm; the fault lasted from one state to another."""
+        return [side.record.traffic(self._states, side.joints, begin, end) for side in self._sides]
+
+    def _more(self, traffic: Traffic) -> float:
+        """Return for how long an arm that has not recovered yet is watched in addition [s]."""
+        led = self.arm.led(self._sides[0].episode.by_hand)
         more = led.recovery - RECOVERY + coasted(traffic, led)
-        if more > 0.0 and recovery(traffic, tracked(traffic, led), led.period) > RECOVERY:
-            self._pass(more)
-            traffic = self._record.traffic(begin, end)
-        return traffic
+        late = recovery(traffic, tracked(traffic, led), led.period) > RECOVERY
+        return max(more, 0.0) if late else 0.0
 
     def _act(self, episode: Episode) -> None:
         """Let the fault happen, from beginning to end."""
-        fault = episode.fault
-        for link in fault.links:
-            self._links[link].begin(fault, self._now + fault.duration)
+        fault, side = episode.fault, self._sides[0]
+        links = [side.links[name] for name in fault.links if name != STATES for side in self._sides]
+        links += [self._link] * (STATES in fault.links)
+        for link in links:
+            link.begin(fault, self._now + fault.duration)
         verb, _, rest = fault.kind.partition(" ")
-        node = "controller" if rest.startswith("controller") else "twin"
+        of_controller = rest.startswith("controller")
         if verb in ("kill", "stop"):
-            self._still.add(node)
+            side.is_still, self._twin_is_still = of_controller, not of_controller
         self._pass(fault.duration)
-        self._still.clear()
+        side.is_still = self._twin_is_still = False
         if verb == "kill":
-            self._revive(node)
+            if of_controller:
+                side.states.clear()
+                side.wrenches.clear()
+                self._start_controller(side)
+            else:
+                for each in self._sides:
+                    each.commands.clear()
+                self._start_twin(self._states[-1].q)
             self._pass(fault.duration if fault.links else READY)
-        for link in fault.links:
-            self._links[link].end()
-
-    def _revive(self, node: str) -> None:
-        """Start a node that has been killed, at the place where the old one left off."""
-        for waiting in self._waiting.values():
-            waiting.clear()
-        if node == "twin":
-            self._start_twin(self._record.states[-1].q)
-        else:
-            self._start_controller()
+        for link in links:
+            link.end()
 
     def _start_twin(self, q: Floats) -> None:
         settings = replace(self._twin_settings, initial_positions=q)
-        self._twin = Twin(self.arm.model, settings)
+        own = [side.model.joint_names for side in self._sides]
+        self._twin = Twin(self._model, settings, own_commands=own)
 
-    def _start_controller(self) -> None:
-        model = self.arm.model
-        settings = self._settings
-        if self._mode is Mode.ADMITTANCE:
-            law = prepared(virtual_settings(CartesianSettings(), SENSOR_DELAY), model)
-            settings = replace(settings, impedance=law)
-        settings = replace(settings, mode=self._mode)
-        self._controller = TorqueController(JointSpace.of(model), model, settings, tip=self.arm.tip)
-        self._controller.activate(self._now)
-        self._process += 1
+    def _start_controller(self, side: Side) -> None:
+        law = prepared(self._law[self._mode], side.model)
+        settings = replace(self._settings, impedance=law, mode=self._mode)
+        side.controller = TorqueController(
+            JointSpace.of(side.model), side.model, settings, tip=side.tip
+        )
+        side.controller.activate(self._now)
+        side.process += 1
 
     def _pass(self, duration: float) -> None:
         """Let time pass."""
@@ -267,92 +412,128 @@ class Replica:
         while self._tick < end:
             self._tick = min(self._next_tick(), end)
             self._now = BEGIN + self._tick * TICK
-            if self._tick % STATE_EVERY == 0 and "twin" not in self._still:
+            if self._tick % STATE_EVERY == 0 and not self._twin_is_still:
                 self._advance()
-            self._deliver(STATES, "controller")
-            if self._tick % LOOK_EVERY == 0 and "controller" not in self._still:
-                self._send(self._controller.update(self._now))
-            self._deliver(COMMANDS, "twin")
+            states = [each for each in self._link.pop(self._now) if each.payload is not None]
+            for side in self._sides:
+                side.states.extend(states)
+                side.wrenches.extend(side.links[WRENCH].pop(self._now))
+                if not side.is_still:
+                    self._go_on(side)
+                commands = side.links[COMMANDS].pop(self._now)
+                side.commands.extend(each for each in commands if each.payload is not None)
+                if not self._twin_is_still:
+                    self._obey(side)
 
     def _next_tick(self) -> int:
         """Return the next tick at which something may happen."""
-        if any(self._waiting.values()):
+        sides = self._sides
+        if any(side.states or side.wrenches or side.commands for side in sides):
             return self._tick + 1
-        due = min(link.next_due for link in self._links.values())
+        links = [self._link, *(link for side in sides for link in side.links.values())]
+        due = min(link.next_due for link in links)
         tick = (self._tick // STATE_EVERY + 1) * STATE_EVERY
         while tick > self._tick + 1 and BEGIN + (tick - 1) * TICK >= due:
             tick -= 1
         return tick
 
     def _advance(self) -> None:
-        twin, record = self._twin, self._record
-        twin.advance(self._now)
-        number = len(record.states)
-        record.states.append(State(self._now, twin.position, twin.velocity, twin.effort, number))
-        self._links[STATES].push(self._now, number, record.states[-1])
+        twin, number = self._twin, len(self._states)
+        if self._press:
+            for _ in range(STATE_EVERY):
+                self._touch()
+                twin.advance(self._now, 1)
+        else:
+            twin.advance(self._now)
+        self._states.append(State(self._now, twin.position, twin.velocity, twin.effort, number))
+        self._link.push(self._now, number, self._states[-1])
+        for side in self._sides:
+            side.record.force.append(float(np.linalg.norm(side.wrench)))
+            if self._press or self._mode is Mode.ADMITTANCE:
+                side.links[WRENCH].push(self._now, number, side.wrench)
 
-    def _deliver(self, link: str, node: str) -> None:
-        """Hand over what is due, as soon as the node it is for can take it."""
-        for delivery in self._links[link].pop(self._now):
-            if delivery.payload is not None:
-                self._waiting[link].append(delivery)
-        if node in self._still:
-            return
-        waiting, self._waiting[link] = self._waiting[link], deque(maxlen=QUEUE)
-        for delivery in waiting:
-            self._record.spoiled += delivery.spoiled
-            if link == STATES:
-                self._answer(delivery.payload)
-            else:
-                self._obey(delivery.payload, delivery.spoiled)
+    def _touch(self) -> None:
+        for side in self._sides:
+            if side.touch(self._twin.q):
+                message = wrench_stamped(side.tip, side.wrench)
+                self._twin.message(INPUTS["external_wrench"], message, nanoseconds(self._now))
 
-    def _answer(self, state: State) -> None:
-        if self._mode is Mode.ADMITTANCE:
-            self._controller.take_wrench(self._now, np.zeros(6), self.arm.tip)
-        command = self._controller.accept_state(
-            self._now, state.q, state.qd, state.effort, state.stamp
-        )
-        self._send(command)
+    def _go_on(self, side: Side) -> None:
+        """Let a controller take what waits for it."""
+        if self._press and self._tick % WRENCH_EVERY == 0:
+            with suppress(TrajectoryError):  # after a fault, or before the first state
+                side.controller.set_target(self._now, wrench=[0, 0, -FORCE, 0, 0, 0])
+        for delivery in taken(side.wrenches):
+            with suppress(ValueError):
+                side.controller.take_wrench(self._now, delivery.payload, side.tip)
+        for delivery in taken(side.states):
+            side.record.spoiled += delivery.spoiled
+            self._answer(side, delivery.payload)
+        if self._tick % LOOK_EVERY == 0:
+            self._send(side, side.controller.update(self._now))
+
+    def _answer(self, side: Side, state: State) -> None:
+        own = (values[side.joints] for values in state[1:4])
+        command = side.controller.accept_state(self._now, *own, state.stamp)
+        self._send(side, command)
         if command is not None and state.number % DESIRED_EVERY == 0:
-            desired = self._controller.desired()
+            desired = side.controller.desired()
             if desired is not None:
-                self._record.desired.append((np.array(desired.position), state.number))
+                side.record.desired.append((np.array(desired.position), state.number))
 
-    def _send(self, command: Floats | None) -> None:
+    def _send(self, side: Side, command: Floats | None) -> None:
         if command is None:
             return
-        record, sent = self._record, np.array(command)
-        record.commands.append((sent, self._now, len(record.states) - 1, self._process))
-        self._links[COMMANDS].push(self._now, len(record.commands), sent)
+        record, sent = side.record, np.array(command)
+        record.commands.append((sent, self._now, len(self._states) - 1, side.process))
+        side.links[COMMANDS].push(self._now, len(record.commands), sent)
 
-    def _obey(self, command: Floats, spoiled: bool) -> None:
-        try:
-            self._twin.command(command, self._now)
-        except ValueError:
-            return
-        if not spoiled:
-            self._record.given.append(len(self._record.states) - 1)
+    def _obey(self, side: Side) -> None:
+        """Let the twin take what waits for it."""
+        topic = len(INPUTS) + self._sides.index(side)
+        for delivery in taken(side.commands):
+            side.record.spoiled += delivery.spoiled
+            message = float64_multi_array(delivery.payload)
+            refusals = self._twin.message(topic, message, nanoseconds(self._now))[1]
+            if not refusals and not delivery.spoiled:
+                side.record.given.append(len(self._states) - 1)
+
+
+def taken(waiting: deque[Any]) -> list[Any]:
+    """Return what waits, which then does so no more."""
+    waits = list(waiting)
+    waiting.clear()
+    return waits
+
+
+def worst_of(figures: Iterable[Figures]) -> Figures:
+    """Return the worst of the figures of some arms, and all that is wrong."""
+    one, *others = figures
+    for other in others:
+        worst = {name: max(getattr(one, name), getattr(other, name)) for name in report.COLUMNS}
+        one = Figures(**worst, faults=one.faults + other.faults)
+    return one
 
 
 class Record:
-    """The traffic seen, in order of arrival."""
+    """The traffic of an arm, in order of arrival."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self.states: list[State] = []
         self.commands: list[tuple[Floats, float, int, int]] = []
         self.given: list[int] = []
         self.desired: list[tuple[Floats, int]] = []
+        self.force: list[float] = []
         self.spoiled = 0
 
-    def traffic(self, begin: int, end: int) -> Traffic:
+    def traffic(self, states: list[State], joints: slice, begin: int, end: int) -> Traffic:
         """Return it as arrays; the fault lasted from one state to another."""
         command, time, index, process = zip(*self.commands, strict=True)
         position, answered = zip(*self.desired, strict=True)
         return Traffic(
-            q=np.array([state.q for state in self.states]),
-            qd=np.array([state.qd for state in self.states]),
-            effort=np.array([state.effort for state in self.states]),
+            q=np.array([state.q[joints] for state in states]),
+            qd=np.array([state.qd[joints] for state in states]),
+            effort=np.array([state.effort[joints] for state in states]),
             command=np.array(command),
             command_time=np.array(time),
             command_index=np.array(index),
@@ -363,34 +544,26 @@ class Record:
             fault_begin=begin,
             fault_end=end,
             spoiled=self.spoiled,
+            force=np.array(self.force),
         )
 
 
 _replica: list[Replica] = []  # the worker's
 
 
-def prepare(robot: str, hand: Mode = Mode.CARTESIAN_IMPEDANCE) -> None:
-    """Make this worker's replica."""
-    _replica[:] = [Replica(arm(robot), hand)]
+def prepare(robot: str, *options: Any) -> None:
+    """Make this worker's replica; options are those of ``Replica``."""
+    _replica[:] = [Replica(arm(robot), *options)]
 
 
 def outcome_of(seed: int, by_hand: bool | None = None) -> report.Outcome:
     """Run the episode of a seed and judge it."""
-    replica = _replica[0]
-    episode = draw(seed, replica.arm.model, replica.arm.home, by_hand)
-    try:
-        traffic = replica.run(episode)
-        figures = judge_episode(traffic, replica.arm, episode, replica.run)
-    except (TrajectoryError, ValueError) as error:
-        figures = Figures(recovery=np.inf, faults=[f"{type(error).__name__}: {error}"])
-    return report.Outcome.of(episode, figures)
+    return _replica[0].judge(seed, by_hand)
 
 
-def run(
-    robot: str, seeds: range, workers: int, hand: Mode = Mode.CARTESIAN_IMPEDANCE
-) -> Iterator[report.Outcome]:
+def run(robot: str, seeds: range, workers: int, *options: Any) -> Iterator[report.Outcome]:
     """Run the episodes of these seeds; yield their outcomes in order."""
-    with ProcessPoolExecutor(workers, get_context("spawn"), prepare, (robot, hand)) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), prepare, (robot, *options)) as pool:
         rest = iter(seeds)
         running = deque(pool.submit(outcome_of, seed) for seed in islice(rest, 50 * workers))
         while running:
@@ -407,20 +580,24 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     modes = [str(mode) for mode in OF_END_EFFECTOR]
     parser.add_argument("--hand", default=modes[0], choices=modes, help="mode when led by the hand")
+    parser.add_argument("--press", action="store_true", help="the hand presses on a plane")
+    parser.add_argument("--arms", type=int, default=1, choices=(1, 2))
     parser.add_argument("--output", type=Path, default=Path("chaos"))
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     console = Console(width=max(Console().width, 120))
     seeds = range(arguments.seed, arguments.seed + arguments.episodes)
     outcomes = []
-    episodes = run(arguments.robot, seeds, arguments.workers, Mode(arguments.hand))
+    options = Mode(arguments.hand), arguments.press, arguments.arms
+    episodes = run(arguments.robot, seeds, arguments.workers, *options)
     for outcome in track(episodes, "Episodes", len(seeds), console=console, transient=True):
         outcomes.append(outcome)
         if outcome.figures.faults:
             what = "; ".join(outcome.figures.faults)
             console.print(f"seed {outcome.seed} ({outcome.fault}): {what}", markup=False)
     report.write_csv(outcomes, arguments.output / "replica.csv")
-    console.print(report.table(sorted(outcomes, key=lambda o: o.seed % len(KINDS))))
+    kinds = list(KINDS_IN_CONTACT)
+    console.print(report.table(sorted(outcomes, key=lambda o: kinds.index(o.kind))))
     return 1 if any(outcome.figures.faults for outcome in outcomes) else 0
 
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from featherstone_ros.tools.style import BLUE, GREY, PICTURE_STYLE, RED, new_table, shrink
 
 MILLI = 1e3
-COLUMNS = ("step", "first", "beyond", "speed", "sag", "sag_share", "recovery")
+COLUMNS = ("step", "first", "beyond", "speed", "sag", "sag_share", "recovery", "force")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import replica
 from arm import arm
-from episodes import KINDS, draw
+from episodes import KINDS, KINDS_IN_CONTACT, draw
+
+from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
 
 ARM = arm("panda")
 
@@ -14,6 +16,10 @@ ARM = arm("panda")
 @pytest.fixture(scope="module", autouse=True)
 def prepared():
     replica.prepare("panda")
+
+
+def traffic_of(seed, by_hand=None):
+    return replica.Replica(ARM).run([draw(seed, ARM.model, ARM.home, by_hand)])[0]
 
 
 @pytest.mark.parametrize("seed", range(len(KINDS)), ids=list(KINDS))
@@ -73,21 +79,56 @@ def test_hand_that_was_once_thrown_far_stays_within_its_bounds(seed):
     assert replica.outcome_of(seed, by_hand=True).figures.faults == []
 
 
+CONTACT = list(KINDS_IN_CONTACT)
+SENSOR = CONTACT[len(KINDS) :]
+
+
+@pytest.mark.parametrize("mode", OF_END_EFFECTOR)
+def test_hand_that_presses_stays_within_its_bounds_whatever_its_sensor_says(mode):
+    presses = replica.Replica(ARM, mode, press=True)
+    for kind in SENSOR:
+        outcome = presses.judge(CONTACT.index(kind))
+        assert outcome.figures.faults == []
+        assert 10.0 < outcome.figures.force < 80.0
+
+
+@pytest.mark.parametrize("seed", [610000019, 610000225])
+def test_blind_stop_knows_what_the_hand_touches(seed):
+    """It braked an arm that the plane held back, and pushed it to .96 of its limit."""
+    outcome = replica.Replica(ARM, press=True).judge(seed)
+    assert outcome.figures.faults == []
+    assert outcome.figures.speed < 0.5
+
+
+def test_one_of_two_arms_goes_on_while_the_others_controller_is_dead():
+    both = replica.Replica(ARM, arms=2)
+    seed = list(KINDS).index("kill controller")
+    assert both.judge(seed).figures.faults == []
+    left, right = both.run(both.draw(seed))
+    assert set(left.command_process) == {1, 2} and set(right.command_process) == {1}
+    ready = round(replica.READY / ARM.period)  # the new process commands already
+    dead = np.arange(left.fault_begin + 1, left.fault_end - ready)
+    assert not np.isin(dead, left.command_index).any()
+    assert np.isin(dead, right.command_index).all()
+
+
+def test_both_arms_see_the_same_spoiled_states():
+    both = replica.Replica(ARM, Mode.ADMITTANCE, arms=2)
+    assert both.judge(list(KINDS).index("corrupt states")).figures.faults == []
+
+
 @pytest.mark.parametrize("by_hand", [False, True], ids=["joints", "hand"])
 def test_same_seed_gives_the_same_traffic_bit_for_bit(by_hand):
-    episode = draw(24, ARM.model, ARM.home, by_hand)  # all at once
-    first, second = (replica.Replica(ARM).run(episode) for _ in range(2))
+    first, second = (traffic_of(24, by_hand) for _ in range(2))  # all at once
     for one, other in zip(astuple(first), astuple(second), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_faults_do_reach_controller_and_twin():
     """Of a frozen link nothing comes out; of a spoiled one, something else."""
-    seed = list(KINDS).index("freeze commands")
-    traffic = replica.Replica(ARM).run(draw(seed, ARM.model, ARM.home))
+    traffic = traffic_of(list(KINDS).index("freeze commands"))
     assert np.diff(traffic.given_index).max() * ARM.period > 0.04
-    seed = list(KINDS).index("drop states")
-    traffic = replica.Replica(ARM).run(draw(seed, ARM.model, ARM.home))
+    traffic = traffic_of(list(KINDS).index("drop states"))
     assert len(np.unique(traffic.command_index)) < 0.95 * len(traffic.q)
 
 
@@ -95,13 +136,13 @@ def test_faults_do_reach_controller_and_twin():
 def test_arm_that_is_let_go_is_seen_to_fall(monkeypatch, seed, by_hand):
     run, send = replica.Replica.run, replica.Replica._send
 
-    def let_go(self, episode):
-        self.goes_limp = episode.fault.kind != "none"
-        return run(self, episode)
+    def let_go(self, episodes):
+        self.goes_limp = episodes[0].fault.kind != "none"
+        return run(self, episodes)
 
-    def limp(self, command):
+    def limp(self, side, command):
         late = self.goes_limp and self._now > replica.BEGIN + 0.5
-        send(self, None if command is None else np.array(command) * (0.0 if late else 1.0))
+        send(self, side, None if command is None else np.array(command) * (0.0 if late else 1.0))
 
     monkeypatch.setattr(replica.Replica, "run", let_go)
     monkeypatch.setattr(replica.Replica, "_send", limp)

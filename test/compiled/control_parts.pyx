@@ -238,7 +238,9 @@ cdef class ControlLaws:
     def dead_reckoning(self, q, qd, cnp.ndarray command not None, double duration):
         """Where the model says that the arm is after a time [s] under a command: (2, n)."""
         cdef cnp.ndarray state = self._motion_state([q, qd])
-        dead_reckoning(&self.arm, numbers(command, self.n, "command"), duration, floats(state))
+        cdef cnp.ndarray none = np.zeros(self.n)
+        dead_reckoning(&self.arm, numbers(command, self.n, "command"), floats(none), duration,
+                       floats(state))
         return state[:2]
 
 
