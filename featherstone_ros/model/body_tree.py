@@ -53,6 +53,7 @@ class BodyTree:
         link_body: (L,) body that carries each link, -1 for the base.
         link_rotation: (L, 3, 3) orientation of the link's frame in that body's frame.
         link_translation: (L, 3) origin of the link's frame in that body's frame [m].
+        link_locked: (L,) the locked joints between the base and each link.
         joint_body: (n,) the body behind the joint of each degree of freedom.
         link_parameters: (L, 10) of each link: mass, first moment and, about the origin of the
             link's frame, inertia xx xy xz yy yz zz, in the link's axes.
@@ -77,6 +78,7 @@ class BodyTree:
     link_body: Indices
     link_rotation: Floats
     link_translation: Floats
+    link_locked: tuple[frozenset[str], ...]
     joint_body: Indices
     link_parameters: Floats
 
@@ -154,9 +156,11 @@ def grow(robot: RobotDescription, selection: JointSelection) -> BodyTree:
     """
     degrees = _degrees_of_freedom(selection)
     placements = {robot.base_link: (BASE, np.eye(3), np.zeros(3))}
+    locked = {robot.base_link: frozenset[str]()}
     bodies: list[Joint] = []
     frames: list[tuple[int, Floats, Floats]] = []
     for joint in robot.tree:
+        locked[joint.child] = locked[joint.parent] | ({joint.name} & selection.locked.keys())
         body, rotation, translation = placements[joint.parent]
         translation = translation + rotation @ joint.translation
         rotation = rotation @ joint.rotation
@@ -189,6 +193,7 @@ def grow(robot: RobotDescription, selection: JointSelection) -> BodyTree:
         link_body=link_body,
         link_rotation=link_rotation,
         link_translation=link_translation,
+        link_locked=tuple(locked[link.name] for link in robot.links),
         joint_body=np.array([names.index(name) for name in selection.joint_names], dtype=np.intp),
         link_parameters=np.array([parameters_of(link.inertial) for link in robot.links]),
         **_sum_inertias(robot, len(bodies), link_body, link_rotation, link_translation),

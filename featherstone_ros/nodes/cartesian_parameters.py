@@ -93,11 +93,14 @@ def tip_of(values: Mapping[str, Value], model: Model) -> str:
     """Return the link that the mode moves, empty for none.
 
     Raises:
-        ValueError: The model has no such link, or the mode needs one.
+        ValueError: The model has no such link, no joint moves it, or the mode needs one.
     """
     tip = str(values["tip"])
     if tip and tip not in model.link_names:
         raise ValueError(f"tip is {tip!r}; the links are {', '.join(model.link_names)}")
+    if tip and model.tree.link_body[model.link_names.index(tip)] < 0:
+        joints = ", ".join(model.joint_names)
+        raise ValueError(f"tip is {tip!r}, which none of the joints moves: {joints}")
     if not tip and Mode(values["mode"]) in OF_END_EFFECTOR:
         raise ValueError(
             f"tip is empty: mode {values['mode']} needs a link; the links are "

@@ -15,11 +15,12 @@ from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
 
 
-def frame_pose(frame: str, model: Model, dynamics: Dynamics, q: Floats) -> Floats:
+def frame_pose(frame: str, tip: str, model: Model, dynamics: Dynamics, q: Floats) -> Floats:
     """Return the pose (4, 4) of a message's frame in the base frame, now.
 
     Raises:
-        MessageError: The frame is neither empty nor a link.
+        MessageError: The frame is neither empty nor a link; or a joint lies between it and the arm
+            that ``tip`` belongs to, whose position is not known here: it is locked in the model.
     """
     if frame in ("", model.base_link):
         return np.eye(4)
@@ -27,6 +28,13 @@ def frame_pose(frame: str, model: Model, dynamics: Dynamics, q: Floats) -> Float
         raise MessageError(
             f"header.frame_id is {frame!r}, expected {model.base_link!r}, nothing or a link: "
             + ", ".join(model.link_names)
+        )
+    locked = dict(zip(model.link_names, model.tree.link_locked, strict=True))
+    if unknown := locked[frame] - locked[tip]:
+        raise MessageError(
+            f"header.frame_id is {frame!r}, which lies beyond {', '.join(sorted(unknown))}: not "
+            f"among `joints`, so its position is not known here; expected {model.base_link!r} or a "
+            "link of this arm"
         )
     return dynamics.link_pose(q, frame)
 

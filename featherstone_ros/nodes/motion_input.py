@@ -230,7 +230,8 @@ class MotionInput:
         """Give the end effector a target; its frame is taken at its present pose."""
         frame, model = message.header.frame_id, self._node.model
         q = self._loop.snapshot().q if frame else np.zeros(model.n)
-        place = cartesian_topics.frame_pose(frame, model, self._loop.dynamics, q)
+        tip = str(self._node.parameters["tip"])
+        place = cartesian_topics.frame_pose(frame, tip, model, self._loop.dynamics, q)
         target = cartesian_topics.target_of(message, place)
         if isinstance(message, TwistStamped):
             self._twist_at = monotonic()

@@ -54,12 +54,14 @@ class SimulateMode(LoopMode):
         """Make the twin and the topics it publishes on; the node has a model.
 
         Raises:
-            ValueError: Parameters that the simulator refuses.
+            ValueError: Parameters that the simulator refuses, or a topic twice.
         """
         model = node.model
         publish_clock = bool(node.parameters["publish_clock"])
         base_topics = floating_base.base_topics(node)
-        self._own = command_topics(node.parameters, model.joint_names)
+        self._own = command_topics(
+            node.parameters, model.joint_names, TOPICS, node.resolve_topic_name
+        )
         publishers = [node.create_publisher(JointState, "joint_states", QUEUE)]
         if publish_clock:
             publishers.append(node.create_publisher(Clock, "/clock", QUEUE))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.validate_topic_name import validate_topic_name
@@ -62,11 +62,32 @@ def topic_fault(topic: str) -> str | None:
     return None
 
 
-def command_topics(values: Mapping[str, Value], joints: Sequence[str]) -> dict[str, list[str]]:
-    """Return the topics that command some joints, and which."""
+def command_topics(
+    values: Mapping[str, Value],
+    joints: Sequence[str],
+    taken: Iterable[str],
+    resolve: Callable[[str], str],
+) -> dict[str, list[str]]:
+    """Return the topics that command some joints, resolved, and which.
+
+    Args:
+        values: The parameters.
+        joints: The twin's.
+        taken: Its other topics.
+        resolve: Resolves a topic's name.
+
+    Raises:
+        ValueError: A topic is one of ``taken`` (named with its joint).
+    """
+    own = {resolve(topic): topic for topic in taken}
     topics: dict[str, list[str]] = {}
     for joint in joints:
-        if topic := values[f"command_topic.{joint}"]:
+        if given := str(values[f"command_topic.{joint}"]):
+            if (topic := resolve(given)) in own:
+                raise ValueError(
+                    f"command_topic.{joint} is {given!r}, expected another topic than the twin's "
+                    + own[topic]
+                )
             topics.setdefault(topic, []).append(joint)
     return topics
 

@@ -1,38 +1,46 @@
-"""two_arms.launch.py: both controllers hold their arm of one twin."""
+"""two_arms.launch.py: both controllers hold their arm of one twin, whatever the URDF."""
 
+import json
 import sys
 import tempfile
 from pathlib import Path
 
+import launch_testing
 from diagnostic_msgs.msg import DiagnosticStatus
 from launched import AfterShutdown, WhileRunning, describe  # noqa: F401
 from support import status_values
 
 sys.path.append(str(Path(__file__).parents[1] / "unit"))
-from arm_pair import JOINTS, PANDAS, TIPS
+from arm_pair import PAIRS
 
 
-def generate_test_description():
-    urdf = Path(tempfile.mkdtemp()) / "pandas.urdf"
-    urdf.write_text(PANDAS)
+@launch_testing.parametrize("pair", PAIRS)
+def generate_test_description(pair):
+    text, joints, tips, start = PAIRS[pair]
+    urdf = Path(tempfile.mkdtemp()) / "arms.urdf"
+    urdf.write_text(text)
+    parameters = urdf.with_suffix(".yaml")
+    initial = {f"initial_positions.{joint}": q for joint, q in start.items()}
+    parameters.write_text(
+        json.dumps({"/**/digital_twin": {"ros__parameters": {"rate": 250.0} | initial}})
+    )
     return describe(
         "two_arms",
         robot=str(urdf),
+        parameters=str(parameters),
         mode="cartesian_impedance",
-        left_joints=" ".join(JOINTS["left"]),
-        left_tip=TIPS["left"],
-        right_joints=" ".join(JOINTS["right"]),
-        right_tip=TIPS["right"],
+        **{f"{arm}_joints": " ".join(joints[arm]) for arm in joints},
+        **{f"{arm}_tip": tip for arm, tip in tips.items()},
     )
 
 
 class TwoArms(WhileRunning):
-    def test_both_are_held(self):
+    def test_both_are_held(self, pair):
         for node in ("left_controller", "right_controller", "digital_twin"):
             status = self.ros.wait_for_diagnostics(
                 lambda s, node=node: s.name == node and s.level == DiagnosticStatus.OK, node
             )
         self.assertEqual(status_values(status)["brakes"], "off")
-        for arm in JOINTS:
+        for arm, expected in PAIRS[pair].joints.items():
             joints = self.ros.get_parameter(f"/{arm}_controller", "joints")
-            self.assertEqual(list(joints), JOINTS[arm])
+            self.assertEqual(list(joints), expected)

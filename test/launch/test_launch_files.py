@@ -11,8 +11,11 @@ pytest.importorskip("launch_testing", reason="ROS 2's launch_testing is not inst
 pytest.importorskip("launch_ros", reason="ROS 2's launch_ros is not installed")
 pytest.importorskip("rclpy", reason="rclpy is not installed: the launch tests need ROS 2")
 
+from launch import LaunchContext
+from launch.launch_description_sources import get_launch_description_from_python_launch_file
 from support import free_domain, package_path
 
+from featherstone_ros.model.share import share_directory
 from featherstone_ros.nodes.launch_support import is_installed
 
 pytestmark = pytest.mark.ros
@@ -58,3 +61,24 @@ def test_launch_file_brings_up_nodes_that_work_and_stop(check, tmp_path):
             text=True,
         )
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+REFUSED = {
+    "no joints": ({"left_joints": ""}, "left_joints is empty, expected the names"),
+    "a joint of both": (
+        {"right_joints": "left_s0 right_s1"},
+        "left_joints and right_joints have in common: left_s0",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "reason"), REFUSED.values(), ids=REFUSED)
+def test_two_arms_that_cannot_be_are_not_launched(changes, reason):
+    context = LaunchContext()
+    arguments = {"left_joints": "left_s0 left_s1", "right_joints": "right_s0 right_s1"}
+    context.launch_configurations.update(arguments | changes)
+    path = share_directory() / "launch" / "two_arms.launch.py"
+    described = get_launch_description_from_python_launch_file(str(path))
+    with pytest.raises(RuntimeError, match=reason):
+        for entity in described.entities:
+            entity.visit(context)

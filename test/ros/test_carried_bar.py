@@ -4,10 +4,12 @@ import signal
 import sys
 import time
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from support import RUNNING, Listener, Ros, ros_in_free_domain, set_priority, status_values
 
 # isort: split
@@ -17,8 +19,13 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+import featherstone_ros as fr
+from featherstone_ros.errors import MessageError
+from featherstone_ros.nodes.cartesian_parameters import tip_of
+from featherstone_ros.nodes.cartesian_topics import frame_pose
+
 sys.path.append(str(Path(__file__).parents[1] / "unit"))
-from arm_pair import ARMS, JOINTS, PANDAS, TIPS, Bar, of_both
+from arm_pair import ARMS, JOINTS, PAIRS, PANDAS, TIPS, Bar, of_both
 
 pytestmark = pytest.mark.alone  # a bar that another process computes too late is no passive one
 
@@ -151,6 +158,32 @@ def test_a_bar_is_carried_along_a_circle(carriers):
     assert (np.ptp(hands, axis=0)[:, ::2] > 1.8 * RADIUS).all()  # both, along x and z
     assert mean < 3.0
     assert largest < 12.0
+
+
+@pytest.mark.parametrize("which", PAIRS)
+def test_a_frame_beyond_the_other_arms_joints_is_refused(which):
+    pair = PAIRS[which]
+    model = fr.Model.from_urdf(pair.urdf, joints=pair.joints["left"])
+    place = partial(
+        frame_pose,
+        tip=pair.tips["left"],
+        model=model,
+        dynamics=fr.Dynamics(model),
+        q=np.zeros(model.n),
+    )
+    assert_array_equal(place(model.base_link), np.eye(4))
+    assert place(pair.tips["left"])[0, 3] != 0.0
+    with pytest.raises(MessageError, match=r"lies beyond right_.*: not among `joints`"):
+        place(pair.tips["right"])
+
+
+def test_the_other_arms_tip_is_refused():
+    model = fr.Model.from_urdf(PANDAS, joints=JOINTS["left"])
+    values = {"mode": "cartesian_impedance", "tip": TIPS["right"]}
+    with pytest.raises(
+        ValueError, match=r"tip is 'right_.*', which none of the joints moves: left_"
+    ):
+        tip_of(values, model)
 
 
 def test_topics_of_commands_do_not_change_while_configured(carriers):

@@ -201,12 +201,26 @@ BAD_STARTS = {
     "urdf": ({"robot_description": "<robot"}, "robot_description"),
     "joint": ({"robot_description": SLIDER, "armature.rail": -1.0}, "armature.rail"),
     "joints": ({"robot_description": SLIDER, "joints": ["rail", "road"]}, "road"),
+    "topic": (
+        {"robot_description": SLIDER, "command_topic.rail": "two words"},
+        "command_topic.rail is 'two words'",
+    ),
 }
 
 
 @pytest.mark.parametrize(("parameters", "reason"), BAD_STARTS.values(), ids=BAD_STARTS)
 def test_bad_parameter_at_the_start_is_refused_with_a_reason(tmp_path, parameters, reason):
     assert reason in start_error(DigitalTwin, parameters, tmp_path)
+
+
+def test_a_topic_for_some_joints_is_not_that_for_all(ros):
+    process = start(
+        ros, robot_description=SLIDER, **{"command_topic.rail": "digital_twin/commands"}
+    )
+    process.wait_for_output(
+        "command_topic.rail is 'digital_twin/commands', expected another topic than the twin's "
+        "~/commands"
+    )
 
 
 @pytest.mark.parametrize("case", ["type", "joint"])  # before and after the model is made

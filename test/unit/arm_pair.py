@@ -1,8 +1,10 @@
-"""Two arms on one base: a URDF made of that of one arm, two Pandas, and a bar between the hands."""
+"""Two arms on one base: URDFs made of that of one arm, Baxter, and a bar between the hands."""
 
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
+from example_robots import ROBOTS
 
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
@@ -18,9 +20,6 @@ NAMES = {
     "child": ("link",),
     "mimic": ("joint",),
 }
-PANDA = load("panda")
-JOINTS = {arm: [f"{arm}_{joint}" for joint in PANDA.model.joint_names] for arm in ARMS}
-TIPS = {arm: f"{arm}_panda_hand_tcp" for arm in ARMS}
 
 
 def joined(urdf: str, root: str, places: dict[str, tuple[float, float]]) -> str:
@@ -47,7 +46,47 @@ def joined(urdf: str, root: str, places: dict[str, tuple[float, float]]) -> str:
     return ElementTree.tostring(robot, encoding="unicode")
 
 
-PANDAS = joined(robot_file("panda").read_text(), PANDA.model.base_link, PLACES)
+class ArmPair(NamedTuple):
+    """Two arms on one URDF.
+
+    Attributes:
+        urdf: Its text.
+        joints: Of each arm.
+        tips: The link of each arm's end effector.
+        start: Where some joints begin [rad]; the others at 0, or as near as their limits allow.
+    """
+
+    urdf: str
+    joints: dict[str, list[str]]
+    tips: dict[str, str]
+    start: dict[str, float]
+
+    @classmethod
+    def of(cls, robot: str, tip: str) -> "ArmPair":
+        """Return two of the package's own robots, face to face."""
+        one = load(robot).model
+        return cls(
+            joined(robot_file(robot).read_text(), one.base_link, PLACES),
+            {arm: [f"{arm}_{joint}" for joint in one.joint_names] for arm in ARMS},
+            {arm: f"{arm}_{tip}" for arm in ARMS},
+            {},
+        )
+
+
+PANDA = load("panda")
+PAIRS = {"pandas": ArmPair.of("panda", "panda_hand_tcp"), "ur5es": ArmPair.of("ur5e", "tool0")}
+PANDAS, JOINTS, TIPS, _ = PAIRS["pandas"]
+TUCKED = {"s1": -1.2, "e1": 2.2, "w1": 0.5}  # stretched out, Baxter's limits cannot hold its arms
+PAIRS |= {
+    path.stem: ArmPair(
+        path.read_text(),
+        {arm: [f"{arm}_{joint}" for joint in "s0 s1 e0 e1 w0 w1 w2".split()] for arm in ARMS},
+        {arm: f"{arm}_gripper" for arm in ARMS},
+        {f"{arm}_{joint}": q for arm in ARMS for joint, q in TUCKED.items()},
+    )
+    for path in ROBOTS
+    if path.stem == "baxter"
+}
 
 
 def of_both(pattern: str, node: str = "digital_twin") -> dict[str, float]:

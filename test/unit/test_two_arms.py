@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arm_pair import ARMS, JOINTS, PANDAS, Bar
+from arm_pair import ARMS, PAIRS, ArmPair, Bar
 from cdr_messages import float64_multi_array, joint_state
 from example_robots import example_robot
 from pushed_twin import follow
@@ -40,28 +40,33 @@ def run(twin: Twin, periods: int, now: float = 0.0) -> None:
 
 # Nothing is lost on a fixed base.
 
-BAXTER = {
-    arm: [f"{arm}_{joint}" for joint in ("s0", "s1", "e0", "e1", "w0", "w1", "w2")] for arm in ARMS
-}
 
-
-def pair(which: str) -> tuple[fr.Model, dict[str, fr.Model]]:
+def models(pair: ArmPair) -> tuple[fr.Model, dict[str, fr.Model]]:
     """Return both arms' model, and that of each."""
-    text = PANDAS if which == "pandas" else example_robot("baxter").read_bytes()
-    joints = JOINTS if which == "pandas" else BAXTER
+    text, joints = pair.urdf, pair.joints
     one = {arm: fr.Model.from_urdf(text, joints=names) for arm, names in joints.items()}
     return fr.Model.from_urdf(text, joints=[j for names in joints.values() for j in names]), one
 
 
-@pytest.mark.parametrize("which", ["pandas", "baxter"])
+@pytest.mark.parametrize("which", PAIRS)
 def test_on_a_fixed_base_an_arms_own_model_gives_the_torques_of_the_whole(which):
-    both, one = pair(which)
-    q, qd, qdd = np.random.default_rng(1).uniform(-1, 1, (3, 50, 14))
+    both, one = models(PAIRS[which])
+    q, qd, qdd = np.random.default_rng(1).uniform(-1, 1, (3, 50, both.n))
     tau = fr.Dynamics(both).rnea(q, qd, qdd)
+    n = both.n // 2
     for k, arm in enumerate(ARMS):
-        mine = slice(7 * k, 7 * k + 7)
+        mine = slice(n * k, n * k + n)
         alone = fr.Dynamics(one[arm]).rnea(q[:, mine], qd[:, mine], qdd[:, mine])
         np.testing.assert_allclose(tau[:, mine], alone, atol=1e-10)
+
+
+@pytest.mark.parametrize("which", PAIRS)
+def test_what_an_arms_own_model_does_not_know_is_the_others_links(which):
+    _, one = models(PAIRS[which])
+    for arm, other in (ARMS, ARMS[::-1]):
+        tree, names = one[arm].tree, one[arm].link_names
+        tips = [tree.link_locked[names.index(PAIRS[which].tips[a])] for a in (arm, other)]
+        assert not tips[0] and tips[1] == set(PAIRS[which].joints[other])
 
 
 def test_on_a_torso_that_moves_it_does_not():
