@@ -226,6 +226,17 @@ def test_the_way_to_a_start_is_at_bounded_speed(panda):
     assert check_file(way, panda).fits
 
 
+def test_a_single_point_is_a_place_to_go_to_in_its_time(panda):
+    low, high = panda.limits.lower, panda.limits.upper
+    begin, goal = low + 0.45 * (high - low), low + 0.55 * (high - low)
+    there = UncheckedTrajectory(panda.model.joint_names, (Point(4.0, tuple(goal)),))
+    assert slowed(there, 2.0).points[0].time == 8.0
+    first, last = way_to(goal, begin, panda, 4.0).points
+    assert (first.time, last.time) == (0.0, 4.0)
+    np.testing.assert_allclose([first.positions, last.positions], [begin, goal])
+    assert way_to(goal, begin, panda, 0.01).points[-1].time > 0.1  # within the limits
+
+
 def test_joints_that_turn_without_end_go_the_shortest_way():
     model = Model.from_urdf(chain("turn", kind="continuous", axis="0 0 1"))
     arm = arm_of(model, NodeParameters({}, "turn"))

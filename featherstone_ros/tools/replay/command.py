@@ -3,7 +3,8 @@
 Any file that `preflight` reads will do; all of its trajectories are followed, one after the other.
 A running feedforward_controller, of a simulated arm or a real one, follows them. The arm goes to
 each start at a quarter of its velocity limits, and at most 0.5 rad/s or m/s. Where the limits of
-speed or torque ask for it, a trajectory is followed more slowly than it says.
+speed or torque ask for it, a trajectory is followed more slowly than it says. A single point, as
+`setup` writes, is a place to go to from wherever the arm is, in the point's time.
 
 Between two trajectories, where `teach` was given a mark, the arm waits for --pause seconds; with
 --at-mark it waits until a command has ended, whose last argument is the number of the mark.
@@ -86,8 +87,6 @@ def run(args: argparse.Namespace) -> int:
         parts = []
         for number, trajectory in enumerate(found, 1):
             try:
-                if len(trajectory.points) == 1:
-                    raise ValueError("only one point: there is no motion to follow")
                 part, factor = fitted(slowed(trajectory, 1.0 / args.speed), controller.arm)
             except ValueError as error:
                 where = f"{args.trajectory}, trajectory {number}"
@@ -135,7 +134,9 @@ def _replay(
             _wait(controller, args, number)
         goal = trajectory_of(part, controller.arm).state(0).position
         position = controller.look()[-1].position
-        if np.abs(controller.arm.limits.shortest(goal - position)).max() > NEAR:
+        if len(part.points) == 1:
+            part = way_to(goal, position, controller.arm, part.points[0].time)
+        elif np.abs(controller.arm.limits.shortest(goal - position)).max() > NEAR:
             follow(way_to(goal, position, controller.arm), "to the start")
         replayed.add(part, *follow(part, f"trajectory {number + 1} of {len(parts)}"))
     return replayed

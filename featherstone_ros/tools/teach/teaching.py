@@ -142,12 +142,15 @@ def few_points(
 
 
 def slowed(trajectory: UncheckedTrajectory, factor: float) -> UncheckedTrajectory:
-    """Return the same path from time 0 on, in ``factor`` times the time, without extra effort."""
+    """Return the same path in ``factor`` times the time, without extra effort.
+
+    It begins at time 0; a single point keeps the time for the way to it.
+    """
+    begin = trajectory.points[0].time if len(trajectory.points) > 1 else 0.0
 
     def at(point: Point) -> Point:
         velocities = tuple(v / factor for v in point.velocities)
         accelerations = tuple(a / factor**2 for a in point.accelerations)
-        begin = trajectory.points[0].time
         return Point((point.time - begin) * factor, point.positions, velocities, accelerations)
 
     return replace(trajectory, points=tuple(map(at, trajectory.points)))
@@ -168,20 +171,24 @@ def fitted(trajectory: UncheckedTrajectory, arm: CheckedArm) -> tuple[UncheckedT
     return slowed(trajectory, factor), factor
 
 
-def way_to(goal: Floats, position: Floats, arm: CheckedArm) -> UncheckedTrajectory:
-    """Return a trajectory from rest to rest at bounded speed, within the arm's limits.
+def way_to(
+    goal: Floats, position: Floats, arm: CheckedArm, duration: float | None = None
+) -> UncheckedTrajectory:
+    """Return a trajectory from rest to rest within the arm's limits.
 
     Args:
         goal: (n,) [rad or m]; joints that turn without end go the shortest way.
         position: (n,) where the arm is.
         arm: Of the joints.
+        duration: At least [s]; None: at bounded speed.
 
     Raises:
         TrajectoryError: Gravity alone exceeds a limit on the way, say.
     """
     way = arm.limits.shortest(goal - position)
-    speed = np.minimum(SHARE * arm.limits.velocity, FASTEST)
-    duration = max(LEAST, PEAK * float((np.abs(way) / speed).max()))
+    if duration is None:
+        speed = np.minimum(SHARE * arm.limits.velocity, FASTEST)
+        duration = max(LEAST, PEAK * float((np.abs(way) / speed).max()))
     rest = (0.0,) * len(way)
     points = tuple(
         Point(time, tuple(q.tolist()), rest, rest)
