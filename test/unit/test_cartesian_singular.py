@@ -13,7 +13,7 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros.control import CartesianImpedance
 from featherstone_ros.model.robots import robot_file
 
-POSTURES = 200
+POSTURES = 70
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 SINGULAR = 0.02  # [m/rad] smallest singular value of the Jacobian
 LARGEST = 1e4 * np.array([10.0] * 3 + [1.0] * 3)  # [kg, kg m^2] the default
