@@ -13,7 +13,7 @@ from control.impedance_state cimport (Impedance, ImpedanceChange, configure_impe
                                       impedance_memory, place_impedance, start_impedance)
 from control.impedance_target cimport displace
 from control.impedance_wrench cimport limit
-from control.measured_wrench cimport (MeasuredWrench, find_external, find_felt,
+from control.measured_wrench cimport (MeasuredWrench, find_contact, find_external, find_felt,
                                       forget_wrench)
 from control.settings cimport JointLimits, place_rows
 from dynamics_interface cimport DynamicsInterface
@@ -134,6 +134,7 @@ cdef inline void move_target(CartesianMode* mode, double now, double timeout,
     """
     cdef double[6] velocity
     find_felt(&mode.law, &mode.measured)
+    find_contact(&mode.law, &mode.measured, dt)
     lead_by_force(&mode.force_axes, &mode.law, mode.wrench, mode.measured.is_there, dt)
     if now - mode.pose_at <= timeout:
         return

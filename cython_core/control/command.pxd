@@ -11,8 +11,6 @@ from control.cartesian_mode cimport (begin_mode, drop_stale, follow_wrench, is_i
                                      move_target)
 from control.controller_state cimport Controller
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
-from control.impedance_state cimport Impedance
-from control.impedance_wrench cimport WALL, limit
 from control.laws cimport add_drives, damped_gravity, law, slide
 from control.model_blend cimport combine, gravity, pass_time
 from control.motion cimport leads_to_rest, sample
@@ -55,18 +53,12 @@ cdef inline void keep_within_limits(const Observer* o, double* desired) noexcept
             desired[n + i] = desired[2 * n + i] = 0.0
 
 
-cdef inline void find_contact(Controller* c) noexcept nogil:
-    """Find the effort of what the end effector touches; limited as that of a wall."""
-    cdef const Impedance* law = &c.hand.law
-    cdef double[6] felt
+cdef inline void find_contact_effort(Controller* c) noexcept nogil:
+    """Find the effort of what the end effector touches."""
     cdef Py_ssize_t n = c.n, i, k
-    memcpy(felt, law.felt, 6 * sizeof(double))
-    for k in range(2):
-        limit(WALL * law.settings.max_wrench[k], felt + 3 * k)
     for i in range(n):
-        c.contact[i] = 0.0
         for k in range(6):
-            c.contact[i] += law.J[k * n + i] * felt[k]
+            c.contact[i] += c.hand.law.J[k * n + i] * c.hand.measured.contact[k]
 
 
 cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcept nogil:
@@ -83,7 +75,7 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
     if cartesian_impedance(&c.hand.law, c.arm.models.newest.model, c.arm.joints.armature,
                            c.observer.q, c.observer.qd, dt, c.torque):
         c.torque[0] = NAN                                       # the model moves no inertia
-    find_contact(c)
+    find_contact_effort(c)
     # at most the motion of one second
     joint_motion(&c.hand.law, c.hand.law.error, c.arm.limits.velocity, c.desired)
     joint_motion(&c.hand.law, c.hand.law.desired_velocity, c.arm.limits.velocity, c.desired + n)
@@ -131,7 +123,7 @@ cdef inline void lead_virtual_arm(Controller* c, double now, double dt) noexcept
             or follow_wrench(&c.hand, model, c.arm.joints.armature, &c.arm.limits, stop_time, dt,
                              c.desired)):
         c.desired[0] = NAN
-    find_contact(c)
+    find_contact_effort(c)
 
 
 cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* added) noexcept nogil:

@@ -1,6 +1,6 @@
 # The wrench on the end effector that a force-torque sensor measures, or the shadow estimates.
 
-from libc.math cimport INFINITY, fmax
+from libc.math cimport INFINITY, fmax, fmin
 from libc.string cimport memcpy, memset
 
 from control.impedance_state cimport Impedance
@@ -10,13 +10,17 @@ from task_space.pose cimport add_cross_product, norm
 cdef extern from *:
     """
     #define MAX_WRENCH (1e6)
+    #define CONTACT_TIME (0.2)
     """
-    const double MAX_WRENCH  # [N, N m] no arm feels more
+    const double MAX_WRENCH      # [N, N m] no arm feels more
+    const double CONTACT_TIME    # [s] in which a contact comes to max_force, or ends
 
 cdef struct MeasuredWrench:
     double[6] wrench         # as measured, at the end effector's origin, in its axes
     double at                # steady time of its arrival [s]; -inf: none yet
     bint is_there            # it was not too old when it was last used
+    double[6] contact        # on the end effector, base axes: what is felt, without what is gone at
+                             # once, such as a number that is wrong
 
 
 cdef inline void rotate(const double* R, const double* x, double* out) noexcept nogil:
@@ -41,6 +45,7 @@ cdef inline void move_wrench(const double* pose, const double* wrench, double* o
 
 cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
     measured.at, measured.is_there = -INFINITY, False
+    memset(measured.contact, 0, 6 * sizeof(double))
 
 
 cdef inline void leave_dead_zone(double width, double* f) noexcept nogil:
@@ -67,6 +72,19 @@ cdef inline void find_felt(Impedance* law, const MeasuredWrench* measured) noexc
     for k in range(3):
         f[k] -= law.settings.weight[k]
     add_cross_product(-1.0, arm, law.settings.weight, f + 3)
+
+
+cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
+                              double dt) noexcept nogil:
+    """Let the contact follow what is felt, as fast as contacts change; limited as that of a wall.
+    """
+    cdef double most, step
+    cdef Py_ssize_t k
+    for k in range(6):
+        most = law.settings.max_wrench[k // 3]
+        step = most * dt / CONTACT_TIME
+        measured.contact[k] += fmin(fmax(
+            fmin(fmax(law.felt[k], -WALL * most), WALL * most) - measured.contact[k], -step), step)
 
 
 cdef inline void find_external(Impedance* law) noexcept nogil:

@@ -23,8 +23,9 @@ from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_HELD, CA
                              CAUSE_OSCILLATION, CAUSE_STUCK, CAUSE_TOO_FAST, NO_CAUSE, Cause)
 from control.impedance_state cimport Impedance
 from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, REFERENCE, STOPPING, TRAJECTORY
+from control.settings cimport ADMITTANCE
 from control.state_machine cimport Hold, fire, hold_reason, is_tracking, note_cause
-from control.state_observer cimport Observer, seen_state
+from control.state_observer cimport Observer, median, seen_state
 from control.stop cimport begin_hold, begin_open_loop_stop, hold_present_state
 from control.stuck_joints cimport first_stuck
 from control.torque_governor cimport begin_transfer
@@ -110,8 +111,12 @@ cdef inline void watch_oscillation(Supervision* s, const Observer* o, const doub
 
 cdef inline void watch_contact(Supervision* s, const Impedance* law, double dt,
                                Finding* worst) noexcept nogil:
-    """Whether the end effector loses a contact and meets it again, hard each time."""
-    cdef double force = norm(law.felt), bound = law.settings.max_wrench[0]
+    """Whether the end effector loses a contact and meets it again, hard each time. One wrong number
+    is neither.
+    """
+    cdef double bound = law.settings.max_wrench[0], force
+    s.felt[0], s.felt[1], s.felt[2] = s.felt[1], s.felt[2], norm(law.felt)
+    force = median(s.felt[0], s.felt[1], s.felt[2])
     s.blows = max(s.blows - dt * MAX_BLOWS / BLOW_TIME, 0.0)
     if force < APART * bound:
         s.is_apart = True
@@ -241,6 +246,14 @@ cdef inline bint is_too_often(Supervision* s, double stop_time, bint was_traject
     return True
 
 
+cdef inline bint would_be_felt(const Controller* c, const Hold* reason) noexcept nogil:
+    """Whether drives do not follow in mode admittance, which yields to what its sensor feels: that
+    feels something else than there is.
+    """
+    return (c.arm.settings.mode == ADMITTANCE and c.hand.measured.is_there
+            and reason.cause == CAUSE_OFF_PATH)
+
+
 cdef inline bint abandon(Controller* c, double now, const Hold* reason) noexcept nogil:
     """Give the motion up and come to rest from the present state; returns whether there was one.
 
@@ -271,7 +284,9 @@ cdef inline void supervise(Controller* c, double now, double dt) noexcept nogil:
     elif worst.action == ABANDON_MOTION:
         given_up = abandon(c, now, &worst.reason)
     if (given_up and counts(c, &worst.reason)
-            and is_too_often(&c.watch, c.arm.settings.stop_time, was_trajectory, &worst.reason)):
+            and (would_be_felt(c, &worst.reason)
+                 or is_too_often(&c.watch, c.arm.settings.stop_time, was_trajectory,
+                                 &worst.reason))):
         declare_fault(c, now, &worst.reason)
 
 

@@ -124,6 +124,8 @@ class ContactBench:
             command = self.controller.accept_state(self.now, self.arm.q, self.arm.qd)
             assert command is not None, self.controller.rejection
             goal = self.controller.compiled.desired
+            if self.phase is Phase.FAULT:  # as ~/joint_commands: where the arm is
+                goal = np.array([self.arm.q, np.zeros(7)])
             effort = np.zeros(7)
             for _ in range(PERIOD):
                 wrench = np.array(push, float)
