@@ -210,9 +210,16 @@ class NodeProcess:
         assert "Traceback" not in self.output, self.output
 
     def kill(self) -> None:
-        """End the process with SIGKILL if it is still there."""
+        """End the process with SIGKILL if it is still there, and what it has started.
+
+        The nodes of ``featherstone-ros run`` outlive it, and would be heard by the next test.
+        """
         if self.is_running:
+            children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
             self._process.kill()
+            for child in children:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(child), signal.SIGKILL)
             self.wait()
 
 
