@@ -2,7 +2,8 @@
 # ``take_model`` (request_handlers.pxd) change it while the controller runs.
 
 from control.model_blend cimport ModelBlend
-from control.settings cimport ADMITTANCE, CARTESIAN_IMPEDANCE, JointLimits, JointSettings, Settings
+from control.settings cimport (ADMITTANCE, CARTESIAN_IMPEDANCE, JointLimits, JointSettings, Mode,
+                               Settings)
 
 cdef struct Arm:
     Settings settings
@@ -11,9 +12,13 @@ cdef struct Arm:
     ModelBlend models
 
 
+cdef inline bint is_of_end_effector(Mode mode) noexcept nogil:
+    """Whether a mode leads the end effector, not the joints."""
+    return mode == CARTESIAN_IMPEDANCE or mode == ADMITTANCE
+
+
 cdef inline bint leads_end_effector(const Arm* arm) noexcept nogil:
-    """Whether the mode leads the end effector, not the joints."""
-    return arm.settings.mode == CARTESIAN_IMPEDANCE or arm.settings.mode == ADMITTANCE
+    return is_of_end_effector(arm.settings.mode)
 
 
 cdef inline bint drives_end_effector(const Arm* arm) noexcept nogil:

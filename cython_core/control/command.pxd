@@ -11,7 +11,9 @@ from control.cartesian_mode cimport (begin_mode, drop_stale, follow_wrench, is_i
                                      move_target)
 from control.controller_state cimport Controller
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
+from control.force_axes cimport more_torque
 from control.laws cimport add_drives, damped_gravity, law, slide
+from control.measured_wrench cimport is_fresh
 from control.model_blend cimport combine, gravity, pass_time
 from control.motion cimport leads_to_rest, sample
 from control.phases cimport (ABANDON, ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE,
@@ -25,6 +27,7 @@ from control.stop cimport begin_hold, begin_tracking, stop_desired
 from control.supervision cimport fall_back, max_speed_share, supervise
 from control.torque_governor cimport STANDING_SPEED, begin_transfer, govern, transfer_left
 from dynamics_interface cimport DynamicsInterface
+from smooth_friction cimport after_way, dry_torque, presliding
 
 cdef extern from *:
     """
@@ -61,6 +64,22 @@ cdef inline void find_contact_effort(Controller* c) noexcept nogil:
             c.contact[i] += c.hand.law.J[k * n + i] * c.hand.measured.contact[k]
 
 
+cdef inline void slide_end_effector(Controller* c, double dt) noexcept nogil:
+    """Advance presliding states by the desired motion, and by what a force adds to the torques that
+    press (force_axes.pxd); c.torque: so far.
+    """
+    cdef Py_ssize_t n = c.n, i
+    cdef double more
+    for i in range(n):
+        more = more_torque(&c.hand.force_axes, &c.hand.law, i)
+        if more == 0.0 or c.desired[n + i] != 0.0:
+            c.presliding[i] = presliding(c.presliding[i], c.desired[n + i], dt,
+                                         c.arm.settings.presliding_displacement)
+        if more != 0.0:
+            c.presliding[i] = after_way(c.presliding[i], more, dry_torque(
+                c.arm.joints.coulomb[i], c.arm.joints.load[i], c.torque[i], 1.0))
+
+
 cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcept nogil:
     """The effort of mode cartesian_impedance.
 
@@ -68,7 +87,7 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
     """
     cdef Py_ssize_t n = c.n, i
     dt = fmin(dt, c.arm.settings.state_timeout)
-    c.hand.measured.is_there = now - c.hand.measured.at <= c.arm.settings.wrench_timeout
+    c.hand.measured.is_there = is_fresh(&c.hand.measured, now, c.arm.settings.wrench_timeout)
     if drop_stale(&c.hand, now, c.arm.settings.target_timeout):
         begin_transfer(&c.governor, c.arm.settings.blend_time)
     move_target(&c.hand, now, c.arm.settings.target_timeout, dt)
@@ -85,7 +104,7 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
         c.desired[i] += c.observer.q[i]
         c.stuck.given[i] = c.torque[i]
         c.torque[i] += c.gravity_torque[i]
-    slide(n, c.desired + n, c.arm.settings.presliding_displacement, dt, c.presliding)
+    slide_end_effector(c, dt)
     add_drives(&c.arm.joints, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
     for i in range(n):
         c.stuck.given[i] += c.contact[i] - c.torque[i]      # what is not feedback
@@ -95,11 +114,11 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
 
 cdef inline void watch_wrench(Controller* c, double now) noexcept nogil:
     """Bring the end effector to rest if no wrench is measured any more."""
-    cdef double age = now - c.hand.measured.at, bound = c.arm.settings.wrench_timeout
-    cdef bint was_there = c.hand.measured.is_there
-    cdef Hold reason = hold_reason(CAUSE_NO_WRENCH, -1, age, bound)
-    c.hand.measured.is_there = age <= bound and c.machine.phase != STOPPING
-    if was_there and age > bound:
+    cdef double bound = c.arm.settings.wrench_timeout
+    cdef bint was_there = c.hand.measured.is_there, fresh = is_fresh(&c.hand.measured, now, bound)
+    cdef Hold reason = hold_reason(CAUSE_NO_WRENCH, -1, now - c.hand.measured.at, bound)
+    c.hand.measured.is_there = fresh and c.machine.phase != STOPPING
+    if was_there and not fresh:
         begin_mode(&c.hand, c.arm.models.newest.model, c.hand.virtual_arm.q, c.hand.virtual_arm.qd,
                    c.arm.settings.stop_time)
         if c.machine.phase == REFERENCE and fire(&c.machine, ABANDON):

@@ -32,7 +32,7 @@ from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
                                       place_impedance, start_impedance)
-from control.measured_wrench cimport MAX_WRENCH as _MAX_WRENCH, move_wrench
+from control.measured_wrench cimport MAX_WRENCH as _MAX_WRENCH, take_measured
 from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, connect, extrapolate, follow_path,
                              hold_at, line, piece_at, place_motion, quintic, sample_inside,
                              sample_path, stopping_position as c_stopping_position)

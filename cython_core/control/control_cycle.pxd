@@ -16,7 +16,7 @@ from control.cycle_requests cimport answer
 from control.cycle_state cimport FALLS, INPUT_WRENCH, ControlCycle, begin_call, release_unused
 from control.deadline cimport check_deadline
 from control.events cimport NOTE_MESSAGE
-from control.measured_wrench cimport MAX_WRENCH, MeasuredWrench, move_wrench
+from control.measured_wrench cimport MAX_WRENCH, take_measured
 from control.published_messages cimport send_command, show
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
@@ -97,15 +97,17 @@ cdef inline double since_received(const IncomingMessage* incoming) noexcept nogi
 cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incoming,
                              Output* output) noexcept nogil:
     """Take a serialised WrenchStamped; the next joint state's command answers it."""
-    cdef MeasuredWrench* measured = &cycle.controller.hand.measured
+    cdef Controller* c = &cycle.controller
     cdef Reader* r = &cycle.reader
     cdef double[6] wrench
+    cdef double stamp
     cdef int32_t link
+    cdef bint live
     begin_message(&cycle.refusals, INPUT_WRENCH, incoming, cycle.now, output, r)
-    link = read_wrench(&cycle.refusals, r, &cycle.links, MAX_WRENCH, wrench)
+    link = read_wrench(&cycle.refusals, r, &cycle.links, MAX_WRENCH, wrench, &stamp)
     if link >= 0:
-        move_wrench(cycle.link_pose + 16 * link, wrench, measured.wrench)
-        measured.at = cycle.now * 1e-9
+        take_measured(&c.hand.measured, cycle.link_pose + 16 * link, wrench, cycle.now * 1e-9,
+                      transit_time(incoming, stamp, &live), c.arm.settings.wrench_timeout)
 
 
 cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incoming) noexcept nogil:

@@ -194,9 +194,8 @@ cdef class CompiledController(CycleOwner):
     def take_wrench(self, double now, cnp.ndarray wrench not None, Py_ssize_t sensor):
         """Take a wrench (6,) that is measured on one of the ``sensors``, by its index."""
         cdef Controller* c = &self.control.controller
-        move_wrench(self.control.link_pose + 16 * sensor, numbers(wrench, 6, "wrench"),
-                    c.hand.measured.wrench)
-        c.hand.measured.at = now
+        take_measured(&c.hand.measured, self.control.link_pose + 16 * sensor,
+                      numbers(wrench, 6, "wrench"), now, NAN, c.arm.settings.wrench_timeout)
 
     def check_age(self, double now):
         """Look at the age of the state; returns a command as ``take_state`` does, or None."""
@@ -328,7 +327,7 @@ cdef class CompiledController(CycleOwner):
 
     @property
     def wrench_at(self):
-        """Steady time of the last measured wrench [s], -inf before the first."""
+        """Steady time at which the last wrench was measured [s], -inf before the first."""
         return self.control.controller.hand.measured.at
 
     @property

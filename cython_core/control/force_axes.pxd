@@ -7,6 +7,10 @@
 # stiff contact; K is soft, so that delays which the spring bears matter little. Without contact the
 # target moves on at the bounded speed. Once in contact and without it for LOST_TIME, or without
 # measured force, the spring alone is left, until the force is no longer asked for.
+#
+# Dry friction of a joint that stands follows the torque on it, from one sign to the other with twice
+# itself. So it is compensated (command.pxd), or the spring would make up for it and would press too
+# hard as the hand begins to slide. The gain of the loop is at most doubled by that.
 
 from libc.math cimport copysign, fmax, fmin
 
@@ -29,6 +33,7 @@ cdef struct ForceAxes:       # for each axis
     bint[3] leads            # the target is led by the force
     bint[3] touches          # there has been contact since the force was asked for
     double[3] apart          # time without it since then [s]
+    double[6] more           # of the spring's wrench, by the last step; base axes
 
 
 cdef inline bint is_apart(ForceAxes* axes, Py_ssize_t k, double pressed, double dt) noexcept nogil:
@@ -97,6 +102,19 @@ cdef inline void lead_by_force(ForceAxes* axes, Impedance* law, const double* wr
     # The desired pose goes along, and is no faster for it: D V_d would be proportional action.
     shift(law, way, law.target)
     shift(law, way, law.desired)
+    for k in range(3):
+        way[k] *= law.settings.stiffness[k]
+    from_axes(law, way, axes.more)
+
+
+cdef inline double more_torque(const ForceAxes* axes, const Impedance* law,
+                               Py_ssize_t joint) noexcept nogil:
+    """What the last step has added to the spring's torque on a joint."""
+    cdef double torque = 0.0
+    cdef Py_ssize_t k
+    for k in range(6):
+        torque += law.J[k * law.n + joint] * axes.more[k]
+    return torque
 
 
 cdef inline void keep_force_axes(const ForceAxes* axes, const Impedance* law,

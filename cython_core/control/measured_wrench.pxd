@@ -5,6 +5,7 @@ from libc.string cimport memcpy, memset
 
 from control.impedance_state cimport Impedance
 from control.impedance_wrench cimport WALL, limit
+from control.state_clock cimport StateClock, late_by, lateness, start_clock, watch_clocks
 from task_space.pose cimport add_cross_product, norm
 
 cdef extern from *:
@@ -17,7 +18,8 @@ cdef extern from *:
 
 cdef struct MeasuredWrench:
     double[6] wrench         # as measured, at the end effector's origin, in its axes
-    double at                # steady time of its arrival [s]; -inf: none yet
+    double at                # steady time at which it was measured [s]; -inf: none yet
+    StateClock clock         # of its stamps
     bint is_there            # it was not too old when it was last used
     double[6] contact        # on the end effector, base axes: what is felt, without what is gone at
                              # once, such as a number that is wrong
@@ -46,6 +48,27 @@ cdef inline void move_wrench(const double* pose, const double* wrench, double* o
 cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
     measured.at, measured.is_there = -INFINITY, False
     memset(measured.contact, 0, 6 * sizeof(double))
+    start_clock(&measured.clock)
+
+
+cdef inline void take_measured(MeasuredWrench* measured, const double* pose, const double* wrench,
+                               double now, double on_its_way, double timeout) noexcept nogil:
+    """Take a wrench (6) on a frame with that pose (16), unless a newer one has come.
+
+    on_its_way: [s] by two clocks, NaN if unknown; it counts as that of a joint state.
+    """
+    cdef double at
+    watch_clocks(&measured.clock, now, on_its_way)
+    lateness(&measured.clock, now, on_its_way)
+    at = now - late_by(&measured.clock, on_its_way, timeout)
+    if at >= measured.at:
+        move_wrench(pose, wrench, measured.wrench)
+        measured.at = at
+
+
+cdef inline bint is_fresh(const MeasuredWrench* measured, double now,
+                          double timeout) noexcept nogil:
+    return now - measured.at <= timeout
 
 
 cdef inline void leave_dead_zone(double width, double* f) noexcept nogil:

@@ -3,10 +3,11 @@
 
 from libc.math cimport fabs
 
+from control.arm cimport is_of_end_effector
 from control.controller_state cimport Controller
 from control.events cimport GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Refusal
 from control.impedance_state cimport ImpedanceChange
-from control.settings cimport ADMITTANCE, CARTESIAN_IMPEDANCE, JointSettings, Settings
+from control.settings cimport JointSettings, Settings
 from control.state_machine cimport Hold, answers_states, is_blind
 from dynamics_interface cimport DynamicsInterface
 
@@ -43,7 +44,7 @@ cdef inline void stopping_effort(double stop_time, const JointSettings* joints,
 
 cdef inline Refusal conflict(const Controller* c, const Settings* settings) noexcept nogil:
     """Why the controller cannot go over to other settings in its present phase."""
-    if settings.mode in (CARTESIAN_IMPEDANCE, ADMITTANCE) and c.hand.law.link < 0:
+    if is_of_end_effector(settings.mode) and c.hand.law.link < 0:
         return NO_TIP
     if ((answers_states(&c.machine) or is_blind(&c.machine))
             and settings.hardware_adds_gravity != c.arm.settings.hardware_adds_gravity):

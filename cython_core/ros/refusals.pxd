@@ -105,17 +105,17 @@ cdef inline void refuse_name(Refusals* refusals, int reason, int field,
 
 
 cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links, double bound,
-                                double* out) noexcept nogil:
+                                double* out, double* stamp) noexcept nogil:
     """Read a geometry_msgs/WrenchStamped: force and torque (6), each of at most ``bound`` in size,
-    on the link that its frame names.
+    on the link that its frame names, and its stamp [s].
 
     Returns the link's index; -1 if it is refused.
     """
     cdef Text frame
     cdef Doubles values
     cdef int32_t link, i
-    read_uint32(r, FIELD_STAMP)
-    read_uint32(r, FIELD_STAMP)
+    stamp[0] = <int32_t> read_uint32(r, FIELD_STAMP)
+    stamp[0] += 1e-9 * read_uint32(r, FIELD_STAMP)
     frame = read_text(r, FIELD_FRAME)
     values.data, values.length, values.big_endian = (
         take_bytes(r, 6 * sizeof(double), 8, FIELD_TORQUE), 6, r.big_endian)

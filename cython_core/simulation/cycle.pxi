@@ -334,7 +334,8 @@ cdef void publish_soon(TwinCycle* twin, int64_t now) noexcept nogil:
 
 cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
     """geometry_msgs/WrenchStamped on the link that its frame names."""
-    cdef int32_t link = read_wrench(&twin.refusals, r, &twin.links, DBL_MAX, twin.wanted)
+    cdef double stamp
+    cdef int32_t link = read_wrench(&twin.refusals, r, &twin.links, DBL_MAX, twin.wanted, &stamp)
     if link >= 0 and not apply_load(&twin.arm, link, twin.wanted):
         refuse_figure(&twin.refusals, TOO_MANY_LOADS, FIELD_FRAME, -1, MAX_LOADS, 0.0)
 

@@ -5,7 +5,7 @@ The law is ``cython_core/control/admittance.pxd``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import cos, hypot, inf, pi, sin, sqrt, tan
 
@@ -18,6 +18,7 @@ from featherstone_ros.model import Model
 
 PHASE_MARGIN = pi / 3  # of the loop of a contact
 FASTEST = 1000.0  # [1/s] rate of a virtual arm: one over VIRTUAL_STEP of admittance.pxd
+OF_DAMPING = ("stiffness", "shaped_inertia", "damping_ratio", "damping", "least_damping")
 
 
 def contact_damping(stiffness: float, inertia: float, delay: float) -> float:
@@ -77,14 +78,13 @@ def virtual_settings(settings: CartesianSettings, delay: float) -> CartesianSett
         ValueError: An axis has no damping, or its inertia is too small for the damping or a
             stiffness (named).
     """
-    inertia = spread("shaped_inertia", settings.shaped_inertia, 6)
-    stiffness = spread("stiffness", settings.stiffness, 6)
+    law = {name: spread(name, getattr(settings, name), 6) for name in OF_DAMPING}
+    inertia, stiffness = law["shaped_inertia"], law["stiffness"]
     contact = np.repeat(spread("contact_stiffness", settings.contact_stiffness, 2), 3)
     least = [contact_damping(k, m, delay) for k, m in zip(contact, inertia, strict=True)]
-    virtual = replace(settings, inertia_shaping=True, delay=0.0, least_damping=tuple(least))
-    damping = damping_of(virtual)
-    stiffness[:3] += sum(wall.stiffness for wall in settings.walls)
-    needed = np.maximum(damping / FASTEST, stiffness / FASTEST**2)
+    damping = damping_of(law | {"least_damping": np.array(least)})
+    walls = np.repeat([sum(wall.stiffness for wall in settings.walls), 0.0], 3)
+    needed = np.maximum(damping / FASTEST, (stiffness + walls) / FASTEST**2)
     for axis in np.flatnonzero(inertia < needed):
         raise ValueError(
             f"shaped_inertia of axis {axis} is {inertia[axis]:g}, expected at least "
@@ -96,15 +96,16 @@ def virtual_settings(settings: CartesianSettings, delay: float) -> CartesianSett
             f"axis {axis} has no damping and would never stop: expected free_damping, "
             "contact_stiffness, or stiffness with damping_ratio other than 0"
         )
-    return virtual
+    return replace(settings, inertia_shaping=True, delay=0.0, least_damping=tuple(least))
 
 
-def damping_of(settings: CartesianSettings) -> Floats:
-    """Return the damping of each axis with shaped inertia, (6,) [N s/m, N m s/rad]."""
-    stiffness, inertia, ratio, more, least = (
-        spread(name, getattr(settings, name), 6)
-        for name in ("stiffness", "shaped_inertia", "damping_ratio", "damping", "least_damping")
-    )
+def damping_of(law: Mapping[str, Floats]) -> Floats:
+    """Return the damping of each axis with shaped inertia, (6,) [N s/m, N m s/rad].
+
+    Args:
+        law: ``OF_DAMPING``, (6,) each, as in what ``cartesian_impedance.prepared`` returns.
+    """
+    stiffness, inertia, ratio, more, least = (law[name] for name in OF_DAMPING)
     return np.maximum(2.0 * ratio * np.sqrt(stiffness * inertia) + more, least)
 
 

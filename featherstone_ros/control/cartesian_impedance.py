@@ -224,10 +224,9 @@ class CartesianImpedance:
 
         Raises:
             UnknownNameError: The model has no such link.
-            ValueError: A setting is out of range (named).
+            ValueError: No joint moves it, or a setting is out of range (named).
         """
-        if tip not in model.link_names:
-            raise UnknownNameError("link", tip, model.link_names)
+        require_tip(model, tip)
         self.model, self.tip = model, tip
         place = as_transforms("offset", np.eye(4) if offset is None else offset)
         self._law = _control.CompiledImpedance(
@@ -249,6 +248,11 @@ class CartesianImpedance:
         if unknown := sorted(set(changes) - known):
             raise ValueError(f"no setting {unknown[0]!r}; settings: {', '.join(sorted(known))}")
         settings = replace(self.settings, **changes)
+        if settings.force_axes:
+            raise ValueError(
+                f"force_axes: expected '', got {settings.force_axes!r}: no measured wrench comes "
+                "here; TorqueController.take_wrench takes one"
+            )
         self._law.configure(_checked(settings, self.model, self._start))
         self.settings = settings
 
@@ -367,6 +371,20 @@ def min_delay_margin(
         if not law.torque(q, rest, 0.0, np.empty(n), torque):
             margin = min(margin, law.report()["delay_margin"])
     return float(margin)
+
+
+def require_tip(model: Model, tip: str) -> None:
+    """Raise an error unless joints move a link.
+
+    Raises:
+        UnknownNameError: The model has no such link.
+        ValueError: It moves as one with the base.
+    """
+    if tip not in model.link_names:
+        raise UnknownNameError("link", tip, model.link_names)
+    if model.tree.link_body[model.link_names.index(tip)] < 0:
+        joints = ", ".join(model.joint_names)
+        raise ValueError(f"tip is {tip!r}, which none of the joints moves: {joints}")
 
 
 def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> Floats:

@@ -23,7 +23,7 @@ from featherstone_ros._enumerations import NoteKind
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control import event_texts
 from featherstone_ros.control.admittance import sensor_poses
-from featherstone_ros.control.cartesian_impedance import finite_array, one_pose
+from featherstone_ros.control.cartesian_impedance import finite_array, one_pose, require_tip
 from featherstone_ros.control.event_texts import Reason, RecordFormatter, cause_text, rejection_text
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
@@ -80,7 +80,7 @@ class TorqueController:
 
         Raises:
             UnknownNameError: The model has no link ``tip``.
-            ValueError: The mode is one of these two, and there is no tip.
+            ValueError: No joint moves it, or the mode is one of these two, and there is none.
         """
         self._space = space
         self._settings = settings
@@ -335,8 +335,8 @@ def compiled_controller(
         offset: (4, 4) pose of the end effector's frame in the tip's.
         **options: ``show_period`` and ``commands_joints`` of a ``CompiledController``.
     """
-    if tip and tip not in model.link_names:
-        raise UnknownNameError("link", tip, model.link_names)
+    if tip:
+        require_tip(model, tip)
     index = model.link_names.index(tip) if tip else -1
     first = _control.ModelRequest(BoundDynamics(model))
     return _control.CompiledController(

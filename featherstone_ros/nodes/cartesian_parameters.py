@@ -23,10 +23,11 @@ from featherstone_ros.control.cartesian_impedance import (
     min_delay_margin,
     one_pose,
     prepared,
-    spread,
+    require_tip,
 )
-from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
+from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Settings
 from featherstone_ros.declaration import per_joint
+from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.declared_parameters import settings_of, values_of
 from featherstone_ros.nodes.parameters import Setting, Value, of_length
@@ -96,11 +97,11 @@ def tip_of(values: Mapping[str, Value], model: Model) -> str:
         ValueError: The model has no such link, no joint moves it, or the mode needs one.
     """
     tip = str(values["tip"])
-    if tip and tip not in model.link_names:
-        raise ValueError(f"tip is {tip!r}; the links are {', '.join(model.link_names)}")
-    if tip and model.tree.link_body[model.link_names.index(tip)] < 0:
-        joints = ", ".join(model.joint_names)
-        raise ValueError(f"tip is {tip!r}, which none of the joints moves: {joints}")
+    if tip:
+        try:
+            require_tip(model, tip)
+        except UnknownNameError as error:
+            raise ValueError(f"tip: {error}") from None
     if not tip and Mode(values["mode"]) in OF_END_EFFECTOR:
         raise ValueError(
             f"tip is empty: mode {values['mode']} needs a link; the links are "
@@ -167,16 +168,20 @@ def sensed_weight(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     return {"weight": mass * np.asarray(values["gravity"], float), "weight_at": at[:3]}
 
 
-def contact_margin(values: Mapping[str, Value], model: Model) -> str:
-    """Return in one line what contact mode admittance bears; empty in other modes."""
-    if Mode(values["mode"]) is not Mode.ADMITTANCE:
+def contact_margin(values: Mapping[str, Value], settings: Settings) -> str:
+    """Return in one line what contact mode admittance bears; empty in other modes.
+
+    Args:
+        values: Of all parameters.
+        settings: That follow from them.
+    """
+    if settings.mode is not Mode.ADMITTANCE or settings.impedance is None:
         return ""
-    delay = contact_delay(values)
-    settings = virtual_settings(impedance_settings(values, model), delay)
-    inertia, damping = spread("shaped_inertia", settings.shaped_inertia, 6), damping_of(settings)
+    delay, law = contact_delay(values), settings.impedance
+    inertia, damping = law["shaped_inertia"], damping_of(law)
     edge = [min(map(stiffest_contact, inertia[a], damping[a], [delay] * 3)) for a in HALVES]
     force, moment = (float(damping[a].max()) for a in HALVES)
-    stiff = spread("contact_stiffness", settings.contact_stiffness, 2)
+    stiff = values["contact_stiffness"]
     return (
         f"contacts of {stiff[0]:g} N/m and {stiff[1]:g} N m/rad have a phase margin of at least "
         f"{np.degrees(PHASE_MARGIN):.0f} deg with a delay of {1e3 * delay:.3g} ms; the edge of "

@@ -231,7 +231,8 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
     if feedback.drives_follow and values["mode"] == Mode.CARTESIAN_IMPEDANCE:
         raise ValueError(
             "mode is cartesian_impedance, which drives with position loops (output: joint_state) "
-            "would work against: expected another mode"
+            "would work against: expected mode admittance, whose motion they follow, or one of the "
+            "joints"
         )
     limit = per_joint(values, "effort_limit.{}", model.joint_names)
     p, d = feedback.gains

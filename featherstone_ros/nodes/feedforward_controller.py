@@ -19,6 +19,7 @@ from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import NoStableGainsError
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.control.rest import LastMotion, last_motion
+from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
@@ -79,17 +80,17 @@ class FeedforwardController(ModelNode):
         if feedback.has_gains and not settings.p.all():
             idle = ", ".join(np.array(model.joint_names)[settings.p == 0.0])
             self.get_logger().warning(f"gains.<joint>.p is 0 for {idle}: nothing corrects an error")
-        self._note_margins(*self._margins(values))
+        self._note_margins(*self._margins(values, settings))
         for text in feedback.choices():
             self.get_logger().info(text)
         self._loop.start(self._condition.note_event)
         self._serve_ros2_control(self._loop)
 
-    def _margins(self, values: Mapping[str, Value]) -> tuple[str, str]:
+    def _margins(self, values: Mapping[str, Value], settings: Settings) -> tuple[str, str]:
         """Return what is not stable with margin, and what contact is."""
         return (
             without_margin(values, self.model),
-            cartesian_parameters.contact_margin(values, self.model),
+            cartesian_parameters.contact_margin(values, settings),
         )
 
     def _note_margins(self, why: str, contact: str) -> None:
@@ -193,7 +194,7 @@ class FeedforwardController(ModelNode):
         changed = [name for name in values if values[name] != self.parameters[name]]
         loaded = model_with_payload(values, self.model) if set(changed) & set(MODEL_NAMES) else None
         transition = values["payload.transition_time"]
-        margins = self._margins(values)
+        margins = self._margins(values, settings)
         try:
             take = loop.plan(settings, loaded, transition)
         except TrajectoryError as error:

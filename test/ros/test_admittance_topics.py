@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
@@ -17,6 +18,8 @@ from geometry_msgs.msg import PoseStamped, Vector3, Wrench, WrenchStamped
 from led import coordinates
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
+from test_monitor import in_terminal, read_until
+from test_teach_and_replay import COMMAND, end
 from witness import CONTROLLER, PANDA, TWIN, Pair
 
 from featherstone_ros.model.robots import robot_parameters
@@ -141,6 +144,23 @@ def test_sensor_that_stops_ends_the_motion(hand):
         return bool(np.abs(hand.position - goal).max() < 5e-3)
 
     hand.feel_until(led, "the hand at its target")
+
+
+def test_arm_without_torques_is_taught(hand):
+    turn = hand.poses[-1].pose.orientation
+    push = Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply([0.0, FORCE, 0.0])
+    with in_terminal(hand.ros, *COMMAND, "teach", "--output", "led.yaml") as (process, master, _):
+        read_until(master, b"space: begin")
+        assert hand.ros.get_parameter(CONTROLLER, "mode") == "admittance"
+        os.write(master, b" ")
+        read_until(master, b"space: end")
+        begin = hand.position
+        hand.feel_until(lambda: (hand.position - begin)[1] > 0.05, "a hand that is led", force=push)
+        os.write(master, b" ")
+        status, output = end(process, master)
+    assert status == 0, output
+    assert hand.ros.get_parameter(CONTROLLER, "mode") == "feedforward"
+    assert (hand.ros.folder / "led.yaml").exists()
 
 
 def test_estimate_of_a_shadow_moves_the_hand_as_a_sensor_does(ros):

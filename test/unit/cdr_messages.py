@@ -56,11 +56,11 @@ def float64_multi_array(values, dimensions=(), offset=0, **options):
     return writer.message
 
 
-def wrench_stamped(frame_id, wrench, **options):
+def wrench_stamped(frame_id, wrench, stamp=(0, 0), **options):
     """Return a geometry_msgs/WrenchStamped."""
     writer = Writer(**options)
-    writer.add("i", 0)
-    writer.add("I", 0)
+    writer.add("i", stamp[0])
+    writer.add("I", stamp[1])
     writer.add_string(frame_id)
     writer.add("d", *wrench)
     return writer.message

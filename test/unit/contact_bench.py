@@ -1,9 +1,9 @@
-"""A Panda before a plane, led by its hand: in mode admittance with drives that take positions."""
+"""An arm before a plane, led by its hand: in mode admittance with drives that take positions."""
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +22,42 @@ from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.simulation.drive_gains import drive_gains
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
+STEP = 5e-4  # [s] of the simulation
+PERIOD = 4  # steps between joint states
+ARMATURE = 1.0  # [kg m^2, kg], of geared drives
+DELAY = 0.01  # [s] from a wrench to the motion: the sensor's
+STILL = 1e-3  # [m/s] below which friction of the plane is viscous
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An arm, the link that is its hand, and where it begins."""
+
+    model: Model
+    tip: str
+    home: Floats
+
+    @property
+    def n(self) -> int:
+        return self.model.n
+
+
 TIP = "panda_hand"
 MODEL = Model.from_file(CONFIG / "panda.urdf", joints=[f"panda_joint{k}" for k in range(1, 8)])
 HOME = np.array([0.2, -0.5, 0.1, -2.0, 0.1, 1.6, 0.8])
-STEP = 5e-4  # [s] of the simulation
-PERIOD = 4  # steps between joint states
-ARMATURE = 1.0  # [kg m^2], of geared drives
-DELAY = 0.01  # [s] from a wrench to the motion: the sensor's
+PANDA = Arm(MODEL, TIP, HOME)
 
 
-def settings(delay: float = DELAY, model: Model = MODEL, **changes: Any) -> Settings:
+def settings(
+    delay: float = DELAY, model: Model | None = None, arm: Arm = PANDA, **changes: Any
+) -> Settings:
     """Return the controller's settings; changes are of the end effector or of ``Settings``."""
+    model = model or arm.model
     own = {k: changes.pop(k) for k in list(changes) if hasattr(Settings, k) or k == "coulomb"}
     law = CartesianSettings(**changes)
     if own.get("mode") is not Mode.CARTESIAN_IMPEDANCE:
         law = virtual_settings(law, delay + 0.5 * PERIOD * STEP)
-    zero = np.zeros(7)
+    zero = np.zeros(arm.n)
     rest = {"mode": Mode.ADMITTANCE, "impedance": prepared(law, model)} | own
     return Settings(
         p=zero,
@@ -45,64 +65,86 @@ def settings(delay: float = DELAY, model: Model = MODEL, **changes: Any) -> Sett
         damping=zero,
         coulomb=rest.pop("coulomb", zero),
         viscous=zero,
-        armature=np.full(7, ARMATURE),
+        armature=np.full(arm.n, ARMATURE),
         effort_limit=model.effort_limit,
-        torque_rate=np.full(7, 1000.0),
+        torque_rate=np.full(arm.n, 1000.0),
         **rest,
     )
 
 
 class ContactBench:
-    """The controller, the arm with its drives, a sensor that is late, and a plane z = height.
+    """The controller, the arm with its drives, a sensor that is late, and a plane.
 
     Attributes:
-        forces: Of the plane on the hand, for each period [N].
-        heights: Of the hand [m].
+        normal: (3,) out of the plane, of length 1.
+        height: Of the plane along its normal [m].
+        stiffness: Of the plane [N/m].
+        rubs: Its coefficient of friction.
+        forces: Of the plane on the hand along the normal, for each period [N].
+        heights: Of the hand along the normal [m].
         desired: Positions that the drives were to follow.
+        target: A pose (4, 4) that a test may move, at first the hand's.
     """
 
     def __init__(
         self,
         chosen: Settings | None = None,
         delay: float = DELAY,
-        model: Model = MODEL,
+        model: Model | None = None,
         friction: ArrayLike = 0.0,
         sensor: bool = True,
+        arm: Arm = PANDA,
         **changes: Any,
     ) -> None:
-        self.settings = chosen or settings(delay, **changes)
+        self.kind = arm
+        self.settings = chosen or settings(delay, arm=arm, **changes)
+        model, known, armature = model or arm.model, arm.model, np.full(arm.n, ARMATURE)
         self.dynamics = Dynamics(model)
-        self.arm = Simulator(
-            model, STEP, damping=0, friction=friction, armature=np.full(7, ARMATURE)
-        )
+        self.arm = Simulator(model, STEP, damping=0, friction=friction, armature=armature)
         self.shadow = None if sensor else Shadow(model, self.known_friction(friction))
-        self.arm.reset(HOME)
-        self.controller = TorqueController(JointSpace.of(MODEL), MODEL, self.settings, tip=TIP)
-        self.p, self.d = drive_gains(MODEL, np.full(7, ARMATURE))
+        self.arm.reset(arm.home)
+        self.controller = TorqueController(JointSpace.of(known), known, self.settings, tip=arm.tip)
+        self.p, self.d = drive_gains(known, armature)
         if self.settings.mode is Mode.CARTESIAN_IMPEDANCE:  # its drives take torques
-            self.p, self.d = np.zeros(7), np.zeros(7)
+            self.p, self.d = np.zeros(arm.n), np.zeros(arm.n)
         self.now = 100.0
         self.measured: deque[Floats] = deque([np.zeros(6)] * (round(delay / STEP / PERIOD) + 1))
-        self.height, self.stiffness = 0.0, 0.0
+        self.normal, self.height = np.array([0.0, 0.0, 1.0]), 0.0
+        self.stiffness = self.rubs = 0.0
         self.forces: list[float] = []
         self.heights: list[float] = []
         self.desired: list[Floats] = []
         self.controller.activate(self.now)
         self.run(0.2)
+        self.target = self.pose
 
-    @staticmethod
-    def known_friction(coulomb: ArrayLike) -> ShadowSettings:
+    def known_friction(self, coulomb: ArrayLike) -> ShadowSettings:
         """Return the settings of a shadow that knows this Coulomb friction [N m]."""
-        return ShadowSettings(coulomb=coulomb, viscous=0.0, armature=ARMATURE, wrench_link=TIP)
+        return ShadowSettings(
+            coulomb=coulomb, viscous=0.0, armature=ARMATURE, wrench_link=self.kind.tip
+        )
 
     @property
     def pose(self) -> Floats:
-        return self.dynamics.link_pose(self.arm.q, TIP)
+        return self.dynamics.link_pose(self.arm.q, self.kind.tip)
 
     @property
     def led(self) -> Floats:
         """Where the drives are to bring the hand, (4, 4)."""
-        return self.dynamics.link_pose(self.desired[-1], TIP)
+        return self.dynamics.link_pose(self.desired[-1], self.kind.tip)
+
+    def push_of_plane(self, place: Floats) -> Floats:
+        """Return the force of the plane on the hand at a place, (3,) each."""
+        depth = self.height - self.normal @ place
+        if not (self.stiffness and depth > 0.0):
+            return np.zeros(3)
+        push = self.stiffness * depth * self.normal
+        if self.rubs:
+            velocity = self.dynamics.link_velocity(self.arm.q, self.arm.qd, self.kind.tip)[:3]
+            sliding = velocity - (self.normal @ velocity) * self.normal
+            size = np.linalg.norm(push) / max(float(np.linalg.norm(sliding)), STILL)
+            push -= self.rubs * size * sliding
+        return push
 
     @property
     def phase(self) -> Phase:
@@ -120,24 +162,23 @@ class ContactBench:
             self.now += PERIOD * STEP
             wrench = np.array(push, float)
             if sensor:
-                self.controller.take_wrench(self.now, self.measured[0], TIP)
+                self.controller.take_wrench(self.now, self.measured[0], self.kind.tip)
             command = self.controller.accept_state(self.now, self.arm.q, self.arm.qd)
             assert command is not None, self.controller.rejection
             goal = self.controller.compiled.desired
             if self.phase is Phase.FAULT:  # as ~/joint_commands: where the arm is
-                goal = np.array([self.arm.q, np.zeros(7)])
-            effort = np.zeros(7)
+                goal = np.array([self.arm.q, np.zeros(self.kind.n)])
+            effort = np.zeros(self.kind.n)
             for _ in range(PERIOD):
-                wrench = np.array(push, float)
-                pose = self.pose
-                force = max(self.stiffness * (self.height - pose[2, 3]), 0.0)
-                wrench[2] += force
+                wrench, pose = np.array(push, float), self.pose
+                force = self.push_of_plane(pose[:3, 3])
+                wrench[:3] += force
                 wrench = np.concatenate([pose[:3, :3].T @ wrench[:3], pose[:3, :3].T @ wrench[3:]])
                 torque = (
                     command + self.p * (goal[0] - self.arm.q) + self.d * (goal[1] - self.arm.qd)
                 )
                 effort += torque / PERIOD
-                self.arm.step(torque, f_ext={TIP: wrench})
+                self.arm.step(torque, f_ext={self.kind.tip: wrench})
             if self.shadow is not None:
                 update = self.shadow.update(round(self.now * 1e9), self.arm.q, self.arm.qd, effort)
                 felt = np.zeros(6)
@@ -145,7 +186,7 @@ class ContactBench:
                     felt = update.residual.wrench
             self.measured.append(wrench if felt is None else np.asarray(felt, float))
             self.measured.popleft()
-            self.forces.append(force)
-            self.heights.append(pose[2, 3])
+            self.forces.append(float(self.normal @ force))
+            self.heights.append(float(self.normal @ pose[:3, 3]))
             self.desired.append(goal[0].copy())
         return self

@@ -27,6 +27,7 @@ from control_arm import NAMES, PERIOD, Bench
 
 STOP_REQUESTED = -1
 COMMANDS, DESIRED, ERROR = range(3)
+STATES, WRENCHES = range(2)
 Bytes = POINTER(c_uint8)
 
 
@@ -130,10 +131,12 @@ class LoopBench(Bench):
     def nanoseconds(self) -> int:
         return round(self.now * 1e9)
 
-    def message(self, data: bytes, sequence: int = -1, received: int = 0, sent: int = 0) -> None:
-        """Hand a serialised JointState over."""
+    def message(
+        self, data: bytes, sequence: int = -1, received: int = 0, sent: int = 0, to: int = STATES
+    ) -> None:
+        """Hand a serialised JointState over, or a WrenchStamped."""
         incoming = IncomingMessage(data, len(data), received, sent, sequence)
-        self.cycle.message(self.cycle.self, 0, incoming, self.nanoseconds, self.output)
+        self.cycle.message(self.cycle.self, to, incoming, self.nanoseconds, self.output)
 
     def encoded(self, names: tuple[str, ...] = NAMES) -> bytes:
         """The arm's state as bytes, joints in any order."""

@@ -1,8 +1,12 @@
 """Mode admittance: a measured wrench moves an arm whose drives take positions."""
 
+from time import time
+
+import cdr_messages
 import numpy as np
 import pytest
 from contact_bench import HOME, MODEL, TIP, ContactBench, settings
+from control_loop import WRENCHES, LoopBench
 
 from featherstone_ros.control.admittance import (
     contact_damping,
@@ -10,7 +14,9 @@ from featherstone_ros.control.admittance import (
     stiffest_contact,
     virtual_settings,
 )
-from featherstone_ros.control.cartesian_impedance import CartesianSettings, Wall
+from featherstone_ros.control.cartesian_impedance import CartesianImpedance, CartesianSettings, Wall
+from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, TrajectoryError
@@ -323,6 +329,28 @@ def test_wrench_is_that_of_the_link_on_which_it_is_measured():
     assert np.abs(ends[0] - HOME).max() > 1e-3
 
 
+def test_wrench_that_was_longer_on_its_way_than_others_counts_with_its_age():
+    """By its stamp, if that is of the system's clock; without one, or by another clock, at once."""
+    bench = LoopBench(mode=Mode.ADMITTANCE)
+    bench.run(0.01)
+
+    def age(stamp, after=0.3):
+        """Return how old a wrench with that stamp is said to be, after a time [s]."""
+        bench.now += after
+        seconds = divmod(round(stamp * 1e9), 1_000_000_000)
+        link = bench.model.link_names[-1]
+        bench.message(cdr_messages.wrench_stamped(link, np.ones(6), stamp=seconds), to=WRENCHES)
+        return bench.now - bench.compiled.wrench_at
+
+    for stamp in (0.0, 1000.0, 1001.0):
+        assert age(stamp) == pytest.approx(0.0, abs=1e-9)
+    for _ in range(4):
+        assert age(time()) < 0.01
+    assert age(time() - 0.2) == pytest.approx(0.2, abs=0.01)
+    assert age(time()) < 0.01
+    assert age(time() - 0.2, after=0.25) == pytest.approx(0.2, abs=0.01)
+
+
 def test_refusals_name_what_is_wrong():
     bench = ContactBench()
     with pytest.raises(UnknownNameError, match="panda_link6"):
@@ -332,6 +360,10 @@ def test_refusals_name_what_is_wrong():
     for absurd in (1e7, 1e300):
         with pytest.raises(ValueError, match=r"expected at most 1e\+06"):
             bench.controller.take_wrench(bench.now, [0, absurd, 0, 0, 0, 0], TIP)
+    with pytest.raises(ValueError, match="'panda_link0', which none of the joints moves"):
+        TorqueController(JointSpace.of(MODEL), MODEL, bench.settings, tip="panda_link0")
+    with pytest.raises(ValueError, match="force_axes: expected '', got 'z'"):
+        CartesianImpedance(MODEL, TIP, force_axes="z")
     with pytest.raises(ValueError, match="axis 2 has no damping"):
         virtual_settings(CartesianSettings(stiffness=FREE_Z, contact_stiffness=0.0), 0.02)
     with pytest.raises(ValueError, match=r"shaped_inertia of axis 0 is 0\.1"):

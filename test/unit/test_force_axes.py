@@ -9,34 +9,45 @@ from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 
 FORCE = 20.0  # [N]
-PRESS = np.array([0.0, 0.0, -FORCE, 0.0, 0.0, 0.0])
 COULOMB = np.array([0.273, 0.436, 0.320, 0.640, 0.420, 0.152, 0.282])  # [N m] of a Panda
 MODES = (Mode.CARTESIAN_IMPEDANCE, Mode.ADMITTANCE)
+NORMALS = {"x": [-1.0, 0.0, 0.0], "y": [0.0, -1.0, 0.0], "z": [0.0, 0.0, 1.0]}  # of planes
+ALONG = {"x": 1, "y": 0, "z": 0}  # axis along which the hand slides on them
+RUBS = 0.2  # coefficient of friction of the plane
 
 
-def pressing(mode, gap=0.01, stiffness=1e4, sensor=True, friction=0.0, **changes):
-    """Return a bench that is ``gap`` [m] away from the plane."""
+def pressing(mode, gap=0.01, stiffness=1e4, sensor=True, friction=0.0, axis="z", **changes):
+    """Return a bench that is ``gap`` [m] away from the plane that it is to press along an axis."""
     chosen = settings(
         0.01 if sensor else 0.06,
         mode=mode,
-        force_axes="z",
+        force_axes=axis,
         dead_zone=0.0,
         coulomb=np.broadcast_to(friction, (7,)).astype(float),
         **changes,
     )
     bench = ContactBench(chosen, sensor=sensor, friction=friction)
-    bench.stiffness, bench.height = stiffness, bench.pose[2, 3] - gap
+    bench.normal = np.array(NORMALS[axis])
+    bench.stiffness, bench.height = stiffness, bench.normal @ bench.pose[:3, 3] - gap
+    bench.rubs = RUBS
     bench.run(0.3)
     bench.forces.clear()
     return bench
 
 
-def press(bench, duration, along=0.0):
-    """Press, and slide with a speed [m/s]; return the force meanwhile."""
-    begin, target = len(bench.forces), bench.pose
+def wanted(bench, force=FORCE):
+    """Return the wrench that presses on the plane with a force."""
+    return np.concatenate([-force * bench.normal, np.zeros(3)])
+
+
+def press(bench, duration, along=0.0, force=FORCE):
+    """Press, and lead the target along the plane with a speed [m/s]; return the force meanwhile."""
+    begin, axis = len(bench.forces), ALONG["xyz"[np.abs(bench.normal).argmax()]]
     for _ in range(round(duration / 0.1)):
-        target[0, 3] += 0.1 * along
-        bench.controller.set_target(bench.now, pose=target if along else None, wrench=PRESS)
+        bench.target[axis, 3] += 0.1 * along
+        bench.controller.set_target(
+            bench.now, pose=bench.target if along else None, wrench=wanted(bench, force)
+        )
         bench.run(0.1)
     return np.array(bench.forces[begin:])
 
@@ -54,18 +65,20 @@ def test_force_is_kept_standing_and_sliding(mode, stiffness):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("sensor", [True, False], ids=["sensor", "estimate"])
-@pytest.mark.parametrize("wrong", [1.0, 0.7])
-def test_force_is_kept_with_friction(mode, sensor, wrong):
-    """The estimate knows the joints' friction, or 30 % less than there is."""
-    bench = pressing(mode, sensor=sensor, friction=COULOMB)
-    if bench.shadow is not None:
-        bench.shadow.use(bench.shadow.prepare(bench.known_friction(wrong * COULOMB)))
-    press(bench, 4.0)
-    standing, sliding = press(bench, 1.0), press(bench, 6.0, along=0.01)
-    bound = 1.0 if sensor else 3.0
+@pytest.mark.parametrize("axis", NORMALS)
+@pytest.mark.parametrize("known", [None, 1.0, 0.7], ids=["sensor", "estimate", "estimate-70"])
+def test_force_is_kept_with_friction_from_the_begin_of_sliding(mode, axis, known):
+    """The estimate knows that share of the joints' friction."""
+    bench = pressing(mode, sensor=known is None, friction=COULOMB, axis=axis)
+    if known is not None:
+        bench.shadow.use(bench.shadow.prepare(bench.known_friction(known * COULOMB)))
+    press(bench, 5.0)
+    standing, sliding = press(bench, 0.5), press(bench, 1.5, along=0.01)
+    bound = 1.0 if known is None else 3.0
     assert np.abs(standing - FORCE).max() < bound
-    assert np.abs(sliding[500:] - FORCE).max() < bound
+    # As the hand begins to slide, plane and joints stick and let go one after the other.
+    assert np.abs(sliding[:250] - FORCE).max() < max(bound, 1.3)
+    assert np.abs(sliding[250:] - FORCE).max() < bound
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -96,7 +109,7 @@ def test_lost_contact_leads_back_to_the_spring(mode):
 def test_lost_sensor_leads_back_to_the_spring(mode):
     bench = pressing(mode)
     press(bench, 3.0)
-    bench.controller.set_target(bench.now, wrench=PRESS)
+    bench.controller.set_target(bench.now, wrench=wanted(bench))
     bench.run(1.0, sensor=False)
     assert bench.phase in (Phase.HOLDING, Phase.REFERENCE)
     assert max(bench.forces[-400:]) < 1.1 * FORCE
@@ -110,7 +123,7 @@ def test_a_wrench_that_is_wrong_now_and_then_does_not_act(mode):
     begin = len(bench.forces)
     for k in range(1500):
         if k % 50 == 0:
-            bench.controller.set_target(bench.now, wrench=PRESS)
+            bench.controller.set_target(bench.now, wrench=wanted(bench))
         spike = 10.0 ** (k % 7) * np.array([0, 1, -1, 0.1, 0, 0]) * (-1) ** (k % 3)
         bench.run(PERIOD * STEP, felt=spike if k % 10 == 0 else None)
     assert bench.phase is Phase.REFERENCE
@@ -121,7 +134,7 @@ def test_in_mode_admittance_a_sensor_of_the_wrong_sign_is_a_fault():
     """Drives that do not follow are held by something that it should have felt."""
     bench = pressing(Mode.ADMITTANCE, path_tolerance=0.02)
     press(bench, 3.0)
-    bench.controller.set_target(bench.now, wrench=PRESS)
+    bench.controller.set_target(bench.now, wrench=wanted(bench))
     for _ in range(1000):
         force = bench.pose[2, :3] * -bench.forces[-1]
         bench.run(PERIOD * STEP, felt=[*force, 0.0, 0.0, 0.0])
@@ -134,11 +147,12 @@ def test_in_mode_admittance_a_sensor_of_the_wrong_sign_is_a_fault():
 def test_pose_leads_along_the_other_axes_alone(mode):
     """While a force leads along z, a target's z counts for nothing."""
     bench = pressing(mode)
+    bench.rubs = 0.0
     press(bench, 3.0)
     target = bench.pose
     target[:3, 3] += [0.0, 0.03, 0.2]
     for _ in range(30):
-        bench.controller.set_target(bench.now, pose=target, wrench=PRESS)
+        bench.controller.set_target(bench.now, pose=target, wrench=wanted(bench))
         bench.run(0.1)
     assert bench.pose[1, 3] == pytest.approx(target[1, 3], abs=3e-3)
     assert bench.forces[-1] == pytest.approx(FORCE, abs=0.2)
@@ -148,10 +162,10 @@ def test_force_that_cannot_be_reached_does_not_wind_up():
     bench = pressing(Mode.CARTESIAN_IMPEDANCE, max_force=15.0)
     force = press(bench, 10.0)
     assert force[-1] == pytest.approx(15.0, abs=0.5)
-    bench.controller.set_target(bench.now, wrench=0.25 * PRESS)
+    bench.controller.set_target(bench.now, wrench=wanted(bench, 0.25 * FORCE))
     bench.run(0.15)
     for _ in range(15):
-        bench.controller.set_target(bench.now, wrench=0.25 * PRESS)
+        bench.controller.set_target(bench.now, wrench=wanted(bench, 0.25 * FORCE))
         bench.run(0.1)
     assert bench.forces[-1] == pytest.approx(0.25 * FORCE, abs=0.5)
 

@@ -15,7 +15,8 @@ motion is slowed down, and that is said. With marks the file has several traject
 the next.
 
 With --free, the hand moves along or about some axes alone: mode cartesian_impedance, with the
-stiffness of these axes 0. The controller needs its parameter tip.
+stiffness of these axes 0. The controller needs its parameter tip. An arm without torques (output:
+joint_state) floats by mode admittance, also without --free: its sensor feels the hand that leads.
 
 Exit status: 0 if the file is written and the arm can follow it; 1 if not, with the reason.
 
@@ -120,15 +121,18 @@ def _freedom(free: Sequence[set[int]] | None, parameters: Any) -> dict[str, Any]
     """Return the mode by which the arm floats, with its parameters."""
     from featherstone_ros.control.settings import Mode
 
-    if not free:
+    takes_torques = parameters["output"] == "effort"
+    if takes_torques and not free:
         return {"mode": Mode.GRAVITY_COMPENSATION}
     if not parameters["tip"]:
+        what = "--free" if free else "an arm without torques (output: joint_state)"
         raise FeatherstoneError(
-            "--free needs the controller's parameter tip, the link that is led; it is set at start"
+            f"{what} needs the controller's parameter tip, the link that is led; it is set at start"
         )
-    axes = set().union(*free)
+    axes = set().union(*free) if free else set(range(6))
     stiffness = [0.0 if i in axes else k for i, k in enumerate(parameters["stiffness"])]
-    return {"mode": Mode.CARTESIAN_IMPEDANCE, "stiffness": stiffness}
+    mode = Mode.CARTESIAN_IMPEDANCE if takes_torques else Mode.ADMITTANCE
+    return {"mode": mode, "stiffness": stiffness}
 
 
 def _lead(controller: ControllerClient, console: Console) -> tuple[list[Sample], list[float]]:
