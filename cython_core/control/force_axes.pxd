@@ -8,9 +8,9 @@
 # target moves on at the bounded speed. Once in contact and without it for LOST_TIME, or without
 # measured force, the spring alone is left, until the force is no longer asked for.
 #
-# Dry friction of a joint that stands follows the torque on it, from one sign to the other with twice
-# itself. So it is compensated (command.pxd), or the spring would make up for it and would press too
-# hard as the hand begins to slide. The gain of the loop is at most doubled by that.
+# Dry friction of a joint that stands follows the torque on it, from one sign to the other within
+# twice itself. So it is compensated (command.pxd), or the spring would make up for it and would
+# press too hard as the hand begins to slide. The gain of the loop is at most doubled by that.
 
 from libc.math cimport copysign, fmax, fmin
 
