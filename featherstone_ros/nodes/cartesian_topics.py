@@ -20,7 +20,8 @@ def frame_pose(frame: str, tip: str, model: Model, dynamics: Dynamics, q: Floats
 
     Raises:
         MessageError: The frame is neither empty nor a link; or a joint lies between it and the arm
-            that ``tip`` belongs to, whose position is not known here: it is locked in the model.
+            that ``tip`` (empty: none) belongs to, whose position is not known here: it is locked in
+            the model.
     """
     if frame in ("", model.base_link):
         return np.eye(4)
@@ -29,8 +30,9 @@ def frame_pose(frame: str, tip: str, model: Model, dynamics: Dynamics, q: Floats
             f"header.frame_id is {frame!r}, expected {model.base_link!r}, nothing or a link: "
             + ", ".join(model.link_names)
         )
-    locked = dict(zip(model.link_names, model.tree.link_locked, strict=True))
-    if unknown := locked[frame] - locked[tip]:
+    links, locked = model.link_names, model.tree.link_locked
+    own = locked[links.index(tip)] if tip else frozenset()
+    if unknown := locked[links.index(frame)] - own:
         raise MessageError(
             f"header.frame_id is {frame!r}, which lies beyond {', '.join(sorted(unknown))}: not "
             f"among `joints`, so its position is not known here; expected {model.base_link!r} or a "

@@ -173,8 +173,10 @@ def test_a_frame_beyond_the_other_arms_joints_is_refused(which):
     )
     assert_array_equal(place(model.base_link), np.eye(4))
     assert place(pair.tips["left"])[0, 3] != 0.0
-    with pytest.raises(MessageError, match=r"lies beyond right_.*: not among `joints`"):
-        place(pair.tips["right"])
+    assert_array_equal(place(pair.tips["left"], tip=""), place(pair.tips["left"]))
+    for tip in (pair.tips["left"], ""):
+        with pytest.raises(MessageError, match=r"lies beyond right_.*: not among `joints`"):
+            place(pair.tips["right"], tip=tip)
 
 
 def test_the_other_arms_tip_is_refused():

@@ -30,6 +30,7 @@ from support import (  # skips this module where ROS is missing
 # isort: split
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
@@ -414,6 +415,18 @@ def test_bad_trajectory_is_refused_with_a_reason_and_the_old_one_kept(arm, case)
     torque = arm.settle()
     model = gravity_at(Q + 0.05)
     assert_allclose(torque, model + 5.0, atol=1e-6)
+
+
+def test_target_of_a_hand_is_refused_by_a_controller_without_tip(arm):
+    target = PoseStamped(header=Header(frame_id="elbow_link"))
+    arm.ros.ask(
+        arm.ros.publisher(PoseStamped, f"{NODE}/target_pose"),
+        target,
+        arm.ros.new_diagnostics(lambda s: "refused target_pose: targets of the hand" in s.message),
+        "refusal",
+    )
+    assert "Traceback" not in arm.process.output
+    arm.settle()
 
 
 def test_diagnostics_tell_how_old_a_trajectory_is_and_how_far_it_jumps(arm):
