@@ -41,6 +41,7 @@ def start(ros: Ros) -> None:
     parameters = {**MODEL_FIGURES, "mode": "shadow", "payload_link": LINK, "max_gap": 2.0}
     ros.start(TWIN, {"robot_description": PANDA.text, **parameters}, *AS_SHADOW)
     ros.wait_for_state(SHADOW, "active")
+    ros.wait_for_diagnostics(lambda s: s.name == CONTROLLER[1:] and "running" in s.message)
 
 
 def swing(duration: float = LONG) -> JointTrajectory:
