@@ -50,7 +50,7 @@
 from libc.string cimport memcpy
 
 from control.impedance_joints cimport add_posture, add_repulsion, limit_speed
-from control.impedance_modes cimport find_inertia, find_modes
+from control.impedance_modes cimport find_inertia, find_modes, joint_effort
 from control.impedance_state cimport Impedance
 from control.impedance_target cimport approach, blend_stiffness
 from control.impedance_wrench cimport find_wrench
@@ -113,11 +113,9 @@ cdef inline void joint_torques(Impedance* law, const double* q, const double* qd
 
     dissipated: what the damping of the end effector takes out [W].
     """
-    cdef Py_ssize_t i, k, n = law.n
-    for i in range(n):
-        tau[i] = 0.0
-        for k in range(6):
-            tau[i] += law.J[k * n + i] * law.wrench[k]
+    cdef Py_ssize_t i
+    for i in range(law.n):
+        tau[i] = joint_effort(law, law.wrench, i)
     add_posture(law, q, qd, dissipated, dt, tau)
     add_repulsion(law, q, qd, tau)
     limit_speed(law, qd, tau)

@@ -11,7 +11,7 @@ from control.cartesian_mode cimport (begin_mode, drop_stale, follow_wrench, is_i
                                      move_target)
 from control.controller_state cimport Controller
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
-from control.force_axes cimport more_torque
+from control.impedance_modes cimport joint_effort
 from control.laws cimport add_drives, damped_gravity, law, slide
 from control.measured_wrench cimport is_fresh
 from control.model_blend cimport combine, gravity, pass_time
@@ -58,10 +58,9 @@ cdef inline void keep_within_limits(const Observer* o, double* desired) noexcept
 
 cdef inline void find_contact_effort(Controller* c) noexcept nogil:
     """Find the effort of what the end effector touches."""
-    cdef Py_ssize_t n = c.n, i, k
-    for i in range(n):
-        for k in range(6):
-            c.contact[i] += c.hand.law.J[k * n + i] * c.hand.measured.contact[k]
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        c.contact[i] = joint_effort(&c.hand.law, c.hand.measured.contact, i)
 
 
 cdef inline void slide_end_effector(Controller* c, double dt) noexcept nogil:
@@ -71,7 +70,7 @@ cdef inline void slide_end_effector(Controller* c, double dt) noexcept nogil:
     cdef Py_ssize_t n = c.n, i
     cdef double more
     for i in range(n):
-        more = more_torque(&c.hand.force_axes, &c.hand.law, i)
+        more = joint_effort(&c.hand.law, c.hand.force_axes.more, i)
         if more == 0.0 or c.desired[n + i] != 0.0:
             c.presliding[i] = presliding(c.presliding[i], c.desired[n + i], dt,
                                          c.arm.settings.presliding_displacement)

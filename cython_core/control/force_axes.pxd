@@ -33,7 +33,7 @@ cdef struct ForceAxes:       # for each axis
     bint[3] leads            # the target is led by the force
     bint[3] touches          # there has been contact since the force was asked for
     double[3] apart          # time without it since then [s]
-    double[6] more           # of the spring's wrench, by the last step; base axes
+    double[6] more           # what the last step has added to the spring's wrench, base axes
 
 
 cdef inline bint is_apart(ForceAxes* axes, Py_ssize_t k, double pressed, double dt) noexcept nogil:
@@ -105,16 +105,6 @@ cdef inline void lead_by_force(ForceAxes* axes, Impedance* law, const double* wr
     for k in range(3):
         way[k] *= law.settings.stiffness[k]
     from_axes(law, way, axes.more)
-
-
-cdef inline double more_torque(const ForceAxes* axes, const Impedance* law,
-                               Py_ssize_t joint) noexcept nogil:
-    """What the last step has added to the spring's torque on a joint."""
-    cdef double torque = 0.0
-    cdef Py_ssize_t k
-    for k in range(6):
-        torque += law.J[k * law.n + joint] * axes.more[k]
-    return torque
 
 
 cdef inline void keep_force_axes(const ForceAxes* axes, const Impedance* law,

@@ -69,6 +69,16 @@ cdef inline void times_inertia(const double* L, double* x) noexcept nogil:
     divide_by_upper(6, L, 1, x)
 
 
+cdef inline double joint_effort(const Impedance* law, const double* F,
+                                Py_ssize_t joint) noexcept nogil:
+    """J^T F of one joint, for a wrench on the end effector, base axes."""
+    cdef double effort = 0.0
+    cdef Py_ssize_t k
+    for k in range(6):
+        effort += law.J[k * law.n + joint] * F[k]
+    return effort
+
+
 cdef inline void find_inertia(Impedance* law) noexcept nogil:
     """Jc, T, A = J M^-1 J^T + B and its L, in compliance axes (rules 3, 4 and 7)."""
     cdef Py_ssize_t n = law.n, i, j, k

@@ -101,13 +101,13 @@ cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
                               double dt) noexcept nogil:
     """Let the contact follow what is felt, as fast as contacts change; limited as that of a wall.
     """
-    cdef double most, step
+    cdef double most, step, felt
     cdef Py_ssize_t k
     for k in range(6):
         most = law.settings.max_wrench[k // 3]
         step = most * dt / CONTACT_TIME
-        measured.contact[k] += fmin(fmax(
-            fmin(fmax(law.felt[k], -WALL * most), WALL * most) - measured.contact[k], -step), step)
+        felt = fmin(fmax(law.felt[k], -WALL * most), WALL * most)
+        measured.contact[k] += fmin(fmax(felt - measured.contact[k], -step), step)
 
 
 cdef inline void find_external(Impedance* law) noexcept nogil:

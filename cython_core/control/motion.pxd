@@ -52,12 +52,12 @@ cdef extern from *:
     """
     #define BLEND_SPEED (0.25)
     #define LONG_LEAD (10.0)
-    #define PERIODS (1.25)
+    #define TAKEOVER (1.25)
     """
     const double LONG_LEAD    # stop times after which a first point is far ahead
     const double BLEND_SPEED  # share of the velocity limit that a correction may take
-    const double PERIODS      # of a stream's points: its quintic accelerates less than a cubic that
-                              # leads to the first of them
+    const double TAKEOVER     # periods of a stream's points: its quintic accelerates less than a
+                              # cubic that leads to the first of them
 
 
 cdef inline void add_polynomial(const double* c, Py_ssize_t n, double t,
@@ -278,10 +278,10 @@ cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* c
     """How long the takeover by a path takes at least [s]: ``longest``, but for a stream of points
     that asks for another velocity.
 
-    To follow that late would be an error. It takes PERIODS of the points, and of ``longest`` the
-    share that it has of the velocity limit, so that it accelerates no more than the largest one. A
-    change x of the position beside that of the velocity, v, is noise, to be smoothed: it takes
-    4 x / v.
+    To follow that late would be an error. It takes TAKEOVER periods of the points, and of
+    ``longest`` the share that it has of the velocity limit, so that it accelerates no more than the
+    largest one. A change x of the position beside that of the velocity, v, is noise, to be
+    smoothed: it takes 4 x / v.
 
     Args:
         change: (2, n) of what is asked for, corrections left out.
@@ -291,7 +291,7 @@ cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* c
     cdef Py_ssize_t i
     if not path.is_spline or path.pieces == 1:
         return longest
-    shortest = PERIODS * (path.times[path.pieces - 1] - path.times[0]) / (path.pieces - 1)
+    shortest = TAKEOVER * (path.times[path.pieces - 1] - path.times[0]) / (path.pieces - 1)
     for i in range(n):
         x, v = max(x, fabs(change[i])), max(v, fabs(change[n + i]))
         shortest = max(shortest, longest * fabs(offset[n + i]) / velocity_limit[i])
