@@ -4,8 +4,8 @@
 # A loop (ros/loop.pyx) waits for messages, requests and the time, and calls the cycle's functions
 # one at a time, in one thread, without the GIL. A cycle (the controller's, the twin's) decodes,
 # computes and encodes; it never waits, allocates or raises. What Python is to know of it goes out
-# as records; what Python asks for comes in as requests. Times are of the steady clock
-# (CLOCK_MONOTONIC) [ns] unless said otherwise.
+# as records; what Python asks for comes in as requests. Times are the loop's [ns] unless said
+# otherwise: of the steady clock (CLOCK_MONOTONIC), or simulated (ros/loop_clock.pxd).
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -23,9 +23,10 @@ cdef enum:
 cdef struct IncomingMessage: # serialised
     const uint8_t* data      # CDR, with its encapsulation header; the cycle does not keep it
     size_t size
-    int64_t received         # when the middleware took it in, by the system clock [ns]; 0: unknown
-    int64_t sent             # when it was published, by that computer's system clock [ns]; 0:
-                             # unknown
+    int64_t received         # when the middleware took it in, by the system clock [ns]; 0: unknown,
+                             # or the time is simulated
+    int64_t sent             # when it was published, by that computer's system clock [ns]; likewise
+    int64_t ros_time         # when it was taken, by the clock of stamps [ns]
     int64_t sequence         # its publisher's number of it; -1: unknown
 
 cdef struct Request:         # in the order in which they were asked for; lives until its answer has
@@ -49,7 +50,8 @@ cdef struct Output:
     bint (*is_watched)(void* loop, int output) noexcept nogil  # whether anybody subscribes
     bint (*record)(void* loop, const Record* record) noexcept nogil  # False: no room, it is lost
     int64_t (*ros_time)(void* loop) noexcept nogil  # the node's clock [ns]
-    int64_t (*heartbeat)(void* loop) noexcept nogil  # when Python last gave a sign of life
+    int64_t (*silence)(void* loop) noexcept nogil  # since Python's last sign of life, by the steady
+                                                   # clock [ns]
 
 cdef struct Cycle:
     void* self

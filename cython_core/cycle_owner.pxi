@@ -12,7 +12,7 @@ cdef class Collector:
         self.output.loop = <void*> self
         self.output.publish, self.output.is_watched, self.output.record = (
             collect, always_watched, collect_record)
-        self.output.ros_time, self.output.heartbeat = given_time, no_heartbeat
+        self.output.ros_time, self.output.silence = given_time, no_silence
 
 
 cdef int collect(void* loop, int output, const uint8_t* data, size_t size) noexcept with gil:
@@ -35,7 +35,7 @@ cdef int64_t given_time(void* loop) noexcept with gil:
     return (<Collector> loop).ros_time
 
 
-cdef int64_t no_heartbeat(void* loop) noexcept nogil:
+cdef int64_t no_silence(void* loop) noexcept nogil:
     return 0
 
 
@@ -73,7 +73,7 @@ cdef class CycleOwner:
             input: One of ``INPUTS``.
             data: CDR, with its header.
             now: Steady time [ns].
-            ros_time: Time for stamps [ns].
+            ros_time: Time of stamps [ns]; 0: the system's.
 
         Returns:
             What was published: a list of (one of ``OUTPUTS``, bytes), and of records (kind, index,
@@ -83,6 +83,7 @@ cdef class CycleOwner:
         cdef IncomingMessage incoming
         incoming.data, incoming.size = data, len(data)
         incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
+        incoming.ros_time = ros_time or clock_now(CLOCK_REALTIME)
         self.cycle.message(self.cycle.self, input, &incoming, now, &collector.output)
         return collector.published, collector.records
 

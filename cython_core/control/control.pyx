@@ -46,6 +46,7 @@ from control.state_observer cimport REJECTIONS, Observer
 from control.stuck_joints cimport StuckJoints
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
+from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, Template
 
 import itertools

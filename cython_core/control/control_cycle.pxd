@@ -20,7 +20,7 @@ from control.measured_wrench cimport MAX_WRENCH, take_measured
 from control.published_messages cimport send_command, show
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
-from control.state_machine cimport is_blind, note
+from control.state_machine cimport answers_states, is_blind, note
 from cycle cimport IncomingMessage, Output, Request
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.faults cimport FOREIGN, MESSAGE_WHOLE
@@ -61,15 +61,14 @@ cdef inline double transit_time(const IncomingMessage* incoming, double stamp,
                                 bint* live) noexcept nogil:
     """How long ago a state was measured, or else was sent [s]; NaN: unknown.
 
-    By its stamp, unless that is of another clock than the system's, which may be a simulation's:
-    live tells whether the arm moves by this computer's.
+    By its stamp, unless that is of another clock than this node's, which may be a simulation's:
+    live tells whether the arm moves by the node's.
     """
-    cdef int64_t now = clock_now(CLOCK_REALTIME)
-    cdef double age = age_by_stamp(now * 1e-9, stamp)
+    cdef double age = age_by_stamp(incoming.ros_time * 1e-9, stamp)
     live[0] = stamp == 0.0 or not isnan(age)
     if not isnan(age):
         return age
-    return (now - incoming.sent) * 1e-9 if incoming.sent else NAN
+    return (incoming.ros_time - incoming.sent) * 1e-9 if incoming.sent else NAN
 
 
 cdef inline int64_t period_of(const Controller* c) noexcept nogil:
@@ -80,11 +79,15 @@ cdef inline int64_t period_of(const Controller* c) noexcept nogil:
 cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:
     """An accepted state replaces the next tick, since waking the loop is costly.
 
-    Not where ticks give the commands.
+    Where ticks give the commands, the first comes with the state that begins them: simulated time
+    may wait for it.
     """
-    if not cycle.controller.arm.settings.on_timer:
-        cycle.tick_due = cycle.now + period_of(&cycle.controller)
+    cdef const Controller* c = &cycle.controller
+    if not c.arm.settings.on_timer:
+        cycle.tick_due = cycle.now + period_of(c)
         watch_executor(&cycle.controller, cycle.now * 1e-9)
+    elif not c.has_commanded and answers_states(&c.machine):
+        cycle.tick_due = cycle.now
 
 
 cdef inline double since_received(const IncomingMessage* incoming) noexcept nogil:

@@ -1,6 +1,5 @@
 # The controller's cycle (control_cycle.pxd): all that it knows, and what it tells Python.
 
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from control.controller_state cimport Controller
@@ -27,7 +26,7 @@ cdef struct Deadline:        # how long a command may take after the joint state
     bint holds               # the arm is held while there are more
     bint missed              # there are more
     int[BUCKETS] counts
-    int64_t bucket           # the newest: tenths of a second of the steady clock
+    int64_t bucket           # the newest: tenths of a second
 
 cdef struct ControlCycle:
     Controller controller
@@ -63,9 +62,8 @@ cdef struct ControlCycle:
 
 
 cdef inline void begin_call(ControlCycle* cycle, int64_t now, Output* output) noexcept nogil:
-    cdef int64_t heartbeat = output.heartbeat(output.loop)
     cycle.now, cycle.output = now, output
-    cycle.controller.heartbeat = heartbeat * 1e-9 if heartbeat > 0 else INFINITY
+    cycle.controller.heartbeat = (now - output.silence(output.loop)) * 1e-9
 
 
 cdef inline void put_record(ControlCycle* cycle, int32_t kind, Py_ssize_t index, double a, double b,

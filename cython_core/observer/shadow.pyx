@@ -19,7 +19,7 @@ from observer.settings cimport Contract, Settings
 from observer.shadow cimport (ABSURD, Outcome, Shadow, adopt, command, first_absurd, joint_torque,
                               restart, update)
 from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
-from ros.atomic cimport SECOND
+from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.faults cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN,
                          MESSAGE_WHOLE, MISSING_JOINTS, NOT_MEASURED, OTHER_LENGTH, Field)
 from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointParts,

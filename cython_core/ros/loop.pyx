@@ -18,6 +18,10 @@ from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARG
 from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,
                          load_time, sleep_while, steady_now, store32, store_time, wake)
+from ros.faults cimport FIELD_STAMP, MESSAGE_WHOLE
+from ros.loop_clock cimport (LoopClock, follow, hear_clock, hear_stamp, ros_time_now,
+                             steady_time_of, time_now)
+from ros.messages cimport Reader, open_message, read_uint32
 from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Records,
                         Requests, Slot, free_slot, put_record, put_request, take_record,
                         take_request)

@@ -34,7 +34,7 @@ cdef class RclLoop:
             raise OSError(errno, "eventfd")
 
     def __init__(self, cycle, subscriptions, publishers, clock=None, *, bint at_once=True,
-                 size_t largest_message=65536):
+                 bint is_stamped=False, size_t largest_message=65536):
         """Prepare; messages are queued from now on.
 
         Args:
@@ -44,6 +44,7 @@ cdef class RclLoop:
             publishers: Those of rclpy, in the order of the cycle's outputs.
             clock: The node's rclpy clock; None for the system clock.
             at_once: Handle messages as they come; False: at the latest just before the next tick.
+            is_stamped: Messages of the first topic have a stamp, which tells ROS time, too.
             largest_message: Larger ones are dropped [bytes].
 
         Raises:
@@ -54,7 +55,8 @@ cdef class RclLoop:
         self._in_use = ExitStack()
         self._find_rcl()
         self._make_room(largest_message, len(subscriptions), len(publishers))
-        self.loop.at_once = at_once
+        self.loop.at_once, self.loop.is_stamped = at_once, is_stamped
+        self.loop.clock_topic = -1
         if clock is not None:
             self.loop.clock = self._use(clock)
         for i, publisher in enumerate(publishers):
@@ -65,7 +67,7 @@ cdef class RclLoop:
         self.loop.output.loop = self.loop
         self.loop.output.publish, self.loop.output.is_watched = publish, is_watched
         self.loop.output.ros_time, self.loop.output.record = ros_time, put
-        self.loop.output.heartbeat = heartbeat
+        self.loop.output.silence = silence
         self._listen()
         self.beat()
 
@@ -91,7 +93,7 @@ cdef class RclLoop:
         cdef Allocator* allocator = &loop.incoming.allocator
         loop.largest = largest
         loop.memory = <uint8_t*> malloc(largest)
-        loop.topics = <Topic*> calloc(topics, sizeof(Topic))
+        loop.topics = <Topic*> calloc(topics + 1, sizeof(Topic))  # /clock may be the last
         loop.destinations = <Destination*> calloc(destinations, sizeof(Destination))
         if loop.memory == NULL or loop.topics == NULL or loop.destinations == NULL:
             raise MemoryError()
@@ -125,6 +127,28 @@ cdef class RclLoop:
         self._is_open = True
         return 0
 
+    def follow_ros_time(self, clock_topic):
+        """Go by ROS time instead of the steady clock.
+
+        Args:
+            clock_topic: rclpy's subscription to /clock, served by no executor; None to go by the
+                steady clock again. The first is used for good.
+
+        Raises:
+            MiddlewareError: Its handle is not as expected.
+        """
+        cdef Loop* loop = self.loop
+        cdef Topic* topic = &loop.topics[loop.topic_count]
+        if clock_topic is not None and loop.clock_topic < 0:
+            topic.subscription, topic.loop = self._use(clock_topic), loop
+            loop.clock_topic = loop.topic_count
+            loop.topic_count += 1            # the thread may use it from here on
+            self._tell(True)
+        store32(&loop.follows_ros_time, clock_topic is not None, RELEASE)
+        if not self.is_running:
+            loop.time.simulated, loop.time.heard = loop.follows_ros_time, steady_now()
+        wake_up(loop)
+
     def listen_again(self):
         """Register again, after somebody else, as rclpy's EventsExecutor, has done so instead."""
         if self._is_open:
@@ -156,6 +180,28 @@ cdef class RclLoop:
                 count = 0
             store32(&self.loop.destinations[i].is_watched, 1 if count else 0, RELEASE)
         store_time(&self.loop.heartbeat, steady_now(), RELEASE)
+
+    @property
+    def now(self):
+        """The loop's time [s], as the cycle has it: of the steady clock, or simulated."""
+        cdef LoopClock* time = &self.loop.time
+        return (time.now if time.simulated else steady_now() + time.ahead) * 1e-9
+
+    @property
+    def ros_time(self):
+        """The newest simulated time that was heard [s]; None: the loop goes by the steady clock, or
+        has heard none.
+        """
+        heard = self.loop.time.simulated and self.loop.time.begun
+        return self.loop.time.ros_time * 1e-9 if heard else None
+
+    @property
+    def stands(self):
+        """For how long simulated time has stood still, by the steady clock [s]; 0 where the loop
+        goes by that.
+        """
+        cdef LoopClock* time = &self.loop.time
+        return (steady_now() - time.heard) * 1e-9 if time.simulated else 0.0
 
     @property
     def is_running(self):
@@ -327,6 +373,7 @@ cdef class RclLoop:
             "rounds": timing.rounds, "messages": timing.messages, "ticks": timing.ticks,
             "overruns": timing.overruns, "lost": timing.lost, "too_large": timing.too_large,
             "take_failed": timing.take_failed, "publish_failed": timing.publish_failed,
+            "time_leaps": self.loop.time.leapt,
             "records_dropped": load64(&self.loop.records.dropped, ACQUIRE),
         }
 

@@ -50,7 +50,11 @@ cdef struct Loop:
     int topic_count
     Destination* destinations
     int destination_count
-    void* clock
+    void* clock              # rcl's
+    LoopClock time
+    uint32_t follows_ros_time  # as asked for
+    int clock_topic          # of ``topics``; -1: there is none
+    bint is_stamped          # messages of the first topic have a stamp, which tells the time
     bint at_once
     uint32_t signal          # changes when there is something to do
     uint32_t is_asleep
@@ -78,7 +82,7 @@ cdef void on_message(const void* data, size_t count) noexcept nogil:
     """New messages have arrived; called by the middleware's threads."""
     cdef Topic* topic = <Topic*> data
     add32(&topic.waiting, <uint32_t> count, IN_ONE_ORDER)
-    if topic.loop.at_once:
+    if takes_at_once(topic.loop):
         wake_up(topic.loop)
 
 
@@ -120,8 +124,8 @@ cdef bint is_watched(void* self, int output) noexcept nogil:
 cdef int64_t ros_time(void* self) noexcept nogil:
     cdef Loop* loop = <Loop*> self
     cdef int64_t now = 0
-    if loop.clock == NULL:
-        return clock_now(CLOCK_REALTIME)
+    if loop.time.simulated or loop.clock == NULL:
+        return ros_time_now(&loop.time)
     if loop.rcl.ros_time(loop.clock, &now) != 0:
         loop.rcl.forget_error()
     return now
@@ -137,9 +141,9 @@ cdef bint put(void* self, const Record* record) noexcept nogil:
     return there
 
 
-cdef int64_t heartbeat(void* self) noexcept nogil:
-    """Output.heartbeat."""
-    return load_time(&(<Loop*> self).heartbeat, ACQUIRE)
+cdef int64_t silence(void* self) noexcept nogil:
+    """Output.silence."""
+    return max(0, steady_now() - load_time(&(<Loop*> self).heartbeat, ACQUIRE))
 
 
 cdef void record_own_event(Loop* loop, int kind, int index, double value,
@@ -170,16 +174,21 @@ cdef void handle_message(Loop* loop, int input, const IncomingMessage* incoming,
 
     published: when it was published [ns], for the jitter; 0 leaves the jitter out.
     """
-    cdef int64_t now = steady_now(), end
+    cdef int64_t begin = steady_now(), end
     loop.has_published = False
-    loop.cycle.message(loop.cycle.self, input, incoming, now, &loop.output)
+    loop.cycle.message(loop.cycle.self, input, incoming, time_now(&loop.time), &loop.output)
     loop.timing.messages += 1
     if published:
-        count_wake_up(&loop.timing, published, now)
+        count_wake_up(&loop.timing, published, begin)
     if loop.has_published:
         end = steady_now()
         count_response(&loop.timing, (clock_now(CLOCK_REALTIME) - incoming.received
-                                      if incoming.received else end - now), end)
+                                      if incoming.received else end - begin), end)
+
+
+cdef bint is_due(Loop* loop, int64_t now) noexcept nogil:
+    """Whether the cycle wants a tick, at steady time ``now``."""
+    return now >= steady_time_of(&loop.time, loop.cycle.due(loop.cycle.self))
 
 
 cdef void handle_tick(Loop* loop, int64_t woken) noexcept nogil:
@@ -187,11 +196,14 @@ cdef void handle_tick(Loop* loop, int64_t woken) noexcept nogil:
 
     woken: when the loop woke up for it [ns], for the jitter; 0 leaves the jitter out.
     """
-    cdef int64_t due = loop.cycle.due(loop.cycle.self), now = steady_now(), end
-    if now < due:
+    cdef int64_t begin = steady_now(), end
+    cdef int64_t due = steady_time_of(&loop.time, loop.cycle.due(loop.cycle.self))
+    if begin < due:
         return
+    if loop.time.simulated:
+        due, woken = begin, 0
     loop.has_published = False
-    loop.cycle.tick(loop.cycle.self, now, &loop.output)
+    loop.cycle.tick(loop.cycle.self, time_now(&loop.time), &loop.output)
     loop.timing.ticks += 1
     if woken:
         count_wake_up(&loop.timing, due, woken)
@@ -205,7 +217,7 @@ cdef void handle_requests(Loop* loop) noexcept nogil:
     cdef Slot* slot = take_request(&loop.requests)
     while slot != NULL:
         if claim(&slot.state, WAITING, TAKEN):
-            loop.cycle.request(loop.cycle.self, &slot.request, steady_now(), &loop.output)
+            loop.cycle.request(loop.cycle.self, &slot.request, time_now(&loop.time), &loop.output)
             store32(&slot.state, DONE if slot.is_awaited else FREE, RELEASE)
             wake(&slot.state)
         else:
@@ -230,8 +242,8 @@ cdef bint may_end(Loop* loop, int64_t now) noexcept nogil:
     if not loop.is_stopping:
         loop.is_stopping = True
         request.kind, request.answer, request.payload = STOP_REQUESTED, 0, NULL
-        loop.cycle.request(loop.cycle.self, &request, now, &loop.output)
-    is_safe = loop.cycle.is_safe_to_end(loop.cycle.self, now)
+        loop.cycle.request(loop.cycle.self, &request, time_now(&loop.time), &loop.output)
+    is_safe = loop.cycle.is_safe_to_end(loop.cycle.self, time_now(&loop.time))
     if not is_safe and now < stop_by:
         return False
     record_own_event(loop, ENDED, 0, is_safe, 0)
@@ -247,17 +259,20 @@ cdef void spin(Loop* loop) noexcept nogil:
         wait(loop, now)
         now = steady_now()
         loop.timing.rounds += 1
-        if loop.at_once or now >= loop.cycle.due(loop.cycle.self):
+        if loop.time.simulated != load32(&loop.follows_ros_time, ACQUIRE):
+            follow(&loop.time, not loop.time.simulated)
+        if takes_at_once(loop) or is_due(loop, now):
             take_all(loop)
         handle_requests(loop)
-        handle_tick(loop, 0 if loop.at_once else now)
+        handle_tick(loop, 0 if takes_at_once(loop) else now)
         if now - loop.last_poll >= POLL_PERIOD // 2:
             take_unnoticed(loop, now)
 
 
 cdef void wait(Loop* loop, int64_t now) noexcept nogil:
     """Sleep until there is something to do."""
-    cdef int64_t until = min(loop.cycle.due(loop.cycle.self), now + POLL_PERIOD)
+    cdef int64_t until = min(steady_time_of(&loop.time, loop.cycle.due(loop.cycle.self)),
+                             now + POLL_PERIOD)
     cdef uint32_t signal
     store32(&loop.is_asleep, 1, IN_ONE_ORDER)
     signal = load32(&loop.signal, IN_ONE_ORDER)
@@ -266,9 +281,14 @@ cdef void wait(Loop* loop, int64_t now) noexcept nogil:
     store32(&loop.is_asleep, 0, RELEASE)
 
 
+cdef bint takes_at_once(const Loop* loop) noexcept nogil:
+    """Whether messages are handled as they come; in simulated time they are what tells the time."""
+    return loop.at_once or loop.time.simulated
+
+
 cdef bint has_work(Loop* loop) noexcept nogil:
     cdef int i
-    if loop.at_once:
+    if takes_at_once(loop):
         for i in range(loop.topic_count):
             if load32(&loop.topics[i].waiting, IN_ONE_ORDER):
                 return True
@@ -286,10 +306,12 @@ cdef void take_unnoticed(Loop* loop, int64_t now) noexcept nogil:
 
 
 cdef void take_all(Loop* loop) noexcept nogil:
-    """Pass all waiting messages to the cycle."""
+    """Pass all waiting messages to the cycle; last those of the first topic, which it answers: what
+    was published before them counts.
+    """
     cdef uint32_t waiting, taken
     cdef int i
-    for i in range(loop.topic_count):
+    for i in reversed(range(loop.topic_count)):
         waiting, taken = exchange32(&loop.topics[i].waiting, 0, IN_ONE_ORDER), 0
         while taken < min(waiting, <uint32_t> MAX_AT_ONCE) and take(loop, i):
             taken += 1
@@ -312,8 +334,13 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
         return True
     incoming.data, incoming.size = loop.memory, loop.incoming.length
     incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
+    tell_time(loop, &incoming, input)
+    incoming.ros_time = ros_time_now(&loop.time)
+    if input == loop.clock_topic:
+        return True
     if llabs(loop.info.received - clock_now(CLOCK_REALTIME)) // SECOND < PLAUSIBLE:
-        incoming.received, incoming.sent = loop.info.received, loop.info.published
+        if not loop.time.simulated:           # else nothing depends on this machine's speed
+            incoming.received, incoming.sent = loop.info.received, loop.info.published
         if <int64_t> loop.info.sequence >= 0:     # -1: unsupported
             incoming.sequence = <int64_t> loop.info.sequence
             loop.timing.lost += count_missing(&topic.sequences, loop.info.publisher,
@@ -323,6 +350,26 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
         record_own_event(loop, UNTIMED, input, 0, 0)
     handle_message(loop, input, &incoming, incoming.sent if loop.at_once and input == 0 else 0)
     return True
+
+
+cdef bint read_stamp(const IncomingMessage* incoming, int64_t* stamp) noexcept nogil:
+    """stamp: the time with which a message begins [ns]; False where it is cut off."""
+    cdef Reader r
+    open_message(&r, incoming.data, incoming.size)
+    stamp[0] = <int32_t> read_uint32(&r, FIELD_STAMP) * <int64_t> SECOND
+    stamp[0] += read_uint32(&r, FIELD_STAMP)
+    return r.fault == MESSAGE_WHOLE
+
+
+cdef void tell_time(Loop* loop, const IncomingMessage* incoming, int input) noexcept nogil:
+    """Take the time that a message tells: of /clock, or a joint state's stamp."""
+    cdef int64_t stamp
+    if not loop.time.simulated or not read_stamp(incoming, &stamp):
+        return
+    if input == loop.clock_topic:
+        hear_clock(&loop.time, stamp)
+    elif input == 0 and loop.is_stamped:
+        hear_stamp(&loop.time, stamp)
 
 
 cdef void count_failed_take(Loop* loop, int input, int code) noexcept nogil:

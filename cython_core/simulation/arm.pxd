@@ -4,8 +4,8 @@
 # Arrays are (n,) in joint order. A floating base's pose (7) and velocity (6) come before those of
 # the joints, see ``Model``: ``q_all``, ``qd_all`` and ``qdd_all`` are (nq,) or (nv,), and equal to
 # ``q``, ``qd`` and ``qdd`` if the base is fixed. The base has neither drives nor sensors, and is
-# held only until the first command. ``now`` is steady time [ns]; only the command time-outs
-# depend on it. Otherwise the same calls give the same states, bit for bit. twin.pyx owns the
+# held only until the first command. ``now`` [ns] is the time by which commands time out; nothing
+# else depends on it. Otherwise the same calls give the same states, bit for bit. twin.pyx owns the
 # memory of these structures.
 
 from libc.math cimport INFINITY, fabs, isfinite, rint
@@ -423,6 +423,15 @@ cdef inline bint apply_load(Arm* arm, Py_ssize_t link, const double* wrench) noe
     if arm.settings.wrench_timeout:
         arm.load_end[k] = simulation_time(arm) + arm.settings.wrench_timeout
     return True
+
+
+cdef inline void external_wrench(const Arm* arm, Py_ssize_t link, double* wrench) noexcept nogil:
+    """wrench (6): what acts on a link from outside, as it was applied."""
+    cdef Py_ssize_t k
+    memset(wrench, 0, 6 * sizeof(double))
+    for k in range(arm.loads.count):
+        if arm.loads.load[k].link == link:
+            memcpy(wrench, arm.loads.load[k].wrench, 6 * sizeof(double))
 
 
 cdef inline void end_loads(Arm* arm) noexcept nogil:

@@ -9,7 +9,7 @@ cdef enum: MOST_TOPICS = 12            # refusals know 16 inputs
 
 cdef enum TwinOutput:
     JOINT_STATES
-    CLOCK                    # if there is one; then messages about a floating base
+    CLOCK                    # if there is one; then messages about a floating base, the sensor's
 
 cdef enum: MOST_BASE_MESSAGES = 3
 
@@ -70,6 +70,8 @@ cdef struct TwinCycle:
     Template states, clock
     BaseMessage[MOST_BASE_MESSAGES] base
     int base_count
+    Template sensed                    # WrenchStamped of a force-torque sensor, if there is one
+    int32_t sensor                     # the link on which it is
     Refusals refusals
     bint fault_reported
 
@@ -83,10 +85,7 @@ cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexc
         return simulation_time(&twin.arm)
     if not twin.is_new:
         return twin.stamp              # so that an old state does not look new
-    stamp = output.ros_time(output.loop)
-    if twin.arm.settings.follows_ros_time:
-        return stamp                   # another source's time is used as it is
-    stamp -= lag
+    stamp = output.ros_time(output.loop) - lag
     if twin.paused or twin.arm.settings.lockstep or stamp < twin.stamp - SECOND:
         return stamp                   # or the clock was set back
     # The last stamp may be too late, if the loop was delayed then; stamps must still increase.
@@ -109,6 +108,18 @@ cdef void publish_base(TwinCycle* twin, int64_t stamp, Output* output) noexcept 
         output.publish(output.loop, first + k, base.message.data, base.message.size)
 
 
+cdef void publish_sensor(TwinCycle* twin, int64_t stamp, Output* output) noexcept nogil:
+    """The external wrench on the sensor's link, before the state of the same time."""
+    cdef double[6] wrench
+    if twin.sensed.data == NULL:
+        return
+    external_wrench(&twin.arm, twin.sensor, wrench)
+    write_time(twin.sensed.data + HEADER_SIZE, stamp)
+    write_last(&twin.sensed, 6, 0, wrench)
+    output.publish(output.loop, CLOCK + (twin.clock.data != NULL) + twin.base_count,
+                   twin.sensed.data, twin.sensed.size)
+
+
 cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* output) noexcept nogil:
     """Publish the clock, then the state that was due ``lag`` [ns] ago."""
     cdef int32_t n = <int32_t> twin.arm.n, k
@@ -117,6 +128,7 @@ cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* outpu
         write_time(twin.clock.data + HEADER_SIZE, stamp)
         output.publish(output.loop, CLOCK, twin.clock.data, twin.clock.size)
     publish_base(twin, stamp, output)
+    publish_sensor(twin, stamp, output)
     write_time(twin.states.data + HEADER_SIZE, stamp)
     for k in range(3):
         write_last(&twin.states, n, 2 - k, twin.arm.measured + k * n)
@@ -164,7 +176,7 @@ cdef void await_commands(TwinCycle* twin) noexcept nogil:
 
 cdef void advance_and_publish(TwinCycle* twin, int64_t lag, int64_t now,
                               Output* output) noexcept nogil:
-    advance_arm(&twin.arm, 0, now)
+    advance_arm(&twin.arm, 0, command_clock(twin, now))
     twin.is_new = True
     await_commands(twin)
     if twin.arm.fault.kind == NO_FAULT:
@@ -182,7 +194,7 @@ cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
             if now - twin.idle_since >= twin.idle_interval:
                 publish_state(twin, 0, now, output)
         else:
-            count = count_due(&twin.pace, now, &lag)
+            count = count_due(&twin.pace, now, twin.arm.settings.follows_ros_time, &lag)
             for k in range(count):
                 advance_and_publish(twin, <int64_t> (lag - k * twin.pace.real_period), now, output)
     report_fault(twin, now, output)
@@ -199,10 +211,15 @@ cdef bint all_have_answered(const TwinCycle* twin) noexcept nogil:
     return True
 
 
+cdef int64_t command_clock(const TwinCycle* twin, int64_t now) noexcept nogil:
+    """The time by which commands time out [ns]: where the twin owns ROS time, its own."""
+    return simulation_time(&twin.arm) if twin.arm.settings.owns_time else now
+
+
 cdef void command_taken(TwinCycle* twin, bint complete, int64_t now,
                         Output* output) noexcept nogil:
     """Apply a command; in lockstep a complete one advances the arm by a period."""
-    take_command(&twin.arm, twin.commanded, now)
+    take_command(&twin.arm, twin.commanded, command_clock(twin, now))
     if (complete and twin.arm.settings.lockstep and not twin.paused
             and twin.arm.fault.kind == NO_FAULT):
         twin.idle_interval = LOCKSTEP_REPEAT
@@ -377,15 +394,15 @@ cdef void resume_twin(TwinCycle* twin, int64_t now) noexcept nogil:
     if twin.paused:
         twin.paused = False
         restart_pacing(twin, now)
-        restart_timeout(&twin.arm, now)
+        restart_timeout(&twin.arm, command_clock(twin, now))
 
 
 cdef int step_twin(TwinCycle* twin, Steps* steps, int64_t now, Output* output) noexcept nogil:
     """Advance by integration steps while time stands still."""
     if not twin.paused:
         return NOT_PAUSED
-    restart_timeout(&twin.arm, now)
-    advance_arm(&twin.arm, steps.count, now)
+    restart_timeout(&twin.arm, command_clock(twin, now))
+    advance_arm(&twin.arm, steps.count, command_clock(twin, now))
     steps.time = simulation_time(&twin.arm)
     if twin.arm.fault.kind != NO_FAULT:
         report_fault(twin, now, output)
@@ -400,7 +417,7 @@ cdef void start_twin(TwinCycle* twin, int64_t now) noexcept nogil:
     is not lost, which would change the run.
     """
     restart_pacing(twin, now)
-    restart_timeout(&twin.arm, now)
+    restart_timeout(&twin.arm, command_clock(twin, now))
     twin.begin = now + (DISCOVERY if twin.arm.settings.lockstep else 0)
     twin.is_new = True
 

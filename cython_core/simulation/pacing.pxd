@@ -1,7 +1,8 @@
-# Simulation time follows real time: periods are counted against a steady clock, without drift.
+# Simulation time follows real time: periods are counted against a steady clock, without drift; or
+# against another simulation's, which advances in steps.
 #
 # After a stall at most twice the usual number of periods is due at once, so that commands can
-# arrive between them.
+# arrive between them. A step of another's time is no stall: all of it is due.
 
 from libc.math cimport rint
 from libc.stdint cimport int64_t
@@ -9,6 +10,7 @@ from libc.stdint cimport int64_t
 cdef enum:
     CATCH_UP = 100_000_000             # [ns] of real time that is caught up after a stall; the rest
                                        # is skipped
+    LONGEST_STEP = 1_000_000_000       # [ns] of another's time; more means that it begins
     SHORTEST_TICK = 1_000_000          # [ns] shortest time between two checks of the clock
 
 cdef struct Pace:
@@ -47,20 +49,30 @@ cdef inline int64_t next_due(const Pace* pace) noexcept nogil:
     return <int64_t> max(punctual, pace.looked + 0.5 * pace.per_tick * pace.real_period)
 
 
-cdef inline int64_t count_due(Pace* pace, int64_t now, double* lag) noexcept nogil:
-    """Number of periods that are due; lag: how long ago the first of them was due [ns]."""
+cdef inline int64_t count_due(Pace* pace, int64_t now, bint in_steps, double* lag) noexcept nogil:
+    """Number of periods that are due; lag: how long ago the first of them was due [ns].
+
+    in_steps: ``now`` is another simulation's time, to which the last of them belongs.
+    """
     cdef int64_t behind, most_behind
     lag[0] = 0.0
     if pace.real_period == 0.0:
         return 1
-    pace.looked = now
+    pace.looked = -1e300 if in_steps else <double> now
     behind = <int64_t> ((now - pace.origin) / pace.real_period) - pace.done
     most_behind = max(1, <int64_t> rint(<double> CATCH_UP / pace.real_period))
-    if behind > most_behind:
-        pace.overruns += 1
-        pace.done += behind - most_behind
-        behind = most_behind
-    behind = max(0, min(behind, 2 * pace.per_tick))
-    lag[0] = now - pace.origin - (pace.done + 1.5) * pace.real_period
+    if in_steps:
+        if behind > LONGEST_STEP / pace.real_period:
+            restart_pace(pace, now)
+            behind = 0
+        behind = max(0, behind)
+        lag[0] = (behind - 1) * pace.real_period
+    else:
+        if behind > most_behind:
+            pace.overruns += 1
+            pace.done += behind - most_behind
+            behind = most_behind
+        behind = max(0, min(behind, 2 * pace.per_tick))
+        lag[0] = now - pace.origin - (pace.done + 1.5) * pace.real_period
     pace.done += behind
     return behind

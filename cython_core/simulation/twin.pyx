@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
-from ros.atomic cimport SECOND
+from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.faults cimport (FIELD_EFFORT, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY,
                          MESSAGE_WHOLE, NO_JOINT, OTHER_LENGTH, TOO_MANY_LOADS, UNKNOWN_JOINT,
                          Field)
@@ -25,15 +25,16 @@ from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointSta
 from ros.refusals cimport (REFUSED, Refusals, begin_message, read_efforts, read_wrench,
                            refuse_figure, refuse_name, refuse_reader, within)
 from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, Settings, adopt_settings,
-                             advance_arm, apply_load, base_is_free, command_effort, reset_arm,
-                             restart_timeout, simulation_time, state_was_set, take_command)
+                             advance_arm, apply_load, base_is_free, command_effort,
+                             external_wrench, reset_arm, restart_timeout, simulation_time,
+                             state_was_set, take_command)
 from simulation.fault cimport NO_FAULT
 from simulation.pacing cimport Pace, count_due, next_due, set_pace
 from simulator_interface cimport SIMULATOR_INTERFACE, Load, Loads, SimulatorInterface
 
 import numpy as np
 
-from featherstone_ros.message_templates import joint_state
+from featherstone_ros.message_templates import joint_state, stamped
 
 cnp.import_array()
 
@@ -92,6 +93,7 @@ cdef class Twin(CycleOwner):
             of stamp, pose and twist, as from ``message_templates.odometry``.
         own_commands: Topics of commands for some joints each: the joints' indices. The inputs after
             those in ``INPUTS``.
+        wrench_sensor: Link whose external wrench is published, as the last output; None: none.
 
     Raises:
         ValueError: The names do not fit the simulator, or there are too many base messages or
@@ -103,7 +105,7 @@ cdef class Twin(CycleOwner):
     cdef readonly int n
 
     def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None,
-                  bint clock=False, base_messages=(), own_commands=()):
+                  bint clock=False, base_messages=(), own_commands=(), wrench_sensor=None):
         self.twin = <TwinCycle*> calloc(1, sizeof(TwinCycle))
         if self.twin == NULL:
             raise MemoryError
@@ -125,6 +127,9 @@ cdef class Twin(CycleOwner):
         if clock:
             self.memory.template(&self.twin.clock, b"\0\1\0\0" + bytes(8))
         self.take_base_messages(base_messages)
+        if wrench_sensor is not None:
+            self.twin.sensor = link_names.index(wrench_sensor)
+            self.memory.template(&self.twin.sensed, stamped(wrench_sensor, 6))
         self.snapshots = [snapshot]
         adopt_settings(&self.twin.arm, &snapshot.settings)
         reset_arm(&self.twin.arm)

@@ -36,6 +36,7 @@ class Findings:
         is_late: Whether commands come too late.
         is_saturated: Whether a joint would need more than its effort limit.
         is_strained: Whether the end effector's spring pulls with its largest force or torque.
+        standing: What is wrong with simulated time.
         missing: What the mode needs and does not get.
         preflight: What is wrong with the last accepted trajectory, if it exceeds limits.
         refusal: Why a trajectory, set-point or target was refused, if that is not long ago.
@@ -53,6 +54,7 @@ class Findings:
     is_late: bool = False
     is_saturated: bool = False
     is_strained: bool = False
+    standing: str = ""
     missing: str = ""
     preflight: str = ""
     refusal: str = ""
@@ -73,7 +75,8 @@ def summary(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel
         if reason:
             return DiagnosticLevel.ERROR, reason
         refused = f"; refused joint_states: {found.unusable}" if found.unusable else ""
-        return DiagnosticLevel.WARN, f"waiting for joint states{refused}"
+        standing = f"; {found.standing}" if found.standing else ""
+        return DiagnosticLevel.WARN, f"waiting for joint states{refused}{standing}"
     if phase not in RUNNING:
         return DiagnosticLevel.ERROR, f"{reason}: {phase_text(phase)}"
     problems = [*found.duplicates]
@@ -81,6 +84,8 @@ def summary(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel
         problems.append("the control loop does not answer: commands may have stopped")
     if found.publish_failure:
         problems.append(found.publish_failure)
+    if found.standing:
+        problems.append(found.standing)
     if found.unheard:
         problems.append(f"nobody listens to {found.unheard}")
     if found.off_path.text:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -76,13 +75,13 @@ class ControllerDiagnostics:
         lost = lost_of(moment, loop.settings, names) if moment else {}
         duplicates = self._duplicates.among(
             {
-                "on joint_states": 1 + controller.has_several_publishers(monotonic()),
+                "on joint_states": 1 + controller.has_several_publishers(loop.now),
                 f"on {commands.topic_name}": node.count_publishers(commands.topic_name),
             }
         )
         goal_tolerance = motions.tolerances.goal[0]
         not_arrived = self._arrival.update(
-            monotonic(), moment, loop.settings, goal_tolerance, loop.dynamics
+            loop.now, moment, loop.settings, goal_tolerance, loop.dynamics
         )
         refused = loop.state_refusal()
         level, text = summary(
@@ -99,6 +98,7 @@ class ControllerDiagnostics:
                 is_late=controller.is_late,
                 is_saturated=bool(lost),
                 is_strained=moment is not None and moment.strain > 1.0,
+                standing=loop.time_problem(),
                 missing=self._missing(),
                 preflight=motions.followed.preflight if motions.followed else "",
                 refusal=loop.refusals.recent.removeprefix("~/"),
@@ -112,7 +112,7 @@ class ControllerDiagnostics:
             "mode": node.parameters["mode"],
             "phase": phase_text(phase),
             "following": following(phase),
-            "age of the joint state [s]": f"{monotonic() - controller.received:.3f}",
+            "age of the joint state [s]": f"{loop.now - controller.received:.3f}",
             "age of joint states on arrival [s]": f"{moment.late if moment else 0.0:.3f}",
             "joint states accepted": controller.accepted,
             **{f"joint states refused, {k}": n for k, n in rejections(controller).items()},
@@ -141,11 +141,12 @@ class ControllerDiagnostics:
     def _missing(self) -> str:
         """Return what the mode needs and does not get; empty for nothing."""
         settings, last = self._loop.settings, self._loop.controller.wrench_at
+        silence = self._loop.now - last
         yields = settings.mode is Mode.ADMITTANCE
         presses = settings.mode in OF_END_EFFECTOR and self._node.parameters["force_axes"]
-        if not (yields or presses) or monotonic() - last <= settings.wrench_timeout:
+        if not (yields or presses) or silence <= settings.wrench_timeout:
             return ""
-        age = f"for {monotonic() - last:.1f} s" if np.isfinite(last) else "so far"
+        age = f"for {silence:.1f} s" if np.isfinite(last) else "so far"
         what = "the hand is held, and follows no target" if yields else "force_axes do nothing"
         return f"no wrench on ~/wrench {age}: {what}"
 
@@ -191,4 +192,4 @@ class ControllerDiagnostics:
         follows = moment is not None and Phase(moment.phase) in TRACKING
         if follows and settings.mode is not Mode.CARTESIAN_IMPEDANCE:
             error = moment.desired[0] - moment.q
-        return self._tracking.update(monotonic(), error, settings.path_tolerance)
+        return self._tracking.update(self._loop.now, error, settings.path_tolerance)

@@ -111,7 +111,7 @@ class ControllerLoop(LoopMode):
         """
         self._note_event = note_event
         wrench = {"~/wrench": WrenchStamped} if self.controller.sensors else {}
-        self._run(self.controller, {"joint_states": JointState, **wrench}, SHALLOW)
+        self._run(self.controller, {"joint_states": JointState, **wrench}, SHALLOW, is_stamped=True)
         self.set_deadline(self._node.parameters)
 
     def activate(self) -> None:

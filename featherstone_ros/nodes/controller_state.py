@@ -35,7 +35,7 @@ class ControllerState:
         self._publisher = node.create_publisher(
             JointTrajectoryControllerState, "~/controller_state", QUEUE
         )
-        self._timer = node.create_timer(1.0 / rate, self._publish, clock=node.steady_clock)
+        self._timer = node.create_timer(1.0 / rate, self._publish, clock=node.rate_clock)
         self._timer.cancel()  # a needless wake-up of the executor delays others
         self._check_timer = node.create_timer(
             CHECK_PERIOD, self._publish_if_heard, clock=node.steady_clock

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterable, Mapping
-from time import monotonic
+from math import inf, isinf
 from typing import Any
 
 import numpy as np
@@ -150,9 +150,9 @@ class FeedforwardController(ModelNode):
             loop.post(_control.DEACTIVATE_REQUEST)
 
     def is_at_rest(self) -> bool:
-        """Return whether no commands hold or move an arm."""
+        """Return whether no commands hold or move an arm, or its time stands still."""
         loop = self._loop
-        return loop is None or loop.is_silent
+        return loop is None or loop.is_silent or loop.stands
 
     def cleanup(self) -> None:
         """Destroy the topics."""
@@ -167,16 +167,19 @@ class FeedforwardController(ModelNode):
     def halt(self) -> None:
         """Stop the loop, once the arm is at rest or there is no more time for it."""
         if self._loop is not None:
-            self._loop.halt(self.REST_PATIENCE)
-            self._last_motion = last_motion(self._loop.controller, self.model, monotonic())
-            self._loop = None
+            loop, self._loop = self._loop, None
+            age = inf if loop.stands else 0.0  # nobody knows where it goes on
+            loop.halt(0.0 if loop.stands else self.REST_PATIENCE)
+            self._last_motion = last_motion(loop.controller, self.model, loop.now + age)
 
     def motion_left(self) -> str:
         """Return the joints that still moved when the loop ended, if that is known."""
         text, age = self._last_motion
         if age <= self.parameters["state_timeout"]:
             return text
-        if text:
+        if text and isinf(age):
+            self.get_logger().warning(f"simulated time stood still; the arm had {text}")
+        elif text:
             self.get_logger().warning(
                 f"the arm was braked without joint states for {age:.2g} s; last seen: {text}"
             )

@@ -209,6 +209,12 @@ class ModelNode(LifecycleNode):
         """The lifecycle state: unconfigured, inactive, active or finalized."""
         return self._state_machine.current_state[1]
 
+    @property
+    def rate_clock(self) -> Clock:
+        """The clock by which a rate counts: steady, or ROS time where that is simulated."""
+        clock = self.get_clock()
+        return clock if clock.ros_time_is_active else self.steady_clock
+
     def defer(self, action: Callable[[], None]) -> None:
         """Have the executor's thread do something soon; any other thread may call this."""
         self._deferred.append(action)

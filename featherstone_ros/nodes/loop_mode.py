@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 from rclpy.publisher import Publisher
@@ -16,6 +17,7 @@ from featherstone_ros.nodes.diagnostics_publisher import ERROR, OK, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.refusals import RecentText, Refusals
 
+STANDING = 1.0  # [s] that simulated time may stand still before that is told
 FAILURE_MEMORY = 3.0  # [s] that the diagnostics report a message that could not be published
 
 
@@ -45,6 +47,8 @@ class LoopMode:
         self._topics: list[str] = []  # of the inputs
         self._inputs: list[Subscription] = []
         self._loop: realtime_loop.ThreadLoop | None = None
+        self._clock: Callable[[], float] = monotonic
+        self._known_leaps = 0
 
     def _run(self, cycle: Any, topics: Mapping[str, type], qos: QoSProfile, **options: Any) -> None:
         """Run the cycle.
@@ -72,6 +76,8 @@ class LoopMode:
             scheduling=realtime_parameters.scheduling(node.parameters),
             **options,
         )
+        runner = self._loop.runner
+        self._clock = lambda: runner.now
         self._loop.start()
 
     def _listen_again(self, _: bytes) -> None:
@@ -98,6 +104,17 @@ class LoopMode:
         """Stop publishing."""
         for publisher in self._publishers:
             self._node.destroy_publisher(publisher)
+
+    @property
+    def now(self) -> float:
+        """The time by which the cycle goes, or has gone [s]: steady, or simulated."""
+        return self._clock()
+
+    @property
+    def ros_time(self) -> float:
+        """The time of the clock by which messages are stamped [s]."""
+        told = self.running.runner.ros_time  # the node's own lags behind it
+        return self._node.get_clock().now().nanoseconds * 1e-9 if told is None else told
 
     @property
     def running(self) -> realtime_loop.ThreadLoop:
@@ -155,13 +172,40 @@ class LoopMode:
         """Turn a record of the cycle's own into text."""
         raise NotImplementedError
 
+    @property
+    def stands(self) -> bool:
+        """Whether simulated time stands still, and with it the arm; any thread may ask."""
+        loop = self._loop
+        return loop is not None and loop.runner.stands > STANDING
+
+    def time_problem(self) -> str:
+        """Return what is wrong with simulated time, by which the cycle goes; empty for nothing."""
+        loop = self.running
+        if not loop.follows_ros_time:
+            return ""
+        runner, publishers = loop.runner, self._node.count_publishers("/clock")
+        leaps, before = runner.counters()["time_leaps"], self._known_leaps
+        self._known_leaps = leaps
+        if publishers > 1:
+            return f"{publishers} publishers on /clock, expected one"
+        if leaps > before:
+            return (
+                f"ROS time has leapt in {leaps - before} messages: the clock was set, or /clock "
+                "and the stamps of joint states are of different clocks"
+            )
+        if runner.ros_time is None:
+            return f"use_sim_time is true, but no time has come on /clock for {runner.stands:.0f} s"
+        if self.stands:
+            return f"simulated time stands at {runner.ros_time:.3f} for {runner.stands:.0f} s"
+        return ""
+
     def _report(
         self, values: Mapping[str, object], *problems: str, serious: bool = False
     ) -> Report:
         """Return a report on these problems, as far as not empty, and on those of every loop."""
         refused = self.refusals.recent and f"refused a message on {self.refusals.recent}"
         failure = self.publish_failure.recent
-        told = [text for text in (failure, *problems, refused) if text]
+        told = [text for text in (failure, self.time_problem(), *problems, refused) if text]
         values = {
             **values,
             "scheduling": self.running.scheduling,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -139,7 +138,7 @@ class MotionInput:
         trajectory = Trajectory(names, points, space, *settings.of_trajectories)
         self._require_tracking()
         asked, stamp = seconds(message.header.stamp), snapshot.stamp[0] + 1e-9 * snapshot.stamp[1]
-        now = self._node.get_clock().now().nanoseconds * 1e-9
+        now = self._loop.ros_time
         delay = start_delay(asked, stamp, now) if asked else None  # stamp 0 is now
         verdict = ""
 
@@ -234,11 +233,11 @@ class MotionInput:
         place = cartesian_topics.frame_pose(frame, tip, model, self._loop.dynamics, q)
         target = cartesian_topics.target_of(message, place)
         if isinstance(message, TwistStamped):
-            self._twist_at = monotonic()
+            self._twist_at = self._loop.now
         lasting = inf
         if "pose" in target:  # its velocity, unless somebody gives it
             twist, lasting = self._poses.velocity(seconds(message.header.stamp), target["pose"])
-            if lasting and monotonic() - self._twist_at > self._loop.settings.target_timeout:
+            if lasting and self._loop.now - self._twist_at > self._loop.settings.target_timeout:
                 target["twist"] = twist
         self._loop.ask(target_request(**target, lasting=lasting))
 

@@ -17,7 +17,9 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
+from rosgraph_msgs.msg import Clock as ClockMessage
 
 from featherstone_ros._loop import RclLoop
 from featherstone_ros.realtime.loop_timing import LoopTiming
@@ -29,6 +31,7 @@ LARGEST_MESSAGE = 65536  # [bytes]
 HEARTBEAT_PERIOD = 0.2  # [s] between signs of life of the executor; each costs it 0.5 ms
 DELIVERY_PERIOD = 0.005  # [s] between two deliveries of records
 MARGIN = 1.0  # [s] that a thread may need to end
+CLOCK_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 MIDDLEWARE = ("rcl", "rmw_fastrtps_cpp", "rmw_fastrtps_shared_cpp")
 
 
@@ -50,6 +53,7 @@ class ThreadLoop:
         runner: For requests, and its counters.
         timing: Its latency and jitter.
         scheduling: The thread's scheduling in words.
+        follows_ros_time: Whether the cycle's time is ROS time.
     """
 
     def __init__(
@@ -62,6 +66,8 @@ class ThreadLoop:
         *,
         scheduling: Scheduling,
         at_once: bool = True,
+        is_stamped: bool = False,
+        owns_time: bool = False,
         largest_message: int = LARGEST_MESSAGE,
     ) -> None:
         """Prepare the threads; messages are queued from now on.
@@ -74,6 +80,8 @@ class ThreadLoop:
             deliver: Called in the executor's thread with records of the cycle and of the loop.
             scheduling: Of the thread.
             at_once: Answer messages when they come; False: at the latest just before the next tick.
+            is_stamped: Messages of the first input have a stamp, which tells ROS time, too.
+            owns_time: The cycle goes by the steady clock even where the node has use_sim_time.
             largest_message: Larger ones are dropped [bytes].
 
         Raises:
@@ -87,18 +95,22 @@ class ThreadLoop:
             publishers,
             node.get_clock(),
             at_once=at_once,
+            is_stamped=is_stamped,
             largest_message=largest_message,
         )
         self.timing = LoopTiming(self.runner)
         self.scheduling = ""
+        self.follows_ros_time = False
         self._node = node
         self._deliver = deliver
         self._wanted = scheduling
         self._thread = Thread(target=self._run, name="loop", daemon=True)
         self._records_thread = Thread(target=self._carry_records, name="records", daemon=True)
-        self._is_over = False
+        self._is_over, self._owns_time = False, owns_time
+        self._clock_topic: Subscription | None = None
+        self._follow_ros_time()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._beat = node.create_timer(HEARTBEAT_PERIOD, self.runner.beat, clock=steady)
+        self._timer = node.create_timer(HEARTBEAT_PERIOD, self._beat, clock=steady)
 
     @property
     def has_ended(self) -> bool:
@@ -121,10 +133,32 @@ class ThreadLoop:
         if not self._finish(within):
             return False
         self._stop_records_thread()
-        self._node.destroy_timer(self._beat)
+        self._node.destroy_timer(self._timer)
         self.runner.close()
+        if self._clock_topic is not None:
+            self._node.destroy_subscription(self._clock_topic)
         self._deliver(self.runner.records())
         return True
+
+    def _beat(self) -> None:
+        self.runner.beat()
+        self._follow_ros_time()
+
+    def _follow_ros_time(self) -> None:
+        """Have the cycle go by ROS time while the node's clock does (use_sim_time)."""
+        follows = self._node.get_clock().ros_time_is_active and not self._owns_time
+        if follows and self._clock_topic is None:
+            self._clock_topic = self._node.create_subscription(
+                ClockMessage,
+                "/clock",
+                lambda _: self.runner.listen_again(),
+                CLOCK_QOS,
+                callback_group=DetachedGroup(),
+                raw=True,
+            )
+        if follows != self.follows_ros_time:
+            self.runner.follow_ros_time(self._clock_topic if follows else None)
+            self.follows_ros_time = follows
 
     def _finish(self, within: float = 1.0) -> bool:
         self.runner.stop(within)

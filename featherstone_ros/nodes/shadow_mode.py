@@ -57,7 +57,7 @@ class ShadowMode(LoopMode):
         super().__init__(node, publishers)
         self._shadow = shadow
         self._given: dict[str, list[Any]] = {name: [] for name in REQUESTS}
-        self._activated = self._now()
+        self._activated = self.now
         self._restart = RecentText(RESTART_MEMORY)
         self._payload = payload_service.PayloadService(node, self._collect)
 
@@ -65,9 +65,9 @@ class ShadowMode(LoopMode):
 
     def activate(self) -> None:
         """Listen."""
-        self._activated = self._now()
         self._shadow.use(self._shadow.change)  # the last loop may have ended before it did
-        self._run(self._shadow, INPUTS, BEST_EFFORT)
+        self._run(self._shadow, INPUTS, BEST_EFFORT, is_stamped=True)
+        self._activated = self.now
 
     def halt(self, within: float = 1.0) -> None:
         """End the threads."""
@@ -105,10 +105,6 @@ class ShadowMode(LoopMode):
         if self._give(REQUESTS[request], payload):
             del given[:-1]
 
-    def _now(self) -> float:
-        """Real time by the steady clock [s]."""
-        return self._node.steady_clock.now().nanoseconds * 1e-9
-
     # Records of the loop.
 
     def _note(self, record: realtime_loop.Record) -> None:
@@ -138,7 +134,7 @@ class ShadowMode(LoopMode):
 
     def diagnose(self) -> Report:
         """Return the effort contract's checks, contact, gaps and refused messages."""
-        shadow, now = self._shadow, self._now()
+        shadow, now = self._shadow, self.now
         verdict, names = shadow.verdict, shadow.model.joint_names
         in_contact = [name for name, feels in zip(names, shadow.contact, strict=True) if feels]
         values = {

@@ -65,16 +65,24 @@ class SimulateMode(LoopMode):
         publishers = [node.create_publisher(JointState, "joint_states", QUEUE)]
         if publish_clock:
             publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
-        super().__init__(node, publishers + [publisher for publisher, _ in base_topics])
+        publishers += [publisher for publisher, _ in base_topics]
+        sensor = str(node.parameters["wrench_sensor"])
+        if sensor and sensor not in model.link_names:
+            links = ", ".join(model.link_names)
+            raise ValueError(f"wrench_sensor is {sensor!r}, expected one of the links: {links}")
+        if sensor:
+            publishers.append(node.create_publisher(WrenchStamped, "~/wrench", QUEUE))
+        super().__init__(node, publishers)
         self._twin = Twin(
             model,
             self._settings(node.parameters),
             publish_clock,
             [message for _, message in base_topics],
             list(self._own.values()),
+            sensor or None,
         )
         self._named = [*model.joint_names, *sorted({*model.mimics, *model.locked})]
-        self._known_overruns = 0
+        self._known_overruns, self._known_time = 0, -1
         self._duplicates = DuplicatePublishers(node)
         self._warn_of_odd_limits()
 
@@ -97,13 +105,16 @@ class SimulateMode(LoopMode):
             node.create_service(SetBool, "~/pause", self._on_pause),
             node.create_service(Trigger, "~/step", self._on_step),
         ]
-        twin.use(self._settings(node.parameters), monotonic())
-        twin.start(monotonic())
+        settings = self._settings(node.parameters)
+        begin = 0.0 if settings.follows_ros_time else monotonic()
+        twin.use(settings, begin)
+        twin.start(begin)
         self._run(
             twin,
             TOPICS | dict.fromkeys(self._own, Float64MultiArray),
             QUEUE,
             at_once=twin.settings.lockstep,
+            owns_time=self._owns_time(node.parameters),
         )
 
     def deactivate(self) -> None:
@@ -116,7 +127,12 @@ class SimulateMode(LoopMode):
 
     def _settings(self, values: Mapping[str, Value]) -> TwinSettings:
         settings = twin_settings(values, self._node.model)
-        return replace(settings, follows_ros_time=self._node.get_clock().ros_time_is_active)
+        sim_time = self._node.get_clock().ros_time_is_active
+        return replace(settings, follows_ros_time=sim_time and not self._owns_time(values))
+
+    def _owns_time(self, values: Mapping[str, Value]) -> bool:
+        """Tell whether simulation time advances by itself: with the steady clock, or commands."""
+        return bool(values["publish_clock"] or values["lockstep"])
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the twin for new settings; state, command and time go on.
@@ -133,7 +149,7 @@ class SimulateMode(LoopMode):
 
         def take() -> None:
             if self._loop is None:
-                twin.use(settings, monotonic())
+                twin.use(settings, self.now)
                 return
             twin.keep(prepared)
             twin.settings = settings
@@ -210,5 +226,8 @@ class SimulateMode(LoopMode):
             return Report(ERROR, fault, values)
         behind = twin.overruns > self._known_overruns
         self._known_overruns = twin.overruns
+        stands, self._known_time = twin.time == self._known_time, twin.time
+        if stands and twin.settings.lockstep and not twin.paused:
+            waiting = f"lockstep: time stands at {values['simulation time [s]']} without commands"
         late = "fell behind real time; what was missed is given up" if behind else ""
         return self._report(values, *duplicates, waiting, late)

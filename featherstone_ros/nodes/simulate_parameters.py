@@ -20,6 +20,13 @@ from featherstone_ros.simulation.twin import home_positions
 SETTINGS = (
     *settings_of(TwinSettings),
     Setting("publish_clock", False, "publish simulation time on /clock", read_only=True),
+    Setting(
+        "wrench_sensor",
+        "",
+        "link whose external wrench a simulated force-torque sensor publishes on ~/wrench, with "
+        "each joint state; empty: none",
+        read_only=True,
+    ),
     Setting("steps_per_call", 1, "integration steps per call of ~/step", 1, 10_000_000),
     *settings_of(Noise),
 )

@@ -60,13 +60,22 @@ class Twin(_twin.Twin):
         clock: bool = False,
         base_messages: Sequence[BaseMessage] = (),
         own_commands: Sequence[Sequence[str]] = (),
+        wrench_sensor: str | None = None,
     ) -> Twin:
         """Make the compiled part."""
         others = sorted({*model.mimics, *model.locked})
         names, prepared = model.joint_names, snapshot(model, settings)
         own = [[names.index(joint) for joint in joints] for joints in own_commands]
         return super().__new__(
-            cls, names, others, model.link_names, prepared, clock, base_messages, own
+            cls,
+            names,
+            others,
+            model.link_names,
+            prepared,
+            clock,
+            base_messages,
+            own,
+            wrench_sensor,
         )
 
     def __init__(
@@ -76,6 +85,7 @@ class Twin(_twin.Twin):
         clock: bool = False,
         base_messages: Sequence[BaseMessage] = (),
         own_commands: Sequence[Sequence[str]] = (),
+        wrench_sensor: str | None = None,
     ) -> None:
         """Put the arm at its initial position, at time 0.
 
@@ -86,6 +96,7 @@ class Twin(_twin.Twin):
             base_messages: Messages on a floating base, from ``message_templates.odometry``; they
                 are the last outputs.
             own_commands: The joints of each topic that commands only some; the last inputs.
+            wrench_sensor: Link whose external wrench is published, as the last output.
 
         Raises:
             ValueError: The simulator refuses a setting, or there are too many topics.

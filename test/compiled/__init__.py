@@ -1,7 +1,7 @@
 """Parts of the compiled product one by one, for tests and benchmarks: built on the first import.
 
-`_codec`, `_control_parts`, `_echo` and `_timing` are made here of the product's own sources, by the
-product's own recipe (build.py); anew whenever those have changed.
+`_codec`, `_control_parts`, `_echo`, `_loop_clock` and `_timing` are made here of the product's own
+sources, by the product's own recipe (build.py); anew whenever those have changed.
 """
 
 import fcntl

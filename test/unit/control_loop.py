@@ -6,6 +6,7 @@ Time, and what else a loop knows, is what the test says: nothing waits, nothing 
 from __future__ import annotations
 
 import ctypes
+import time
 from ctypes import (
     CFUNCTYPE,
     POINTER,
@@ -39,6 +40,7 @@ class IncomingMessage(Structure):
         ("size", c_size_t),
         ("received", c_int64),
         ("sent", c_int64),
+        ("ros_time", c_int64),
         ("sequence", c_int64),
     ]
 
@@ -64,7 +66,7 @@ class Output(Structure):
         ("is_watched", CFUNCTYPE(c_int, c_void_p, c_int)),
         ("record", CFUNCTYPE(c_int, c_void_p, POINTER(Record))),
         ("ros_time", CFUNCTYPE(c_int64, c_void_p)),
-        ("heartbeat", CFUNCTYPE(c_int64, c_void_p)),
+        ("silence", CFUNCTYPE(c_int64, c_void_p)),
     ]
 
 
@@ -106,7 +108,7 @@ class LoopBench(Bench):
             kinds["is_watched"](lambda loop, output: output in self.watched),
             kinds["record"](self._keep),
             kinds["ros_time"](lambda loop: 0),
-            kinds["heartbeat"](lambda loop: round(self.heartbeat * 1e9)),
+            kinds["silence"](lambda loop: self._silence()),
         )
 
     def connect(self) -> None:
@@ -115,6 +117,9 @@ class LoopBench(Bench):
         api.restype, api.argtypes = c_void_p, [ctypes.py_object, ctypes.c_char_p]
         pointer = api(self.compiled.capsule, b"featherstone_ros.Cycle")
         self.cycle = Cycle.from_address(pointer)
+
+    def _silence(self) -> int:
+        return round((self.now - self.heartbeat) * 1e9) if self.heartbeat else 0
 
     def _publish(self, loop: Any, output: int, data: Any, size: int) -> int:
         self.published.append((output, self.now, bytes(data[:size])))
@@ -135,7 +140,8 @@ class LoopBench(Bench):
         self, data: bytes, sequence: int = -1, received: int = 0, sent: int = 0, to: int = STATES
     ) -> None:
         """Hand a serialised JointState over, or a WrenchStamped."""
-        incoming = IncomingMessage(data, len(data), received, sent, sequence)
+        ros_time = time.time_ns()
+        incoming = IncomingMessage(data, len(data), received, sent, ros_time, sequence)
         self.cycle.message(self.cycle.self, to, incoming, self.nanoseconds, self.output)
 
     def encoded(self, names: tuple[str, ...] = NAMES) -> bytes:

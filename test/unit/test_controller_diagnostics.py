@@ -96,6 +96,13 @@ PROBLEMS = [
     ),
     ("is_saturated", True, DiagnosticLevel.WARN, "effort limits reached", RUNNING),
     (
+        "standing",
+        "simulated time stands at 3.210 for 4 s",
+        DiagnosticLevel.WARN,
+        "simulated time stands at",
+        RUNNING,
+    ),
+    (
         "is_strained",
         True,
         DiagnosticLevel.WARN,
@@ -145,6 +152,6 @@ def test_no_finding_hides_that_the_arm_is_held():
         assert summary(phase, WHY, everything) == summary(phase, WHY, Findings())
 
 
-@pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:4] + PROBLEMS[6:11]])
+@pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:4] + PROBLEMS[6:12]])
 def test_the_page_explains_what_is_told(line):
     assert line.partition(": ")[0].partition(" /")[0] in (DOCS / "diagnostics.md").read_text()

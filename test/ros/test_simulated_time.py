@@ -1,0 +1,443 @@
+"""use_sim_time: all of a node's time is ROS time, so that nothing hangs on the machine's speed."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support import NodeProcess, Ros, ros_in_free_domain, status_values
+
+# isort: split
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from rclpy.qos import QoSProfile
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+import featherstone_ros as fr
+from featherstone_ros.control.armature import assumed_armature
+
+CONTROLLER, TWIN = "featherstone_ros.feedforward_controller", "featherstone_ros.digital_twin"
+NODE, OTHER = "/feedforward_controller", "/other_controller"
+UR5E = (Path(fr.__file__).parents[1] / "config" / "ur5e.urdf").read_text()
+JOINTS = fr.Model.from_urdf(UR5E).joint_names
+BENT = np.array([0.0, -1.2, 1.4, -1.7, -1.5, 0.3])
+PERIOD = 0.002  # [s] of the states
+SIMULATED = {"robot_description": UR5E, "use_sim_time": True}
+EVERY = QoSProfile(depth=20_000)  # a listener that is held up misses none
+
+
+def stamp(seconds: float) -> Time:
+    nanoseconds = round(seconds * 1e9)
+    return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+
+
+def time_of(state: JointState) -> int:
+    return state.header.stamp.sec * 10**9 + state.header.stamp.nanosec
+
+
+def motion(names: Sequence[str], begin: Any, by: float, start: float, duration: float) -> Any:
+    """Return a smooth trajectory of some joints that starts at a simulated time."""
+    points = []
+    for share in np.linspace(0.0, 1.0, 21):
+        s, one = share, np.ones(len(names)) * by
+        whole = round(share * duration * 1e9)
+        points.append(
+            JointTrajectoryPoint(
+                positions=list(begin + one * (10 * s**3 - 15 * s**4 + 6 * s**5)),
+                velocities=list(one * 30 * s**2 * (1 - s) ** 2 / duration),
+                accelerations=list(one * 60 * s * (1 - s) * (1 - 2 * s) / duration**2),
+                time_from_start=Duration(sec=whole // 10**9, nanosec=whole % 10**9),
+            )
+        )
+    return JointTrajectory(header=Header(stamp=stamp(start)), joint_names=names, points=points)
+
+
+# Twin and controllers in lockstep: bit for bit the same, whatever the machine does.
+
+START, DURATION, END = 1.5, 1.5, 3.2  # [s] of the motion, of the run
+PUSH = WrenchStamped(
+    header=Header(frame_id="tool0"), wrench=Wrench(force=Vector3(x=3.0, y=8.0, z=0.0))
+)
+LAWS = {
+    "by states": {},
+    "by the timer": {"update_on": "timer", "rate": 1.0 / PERIOD},
+    "admittance": {"mode": "admittance", "output": "joint_state"},
+    "two controllers": {},
+}
+
+
+class Lockstep:
+    """Twin and controllers; what the arm did, by the time of its states [ns]."""
+
+    def __init__(self, ros: Ros, law: str) -> None:
+        self.ros = ros
+        states = {}
+        self.states = states
+        ros.node.create_subscription(
+            JointState, "/joint_states", lambda s: states.setdefault(time_of(s), s), EVERY
+        )
+        parts = {NODE: JOINTS[:3], OTHER: JOINTS[3:]} if law == "two controllers" else {NODE: ()}
+        self.processes = []
+        parameters = {**SIMULATED, **LAWS[law], "tip": "tool0", "autostart": False}
+        for node, joints in parts.items():
+            own = {"joints": list(joints)} if joints else {"joints": []}
+            self.processes.append(
+                ros.start(
+                    CONTROLLER,
+                    {**parameters, **own},
+                    *("-r", f"__node:={node[1:]}", "-r", "~/wrench:=/digital_twin/wrench"),
+                )
+            )
+        topics = {j: f"{node}/commands" for node, joints in parts.items() for j in joints}
+        remap = ("commands", "joint_commands")
+        self.processes.append(
+            ros.start(
+                TWIN,
+                {
+                    **SIMULATED,
+                    "lockstep": True,
+                    "publish_clock": True,
+                    "rate": 1.0 / PERIOD,
+                    **{
+                        f"initial_positions.{j}": q
+                        for j, q in zip(JOINTS, BENT.tolist(), strict=True)
+                    },
+                    **{f"command_topic.{joint}": topic for joint, topic in topics.items()},
+                    "wrench_sensor": "tool0" if law == "admittance" else "",
+                    "autostart": False,
+                },
+                *(word for t in remap for word in ("-r", f"~/{t}:={NODE}/{t}") if not topics),
+            )
+        )
+        for node, joints in parts.items():
+            assert ros.change_state(node, "configure")
+            goal = ros.publisher(JointTrajectory, f"{node}/joint_trajectory")
+            names = list(joints or JOINTS)
+            begin = BENT[[JOINTS.index(name) for name in names]]
+            parts[node] = (goal, motion(names, begin, 0.6, START, DURATION))
+        for transition in ("configure", "activate"):
+            assert ros.change_state("/digital_twin", transition)
+        if law == "admittance":  # in time 0, which lasts until there is a command
+            felt = ros.collect(WrenchStamped, "/digital_twin/wrench")
+            ros.publisher(WrenchStamped, "/digital_twin/external_wrench").publish(PUSH)
+            ros.wait_for(lambda: felt and felt[-1].wrench == PUSH.wrench, "the push")
+        for node in parts:
+            assert ros.change_state(node, "activate")
+        ros.wait_for(lambda: len(states) > 20, "states")
+        if law != "admittance":
+            for goal, message in parts.values():
+                goal.publish(message)
+
+    def run(self, stop_at: Sequence[float] = ()) -> bytes:
+        """Return all states until the end; each process is stopped for .3 s at these times."""
+        for seconds in stop_at:
+            self.wait(seconds)
+            for process in self.processes:
+                process.send(signal.SIGSTOP)
+                self.ros.run_for(0.3)
+                process.send(signal.SIGCONT)
+        self.wait(END)
+        times = [round(k * PERIOD * 1e9) for k in range(1, round(END / PERIOD))]
+        rows = [self.states[t] for t in times]
+        return np.array([[*s.position, *s.velocity, *s.effort] for s in rows]).tobytes()
+
+    def wait(self, seconds: float) -> None:
+        self.ros.wait_for(lambda: max(self.states) > seconds * 1e9, f"state at {seconds}")
+
+
+def lockstep_run(folder: Path, law: str, stop_at: Sequence[float] = ()) -> bytes:
+    with ros_in_free_domain(folder) as ros:
+        return Lockstep(ros, law).run(stop_at)
+
+
+STOPS = (START + 0.4, START + 0.9)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path, law):
+    undisturbed = lockstep_run(tmp_path, law)
+    states = np.frombuffer(undisturbed).reshape(-1, 18)
+    moved = states[-1, :6] - BENT
+    if law == "admittance":
+        assert 0.01 < np.abs(moved).max() < 0.5  # the hand yields
+    else:  # neither of two controllers knows where the other's joints are
+        np.testing.assert_allclose(moved, 0.6, atol=0.2 if law == "two controllers" else 2e-3)
+    assert lockstep_run(tmp_path, law, STOPS) == undisturbed
+
+
+@pytest.fixture
+def busy() -> Iterator[None]:
+    """Four processes that take all the time they get."""
+    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    yield
+    for hog in hogs:
+        hog.kill()
+
+
+# An arm that moves when the test says so: the test owns the time.
+
+
+class SteppedArm:
+    """A controller with use_sim_time, and an arm that the test advances, with its clock."""
+
+    def __init__(self, ros: Ros, clock: bool = True, **parameters: Any) -> None:
+        self.ros, self.time = ros, 40.0
+        self.process: NodeProcess = ros.start(CONTROLLER, {**SIMULATED, **parameters})
+        model = fr.Model.from_urdf(UR5E)
+        armature = assumed_armature(model)
+        self.simulator = fr.Simulator(model, time_step=PERIOD / 2, armature=armature)
+        self.simulator.reset(BENT)
+        self.commands = ros.collect(Float64MultiArray, f"{NODE}/commands", EVERY)
+        self.goals = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
+        self.states = ros.publisher(JointState, "joint_states")
+        self.clock = ros.publisher(Clock, "/clock") if clock else None
+        ros.wait_for_state(NODE, "active")
+        self.speeds: list[float] = []
+        self.limit = fr.Model.from_urdf(UR5E).velocity_limit
+
+    def tell(self, step: float = PERIOD) -> None:
+        """Let the clock alone advance."""
+        self.time += step
+        self.clock.publish(Clock(clock=stamp(self.time)))
+
+    def show(self) -> None:
+        """Publish the arm's state."""
+        state = JointState(header=Header(stamp=stamp(self.time)), name=list(JOINTS))
+        state.position, state.velocity = list(self.simulator.q), list(self.simulator.qd)
+        self.states.publish(state)
+
+    def advance(self, seconds: float, answered: bool = True) -> None:
+        """Advance arm and clock; each state is answered by a command."""
+        for _ in range(round(seconds / PERIOD)):
+            self.time += PERIOD
+            if self.clock is not None:
+                self.clock.publish(Clock(clock=stamp(self.time)))
+            count = len(self.commands)
+            self.show()
+            if answered:
+                self.ros.wait_for(lambda c=count: len(self.commands) > c, "command")
+            self.act()
+
+    def act(self) -> None:
+        """Move the arm by a period under the last command."""
+        torque = self.commands[-1].data if self.commands else np.zeros(len(JOINTS))
+        self.simulator.step(np.array(torque), 2)
+        self.speeds.append(float(np.abs(self.simulator.qd / self.limit).max()))
+
+    def begin(self) -> None:
+        """Have the controller hold the arm."""
+
+        def answered() -> bool:
+            self.time += PERIOD
+            if self.clock is not None:
+                self.clock.publish(Clock(clock=stamp(self.time)))
+            self.show()
+            return self.ros.comes(lambda: self.commands, 0.3)
+
+        self.ros.wait_for(answered, "first command")
+        self.advance(0.2)
+
+    def go(self, duration: float = 1.0, by: float = 0.4) -> None:
+        """Begin a motion, and move for a third of it."""
+        begin = self.simulator.q.copy()
+        self.goals.publish(motion(JOINTS, begin, by, 0.0, duration))
+        self.process.wait_for_output("trajectory of")
+        self.goal = begin + by
+        self.advance(duration / 3)
+        assert np.abs(self.simulator.qd).max() > 0.1
+
+    def arrive(self, duration: float = 1.0) -> None:
+        self.advance(duration)
+        np.testing.assert_allclose(self.simulator.q, self.goal, atol=5e-3)
+
+
+@pytest.fixture
+def ros(tmp_path: Path) -> Iterator[Ros]:
+    with ros_in_free_domain(tmp_path) as ros:
+        ros.use_usual_executor()
+        yield ros
+
+
+def held_by(arm: SteppedArm, text: str) -> None:
+    """Check that the motion has ended for this reason."""
+    arm.ros.wait_for_diagnostics(
+        lambda s: s.name == NODE[1:] and text in s.message, f"diagnostics with {text!r}"
+    )
+
+
+def test_while_the_clock_stands_nothing_times_out_and_the_diagnostics_say_so(ros):
+    arm = SteppedArm(ros)
+    arm.begin()
+    arm.go()
+    ros.run_for(0.4)  # four times state_timeout, by the wall
+    held_by(arm, f"simulated time stands at {arm.time:.3f}")
+    arm.arrive()
+    assert max(arm.speeds) < 1.0
+
+
+def test_without_a_clock_the_stamps_of_the_states_tell_the_time(ros):
+    arm = SteppedArm(ros, clock=False)
+    arm.begin()
+    arm.go()
+    ros.run_for(0.4)
+    arm.arrive()
+
+
+def test_without_any_time_the_diagnostics_say_so(ros):
+    SteppedArm(ros, clock=False)
+    text = "use_sim_time is true, but no time has come on /clock"
+    ros.wait_for_diagnostics(lambda s: s.name == NODE[1:] and text in s.message, text)
+
+
+def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros):
+    """The arm is braked by the model within state_timeout of simulated time, however slow."""
+    arm = SteppedArm(ros, state_timeout=0.1)
+    arm.begin()
+    arm.go()
+    for _ in range(round(0.09 / PERIOD)):
+        arm.tell()
+        arm.act()
+    ros.run_for(0.2)
+    assert "no usable joint state" not in arm.process.output
+    for k in range(round(0.6 / PERIOD)):
+        count = len(arm.commands)
+        arm.tell()
+        if k > round(0.02 / PERIOD):
+            ros.wait_for(lambda c=count: len(arm.commands) > c, "command of the open-loop stop")
+        arm.act()
+    assert "no usable joint state for" in arm.process.output
+    arm.advance(0.5)
+    assert np.abs(arm.simulator.qd).max() < 0.02
+    assert max(arm.speeds) < 1.2
+
+
+@pytest.mark.parametrize("to", [0.0, 12.0, 500.0], ids=["to 0", "back", "ahead"])
+def test_a_clock_that_is_set_neither_throws_the_arm_nor_ends_the_commands(ros, to):
+    arm = SteppedArm(ros)
+    arm.begin()
+    arm.go()
+    arm.time = to
+    arm.advance(1.2)
+    assert max(arm.speeds) < 1.2
+    assert np.abs(arm.simulator.qd).max() < 0.02
+    arm.go(by=-0.2)  # and it moves again
+    arm.arrive()
+
+
+@pytest.mark.parametrize("rate", [0.1, 10.0])
+def test_a_motion_is_the_same_at_any_rate_of_simulated_time(ros, rate):
+    """Gazebo on a slow machine, and as fast as it can: each state waits for its command."""
+    arm = SteppedArm(ros, state_timeout=0.05)
+    arm.begin()
+    arm.go(duration=0.3, by=0.05)
+    for _ in range(25):
+        if rate < 1.0:
+            ros.run_for(PERIOD / rate)
+        arm.advance(PERIOD)
+    arm.arrive(0.3)
+    assert "no usable joint state" not in arm.process.output
+
+
+def test_use_sim_time_changes_while_the_arm_moves(ros):
+    arm = SteppedArm(ros)
+    arm.begin()
+    arm.go(duration=3.0)
+    for simulated in (False, True):
+        (result,) = ros.set_parameters(NODE, {"use_sim_time": simulated})
+        assert result.successful
+        for _ in range(200):
+            arm.advance(PERIOD)
+            ros.run_for(PERIOD)
+    arm.arrive(3.0)
+    assert max(arm.speeds) < 1.0
+
+
+def test_the_twin_goes_by_the_clock_of_another_simulation(ros):
+    period = 0.01
+    states = ros.collect(JointState, "/joint_states", EVERY)
+    ros.start(TWIN, {**SIMULATED, "rate": 500.0})
+    clock = ros.publisher(Clock, "/clock")
+    ros.wait_for_state("/digital_twin", "active")
+    for k in range(300):  # twice as slow as the wall
+        clock.publish(Clock(clock=stamp(7.0 + k * period)))
+        ros.run_for(2.0 * period)
+    times = np.array([time_of(state) for state in states]) * 1e-9
+    assert 500.0 * (299 - 20) * period < len(times) <= 500.0 * 300 * period
+    assert np.all(np.diff(times) > 0.0)
+    assert 7.0 <= times[0] < times[-1] <= 7.0 + 299 * period
+    count = len(states)
+    ros.run_for(0.3)
+    assert len(states) <= count + 10  # the clock stands
+
+
+def shadowed(folder: Path, rate: float) -> dict[int, tuple[float, ...]]:
+    """Return the residuals of a recorded fall, played at a rate, by the time of the state."""
+    residuals: dict[int, tuple[float, ...]] = {}
+    with ros_in_free_domain(folder) as ros:
+        ros.node.create_subscription(
+            JointState,
+            "/digital_twin/residual",
+            lambda m: residuals.setdefault(time_of(m), (*m.position, *m.velocity, *m.effort)),
+            EVERY,
+        )
+        ros.start(TWIN, {**SIMULATED, "mode": "shadow"})
+        states = ros.publisher(JointState, "joint_states")
+        clock = ros.publisher(Clock, "/clock")
+        ros.wait_for_state("/digital_twin", "active")
+        simulator = fr.Simulator(fr.Model.from_urdf(UR5E), time_step=1e-3)
+        simulator.reset(BENT)
+        zeros = [0.0] * len(JOINTS)
+        for k in range(300):
+            at = stamp(3.0 + k * 0.01)
+            clock.publish(Clock(clock=at))
+            state = JointState(header=Header(stamp=at), name=list(JOINTS), effort=zeros)
+            state.position, state.velocity = list(simulator.q), list(simulator.qd)
+            states.publish(state)
+            simulator.step(zeros, 10)
+            ros.run_for(0.01 / rate)
+        ros.wait_for(lambda: len(residuals) > 290, "residuals")
+    return residuals
+
+
+def test_a_recording_played_ten_times_as_fast_gives_the_shadow_the_same(tmp_path):
+    slow, fast = shadowed(tmp_path, 1.0), shadowed(tmp_path, 10.0)
+    both = slow.keys() & fast.keys()
+    assert len(both) > 280
+    assert all(slow[time] == fast[time] for time in both)
+
+
+def test_the_end_of_the_process_waits_for_no_clock(ros):
+    arm = SteppedArm(ros)
+    arm.begin()
+    arm.process.send(signal.SIGINT)
+    ros.run_for(0.2)
+    arm.advance(1.5, answered=False)
+    assert arm.process.wait() == 0
+
+
+def status_of(ros: Ros, condition: Callable[[dict[str, str]], bool]) -> dict[str, str]:
+    status = ros.wait_for_diagnostics(
+        lambda s: s.name == NODE[1:] and condition(status_values(s)), "diagnostics"
+    )
+    return status_values(status)
+
+
+def test_two_owners_of_time_are_told_of(ros):
+    arm = SteppedArm(ros)
+    ros.node.create_publisher(Clock, "/clock", 1)
+    arm.begin()
+    held_by(arm, "2 publishers on /clock, expected one")
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("law", LAWS)
+def test_lockstep_repeats_bit_for_bit_beside_four_busy_processes(tmp_path, busy, law):
+    runs = [lockstep_run(tmp_path, law, stops) for stops in ((), STOPS, STOPS[:1], ())]
+    assert len(set(runs)) == 1
