@@ -6,11 +6,17 @@ controller knows them. MuJoCo's dry friction is soft: a resting joint creeps und
 
 Brakes hold the arm before the first command, and from 0.1 s after the last one.
 
+With --real-time-factor it publishes /clock, and the controller needs use_sim_time. Factor 0 is
+lockstep: each state waits for its command, so that runs are as fast as can be, and all the same.
+
 Examples:
   featherstone-ros setup arm.urdf
   python examples/mujoco_arm.py arm.urdf --parameters arm.yaml
   ros2 run featherstone_ros feedforward_controller --ros-args --params-file arm.yaml \
       -p robot_description:=arm.urdf
+  python examples/mujoco_arm.py arm.urdf --parameters arm.yaml --real-time-factor 0
+  ros2 run featherstone_ros feedforward_controller --ros-args --params-file arm.yaml \
+      -p robot_description:=arm.urdf -p use_sim_time:=true
   ros2 topic pub --once /feedforward_controller/joint_trajectory \
       trajectory_msgs/msg/JointTrajectory "$(cat arm_motion.yaml)"
 """
@@ -36,6 +42,7 @@ from featherstone_ros.model.robots import robot_file
 STEP = 0.0005  # [s] of MuJoCo
 BRAKES = 0.1  # [s] after the last command
 MOST_BEHIND = 0.05  # [s] that a busy machine makes up for
+REPEAT = 0.1  # [s] after which a state that has no answer is published again, in lockstep
 COMMANDS = "feedforward_controller/commands"
 
 
@@ -139,11 +146,23 @@ def load(urdf: str, parameters: Path | None, friction: float) -> tuple[MujocoArm
     return arm, model
 
 
-def run(arm: MujocoArm, joints: Sequence[str], rate: float) -> None:
-    """Publish joint states and take commands in real time, until interrupted."""
+def run(
+    arm: MujocoArm, joints: Sequence[str], rate: float, real_time_factor: float | None = None
+) -> None:
+    """Publish joint states and take commands, until interrupted.
+
+    Args:
+        arm: The arm.
+        joints: Their names.
+        rate: Of the joint states, in simulated time [Hz].
+        real_time_factor: Simulated time by real time, told on /clock; 0: by commands. None: the
+            time is the computer's.
+    """
     import rclpy
     from rclpy.duration import Duration
     from rclpy.signals import SignalHandlerOptions
+    from rclpy.time import Time
+    from rosgraph_msgs.msg import Clock
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
 
@@ -153,30 +172,42 @@ def run(arm: MujocoArm, joints: Sequence[str], rate: float) -> None:
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node("mujoco_arm")
     publisher = node.create_publisher(JointState, "joint_states", 10)
-    steps, commanded = round(1.0 / (rate * STEP)), -np.inf
+    steps = round(1.0 / (rate * STEP))
+    elapsed, commanded, answered = 0.0, -np.inf, False  # [s] of simulated time
 
     def take(message: Float64MultiArray) -> None:
-        nonlocal commanded
-        arm.torque, commanded = np.array(message.data), time.monotonic()
+        nonlocal commanded, answered
+        arm.torque, commanded, answered = np.array(message.data), elapsed, True
 
-    node.create_subscription(Float64MultiArray, COMMANDS, take, 1)  # the newest counts
-    state, due = JointState(name=list(joints)), time.monotonic()
-    ahead = node.get_clock().now() - Duration(seconds=due)  # of ROS time before the steady one
-    while not stopping.is_set():
-        if due - commanded < BRAKES:
-            arm.advance(steps)
-        else:
-            arm.reset(arm.q)
-        state.header.stamp = (ahead + Duration(seconds=due)).to_msg()
-        state.position, state.velocity = arm.q.tolist(), arm.qd.tolist()
-        state.effort = arm.torque.tolist()
-        publisher.publish(state)
-        due = max(due + steps * STEP, time.monotonic() - MOST_BEHIND)
-        while True:
-            left = due - time.monotonic()
+    def wait(until: float) -> None:
+        """Take messages until a steady time, or, in lockstep, until a command has come."""
+        while not stopping.is_set() and not (answered and real_time_factor == 0.0):
+            left = until - time.monotonic()
             rclpy.spin_once(node, timeout_sec=max(left, 0.0))
             if left <= 0.0:
                 break
+
+    node.create_subscription(Float64MultiArray, COMMANDS, take, 1)  # the newest counts
+    clock = None if real_time_factor is None else node.create_publisher(Clock, "/clock", 10)
+    state, due = JointState(name=list(joints)), time.monotonic()
+    ahead = node.get_clock().now() - Duration(seconds=due)  # of ROS time before the steady one
+    while not stopping.is_set():
+        if answered or real_time_factor != 0.0:
+            if elapsed - commanded < BRAKES:
+                arm.advance(steps)
+            else:
+                arm.reset(arm.q)
+            elapsed += steps * STEP
+        stamp = ahead + Duration(seconds=due) if clock is None else Time(seconds=elapsed)
+        state.header.stamp = stamp.to_msg()
+        state.position, state.velocity = arm.q.tolist(), arm.qd.tolist()
+        state.effort = arm.torque.tolist()
+        answered = False
+        if clock is not None:
+            clock.publish(Clock(clock=state.header.stamp))
+        publisher.publish(state)
+        due = max(due + steps * STEP / (real_time_factor or 1.0), time.monotonic() - MOST_BEHIND)
+        wait(due if real_time_factor != 0.0 else time.monotonic() + REPEAT)
     rclpy.shutdown()
 
 
@@ -199,9 +230,15 @@ def main() -> int:
         metavar="F",
         help="times what the controller is told (default: 1)",
     )
+    parser.add_argument(
+        "--real-time-factor",
+        type=float,
+        metavar="F",
+        help="simulated time by real time, told on /clock; 0: a step for each command",
+    )
     args = parser.parse_args()
     arm, model = load(args.urdf, args.parameters, args.friction)
-    run(arm, model.joint_names, args.rate)
+    run(arm, model.joint_names, args.rate, args.real_time_factor)
     return 0
 
 
