@@ -54,6 +54,7 @@ cdef struct TwinCycle:
     Arm arm
     Pace pace
     bint paused
+    bint answered                      # in lockstep: every command has come since the last period
     int64_t begin                      # no tick before this time
     int64_t idle_since, idle_interval  # paused or in lockstep: time of the last state, and from it
                                        # to its repetition
@@ -159,10 +160,17 @@ cdef void restart_pacing(TwinCycle* twin, int64_t now) noexcept nogil:
     twin.idle_since = now - twin.idle_interval
 
 
+cdef bint is_free_to_go(const TwinCycle* twin) noexcept nogil:
+    """Whether the next period of a lockstep may begin."""
+    return twin.arm.settings.lockstep and twin.answered and not twin.paused
+
+
 cdef int64_t twin_due(void* self) noexcept nogil:
     cdef TwinCycle* twin = <TwinCycle*> self
     if twin.arm.fault.kind != NO_FAULT:
         return NEVER if twin.fault_reported else 0
+    if is_free_to_go(twin):
+        return twin.begin
     if twin.paused or twin.arm.settings.lockstep:
         return max(twin.idle_since + twin.idle_interval, twin.begin)
     return max(next_due(&twin.pace), twin.begin)
@@ -170,6 +178,7 @@ cdef int64_t twin_due(void* self) noexcept nogil:
 
 cdef void await_commands(TwinCycle* twin) noexcept nogil:
     cdef int k
+    twin.answered = False
     for k in range(twin.own_count):
         twin.own[k].answered = False
 
@@ -190,7 +199,9 @@ cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
     if now < twin.begin:
         return
     if twin.arm.fault.kind == NO_FAULT:
-        if twin.paused or twin.arm.settings.lockstep:
+        if is_free_to_go(twin):
+            advance_and_publish(twin, 0, now, output)
+        elif twin.paused or twin.arm.settings.lockstep:
             if now - twin.idle_since >= twin.idle_interval:
                 publish_state(twin, 0, now, output)
         else:
@@ -220,8 +231,8 @@ cdef void command_taken(TwinCycle* twin, bint complete, int64_t now,
                         Output* output) noexcept nogil:
     """Apply a command; in lockstep a complete one advances the arm by a period."""
     take_command(&twin.arm, twin.commanded, command_clock(twin, now))
-    if (complete and twin.arm.settings.lockstep and not twin.paused
-            and twin.arm.fault.kind == NO_FAULT):
+    twin.answered |= complete
+    if is_free_to_go(twin) and twin.arm.fault.kind == NO_FAULT:
         twin.idle_interval = LOCKSTEP_REPEAT
         advance_and_publish(twin, 0, now, output)
         report_fault(twin, now, output)
@@ -408,6 +419,7 @@ cdef int step_twin(TwinCycle* twin, Steps* steps, int64_t now, Output* output) n
         report_fault(twin, now, output)
         return STOPPED
     twin.is_new = True
+    await_commands(twin)
     publish_state(twin, 0, now, output)
     return DONE
 

@@ -34,6 +34,8 @@ from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
 Answer = TypeVar("Answer", Trigger.Response, SetBool.Response)
 
 QUEUE = QoSProfile(depth=10)  # reliable
+# In lockstep time runs ahead of listeners; a reliable one that is as far behind still gets all.
+LONG_QUEUE = QoSProfile(depth=5000)
 KINDS = {
     "commands": Float64MultiArray,
     "joint_commands": JointState,
@@ -62,7 +64,8 @@ class SimulateMode(LoopMode):
         self._own = command_topics(
             node.parameters, model.joint_names, TOPICS, node.resolve_topic_name
         )
-        publishers = [node.create_publisher(JointState, "joint_states", QUEUE)]
+        queue = LONG_QUEUE if node.parameters["lockstep"] else QUEUE
+        publishers = [node.create_publisher(JointState, "joint_states", queue)]
         if publish_clock:
             publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
         publishers += [publisher for publisher, _ in base_topics]

@@ -146,11 +146,11 @@ def add_number(
     option: str,
     metavar: str,
     kind: Callable[[str], float],
-    default: float,
+    default: float | None,
     text: str,
 ) -> None:
-    """Declare an option that takes a number; the help says its default."""
-    text += f" (default: {default:g})"
+    """Declare an option that takes a number; the help says its default, if it has one."""
+    text += "" if default is None else f" (default: {default:g})"
     parser.add_argument(option, metavar=metavar, type=kind, default=default, help=text)
 
 

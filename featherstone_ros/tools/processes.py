@@ -75,13 +75,14 @@ class NodeProcess:
         self.name = module
         self.was_hurried = False
         self._log = folder / f"{module}.log"
-        self._read = 0  # bytes of it that new_output has returned
+        self._log.touch()
+        self._read = self._log.stat().st_size  # what new_output has returned, or was there before
         module_of_package = [sys.executable, "-m", f"featherstone_ros.{module}"]
         node = [*(program or module_of_package), "--ros-args", *arguments]
         command = ["setpriv", "--pdeathsig", "INT", *node] if shutil.which("setpriv") else node
         with contextlib.ExitStack() as unless_started:
             # Raised within Popen, an exception would leave a process behind.
-            with signals.held(), self._log.open("w") as log:
+            with signals.held(), self._log.open("a") as log:
                 self._process = subprocess.Popen(
                     command,
                     cwd=folder,

@@ -93,9 +93,15 @@ class Participant:
         except InvalidTopicNameException as error:
             raise FeatherstoneError(one_line(error)) from None
 
-    def queue(self, kind: type, topic: str, depth: int) -> Subscription:
+    def queue(
+        self,
+        kind: type,
+        topic: str,
+        depth: int,
+        reliability: ReliabilityPolicy = ReliabilityPolicy.BEST_EFFORT,
+    ) -> Subscription:
         """Let messages wait for ``take_waiting``: nothing else touches them."""
-        qos = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
+        qos = QoSProfile(depth=depth, reliability=reliability)
         with held():
             if self._recorder is None:  # in no executor
                 name = f"{self.node.get_name()}_recorder"

@@ -96,10 +96,10 @@ def test_error_of_a_late_arm_is_its_speed_times_the_delay(motion, recording):
 
 def test_rates_latency_and_peaks_are_those_of_the_messages(motion, recording):
     run = measure("none", replace(recording, position=recording.position + 0.02), motion)
-    assert run.state_rate == pytest.approx(1000, rel=1e-3)
-    assert run.command_rate == pytest.approx(1000, rel=1e-3)
-    np.testing.assert_allclose(run.latency, LATENCY, atol=1e-12)
-    assert run.silence == pytest.approx(PERIOD, rel=0.4)
+    assert run.traffic.state_rate == pytest.approx(1000, rel=1e-3)
+    assert run.traffic.command_rate == pytest.approx(1000, rel=1e-3)
+    np.testing.assert_allclose(run.traffic.latency, LATENCY, atol=1e-12)
+    assert run.traffic.silence == pytest.approx(PERIOD, rel=0.4)
     np.testing.assert_allclose(run.rms, 0.02)
     np.testing.assert_allclose(run.peak, 0.02)
     _, velocity, _ = motion.at(run.time)
@@ -156,7 +156,27 @@ def test_spoilt_runs_are_not_compared(report):
     console.print(disturbed.table())
     text = console.export_text()
     assert "cannot be compared" in text and "PD alone: the controller" in text
-    assert "more accurate" not in text
+    assert "more accurate" not in text and "×" not in text
+    assert disturbed.as_dict()["improvement"] is None
+
+
+def test_in_simulated_time_each_state_counts_and_messages_take_none(robot, motion, recording):
+    stamp = np.arange(-100, 4100) * PERIOD + PERIOD / 2
+    position, velocity, _ = motion.at(stamp)
+    whole = replace(recording, stamp=stamp, position=position, effort=velocity)
+    run = measure("full", whole, motion, PERIOD)
+    assert run.traffic is None and len(run.time) == 4000
+    heard = np.delete(np.arange(len(stamp)), 2000)
+    lost = replace(whole, **{k: getattr(whole, k)[heard] for k in ("stamp", "position", "effort")})
+    with pytest.raises(MeasurementError, match="3999 joint states were heard of 4000"):
+        measure("full", lost, motion, PERIOD)
+    report = DemoReport(robot, motion, [run] * 3, 1000.0, repeated=["PD alone: lost"])
+    assert not report.in_real_time and not report.disturbances
+    assert report.as_dict()["repeated"] == ["PD alone: lost"]
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(report.table())
+    text = console.export_text()
+    assert "states/s" not in text and "Driven again: PD alone: lost" in text
 
 
 def test_improvement_is_the_ratio_of_the_errors(report):

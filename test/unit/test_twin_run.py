@@ -197,6 +197,26 @@ def test_lockstep_repeats_the_first_state_slower():
     assert len(times) == 4
 
 
+def test_a_command_that_came_in_a_pause_counts_when_time_goes_on():
+    """Who answered the state does not answer its repetition."""
+    twin = make(rate=100.0, lockstep=True)
+    published(twin, now=1.0)
+    twin.pause(True, now=1.0)
+    assert command(twin, [0.0, 0.0], now=1.1) == 0
+    assert twin.time == 0
+    twin.pause(False, now=5.0)
+    assert published(twin, now=5.0) == 1
+    assert twin.time == 10_000_000
+    assert command(twin, [0.0, 0.0], now=5.1) == 1
+    twin.pause(True, now=5.2)
+    assert command(twin, [0.0, 0.0], now=5.2) == 0
+    twin.step(1, now=5.3)  # a state that nobody has answered yet
+    time = twin.time
+    twin.pause(False, now=5.4)
+    published(twin, now=5.4)
+    assert twin.time == time
+
+
 def test_refused_command_does_not_advance_lockstep():
     twin = make(lockstep=True)
     assert command(twin, [np.nan, 0.0], now=0.0) == 0

@@ -24,7 +24,7 @@ class DemoRecording:
     """The messages of one run, as they were received.
 
     Times are in seconds since the start of the motion, on the clock of the state's stamps, which
-    on one machine is also the clock of the middleware's time stamps.
+    on one machine is also the clock of the middleware's time stamps, unless time is simulated.
 
     Attributes:
         stamp: (N,) stamps of the joint states.
@@ -48,6 +48,23 @@ class DemoRecording:
 
 
 @dataclass(frozen=True)
+class Traffic:
+    """How the messages of one run came, in real time.
+
+    Attributes:
+        state_rate: Joint states per second.
+        command_rate: Commands per second.
+        latency: (M,) from sending a state to receiving the command computed from it [s].
+        silence: Longest time without a command [s].
+    """
+
+    state_rate: float
+    command_rate: float
+    latency: Floats
+    silence: float
+
+
+@dataclass(frozen=True)
 class Run:
     """The result of one run of the motion; arrays in model joint order.
 
@@ -57,12 +74,9 @@ class Run:
         position: (N, n) of the arm [rad or m].
         error: (N, n) desired minus actual position at the state's stamp [rad or m].
         effort: (N, n) torque applied [N m or N].
-        state_rate: Joint states per second.
-        command_rate: Commands per second.
-        latency: (M,) from sending a state to receiving the command computed from it [s].
-        silence: Longest time without a command [s].
         departure: Greatest distance of the controller's desired positions from the motion
             [rad or m].
+        traffic: None in simulated time, in which messages take none.
     """
 
     law: str
@@ -70,19 +84,16 @@ class Run:
     position: Floats
     error: Floats
     effort: Floats
-    state_rate: float
-    command_rate: float
-    latency: Floats
-    silence: float
     departure: float
+    traffic: Traffic | None = None
 
     @property
     def spoilt(self) -> str:
         """Why the run is no measure of the control, in words; empty if it is one."""
         if self.departure > TOLERABLE_DEPARTURE:
             return "the controller abandoned the motion"
-        if self.silence > TOLERABLE_SILENCE:
-            return f"no command for {1e3 * self.silence:.0f} ms"
+        if self.traffic is not None and self.traffic.silence > TOLERABLE_SILENCE:
+            return f"no command for {1e3 * self.traffic.silence:.0f} ms"
         return ""
 
     @cached_property
@@ -101,32 +112,52 @@ class Run:
         return np.abs(self.effort).max(axis=0)
 
 
-def measure(law: str, recording: DemoRecording, motion: MultiSine) -> Run:
+def measure(
+    law: str, recording: DemoRecording, motion: MultiSine, period: float | None = None
+) -> Run:
     """Evaluate one run over the time of the motion.
 
     The motion is known in closed form, so each state is compared with the desired position at that
     state's own stamp: neither sampling nor transport enters the error.
 
+    Args:
+        law: Key of ``LAWS``.
+        recording: Of the run.
+        motion: Driven in it.
+        period: Of the states in simulated time, in which each of them counts [s]; None: real time.
+
     Raises:
-        MeasurementError: States or commands are missing for a large part of the motion.
+        MeasurementError: States or commands are missing for a large part of the motion; in
+            simulated time, any state.
     """
-    _check_complete("joint states", recording.stamp, motion.duration)
-    _check_complete("commands", recording.command_received, motion.duration)
+    if period is None:
+        _check_complete("joint states", recording.stamp, motion.duration)
+        _check_complete("commands", recording.command_received, motion.duration)
     during = (recording.stamp >= 0) & (recording.stamp <= motion.duration)
     time, position = recording.stamp[during], recording.position[during]
     desired, _, _ = motion.at(time)
-    sent = (recording.command_sent >= 0) & (recording.command_sent <= motion.duration)
+    if period is not None and len(time) < round(motion.duration / period):
+        expected = round(motion.duration / period)
+        raise MeasurementError(f"{len(time)} joint states were heard of {expected}")
     return Run(
         law=law,
         time=time,
         position=position,
         error=desired - position,
         effort=recording.effort[during],
-        state_rate=np.count_nonzero(during) / motion.duration,
-        command_rate=np.count_nonzero(sent) / motion.duration,
-        latency=_latency(recording)[sent],
-        silence=longest_gap(recording.command_received, motion.duration),
         departure=_departure(recording, motion),
+        traffic=_traffic(recording, motion.duration) if period is None else None,
+    )
+
+
+def _traffic(recording: DemoRecording, duration: float) -> Traffic:
+    states = (recording.stamp >= 0) & (recording.stamp <= duration)
+    sent = (recording.command_sent >= 0) & (recording.command_sent <= duration)
+    return Traffic(
+        state_rate=np.count_nonzero(states) / duration,
+        command_rate=np.count_nonzero(sent) / duration,
+        latency=_latency(recording)[sent],
+        silence=longest_gap(recording.command_received, duration),
     )
 
 

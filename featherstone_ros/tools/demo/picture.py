@@ -36,9 +36,10 @@ _ROWS = {"left": 0.068, "right": 0.988, "top": 0.435, "bottom": 0.06}
 
 def draw(report: DemoReport, path: Path) -> None:
     """Write the picture: the arm, error per joint, then positions, errors and torques over time."""
-    last, speed = report.runs[-1], 100 * report.velocity_share.min()
-    claim = f"{report.improvement:.0f} times more accurate with its model"
-    title = claim if report.is_fair else "a disturbed run, not to be compared"
+    speed = 100 * report.velocity_share.min()
+    title = "a disturbed run, not to be compared"
+    if report.is_fair:
+        title = f"{report.improvement:.0f} times more accurate with its model"
     names = short_names(report.robot.model.joint_names)
     with picture(path, 200) as pyplot:
         figure = pyplot.figure(figsize=(12, 8.4), dpi=140, facecolor="white")
@@ -49,7 +50,7 @@ def draw(report: DemoReport, path: Path) -> None:
             f"{report.robot.name}: {title}",
             f"One fast motion of all joints, up to {speed:.0f} % of every speed limit, driven "
             "three times with the same gains.\nController and digital twin are two processes that "
-            f"talk over ROS 2, {last.command_rate:.0f} commands per second; {report.knowledge}.",
+            f"talk over ROS 2, {report.rate:.0f} commands per second; {report.knowledge}.",
         )
         _, positions, _, _ = report.motion.samples(0.05)
         lines = panels.seen_from(panels.segments(report.robot.model, positions))

@@ -5,7 +5,8 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from featherstone_ros.tools.robot_setup import (
 )
 from featherstone_ros.tools.style import new_console
 
+_ATTEMPTS = 3  # at a run of which the recorder missed messages
 _BRAKES_AFTER = 0.2  # [s] without a command, so that the arm does not fall if the controller hangs
 
 
@@ -59,31 +61,19 @@ def play(options: argparse.Namespace) -> DemoReport:
         console.print(Padding(line, (0, 0, 0, 2), expand=False))
     options.output.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    own: dict[str, dict[str, object]] = {
-        "digital_twin": {
-            "rate": options.rate,
-            "command_timeout": _BRAKES_AFTER,
-            "robot_description": with_heavier_links(robot.text, excess),
-        },
-        "feedforward_controller": {"mode": "feedforward", "robot_description": robot.text},
-    }
-    parameters = {node: {**robot.parameters[node], **own[node]} for node in NODES}
-    remap = ["-r", f"__ns:=/{namespace}"]
-    nodes: list[NodeProcess] = []
-    with tempfile.TemporaryDirectory(prefix="featherstone_demo_") as name:
-        folder, logs = Path(name), options.output.resolve()
-        environment = node_environment(domain, options.discovery_range, folder)
-        with (
-            twin_and_controller(parameters, environment, folder, logs, remap, nodes),
-            _progress(console) as progress,
-            DemoNode(namespace, domain, partial(_check, nodes)) as session,
-        ):
-            total = len(LAWS) * (LEAD + motion.duration)
-            task = progress.add_task("starting the nodes", total=total)
-            session.wait_until_running()
-            runs = [_drive(session, robot, motion, law, progress, task) for law in LAWS]
-            progress.update(task, description="done")
-    report = DemoReport(robot, motion, runs, options.rate, conditions, excess)
+    for node in NODES:
+        (options.output / f"{node}.log").unlink(missing_ok=True)
+    repeated: list[str] = []
+    runs = []
+    with _progress(console) as progress:
+        time_of_law = LEAD + motion.duration
+        task = progress.add_task("starting the nodes", total=len(LAWS) * time_of_law)
+        for k, law in enumerate(LAWS):
+            stage = Stage(robot, excess, law, options, namespace, domain)
+            run = _drive(stage, motion, progress, task, k * time_of_law, repeated)
+            runs.append(run)
+        progress.update(task, description="done")
+    report = DemoReport(robot, motion, runs, options.rate, conditions, excess, repeated)
     console.print(report.table())
     head = [f"{robot.name}: what featherstone-ros demo drove it with, as `setup` proposes it."]
     chosen = None if robot.file else options.output / "parameters.yaml"
@@ -97,44 +87,108 @@ def play(options: argparse.Namespace) -> DemoReport:
     return report
 
 
+@dataclass(frozen=True)
+class Stage:
+    """Twin and controller, started anew for each run, so that none depends on the one before.
+
+    Attributes:
+        robot: As the controller knows it.
+        excess: Of the twin's masses over it, relative.
+        law: Key of ``LAWS``.
+        options: See ``featherstone-ros demo --help``.
+        namespace: Of the nodes.
+        domain: Of ROS.
+    """
+
+    robot: RobotSetup
+    excess: float
+    law: str
+    options: argparse.Namespace
+    namespace: str
+    domain: int
+
+    def parameters(self) -> dict[str, dict[str, object]]:
+        """Return the parameters of both nodes."""
+        simulated = not self.options.real_time
+        own: dict[str, dict[str, object]] = {
+            "digital_twin": {
+                "rate": self.options.rate,
+                "command_timeout": _BRAKES_AFTER,
+                "robot_description": with_heavier_links(self.robot.text, self.excess),
+                "lockstep": simulated,
+                "publish_clock": simulated,
+            },
+            "feedforward_controller": {
+                "mode": "feedforward",
+                "robot_description": self.robot.text,
+                "feedforward_terms": self.law,
+                "path_tolerance": 0.0,
+                "use_sim_time": simulated,
+                "autostart": False,
+            },
+        }
+        return {node: {**self.robot.parameters[node], **own[node]} for node in NODES}
+
+    def play(self, motion: MultiSine, progress: Callable[[float], None]) -> Run:
+        """Drive the motion.
+
+        Raises:
+            MeasurementError: Messages are missing.
+        """
+        options, nodes = self.options, list[NodeProcess]()
+        with tempfile.TemporaryDirectory(prefix="featherstone_demo_") as name:
+            folder, logs = Path(name), options.output.resolve()
+            environment = node_environment(self.domain, options.discovery_range, folder)
+            remap = ["-r", f"__ns:=/{self.namespace}"]
+            with (
+                twin_and_controller(self.parameters(), environment, folder, logs, remap, nodes),
+                DemoNode(
+                    self.namespace, self.domain, partial(_check, nodes), not options.real_time
+                ) as session,
+            ):
+                names = self.robot.model.joint_names
+                if options.real_time:
+                    session.take_arm_over()
+                    return measure(self.law, session.drive(names, motion, progress), motion)
+                session.take_arm_over_in_no_time()
+                recording = session.drive_in_no_time(names, motion, progress)
+                return measure(self.law, recording, motion, 1.0 / options.rate)
+
+
 def _drive(
-    session: DemoNode,
-    robot: RobotSetup,
+    stage: Stage,
     motion: MultiSine,
-    law: str,
     progress: Progress,
     task: TaskID,
+    done: float,
+    repeated: list[str],
 ) -> Run:
-    """Drive the motion with one law; try again if the machine was too busy for the nodes.
+    """Drive the motion with one law; again if messages were lost on the way to the recorder.
 
-    The last attempt counts, whatever its errors.
+    Args:
+        stage: With the law.
+        motion: To be driven.
+        progress: Is told the time that is over.
+        task: Of it.
+        done: Time that was over before [s].
+        repeated: Is told why a run is driven again.
 
     Raises:
         MeasurementError: Messages were missing even in the last attempt.
     """
-    done = progress.tasks[task].completed
+    label = LAWS[stage.law]
     if not progress.console.is_interactive:  # the bar would only be drawn at the end
-        progress.console.print(f"  driving: {LAWS[law]}, {LEAD + motion.duration:.0f} s")
-    for last in (False, False, True):
-        progress.update(task, description=LAWS[law], completed=done)
-        session.set_controller_parameters({"feedforward_terms": law, "path_tolerance": 0.0})
-        session.reset_twin()
-        recording = session.drive(
-            robot.model.joint_names, motion, lambda t: progress.update(task, completed=done + t)
-        )
+        progress.console.print(f"  driving: {label}")
+    for attempt in range(_ATTEMPTS):
+        progress.update(task, description=label, completed=done)
         try:
-            run = measure(law, recording, motion)
-            reason = run.spoilt
+            return stage.play(motion, lambda t: progress.update(task, completed=done + t))
         except MeasurementError as error:
-            if last:
+            if attempt == _ATTEMPTS - 1:
                 raise
-            reason = str(error)
-        if not reason:
-            break
-        again = "" if last else "; once more"
-        progress.console.print(f"  {LAWS[law]}: {reason}{again}")
-    progress.update(task, completed=done + LEAD + motion.duration)
-    return run
+            repeated.append(f"{label}: {error}")
+            progress.console.print(f"  {label}: {error}; once more")
+    raise AssertionError
 
 
 def _conditions(excess: float, robot: RobotSetup, motion: MultiSine) -> list[str]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.tools.demo.measure import LAWS, Run, improvement
+from featherstone_ros.tools.demo.measure import LAWS, Run, Traffic, improvement
 from featherstone_ros.tools.multi_sine import MultiSine
 from featherstone_ros.tools.robot_setup import RobotSetup
 from featherstone_ros.tools.style import milli, new_table, short_names
@@ -34,6 +34,7 @@ class DemoReport:
         rate: Joint states per second requested.
         conditions: Conditions of the measurement, in lines of text.
         model_error: Relative excess of the arm's masses over the controller's model.
+        repeated: Which runs were driven again, and why.
     """
 
     robot: RobotSetup
@@ -42,6 +43,7 @@ class DemoReport:
     rate: float
     conditions: Sequence[str] = ()
     model_error: float = 0.0
+    repeated: Sequence[str] = ()
 
     @property
     def unit(self) -> str:
@@ -86,6 +88,11 @@ class DemoReport:
         return missed
 
     @property
+    def in_real_time(self) -> bool:
+        """Whether the runs took real time, so that messages have rates and latencies."""
+        return any(run.traffic for run in self.runs)
+
+    @property
     def is_fair(self) -> bool:
         """Whether no run was disturbed, so that they can be compared."""
         return not any(run.spoilt for run in self.runs)
@@ -95,11 +102,13 @@ class DemoReport:
         """Which runs a busy machine has distorted, in words."""
         found = []
         for run in self.runs:
-            label, rate = LAWS[run.law], min(run.state_rate, run.command_rate)
+            label, traffic = LAWS[run.law], run.traffic
             if run.spoilt:
                 found.append(f"{label}: {run.spoilt}")
-            elif rate < _ENOUGH * self.rate:
-                found.append(f"{label}: {rate:.0f} messages per second of {self.rate:.0f}")
+            elif traffic is not None:
+                rate = min(traffic.state_rate, traffic.command_rate)
+                if rate < _ENOUGH * self.rate:
+                    found.append(f"{label}: {rate:.0f} messages per second of {self.rate:.0f}")
         return found
 
     def as_dict(self) -> dict[str, Any]:
@@ -112,21 +121,19 @@ class DemoReport:
             "effort_limit": self.robot.model.effort_limit,
             "model_error": self.model_error,
             "rotors_invented": self.robot.has_assumed_drives,
-            "improvement": self.improvement,
-            "shortfalls": self.shortfalls,
+            "real_time": self.in_real_time,
+            "improvement": self.improvement if self.is_fair else None,
+            "shortfalls": self.shortfalls if self.is_fair else [],
             "disturbances": self.disturbances,
+            "repeated": self.repeated,
             "conditions": self.conditions,
             "runs": {
                 run.law: {
                     "rms": run.rms,
                     "peak": run.peak,
                     "effort_peak": run.effort_peak,
-                    "state_rate": run.state_rate,
-                    "command_rate": run.command_rate,
-                    "silence": run.silence,
-                    "departure": run.departure,
-                    "latency_median": np.nanmedian(run.latency),
-                    "latency_p99": np.nanpercentile(run.latency, 99),
+                    "departure": round(run.departure, 6),
+                    **traffic_figures(run.traffic),
                 }
                 for run in self.runs
             },
@@ -134,7 +141,10 @@ class DemoReport:
 
     def table(self) -> Group:
         """Return the report for the terminal."""
-        return Group(self._error_table(), Text(), self._traffic_table(), Text(), self._verdict())
+        errors, verdict = self._error_table(), self._verdict()
+        if not self.in_real_time:
+            return Group(errors, Text(), verdict)
+        return Group(errors, Text(), self._traffic_table(), Text(), verdict)
 
     def _error_table(self) -> Table:
         first, last = self.runs[0], self.runs[-1]
@@ -145,23 +155,25 @@ class DemoReport:
             table.add_row(
                 name,
                 *[f"{milli(run.rms[j])} / {milli(run.peak[j]):>4}" for run in self.runs],
-                f"{first.rms[j] / last.rms[j]:.0f}×",
+                f"{first.rms[j] / last.rms[j]:.0f}×" if self.is_fair else "",
                 f"{last.effort_peak[j]:.1f} of {self.robot.model.effort_limit[j]:<3.0f}",
             )
         table.add_section()
         sums = [f"{milli(float(np.linalg.norm(run.rms)))}       " for run in self.runs]
-        table.add_row("all", *sums, f"{self.improvement:.0f}×", "")
+        table.add_row("all", *sums, f"{self.improvement:.0f}×" if self.is_fair else "", "")
         return table
 
     def _traffic_table(self) -> Table:
         headings = ("states/s", "commands/s", "state to command: median", "99 %")
         table = new_table("Messages over DDS", "run", figures=headings)
         for run in self.runs:
-            median, tail = np.nanpercentile(run.latency, [50, 99])
+            if run.traffic is None:
+                continue
+            median, tail = np.nanpercentile(run.traffic.latency, [50, 99])
             table.add_row(
                 LAWS[run.law],
-                f"{run.state_rate:.0f}",
-                f"{run.command_rate:.0f}",
+                f"{run.traffic.state_rate:.0f}",
+                f"{run.traffic.command_rate:.0f}",
                 f"{1e3 * median:.2f} ms",
                 f"{1e3 * tail:.2f} ms",
             )
@@ -181,7 +193,22 @@ class DemoReport:
             )
         if self.robot.has_assumed_drives:
             text.append(f"Simulated: {ASSUMED}.\n", style="yellow")
+        if self.repeated:
+            text.append(f"Driven again: {'; '.join(self.repeated)}.\n", style="yellow")
         if self.disturbances:
             why = "Was this machine too busy? If not, the nodes' logs beside the report say more."
             text.append(f"{'; '.join(self.disturbances)}. {why}\n", style="yellow")
         return text
+
+
+def traffic_figures(traffic: Traffic | None) -> dict[str, float]:
+    """Return rates and latencies, for JSON; none in simulated time."""
+    if traffic is None:
+        return {}
+    return {
+        "state_rate": traffic.state_rate,
+        "command_rate": traffic.command_rate,
+        "silence": traffic.silence,
+        "latency_median": float(np.nanmedian(traffic.latency)),
+        "latency_p99": float(np.nanpercentile(traffic.latency, 99)),
+    }

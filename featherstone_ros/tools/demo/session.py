@@ -5,16 +5,16 @@ as bytes now and then, and are decoded after the run. Their time stamps are the 
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
 from rclpy.duration import Duration
-from rclpy.parameter import Parameter
+from rclpy.qos import ReliabilityPolicy
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -22,6 +22,8 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.diagnostics import following, phase_text
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.tools.demo.measure import DemoRecording
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
 from featherstone_ros.tools.preflight.source import from_arrays, to_message
@@ -29,10 +31,12 @@ from featherstone_ros.tools.processes import DemoError
 from featherstone_ros.tools.rclpy_calls import Participant, decode, take_waiting
 from featherstone_ros.tools.signals import held
 
-_QUEUE = 5000  # messages that may wait between two looks at them
+_QUEUE = 20_000  # messages that may wait between two looks at them
 _POLL_PERIOD = 0.02  # [s]
 _START_DEADLINE = 30.0  # [s] until both nodes must talk
-_ANSWER_DEADLINE = 5.0  # [s] for a service
+_ANSWER_DEADLINE = 10.0  # [s] for a service, or a change of phase
+_STANDSTILL = 20.0  # [s] without a joint state in simulated time
+_BREATH = 0.002  # [s] between two looks at them
 _SETTLING = 0.5  # [s] in which the controller takes the arm over
 LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and come to rest
 
@@ -42,19 +46,24 @@ Message = tuple[bytes, int, int]  # serialized, sent and received [ns]
 class DemoNode(Participant):
     """One node that talks to twin and controller in the demo's namespace; a context manager."""
 
-    def __init__(self, namespace: str, domain: int, watch: Callable[[], None]) -> None:
+    def __init__(
+        self, namespace: str, domain: int, watch: Callable[[], None], simulated: bool
+    ) -> None:
         """Join the domain.
 
         Args:
             namespace: Of both nodes.
             domain: ROS domain.
             watch: Called often; raises if a node has died.
+            simulated: Time is: no message is to be lost, whatever that costs the nodes.
         """
         self._watch = watch
+        reliability = (ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE)[simulated]
+        self._phase = ""  # of the controller, by its diagnostics
         with held(until_next=True):
             super().__init__("demo", namespace, domain)
             self._subscriptions = [
-                self.queue(kind, topic, _QUEUE)
+                self.queue(kind, topic, _QUEUE, reliability)
                 for kind, topic in (
                     (JointState, "joint_states"),
                     (Float64MultiArray, "feedforward_controller/commands"),
@@ -64,66 +73,46 @@ class DemoNode(Participant):
             self._trajectory = self.node.create_publisher(
                 JointTrajectory, "feedforward_controller/joint_trajectory", 1
             )
-            self._parameters, self._life, self._reset, self._pause = self._clients = [
+            self._life, self._pause, self._step = self._clients = [
                 self.node.create_client(kind, name)
                 for kind, name in (
-                    (SetParameters, "feedforward_controller/set_parameters"),
                     (ChangeState, "feedforward_controller/change_state"),
-                    (Trigger, "digital_twin/reset"),
                     (SetBool, "digital_twin/pause"),
+                    (Trigger, "digital_twin/step"),
                 )
             ]
+            self.subscribe(DiagnosticArray, "/diagnostics", self._hear_diagnostics, depth=10)
 
-    def wait_until_running(self) -> None:
-        """Wait for joint states, commands, and the controller's services.
+    def take_arm_over(self) -> None:
+        """Have the controller hold the arm, in real time.
 
         Raises:
             DemoError: Something is missing after half a minute; says what.
         """
-        silent = list(self._subscriptions)
-        deadline = time.monotonic() + _START_DEADLINE
-        while silent or not (
-            all(client.service_is_ready() for client in self._clients)
-            and self._trajectory.get_subscription_count()
-        ):
-            silent = [topic for topic in silent if not take_waiting(topic)]
-            if time.monotonic() > deadline:
-                missing = ", ".join(topic.topic_name for topic in silent)
-                what = f"no message on {missing}" if missing else "not all services are there"
-                raise DemoError(f"{what} within {_START_DEADLINE:g} s of the start")
-            self._idle()
-
-    def set_controller_parameters(self, values: Mapping[str, object]) -> None:
-        """Set parameters of the controller, all or none.
-
-        Raises:
-            DemoError: It refuses, or does not answer.
-        """
-        parameters = [Parameter(name, value=v).to_parameter_msg() for name, v in values.items()]
-        request = SetParameters.Request(parameters=parameters)
-        for result in self._call(self._parameters, request).results:
-            if not result.successful:
-                raise DemoError(f"the controller refuses {dict(values)}: {result.reason}")
-
-    def reset_twin(self) -> None:
-        """Put the arm at its initial position, at rest, with the controller holding it there.
-
-        Time stands still and the controller is not active meanwhile: it would not believe the jump.
-
-        Raises:
-            DemoError: One of the nodes does not answer.
-        """
-        self._change_controller("deactivate")
-        self._call(self._pause, SetBool.Request(data=True))
-        self._call(self._reset, Trigger.Request())
+        self._wait_until_connected()
         self._change_controller("activate")
-        self._call(self._pause, SetBool.Request(data=False))
+        self._await_phase(Phase.HOLDING)
         self._wait(_SETTLING)
+
+    def take_arm_over_in_no_time(self) -> None:
+        """Have the controller hold the arm while simulated time stands.
+
+        What the arm does from then on depends on the messages alone, not on when they come. Time 0
+        is no stamp, so that the state of a period later is the first that counts.
+
+        Raises:
+            DemoError: Something is missing after half a minute; says what.
+        """
+        self._wait_until_connected()
+        self._call(self._pause, SetBool.Request(data=True))
+        self._call(self._step, Trigger.Request())
+        self._change_controller("activate")
+        self._await_phase(Phase.HOLDING)
 
     def drive(
         self, names: Sequence[str], motion: MultiSine, progress: Callable[[float], None]
     ) -> DemoRecording:
-        """Send the motion, record until it is over.
+        """Send the motion, record in real time until it is over.
 
         Args:
             names: Of the motion's joints.
@@ -135,9 +124,7 @@ class DemoNode(Participant):
         """
         begin = self.node.get_clock().now()
         start = begin + Duration(seconds=LEAD)
-        message = trajectory_message(names, motion, start)
-        with held():
-            self._trajectory.publish(message)
+        self._send(trajectory_message(names, motion, start))
         messages: list[list[Message]] = [[] for _ in self._subscriptions]
         end = start + Duration(seconds=motion.duration + 0.1)
         while (now := self.node.get_clock().now()) < end:
@@ -146,6 +133,82 @@ class DemoNode(Participant):
             self._idle()
         self._collect(messages)
         return _decode(messages, names, start.nanoseconds)
+
+    def drive_in_no_time(
+        self, names: Sequence[str], motion: MultiSine, progress: Callable[[float], None]
+    ) -> DemoRecording:
+        """Send the motion while time stands, then let it go on; record until the motion is over.
+
+        Args:
+            names: Of the motion's joints.
+            motion: What to follow; starts at ``LEAD``.
+            progress: Called with the simulated time [s].
+
+        Returns:
+            The messages, joints in the order of ``names``.
+        """
+        start = Time(seconds=LEAD)
+        self._send(trajectory_message(names, motion, start))
+        self._await_phase(Phase.TRAJECTORY)
+        messages: list[list[Message]] = [[] for _ in self._subscriptions]
+        self._collect(messages)  # those of before
+        messages = [[] for _ in self._subscriptions]
+        self._call(self._pause, SetBool.Request(data=False))
+        now, end = 0.0, LEAD + motion.duration
+        deadline = time.monotonic() + _STANDSTILL
+        while now < end:
+            self._watch()
+            self._collect(messages)
+            if messages[0] and (heard := _stamp(messages[0][-1])) > now:
+                now, deadline = heard, time.monotonic() + _STANDSTILL
+            if time.monotonic() > deadline:
+                raise DemoError(f"simulated time stands at {now:.3f} s; the nodes' logs say why")
+            progress(now)
+            time.sleep(_BREATH)
+        return _decode(messages, names, start.nanoseconds)
+
+    def _wait_until_connected(self) -> None:
+        """Configure the controller; wait for joint states, and who listens to trajectories."""
+        heard = False
+        deadline = time.monotonic() + _START_DEADLINE
+        while not self._life.service_is_ready():
+            if time.monotonic() > deadline:
+                raise DemoError(f"no service {self._life.service_name}: see the controller's log")
+            self._idle()
+        self._change_controller("configure")
+        while not (
+            heard
+            and all(client.service_is_ready() for client in self._clients)
+            and self._trajectory.get_subscription_count()
+        ):
+            heard = heard or bool(take_waiting(self._subscriptions[0]))
+            if time.monotonic() > deadline:
+                topic = self._subscriptions[0].topic_name
+                what = "not all services are there" if heard else f"no message on {topic}"
+                raise DemoError(f"{what} within {_START_DEADLINE:g} s of the start")
+            self._idle()
+
+    def _hear_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            values = {item.key: item.value for item in status.values}
+            if "following" in values:
+                running = values["phase"] == phase_text(Phase.HOLDING)
+                self._phase = values["following"] if running else values["phase"]
+
+    def _await_phase(self, phase: Phase) -> None:
+        """Wait until the controller says that it is in a phase."""
+        deadline = time.monotonic() + _ANSWER_DEADLINE
+        while self._phase != following(phase):
+            if time.monotonic() > deadline:
+                raise DemoError(
+                    f"the controller is in phase {self._phase or 'unknown'}, expected "
+                    f"{following(phase)}; its log says more"
+                )
+            self._idle()
+
+    def _send(self, message: JointTrajectory) -> None:
+        with held():
+            self._trajectory.publish(message)
 
     def _call(self, client: Client, request: Any) -> Any:
         """Call a service; return its answer."""
@@ -187,9 +250,18 @@ def trajectory_message(names: Sequence[str], motion: MultiSine, start: Time) -> 
     return message
 
 
+def _stamp(message: Message) -> float:
+    """Return the stamp of a joint state [s]."""
+    return 1e-9 * Time.from_msg(decode(message[0], JointState).header.stamp).nanoseconds
+
+
 def _decode(messages: list[list[Message]], names: Sequence[str], start: int) -> DemoRecording:
-    """Turn bytes into arrays, with times since ``start`` [ns]."""
+    """Turn bytes into arrays, with times since ``start`` [ns].
+
+    A state that a lockstep has repeated is the same to the bit, and counts once.
+    """
     states, commands, desired = messages
+    states = list({message[0]: message for message in states}.values())
     stamp, position, effort = _columns(states, names)
     desired_stamp, desired_position, _ = _columns(desired, names)
 

@@ -10,6 +10,9 @@ Without --parameters the nodes use their defaults: gains chosen from the model, 
 at 0 or the nearest position within its limits. `featherstone-ros setup` writes a file to start
 from.
 
+With --real-time-factor time is simulated, by the twin's /clock: slower or faster than real time, or
+(0) as fast as the machine can, each state waiting for its command.
+
 A trajectory is sent as soon as the controller accepts one; if that takes longer than 2 s, it is
 said what it waits for.
 
@@ -21,6 +24,7 @@ Examples:
   featherstone-ros run my_arm.urdf --parameters my_arm.yaml
   featherstone-ros run my_arm.urdf --trajectory my_arm_motion.yaml   from setup
   featherstone-ros run my_arm.urdf.xacro --mode gravity_compensation
+  featherstone-ros run panda --real-time-factor 0   as fast as it can
   featherstone-ros run panda     a robot that comes with the package
   ros2 topic pub --once /feedforward_controller/joint_trajectory ...   beside it
   ros2 topic pub -r 100 /digital_twin/external_wrench ...   pushes the arm
@@ -39,7 +43,13 @@ from typing import TYPE_CHECKING
 
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model.parameter_files import NODES
-from featherstone_ros.tools.options import add_files, add_urdf_argument, require_ros
+from featherstone_ros.tools.options import (
+    add_files,
+    add_number,
+    add_urdf_argument,
+    between,
+    require_ros,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,6 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODE",
         help=f"mode of the controller: {', '.join(MODES)} (default: the file's)",
     )
+    text = "simulated time by real time; 0: as fast as it can"
+    add_number(parser, "--real-time-factor", "F", between(0, 1000), None, text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -99,9 +111,16 @@ def run(args: argparse.Namespace) -> int:
     joints = ", ".join(arm.model.joint_names)
     console.print(f"[bold]{arm.name}[/bold]: {joints}; ROS_DOMAIN_ID={domain}")
     console.print("[dim]Ctrl-C brings the arm to rest and ends both nodes.")
-    own = {node: {"robot_description": arm.text} for node in NODES}
+    own: dict[str, dict[str, object]] = {node: {"robot_description": arm.text} for node in NODES}
     if args.mode:
         own["feedforward_controller"]["mode"] = args.mode
+    if args.real_time_factor is not None:
+        own["feedforward_controller"]["use_sim_time"] = True
+        own["digital_twin"] |= {
+            "publish_clock": True,
+            "lockstep": args.real_time_factor == 0.0,
+            "real_time_factor": args.real_time_factor,
+        }
     files = ["--params-file", str(arm.file.absolute())] if arm.file else []
     processes: list[NodeProcess] = []
     with tempfile.TemporaryDirectory(prefix="featherstone_run_") as name:
