@@ -7,7 +7,7 @@ says.
 
 from collections.abc import Callable
 
-from compiled._echo import EchoCycle
+from compiled import echo
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -34,7 +34,7 @@ class Floor(Node):
         )
         self.create_subscription(JointTrajectory, "~/joint_trajectory", lambda _: None, 10)
         answer = serialize_message(Float64MultiArray(data=[0.0] * JOINTS))
-        cycle = EchoCycle(answer, size=self._given("answered_size"))
+        cycle = echo.EchoCycle(answer, size=self._given("answered_size"))
         scheduling = Scheduling(self._given("realtime.priority"))
         self.loop = ThreadLoop(
             self, cycle, [states], [commands], lambda _: None, scheduling=scheduling

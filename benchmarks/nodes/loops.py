@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from compiled._echo import wake_times
+from compiled import echo
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -107,7 +107,7 @@ def jitter(
                 _listen([states], block)
             twins.latency.append(deviations(states.sent))
             with taking_part(scheduling), ThreadPoolExecutor(1) as sleeper:
-                woke = sleeper.submit(wake_times, PERIOD, round(block * RATE)).result()
+                woke = sleeper.submit(echo.wake_times, PERIOD, round(block * RATE)).result()
                 sleepers.latency.append(deviations(list(woke)))
     return twins, sleepers
 

@@ -1,15 +1,20 @@
-"""Parts of the compiled product one by one, for tests and benchmarks: built on the first import.
+"""Parts of the compiled product one by one, for tests and benchmarks: built on first use.
 
-`_codec`, `_control_parts`, `_echo`, `_loop_clock` and `_timing` are made here of the product's own
-sources, by the product's own recipe (build.py); anew whenever those have changed.
+`codec`, `control_parts`, `echo`, `loop_clock` and `timing` are made here of the product's own
+sources, by the product's own recipe (build.py); anew whenever the content of those has changed.
 """
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -21,25 +26,44 @@ FOLDER = SOURCE / "build" / NAME / sys.implementation.cache_tag
 SOURCES = [SOURCE / "setup.py", *HERE.glob("*.py*"), *(SOURCE / "cython_core").rglob("*.[hp]*")]
 
 
+class Part:
+    """A module that is compiled when something of it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self.name = f"{__name__}._{name}"
+
+    def module(self) -> ModuleType:
+        build()
+        return import_module(self.name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # pytest asks for these when it collects
+            raise AttributeError(name)
+        return getattr(self.module(), name)
+
+
+codec, control_parts, echo, loop_clock, timing = map(
+    Part, ("codec", "control_parts", "echo", "loop_clock", "timing")
+)
+
+
+@cache
 def build() -> None:
     """Compile what has changed, one process at a time."""
+    for module in ("Cython", "setuptools"):
+        pytest.importorskip(module)
+    if not shutil.which(os.environ.get("CC", "cc").split()[0]):
+        pytest.skip("there is no C compiler")
+    __path__.append(str(FOLDER / "featherstone_ros"))
     FOLDER.mkdir(parents=True, exist_ok=True)
-    done = FOLDER / "done"
+    done, sources = FOLDER / "done", b"".join(path.read_bytes() for path in sorted(SOURCES))
+    content = hashlib.sha256(sources).hexdigest()
     with open(FOLDER / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        newest = max(path.stat().st_mtime for path in SOURCES)
-        if done.exists() and done.stat().st_mtime > newest:
+        if done.exists() and done.read_text() == content:
             return
         # A compiler is not to run under the sanitizers.
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
         command = [sys.executable, HERE / "build.py", FOLDER]
         subprocess.run(command, cwd=SOURCE, env=environment, check=True)
-        done.touch()
-
-
-for module in ("Cython", "setuptools"):
-    pytest.importorskip(module)
-if not shutil.which(os.environ.get("CC", "cc").split()[0]):
-    pytest.skip("there is no C compiler", allow_module_level=True)
-build()
-__path__.append(str(FOLDER / "featherstone_ros"))
+        done.write_text(content)

@@ -14,7 +14,7 @@ from rich.table import Table
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for compiled
 
-from compiled import _codec
+from compiled import codec
 from fuzzer import LastInput, Outcome, fuzz
 from targets import TARGETS
 
@@ -45,7 +45,7 @@ def main() -> int:
     logging.disable(logging.WARNING)  # oddities of URDFs
     console = Console()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    sanitized = b"__asan_init" in Path(_codec.__file__).read_bytes()
+    sanitized = b"__asan_init" in Path(codec.module().__file__).read_bytes()
     console.print(f"sanitizers: {'on' if sanitized else 'off'}; seed {options.seed}")
     table = Table("target", "executions", "refused", "answers", "slowest", "time", "findings")
     found = 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from compiled._codec import Float64MultiArrayDecoder, JointStateDecoder
+from compiled import codec
 from mutations import OF_CDR, OF_XML, Change
 
 import featherstone_ros as fr
@@ -50,41 +51,51 @@ class Target(NamedTuple):
         return [path.read_bytes() for path in sorted((CORPUS / self.name).iterdir())]
 
 
-_learnt, _fresh = JointStateDecoder(NAMES), JointStateDecoder(NAMES)
 _other_names = (CORPUS / "joint_state" / "other_order.cdr").read_bytes()
 _accepted = count()
-_commands = Float64MultiArrayDecoder(None)
 
 
-def _values(decoder: JointStateDecoder) -> tuple[object, ...]:
+@cache
+def _decoders() -> Sequence[codec.JointStateDecoder]:
+    return codec.JointStateDecoder(NAMES), codec.JointStateDecoder(NAMES)
+
+
+@cache
+def _command_decoder() -> codec.Float64MultiArrayDecoder:
+    return codec.Float64MultiArrayDecoder(None)
+
+
+def _values(decoder: codec.JointStateDecoder) -> tuple[object, ...]:
     arrays = decoder.position.base.tobytes()  # of all three
     return arrays, decoder.sec, decoder.nanosec, decoder.has_velocity, decoder.has_effort
 
 
 def read_joint_state(data: bytes) -> Answer:
     """A refused message changes nothing; known names make no difference to an accepted one."""
-    before = _values(_learnt)
+    learnt, fresh = _decoders()
+    before = _values(learnt)
     try:
-        _learnt.decode(data)
+        learnt.decode(data)
     except MessageError as error:
-        assert _values(_learnt) == before, "a refused message has changed values"
+        assert _values(learnt) == before, "a refused message has changed values"
         return Answer(True, str(error))
     if next(_accepted) % 16 == 0:
-        _fresh.decode(_other_names)
-        _fresh.decode(data)
-        assert _values(_learnt) == _values(_fresh), "known names make a difference"
-    return Answer(False, f"velocity: {_learnt.has_velocity}, effort: {_learnt.has_effort}")
+        fresh.decode(_other_names)
+        fresh.decode(data)
+        assert _values(learnt) == _values(fresh), "known names make a difference"
+    return Answer(False, f"velocity: {learnt.has_velocity}, effort: {learnt.has_effort}")
 
 
 def read_commands(data: bytes) -> Answer:
     """A refused message changes nothing."""
-    before = _commands.values.tobytes()
+    commands = _command_decoder()
+    before = commands.values.tobytes()
     try:
-        _commands.decode(data)
+        commands.decode(data)
     except MessageError as error:
-        assert _commands.values.tobytes() == before, "a refused message has changed values"
+        assert commands.values.tobytes() == before, "a refused message has changed values"
         return Answer(True, str(error))
-    return Answer(False, "values" if len(_commands.values) else "no values")
+    return Answer(False, "values" if len(commands.values) else "no values")
 
 
 def read_urdf(data: bytes) -> Answer:

@@ -7,12 +7,7 @@ import pytest
 from support import Ros  # noqa: F401  (skips this module where ROS is missing)
 
 # isort: split
-from compiled._codec import (
-    Float64MultiArrayDecoder,
-    Float64MultiArrayEncoder,
-    JointStateDecoder,
-    JointStateEncoder,
-)
+from compiled import codec
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,12 +58,12 @@ def assert_read_as_rclpy_reads(decoder, names, message):
 def assert_agree(names, message):
     """What rclpy writes the decoder reads; what the encoder writes rclpy reads."""
     data = serialize_message(message)
-    decoder = JointStateDecoder(names)
+    decoder = codec.JointStateDecoder(names)
     for _ in range(2):  # the second time with the names known
         decoder.decode(data)
         assert_read_as_rclpy_reads(decoder, names, message)
     stamp = message.header.stamp
-    encoder = JointStateEncoder(message.name, message.header.frame_id)
+    encoder = codec.JointStateEncoder(message.name, message.header.frame_id)
     for field in FIELDS:
         if len(getattr(message, field)):
             getattr(encoder, field)[:] = getattr(message, field)
@@ -130,10 +125,10 @@ def test_multi_arrays_agree(numbers, dimensions, offset):
 def assert_multi_arrays_agree(message):
     """What rclpy writes the decoder reads; what the encoder writes rclpy reads."""
     for count in (len(message.data), None):
-        decoder = Float64MultiArrayDecoder(count)
+        decoder = codec.Float64MultiArrayDecoder(count)
         decoder.decode(serialize_message(message))
         assert decoder.values.tobytes() == bits(message.data)
-    encoder = Float64MultiArrayEncoder(len(message.data))
+    encoder = codec.Float64MultiArrayEncoder(len(message.data))
     encoder.values[:] = message.data
     read = deserialize_message(encoder.encode(), Float64MultiArray)
     assert bits(read.data) == bits(message.data)
@@ -160,10 +155,10 @@ def corruptions(data):
 @pytest.mark.parametrize("frame_id", ["", "abc"])
 def test_a_corrupted_joint_state_is_refused_or_read_as_rclpy_reads_it(frame_id):
     names = ["ab", "c"]
-    encoder = JointStateEncoder(names, frame_id)
+    encoder = codec.JointStateEncoder(names, frame_id)
     encoder.position[:], encoder.effort[:] = (1.0, 2.0), (3.0, -4.0)
     data, accepted = encoder.encode(1, 2), 0
-    fresh, learnt = JointStateDecoder(names), JointStateDecoder(names)
+    fresh, learnt = codec.JointStateDecoder(names), codec.JointStateDecoder(names)
     for corrupted in corruptions(data):
         learnt.decode(data)
         refused = [refusal(fresh, corrupted), refusal(learnt, corrupted)]
@@ -188,7 +183,7 @@ def refusal(decoder, data):
 def test_a_corrupted_multi_array_is_refused_or_read_as_rclpy_reads_it():
     message = Float64MultiArray(data=[1.0, 2.0])
     message.layout.dim = [MultiArrayDimension(label="ab", size=1, stride=2)]
-    decoder, accepted = Float64MultiArrayDecoder(None), 0
+    decoder, accepted = codec.Float64MultiArrayDecoder(None), 0
     for corrupted in corruptions(serialize_message(message)):
         if refusal(decoder, corrupted) is None:
             accepted += 1
@@ -200,7 +195,7 @@ def test_a_corrupted_multi_array_is_refused_or_read_as_rclpy_reads_it():
 @given(st.binary(max_size=120), st.booleans())
 def test_any_bytes_are_refused_or_read_as_rclpy_reads_them(data, big_endian):
     data = (b"\0\0\0\0" if big_endian else b"\0\1\0\0") + data
-    state, commands = JointStateDecoder([]), Float64MultiArrayDecoder(None)
+    state, commands = codec.JointStateDecoder([]), codec.Float64MultiArrayDecoder(None)
     if refusal(state, data) is None:
         assert_read_as_rclpy_reads(state, [], deserialize_message(data, JointState))
     if refusal(commands, data) is None:

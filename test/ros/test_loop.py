@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled._echo import EchoCycle
+from compiled import echo
 from support import (  # skips this module where ROS is missing
     DEADLINE,
     Ros,
@@ -82,7 +82,7 @@ class Host(Node):
 class Bench:
     """A loop with an EchoCycle on a node of its own, and the other ends of its topics."""
 
-    def __init__(self, ros: Ros, at_once: bool = True, **echo: Any) -> None:
+    def __init__(self, ros: Ros, at_once: bool = True, **answers: Any) -> None:
         self.ros = ros
         self.host = Host(context=ros.context)
         ros.add_node(self.host)
@@ -91,7 +91,7 @@ class Bench:
             JointState, "states", lambda *_: None, 100, callback_group=group, raw=True
         )
         self.output = self.host.create_publisher(Float64MultiArray, "commands", 100)
-        self.cycle = EchoCycle(ANSWER, **echo)
+        self.cycle = echo.EchoCycle(ANSWER, **answers)
         self.loop = ThreadLoop(
             self.host,
             self.cycle,
@@ -440,7 +440,7 @@ def test_a_failure_to_publish_is_recorded(ros):
     context.init(domain_id=ros.domain)
     host = Host(context=context)
     output = host.create_publisher(Float64MultiArray, "commands", 10)
-    loop = RclLoop(EchoCycle(ANSWER, period=0.01), [], [output], at_once=False)
+    loop = RclLoop(echo.EchoCycle(ANSWER, period=0.01), [], [output], at_once=False)
     thread = threading.Thread(target=loop.run)
     thread.start()
     context.shutdown()
@@ -463,7 +463,7 @@ def test_records_do_not_pile_up_calls_while_the_executor_is_stuck(ros, bench):
 def test_a_loop_that_was_forgotten_lives_as_long_as_the_middleware_calls_it(ros):
     states = ros.node.create_subscription(JointState, "forgotten", lambda _: None, 10, raw=True)
     commands = ros.node.create_publisher(Float64MultiArray, "commands", 10)
-    loop = RclLoop(EchoCycle(ANSWER), [states], [commands])
+    loop = RclLoop(echo.EchoCycle(ANSWER), [states], [commands])
     references = sys.getrefcount(loop)
     publisher = ros.publisher(JointState, "forgotten")
     publisher.publish(STATE)
@@ -478,7 +478,7 @@ def test_other_handles_than_rclpys_are_refused():
         handle = None
 
     with pytest.raises(MiddlewareError, match="handles are not as expected"):
-        RclLoop(EchoCycle(ANSWER), [Strange()], [])
+        RclLoop(echo.EchoCycle(ANSWER), [Strange()], [])
 
 
 def test_what_is_no_cycle_is_refused():
@@ -494,13 +494,13 @@ import os, sys, threading, time, rclpy
 sys.path.append({str(Path(__file__).parents[1])!r})
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Float64MultiArray
-from compiled._echo import EchoCycle
+from compiled import echo
 from featherstone_ros._loop import RclLoop
 rclpy.init()
 node = rclpy.create_node("host")
 output = node.create_publisher(Float64MultiArray, "commands", 10)
-echo = EchoCycle(serialize_message(Float64MultiArray(data=[1.0])), period=0.01, rest=0.2)
-loop = RclLoop(echo, [], [output], node.get_clock(), at_once=False)
+cycle = echo.EchoCycle(serialize_message(Float64MultiArray(data=[1.0])), period=0.01, rest=0.2)
+loop = RclLoop(cycle, [], [output], node.get_clock(), at_once=False)
 """
 SCHEDULED = (
     PROCESS

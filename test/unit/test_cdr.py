@@ -6,12 +6,7 @@ import struct
 import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
-from compiled._codec import (
-    Float64MultiArrayDecoder,
-    Float64MultiArrayEncoder,
-    JointStateDecoder,
-    JointStateEncoder,
-)
+from compiled import codec
 from each import each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,7 +36,7 @@ def decoded(decoder):
 
 @pytest.mark.parametrize("big_endian", [False, True])
 def test_state_is_in_joint_order_whatever_the_messages(big_endian):
-    decoder = JointStateDecoder(NAMES)
+    decoder = codec.JointStateDecoder(NAMES)
     effort = [20.0, 90.0, 30.0, 10.0]
     message = joint_state(MIXED, POSITION, (), effort, (-5, 7), big_endian=big_endian)
     for _ in range(2):
@@ -54,7 +49,7 @@ def test_state_is_in_joint_order_whatever_the_messages(big_endian):
 
 
 def test_velocity_that_was_there_before_does_not_stay():
-    decoder = JointStateDecoder(["a"])
+    decoder = codec.JointStateDecoder(["a"])
     decoder.decode(joint_state(["a"], [1.0], [2.0], [3.0]))
     assert decoder.has_velocity and decoder.has_effort
     decoder.decode(joint_state(["a"], [4.0]))
@@ -63,7 +58,7 @@ def test_velocity_that_was_there_before_does_not_stay():
 
 
 def test_order_frame_and_padding_may_change_between_messages():
-    decoder = JointStateDecoder(NAMES)
+    decoder = codec.JointStateDecoder(NAMES)
     for names in (["a", "b", "c"], ["c", "b", "a"], ["abc", "a", "b", "c"]):
         for frame_id in ("", "x", "yz"):
             for options in ({}, {"padding": 255}, {"padding": 97}, {"big_endian": True}):
@@ -73,7 +68,7 @@ def test_order_frame_and_padding_may_change_between_messages():
 
 
 def test_changed_names_of_equal_length_are_noticed():
-    decoder = JointStateDecoder(["aa", "bb"])
+    decoder = codec.JointStateDecoder(["aa", "bb"])
     decoder.decode(joint_state(["aa", "bb"], [1.0, 2.0]))
     decoder.decode(joint_state(["bb", "aa"], [2.0, 1.0]))
     np.testing.assert_array_equal(decoder.position, [1.0, 2.0])
@@ -82,19 +77,19 @@ def test_changed_names_of_equal_length_are_noticed():
 
 
 def test_nan_and_infinity_pass():
-    decoder = JointStateDecoder(NAMES)
+    decoder = codec.JointStateDecoder(NAMES)
     decoder.decode(joint_state(NAMES, [math.nan, math.inf, -math.inf]))
     np.testing.assert_array_equal(decoder.position, [math.nan, math.inf, -math.inf])
 
 
 def test_bytes_behind_the_message_are_passed_over():
-    decoder = JointStateDecoder(NAMES)
+    decoder = codec.JointStateDecoder(NAMES)
     decoder.decode(GOOD + b"\xff\xff\xff")
     np.testing.assert_array_equal(decoder.position, [1.0, 2.0, 3.0])
 
 
 def test_multi_array_of_any_length():
-    decoder = Float64MultiArrayDecoder(None)
+    decoder = codec.Float64MultiArrayDecoder(None)
     for values in ([1.0], [], [1.0, math.nan, 3.0]):
         decoder.decode(float64_multi_array(values))
         np.testing.assert_array_equal(decoder.values, values)
@@ -103,7 +98,7 @@ def test_multi_array_of_any_length():
 @pytest.mark.parametrize("big_endian", [False, True])
 @pytest.mark.parametrize("dimensions", [(), [("joint", 7, 7)], [("a", 9, 9), ("", 0, 0)]])
 def test_layout_of_a_multi_array_is_passed_over(dimensions, big_endian):
-    decoder = Float64MultiArrayDecoder(2)
+    decoder = codec.Float64MultiArrayDecoder(2)
     decoder.decode(float64_multi_array([1.0, 2.0], dimensions, 5, big_endian=big_endian))
     np.testing.assert_array_equal(decoder.values, [1.0, 2.0])
 
@@ -133,7 +128,7 @@ MALFORMED = [
 
 @pytest.mark.parametrize(("bad", "reason"), REFUSALS)
 def test_a_state_that_is_not_of_the_arm_raises(bad, reason):
-    decoder = JointStateDecoder(NAMES)
+    decoder = codec.JointStateDecoder(NAMES)
     with pytest.raises(MessageError, match=f"^{reason}$") as caught:
         decoder.decode(bad)
     assert not isinstance(caught.value, MalformedMessageError)
@@ -142,12 +137,12 @@ def test_a_state_that_is_not_of_the_arm_raises(bad, reason):
 @pytest.mark.parametrize(("bad", "reason"), MALFORMED)
 def test_a_malformed_state_raises(bad, reason):
     with pytest.raises(MalformedMessageError, match=reason):
-        JointStateDecoder(NAMES).decode(bad)
+        codec.JointStateDecoder(NAMES).decode(bad)
 
 
 @pytest.mark.parametrize("bad", [bad for bad, _ in REFUSALS + MALFORMED])
 def test_a_refused_message_changes_no_value_and_not_the_next_message(bad):
-    decoder = JointStateDecoder(NAMES)
+    decoder = codec.JointStateDecoder(NAMES)
     decoder.decode(GOOD)
     before = decoded(decoder)
     with pytest.raises(MessageError):
@@ -166,7 +161,7 @@ def test_a_length_that_overflows_raises(length, place, big_endian):
     order = ">" if big_endian else "<"
     bad = message[:at] + struct.pack(order + "I", length) + message[at + 4 :]
     with pytest.raises(MalformedMessageError, match="claims a length of"):
-        JointStateDecoder(["abc"]).decode(bad)
+        codec.JointStateDecoder(["abc"]).decode(bad)
 
 
 @pytest.mark.parametrize("learnt", [False, True])
@@ -175,7 +170,7 @@ def test_every_truncation_of_a_state_raises(big_endian, learnt):
     message = joint_state(
         NAMES, [1.0] * 3, [2.0] * 3, [3.0] * 3, frame_id="base", big_endian=big_endian
     )
-    decoder = JointStateDecoder(NAMES)
+    decoder = codec.JointStateDecoder(NAMES)
     if learnt:
         decoder.decode(message)
     for size in range(len(message)):
@@ -185,7 +180,7 @@ def test_every_truncation_of_a_state_raises(big_endian, learnt):
 
 def test_every_truncation_of_a_multi_array_raises():
     message = float64_multi_array([1.0, 2.0], [("label", 2, 2)])
-    decoder = Float64MultiArrayDecoder(2)
+    decoder = codec.Float64MultiArrayDecoder(2)
     decoder.decode(message)
     for size in range(len(message)):
         with pytest.raises(MalformedMessageError):
@@ -204,7 +199,7 @@ def test_every_truncation_of_a_multi_array_raises():
     ],
 )
 def test_a_bad_multi_array_raises_and_changes_nothing(bad, reason):
-    decoder = Float64MultiArrayDecoder(2)
+    decoder = codec.Float64MultiArrayDecoder(2)
     decoder.decode(float64_multi_array([4.0, 5.0]))
     with pytest.raises(MessageError, match=reason):
         decoder.decode(bad)
@@ -214,14 +209,14 @@ def test_a_bad_multi_array_raises_and_changes_nothing(bad, reason):
 @pytest.mark.parametrize("message", [None, "text", bytearray(GOOD), memoryview(GOOD)])
 def test_what_is_not_bytes_raises(message):
     with pytest.raises(TypeError):
-        JointStateDecoder(NAMES).decode(message)
+        codec.JointStateDecoder(NAMES).decode(message)
     with pytest.raises(TypeError):
-        Float64MultiArrayDecoder(None).decode(message)
+        codec.Float64MultiArrayDecoder(None).decode(message)
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data):
-    for decoder in (JointStateDecoder([]), Float64MultiArrayDecoder(None)):
+    for decoder in (codec.JointStateDecoder([]), codec.Float64MultiArrayDecoder(None)):
         for message in (data, GOOD[:4] + data):
             try:
                 decoder.decode(message)
@@ -234,7 +229,7 @@ def test_any_bytes_are_read_or_refused(data):
 
 @given(names_of_joints, st.text(st.characters(codec="ascii", exclude_characters="\0")), st.data())
 def test_a_state_is_written_as_cdr_has_it(names, frame_id, data):
-    encoder = JointStateEncoder(names, frame_id)
+    encoder = codec.JointStateEncoder(names, frame_id)
     vectors = st.lists(doubles, min_size=len(names), max_size=len(names))
     arrays = [data.draw(vectors) for _ in range(3)]
     encoder.position[:], encoder.velocity[:], encoder.effort[:] = arrays
@@ -244,15 +239,15 @@ def test_a_state_is_written_as_cdr_has_it(names, frame_id, data):
 
 @given(st.lists(doubles, max_size=40))
 def test_a_multi_array_is_written_as_cdr_has_it(values):
-    encoder = Float64MultiArrayEncoder(len(values))
+    encoder = codec.Float64MultiArrayEncoder(len(values))
     encoder.values[:] = values
     assert encoder.encode() == float64_multi_array(values)
 
 
 @given(st.permutations(range(9)))
 def test_what_is_written_is_read_in_the_readers_order(order):
-    encoder = JointStateEncoder([f"joint{k}" for k in range(9)], "base")
-    decoder = JointStateDecoder([f"joint{k}" for k in order])
+    encoder = codec.JointStateEncoder([f"joint{k}" for k in range(9)], "base")
+    decoder = codec.JointStateDecoder([f"joint{k}" for k in order])
     encoder.position[:] = np.arange(9)
     encoder.effort[:] = -np.arange(9)
     decoder.decode(encoder.encode(1, 2))
@@ -261,7 +256,7 @@ def test_what_is_written_is_read_in_the_readers_order(order):
 
 
 def test_a_message_written_earlier_stays_as_it_was():
-    encoder = Float64MultiArrayEncoder(1)
+    encoder = codec.Float64MultiArrayEncoder(1)
     first = encoder.encode()
     encoder.values[0] = 1.0
     assert encoder.encode() != first == float64_multi_array([0.0])
@@ -270,10 +265,10 @@ def test_a_message_written_earlier_stays_as_it_was():
 @pytest.mark.parametrize(("names", "frame_id"), [(["a\0b"], ""), (["a"], "b\0"), (["\ud800"], "")])
 def test_a_name_that_cdr_cannot_hold_raises(names, frame_id):
     with pytest.raises(ValueError):
-        JointStateEncoder(names, frame_id)
+        codec.JointStateEncoder(names, frame_id)
 
 
 @pytest.mark.parametrize("stamp", [(2**31, 0), (0, 2**32), (0, -1)])
 def test_a_stamp_that_does_not_fit_raises(stamp):
     with pytest.raises(OverflowError):
-        JointStateEncoder(NAMES).encode(*stamp)
+        codec.JointStateEncoder(NAMES).encode(*stamp)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled._control_parts import ControlLaws
+from compiled import control_parts
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
@@ -47,7 +47,7 @@ def test_a_run_is_what_the_controller_makes_of_the_arm():
     believed = model.with_payload(scene.link, study.payload, monte_carlo.CENTRE)
     qdd = np.gradient(scene.qd, monte_carlo.TIME_STEP, axis=0)
     for law, terms in enumerate((Terms.NONE, Terms.GRAVITY, Terms.FULL)):
-        laws = ControlLaws(
+        laws = control_parts.ControlLaws(
             believed,
             Settings(
                 p=scene.p,

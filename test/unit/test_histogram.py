@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from compiled._timing import count
+from compiled import timing
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ durations = st.lists(st.integers(0, NS) | st.integers(0, NS // 250), min_size=1,
 
 
 def histogram(nanoseconds: list[int]) -> LatencyHistogram:
-    counts, longest = count(nanoseconds)
+    counts, longest = timing.count(nanoseconds)
     return LatencyHistogram(counts, longest / NS)
 
 

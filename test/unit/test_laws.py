@@ -5,7 +5,7 @@ import contextlib
 import control_arm
 import numpy as np
 import pytest
-from compiled._control_parts import ControlLaws, InverseDynamicsBlend
+from compiled import control_parts
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
@@ -16,8 +16,8 @@ DESIRED = np.array([[0.35, -0.5], [0.5, 0.1], [2.0, -3.0]])
 DYNAMICS = fr.Dynamics(control_arm.model())
 
 
-def laws(**changes) -> ControlLaws:
-    return ControlLaws(control_arm.model(), control_arm.settings(**changes))
+def laws(**changes):
+    return control_parts.ControlLaws(control_arm.model(), control_arm.settings(**changes))
 
 
 def correction() -> np.ndarray:
@@ -132,7 +132,7 @@ def test_blend_goes_linearly_from_one_model_to_the_next():
     heavy = control_arm.model().with_payload("link2", 2.0, (0.0, 0.0, 0.2))
     light = DYNAMICS.rnea(*DESIRED)
     loaded = fr.Dynamics(heavy).rnea(*DESIRED)
-    blend = InverseDynamicsBlend(control_arm.model())
+    blend = control_parts.InverseDynamicsBlend(control_arm.model())
     blend.change(heavy, 1.0)
     for time, share in ((0.0, 0.0), (0.25, 0.25), (0.5, 0.75), (0.5, 1.0)):
         blend.advance(time)
@@ -143,7 +143,7 @@ def test_blend_goes_linearly_from_one_model_to_the_next():
 
 def test_blend_that_is_interrupted_goes_on_from_where_it_is():
     heavy = control_arm.model().with_payload("link2", 2.0, (0.0, 0.0, 0.2))
-    blend = InverseDynamicsBlend(control_arm.model())
+    blend = control_parts.InverseDynamicsBlend(control_arm.model())
     blend.change(heavy, 1.0)
     blend.advance(0.5)
     before = blend.gravity(Q).copy()
@@ -154,7 +154,7 @@ def test_blend_that_is_interrupted_goes_on_from_where_it_is():
 
 
 def test_blend_at_once():
-    blend = InverseDynamicsBlend(control_arm.model())
+    blend = control_parts.InverseDynamicsBlend(control_arm.model())
     blend.change(control_arm.model().with_gravity((0.0, 0.0, 0.0)), 0.0)
     assert_allclose(blend.gravity(Q), 0.0, atol=1e-12)
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
-from compiled._codec import JointStateDecoder
+from compiled import codec
 from numpy.testing import assert_array_equal
 
 import featherstone_ros as fr
@@ -57,7 +57,7 @@ def reasons(records):
 
 
 def fields(data):
-    decoder = JointStateDecoder(NAMES)
+    decoder = codec.JointStateDecoder(NAMES)
     decoder.decode(data)
     return decoder.sec * SECOND + decoder.nanosec, np.array(
         [decoder.position, decoder.velocity, decoder.effort]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compiled._control_parts import JointStateClock
+from compiled import control_parts
 
 IN_TIME, OLD, LATE = 0, 2, 7  # in the order of Rejection
 PERIOD = 0.001  # [s]
@@ -13,7 +13,7 @@ class Source:
     """States with stamps, or without, on a clock that has seen one at stamp 5."""
 
     def __init__(self, first: float = 5.0) -> None:
-        self.clock, self.now = JointStateClock(TIMEOUT), 10.0
+        self.clock, self.now = control_parts.JointStateClock(TIMEOUT), 10.0
         assert self.give(first) == IN_TIME
 
     def give(self, stamp: float = 0.0, after: float = PERIOD, on_its_way: float = np.nan) -> int:

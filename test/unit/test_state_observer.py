@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from compiled._control_parts import JointObserver
+from compiled import control_parts
 from numpy.testing import assert_allclose
 
 LIMIT = np.array([2.0, np.inf])
@@ -28,7 +28,8 @@ class Source:
     """Gives an observer states, the first at Q."""
 
     def __init__(self, dt: float = 0.005, lower=None, upper=None, **more) -> None:
-        self.dt, self.observer = dt, JointObserver(LIMIT, lower, upper, TIMEOUT, **more)
+        self.dt = dt
+        self.observer = control_parts.JointObserver(LIMIT, lower, upper, TIMEOUT, **more)
         assert self.give()
 
     def give(self, q=Q, qd=ZERO, after: float | None = None) -> bool:
@@ -287,7 +288,7 @@ def test_a_last_velocity_that_nothing_shows_is_not_used(value, dt):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
 def test_a_first_state_is_not_begun_with_what_is_no_position(bad):
-    observer = JointObserver(LIMIT, [-1.0, -1.0], [2.0, 2.0])
+    observer = control_parts.JointObserver(LIMIT, [-1.0, -1.0], [2.0, 2.0])
     if not np.isfinite(bad):
         assert not observer.observe(np.array([0.5, bad]), ZERO, 0.0)
         assert observer.last[:2] == (NOT_FINITE, 1)
@@ -295,7 +296,7 @@ def test_a_first_state_is_not_begun_with_what_is_no_position(bad):
         assert observer.observe(Q, ZERO, 0.005)
         assert_allclose(observer.q, Q)
         assert not observer.is_reset
-    observer = JointObserver(LIMIT)
+    observer = control_parts.JointObserver(LIMIT)
     observer.observe(Q, np.array([bad, 0.0]), 0.0)
     assert_allclose(observer.estimate(), (Q, ZERO))
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from compiled._control_parts import TorqueGovernor
-from compiled._control_parts import transfer_weight_at as transfer_weight
+from compiled import control_parts
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -15,8 +14,8 @@ DT = 0.001
 efforts = arrays(float, 2, elements=st.floats(-1e3, 1e3))
 
 
-def governor(limit=20.0, rate=200.0) -> TorqueGovernor:
-    return TorqueGovernor(np.full(2, limit), np.full(2, rate))
+def governor(limit=20.0, rate=200.0):
+    return control_parts.TorqueGovernor(np.full(2, limit), np.full(2, rate))
 
 
 def test_first_command_is_the_one_it_starts_from():
@@ -120,7 +119,7 @@ def test_what_is_not_finite_is_refused_and_changes_nothing(bad):
     assert_allclose(it.command, [5.0, -3.0])
 
 
-def counts(it: TorqueGovernor) -> tuple[int, int]:
+def counts(it) -> tuple[int, int]:
     return it.saturated, it.interventions
 
 
@@ -189,14 +188,14 @@ def test_default_torque_rate_where_there_is_a_limit_and_where_not():
 
 
 def test_fade_weight_falls_from_one_to_zero():
-    weights = [transfer_weight(x) for x in np.linspace(-0.5, 1.5, 101)]
+    weights = [control_parts.transfer_weight_at(x) for x in np.linspace(-0.5, 1.5, 101)]
     assert weights[0] == 1.0 and weights[-1] == 0.0
     assert (np.diff(weights) <= 0.0).all()
 
 
 def test_fade_begins_and_ends_without_a_kink():
-    assert 0.0 < 1.0 - transfer_weight(1e-3) < 1e-5
-    assert 0.0 < transfer_weight(1.0 - 1e-3) < 1e-5
+    assert 0.0 < 1.0 - control_parts.transfer_weight_at(1e-3) < 1e-5
+    assert 0.0 < control_parts.transfer_weight_at(1.0 - 1e-3) < 1e-5
 
 
 @given(efforts, efforts, efforts, st.floats(0.1, 500.0))
@@ -221,7 +220,7 @@ SPEED = np.array([2.0, 3.0])
 WEIGHT = np.array([6.0, -2.0])
 
 
-def drive(it: TorqueGovernor, asked: np.ndarray, qd: np.ndarray, duration: float) -> np.ndarray:
+def drive(it, asked: np.ndarray, qd: np.ndarray, duration: float) -> np.ndarray:
     """Let what is asked for drive the arm; return its velocities."""
     inverse = np.linalg.inv(INERTIA)
     velocities = [qd]
@@ -264,7 +263,7 @@ def test_joints_without_a_speed_limit_have_what_is_asked_for():
 
 
 def test_a_joint_is_braked_within_two_steps_at_least_or_it_would_be_thrown_back():
-    it = TorqueGovernor(np.full(2, 200.0), np.full(2, 1e6))
+    it = control_parts.TorqueGovernor(np.full(2, 200.0), np.full(2, 1e6))
     it.start(WEIGHT)
     inverse, qd, dt = np.linalg.inv(INERTIA), 1.2 * SPEED, 0.02
     for _ in range(20):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
-from compiled._codec import JointStateDecoder
+from compiled import codec
 from pushed_twin import apply_wrench, set_state
 from test_twin import ARM, START
 
@@ -28,7 +28,7 @@ def make(**settings) -> Twin:
 
 def stamps(published: list) -> list[float]:
     """Return the stamps [s] of the joint states among what was published."""
-    decoder = JointStateDecoder(["shoulder", "elbow"])
+    decoder = codec.JointStateDecoder(["shoulder", "elbow"])
     found = []
     for output, data in published:
         if output == OUTPUTS["joint_states"]:
