@@ -3,7 +3,6 @@
 from __future__ import annotations  # pytest.TerminalReporter came with pytest 8
 
 import faulthandler
-import fcntl
 import importlib.util
 import os
 import re
@@ -11,6 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -98,12 +98,14 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 # process a while later, with all its stacks; pytest-xdist then names the test and goes on without.
 BEYOND = 1.2  # times a test's time-out
 ENDING = 60.0  # [s] for the end of a process that has run its tests
-running: dict[str, None] = {}
+LEFT_OUT = ("study", "alone")  # by pyproject.toml's choice of marks
 stderr = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Know the settings of pytest-timeout where it is not installed: what follows goes by them."""
+    """Add --rest; know pytest-timeout's settings where it is not there: what follows needs them."""
+    text = "take the K-th of N parts of what `make test` leaves out"
+    parser.addoption("--rest", metavar="K/N", help=text)
     if not pluginmanager.hasplugin("timeout"):
         for name in ("timeout", "timeout_method"):
             parser.addini(name, "as for pytest-timeout")
@@ -131,49 +133,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     faulthandler.dump_traceback_later(ENDING, exit=True, file=config.stash[stderr])
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """Let pytest-xdist's workers collect after the first of them.
-
-    That one compiles all that is imported, with pytest's rewritten asserts, which takes three
-    times as long as the rest; the others read what it has cached.
-    """
-    if not hasattr(session.config, "workerinput"):
-        yield
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --rest K/N keep every N-th of the tests that `make test` leaves out."""
+    if not config.getoption("rest"):
         return
-    first = Path(session.config.args[0].partition("::")[0])
-    lock = os.open(first if first.exists() else session.config.rootpath, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        fcntl.flock(lock, fcntl.LOCK_SH)
-    yield
-    os.close(lock)
+    part, parts = map(int, config.getoption("rest").split("/"))
 
+    def is_kept(item: pytest.Item) -> bool:
+        is_left_out = any(item.get_closest_marker(name) for name in LEFT_OUT)
+        return is_left_out and crc32(item.nodeid.encode()) % parts == part % parts
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse tests of nodes where .ci/tests.py does not look for them."""
-    for item in items:
-        if item.path.is_relative_to(TESTS / "unit") or item.path.is_relative_to(TESTS / "fuzz"):
-            if any(item.iter_markers("ros")) or any(item.iter_markers("alone")):
-                raise pytest.UsageError(f"{item.nodeid} is marked as one of nodes: into test/ros")
-
-
-def pytest_runtest_logstart(nodeid: str) -> None:
-    """Note which tests run, here or in a worker."""
-    running[nodeid] = None
-
-
-def pytest_runtest_logfinish(nodeid: str) -> None:
-    """Note which tests have ended."""
-    running.pop(nodeid, None)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-    """Name the tests that were interrupted."""
-    if exitstatus == pytest.ExitCode.INTERRUPTED:
-        for nodeid in running:
-            terminalreporter.write_line(f"interrupted in {nodeid}")
+    config.hook.pytest_deselected(items=[item for item in items if not is_kept(item)])
+    items[:] = filter(is_kept, items)
 
 
 @pytest.fixture(scope="session")

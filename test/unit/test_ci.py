@@ -1,29 +1,33 @@
-"""Runs of .ci/tests.py end with the reason, and nothing outlives them, whatever a test does."""
+"""How test/conftest.py and pyproject.toml have tests run: chosen by marks, ended, or skipped."""
 
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
-PROGRAM = TESTS.parent / ".ci" / "tests.py"
-LEAVES = """
-import subprocess, sys
-import pytest
 
-@pytest.mark.ros
-def test_leaves_a_process():
-    command = [sys.executable, "-c", "import time; time.sleep(600)  # {name}"]
-    subprocess.Popen(command, start_new_session=True, stdout={stdout})
 
-@pytest.mark.ros
-@pytest.mark.alone
-def test_alone():
-    pass
-"""
+@pytest.fixture
+def run(tmp_path):
+    """Return what runs pytest on the files in a folder, with as few plugins as will do."""
+
+    def run(*arguments):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+        environment["PYTHONPATH"] = f"{tmp_path}:{TESTS}:{TESTS.parent}"
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # starts in half the time
+        command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider"]
+        command += ["-c", TESTS.parent / "pyproject.toml", "--rootdir", tmp_path]
+        return subprocess.run(
+            [*command, *arguments, tmp_path],
+            env=environment, cwd=tmp_path, capture_output=True, text=True,
+        )  # fmt: skip
+
+    return run
+
+
 HANGS = """
 def test_hangs_in_c():
     import ctypes
@@ -31,110 +35,52 @@ def test_hangs_in_c():
     library, lock = ctypes.PyDLL(None), ctypes.create_string_buffer(64)
     library.pthread_mutex_lock(lock)
     library.pthread_mutex_lock(lock)
-"""
-LASTS = """
-@pytest.mark.ros
-def test_lasts():
-    import time
 
-    time.sleep(600)
+def test_another():
+    pass
 """
 
 
-pytestmark = pytest.mark.timeout(1800)  # each starts Python a dozen times
-
-
-@pytest.fixture(params=[True], ids=["isolated if permitted"])
-def run(request, tmp_path):
-    """Return what runs the program on a test file, and what it has left behind."""
+def test_test_that_hangs_in_c_is_named_with_its_stack_and_the_others_run(run, tmp_path):
     pytest.importorskip("xdist")
     pytest.importorskip("pytest_timeout")
-
-    def run(text, *arguments, workers=0, **variables):
-        fifo, file = tmp_path / "fifo", tmp_path / "test_it.py"
-        file.write_text(LEAVES.format(name=tmp_path, stdout=f"open({str(fifo)!r}, 'w')") + text)
-        environment = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}", **variables}
-        for name in [n for n in environment if n.startswith(("PYTEST_", "FEATHERSTONE_TEST_RUN"))]:
-            del environment[name]
-        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # starts in half the time
-        if not request.param:
-            environment["PATH"] = str(tmp_path)  # there is no unshare
-        fifo.unlink(missing_ok=True)
-        os.mkfifo(fifo)
-        command = [sys.executable, str(PROGRAM), "--rootdir", tmp_path, "-c", os.devnull, file]
-        command += ["-p", "xdist", "-p", "pytest_timeout", "-p", "conftest"]
-        command += ["--numprocesses", str(workers)]  # each process takes a while to start
-        with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb") as held:
-            ended = subprocess.run(
-                [*command, *arguments],
-                cwd=tmp_path,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                timeout=500,
-            )
-            for _ in range(300):  # what was killed takes a moment to die
-                if held.read() == b"":
-                    return ended
-                time.sleep(0.1)
-        raise AssertionError("the process that a test has left still holds its pipe")
-
-    return run
-
-
-@pytest.mark.parametrize("run", [False], indirect=True, ids=["not isolated"])
-def test_test_that_hangs_in_c_is_named_with_its_stack_and_the_others_run(run):
-    ended = run(HANGS, "--timeout=5", workers=1)  # the others take less, on a busy machine, too
+    (tmp_path / "test_it.py").write_text(HANGS)
+    ended = run("-p", "xdist", "-p", "pytest_timeout", "--numprocesses=1", "--timeout=2")
     assert ended.returncode == 1, ended.stdout
     assert "crashed while running 'test_it.py::test_hangs_in_c'" in ended.stdout
-    assert "in test_hangs_in_c" in ended.stdout, "its stack"
-    assert ended.stdout.count("1 passed") == 2, ended.stdout
+    assert "in test_hangs_in_c" in ended.stderr, "its stack"
+    assert "1 failed, 1 passed" in ended.stdout
 
 
-def test_run_that_takes_too_long_is_ended_and_says_what_ran(run):
-    for limit in (10, 50, 250):  # [s] until a busy machine has come to the test
-        ended = run(LASTS, workers=1, FEATHERSTONE_TEST_LIMIT=str(limit))
-        if "interrupted in" in ended.stdout:
-            break
-    assert ended.returncode == 1, ended.stdout
-    assert "the tests marked 'ros and not alone' took too long" in ended.stdout
-    assert "interrupted in test_it.py::test_lasts" in ended.stdout
+MARKED = """
+import pytest
 
+def test_contract():
+    pass
 
-FAILS_ONCE = """
-def test_fails_once():
-    from pathlib import Path
+@pytest.mark.alone
+def test_at_the_right_time():
+    pass
 
-    seen = Path("seen")
-    failed_before = seen.exists()
-    seen.touch()
-    assert failed_before
-"""
-FAILS = """
-def test_fails():
-    assert False
+@pytest.mark.study
+@pytest.mark.parametrize("seed", range(10))
+def test_once_more(seed):
+    pass
 """
 
 
-def test_what_fails_runs_once_more_and_is_named_either_way(run):
-    ended = run(FAILS_ONCE)
-    assert ended.returncode == 0, ended.stdout
-    assert "failed at first, then passed: test_it.py::test_fails_once" in ended.stdout
+def test_what_is_left_out_is_in_one_part_of_the_rest_each(run, tmp_path):
+    (tmp_path / "test_it.py").write_text(MARKED)
 
+    def chosen(*arguments):
+        said = run("--collect-only", "-q", *arguments).stdout.splitlines()
+        return {line for line in said if "::" in line}
 
-def test_what_fails_twice_has_failed(run):
-    ended = run(FAILS_ONCE + FAILS)
-    assert ended.returncode == 1, ended.stdout
-    assert "failed at first, then again: " in ended.stdout
-    assert "1 failed, 1 passed" in ended.stdout, "both ran again, one failed again"
-
-
-def test_file_that_cannot_be_imported_has_failed_at_once(run):
-    ended = run("import a_module_that_nobody_has", workers=1)
-    assert ended.returncode == 1, ended.stdout
-    assert "No module named 'a_module_that_nobody_has'" in ended.stdout
-    assert "once more" not in ended.stdout
+    contracts, all_tests = chosen(), chosen("-m", "")
+    assert contracts == {"test_it.py::test_contract"} and len(all_tests) == 12
+    parts = [chosen("-m", "", f"--rest={k}/2") for k in (6, 7)]
+    assert all(parts) and not parts[0] & parts[1]
+    assert parts[0] | parts[1] == all_tests - contracts
 
 
 IMPORTS = "def test_that_imports_it():\n    import {0}\n"
@@ -146,15 +92,11 @@ PathFinder.find_spec = lambda name, *rest: None if name == "mpmath" else find(na
 """
 
 
-def test_a_library_that_is_missing_is_named_by_the_skip_and_an_error_stays_one(tmp_path):
+def test_a_library_that_is_missing_is_named_by_the_skip_and_an_error_stays_one(run, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(WITHOUT)
     (tmp_path / "test_file.py").write_text("import mpmath\n" + IMPORTS.format("mpmath"))
     (tmp_path / "test_within.py").write_text(IMPORTS.format("mpmath"))
     (tmp_path / "test_wrong.py").write_text(IMPORTS.format("no_such_library"))
-    settings = {"PYTHONPATH": f"{tmp_path}:{TESTS}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-c", os.devnull, "-rs", "-p", "conftest", tmp_path],
-        env={**os.environ, **settings}, cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run("-rs")
     assert "1 failed, 2 skipped" in done.stdout, done.stdout + done.stderr
     assert done.stdout.count(": mpmath is not installed") == 2
