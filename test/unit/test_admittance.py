@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from contact_bench import HOME, MODEL, TIP, ContactBench, settings
 from control_loop import WRENCHES, LoopBench
+from studies import few_or_all
 
 from featherstone_ros.control.admittance import (
     contact_damping,
@@ -130,7 +131,7 @@ def test_hand_that_hammers_on_a_contact_is_stopped():
 @pytest.mark.parametrize("stiffness", [1.0, 1e3, 1e6])
 def test_damping_gives_the_phase_margin(stiffness, delay):
     damping = contact_damping(stiffness, 3.0, delay)
-    w = np.geomspace(1e-4, 1e6, 2_000_001)
+    w = np.geomspace(1e-4, 1e6, 200_001)
     loop = stiffness * np.exp(-1j * w * delay) / (1j * w * (3j * w + damping))
     crossover = np.argmax(np.abs(loop) < 1.0)
     phase = np.angle(loop[crossover] * np.exp(1j * w[crossover] * delay)) - w[crossover] * delay
@@ -242,7 +243,7 @@ def test_hostile_wrenches_stay_within_the_limits(seed):
     assert (desired <= MODEL.upper).all()
 
 
-@pytest.mark.parametrize("joint", range(7))
+@pytest.mark.parametrize("joint", few_or_all([1, 3, 5], range(7)))
 def test_joint_that_meets_its_stop_brakes_as_drives_can(joint):
     bench = ContactBench(stiffness=0.0, contact_stiffness=(1e3, 10.0))
     for _ in range(300):

@@ -3,9 +3,12 @@
 As a program it prints the table of docs/cartesian.md.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from studies import few_or_all
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
@@ -101,15 +104,17 @@ class Scene:
         return np.abs(Jbar).T @ self.coulomb / self.stiffness
 
 
-@pytest.mark.parametrize("axes", ["base", "tip"])
-@pytest.mark.parametrize("robot", TIPS)
+@pytest.mark.parametrize(
+    ("robot", "axes"),
+    few_or_all([("panda", "base"), ("ur5e", "tip")], product(TIPS, ["base", "tip"])),
+)
 def test_without_dry_friction_the_target_is_reached(robot, axes):
     for error in Scene(robot, dry=0.0, axes=axes).errors():
         assert np.linalg.norm(error[:3]) < 1e-4
         assert np.linalg.norm(error[3:]) < 5e-4
 
 
-@pytest.mark.parametrize("times", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("times", few_or_all([1.0], [0.5, 1.0, 4.0]))
 @pytest.mark.parametrize("robot", TIPS)
 def test_dry_friction_leaves_what_its_torque_is_over_the_stiffness(robot, times):
     """Compensated along the desired velocity, it is not compensated at rest."""

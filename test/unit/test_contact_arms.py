@@ -1,12 +1,13 @@
 """Arms of many kinds press on a plane: with prismatic joints, with a gripper, with few joints."""
 
-from itertools import pairwise
+from itertools import cycle, pairwise, product
 
 import numpy as np
 import pytest
 import urdf_text
 from contact_bench import HOME, Arm, ContactBench, settings
 from example_robots import example_robot
+from studies import few_or_all
 from test_force_axes import FORCE, MODES, press
 
 from featherstone_ros import Model
@@ -70,8 +71,9 @@ ARMS = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize(
+    ("name", "mode"), few_or_all(list(zip(ARMS, cycle(MODES), strict=False)), product(ARMS, MODES))
+)
 def test_force_is_kept_on_a_plane(name, mode):
     arm = ARMS[name]()
     bench = ContactBench(

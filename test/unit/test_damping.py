@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, example_robot
+from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS, example_robot
+from studies import few_or_all
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.control.damping import (
@@ -37,7 +38,9 @@ def arm(path: Path) -> Model:
     return model
 
 
-@pytest.mark.parametrize("path", HELD)
+@pytest.mark.parametrize(
+    "path", few_or_all([p for p in HELD if p in CONFIG or p in UNLIKE_ROBOTS], HELD)
+)
 def test_default_damping_of_every_robot_is_stable_with_margin(path):
     model = arm(path)
     loop = SampledLoop(model)
@@ -65,7 +68,9 @@ def kinetic_energies(model, q, qd, damping, delay, duration=0.6, period=0.002, s
     return np.array(energies)
 
 
-@every_arm
+@pytest.mark.parametrize(
+    "path", few_or_all([p for p in ARMS if p.stem in ("ur5e", "kinova", "so100")], ARMS)
+)
 @delays
 def test_a_push_decays_without_friction(path, delay):
     model = arm(path)

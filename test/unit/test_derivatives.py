@@ -7,6 +7,7 @@ import pytest
 from comparison import EPSILON, assert_equal_to_rounding, relative_error, solving_tolerance
 from random_trees import TREES, UNLIKE_MODELS, random_tree
 from states import DIFFERENCE, RobotInState, difference
+from studies import few_or_all
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
@@ -102,8 +103,9 @@ def test_minv_has_the_columns_that_aba_gives(tree):
         assert_equal_to_rounding(Minv[:, k], column, np.abs(Minv).max(), tolerance)
 
 
-def test_minv_of_a_long_chain():
-    chain = RobotInState(Model.from_urdf(random_tree(1000, 1000, branching=0)))
+@pytest.mark.parametrize("count", few_or_all([300], [300, 1000]))
+def test_minv_of_a_long_chain(count):
+    chain = RobotInState(Model.from_urdf(random_tree(1000, count, branching=0)))
     Minv = chain.dynamics.minv(chain.q)
     without_bias = chain.tau - chain.dynamics.bias(chain.q, chain.qd)
     qdd = chain.dynamics.aba(chain.q, chain.qd, chain.tau)

@@ -10,6 +10,7 @@ import pytest
 import recorded_arm
 import yaml
 from rich.console import Console
+from studies import few_or_all
 
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.progress import delayed_progress
@@ -51,7 +52,7 @@ def numbers(cells):
     return [float(cell) for cell in cells]
 
 
-@pytest.mark.parametrize("storage", ["sqlite3", "mcap"])
+@pytest.mark.parametrize("storage", few_or_all(["sqlite3"], ["sqlite3", "mcap"]))
 def test_known_friction_is_found_and_explains_the_torque(
     arm, record, tmp_path, monkeypatch, capsys, storage
 ):

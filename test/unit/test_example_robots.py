@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS, to_pinocchio
+from studies import few_or_all
 
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model, urdf
@@ -15,7 +16,9 @@ if not ROBOTS:
     pytest.skip("example-robot-data is not installed", allow_module_level=True)
 
 unlike_robots = pytest.mark.parametrize("path", UNLIKE_ROBOTS)
-comparable = pytest.mark.parametrize("path", [path for path in ROBOTS if path.name != EMPTY])
+comparable = pytest.mark.parametrize(
+    "path", few_or_all(UNLIKE_ROBOTS, [path for path in ROBOTS if path.name != EMPTY])
+)
 
 
 @functools.cache

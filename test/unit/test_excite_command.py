@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import urdf_text
+from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
@@ -23,7 +24,7 @@ pytest.importorskip("scipy")
 pytest.importorskip("matplotlib")
 
 
-@pytest.fixture(scope="module", params=robot_names())
+@pytest.fixture(scope="module", params=few_or_all(["ur5e"], robot_names()))
 def planned(request, tmp_path_factory):
     """Robot, the file that the command writes, its trajectory, the arm, and what it prints."""
     folder, said = tmp_path_factory.mktemp("excite"), io.StringIO()

@@ -5,7 +5,8 @@ from collections import deque
 import control_arm
 import numpy as np
 import pytest
-from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS
+from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS
+from studies import few_or_all
 from urdf_text import chain
 
 from featherstone_ros import Dynamics, Model, Simulator
@@ -113,7 +114,10 @@ def test_chosen_gains_are_stable_with_margin_everywhere(path, mode, timing):
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in ROBOTS if path.name not in {EMPTY, *MASSLESS_JOINTS}],
+    few_or_all(
+        [path for path in UNLIKE_ROBOTS if path.name not in MASSLESS_JOINTS],
+        [path for path in ROBOTS if path.name not in {EMPTY, *MASSLESS_JOINTS}],
+    ),
 )
 def test_default_gains_of_every_robot_with_rotors_are_stable_with_margin(path):
     model = Model.from_file(path)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from studies import few_or_all
 from unit.simulated_arm import ROBOTS, SimulatedArm
 
 from featherstone_ros.control.phases import Phase
@@ -27,7 +28,7 @@ def moved(arm: SimulatedArm, before: float, after: float) -> SimulatedArm:
 
 
 @pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
-@pytest.mark.parametrize("delay", [0.01, 0.03, 0.06, 0.09])
+@pytest.mark.parametrize("delay", few_or_all([0.03, 0.09], [0.01, 0.03, 0.06, 0.09]))
 @pytest.mark.parametrize("name", ROBOTS)
 def test_an_arm_follows_whether_states_are_late_from_the_start_or_in_its_motion(name, delay, mode):
     for before in (0.0, delay):

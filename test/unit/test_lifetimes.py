@@ -6,6 +6,7 @@ import control_arm
 import numpy as np
 import pytest
 from memory import growth
+from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.control.controller import TorqueController
@@ -45,11 +46,14 @@ def simulator():
     return made, made.step(STILL), made.q
 
 
+@pytest.mark.parametrize("makes", few_or_all([20], [20, 60]))
 @pytest.mark.parametrize("make", [control_arm.model, dynamics, simulator, controller, twin, shadow])
-def test_what_nobody_uses_any_more_is_freed(make):
+def test_what_nobody_uses_any_more_is_freed(make, makes):
     def some(count):
         for _ in range(count):
             make()
         gc.collect()
 
-    assert growth(some, 30, 60) < 12_000  # caches grow a little; one controller has 25,000
+    assert (
+        growth(some, makes // 2, makes) < 12_000
+    )  # caches grow a little; one controller has 25,000

@@ -8,6 +8,7 @@ import pytest
 import urdf_text
 import yaml
 from example_robots import ROBOTS, example_robot
+from studies import few_or_all
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.gains import (
@@ -46,7 +47,9 @@ def pictured():
     pytest.importorskip("matplotlib")
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "path", few_or_all([path for path in PATHS if path.stem in ("panda", "so100")], PATHS)
+)
 def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
     output = tmp_path / "new" / "arm.yaml"
     assert cli.main(["setup", str(path), "--output", str(output)]) == 0
@@ -90,7 +93,7 @@ def test_the_picture_is_one(tmp_path):
 
 
 @pytest.mark.usefixtures("pictured")
-@pytest.mark.parametrize("joints", [3, 29])
+@pytest.mark.parametrize("joints", few_or_all([12], [3, 12, 29]))
 def test_names_of_joints_do_not_collide_in_the_picture(joints, tmp_path, monkeypatch):
     from matplotlib.figure import Figure
 

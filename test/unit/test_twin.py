@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS
+from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS
 from pushed_twin import apply_wrench, follow, set_state
+from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.simulation import Noise, Twin, TwinSettings
@@ -349,7 +350,7 @@ def test_the_implicit_integrator_is_stable_there(model):
     assert twin.fault == ""
 
 
-@pytest.mark.parametrize("path", [p for p in ROBOTS if p.name != EMPTY])
+@pytest.mark.parametrize("path", few_or_all(UNLIKE_ROBOTS, [p for p in ROBOTS if p.name != EMPTY]))
 def test_an_arm_with_nothing_set_loses_energy_under_gravity_torque(path):
     """Some have a damping times a millisecond of many times the inertia, as the iCub's wrists."""
     model = fr.Model.from_file(path, locked=MASSLESS_JOINTS.get(path.name))
