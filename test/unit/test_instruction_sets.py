@@ -11,6 +11,7 @@ import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from instruction_set_results import results
 from methods import INTEGRATORS
+from studies import few_or_all
 
 from featherstone_ros import _core
 
@@ -20,14 +21,8 @@ LANES = {"x86-64-v4": 8, "x86-64-v3": 4, "x86-64": 2, "x86-64-v3-8": 8, "generic
 OTHERS = [name for name in _core.built() if name != _core.instruction_set]
 UNUSABLE = [name for name in _core.built() if _core.lacking(name)]
 SOLVING = ("aba", "hybrid", "minv", "aba_derivatives", *INTEGRATORS)  # systems of equations
-TASKS = {
-    "results": [HERE / "instruction_set_results.py", "results.npz"],
-    "tests": [
-        *("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"),
-        # Rows know of lanes; threads, layouts and places of results do not.
-        *("-k", "row or singular", HERE / "test_batches.py"),
-    ],
-}
+# Rows know of lanes; threads, layouts and places of results do not.
+ROWS = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", "row or singular")
 
 every_set = pytest.mark.parametrize("name", _core.built())
 every_other_set = pytest.mark.parametrize("name", OTHERS)
@@ -70,27 +65,6 @@ def skip_unless_usable(name):
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    """A folder for each of the other instruction sets."""
-    return {name: tmp_path_factory.mktemp(name) for name in OTHERS}
-
-
-@pytest.fixture(scope="module")
-def children(folders):
-    """Start what the other instruction sets have to do, all at once."""
-    started = {
-        (name, task): child(*arguments, name=name, folder=folders[name])
-        for name in OTHERS
-        for task, arguments in TASKS.items()
-        if not _core.lacking(name)
-    }
-    yield started
-    for process in started.values():
-        with process:
-            process.kill()
-
-
-@pytest.fixture(scope="module")
 def expected():
     return results()
 
@@ -104,10 +78,10 @@ def tolerances(expected):
 
 
 @every_other_set
-def test_results_agree(children, folders, expected, tolerances, name):
+def test_results_agree(tmp_path, expected, tolerances, name):
     skip_unless_usable(name)
-    output(children[name, "results"])
-    actual = np.load(folders[name] / "results.npz")
+    output(child(HERE / "instruction_set_results.py", "results.npz", name=name, folder=tmp_path))
+    actual = np.load(tmp_path / "results.npz")
     assert set(actual.files) == set(expected)
     for key in expected:
         robot, method, _ = key.split("/")
@@ -117,10 +91,10 @@ def test_results_agree(children, folders, expected, tolerances, name):
             assert_equal_to_rounding(theirs, ours, tolerance=tolerance)
 
 
-@every_other_set
-def test_tests_of_batches_pass(children, name):
+@pytest.mark.parametrize("name", few_or_all(OTHERS[:1], OTHERS))
+def test_tests_of_batches_pass(name):
     skip_unless_usable(name)
-    assert " passed" in output(children[name, "tests"])
+    assert " passed" in output(child(*ROWS, HERE / "test_batches.py", name=name))
 
 
 # Choice ------------------------------------------------------------------------------------------
