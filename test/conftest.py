@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from zlib import crc32
 
@@ -134,7 +135,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --rest K/N keep every N-th of the tests that `make test` leaves out."""
+    """Order files for pytest-xdist; with --rest keep a part of what `make test` leaves out."""
+    if hasattr(config, "workerinput"):
+        items[:] = alternating(items)
     if not config.getoption("rest"):
         return
     part, parts = map(int, config.getoption("rest").split("/"))
@@ -145,6 +148,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     config.hook.pytest_deselected(items=[item for item in items if not is_kept(item)])
     items[:] = filter(is_kept, items)
+
+
+def alternating(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return files of nodes, which wait, by turns with files that compute, as long as both last."""
+    files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
+    nodes = [tests for tests in files if tests[0].get_closest_marker("ros")]
+    others = [tests for tests in files if tests not in nodes]
+    pairs = zip_longest(nodes, others, fillvalue=[])
+    return list(chain.from_iterable(chain.from_iterable(pairs)))
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,8 @@ def test_test_that_hangs_in_c_is_named_with_its_stack_and_the_others_run(run, tm
     pytest.importorskip("xdist")
     pytest.importorskip("pytest_timeout")
     (tmp_path / "test_it.py").write_text(HANGS)
-    ended = run("-p", "xdist", "-p", "pytest_timeout", "--numprocesses=1", "--timeout=2")
+    plugins = ("-p", "xdist", "-p", "pytest_timeout")
+    ended = run(*plugins, "--numprocesses=1", "--dist=worksteal", "--timeout=2")
     assert ended.returncode == 1, ended.stdout
     assert "crashed while running 'test_it.py::test_hangs_in_c'" in ended.stdout
     assert "in test_hangs_in_c" in ended.stderr, "its stack"
