@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import frictionless  # leads to test/unit
+import frictionless
 import pytest
 from studies import few_or_all
 

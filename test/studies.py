@@ -6,6 +6,11 @@ from typing import Any
 import pytest
 
 
+def study(*values: Any) -> Any:
+    """Return values of a test's arguments that repeat what its others show."""
+    return pytest.param(*values, marks=pytest.mark.study)
+
+
 def few_or_all(few: Collection[Any], values: Iterable[Any]) -> list[Any]:
     """Return values for ``parametrize``: few of them in `make test`, all in `make test-all`.
 
@@ -13,9 +18,5 @@ def few_or_all(few: Collection[Any], values: Iterable[Any]) -> list[Any]:
     """
     values = list(values)
     assert all(value in values for value in few)
-    return [value if value in few else _study(value) for value in values]
-
-
-def _study(value: Any) -> Any:
-    several = value if isinstance(value, tuple) else (value,)
-    return pytest.param(*several, marks=pytest.mark.study)
+    several = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [v if v in few else study(*s) for v, s in zip(values, several, strict=True)]
