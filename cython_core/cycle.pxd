@@ -51,7 +51,7 @@ cdef struct Output:
     bint (*record)(void* loop, const Record* record) noexcept nogil  # False: no room, it is lost
     int64_t (*ros_time)(void* loop) noexcept nogil  # the node's clock [ns]
     int64_t (*silence)(void* loop) noexcept nogil  # since Python's last sign of life, by the steady
-                                                   # clock [ns]
+                                                   # clock [ns]; negative: none is needed
 
 cdef struct Cycle:
     void* self

@@ -36,7 +36,7 @@ cdef int64_t given_time(void* loop) noexcept with gil:
 
 
 cdef int64_t no_silence(void* loop) noexcept nogil:
-    return 0
+    return -1
 
 
 cdef class CycleOwner:

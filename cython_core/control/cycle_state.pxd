@@ -1,5 +1,6 @@
 # The controller's cycle (control_cycle.pxd): all that it knows, and what it tells Python.
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from control.controller_state cimport Controller
@@ -62,8 +63,9 @@ cdef struct ControlCycle:
 
 
 cdef inline void begin_call(ControlCycle* cycle, int64_t now, Output* output) noexcept nogil:
+    cdef int64_t silence = output.silence(output.loop)
     cycle.now, cycle.output = now, output
-    cycle.controller.heartbeat = (now - output.silence(output.loop)) * 1e-9
+    cycle.controller.heartbeat = (now - silence) * 1e-9 if silence >= 0 else INFINITY
 
 
 cdef inline void put_record(ControlCycle* cycle, int32_t kind, Py_ssize_t index, double a, double b,
