@@ -55,12 +55,6 @@ cdef class CycleOwner:
         self.memory = Memory()
         self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
 
-    cdef cnp.ndarray values(self, const double* numbers, shape):
-        """A copy of numbers as an array."""
-        cdef cnp.ndarray array = np.empty(shape)
-        memcpy(cnp.PyArray_DATA(array), numbers, cnp.PyArray_NBYTES(array))
-        return array
-
     @property
     def due(self) -> int:
         """When ``tick`` is wanted next; 2**63 - 1: never, 0: at any time."""

@@ -66,7 +66,7 @@ CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 # What is compiled stands before what uses it.
 include "memory.pxi"         # Memory: all that the controller points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
-include "arrays.pxi"
+include "joint_arrays.pxi"
 include "motion.pxi"         # paths and motions
 include "impedance.pxi"      # Cartesian impedance control of its own
 include "requests.pxi"       # the request classes; uses all above

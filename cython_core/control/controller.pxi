@@ -297,12 +297,12 @@ cdef class CompiledController(CycleOwner):
     @property
     def q(self):
         """(n,) position of the last good state, a copy."""
-        return self.values(self.control.controller.observer.q, self.control.controller.n)
+        return values(self.control.controller.observer.q, self.control.controller.n)
 
     @property
     def qd(self):
         """(n,) velocity of the last good state, measured or estimated, a copy."""
-        return self.values(self.control.controller.observer.qd, self.control.controller.n)
+        return values(self.control.controller.observer.qd, self.control.controller.n)
 
     @property
     def heard(self):
@@ -312,7 +312,7 @@ cdef class CompiledController(CycleOwner):
     @property
     def heard_qd(self):
         """(n,) velocity in that state, NaN where it was not measured; a copy."""
-        return self.values(self.control.part + self.control.controller.n, self.control.controller.n)
+        return values(self.control.part + self.control.controller.n, self.control.controller.n)
 
     @property
     def standing_speed(self):
@@ -323,7 +323,7 @@ cdef class CompiledController(CycleOwner):
     @property
     def desired(self):
         """(4, n) motion state of the last command, a copy."""
-        return self.values(self.control.controller.desired, (4, self.control.controller.n))
+        return values(self.control.controller.desired, (4, self.control.controller.n))
 
     @property
     def wrench_at(self):

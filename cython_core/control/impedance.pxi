@@ -97,7 +97,7 @@ cdef class CompiledImpedance:
             "desired_velocity": np.array(law.desired_velocity),
             "error": np.array(law.error),
             "wrench": np.array(law.wrench),
-            "jacobian": np.array(<double[:6, :law.n]> law.J),
+            "jacobian": values(law.J, (6, law.n)),
             "stiffness": np.array(law.stiffness),
             "frequencies": np.array(law.mode_frequency),
             "delay_margin": delay_margin(law),

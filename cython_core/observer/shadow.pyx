@@ -39,6 +39,7 @@ cnp.import_array()
 # Each may use those above it.
 include "memory.pxi"         # Memory: all that the shadow points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
+include "joint_arrays.pxi"
 include "cycle.pxi"          # the shadow as such a cycle
 
 INPUTS = {"joint_states": JOINT_STATES, "commands": COMMANDS}
@@ -155,8 +156,7 @@ cdef class CompiledShadow(CycleOwner):
     def __cinit__(self, dynamics, joint_names, Snapshot snapshot not None):
         cdef Cycle* cycle = &self.cycle
         self.n, self.dynamics, self.snapshot = len(joint_names), dynamics, snapshot
-        self.state.shadow.dynamics = <const DynamicsInterface*> PyCapsule_GetPointer(
-            dynamics.capsule, "featherstone_ros.DynamicsInterface")
+        self.state.shadow.dynamics = interface_of(dynamics)
         if not self.n == self.state.shadow.dynamics.n == snapshot.n:
             raise ValueError(f"joint_names: expected {snapshot.n}, got {self.n}")
         self.allocate()
@@ -256,36 +256,37 @@ cdef class CompiledShadow(CycleOwner):
         """Keep settings that a loop has taken over."""
         self.snapshot = snapshot
 
-    def _torque(self, double[:, ::1] state not None):
+    def _torque(self, cnp.ndarray state not None):
         """Joint torque (n,) of a state (3, n)."""
-        cdef const double* numbers = &state[0, 0]
+        cdef const double* q = numbers(state, 3 * self.n, "state")
         cdef cnp.ndarray gravity = np.empty(self.n), torque = np.empty(self.n)
         cdef const DynamicsInterface* dynamics = self.state.shadow.dynamics
-        dynamics.gravity(dynamics.self, numbers, <double*> cnp.PyArray_DATA(gravity))
-        joint_torque(self.state.shadow.settings, self.n, <double*> cnp.PyArray_DATA(gravity),
-                     numbers + self.n, numbers + 2 * self.n, &self.state.shadow.friction,
-                     <double*> cnp.PyArray_DATA(torque))
+        dynamics.gravity(dynamics.self, q, floats(gravity))
+        joint_torque(self.state.shadow.settings, self.n, floats(gravity), q + self.n,
+                     q + 2 * self.n, &self.state.shadow.friction, floats(torque))
         return torque
 
-    def _command(self, double[::1] torque not None):
+    def _command(self, cnp.ndarray torque not None):
         """Remember a command (n,); returns the index of an absurd value in it, or -1."""
-        cdef Py_ssize_t bad = first_absurd(&torque[0], self.n)
+        cdef const double* tau = numbers(torque, self.n, "torque")
+        cdef Py_ssize_t bad = first_absurd(tau, self.n)
         if bad < 0:
-            command(&self.state.shadow, &torque[0])
+            command(&self.state.shadow, tau)
         return bad
 
-    def _update(self, int64_t time, double[:, ::1] state not None):
+    def _update(self, int64_t time, cnp.ndarray state not None):
         """Take a state (3, n), measured at a time [ns].
 
         Returns whether it is used, or 2 + the index of an absurd value in it.
         """
-        cdef Py_ssize_t bad = first_absurd(&state[0, 0], 3 * self.n)
-        return bad + 2 if bad >= 0 else update(&self.state.shadow, time, &state[0, 0])
+        cdef const double* q = numbers(state, 3 * self.n, "state")
+        cdef Py_ssize_t bad = first_absurd(q, 3 * self.n)
+        return bad + 2 if bad >= 0 else update(&self.state.shadow, time, q)
 
     @property
     def _prediction(self):
         """(3, n) position, velocity and assumed torque ``horizon`` ahead, or None."""
-        return (self.values(self.state.shadow.predicted, (3, self.n))
+        return (values(self.state.shadow.predicted, (3, self.n))
                 if self.state.shadow.outcome.has_prediction else None)
 
     @property
@@ -294,7 +295,7 @@ cdef class CompiledShadow(CycleOwner):
         cdef Shadow* shadow = &self.state.shadow
         if not shadow.outcome.has_residual:
             return None
-        return (self.values(shadow.residual, (3, self.n)), self.values(shadow.wrench, 6),
+        return (values(shadow.residual, (3, self.n)), values(shadow.wrench, 6),
                 bool(shadow.in_contact))
 
     @property
@@ -311,8 +312,8 @@ cdef class CompiledShadow(CycleOwner):
         cdef Shadow* shadow = &self.state.shadow
         if not shadow.outcome.has_rested:
             return None
-        return (self.values(shadow.rest.effort, self.n), self.values(shadow.rest.square, self.n),
-                self.values(shadow.gravity, self.n))
+        return (values(shadow.rest.effort, self.n), values(shadow.rest.square, self.n),
+                values(shadow.gravity, self.n))
 
     @property
     def _slid(self):

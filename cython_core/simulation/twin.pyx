@@ -15,6 +15,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
+from dynamics_interface cimport DynamicsInterface
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.faults cimport (FIELD_EFFORT, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY,
                          MESSAGE_WHOLE, NO_JOINT, OTHER_LENGTH, TOO_MANY_LOADS, UNKNOWN_JOINT,
@@ -41,6 +42,7 @@ cnp.import_array()
 # Each may use those above it.
 include "memory.pxi"         # Memory: all that the twin points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
+include "joint_arrays.pxi"
 include "cycle.pxi"          # the twin as such a cycle
 include "snapshot.pxi"       # Snapshot, its settings; uses Memory
 
@@ -191,26 +193,26 @@ cdef class Twin(CycleOwner):
     @property
     def q(self):
         """True position (n,) [rad or m]; all arrays are copies."""
-        return self.values(self.twin.arm.q, self.n)
+        return values(self.twin.arm.q, self.n)
 
     @property
     def qd(self):
         """True velocity (n,) [rad/s or m/s]."""
-        return self.values(self.twin.arm.qd, self.n)
+        return values(self.twin.arm.qd, self.n)
 
     @property
     def base_pose(self):
         """Pose of a floating base in the world (7,): position of the base link's origin [m], unit
         quaternion x y z w; None if the base is fixed.
         """
-        return self.values(self.twin.arm.q_all, 7) if self.twin.arm.base else None
+        return values(self.twin.arm.q_all, 7) if self.twin.arm.base else None
 
     @property
     def base_velocity(self):
         """Velocity of a floating base in its own axes (6,): linear [m/s], angular [rad/s]; None if
         the base is fixed.
         """
-        return self.values(self.twin.arm.qd_all, 6) if self.twin.arm.base else None
+        return values(self.twin.arm.qd_all, 6) if self.twin.arm.base else None
 
     @property
     def base_is_held(self) -> bool:
@@ -220,17 +222,17 @@ cdef class Twin(CycleOwner):
     @property
     def position(self):
         """Measured position (n,) [rad or m]."""
-        return self.values(self.twin.arm.measured, self.n)
+        return values(self.twin.arm.measured, self.n)
 
     @property
     def velocity(self):
         """Measured velocity (n,) [rad/s or m/s]."""
-        return self.values(self.twin.arm.measured + self.n, self.n)
+        return values(self.twin.arm.measured + self.n, self.n)
 
     @property
     def effort(self):
         """Measured effort (n,) of the drives or, while the brakes are on, of these [N m or N]."""
-        return self.values(self.twin.arm.measured + 2 * self.n, self.n)
+        return values(self.twin.arm.measured + 2 * self.n, self.n)
 
     @property
     def time(self) -> int:
@@ -283,14 +285,13 @@ cdef class Twin(CycleOwner):
 
     # Call by call.
 
-    def _take_command(self, double[::1] effort not None, int64_t now):
+    def _take_command(self, cnp.ndarray effort not None, int64_t now):
         """Take efforts (n,); releases the brakes."""
         cdef Arm* arm = &self.twin.arm
+        cdef const double* tau = numbers(effort, self.n, "effort")
         cdef Py_ssize_t i
-        if effort.shape[0] != self.n:
-            raise ValueError(f"effort: expected shape ({self.n},)")
         for i in range(self.n):
-            command_effort(arm, i, effort[i])
+            command_effort(arm, i, tau[i])
             self.twin.commanded[i] = True
         take_command(arm, self.twin.commanded, now)
 

@@ -3,6 +3,7 @@
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, NAN
+from libc.string cimport memcpy
 
 from control.arm cimport Arm
 from control.controller cimport is_timely
@@ -27,7 +28,7 @@ from featherstone_ros._core import BoundDynamics
 
 cnp.import_array()
 
-include "control/arrays.pxi"
+include "joint_arrays.pxi"
 
 
 cdef double* own(list owned, Py_ssize_t count):

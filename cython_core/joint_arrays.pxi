@@ -1,4 +1,5 @@
-# Python's arrays of one number per joint, as compiled code takes them.
+# Python's arrays of numbers, as compiled code takes and gives them. Not by memoryviews: what Cython
+# adds to a module that has one takes longer to compile than a small module.
 
 cdef int refuse(cnp.ndarray x, Py_ssize_t count, str name, str kind) except -1:
     raise ValueError(f"{name}: expected a {kind} float64 array of {count} numbers, "
@@ -21,11 +22,18 @@ cdef inline double* result(cnp.ndarray x, Py_ssize_t count, str name) except NUL
     return <double*> cnp.PyArray_DATA(x)
 
 
+cdef inline cnp.ndarray values(const double* numbers, shape):
+    """A copy of numbers as an array."""
+    cdef cnp.ndarray array = np.empty(shape)
+    memcpy(cnp.PyArray_DATA(array), numbers, cnp.PyArray_NBYTES(array))
+    return array
+
+
 cdef inline double* floats(cnp.ndarray array) noexcept nogil:
     return <double*> cnp.PyArray_DATA(array)
 
 
-cdef const DynamicsInterface* interface_of(dynamics) except NULL:
+cdef inline const DynamicsInterface* interface_of(dynamics) except NULL:
     """Of a ``BoundDynamics``."""
     return <const DynamicsInterface*> PyCapsule_GetPointer(dynamics.capsule,
                                                            "featherstone_ros.DynamicsInterface")
