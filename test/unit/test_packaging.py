@@ -2,6 +2,7 @@
 
 import ast
 import importlib.metadata
+import json
 import os
 import shutil
 import subprocess
@@ -133,6 +134,39 @@ def test_for_this_machine_one_core_is_built_and_for_none_no_module(wanted):
     assert len(cores) == (wanted == "native") and bool(modules) == bool(cores)
     for core in cores:
         assert not lacking(core.partition("._core_")[2].replace("_", "-"))
+
+
+RECIPE = """
+import json, runpy, setuptools
+setuptools.setup = lambda **metadata: None
+recipe = runpy.run_path("setup.py")
+flags = {e.sources[0]: e.extra_compile_args for e in recipe["cores"] + recipe["others"]}
+print(json.dumps([recipe["SOURCES"], flags, recipe["processes"]()]))
+"""
+
+
+def recipe(**variables: str):
+    """Return setup.py's sources, the flags that each is compiled with, and how many at a time."""
+    pytest.importorskip("setuptools")
+    environment = {**os.environ, "FEATHERSTONE_CFLAGS": "", **variables}
+    printed = subprocess.check_output([sys.executable, "-c", RECIPE], env=environment, cwd=SOURCE)
+    return json.loads(printed)
+
+
+def test_every_source_is_compiled_and_as_its_line_in_the_table_says():
+    sources, flags, _ = recipe(FEATHERSTONE_BUILD_FOR="native", FEATHERSTONE_SANITIZE="")
+    there = {str(path.relative_to(SOURCE)) for path in SOURCE.glob("cython_core/*/*.pyx")}
+    assert set(sources) == set(flags) == there
+    for source, optimised in sources.items():
+        assert [flag for flag in flags[source] if flag.startswith("-O")] == [optimised]
+
+
+@pytest.mark.parametrize(
+    ("options", "processes"),
+    [("nocheck parallel=3", 3), ("nocheck", len(os.sched_getaffinity(0)))],
+)
+def test_debian_says_how_many_are_compiled_at_a_time(options, processes):
+    assert recipe(DEB_BUILD_OPTIONS=options)[2] == processes
 
 
 def test_source_distribution_holds_all_that_git_tracks(tmp_path):
