@@ -4,7 +4,8 @@ Usage: python3 environment.py FOLDER EXTRAS [native], e.g. `.venv demo,jazzy nat
 setup.py that are needed, and whether a core for this machine's instruction set is enough.
 
 Does nothing when FOLDER has all that, up to date with what it depends on; otherwise says what it
-does. Needs only a bare Python; even one that is too old must be able to parse this file.
+does, and how far it is, with a bar on a terminal and every few seconds in a pipe. Needs only a bare
+Python; even one that is too old must be able to parse this file.
 """
 
 import fcntl
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,11 +26,32 @@ OLDEST = (3, 10)
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROS_DISTRO = os.environ.get("ROS_DISTRO", "")  # set by a sourced ROS 2, which then is the one used
 COMPILER = (os.environ.get("CC") or "cc").split()[0]
+TERMINAL = sys.stdout.isatty()
+PERIOD = 0.2 if TERMINAL else 4.0  # [s], from one word about how far it is to the next
+BAR = 20  # characters
+# What pip and setup.py say that tells how far they are.
+PROGRESS = re.compile(
+    r" *((Collecting|Downloading) [\w.]+(-[\d.]+)?|Installing collected packages"
+    r"|compiling \d+ of \d+)"
+)
+running = {}  # how far each command is that runs now
 
 
-def say(text):
-    """Print at once, into a pipe as well."""
-    print(f"featherstone_ros: {text}", flush=True)
+def say(text, end="\n"):
+    """Print at once, into a pipe as well; on a terminal in place of how far it was."""
+    print("\r\033[K" * TERMINAL + f"featherstone_ros: {text}", end=end, flush=True)
+
+
+def say_how_far(start, finished):
+    """Say it until all is finished."""
+    while not finished.wait(PERIOD):
+        far = "; ".join(list(running.values()))
+        if TERMINAL and far:
+            for done, steps in re.findall(r"(\d+) of (\d+)", far):
+                far = f"[{'#' * (BAR * int(done) // int(steps)):{BAR}}] {far}"
+            far = far[: shutil.get_terminal_size().columns - 30]  # a longer one could not be undone
+        if far:
+            say(f"{time.monotonic() - start:.0f} s: {far}", end="" if TERMINAL else "\n")
 
 
 def complaint():
@@ -76,15 +99,24 @@ def write_note(note, text):
         file.write(text)
 
 
-def run(*command, **variables):
+def run(title, *command, **variables):
     """Run a command of the set-up; its output is shown if it fails: compilers warn by the page."""
-    done = subprocess.run(
-        command, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    if done.returncode:
-        sys.stdout.write(done.stdout.decode(errors="replace"))
+    running[title] = title
+    output = []
+    with subprocess.Popen(
+        command, env={**os.environ, "PYTHONUNBUFFERED": "1", **variables}, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+    ) as process:  # fmt: skip
+        for line in process.stdout:
+            output.append(line)
+            far = PROGRESS.match(line)
+            if far:
+                running[title] = far.group(1)
+    del running[title]
+    if process.returncode:
+        say("".join([title, "\n", *output]), end="")
         sys.exit(
-            f"featherstone_ros: this failed with status {done.returncode}: {' '.join(command)}"
+            f"featherstone_ros: this failed with status {process.returncode}: {' '.join(command)}"
         )
 
 
@@ -133,16 +165,14 @@ def install(folder, extras, is_native):
     if os.path.exists(note):
         os.remove(note)
     # Without bytecode, half of pip's work: Python makes that of what it imports.
-    pip = [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "-qq", "--no-compile"]
-    pip += ["--no-input", "--disable-pip-version-check"]
+    pip = [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "--no-compile"]
+    pip += ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     if not there:
         say(f"setting up {folder} with Python {sys.version.split()[0]} (once; a few minutes)")
         access = ["--system-site-packages"] if ROS_DISTRO else []
-        run(sys.executable, "-m", "venv", "--clear", *access, folder)
+        run("making the environment", sys.executable, "-m", "venv", "--clear", *access, folder)
         pip += constraints(folder)
-        say("installing what the build needs")
-        # The pip of Python 3.10 searches for minutes what a current one resolves in seconds.
-        run(*pip, "--upgrade", "pip", *build_requirements())
+        run("installing what the build needs", *pip, *build_requirements())
     else:
         pip += constraints(folder)
     names = ",".join(sorted(extras | there))
@@ -150,7 +180,10 @@ def install(folder, extras, is_native):
     command = [*pip, "--no-build-isolation", "--editable", f".[{names}]"]
     with ThreadPoolExecutor() as beside:
         core = beside.submit(compile_core, folder, is_native)
-        run(*command, FEATHERSTONE_BUILD_FOR="none")  # compile_core does it
+        if not there:
+            # The pip of Python 3.10 searches for minutes what a current one resolves in seconds.
+            run("installing pip", *pip, "--upgrade", "pip")
+        run("installing packages", *command, FEATHERSTONE_BUILD_FOR="none")  # compile_core does it
     core.result()
     write_note(note, kind + names)
 
@@ -169,8 +202,8 @@ def compile_core(folder, is_native):
         return
     say("compiling the core" + (" for this machine" if wanted == "native" else ""))
     remove_compiled()
-    command = [os.path.join(folder, "bin", "python"), "setup.py", "-q", "build_ext", "--inplace"]
-    run(*command, FEATHERSTONE_BUILD_FOR=wanted)
+    command = [os.path.join(folder, "bin", "python"), "setup.py", "build_ext", "--inplace"]
+    run("compiling", *command, FEATHERSTONE_BUILD_FOR=wanted)
     write_note(note, sources + wanted)
 
 
@@ -188,7 +221,15 @@ def main():
     problem = complaint()
     if problem:
         sys.exit(f"featherstone_ros: {problem}")
-    install(folder, set(extras.split(",")), is_native=bool(native))
+    finished = threading.Event()
+    teller = threading.Thread(target=say_how_far, args=(start, finished))
+    teller.start()
+    try:
+        install(folder, set(extras.split(",")), is_native=bool(native))
+    finally:
+        finished.set()
+        teller.join()
+        print("\r\033[K" * TERMINAL, end="", flush=True)
     if time.monotonic() - start > 1:
         say(f"{folder} is ready after {time.monotonic() - start:.0f} s")
 
