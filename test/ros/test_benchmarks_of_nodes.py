@@ -146,6 +146,7 @@ def nodes_of(domain):
     return found
 
 
+@pytest.mark.study  # the interrupted run below starts the same; the meter is tested above
 @pytest.mark.timeout(600)  # it starts a dozen nodes
 def test_a_quick_run_measures_real_loops(tmp_path):
     with bench(tmp_path) as (process, domain):

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from support import ros_in_free_domain  # skips this module where ROS is missing
+from support import ros_in_free_domain, study  # skips this module where ROS is missing
 
 # isort: split
 from geometry_msgs.msg import Quaternion, Twist, TwistStamped, Vector3, Wrench, WrenchStamped
@@ -149,15 +149,15 @@ def walls_about_the_hand(led: Attacked) -> None:
 
 ATTACKS = [
     poses_out_of_reach,
-    poses_that_flip,
-    huge_velocities,
+    study(poses_that_flip),
+    study(huge_velocities),
     huge_wrenches,
     poses_that_are_none,
-    bursts,
+    study(bursts),
     changes_of_mode,
-    changes_of_tip,
-    changes_of_stiffness,
-    walls_about_the_hand,
+    study(changes_of_tip),
+    study(changes_of_stiffness),
+    study(walls_about_the_hand),
 ]
 
 

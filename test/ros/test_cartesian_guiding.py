@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support import ros_in_free_domain  # skips this module where ROS is missing
+from support import ros_in_free_domain, study  # skips this module where ROS is missing
 
 # isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
@@ -76,7 +76,7 @@ def vector(x) -> Vector3:
     return Vector3(**dict(zip("xyz", map(float, x), strict=True)))
 
 
-@pytest.fixture(scope="module", params=TIPS)
+@pytest.fixture(scope="module", params=["panda", study("ur5e")])
 def shared(request, tmp_path_factory) -> Iterator[Guided]:
     # A stall of this machine does not take the hand's target away. Meanwhile the drives brake:
     # under a push, the last command would throw the arm.

@@ -13,6 +13,7 @@ from support import (  # skips this module where ROS is missing
     Ros,
     ros_in_free_domain,
     status_values,
+    study,
 )
 
 # isort: split
@@ -96,7 +97,7 @@ def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_d
     assert arm.status("running: hold").level == DiagnosticStatus.OK
 
 
-@pytest.mark.parametrize("moves", [True, False])
+@pytest.mark.parametrize("moves", [True, study(False)])
 def test_gap_in_the_states_is_over_only_for_an_arm_that_is_where_it_was_to_be(ros, moves):
     twin = {f"initial_positions.{name}": q for name, q in START.items()}
     arm = Arm(ros, URDF, twin, state_timeout=0.3)

@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from support import ros_in_free_domain, status_values  # skips this module where ROS is missing
+from support import ros_in_free_domain, status_values, study  # skips this module where ROS is missing
 
 # isort: split
 from builtin_interfaces.msg import Time
@@ -228,7 +228,7 @@ def test_arm_neither_falls_nor_races_after(actions: tuple[Action, ...], scene):
 # 2 and 3. Ends of all kinds.
 
 
-@pytest.mark.parametrize("signum", [signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("signum", [study(signal.SIGHUP), signal.SIGQUIT])
 def test_signal_stops_the_arm_before_the_commands_end(signum, scene):
     def end() -> None:
         scene.controller.send(signum)
@@ -241,7 +241,7 @@ def test_signal_stops_the_arm_before_the_commands_end(signum, scene):
 
 
 @pytest.mark.parametrize(
-    "transitions", [["deactivate"], ["deactivate", "cleanup"], ["shutdown"]], ids="+".join
+    "transitions", [study(["deactivate"]), ["deactivate", "cleanup"], ["shutdown"]], ids="+".join
 )
 def test_transition_stops_the_arm_before_the_commands_end(transitions, scene):
     def end() -> None:
@@ -258,7 +258,7 @@ def test_transition_stops_the_arm_before_the_commands_end(transitions, scene):
 # 4. Drivers that lie.
 
 
-@pytest.mark.parametrize("factor", [0.0, -1.0, 0.3], ids=str)
+@pytest.mark.parametrize("factor", [study(0.0), -1.0, study(0.3)], ids=str)
 def test_velocities_that_contradict_the_positions_are_named(factor, scene):
     told(scene, lambda: velocities(factor), "velocities contradict the positions")
     scene.assert_no_race(scene.peak, 1.5)  # a damper of the wrong sign: once 11
@@ -288,7 +288,7 @@ def braked(ros) -> Iterator[Scene]:
         print(scene.row("", 0.0), f"at the last command {scene.peak_at_last_command:.2f}")
 
 
-@pytest.mark.parametrize("joint", [1, 3])
+@pytest.mark.parametrize("joint", [1, study(3)])
 def test_a_dead_encoder_that_says_it_stands_is_named_and_the_arm_is_braked(joint, braked):
     braked.move()
     braked.lie = FrozenJoint(joint)
@@ -303,7 +303,7 @@ WRONG_ENCODERS = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG_ENCODERS)
+@pytest.mark.parametrize("what", ["elbow mirrored", study("shoulder and elbow swapped")])
 def test_an_arm_whose_encoders_cannot_be_right_is_not_taken_over(what, braked):
     """Nor at the next state, which says the same; then with the truth."""
     assert braked.ros.change_state(CONTROLLER, "deactivate")
@@ -369,7 +369,16 @@ def test_the_arm_moves_on_with_states_that_have_all_that_is_needed(scene):
         scene.assert_no_race(scene.peak)
 
 
-@pytest.mark.parametrize("what", USELESS_STATES)
+@pytest.mark.parametrize(
+    "what",
+    [
+        "a joint twice",
+        study("a joint is missing"),
+        study("too few efforts"),
+        study("too few velocities"),
+        "stamps in whole seconds",
+    ],
+)
 def test_the_arm_is_braked_where_states_are_of_no_use(what, scene):
     told(scene, lambda: USELESS_STATES[what], "no usable joint state")
     scene.wait_for_rest()
@@ -395,6 +404,7 @@ UNUSABLE = {
 }
 
 
+@pytest.mark.study  # test_first_mistakes.py has them without an arm
 @pytest.mark.parametrize("what", UNUSABLE)
 def test_unusable_states_give_a_line_that_says_why(what, shared):
     shared.recover()

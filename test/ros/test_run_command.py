@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import RUNNING, Ros, set_priority
+from support import RUNNING, Ros, set_priority, study
 
 from featherstone_ros.model.robots import robot_file
 
@@ -120,7 +120,7 @@ def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros):
 @pytest.mark.parametrize(
     ("arguments", "goal", "reason"),
     [
-        (["--mode", "gravity_compensation"], 0.1, "in mode gravity_compensation no trajectory"),
+        study(["--mode", "gravity_compensation"], 0.1, "in mode gravity_compensation no trajectory"),
         ([], 100.0, "the controller has refused the trajectory: "),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_trajectory_that_is_not_followed_ends_with_a_reason(ros, arguments, go
     assert not any(is_alive(pid) for pid in nodes)
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.3])
+@pytest.mark.parametrize("pause", [0.0, study(0.3)])
 def test_ctrl_c_while_the_nodes_start_ends_them(ros, pause):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
     process = ros.run(command)
