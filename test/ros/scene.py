@@ -15,7 +15,7 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
-from support import RUNNING, STARTING, Listener, NodeProcess, Ros, set_priority
+from support import ARM, RUNNING, STARTING, Listener, NodeProcess, Ros, set_priority
 
 # isort: split
 from builtin_interfaces.msg import Duration, Time
@@ -34,7 +34,6 @@ STANDING = 0.05  # [rad/s] as the controller's own bound, command.pxd
 SWAY, PERIOD = 0.35, 2.5  # of the motion: 0.88 rad/s at most, 0.4 of the Panda's limits
 FAST = 0.6  # [rad/s]
 LONG = 60.0  # [s] that it lasts if nothing ends it
-ARM = "/arm/joint_states"  # the truth
 GAP = 0.1  # [s] without a command in which an arm may race without a fault
 
 Lie = Callable[[JointState], "JointState | None"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support import Ros, free_domain  # skips this module where ROS is missing
+from support import Ros, free_domain, share_as_this  # skips this module where ROS is missing
 
 # isort: split
 import numpy as np
@@ -126,6 +126,7 @@ def bench(folder):
             text=True,
             start_new_session=True,
         )
+        share_as_this(process.pid)
         try:
             yield process, domain
         finally:

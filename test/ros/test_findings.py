@@ -9,7 +9,11 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from support import ros_in_free_domain, status_values, study  # skips this module where ROS is missing
+from support import (
+    ros_in_free_domain,
+    status_values,
+    study,
+)  # skips this module where ROS is missing
 
 # isort: split
 from builtin_interfaces.msg import Time

@@ -1,7 +1,6 @@
 """featherstone-ros monitor beside the real nodes, with and without a terminal."""
 
 import contextlib
-import fcntl
 import os
 import pty
 import re
@@ -13,7 +12,12 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from support import DEADLINE, NodeProcess, Ros  # skips this module where ROS is missing
+from support import (  # skips this module where ROS is missing
+    DEADLINE,
+    NodeProcess,
+    Ros,
+    share_as_this,
+)
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -89,18 +93,21 @@ def test_terminal_view_ends_on_a_key_and_leaves_the_terminal_as_it_was(ros, end)
 
 @contextlib.contextmanager
 def in_terminal(ros: Ros, *command: str) -> Iterator[tuple[subprocess.Popen, int, int]]:
-    """Run a command in a terminal of its own; yield it, and both ends of the terminal."""
+    """Run a command in a terminal of its own; yield it, and both ends of the terminal.
+
+    A shell opens the terminal, which thus becomes that of its session, so that Ctrl-C becomes a
+    signal.
+    """
     master, terminal = pty.openpty()
     process = subprocess.Popen(
-        command,
+        ["sh", "-c", 'exec "$@" <"$0"', os.ttyname(terminal), *command],
         cwd=ros.folder,
         env={**ros.environment, "COLUMNS": "120", "LINES": "40", "TERM": "xterm"},
-        stdin=terminal,
         stdout=terminal,
         stderr=terminal,
         start_new_session=True,
-        preexec_fn=lambda: take(terminal),
     )
+    share_as_this(process.pid)
     try:
         yield process, master, terminal
     finally:
@@ -109,11 +116,6 @@ def in_terminal(ros: Ros, *command: str) -> Iterator[tuple[subprocess.Popen, int
         os.close(terminal)
         with contextlib.suppress(OSError):  # a test may have closed it
             os.close(master)
-
-
-def take(terminal: int) -> None:
-    """Make the terminal that of this session, so that Ctrl-C becomes a signal."""
-    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
 
 def read_until(master: int, *words: bytes) -> bytes:

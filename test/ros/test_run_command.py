@@ -120,7 +120,9 @@ def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros):
 @pytest.mark.parametrize(
     ("arguments", "goal", "reason"),
     [
-        study(["--mode", "gravity_compensation"], 0.1, "in mode gravity_compensation no trajectory"),
+        study(
+            ["--mode", "gravity_compensation"], 0.1, "in mode gravity_compensation no trajectory"
+        ),
         ([], 100.0, "the controller has refused the trajectory: "),
     ],
 )

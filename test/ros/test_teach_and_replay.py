@@ -158,9 +158,7 @@ def test_what_was_led_by_hand_is_replayed(leader):
     assert np.abs(scene.q - taught[1][-1]).max() < 0.02 and scene.speed < STANDING
 
 
-@pytest.mark.parametrize(
-    "how", ["q", study("Ctrl-C"), study("SIGTERM"), "terminal lost"]
-)
+@pytest.mark.parametrize("how", ["q", study("Ctrl-C"), study("SIGTERM"), "terminal lost"])
 def test_whatever_ends_teaching_the_arm_is_held_afterwards(leader, how):
     scene = leader.scene
     with teaching(scene, "--output", "none.yaml") as (process, master):
@@ -226,9 +224,7 @@ def write_swing(scene: Scene, **changes) -> None:
     (scene.ros.folder / "swing.yaml").write_text(json.dumps(swing))
 
 
-@pytest.mark.parametrize(
-    ("signum", "expected"), [(signal.SIGINT, 130), study(signal.SIGTERM, 143)]
-)
+@pytest.mark.parametrize(("signum", "expected"), [(signal.SIGINT, 130), study(signal.SIGTERM, 143)])
 def test_a_replay_that_is_ended_leaves_the_arm_held(leader, signum, expected):
     scene = leader.scene
     write_swing(scene)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support import Listener, NodeProcess, Ros, status_values
+from support import ARM, LOCKSTEP, SIMULATED, Listener, NodeProcess, Ros, status_values
 
 # isort: split
 from builtin_interfaces.msg import Duration
@@ -96,13 +96,21 @@ NUMBER = "publication_sequence_number"
 class Pair:
     """Twin and controller as processes, the arm at ``HOME``."""
 
-    def __init__(self, ros: Ros, rate: float, fork: bool = True, **parameters: Any) -> None:
+    def __init__(
+        self,
+        ros: Ros,
+        rate: float,
+        fork: bool = True,
+        lockstep: bool = False,
+        **parameters: Any,
+    ) -> None:
         """Start both and wait until commands flow.
 
         Args:
             ros: Where.
             rate: Of the joint states [Hz].
             fork: Whether to make cheaper processes of both, see ``forked.py``.
+            lockstep: Whether time goes on with the commands; states come on ``ARM`` then.
             parameters: Of both nodes.
         """
         self.ros = ros
@@ -113,14 +121,19 @@ class Pair:
             for topic in ("commands", "joint_commands")
             for word in ("-r", f"~/{topic}:={CONTROLLER}/{topic}")
         )
+        if lockstep:
+            remap += ("-r", f"joint_states:={ARM}")
         self.twin = ros.start(
             "featherstone_ros.digital_twin",
-            {**shared, "rate": rate},
+            {**shared, "rate": rate, **(LOCKSTEP if lockstep else {})},
             *(*arguments, *remap),
             fork=fork,
         )
         self.controller = ros.start(
-            "featherstone_ros.feedforward_controller", shared, *arguments, fork=fork
+            "featherstone_ros.feedforward_controller",
+            {**shared, **(SIMULATED if lockstep else {})},
+            *arguments,
+            fork=fork,
         )
         self.nodes = {"controller": self.controller, "twin": self.twin}
         self._trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
