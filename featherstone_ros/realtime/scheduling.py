@@ -101,6 +101,13 @@ def set_session_niceness(pid: int, niceness: int) -> None:
         Path(f"/proc/{pid}/autogroup").write_text(f"{niceness}")
 
 
+def session_niceness() -> int:
+    """Return the niceness of this process's session, 0 where Linux does not schedule by session."""
+    with suppress(OSError):
+        return int(Path("/proc/self/autogroup").read_text().split()[-1])
+    return 0
+
+
 def refuse_missing_cpus(cpus: Iterable[int]) -> str | None:
     """Say why processors cannot be used, None if they can."""
     allowed = sorted(os.sched_getaffinity(0))

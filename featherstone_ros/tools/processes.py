@@ -16,7 +16,7 @@ from typing import TypeVar
 import featherstone_ros
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import NODES
-from featherstone_ros.realtime.scheduling import set_session_niceness
+from featherstone_ros.realtime.scheduling import session_niceness, set_session_niceness
 from featherstone_ros.tools import signals
 
 _STOP_TIMEOUT = 8.0  # [s] for a clean stop after SIGINT, and again after SIGTERM: longer than a
@@ -206,10 +206,13 @@ def twin_and_controller(
 
 
 def raise_priority(pid: int) -> None:
-    """Raise a process's priority, if allowed; threads that it starts later inherit it."""
+    """Raise a process's priority, if allowed; threads that it starts later inherit it.
+
+    Its session's is not below that of the command's session, which may have been raised as well.
+    """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
-    set_session_niceness(pid, _NICENESS)
+    set_session_niceness(pid, min(_NICENESS, session_niceness()))
 
 
 def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dict[str, str]:

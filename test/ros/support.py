@@ -304,7 +304,7 @@ class Between:
     def _on_state(self, raw: bytes, _: dict[str, Any]) -> None:
         state = deserialize_message(raw, JointState)
         time = state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
-        if time > self.time:  # else repeated, since no command has come for a while
+        if time != self.time:  # else repeated, since no command has come for a while
             self._act(time, state)
             self.time = time
         self._out.publish(raw)
@@ -561,17 +561,6 @@ def set_priority(pid: int, priority: int) -> None:
         for thread in os.listdir(f"/proc/{pid}/task"):
             policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
             os.sched_setscheduler(int(thread), policy, os.sched_param(priority))
-
-
-def share_as_this(pid: int) -> None:
-    """Give a process with a session of its own the processor time that this one's session gets.
-
-    Linux shares it between sessions, each with a weight (sched_autogroup): where that of the tests
-    is raised, a new one would get what they leave over, on a busy machine next to nothing.
-    """
-    with contextlib.suppress(OSError):
-        nice = Path("/proc/self/autogroup").read_text().split()[-1]
-        Path(f"/proc/{pid}/autogroup").write_text(nice)
 
 
 def status_values(status: DiagnosticStatus) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support import Ros, free_domain, share_as_this  # skips this module where ROS is missing
+from support import Ros, free_domain  # skips this module where ROS is missing
 
 # isort: split
 import numpy as np
@@ -23,6 +23,7 @@ from std_msgs.msg import Float64MultiArray
 
 from benchmarks.nodes.loops import deviations, reactions, unanswered
 from benchmarks.nodes.meter import Meter
+from featherstone_ros.realtime.scheduling import session_niceness, set_session_niceness
 from featherstone_ros.tools.processes import node_environment
 from featherstone_ros.tools.rclpy_calls import take_waiting
 from featherstone_ros.tools.robot_setup import load
@@ -126,7 +127,7 @@ def bench(folder):
             text=True,
             start_new_session=True,
         )
-        share_as_this(process.pid)
+        set_session_niceness(process.pid, session_niceness())  # else it may get what is left over
         try:
             yield process, domain
         finally:

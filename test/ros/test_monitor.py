@@ -16,13 +16,13 @@ from support import (  # skips this module where ROS is missing
     DEADLINE,
     NodeProcess,
     Ros,
-    share_as_this,
 )
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.realtime.scheduling import session_niceness, set_session_niceness
 
 COMMAND = [sys.executable, "-m", "featherstone_ros.tools.cli", "monitor"]
 TWIN = {"robot_description": robot_file("ur5e").read_text(), "rate": 100.0}
@@ -107,7 +107,7 @@ def in_terminal(ros: Ros, *command: str) -> Iterator[tuple[subprocess.Popen, int
         stderr=terminal,
         start_new_session=True,
     )
-    share_as_this(process.pid)
+    set_session_niceness(process.pid, session_niceness())  # else it may get what is left over
     try:
         yield process, master, terminal
     finally:
