@@ -1,12 +1,14 @@
 """An arm moved over DDS, with a relay that falsifies its states, and a witness of the true ones.
 
 The twin's drives keep the last command, as those of forward_command_controller do: an arm that is
-left alone in motion races or falls. With ``watchdog`` they brake instead.
+left alone in motion races or falls. With ``watchdog`` they brake instead. With ``pace`` twin and
+controller go in lockstep: while either waits for a busy machine, the arm waits, too.
 """
 
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import time
 from collections import deque
@@ -15,7 +17,18 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
-from support import ARM, RUNNING, STARTING, Listener, NodeProcess, Ros, set_priority
+from support import (
+    ARM,
+    LOCKSTEP,
+    RUNNING,
+    SIMULATED,
+    STARTING,
+    STATES,
+    Listener,
+    NodeProcess,
+    Ros,
+    set_priority,
+)
 
 # isort: split
 from builtin_interfaces.msg import Duration, Time
@@ -35,6 +48,7 @@ SWAY, PERIOD = 0.35, 2.5  # of the motion: 0.88 rad/s at most, 0.4 of the Panda'
 FAST = 0.6  # [rad/s]
 LONG = 60.0  # [s] that it lasts if nothing ends it
 GAP = 0.1  # [s] without a command in which an arm may race without a fault
+STILL = 0.25  # [s] at rest: longer than the turning point of a motion
 
 Lie = Callable[[JointState], "JointState | None"]
 
@@ -69,11 +83,22 @@ class Scene:
     peak, way = evaluated("peak"), evaluated("way")
 
     def __init__(
-        self, ros: Ros, arm: str = "panda", watchdog: float = 0.0, **parameters: Any
+        self,
+        ros: Ros,
+        arm: str = "panda",
+        watchdog: float = 0.0,
+        pace: float = 0.0,
+        **parameters: Any,
     ) -> None:
         """Start all of them and wait until the arm is held.
 
-        ``watchdog``: time without a command after which the drives brake [s]; 0: never.
+        Args:
+            ros: Where.
+            arm: Name of a robot.
+            watchdog: Time without a command after which the drives brake [s]; 0: never.
+            pace: In lockstep, at most so many times as fast as real time; 0: in real time. No state
+                may get lost then, or be refused: time would stand still.
+            parameters: Of the controller, and the twin's description.
         """
         self._priority = os.sched_getparam(0).sched_priority  # another scene's may go on afterwards
         set_priority(os.getpid(), RUNNING)
@@ -81,7 +106,10 @@ class Scene:
         self.arm = arm
         self.urdf = robot_file(arm).read_text()
         self._file = ("--params-file", str(robot_parameters(arm)))
+        self._pace, self._paced = pace, Pace(pace)
         self._parameters = {"robot_description": self.urdf, **parameters}
+        if pace:
+            self._parameters = SIMULATED | self._parameters
         self.lie: Lie = truth
         self._heard: deque[tuple[float, int, bytes]] = deque()  # when, when sent; no bytes: command
         self._commands, self._commanded = 0, 0.0
@@ -91,12 +119,17 @@ class Scene:
         self.watched = self._stated = 0.0
         self._q = self.home = np.zeros(0)
         self._names: list[str] = []
-        self._peak = self._way = self._speed = self._gap = 0.0
+        self._peak = self._way = self._speed = self._gap = self._stamp = 0.0
         self.limit = self.start = np.zeros(0)
         self._listen()
         self.twin = ros.start(
             "featherstone_ros.digital_twin",
-            {"robot_description": self.urdf, "rate": RATE, "command_timeout": watchdog},
+            {
+                "robot_description": self.urdf,
+                "rate": RATE,
+                "command_timeout": watchdog,
+                **(LOCKSTEP if pace else {}),
+            },
             *self._file,
             *("-r", f"~/commands:={CONTROLLER}/commands", "-r", f"joint_states:={ARM}"),
         )
@@ -119,7 +152,7 @@ class Scene:
             (JointState, ARM, self._on_state),
             (Float64MultiArray, f"{CONTROLLER}/commands", self._on_command),
         )
-        self._out = self._listener.node.create_publisher(JointState, "/joint_states", 10)
+        self._out = self._listener.node.create_publisher(JointState, STATES, 10)
 
     def close(self) -> None:
         """End the thread; this process is scheduled as before."""
@@ -132,6 +165,8 @@ class Scene:
         if self.lie is not truth:
             state = self.lie(deserialize_message(raw, JointState))
             told = b"" if state is None else serialize_message(state)
+        if self._pace:
+            self._paced.keep(stamp_of(raw))
         if told:
             self._out.publish(told)
 
@@ -154,7 +189,7 @@ class Scene:
         self._gap = max(self._gap, now - max(self._stated, self.watched))
 
     def _take_state(self, sent: int, state: JointState) -> None:
-        self._names = list(state.name)
+        self._names, self._stamp = list(state.name), seconds(state.header.stamp)
         self._q, speeds = np.array(state.position), np.abs(state.velocity)
         self._speed = float(speeds.max())
         if len(self.limit):
@@ -205,9 +240,10 @@ class Scene:
     def assert_no_race(self, peak: float, bound: float = 1.0) -> None:
         """No joint got faster than that, unless a busy machine kept commands or states back.
 
-        Commands that the controller ended itself are no excuse.
+        Commands that the controller ended itself are no excuse. In lockstep there is none.
         """
-        assert peak < bound or (self.gap > GAP and self._silences() == self._silences_before)
+        kept_back = self.gap > GAP and self._silences() == self._silences_before
+        assert peak < bound or (kept_back and not self._pace)
 
     def _silences(self) -> int:
         return self.controller.output.count("no commands until the next usable joint state")
@@ -260,15 +296,22 @@ class Scene:
 
     def wait_for_rest(self) -> float:
         """Wait until the arm has stood for a while; return when that began, from now [s]."""
-        begin, still = time.monotonic(), deque([time.monotonic()], 1)
+        begin = still = self.now
 
         def stands() -> bool:
+            nonlocal still
             if self.speed > STANDING:
-                still.append(time.monotonic())
-            return time.monotonic() - still[0] > 0.25  # longer than the turning point of a motion
+                still = self.now
+            return self.now - still > STILL
 
         self.ros.wait_for(stands, "rest")
-        return still[0] - begin
+        return still - begin
+
+    @property
+    def now(self) -> float:
+        """The arm's time [s]: in lockstep that of its last state."""
+        self.evaluate()
+        return self._stamp if self._pace else time.monotonic()
 
     def wait_for_silence(self) -> None:
         """Wait until no commands have come for half a second."""
@@ -312,6 +355,32 @@ class Scene:
 def duration(seconds: float) -> Duration:
     """Return it as a message."""
     return Duration(sec=int(seconds), nanosec=int(seconds % 1.0 * 1e9))
+
+
+def seconds(stamp: Time) -> float:
+    """Return a stamp [s]."""
+    return float(stamp.sec + 1e-9 * stamp.nanosec)
+
+
+def stamp_of(raw: bytes) -> float:
+    """Return the stamp with which a serialised message begins [s]."""
+    sec, nanosec = struct.unpack_from("<iI", raw, 4)
+    return float(sec + 1e-9 * nanosec)
+
+
+class Pace:
+    """Holds simulated time to a multiple of real time; what was lost is not caught up."""
+
+    def __init__(self, factor: float) -> None:
+        self._factor = factor
+        self._simulated, self._due = 0.0, time.monotonic()
+
+    def keep(self, simulated: float) -> None:
+        """Wait until it is time for this [s]."""
+        passed = max(simulated - self._simulated, 0.0) / self._factor
+        now = time.monotonic()
+        self._simulated, self._due = simulated, max(self._due + passed, now - 0.1)
+        time.sleep(max(self._due - now, 0.0))
 
 
 # Lies.

@@ -57,7 +57,7 @@ class Attacked(Led):
 def shared(tmp_path_factory) -> Iterator[Attacked]:
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("led")) as ros,
-        closing(Scene(ros, tip=TIPS["panda"])) as scene,
+        closing(Scene(ros, pace=1.0, tip=TIPS["panda"])) as scene,
     ):
         yield Attacked(scene)
 

@@ -78,12 +78,9 @@ def vector(x) -> Vector3:
 
 @pytest.fixture(scope="module", params=["panda", study("ur5e")])
 def shared(request, tmp_path_factory) -> Iterator[Guided]:
-    # A stall of this machine does not take the hand's target away. Meanwhile the drives brake:
-    # under a push, the last command would throw the arm.
-    patient = {"state_timeout": 10.0, "executor_timeout": 10.0, "watchdog": 0.1}
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("guided")) as ros,
-        closing(Scene(ros, request.param, tip=TIPS[request.param], **patient)) as scene,
+        closing(Scene(ros, request.param, pace=3.0, tip=TIPS[request.param])) as scene,
     ):
         yield Guided(scene)
 

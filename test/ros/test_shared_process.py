@@ -37,7 +37,7 @@ ENDS = {
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """A Panda, with other code in its controller's process."""
+    """A Panda, with other code in its controller's process; in lockstep, as forks take time."""
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("scene")) as ros,
         pytest.MonkeyPatch.context() as patch,
@@ -51,7 +51,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
             return run(command, *more, fork=fork)
 
         patch.setattr(ros, "run", run_shared)
-        with closing(Scene(ros)) as scene:
+        with closing(Scene(ros, pace=1.0, executor_timeout=2.0)) as scene:
             yield scene
 
 

@@ -69,11 +69,9 @@ class Leader(Guided):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory) -> Iterator[Leader]:
-    # A stall of this machine does not end a motion; the drives brake meanwhile.
-    patient = {"state_timeout": 10.0, "executor_timeout": 10.0, "watchdog": 0.1}
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("taught")) as ros,
-        closing(Scene(ros, "panda", tip=HAND, **patient)) as scene,
+        closing(Scene(ros, "panda", pace=1.0, tip=HAND)) as scene,
     ):
         yield Leader(scene)
 
@@ -271,15 +269,13 @@ def test_a_command_that_fails_at_a_mark_ends_the_replay(leader):
     assert "Traceback" not in output
 
 
-def test_a_fault_ends_the_replay_with_its_reason(leader):
-    scene = leader.scene
-    write_swing(scene)
-    process = scene.ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
-    scene.ros.wait_for(lambda: scene.speed > 0.15, "motion")
-    scene.ros.set_parameters(CONTROLLER, {"state_timeout": 0.1})
-    scene.lie = lambda state: None
-    scene.ros.wait_for(lambda: not process.is_running, "end")
-    assert scene.ros.set_parameters(CONTROLLER, {"state_timeout": 10.0})[0].successful
+def test_a_fault_ends_the_replay_with_its_reason(ros):
+    with closing(Scene(ros, state_timeout=1.0)) as scene:
+        write_swing(scene)
+        process = ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
+        ros.wait_for(lambda: scene.speed > 0.15, "motion")
+        scene.lie = lambda state: None
+        ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 1, process.output
     reason = r"featherstone-ros replay: feedforward_controller: no usable joint state .*: gravity"
     assert re.search(reason, process.output), process.output
