@@ -66,6 +66,8 @@ os.environ.setdefault(
 LOCKSTEP = {"lockstep": True, "publish_clock": True}
 SIMULATED = {"use_sim_time": True, "state_timeout": 10.0, "executor_timeout": 10.0}
 ARM, STATES = "/arm/joint_states", "/joint_states"
+SHADOWED = "/shadowed/joint_states"
+STAMP = slice(4, 12)  # of a serialised message that begins with it
 DOMAINS = range(1, 102)  # Higher domains collide with Linux's ephemeral ports.
 
 
@@ -290,24 +292,51 @@ class Between:
         time: Of the last state handed on [s].
     """
 
-    def __init__(self, context: Context, act: Callable[[float, JointState], None]) -> None:
-        """Hand on from now on; ``act(time, state)`` is called before, in a thread of its own."""
+    def __init__(
+        self,
+        context: Context,
+        act: Callable[[float, JointState], None] = lambda *_: None,
+        shadow: str = "",
+    ) -> None:
+        """Hand on from now on.
+
+        Args:
+            context: Of the domain.
+            act: Called before with time [s] and state, in a thread of its own.
+            shadow: Name of a shadow that hears the states on ``SHADOWED``: each is handed on when
+                it has answered the one before, so that it loses none, however slow it is.
+        """
         self.time = 0.0
         self._act = act
+        self._waiting = b""
         self._listener = Listener(context, "between", (JointState, ARM, self._on_state))
-        self._out = self._listener.node.create_publisher(JointState, STATES, 10)
+        create = self._listener.node.create_publisher
+        self._out = create(JointState, STATES, 10)
+        self._shadowed = create(JointState, SHADOWED, 10) if shadow else None
+        topic = (JointState, f"{shadow}/residual", self._on_answer)
+        self._answers = Listener(context, "answers", topic) if shadow else None
 
     def close(self) -> None:
         """Hand on no more."""
         self._listener.close()
+        if self._answers:
+            self._answers.close()
 
     def _on_state(self, raw: bytes, _: dict[str, Any]) -> None:
         state = deserialize_message(raw, JointState)
         time = state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
-        if time != self.time:  # else repeated, since no command has come for a while
+        is_new, self.time = time != self.time, time
+        if is_new:
             self._act(time, state)
-            self.time = time
-        self._out.publish(raw)
+        self._waiting = raw
+        if self._shadowed and is_new:
+            self._shadowed.publish(raw)
+        else:  # one that is repeated has not been answered: by a shadow that is not there yet, say
+            self._out.publish(raw)
+
+    def _on_answer(self, raw: bytes, _: dict[str, Any]) -> None:
+        if raw[STAMP] == self._waiting[STAMP]:
+            self._out.publish(self._waiting)
 
 
 class Ros:

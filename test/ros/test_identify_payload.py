@@ -1,9 +1,19 @@
 """A shadow finds, over DDS, the load that its model does not have; the controller takes it."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import yaml
-from support import Ros, status_values  # skips this module where ROS is missing
+from support import (  # skips this module where ROS is missing
+    ARM,
+    LOCKSTEP,
+    SHADOWED,
+    SIMULATED,
+    Between,
+    Ros,
+    status_values,
+)
 from test_shadow_mode import AS_SHADOW, MODEL_FIGURES, PANDA, READY, SHADOW, WITHOUT_FRICTION
 
 pytest.importorskip("scipy")
@@ -22,26 +32,27 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LONG = 60.0  # [s] no motion here lasts longer
 
 
-def start(ros: Ros) -> None:
-    """Start an arm with a load, and a controller and a shadow that do not know of it."""
+@pytest.fixture
+def between(ros: Ros) -> Iterator[Between]:
+    """An arm with a load, and a controller and a shadow that do not know of it, all in lockstep."""
+    parameters = {**MODEL_FIGURES, "mode": "shadow", "payload_link": LINK}
+    heard = ("-r", f"joint_states:={SHADOWED}")
+    ros.start(TWIN, {"robot_description": PANDA.text, **parameters}, *AS_SHADOW, *heard)
+    own = PANDA.parameters["feedforward_controller"]
     ros.start(
         "featherstone_ros.feedforward_controller",
-        {
-            **PANDA.parameters["feedforward_controller"],
-            "robot_description": PANDA.text,
-            "state_timeout": 10.0,
-            "path_tolerance": 0.0,  # a stall of this machine is no reason to break off the motion
-        },
-        "-r",
-        "~/commands:=/digital_twin/commands",
+        {**own, **SIMULATED, "robot_description": PANDA.text},
+        *("-r", "~/commands:=/digital_twin/commands"),
     )
+    ros.wait_for_state(SHADOW, "active")
     loaded = PANDA.model.with_payload(LINK, MASS, COM, 0.003 * np.eye(3)).to_urdf(PANDA.text)
     noise = {"noise.velocity": 1e-3, "noise.effort": 0.1}
-    ros.start(TWIN, {**WITHOUT_FRICTION, **noise, "robot_description": loaded, "rate": 200.0})
-    parameters = {**MODEL_FIGURES, "mode": "shadow", "payload_link": LINK, "max_gap": 2.0}
-    ros.start(TWIN, {"robot_description": PANDA.text, **parameters}, *AS_SHADOW)
-    ros.wait_for_state(SHADOW, "active")
+    twin = {**WITHOUT_FRICTION, **noise, **LOCKSTEP, "robot_description": loaded, "rate": 200.0}
+    between = Between(ros.context, shadow=SHADOW)
+    ros.start(TWIN, twin, "-r", f"joint_states:={ARM}")
     ros.wait_for_diagnostics(lambda s: s.name == CONTROLLER[1:] and "running" in s.message)
+    yield between
+    between.close()
 
 
 def swing(duration: float = LONG) -> JointTrajectory:
@@ -67,8 +78,7 @@ def progress(status) -> str:
     return status_values(status).get("payload", "")
 
 
-def test_a_load_is_found_while_the_arm_works_and_the_controller_takes_it(ros):
-    start(ros)
+def test_a_load_is_found_while_the_arm_works_and_the_controller_takes_it(ros, between):
     answers = ros.collect(String, f"{SHADOW}/payload", LATCHED)
     motion = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
     motion.publish(swing())
