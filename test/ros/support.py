@@ -318,9 +318,8 @@ class Between:
 
     def close(self) -> None:
         """Hand on no more."""
-        self._listener.close()
-        if self._answers:
-            self._answers.close()
+        for listener in filter(None, (self._answers, self._listener)):
+            listener.close()
 
     def _on_state(self, raw: bytes, _: dict[str, Any]) -> None:
         state = deserialize_message(raw, JointState)

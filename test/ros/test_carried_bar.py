@@ -3,6 +3,7 @@
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from support import RUNNING, Listener, Ros, ros_in_free_domain, set_priority, status_values
+from support import (
+    ARM,
+    LOCKSTEP,
+    RUNNING,
+    SIMULATED,
+    STATES,
+    Between,
+    Listener,
+    Ros,
+    ros_in_free_domain,
+    set_priority,
+    status_values,
+)
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -27,12 +40,10 @@ from featherstone_ros.nodes.cartesian_topics import frame_pose
 sys.path.append(str(Path(__file__).parents[1] / "unit"))
 from arm_pair import ARMS, JOINTS, PAIRS, PANDAS, TIPS, Bar, of_both
 
-pytestmark = pytest.mark.alone  # a bar that another process computes too late is no passive one
-
 TWIN, WRENCH = "/digital_twin", "/digital_twin/external_wrench"
 RATE = 250.0  # [Hz]
 RADIUS, TURN = 0.08, 5.0  # [m] of the circle, [s] for one
-TARGET_RATE = 50.0  # [Hz]
+TARGETS = 5  # states after which the hands have another target
 STEADY = 0.5  # [s] in which the bar settles
 FASTEST = 0.9  # [rad/s] of a joint: a quarter to a third of its limit
 # A stall of this machine must not end the carrying.
@@ -42,11 +53,15 @@ PATIENT = {"state_timeout": 0.5, "executor_timeout": 10.0}
 class Carriers:
     """The twin, both controllers, and the bar, which presses the hands as each state tells.
 
-    The bar is a process beside the twin: it acts one period of the states later.
+    In lockstep: a bar that is computed too late is no passive one. In real time without a bar, for
+    what is judged by time.
     """
 
-    def __init__(self, ros: Ros) -> None:
-        self.ros, self.bar = ros, Bar(500.0, 20.0)
+    def __init__(self, ros: Ros, in_lockstep: bool = True) -> None:
+        self.ros, self.in_lockstep = ros, in_lockstep
+        self.bar = Bar(500.0, 20.0) if in_lockstep else Bar(0.0, 0.0)
+        self.now = self.begun = self.turn_begun = self.turn_end = 0.0
+        self.home: dict[str, PoseStamped] = {}
         self.rows: list[tuple[float, float, np.ndarray, np.ndarray]] = []
         self.wrenches = ros.node.create_publisher(WrenchStamped, WRENCH, 10)
         both = {"robot_description": PANDAS, **of_both("armature.{}")}
@@ -60,9 +75,15 @@ class Carriers:
                 "joints": [joint for arm in ARMS for joint in JOINTS[arm]],
                 "rate": RATE,
                 "command_timeout": 0.3,
+                **(LOCKSTEP if in_lockstep else {}),
             },
+            *("-r", f"joint_states:={ARM if in_lockstep else STATES}"),
         )
-        self.listener = Listener(ros.context, "bar", (JointState, "/joint_states", self.on_state))
+        self.listener = (
+            Between(ros.context, self.on_state)
+            if in_lockstep
+            else Listener(ros.context, "bar", (JointState, STATES, self.hear))
+        )
         self.controllers = {arm: self.start(arm) for arm in ARMS}
         self.targets = {
             arm: ros.publisher(PoseStamped, f"/{arm}_controller/target_pose") for arm in ARMS
@@ -84,7 +105,7 @@ class Carriers:
                 "tip": TIPS[arm],
                 "mode": "cartesian_impedance",
                 **armature,
-                **PATIENT,
+                **(SIMULATED if self.in_lockstep else PATIENT),
             },
             *("-r", f"__node:={arm}_controller"),
         )
@@ -95,9 +116,11 @@ class Carriers:
     def is_well(node: str):
         return lambda s: s.name == node and s.level == DiagnosticStatus.OK
 
-    def on_state(self, raw: bytes, _: dict) -> None:
-        """Press the hands."""
-        state = deserialize_message(raw, JointState)
+    def hear(self, raw: bytes, _: dict) -> None:
+        self.on_state(time.monotonic(), deserialize_message(raw, JointState))
+
+    def on_state(self, now: float, state: JointState) -> None:
+        """Press the hands, and lead them."""
         q, qd = np.array(state.position), np.array(state.velocity)
         force, wrenches = self.bar.press(q, qd)
         for link, wrench in wrenches.items():
@@ -105,23 +128,27 @@ class Carriers:
             message = WrenchStamped(wrench=Wrench(force=Vector3(x=fx, y=fy, z=fz)))
             message.header.frame_id = link
             self.wrenches.publish(message)
-        self.rows.append((time.monotonic(), force, q, qd))
+        self.now = now
+        self.rows.append((now, force, q, qd))
+        turn = self.turn_begun + (now - self.begun) / TURN
+        if turn < self.turn_end and len(self.rows) % TARGETS == 0:
+            self.lead(2 * np.pi * turn, state)
+
+    def lead(self, angle: float, state: JointState) -> None:
+        by = RADIUS * np.array([np.sin(angle), 1.0 - np.cos(angle)])
+        for arm, home in self.home.items():
+            message = deepcopy(home)
+            message.header.stamp = state.header.stamp
+            point = message.pose.position
+            point.x, point.z = point.x + float(by[0]), point.z + float(by[1])
+            self.targets[arm].publish(message)
 
     def carry(self, until: float, since: float = 0.0) -> float:
-        """Lead both hands along the circle, in turns; return when that began (monotonic)."""
-        begin, clock = time.monotonic(), self.ros.node.get_clock()
-        while (turn := since + (time.monotonic() - begin) / TURN) < until:
-            angle = 2 * np.pi * turn
-            by = RADIUS * np.array([np.sin(angle), 1.0 - np.cos(angle)])
-            stamp = clock.now().to_msg()
-            for arm, home in self.home.items():
-                message = deepcopy(home)
-                message.header.stamp = stamp
-                point = message.pose.position
-                point.x, point.z = point.x + float(by[0]), point.z + float(by[1])
-                self.targets[arm].publish(message)
-            self.ros.run_for(1.0 / TARGET_RATE)
-        return begin
+        """Lead both hands along the circle, in turns; return when that began, by the states."""
+        self.begun, self.turn_begun, self.turn_end = self.now, since, until
+        end = self.begun + (until - since) * TURN
+        self.ros.wait_for(lambda: self.now >= end, f"turn {until}")
+        return self.begun
 
     def since(self, begin: float):
         """Return force (N,), position and speed (N, 14) of the states since then."""
@@ -209,32 +236,47 @@ def test_a_second_publisher_of_one_arms_commands_is_named(carriers):
         ros.wait_for_diagnostics(carriers.is_well(node), f"a green {node}")
 
 
-def test_one_controller_dies_and_comes_again_and_the_other_goes_on(carriers):
-    ros, bar = carriers.ros, carriers.bar
-    carriers.carry(0.3)
-    begin = time.monotonic()
-    carriers.controllers["right"].send(signal.SIGKILL)
-    carriers.carry(1.0, since=0.3)
+@pytest.fixture
+def apart(ros) -> Iterator[Carriers]:
+    """Both without a bar between them, in real time: a twin in lockstep waits for both."""
+    carriers = Carriers(ros, in_lockstep=False)
+    yield carriers
+    carriers.listener.close()
+
+
+def test_one_controller_dies_and_comes_again_and_the_other_goes_on(apart):
+    ros, bar = apart.ros, apart.bar
+    apart.carry(0.1)
+    apart.controllers["right"].send(signal.SIGKILL)
     status = ros.wait_for_diagnostics(
         lambda s: s.name == "digital_twin" and "no commands, brakes on: right_" in s.message,
         "brakes of the right arm alone",
     )
     assert status.level == DiagnosticStatus.WARN and "left_" not in status.message
-    force, q, qd = carriers.since(begin)
+    alone = apart.carry(1.1, since=0.1)
+    _, q, qd = apart.since(alone)
+    hands = np.array([bar.poses(row)[:, :3, 3] for row in q[:: len(q) // 50]])
+    assert (np.ptp(hands, axis=0)[0, ::2] > 1.8 * RADIUS).all()
+    assert not qd[:, 7:].any() and np.abs(qd).max() < FASTEST
+    ros.wait_for_diagnostics(apart.is_well("left_controller"), "a left arm at its target")
+    again = apart.now
+    apart.controllers["right"] = apart.start("right")
+    ros.wait_for_diagnostics(apart.is_well("digital_twin"), "commands for both again")
+    ros.wait_for_diagnostics(apart.is_well("right_controller"), "a right arm that is held")
+    assert np.abs(apart.since(again)[2][:, 7:]).max() < 0.05  # it takes over without a jump
+
+
+@pytest.mark.alone  # a bar that is computed too late is no passive one
+def test_one_of_two_that_carry_a_bar_dies(ros):
+    carriers = Carriers(ros, in_lockstep=False)
+    carriers.bar.stiffness, carriers.bar.damping = 500.0, 20.0
+    carriers.carry(0.3)
+    begin = carriers.now
+    carriers.controllers["right"].send(signal.SIGKILL)
+    carriers.carry(1.0, since=0.3)
+    force, _, qd = carriers.since(begin)
+    carriers.listener.close()
     assert not qd[-1, 7:].any()
     print(f"one arm stands: {np.abs(force).max():.1f} N, {np.abs(qd).max():.2f} rad/s at most")
     assert np.abs(qd).max() < FASTEST
     assert np.abs(force).max() < 70.0  # max_force, and what is in motion
-    bar.stiffness = bar.damping = 0.0  # let go
-    alone = carriers.carry(1.0)
-    _, q, qd = carriers.since(alone)
-    hands = np.array([bar.poses(row)[:, :3, 3] for row in q[:: len(q) // 50]])
-    assert (np.ptp(hands, axis=0)[0, ::2] > 1.8 * RADIUS).all()
-    print(f"alone: {np.abs(qd).max():.2f} rad/s at most")
-    assert not qd[:, 7:].any() and np.abs(qd).max() < FASTEST
-    ros.wait_for_diagnostics(carriers.is_well("left_controller"), "a left arm at its target")
-    again = time.monotonic()
-    carriers.controllers["right"] = carriers.start("right")
-    ros.wait_for_diagnostics(carriers.is_well("digital_twin"), "commands for both again")
-    ros.wait_for_diagnostics(carriers.is_well("right_controller"), "a right arm that is held")
-    assert np.abs(carriers.since(again)[2][:, 7:]).max() < 0.05  # it takes over without a jump

@@ -6,7 +6,12 @@ import time
 
 import numpy as np
 import pytest
-from support import NodeProcess, Ros, status_values  # skips this module where ROS is missing
+from support import (  # skips this module where ROS is missing
+    LOCKSTEP,
+    NodeProcess,
+    Ros,
+    status_values,
+)
 
 # isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
@@ -61,7 +66,6 @@ PARAMETERS = {
     "initial_positions.shoulder": 0.4,
     "initial_positions.elbow": 0.7,
 }
-LOCKSTEP = {"lockstep": True, "publish_clock": True}
 
 
 def start(ros: Ros, **parameters) -> NodeProcess:

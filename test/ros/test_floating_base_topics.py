@@ -4,7 +4,12 @@ import importlib.util
 
 import numpy as np
 import pytest
-from support import NodeProcess, Ros, status_values  # skips this module where ROS is missing
+from support import (  # skips this module where ROS is missing
+    LOCKSTEP,
+    NodeProcess,
+    Ros,
+    status_values,
+)
 
 # isort: split
 from builtin_interfaces.msg import Duration
@@ -12,7 +17,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3, Wrench, Wrench
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
-from test_digital_twin import ARM, COMMANDS, LOCKSTEP, MODULE, NODE, PARAMETERS, START, seconds
+from test_digital_twin import ARM, COMMANDS, MODULE, NODE, PARAMETERS, START, seconds
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import featherstone_ros as fr

@@ -1,11 +1,20 @@
 """The digital twin beside an arm: another twin that simulates, or a recorded one, over DDS."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support import Ros, status_values  # skips this module where ROS is missing
+from support import (  # skips this module where ROS is missing
+    ARM,
+    LOCKSTEP,
+    SHADOWED,
+    SIMULATED,
+    Between,
+    Ros,
+    status_values,
+)
 from test_digital_twin import start_busy
 
 # isort: split
@@ -28,10 +37,12 @@ GAIN = 10.0  # [1/s]
 NANOSECONDS = 1_000_000_000
 
 
-def start_shadow(ros: Ros, text: str, **parameters):
-    return ros.start(
-        MODULE, {"robot_description": text, "mode": "shadow", **parameters}, *AS_SHADOW
-    )
+HEARD = ("-r", f"joint_states:={SHADOWED}")
+
+
+def start_shadow(ros: Ros, text: str, *arguments: str, **parameters):
+    shadow = {"robot_description": text, "mode": "shadow", **parameters}
+    return ros.start(MODULE, shadow, *AS_SHADOW, *arguments)
 
 
 OUTPUTS = {
@@ -63,11 +74,11 @@ WITHOUT_FRICTION = {
     name: 0.0 if name.startswith("friction") else value
     for name, value in PANDA.parameters["digital_twin"].items()
 }
-ARM = {
+HELD = {
     **WITHOUT_FRICTION,
     "robot_description": PANDA.text,
+    **LOCKSTEP,
     "rate": 200.0,
-    "lockstep": True,  # a stall of this machine is none of the arm
     "noise.position": 1e-4,
     "noise.velocity": 0.01,
     "noise.effort": 0.2,
@@ -86,28 +97,28 @@ def share_of(message: WrenchStamped) -> float:
     return float(np.array(figures(message)) @ WRENCH / (WRENCH @ WRENCH))
 
 
-def start_arm(ros: Ros) -> None:
-    """Start an arm that its controller holds."""
+@pytest.fixture
+def held(ros: Ros) -> Iterator[Between]:
+    """An arm that its controller holds, which waits for the shadow."""
+    between = Between(ros.context, shadow=SHADOW)
     ros.start(
         "featherstone_ros.feedforward_controller",
         {
             **PANDA.parameters["feedforward_controller"],
+            **SIMULATED,
             "robot_description": PANDA.text,
-            "state_timeout": 10.0,
-            "update_on": "timer",  # in lockstep the arm would else run faster than it is shadowed
-            "rate": 200.0,
         },
-        "-r",
-        "~/commands:=/digital_twin/commands",
+        *("-r", "~/commands:=/digital_twin/commands"),
     )
-    ros.start(MODULE, ARM)
+    ros.start(MODULE, HELD, "-r", f"joint_states:={ARM}")
+    yield between
+    between.close()
 
 
-def test_hidden_wrench_on_a_held_arm_is_found(ros):
-    start_arm(ros)
+def test_hidden_wrench_on_a_held_arm_is_found(ros, held):
     gains = {f"observer_gain.{joint}": GAIN for joint in PANDA.model.joint_names}
-    gap = {"max_gap": 2.0}  # a stall of this machine is no reason to start anew
-    start_shadow(ros, PANDA.text, **MODEL_FIGURES, **gains, **gap, wrench_link="panda_link7")
+    link = {"wrench_link": "panda_link7"}
+    start_shadow(ros, PANDA.text, *HEARD, **MODEL_FIGURES, **gains, **link)
     said = outputs(ros, "wrench", "contact")
     ros.wait_for_diagnostics(
         lambda s: "full fits at rest" in status_values(s).get("effort contract", ""),
