@@ -8,7 +8,6 @@ controller go in lockstep: while either waits for a busy machine, the arm waits,
 from __future__ import annotations
 
 import os
-import struct
 import subprocess
 import time
 from collections import deque
@@ -26,8 +25,11 @@ from support import (
     STATES,
     Listener,
     NodeProcess,
+    Pace,
     Ros,
+    seconds,
     set_priority,
+    stamp_of,
 )
 
 # isort: split
@@ -165,8 +167,7 @@ class Scene:
         if self.lie is not truth:
             state = self.lie(deserialize_message(raw, JointState))
             told = b"" if state is None else serialize_message(state)
-        if self._pace:
-            self._paced.keep(stamp_of(raw))
+        self._paced.keep(stamp_of(raw))
         if told:
             self._out.publish(told)
 
@@ -355,32 +356,6 @@ class Scene:
 def duration(seconds: float) -> Duration:
     """Return it as a message."""
     return Duration(sec=int(seconds), nanosec=int(seconds % 1.0 * 1e9))
-
-
-def seconds(stamp: Time) -> float:
-    """Return a stamp [s]."""
-    return float(stamp.sec + 1e-9 * stamp.nanosec)
-
-
-def stamp_of(raw: bytes) -> float:
-    """Return the stamp with which a serialised message begins [s]."""
-    sec, nanosec = struct.unpack_from("<iI", raw, 4)
-    return float(sec + 1e-9 * nanosec)
-
-
-class Pace:
-    """Holds simulated time to a multiple of real time; what was lost is not caught up."""
-
-    def __init__(self, factor: float) -> None:
-        self._factor = factor
-        self._simulated, self._due = 0.0, time.monotonic()
-
-    def keep(self, simulated: float) -> None:
-        """Wait until it is time for this [s]."""
-        passed = max(simulated - self._simulated, 0.0) / self._factor
-        now = time.monotonic()
-        self._simulated, self._due = simulated, max(self._due + passed, now - 0.1)
-        time.sleep(max(self._due - now, 0.0))
 
 
 # Lies.

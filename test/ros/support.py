@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from forked import ForkedNode
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: the node tests need ROS 2")
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
@@ -283,6 +285,26 @@ class Listener:
                         callback(*taken)
 
 
+class Pace:
+    """Holds simulated time to a multiple of real time; what was lost is not caught up.
+
+    A multiple of 0: it does not hold it.
+    """
+
+    def __init__(self, factor: float) -> None:
+        self._factor = factor
+        self._simulated, self._due = 0.0, time.monotonic()
+
+    def keep(self, simulated: float) -> None:
+        """Wait until it is time for this [s]."""
+        if not self._factor:
+            return
+        passed = max(simulated - self._simulated, 0.0) / self._factor
+        now = time.monotonic()
+        self._simulated, self._due = simulated, max(self._due + passed, now - 0.1)
+        time.sleep(max(self._due - now, 0.0))
+
+
 class Between:
     """Hands a twin's joint states on from ``ARM`` to the controllers.
 
@@ -297,6 +319,8 @@ class Between:
         context: Context,
         act: Callable[[float, JointState], None] = lambda *_: None,
         shadow: str = "",
+        pace: float = 0.0,
+        states: str = STATES,
     ) -> None:
         """Hand on from now on.
 
@@ -305,13 +329,16 @@ class Between:
             act: Called before with time [s] and state, in a thread of its own.
             shadow: Name of a shadow that hears the states on ``SHADOWED``: each is handed on when
                 it has answered the one before, so that it loses none, however slow it is.
+            pace: At most so many times as fast as real time; 0: as fast as all can.
+            states: Where they are handed on to.
         """
         self.time = 0.0
         self._act = act
         self._waiting = b""
+        self._pace = Pace(pace)
         self._listener = Listener(context, "between", (JointState, ARM, self._on_state))
         create = self._listener.node.create_publisher
-        self._out = create(JointState, STATES, 10)
+        self._out = create(JointState, states, 10)
         self._shadowed = create(JointState, SHADOWED, 10) if shadow else None
         topic = (JointState, f"{shadow}/residual", self._on_answer)
         self._answers = Listener(context, "answers", topic) if shadow else None
@@ -323,7 +350,8 @@ class Between:
 
     def _on_state(self, raw: bytes, _: dict[str, Any]) -> None:
         state = deserialize_message(raw, JointState)
-        time = state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
+        time = stamp_of(raw)
+        self._pace.keep(time)
         is_new, self.time = time != self.time, time
         if is_new:
             self._act(time, state)
@@ -589,6 +617,17 @@ def set_priority(pid: int, priority: int) -> None:
         for thread in os.listdir(f"/proc/{pid}/task"):
             policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
             os.sched_setscheduler(int(thread), policy, os.sched_param(priority))
+
+
+def seconds(stamp: Time) -> float:
+    """Return a stamp [s]."""
+    return float(stamp.sec + 1e-9 * stamp.nanosec)
+
+
+def stamp_of(raw: bytes) -> float:
+    """Return the stamp with which a serialised message begins [s]."""
+    sec, nanosec = struct.unpack_from("<iI", raw, 4)
+    return float(sec + 1e-9 * nanosec)
 
 
 def status_values(status: DiagnosticStatus) -> dict[str, str]:

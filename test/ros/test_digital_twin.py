@@ -276,7 +276,7 @@ def test_pause_step_set_state_and_reset(ros):
 def test_divergence_ends_the_states_with_an_error_and_reset_recovers(ros):
     joints = {f"friction.{j}.viscous": 5.0 for j in ("shoulder", "elbow")}
     far = {"integrator": "semi_implicit_euler", "rate": 10.0, "time_step": 0.1}
-    start(ros, **far, real_time_factor=0.0, **joints)
+    start(ros, **far, real_time_factor=20.0, **joints)
     states = ros.collect(JointState, "/joint_states")
     commands = ros.publisher(Float64MultiArray, COMMANDS)
     commands.publish(Float64MultiArray(data=[30.0, 9.0]))

@@ -14,13 +14,21 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 import pytest
-from support import DEADLINE, ros_in_free_domain, study  # skips this module where ROS is missing
+from support import (  # skips this module where ROS is missing
+    ARM,
+    DEADLINE,
+    LOCKSTEP,
+    SIMULATED,
+    Between,
+    ros_in_free_domain,
+    study,
+)
 
 # isort: split
 from geometry_msgs.msg import TwistStamped
 from led import coordinates
 from neighbour import CONTROLLER
-from scene import ARM, STANDING, Scene
+from scene import STANDING, Scene
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -316,10 +324,11 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     described = ros.node.create_publisher(String, "/left/robot_description", DESCRIPTION_QOS)
     described.publish(String(data=urdf))
     commands = ("-r", "~/commands:=feedforward_controller/commands")
-    ros.start("featherstone_ros.digital_twin", {"rate": 200.0}, *left, *commands)
-    patient = {"state_timeout": 10.0, "path_tolerance": 0.0}
-    ros.start("featherstone_ros.feedforward_controller", patient, *left)
-    states = ros.collect(JointState, "/left/joint_states", 1)
+    twin, heard = {"rate": 200.0, **LOCKSTEP}, ("-r", f"joint_states:={ARM}")
+    ros.start("featherstone_ros.digital_twin", twin, *left, *commands, *heard)
+    ros.start("featherstone_ros.feedforward_controller", SIMULATED, *left)
+    between = Between(ros.context, pace=1.0, states="/left/joint_states")
+    states = ros.collect(JointState, ARM, 1)
     ros.wait_for(lambda: states, "a joint state")
     names, home = states[-1].name, np.array(states[-1].position)
     points = [
@@ -336,3 +345,4 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     there = dict(zip(names[::-1], home + 0.2, strict=True))
     expected = [there[joint] for joint in states[-1].name]
     np.testing.assert_allclose(states[-1].position, expected, atol=0.02)
+    between.close()
