@@ -66,7 +66,7 @@ os.environ.setdefault(
 # Of twin and controller: time goes on only as both do, however busy the machine is. What acts on
 # the arm in each period hears ARM, acts, and hands the state on to the controller: see Between.
 LOCKSTEP = {"lockstep": True, "publish_clock": True}
-SIMULATED = {"use_sim_time": True, "state_timeout": 10.0, "executor_timeout": 10.0}
+SIMULATED = {"use_sim_time": True, "executor_timeout": 10.0}
 ARM, STATES = "/arm/joint_states", "/joint_states"
 SHADOWED = "/shadowed/joint_states"
 STAMP = slice(4, 12)  # of a serialised message that begins with it

@@ -174,6 +174,7 @@ def test_one_controller_dies_and_comes_again_and_the_other_goes_on(apart):
         "brakes of the right arm alone",
     )
     assert status.level == DiagnosticStatus.WARN and "left_" not in status.message
+    ros.wait_for(lambda: not apart.rows[-1][3][7:].any(), "a right arm that stands")
     alone = apart.carry(1.1, since=0.1)
     _, q, qd = apart.since(alone)
     hands = np.array([bar.poses(row)[:, :3, 3] for row in q[:: len(q) // 50]])

@@ -803,6 +803,7 @@ def heard_in_lockstep(ros: Ros) -> dict[int, Sequence[float]]:
     return {k: positions[k] for k in sorted(positions) if 0 <= k < TWIN["rate"]}
 
 
+@pytest.mark.study  # test_simulated_time.py repeats runs that are disturbed
 def test_lockstep_tracks_and_repeats_bit_for_bit(tmp_path):
     runs = [run_in_lockstep(tmp_path) for _ in range(2)]
     both = np.array(sorted(runs[0].keys() & runs[1].keys()))

@@ -17,6 +17,7 @@ import pytest
 from support import NodeProcess, ros_in_free_domain  # skips this module where ROS is missing
 
 # isort: split
+from neighbour import CONTROLLER
 from scene import FAST, STANDING, Scene
 from trajectory_msgs.msg import JointTrajectory
 
@@ -77,6 +78,9 @@ def assert_stood_at_last_command(scene: Scene) -> None:
 
 
 def test_the_end_of_a_forked_child_ends_nothing(scene):
+    # On a busy machine it may take seconds to fork, in which Python gives no sign of life.
+    patience = lambda seconds: scene.ros.set_parameters(CONTROLLER, {"executor_timeout": seconds})  # noqa: E731
+    assert patience(10.0)[0].successful
     ended = re.compile(r"the child \d+ ended with (-?\d+)\n")
     for number, what in enumerate(ENDS, 1):
         have(scene, what)
@@ -89,6 +93,7 @@ def test_the_end_of_a_forked_child_ends_nothing(scene):
         assert scene.speed > 0.0
         scene.assert_no_race(scene.peak)
     assert list(map(int, ended.findall(scene.controller.output))) == list(ENDS.values())
+    assert patience(2.0)[0].successful
 
 
 def test_shutdown_of_ros_brings_the_arm_to_rest_before_the_commands_end(scene):
