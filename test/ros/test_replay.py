@@ -1,0 +1,168 @@
+"""`featherstone-ros replay` beside the real nodes; of a taught motion: test_teach_and_replay.py."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+
+import numpy as np
+import pytest
+from support import (  # skips this module where ROS is missing
+    ARM,
+    LOCKSTEP,
+    SIMULATED,
+    Between,
+    ros_in_free_domain,
+    study,
+)
+
+# isort: split
+from neighbour import CONTROLLER
+from scene import Scene
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from test_teach_and_replay import COMMAND, run
+
+from featherstone_ros.model.robots import robot_file
+from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
+
+pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory) -> Iterator[Scene]:
+    with (
+        ros_in_free_domain(tmp_path_factory.mktemp("replayed")) as ros,
+        closing(Scene(ros, pace=1.0)) as scene,
+    ):
+        yield scene
+
+
+@pytest.fixture
+def scene(shared: Scene) -> Scene:
+    shared.recover()
+    return shared
+
+
+def write_swing(scene: Scene, **changes) -> None:
+    """Write a motion of one joint to and fro, from where the arm is at home."""
+    there = scene.home + np.eye(len(scene.home))[0] * 0.5
+    points = [
+        {"positions": q.tolist(), "velocities": [0.0] * len(q), "time_from_start": time}
+        for q, time in ((scene.home, 0.0), (there, 2.0), (scene.home, 4.0))
+    ]
+    swing = {"joint_names": scene.names, "points": points} | changes
+    (scene.ros.folder / "swing.yaml").write_text(json.dumps(swing))
+
+
+@pytest.mark.parametrize(("signum", "expected"), [(signal.SIGINT, 130), study(signal.SIGTERM, 143)])
+def test_a_replay_that_is_ended_leaves_the_arm_held(scene, signum, expected):
+    write_swing(scene)
+    process = scene.ros.run([*COMMAND, "replay", "swing.yaml", "--loop"], fork=True)
+    scene.ros.wait_for(lambda: scene.speed > 0.15, "motion")
+    process.send(signum)
+    scene.ros.wait_for(lambda: not process.is_running, "end")
+    assert process.wait() == expected, process.output
+    assert "Traceback" not in process.output
+    scene.wait_for_rest()
+    assert np.abs(scene.q - scene.home).max() > 0.02  # where it was, not at the end
+
+
+def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(scene):
+    write_swing(scene)
+    text = (scene.ros.folder / "swing.yaml").read_text()
+    there = json.loads(text)["points"][:2]
+    write_swing(scene, points=there)
+    process = scene.ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
+    scene.ros.wait_for(lambda: scene.speed > 0.15, "motion")
+    scene.ros.call(Trigger, f"{CONTROLLER}/hold")
+    scene.ros.wait_for(lambda: not process.is_running, "end")
+    assert process.wait() == 1, process.output
+    assert "not come to the end of the trajectory: joint 'panda_joint1' is 0." in process.output
+
+
+def test_a_single_point_is_gone_to_from_where_the_arm_is(scene):
+    point = {"positions": (scene.q + 0.1).tolist(), "time_from_start": 2.0}
+    write_swing(scene, points=[point])
+    status, output = run(scene, "replay", "swing.yaml", "--speed", "2")
+    assert status == 0, output
+    np.testing.assert_allclose(scene.q, point["positions"], atol=0.01)
+
+
+def test_a_command_that_fails_at_a_mark_ends_the_replay(scene):
+    write_swing(scene)
+    file = scene.ros.folder / "swing.yaml"
+    file.write_text("\n---\n".join([file.read_text()] * 2))
+    arguments = ("--at-mark", "false", "--speed", "2")
+    status, output = run(scene, "replay", "swing.yaml", *arguments)
+    assert status == 1 and "--at-mark false: exit status 1 at mark 1" in output, output
+    assert "Traceback" not in output
+
+
+def test_a_fault_ends_the_replay_with_its_reason(ros):
+    with closing(Scene(ros, state_timeout=1.0)) as scene:
+        write_swing(scene)
+        process = ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
+        ros.wait_for(lambda: scene.speed > 0.15, "motion")
+        scene.lie = lambda state: None
+        ros.wait_for(lambda: not process.is_running, "end")
+    assert process.wait() == 1, process.output
+    reason = r"featherstone-ros replay: feedforward_controller: no usable joint state .*: gravity"
+    assert re.search(reason, process.output), process.output
+    assert "Traceback" not in process.output
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"joint_names": ["a", "b"]}, "swing.yaml, trajectory 1: unknown joint 'a'; the joints"),
+        ({"joint_names": None}, "swing.yaml: 'NoneType' object is not iterable"),
+        ({"points": []}, "swing.yaml, trajectory 1: no points"),
+    ],
+)
+def test_what_cannot_be_replayed_is_named(scene, changes, reason):
+    write_swing(scene, **changes)
+    status, output = run(scene, "replay", "swing.yaml")
+    assert status == 1 and reason in output and "Traceback" not in output, output
+
+
+def test_a_controller_that_is_not_there_is_named_beside_those_that_are(scene):
+    write_swing(scene)
+    status, output = run(scene, "replay", "swing.yaml", "--controller", "nobody")
+    assert status == 1 and "Traceback" not in output, output
+    assert "no service /nobody/list_parameters within 5 s" in output
+    assert "On /diagnostics: " in output
+
+
+def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
+    """The robot description comes on a topic, as from robot_state_publisher."""
+    urdf, left = robot_file("ur5e").read_text(), ("-r", "__ns:=/left")
+    described = ros.node.create_publisher(String, "/left/robot_description", DESCRIPTION_QOS)
+    described.publish(String(data=urdf))
+    commands = ("-r", "~/commands:=feedforward_controller/commands")
+    twin, heard = {"rate": 200.0, **LOCKSTEP}, ("-r", f"joint_states:={ARM}")
+    ros.start("featherstone_ros.digital_twin", twin, *left, *commands, *heard)
+    ros.start("featherstone_ros.feedforward_controller", SIMULATED, *left)
+    between = Between(ros.context, pace=1.0, states="/left/joint_states")
+    states = ros.collect(JointState, ARM, 1)
+    ros.wait_for(lambda: states, "a joint state")
+    names, home = states[-1].name, np.array(states[-1].position)
+    points = [
+        {"positions": (home + way).tolist(), "velocities": [0.0] * 6, "time_from_start": time}
+        for time, way in ((0.0, 0.1), (2.0, 0.2))
+    ]
+    motion = {"joint_names": names[::-1], "points": points}
+    (ros.folder / "motion.yaml").write_text(json.dumps(motion))
+    name = "left/feedforward_controller"
+    ros.wait_for_diagnostics(lambda status: status.name == name and "running" in status.message)
+    process = ros.run([*COMMAND, "replay", "motion.yaml", "--controller", name], fork=True)
+    ros.wait_for(lambda: not process.is_running, "end")
+    assert process.wait() == 0, process.output
+    there = dict(zip(names[::-1], home + 0.2, strict=True))
+    expected = [there[joint] for joint in states[-1].name]
+    np.testing.assert_allclose(states[-1].position, expected, atol=0.02)
+    between.close()
