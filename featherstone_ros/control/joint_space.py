@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ from featherstone_ros.model import Model
 
 TURN = 2.0 * np.pi  # [rad]
 HALF_TURN_SLACK = 1e-9  # turns: this close to half a turn, a position is taken as given
+
+
+def _unlimited() -> Floats:
+    return np.array(np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +29,9 @@ class JointSpace:
         upper: Upper position limits [rad] or [m].
         velocity: [rad/s] or [m/s].
         effort: [N m] or [N].
+        acceleration: Of a speed that grows [rad/s^2] or [m/s^2].
+        deceleration: Of a speed that falls, positive [rad/s^2] or [m/s^2].
+        jerk: [rad/s^3] or [m/s^3].
     """
 
     names: tuple[str, ...]
@@ -33,21 +40,31 @@ class JointSpace:
     upper: Floats
     velocity: Floats
     effort: Floats
+    acceleration: Floats = field(default_factory=_unlimited)
+    deceleration: Floats = field(default_factory=_unlimited)
+    jerk: Floats = field(default_factory=_unlimited)
 
     @classmethod
     def of(cls, model: Model, effort: Floats | None = None) -> JointSpace:
         """Return a model's.
 
         Args:
-            model: The arm; a velocity or effort limit of 0 means none.
+            model: The arm; a limit of 0, other than of the position, means none.
             effort: (n,) the usable effort instead of the model's, taken as it is [N m] or [N].
         """
-        speed, most = (
+        speed, most, *rates = (
             np.where(limit > 0.0, limit, np.inf)
-            for limit in (model.velocity_limit, model.effort_limit)
+            for limit in (
+                model.velocity_limit,
+                model.effort_limit,
+                model.acceleration_limit,
+                model.deceleration_limit,
+                model.jerk_limit,
+            )
         )
         usable = most if effort is None else effort
-        return cls(model.joint_names, model.joint_types, model.lower, model.upper, speed, usable)
+        names, types = model.joint_names, model.joint_types
+        return cls(names, types, model.lower, model.upper, speed, usable, *rates)
 
     @property
     def continuous(self) -> NDArray[np.bool_]:
@@ -67,6 +84,13 @@ class JointSpace:
         return distance - self.turns(distance)
 
     def unit(self, joint: int, quantity: str) -> str:
-        """Return the unit of a joint's position, velocity or torque."""
+        """Return the unit of a joint's position, velocity, acceleration, jerk or torque."""
         angle, effort = ("m", "N") if self.types[joint] == "prismatic" else ("rad", "N m")
-        return {"position": angle, "velocity": f"{angle}/s", "torque": effort}[quantity]
+        return {
+            "position": angle,
+            "velocity": f"{angle}/s",
+            "acceleration": f"{angle}/s^2",
+            "deceleration": f"{angle}/s^2",
+            "jerk": f"{angle}/s^3",
+            "torque": effort,
+        }[quantity]

@@ -10,6 +10,8 @@ import numpy as np
 from featherstone_ros._control import CompiledMotion
 from featherstone_ros.arrays import Floats
 
+FINEST = 5000  # samples of a piece at most: memory goes by the number of pieces
+
 
 @dataclass(frozen=True)
 class MotionState:
@@ -78,7 +80,8 @@ class Motion:
         Args:
             begin: [s].
             end: [s], >= begin.
-            step: Longest time between two samples [s]; inf: the corners and the middles between.
+            step: Longest time between two samples [s], but no piece has more than ``FINEST``; inf:
+                the corners and the middles between.
             most: With twice as many samples or more, only every second, third, ... is taken.
 
         Returns:
@@ -89,7 +92,7 @@ class Motion:
         corners = np.unique([begin, *between, end])
         corners = corners if len(corners) > 1 else np.array([begin, end])
         length = np.diff(corners)
-        count = np.maximum(np.ceil(length / step), 2.0)
+        count = np.clip(np.ceil(length / step), 2.0, FINEST)
         stretch = np.repeat(np.arange(len(length)), count.astype(int) + 1)
         number = np.arange(len(stretch)) - np.searchsorted(stretch, stretch)
         every = max(int(len(stretch) // most), 1)

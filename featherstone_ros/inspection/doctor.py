@@ -111,6 +111,7 @@ def examine(text: str | bytes, folder: Path | None = None) -> Inspection:
     drawn = shapes(root, folder)
     size_of = sizes(robot, drawn)
     findings = [
+        *robot.oddities,
         *missing_inertias(robot, drawn),
         *impossible_inertias(robot),
         *odd_sizes(robot, drawn, size_of),
@@ -146,8 +147,9 @@ def _refused(name: str, error: ModelError) -> Finding:
 
 
 def _joint(joint: Joint) -> dict[str, Any]:
-    limits = ("lower", "upper", "velocity", "effort", "damping", "friction")
-    values = {name: getattr(joint, name) for name in limits} if joint.moves else {}
+    limits = ("lower", "upper", "velocity", "effort", "acceleration", "deceleration", "jerk")
+    names = (*limits, "damping", "friction")
+    values = {name: getattr(joint, name) for name in names} if joint.moves else {}
     return {
         "name": joint.name,
         "type": joint.type,

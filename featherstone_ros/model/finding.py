@@ -90,11 +90,11 @@ def by_rule(findings: Iterable[Finding]) -> dict[tuple[Severity, Rule], list[Fin
     return groups
 
 
-def summary(findings: Iterable[Finding]) -> str:
-    """Return all findings in one line, grouped by rule."""
-    return "; ".join(
-        f"{rule.fault}: {elements(same)}" for (_, rule), same in by_rule(findings).items()
-    )
+def summary(findings: Iterable[Finding], limit: int = 20) -> str:
+    """Return all findings in one line, grouped by rule; cut short, as the URDF may be hostile."""
+    groups = [f"{rule.fault}: {elements(same)}" for (_, rule), same in by_rule(findings).items()]
+    rest = [f"and {len(groups) - limit} more rules"] if len(groups) > limit else []
+    return "; ".join([*groups[:limit], *rest])
 
 
 def statement(rule: Rule, findings: Sequence[Finding], limit: int = 20) -> str:

@@ -29,6 +29,11 @@ NO_SPEED = Rule(
     'has velocity="0"',
     "every motion exceeds its speed limit",
 )
+NO_ACCELERATION = Rule(
+    "acceleration-zero",
+    "has a limit of acceleration, deceleration or jerk that is 0",
+    "every motion exceeds it",
+)
 NO_RANGE = Rule(
     "limits-missing",
     "has no lower and upper limit",
@@ -135,6 +140,8 @@ def _of_joint(joint: Joint) -> list[Finding]:
         add(Severity.WARNING, NO_EFFORT)
     if joint.velocity == 0:
         add(Severity.WARNING, NO_SPEED)
+    if 0 in (joint.acceleration, joint.deceleration, joint.jerk):
+        add(Severity.WARNING, NO_ACCELERATION)
     if math.isinf(joint.effort):
         add(Severity.NOTE, NO_EFFORT_LIMIT)
     if math.isinf(joint.velocity):

@@ -57,6 +57,11 @@ class Model:
         upper: (n,) greatest positions, inf where there is none.
         velocity_limit: (n,) greatest speeds, inf where there is none.
         effort_limit: (n,) greatest torques or forces, inf where there is none.
+        acceleration_limit: (n,) greatest accelerations of a speed that grows [rad/s^2 or m/s^2];
+            these three are from URDF 1.2, inf where there is none.
+        deceleration_limit: (n,) the same of a speed that falls, positive; where the URDF gives none
+            it is ``acceleration_limit``.
+        jerk_limit: (n,) greatest changes of the acceleration [rad/s^3 or m/s^3].
         damping: (n,) viscous friction, followers included [N m s/rad or N s/m].
         friction: (n,) Coulomb friction, followers included [N m or N].
         mimics: Follower name to (leader in ``joint_names``, multiplier, offset).
@@ -74,6 +79,9 @@ class Model:
     upper: Floats
     velocity_limit: Floats
     effort_limit: Floats
+    acceleration_limit: Floats
+    deceleration_limit: Floats
+    jerk_limit: Floats
     damping: Floats
     friction: Floats
     mimics: Mapping[str, Mimic]
@@ -442,7 +450,12 @@ def what_moves(
 
 def _warn(robot: RobotDescription, idle: list[str]) -> None:
     """Warn about impossible values that vendors ship, and about joints not taken as written."""
-    odd = [*impossible_inertias(robot), *odd_mimics(robot), *weightless_joints(idle)]
+    odd = [
+        *robot.oddities,
+        *impossible_inertias(robot),
+        *odd_mimics(robot),
+        *weightless_joints(idle),
+    ]
     odd = [finding for finding in odd if finding.severity > Severity.NOTE]
     if odd:
         logger.warning("robot %r is used as written, but: %s", robot.name, summary(odd))
@@ -481,6 +494,9 @@ def _joint_properties(robot: RobotDescription, chosen: JointSelection) -> dict[s
         "upper": np.array([joint.upper for joint in free]),
         "velocity_limit": np.array([joint.velocity for joint in free]),
         "effort_limit": np.array([joint.effort for joint in free]),
+        "acceleration_limit": np.array([joint.acceleration for joint in free]),
+        "deceleration_limit": np.array([joint.deceleration for joint in free]),
+        "jerk_limit": np.array([joint.jerk for joint in free]),
         "damping": np.array(list(damping.values())),
         "friction": np.array(list(friction.values())),
     }

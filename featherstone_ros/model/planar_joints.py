@@ -22,7 +22,7 @@ def split_planar_joints(robot: RobotDescription) -> RobotDescription:
         return robot
     frames = (Link(f"{joint.name}/{part}", None) for joint in planar for part in "xy")
     parts = (part for joint in robot.joints for part in _split(joint))
-    return assemble(robot.name, (*robot.links, *frames), tuple(parts))
+    return assemble(robot.name, (*robot.links, *frames), tuple(parts), robot.oddities)
 
 
 def _split(joint: Joint) -> Iterable[Joint]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
+from featherstone_ros.model.finding import Finding
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,6 +59,9 @@ class Joint:
         upper: Greatest position; inf where there is none.
         velocity: Greatest speed [rad/s or m/s]; inf where there is none.
         effort: Greatest torque or force [N m or N]; inf where there is none.
+        acceleration: Greatest, of a speed that grows [rad/s^2 or m/s^2]; inf where there is none.
+        deceleration: Greatest, of a speed that falls [rad/s^2 or m/s^2]; inf where there is none.
+        jerk: Greatest change of the acceleration [rad/s^3 or m/s^3]; inf where there is none.
         damping: Viscous friction [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
         mimic: The joint it follows, if any.
@@ -75,6 +79,9 @@ class Joint:
     upper: float = math.inf
     velocity: float = math.inf
     effort: float = math.inf
+    acceleration: float = math.inf
+    deceleration: float = math.inf
+    jerk: float = math.inf
     damping: float = 0.0
     friction: float = 0.0
     mimic: Mimic | None = None
@@ -96,6 +103,7 @@ class RobotDescription:
         links: In document order.
         joints: In document order.
         tree: The same joints depth first, every parent before its children.
+        oddities: What its text says that is not read, or that others do not read.
     """
 
     name: str
@@ -103,9 +111,15 @@ class RobotDescription:
     links: tuple[Link, ...]
     joints: tuple[Joint, ...]
     tree: tuple[Joint, ...]
+    oddities: tuple[Finding, ...] = ()
 
 
-def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> RobotDescription:
+def assemble(
+    name: str,
+    links: tuple[Link, ...],
+    joints: tuple[Joint, ...],
+    oddities: Sequence[Finding] = (),
+) -> RobotDescription:
     """Return the robot made of links and joints, in document order.
 
     Raises:
@@ -114,7 +128,7 @@ def assemble(name: str, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> R
     _refuse_duplicates("link", (link.name for link in links))
     _refuse_duplicates("joint", (joint.name for joint in joints))
     base_link, tree = _arrange_as_tree(links, joints)
-    return RobotDescription(name, base_link, links, joints, tree)
+    return RobotDescription(name, base_link, links, joints, tree, tuple(oddities))
 
 
 def without_ground(robot: RobotDescription) -> RobotDescription:
@@ -133,6 +147,7 @@ def without_ground(robot: RobotDescription) -> RobotDescription:
         robot.name,
         tuple(link for link in robot.links if link is not ground),
         tuple(joint for joint in robot.joints if joint is not first[0]),
+        robot.oddities,
     )
 
 

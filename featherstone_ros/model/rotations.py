@@ -22,6 +22,19 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Floats:
     )
 
 
+def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> Floats:
+    """Return the rotation (3, 3) of a quaternion that is not zero, of any length."""
+    x, y, z, w = (np.array([x, y, z, w]) / max(map(abs, (x, y, z, w)))).tolist()
+    xx, yy, zz, ww = x * x, y * y, z * z, w * w
+    return np.array(
+        [
+            [ww + xx - yy - zz, 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), ww - xx + yy - zz, 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), ww - xx - yy + zz],
+        ]
+    ) / (xx + yy + zz + ww)
+
+
 def unit_vector(direction: Sequence[float] | Floats) -> Floats:
     """Return the vector of length 1 along a vector that is not zero."""
     scaled = np.array(direction) / max(map(abs, direction))  # avoids under- and overflow

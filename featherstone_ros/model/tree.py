@@ -45,6 +45,9 @@ class MovingJoint:
         upper: Greatest position.
         velocity_limit: Greatest speed.
         effort_limit: Greatest torque or force.
+        acceleration_limit: Greatest acceleration of a speed that grows.
+        deceleration_limit: The same of a speed that falls; None: ``acceleration_limit``.
+        jerk_limit: Greatest change of the acceleration.
         damping: Viscous friction [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
         mimic: None for a free joint, or (leader, multiplier, offset): its position is multiplier
@@ -58,6 +61,9 @@ class MovingJoint:
     upper: float = math.inf
     velocity_limit: float = math.inf
     effort_limit: float = math.inf
+    acceleration_limit: float = math.inf
+    deceleration_limit: float | None = None
+    jerk_limit: float = math.inf
     damping: float = 0.0
     friction: float = 0.0
     mimic: tuple[str, float, float] | None = None
@@ -254,6 +260,9 @@ def _motion(joint: MovingJoint) -> dict[str, Any]:
     if not axis.any():
         raise ModelError(f"{owner}axis is zero, expected a direction")
     lower = at_least(-math.inf, f"{owner}lower", joint.lower)
+    deceleration = joint.deceleration_limit
+    if deceleration is None:
+        deceleration = joint.acceleration_limit
     return {
         "axis": unit_vector(axis),
         "pitch": float(finite(f"{owner}pitch", getattr(joint, "pitch", 0.0))),
@@ -261,6 +270,9 @@ def _motion(joint: MovingJoint) -> dict[str, Any]:
         "upper": at_least(lower, f"{owner}upper", joint.upper),
         "velocity": at_least(0, f"{owner}velocity_limit", joint.velocity_limit),
         "effort": at_least(0, f"{owner}effort_limit", joint.effort_limit),
+        "acceleration": at_least(0, f"{owner}acceleration_limit", joint.acceleration_limit),
+        "deceleration": at_least(0, f"{owner}deceleration_limit", deceleration),
+        "jerk": at_least(0, f"{owner}jerk_limit", joint.jerk_limit),
         "damping": not_negative(f"{owner}damping", joint.damping),
         "friction": not_negative(f"{owner}friction", joint.friction),
     }

@@ -22,7 +22,13 @@ from featherstone_ros.model.robot_description import (
     RobotDescription,
     assemble,
 )
-from featherstone_ros.model.rotations import rotation_from_rpy, unit_vector
+from featherstone_ros.model.rotations import (
+    rotation_from_quaternion,
+    rotation_from_rpy,
+    unit_vector,
+)
+from featherstone_ros.model.urdf_versions import oddities
+from featherstone_ros.model.xml_faults import xml_fault
 
 MAX_SIZE = 10_000_000  # [byte] of XML text
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "planar", "floating", "fixed")
@@ -52,9 +58,10 @@ def read_robot(root: Element) -> RobotDescription:
     if tag(root) != "robot":
         raise ModelError(f"root element is <{tag(root)}>, expected <robot>")
     _refuse_lost_namespace(root)
+    odd = oddities(root)
     links = tuple(_read_link(element) for element in children(root, "link"))
     joints = tuple(_read_joint(element) for element in children(root, "joint"))
-    robot = assemble(root.get("name", ""), links, joints)
+    robot = assemble(root.get("name", ""), links, joints, odd)
     _refuse_leaders_of_several_degrees(robot)
     return split_planar_joints(robot)
 
@@ -63,15 +70,17 @@ def read_xml(text: str | bytes) -> Element:
     """Return the root element of the text of a URDF, see ``parse``."""
     if not isinstance(text, (str, bytes, bytearray)):
         raise TypeError(f"URDF text must be str or bytes, got {type(text).__name__}")
-    size = len(text.encode(errors="replace") if isinstance(text, str) else text)
-    if size > MAX_SIZE:
-        raise ModelError(f"URDF text is {size} bytes long, expected at most {MAX_SIZE}")
+    data = text.encode(errors="replace") if isinstance(text, str) else bytes(text)
+    if len(data) > MAX_SIZE:
+        raise ModelError(f"URDF text is {len(data)} bytes long, expected at most {MAX_SIZE}")
     try:  # triple-quoted strings tend to begin with a line break, which XML does not allow
         root: Element = ElementTree.fromstring(text.lstrip())
         return root
     except DefusedXmlException as error:
         raise ModelError(f"URDF declares XML entities, expected none: {error}") from error
-    except (ElementTree.ParseError, ValueError, LookupError) as error:
+    except ElementTree.ParseError as error:
+        raise ModelError(f"URDF is not well-formed XML: {xml_fault(data, error)}") from error
+    except (ValueError, LookupError) as error:
         raise ModelError(f"URDF is not well-formed XML: {error}") from error
 
 
@@ -120,6 +129,7 @@ def _read_joint(element: Element) -> Joint:
     has_range = joint_type in ("revolute", "prismatic")
     lower, upper = _read_range(limit if has_range else None, where)
     dynamics = _child(element, "dynamics")
+    acceleration = _read_rate(limit, "acceleration", where)
     return Joint(
         *place,
         axis=_read_axis(element, owner),
@@ -127,6 +137,9 @@ def _read_joint(element: Element) -> Joint:
         upper=upper,
         velocity=number(limit, "velocity", where, math.inf),
         effort=number(limit, "effort", where, math.inf),
+        acceleration=acceleration,
+        deceleration=_read_rate(limit, "deceleration", where, acceleration),
+        jerk=_read_rate(limit, "jerk", where),
         damping=number(dynamics, "damping", f"{owner}: <dynamics>", 0.0),
         friction=number(dynamics, "friction", f"{owner}: <dynamics>", 0.0),
         mimic=mimic,
@@ -145,11 +158,20 @@ def _refuse_leaders_of_several_degrees(robot: RobotDescription) -> None:
 
 
 def read_origin(element: Element, where: str) -> tuple[Floats, Floats]:
-    """Read <origin> of an element: rotation (3, 3) and translation (3,) [m]."""
-    origin = _child(element, "origin")
-    rpy = vector(origin, "rpy", f"{where}<origin>", (0.0, 0.0, 0.0))
-    xyz = vector(origin, "xyz", f"{where}<origin>", (0.0, 0.0, 0.0))
-    return rotation_from_rpy(*rpy), np.array(xyz)
+    """Read <origin> of an element: rotation (3, 3) and translation (3,) [m].
+
+    A quaternion of any length is taken, as by urdfdom.
+    """
+    origin, where = _child(element, "origin"), f"{where}<origin>"
+    xyz = np.array(vector(origin, "xyz", where, (0.0, 0.0, 0.0)))
+    if origin is None or origin.get("quat_xyzw") is None:
+        return rotation_from_rpy(*vector(origin, "rpy", where, (0.0, 0.0, 0.0))), xyz
+    if origin.get("rpy") is not None:
+        raise ModelError(f"{where} has both 'rpy' and 'quat_xyzw', expected one of them")
+    quaternion = _numbers(origin, "quat_xyzw", 4, where, None)
+    if not any(quaternion):
+        raise ModelError(f"{where} 'quat_xyzw' is zero, expected a rotation")
+    return rotation_from_quaternion(*quaternion), xyz
 
 
 def _read_axis(element: Element, owner: str) -> Floats:
@@ -168,6 +190,15 @@ def _read_range(limit: Element | None, where: str) -> tuple[float, float]:
     if limit is None or (limit.get("lower") is None and limit.get("upper") is None):
         return -math.inf, math.inf
     return number(limit, "lower", where, 0.0), number(limit, "upper", where, 0.0)
+
+
+def _read_rate(
+    limit: Element | None, attribute: str, where: str, default: float = math.inf
+) -> float:
+    value = number(limit, attribute, where, default)
+    if value < 0:  # as urdfdom
+        raise ModelError(f"{where} {attribute!r} is {value:g}, expected >= 0")
+    return value
 
 
 def _read_mimic(element: Element, owner: str) -> Mimic | None:

@@ -114,6 +114,8 @@ def _edits(data: bytes, link: _Link, inertial: Inertial) -> list[tuple[int, int,
             missing += f"<{link.prefix}{part}{inside}/>"
         else:
             text = data[tag.begin : tag.end].decode()
+            if part == "origin" and re.search(r"\squat_xyzw\s*=", text):  # not both
+                attributes = {"xyz": attributes["xyz"], "quat_xyzw": "0 0 0 1"}
             edits.append((tag.begin, tag.end, _with_attributes(text, attributes)))
     if link.inertial is None:
         edits.append(_inserted(data, link.start, f"{link.prefix}inertial", missing, "\n    "))

@@ -134,9 +134,11 @@ def load_share(
     model: Model,
     inverse_dynamics: Callable[[Floats, Floats, Floats], Floats],
 ) -> float:
-    """Largest torque of the motion over its effort limit, over all joints (0 without limits)."""
+    """Largest torque or acceleration over its limit, over all joints (0 without limits)."""
     _, q, qd, qdd = motion.samples(0.01)
-    return float(np.max(np.abs(inverse_dynamics(q, qd, qdd)) / model.effort_limit))
+    torque = np.abs(inverse_dynamics(q, qd, qdd)) / model.effort_limit
+    rate = np.abs(qdd) / np.minimum(model.acceleration_limit, model.deceleration_limit)
+    return float(max(torque.max(), rate.max()))
 
 
 def _fit(motion: MultiSine, wanted: Floats, room: Floats) -> MultiSine:

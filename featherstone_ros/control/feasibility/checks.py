@@ -8,6 +8,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
+from featherstone_ros.control.feasibility.limits import ROUNDING
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, Settings
@@ -76,8 +77,23 @@ def check_set_point(
     excess = np.abs(torque) - settings.effort_limit
     worst = int(np.argmax(excess))
     if excess[worst] <= 0.0:
-        return ""
+        return _too_sudden(JointSpace.of(model), state)
     return (
         f"{model.joint_names[worst]} needs {abs(torque[worst]):.4g}, its effort limit is "
         f"{settings.effort_limit[worst]:.4g}"
+    )
+
+
+def _too_sudden(space: JointSpace, state: MotionState) -> str:
+    """Return which joint's acceleration exceeds its limit, empty if none does."""
+    slows = state.velocity * state.acceleration < 0.0
+    limit = np.where(slows, space.deceleration, space.acceleration)
+    share = np.abs(state.acceleration) / limit
+    worst = int(np.argmax(share))
+    if share[worst] <= 1.0 + ROUNDING:
+        return ""
+    quantity = "deceleration" if slows[worst] else "acceleration"
+    return (
+        f"{space.names[worst]} has {quantity} {abs(state.acceleration[worst]):.4g} "
+        f"{space.unit(worst, quantity)}, its limit is {limit[worst]:.4g}"
     )

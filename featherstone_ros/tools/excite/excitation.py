@@ -139,6 +139,9 @@ class Excitation:
         model = arm.model
         limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, np.inf)
         self._velocity = speed * np.minimum(limit, UNLIMITED_VELOCITY / 0.8)
+        limits = arm.limits
+        self._acceleration = speed * np.minimum(limits.acceleration, limits.deceleration)
+        self._jerk = speed * limits.jerk
         middle = (model.lower + model.upper) / 2
         half = RANGE_USED * (model.upper - model.lower) / 2
         bounded = np.isfinite(half)
@@ -227,12 +230,14 @@ class Excitation:
 
     def _fitted(self, series: Series) -> Series | None:
         """Return the motion as large as limits, torque and space allow; None if none is."""
-        _, q, qd, qdd = series.samples(2 * SAMPLES)
+        time, q, qd, qdd = series.samples(2 * SAMPLES)
         way = q - series.start
         up = np.minimum(self._upper - series.start, WIDEST) / np.maximum(way.max(axis=0), 1e-9)
         down = np.minimum(series.start - self._lower, WIDEST) / np.maximum(-way.min(axis=0), 1e-9)
-        fast = self._velocity / np.maximum(np.abs(qd).max(axis=0), 1e-9)
-        factor = np.minimum(np.minimum(up, down), fast)
+        jerk = np.diff(qdd, axis=0) / np.diff(time)[:, None]
+        rates = (qd, self._velocity), (qdd, self._acceleration), (jerk, self._jerk)
+        fast = [limit / np.maximum(np.abs(rate).max(axis=0), 1e-9) for rate, limit in rates]
+        factor = np.min([up, down, *fast], axis=0)
         if (factor <= 0).any():
             return None
         smallest = MIN_SCALE * factor

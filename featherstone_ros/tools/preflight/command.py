@@ -1,10 +1,11 @@
 """Tell whether an arm's motors can follow a trajectory, before it moves.
 
-Computes the torque along the trajectory by inverse dynamics, a thousand times a second, on the
-curve that the controller would follow (linear, cubic or quintic, depending on the fields of the
-points), and compares position, speed and torque of every joint with the URDF's limits. If the
-trajectory does not fit, the report says by which factor to slow it down, or that no speed helps:
-gravity alone exceeds a limit, or the curve leaves the position limits.
+Computes the torque along the trajectory by inverse dynamics, a thousand times a second (and at most
+5000 times between two points), on the curve that the controller would follow (linear, cubic or
+quintic, depending on the fields of the points), and compares position, speed and torque of every
+joint with the URDF's limits, and acceleration, deceleration and jerk where it has such limits.
+If the trajectory does not fit, the report says by which factor to slow it down, or that no speed
+helps: gravity alone exceeds a limit, or the curve leaves the position limits.
 
 The trajectory may come from a YAML file with trajectory_msgs/JointTrajectory messages as
 `ros2 topic echo --full-length` prints them (or goals of FollowJointTrajectory, or MoveIt's

@@ -61,6 +61,8 @@ def draw(checked: FileCheck, path: Path) -> None:
 
 def _legend(figure: Figure, axes: Axes, checked: FileCheck) -> None:
     title = "it fits" if checked.fits else "it does not fit"
+    if checked.fits and len(checked.unchecked.points) == 1:
+        title = "it can stand there"
     figure.text(
         0.015, 0.965, f"{checked.arm.model.name}: {title}",
         fontsize=13, fontweight="bold", color=INK, va="center",

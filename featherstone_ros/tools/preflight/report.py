@@ -29,14 +29,14 @@ def show(checked: FileCheck, console: Console) -> None:
         console.print(f"[{BAD}]too sudden:[/] {escape(str(jump))}")
     if checked.is_at_once:
         console.print(f"[{BAD}]too sudden:[/] its only point is to be reached at time 0")
-    if checked.fits:
+    if checked.fits and len(unchecked.points) == 1:
+        console.print("[bold]The arm can stand there;[/] the way to the only point is not checked.")
+    elif checked.fits:
         console.print("[bold]It fits.[/]")
     else:
         console.print(f"[bold]It does not fit:[/] {escape(checked.advice())}")
     for note in notes(checked):
         console.print(f"[dim]{escape(note)}", highlight=False)
-    if len(unchecked.points) == 1 and checked.fits:
-        console.print("[dim]There is only one point: the way to it is not checked.")
     if arm.model.locked:
         console.print(f"[dim]Locked at 0: {escape(', '.join(arm.model.locked))}", highlight=False)
 

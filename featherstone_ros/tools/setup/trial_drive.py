@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import RUNNING, TorqueController
+from featherstone_ros.control.feasibility.limits import SUDDEN
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
@@ -77,8 +78,11 @@ def first_motion(model: Model, start: Floats) -> Point:
         start: (n,) where it begins [rad or m].
     """
     way = np.minimum(MOVE, ROOM * (model.upper - start))
-    speed = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
-    way = np.minimum(way, SPEED * speed * MOVE_TIME / 1.5)  # a cubic peaks at 1.5 times its mean
+    space = JointSpace.of(model)
+    way = np.minimum(way, SPEED * space.velocity * MOVE_TIME / 1.5)  # a cubic's peak: 1.5 its mean
+    rate = np.minimum(space.acceleration, space.deceleration)
+    rate = SPEED * np.minimum(rate, SUDDEN * space.jerk)  # to which it jumps where it begins
+    way = np.minimum(way, rate * MOVE_TIME**2 / 6.0)
     for _ in range(MAX_HALVINGS):
         heavy = _too_heavy(model, start, way)
         if not heavy.any():

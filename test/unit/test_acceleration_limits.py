@@ -1,0 +1,120 @@
+"""Limits of acceleration, deceleration and jerk: what exceeds them, and how much slower fits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from urdf_text import chain
+
+import featherstone_ros as fr
+from featherstone_ros.control.feasibility.checks import check_set_point
+from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.motion import MotionState
+from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.trajectory import Point
+from featherstone_ros.model.parameter_files import NodeParameters
+from featherstone_ros.tools.checked_arm import arm_of
+from featherstone_ros.tools.multi_sine import plan
+from featherstone_ros.tools.preflight.check import check_file
+from featherstone_ros.tools.preflight.source import UncheckedTrajectory
+from featherstone_ros.tools.setup.trial_drive import MOVE_TIME, first_motion
+
+FREE = fr.Model.from_urdf(
+    chain("a", axis="0 1 0", inside='<limit lower="-3" upper="3" velocity="9" effort="99"/>')
+)
+WAY, TIME = 1.2, 2.0  # [rad], [s] of the motions
+REST = (0.0,)
+
+
+def limited(**limits):
+    return replace(FREE, **{f"{name}_limit": np.array([value]) for name, value in limits.items()})
+
+
+def checked(model, *points):
+    return check_file(UncheckedTrajectory(("a",), points), arm_of(model, NodeParameters({}, "")))
+
+
+def quintic(model, time=TIME):
+    return checked(model, Point(0.0, REST, REST, REST), Point(time, (WAY,), REST, REST))
+
+
+# Of a quintic from rest to rest.
+PEAKS = {"acceleration": 10 / 3**0.5 * WAY / TIME**2, "jerk": 60 * WAY / TIME**3}
+PEAKS["deceleration"] = PEAKS["acceleration"]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "power"), [("acceleration", 2), ("deceleration", 2), ("jerk", 3)]
+)
+def test_a_quintic_touches_each_limit_at_its_known_peak(quantity, power):
+    limits = {"acceleration": np.inf, "deceleration": np.inf, "jerk": np.inf}
+    peak = PEAKS[quantity]
+    assert quintic(limited(**limits | {quantity: 1.001 * peak})).fits
+    tight = quintic(limited(**limits | {quantity: peak / 1.5}))
+    (excess,) = tight.verdict.excesses
+    assert (excess.quantity, excess.joint) == (quantity, "a")
+    assert excess.value == pytest.approx(np.sign(excess.value) * peak, rel=2e-3)
+    assert tight.verdict.slow_down == pytest.approx(1.5 ** (1 / power), rel=2e-3)
+    assert quintic(
+        limited(**limits | {quantity: peak / 1.5}), TIME * 1.5 ** (1 / power) * 1.002
+    ).fits
+
+
+def test_each_half_of_a_motion_has_its_own_limit():
+    peak = PEAKS["acceleration"]
+    (excess,) = quintic(limited(acceleration=9 * peak, deceleration=peak / 2)).verdict.excesses
+    assert excess.quantity == "deceleration" and excess.time > TIME / 2
+    (excess,) = quintic(limited(acceleration=peak / 2, deceleration=9 * peak)).verdict.excesses
+    assert excess.quantity == "acceleration" and excess.time < TIME / 2
+
+
+def test_a_jump_of_the_acceleration_counts_over_a_hundredth_of_a_second():
+    """Where one cubic ends and the next begins, it goes from -6 to 6 times way / time^2."""
+    step_by_step = [Point(k * TIME, (k * WAY,), REST) for k in range(3)]
+    jump = 12 * WAY / TIME**2
+    assert checked(limited(jerk=100 * jump * 1.01), *step_by_step).fits
+    tight = checked(limited(jerk=100 * jump / 4), *step_by_step).verdict
+    (excess,) = tight.excesses
+    assert (excess.quantity, excess.time) == ("jerk", TIME)
+    assert excess.value == pytest.approx(100 * jump)
+    assert tight.slow_down == pytest.approx(2.0)  # the jump falls with the square of the time
+
+
+def test_a_set_point_beyond_the_acceleration_is_refused():
+    model = limited(acceleration=4.0, deceleration=6.0)
+    nothing = dict.fromkeys(("p", "d", "damping", "coulomb", "torque_rate"), np.zeros(1))
+    settings = Settings(
+        effort_limit=np.array([99.0]), armature=np.zeros(1), viscous=np.zeros(1), **nothing
+    )
+    for velocity, acceleration, said in [
+        (1.0, 3.9, ""),
+        (1.0, 4.1, "acceleration 4.1"),
+        (0.0, -4.1, "acceleration 4.1"),
+        (-1.0, 5.9, ""),
+        (-1.0, 6.1, "deceleration 6.1"),
+    ]:
+        state = MotionState(*np.array([[0.1], [velocity], [acceleration], [0.0]]))
+        why = check_set_point(fr.Dynamics(model), model, settings, state)
+        assert said in why and bool(said) == bool(why), (velocity, acceleration, why)
+
+
+def test_a_limit_of_zero_is_none():
+    space = JointSpace.of(limited(acceleration=0.0, deceleration=0.0, jerk=0.0))
+    assert np.isinf([space.acceleration, space.deceleration, space.jerk]).all()
+
+
+def test_the_first_motion_of_setup_keeps_half_of_each():
+    for limits in ({"acceleration": 0.1, "deceleration": 0.06}, {"jerk": 5.0}):
+        model = limited(**limits)
+        way = first_motion(model, np.zeros(1)).positions[0]
+        peak = 6 * way / MOVE_TIME**2
+        bound = min(limits.get("deceleration", np.inf), 0.01 * limits.get("jerk", np.inf))
+        assert peak == pytest.approx(bound / 2)
+    assert first_motion(FREE, np.zeros(1)).positions[0] == 0.2
+
+
+def test_the_demos_motion_keeps_them():
+    model = limited(acceleration=2.0, deceleration=1.5)
+    dynamics = fr.Dynamics(model)
+    _, _, _, qdd = plan(model, dynamics.rnea, np.zeros(1)).samples(0.01)
+    assert np.abs(qdd).max() <= 0.8 * 1.5
