@@ -11,7 +11,7 @@ from defusedxml import DefusedXmlException, ElementTree
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.rotations import rotation_about
-from featherstone_ros.model.share import package_folders
+from featherstone_ros.model.share import package_around, package_folders
 
 MAX_SIZE = 100_000_000  # [byte]
 MAX_NODES = 10_000  # of a scene, counting every instance
@@ -56,8 +56,9 @@ def _in_packages(rest: str, folder: Path | None) -> Iterator[Path]:
     package, _, inside = rest.partition("/")
     for above in folder.parents if folder else ():
         yield above / rest
-    if folder:
-        yield from (f / inside for f in (folder, *folder.parents) if f.name == package)
+    around = package_around(folder / rest, package) if folder else None
+    if around:
+        yield around / inside
     yield from (f / inside for f in package_folders(package))
 
 

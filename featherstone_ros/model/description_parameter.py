@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.model import read_description
 from featherstone_ros.model.share import package_folders
+from featherstone_ros.model.xacro_files import robot_source, split_source
 
 SHOWN = 60  # [characters] of a bad value in messages
 EXPECTED = (
@@ -21,7 +22,7 @@ def description_text(value: str) -> str:
 
     Args:
         value: The text itself (returned as it is, like the empty string), a path, ``file://`` or
-            ``package://``.
+            ``package://``; behind a xacro file its arguments, as in ``arm.xacro name:=a``.
 
     Raises:
         ModelError: It is none of these, or the file cannot be read; the message shows the value.
@@ -31,7 +32,8 @@ def description_text(value: str) -> str:
         return value
     if "\n" in place:
         raise ModelError(f"it begins with {place[:SHOWN]!r}, {EXPECTED}")
-    path = described_file(place)
+    file, arguments = split_source(place)
+    path = robot_source(described_file(file), arguments)
     try:
         return read_description(path)
     except (OSError, ValueError) as error:

@@ -29,6 +29,7 @@ from featherstone_ros.model.robot_description import (
     without_ground,
 )
 from featherstone_ros.model.robots import robot_file, robot_names
+from featherstone_ros.model.xacro_files import RobotFile, expand, robot_source
 
 logger = logging.getLogger(__name__)
 
@@ -194,6 +195,7 @@ class Model:
     def from_file(
         cls,
         path: str | PathLike[str],
+        arguments: Mapping[str, object] | None = None,
         joints: Iterable[str] | None = None,
         locked: Mapping[str, float] | None = None,
         gravity: ArrayLike = EARTH,
@@ -203,16 +205,23 @@ class Model:
 
         Args:
             path: The file.
+            arguments: Name to value of the xacro's arguments, as ``name:=value`` of its command; a
+                true or false value as xacro writes it.
             joints: As in ``from_urdf``.
             locked: As in ``from_urdf``.
             gravity: As in ``from_urdf``.
             base: As in ``from_urdf``.
 
         Raises:
-            ModelError: As in ``from_urdf``; or xacro is needed and missing, or fails.
+            ModelError: As in ``from_urdf``; or xacro is needed and missing, or fails; or there are
+                arguments, and the file is not xacro.
             OSError: The file cannot be read.
         """
-        text = read_file(Path(path))
+        if arguments is not None:
+            if not isinstance(arguments, Mapping):
+                raise TypeError(f"arguments is {arguments!r:.100}, expected a mapping")
+            path = robot_source(Path(path), {str(k): _for_xacro(v) for k, v in arguments.items()})
+        text = read_file(path)
         with errors_naming(path):
             return cls.from_urdf(text, joints, locked, gravity, base)
 
@@ -230,7 +239,8 @@ class Model:
         Of those there are no warnings; what is odd about one is said in its file.
 
         Args:
-            robot: ``"panda"``, ``"ur5e"``, or the path of a URDF or xacro file.
+            robot: ``"panda"``, ``"ur5e"``, or the path of a URDF or xacro file; behind it may stand
+                the xacro's arguments, as in ``"ur.urdf.xacro name:=ur5e ur_type:=ur5e"``.
             joints: As in ``from_urdf``.
             locked: As in ``from_urdf``.
             gravity: As in ``from_urdf``.
@@ -243,7 +253,7 @@ class Model:
         """
         path = robot_file(robot)
         if robot not in robot_names():
-            return cls.from_file(path, joints, locked, gravity, base)
+            return cls.from_file(path, None, joints, locked, gravity, base)
         description = urdf.parse(read_file(path))
         return cls.from_description(description, joints, locked, gravity, base, warn=False)
 
@@ -382,6 +392,10 @@ class Model:
         return _restore, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},)
 
 
+def _for_xacro(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _restore(fields: dict[str, Any]) -> Model:
     return Model(**fields)
 
@@ -404,22 +418,26 @@ def read_description(path: str | PathLike[str]) -> str:
         ModelError: xacro is needed and missing, or fails; or the file is not UTF-8.
         OSError: The file cannot be read.
     """
-    text = read_file(Path(path))
+    text = read_file(path)
     try:
         return text if isinstance(text, str) else text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelError(f"{path} is not UTF-8 text: {error}") from error
 
 
-def read_file(path: Path) -> str | bytes:
+def read_file(path: str | PathLike[str]) -> str | bytes:
     """Return the content of a ``.urdf`` file, or the URDF that a ``.xacro`` file expands to.
+
+    Args:
+        path: The file; its arguments, if it is a ``RobotFile``, are the xacro's.
 
     Raises:
         ModelError: xacro is needed and missing, or fails.
         OSError: The file cannot be read.
     """
-    content = path.read_bytes()  # xacro files too: xacro's own error would not be an OSError
-    return _expand_xacro(path) if path.suffix == ".xacro" else content
+    file = path if isinstance(path, RobotFile) else RobotFile(path)
+    content = file.read_bytes()  # xacro files too: xacro's own error would not be an OSError
+    return expand(file, file.arguments) if file.suffix == ".xacro" else content
 
 
 def what_moves(
@@ -500,20 +518,3 @@ def _joint_properties(robot: RobotDescription, chosen: JointSelection) -> dict[s
         "damping": np.array(list(damping.values())),
         "friction": np.array(list(friction.values())),
     }
-
-
-def _expand_xacro(path: Path) -> str:
-    try:
-        import xacro
-    except ImportError as error:
-        raise ModelError(
-            f"{path} needs the xacro package, which is not installed: expected "
-            "`apt install ros-$ROS_DISTRO-xacro` or `pip install xacro`, or a plain .urdf"
-        ) from error
-    try:
-        text: str = xacro.process_file(str(path)).toxml()
-        return text
-    except OSError:
-        raise
-    except Exception as error:  # xacro evaluates Python, which may raise anything
-        raise ModelError(f"{path} is not valid xacro: {error}") from error

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.xacro_files import RobotFile, robot_source, split_source
 
 
 def robot_names() -> list[str]:
@@ -11,24 +12,27 @@ def robot_names() -> list[str]:
     return sorted(path.stem for path in (share_directory() / "config").glob("*.urdf"))
 
 
-def robot_file(robot: str) -> Path:
+def robot_file(robot: str) -> RobotFile:
     """Find a robot's description.
 
     Args:
-        robot: One of ``robot_names()``, or the path of a URDF or xacro file.
+        robot: One of ``robot_names()``, or the path of a URDF or xacro file, which the xacro's
+            arguments may follow: ``ur.urdf.xacro name:=ur5e ur_type:=ur5e``.
 
     Returns:
-        The absolute path of the file.
+        The absolute path of the file, with the arguments.
 
     Raises:
         UnknownNameError: It is neither; the message lists the names.
+        ModelError: Arguments are given to what is not xacro, or are not of that form.
     """
-    if robot in robot_names():
-        return share_directory() / "config" / f"{robot}.urdf"
-    path = Path(robot).expanduser().absolute()
+    name, arguments = split_source(robot)
+    if name in robot_names():
+        return robot_source(share_directory() / "config" / f"{name}.urdf", arguments)
+    path = Path(name).expanduser().absolute()
     if not path.is_file():
-        raise UnknownNameError("robot or file", robot, robot_names())
-    return path
+        raise UnknownNameError("robot or file", name, robot_names())
+    return robot_source(path, arguments)
 
 
 def robot_parameters(robot: str) -> Path | None:

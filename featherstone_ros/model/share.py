@@ -39,6 +39,25 @@ def package_folders(package: str) -> Iterator[Path]:
             yield Path(prefix, package)
 
 
+def package_around(file: Path, package: str) -> Path | None:
+    """Return the folder of a ROS package that a file is in, None if it is in no such package.
+
+    It is known by its name in package.xml, as in a checkout, or by the folder's.
+    """
+    for folder in file.absolute().parents:
+        manifest = folder / "package.xml"
+        if manifest.is_file() and _name_in(manifest) == package:
+            return folder
+    return next((f for f in file.absolute().parents if f.name == package), None)
+
+
+def _name_in(manifest: Path) -> str:
+    try:
+        return str(ElementTree.parse(manifest).findtext("name", "")).strip()
+    except (OSError, ValueError, SyntaxError):  # no XML, or entities in it
+        return ""
+
+
 def version() -> str:
     """Return the package's version, as package.xml has it.
 

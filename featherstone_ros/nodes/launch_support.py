@@ -1,6 +1,7 @@
 """Shared parts of the launch files; needs ROS 2's launch and launch_ros."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -18,6 +19,7 @@ from featherstone_ros.model.robots import robot_file, robot_names, robot_paramet
 from featherstone_ros.model.ros2_control import manager_parameters, with_twin
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.model.urdf import parse
+from featherstone_ros.model.xacro_files import RobotFile
 from featherstone_ros.simulation.twin import home_positions
 
 PACKAGE = "featherstone_ros"
@@ -42,6 +44,11 @@ def common_arguments(robot: str) -> list[DeclareLaunchArgument]:
             "if empty, the nodes wait for the topic robot_description",
         ),
         DeclareLaunchArgument(
+            "xacro_arguments",
+            default_value="",
+            description="of a xacro file, e.g. 'name:=ur5e ur_type:=ur5e'",
+        ),
+        DeclareLaunchArgument(
             "parameters",
             default_value="",
             description="a parameter file; what it sets overrides the robot's own file in config/",
@@ -62,10 +69,16 @@ def value(context: LaunchContext, argument: str) -> str:
 
 def description(context: LaunchContext) -> dict[str, ParameterValue]:
     """Return the parameter ``robot_description``, or nothing if the robot is left open."""
-    robot = value(context, "robot")
-    if not robot:
+    if not value(context, "robot"):
         return {}
-    return {"robot_description": _text(read_description(robot_file(robot)))}
+    return {"robot_description": _text(read_description(described(context)))}
+
+
+def described(context: LaunchContext) -> RobotFile:
+    """Return the robot's file with its xacro's arguments."""
+    given = value(context, "xacro_arguments")
+    robot = value(context, "robot")
+    return robot_file(f"{shlex.quote(robot)} {given}" if given else robot)
 
 
 def _text(text: str) -> ParameterValue:
@@ -158,7 +171,7 @@ def twin_hardware(context: LaunchContext, interface: str, rate: int) -> tuple[st
     for path in parameter_files(context):
         given = read_parameters(path)["digital_twin"]
         twin = NodeParameters(twin | given, path)
-    urdf = robot_file(value(context, "robot"))
+    urdf = described(context)
     text = read_description(urdf)
     with errors_naming(urdf):
         model = Model.from_urdf(text, joints=twin.joints())
@@ -175,7 +188,7 @@ def twin_hardware(context: LaunchContext, interface: str, rate: int) -> tuple[st
 
 def base_link(context: LaunchContext) -> str:
     """Return the name of the robot's root link."""
-    return parse(read_description(robot_file(value(context, "robot")))).base_link
+    return parse(read_description(described(context))).base_link
 
 
 def require_installed(*packages: str) -> None:

@@ -14,8 +14,9 @@ from types import ModuleType
 
 from featherstone_ros import __version__
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.xacro_files import ARGUMENT
 from featherstone_ros.tools import COMMANDS
-from featherstone_ros.tools.options import require_urdf
+from featherstone_ros.tools.options import add_xacro_arguments, require_urdf
 from featherstone_ros.tools.signals import ended_by_signals
 
 _DESCRIPTION = """\
@@ -43,11 +44,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with ended_by_signals(for_good=argv is None):
             parser = _parser()
-            args = parser.parse_args(argv)
+            words = sys.argv[1:] if argv is None else argv
+            arguments = [word for word in words if ARGUMENT.fullmatch(word)]
+            args = parser.parse_args([word for word in words if word not in arguments])
             if args.command is None:
                 parser.print_help()
                 return 2
             require_urdf(args.parser, args)
+            add_xacro_arguments(args, arguments)
             return args.run(args)
     except FeatherstoneError as error:
         print(f"featherstone-ros {args.command}: {error}", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from math import isfinite
 from pathlib import Path
@@ -90,7 +91,8 @@ def add_urdf_argument(parser: argparse.ArgumentParser, what: str = "the arm") ->
         nargs="?",
         action=_Urdf,
         metavar="URDF",
-        help=f"{what}: a URDF or xacro file, or panda or ur5e",
+        help=f"{what}: a URDF or xacro file, or panda or ur5e; a xacro's arguments may follow, as "
+        "name:=ur5e ur_type:=ur5e",
     )
     parser.add_argument("--urdf", action=_Urdf, metavar="URDF", help="the same, as an option")
 
@@ -110,6 +112,20 @@ def require_urdf(parser: argparse.ArgumentParser, args: argparse.Namespace) -> N
             args.bags, args.urdf = bags, last
     if args.urdf is None or getattr(args, "bags", True) == []:
         parser.error("the following arguments are required: URDF (or --urdf URDF)")
+
+
+def add_xacro_arguments(args: argparse.Namespace, arguments: Sequence[str]) -> None:
+    """Add NAME:=VALUE, wherever they stand in a command's line, to its description.
+
+    Ends with a usage error if the command has none.
+    """
+    if not arguments:
+        return
+    for name in ("urdf", "robot"):
+        if hasattr(args, name):
+            setattr(args, name, shlex.join([getattr(args, name), *arguments]))
+            return
+    args.parser.error(f"{' '.join(arguments)}: this command reads no robot file")
 
 
 def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: str) -> None:

@@ -14,6 +14,7 @@ from featherstone_ros.control.damping import COASTING, GUIDING
 from featherstone_ros.control.gains import ARRIVED, DAMPING_RATIO, FASTEST, UNCERTAIN
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.model.parameter_files import of_joint
+from featherstone_ros.model.xacro_files import argument_texts
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory, as_yaml
 from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.setup.trial_drive import Drive, first_motion
@@ -125,13 +126,14 @@ controller_manager:
 
 
 def _head(proposal: Proposal, drives: list[Drive]) -> list[str]:
-    urdf, name = proposal.urdf, proposal.model.name
+    name = proposal.model.name
+    urdf = " ".join([proposal.urdf.name, *argument_texts(proposal.urdf)])
     lines = [
         f"# {name}: parameters of feedforward_controller and digital_twin, in any namespace.",
-        f"# Written by `featherstone-ros setup {urdf.name}`; yours to change.",
+        f"# Written by `featherstone-ros setup {urdf}`; yours to change.",
         "# What is not here has the defaults of feedforward_controller.yaml and digital_twin.yaml.",
         "#",
-        f"# What `featherstone-ros inspect {urdf.name}` finds in the URDF:",
+        f"# What `featherstone-ros inspect {urdf}` finds in the URDF:",
     ]
     found = by_rule(f for f in proposal.inspection.findings if f.severity > Severity.NOTE)
     lines += [

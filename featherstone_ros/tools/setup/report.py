@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.model.finding import Severity
+from featherstone_ros.model.xacro_files import argument_texts
 from featherstone_ros.tools.setup.files import CONTROLLER, assumption, sentence
 from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.setup.trial_drive import Drive
@@ -106,11 +107,15 @@ def next_steps(
         files: As written.
         heavier: The drive of the heavier arm; if it failed, the last line says so.
     """
-    urdf, parameters, motion = (
-        quote(str(path.absolute()))
-        for path in (proposal.urdf, files["parameters"], files["motion"])
+    parameters, motion = (
+        quote(str(path.absolute())) for path in (files["parameters"], files["motion"])
     )
-    launch, arm = "ros2 launch featherstone_ros", f"robot:={urdf} parameters:={parameters}"
+    robot = quote(str(proposal.urdf.absolute()))
+    given = [quote(text) for text in argument_texts(proposal.urdf)]
+    urdf = " ".join([robot, *given])
+    if given:
+        robot += f" xacro_arguments:={quote(' '.join(given))}"
+    launch, arm = "ros2 launch featherstone_ros", f"robot:={robot} parameters:={parameters}"
     steps = {
         "Simulated": (
             f"featherstone-ros run {urdf} --parameters {parameters} --trajectory {motion}",

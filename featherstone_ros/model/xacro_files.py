@@ -1,0 +1,141 @@
+"""Expands xacro files, with arguments and outside of ROS, too."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PosixPath
+from types import MappingProxyType
+
+from featherstone_ros.errors import ModelError
+from featherstone_ros.model.share import package_around
+
+ARGUMENT = re.compile(r"([A-Za-z_]\w*):=(.*)", re.DOTALL)
+NO_ARGUMENTS: Mapping[str, str] = MappingProxyType({})
+SHOWN = 20  # of a file's arguments, in a message
+
+
+class RobotFile(PosixPath):
+    """The path of a description, with the arguments that its xacro is given.
+
+    What is made of the path, such as its parent, has none.
+    """
+
+    arguments: Mapping[str, str] = NO_ARGUMENTS
+
+
+def robot_source(path: Path, arguments: Mapping[str, str]) -> RobotFile:
+    """Return a file with arguments.
+
+    Raises:
+        ModelError: There are any, and the file is not xacro.
+    """
+    if arguments and path.suffix != ".xacro":
+        raise ModelError(
+            f"{path} takes no arguments ({' '.join(arguments)}): only a .xacro file does"
+        )
+    found = RobotFile(path)
+    found.arguments = MappingProxyType(dict(arguments))
+    return found
+
+
+def argument_texts(path: Path) -> list[str]:
+    """Return a file's arguments, each as NAME:=VALUE."""
+    given: Mapping[str, str] = getattr(path, "arguments", NO_ARGUMENTS)
+    return [f"{name}:={value}" for name, value in given.items()]
+
+
+def split_source(text: str) -> tuple[str, dict[str, str]]:
+    """Return file and arguments of ``FILE NAME:=VALUE ...``, quoted as in a shell.
+
+    Without arguments the text is the file, whatever it is made of.
+
+    Raises:
+        ModelError: There are arguments, and anything else after the file.
+    """
+    if not re.search(r"\s[A-Za-z_]\w*:=", text):
+        return text, {}
+    try:
+        file, *rest = shlex.split(text)
+    except ValueError as error:  # a quote that is not closed
+        raise ModelError(f"{text[:200]!r}: {error}, expected FILE NAME:=VALUE ...") from None
+    return file, parsed_arguments(rest)
+
+
+def parsed_arguments(texts: list[str]) -> dict[str, str]:
+    """Return the arguments that NAME:=VALUE stand for.
+
+    Raises:
+        ModelError: One is not of this form, or there twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        match = ARGUMENT.fullmatch(text)
+        if match is None or match[1] in found:
+            raise ModelError(f"{text[:100]!r} is no argument, expected NAME:=VALUE, each name once")
+        found[match[1]] = match[2]
+    return found
+
+
+def expand(path: Path, arguments: Mapping[str, str] = NO_ARGUMENTS) -> str:
+    """Return the URDF that a xacro file expands to.
+
+    ``$(find PACKAGE)`` is found as by ROS, or, where ROS does not know the package, in the folders
+    around the file: a checkout need not be built.
+
+    Raises:
+        ModelError: xacro is not installed, or it fails; the message says which arguments there are.
+    """
+    try:
+        import xacro
+    except ImportError as error:
+        raise ModelError(
+            f"{path} needs the xacro package, which is not installed: expected "
+            "`apt install ros-$ROS_DISTRO-xacro` or `pip install xacro`, or a plain .urdf"
+        ) from error
+    try:
+        with _finding_packages_around(path):
+            text: str = xacro.process_file(str(path), mappings=dict(arguments)).toxml()
+        return text
+    except Exception as error:  # xacro evaluates Python, which may raise anything
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(f"{path} is not valid xacro: {said[:500]}{_known(path)}") from error
+
+
+@contextmanager
+def _finding_packages_around(path: Path) -> Iterator[None]:
+    """Let xacro find packages around a file; it asks nobody but ament, by a function of its own."""
+    from xacro import substitution_args
+
+    by_ament = substitution_args._eval_find
+
+    def find(package: str) -> str:
+        try:
+            return str(by_ament(package))
+        except Exception:  # ament is not there, or does not know the package
+            if (folder := package_around(path, package)) is None:
+                raise LookupError(
+                    f"package {package!r} is found neither by ROS nor around {path}"
+                ) from None
+            return str(folder)
+
+    places = (vars(substitution_args), "_eval_find"), (substitution_args._eval_dict, "find")
+    for place, name in places:
+        place[name] = find
+    try:
+        yield
+    finally:
+        for place, name in places:
+            place[name] = by_ament
+
+
+def _known(path: Path) -> str:
+    """Return the arguments that a file declares, for a message."""
+    text = path.read_text(errors="replace")
+    found = re.findall(r"""<xacro:arg\s[^>]*?\bname\s*=\s*["']([^"']+)["']""", text)
+    names = list(dict.fromkeys(found))
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    given = ", ".join(f"{name[:40]}:=" for name in names[:SHOWN])
+    return f"; it takes the arguments {given}{more}" if names else ""
