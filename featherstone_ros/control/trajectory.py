@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros._control import CLOCK_JUMP, CompiledMotion, CompiledPath
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.joint_space import TURN, JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Interpolation, Settings
 from featherstone_ros.control.spline import spline_accelerations, spline_velocities
@@ -112,6 +112,7 @@ class Trajectory:
         effort, self._has_effort = gather(points, "effort", order, space)
         self._states = MotionState(position, velocity, acceleration, effort)
         check_limits(self._states, space, allow_moving_end)
+        self._turns = np.zeros(len(space.names))
         self._degrees = has_velocity.astype(int) + has_acceleration
         path = self.compiled()
         check_pieces(path.coefficients, path.effort, self.times)
@@ -136,6 +137,17 @@ class Trajectory:
         """
         turns = self._space.turns(self.compiled().sample(elapsed)[0] - q)
         self._states = replace(self._states, position=self._states.position - turns)
+        self._turns = self._turns + turns
+
+    def shorter_ways(self) -> str:
+        """Return what ``turn_towards`` has made of which goals; empty if they are as given."""
+        goal = self._states.position[-1]
+        return ", ".join(
+            f"{name!r} goes to {q:.4g} instead of {q + turn:.4g}, {abs(turn) / TURN:.0f} whole "
+            "turns nearer"
+            for name, q, turn in zip(self._space.names, goal, self._turns, strict=True)
+            if turn
+        )
 
     def check_accelerations(self) -> None:
         """Check that no piece accelerates a joint as no arm does.

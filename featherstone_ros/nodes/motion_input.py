@@ -50,12 +50,14 @@ class PlannedTrajectory(_control.FollowRequest):
     Attributes:
         preflight: Why the arm cannot follow it; empty if it can, or if that is not checked.
         goal: (n,) where it ends [rad or m].
+        shorter_ways: Goals that were moved by whole turns, and where to, for the log.
         tolerance: (n,) its goal tolerance [rad or m].
         takeover: How it replaces what was asked for before.
     """
 
     preflight = ""
     goal: Any = None
+    shorter_ways: str = ""
     tolerance: Any = 0.0
     takeover: Takeover
 
@@ -156,6 +158,7 @@ class MotionInput:
         request.goal = trajectory.state(-1).position
         request.tolerance = tolerances.goal[0]
         request.preflight = verdict
+        request.shorter_ways = trajectory.shorter_ways()
         request.takeover = Takeover.of(request.path, snapshot, delay or 0.0)
         return request
 
@@ -170,7 +173,8 @@ class MotionInput:
             self.followed = request
             self.stream.note(request.takeover)
             count, duration = len(request.path.times), request.path.duration
-            self._node.get_logger().info(f"trajectory of {count} points, {duration:.3f} s")
+            ways = f"; {request.shorter_ways}" if request.shorter_ways else ""
+            self._node.get_logger().info(f"trajectory of {count} points, {duration:.3f} s{ways}")
 
     def plan_hold(self) -> Any:
         """Return the request to stop and hold.

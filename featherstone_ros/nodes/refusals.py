@@ -9,6 +9,8 @@ from time import monotonic
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.text import plain
 
+LOGGED = 5  # of refusals that are alike, in ``throttled_log.LOG_INTERVAL``
+
 
 class RecentText:
     """A text that the diagnostics show for a while.
@@ -46,8 +48,12 @@ class Refusals(RecentText):
         self.counts: Counter[str] = Counter()
 
     def refuse(self, topic: str, reason: object, kind: str = "") -> None:
-        """Report a refused message; ``kind`` is that of the log line, see ``ThrottledLog``."""
+        """Report a refused message; ``kind`` is that of the log line, see ``ThrottledLog``.
+
+        The log has the first ``LOGGED`` of each kind in a few seconds: who sends one after the
+        other by hand reads why each is refused. The diagnostics count all.
+        """
         self.counts[topic] += 1
         self.set(f"{topic}: {plain(str(reason))}")
-        self._node.log.error(f"refused a message on {self.last}", kind)
+        self._node.log.error(f"refused a message on {self.last}", kind, LOGGED)
         self._node.publish_diagnostics()

@@ -108,6 +108,16 @@ def test_a_line_is_said_again_after_the_interval(log):
     assert log.lines == ["a fault", "a fault"]
 
 
+def test_a_line_that_is_allowed_more_often_is_said_as_often(log):
+    for count in range(12):
+        log.now = 4 / 12 * count
+        log.log.error(f"refused {count}", often=3)
+    assert log.lines == ["refused 0", "refused 1", "refused 2"]
+    log.now = LOG_INTERVAL + 0.1
+    log.log.error("refused 12", often=3)
+    assert log.lines[3:] == ["refused 12"]
+
+
 def test_ever_new_texts_cannot_flood_the_log_nor_the_memory(log):
     for count in range(10_000):
         log.now = 1e-3 * count

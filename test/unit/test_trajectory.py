@@ -348,3 +348,13 @@ def test_the_quickest_plan_of_a_real_arm_passes(arm, acceleration):
 )
 def test_start_delay(start, stamp, now, delay):
     assert start_delay(start, stamp, now) == pytest.approx(delay)
+
+
+def test_a_goal_that_is_moved_by_whole_turns_is_told():
+    unlimited = np.full(2, np.inf)
+    kinds = ("continuous", "revolute")
+    space = JointSpace(("a", "b"), kinds, -unlimited, unlimited, unlimited, unlimited)
+    trajectory = Trajectory(("a", "b"), [Point(5.0, (160.0, 160.0))], space)
+    assert trajectory.shorter_ways() == ""
+    trajectory.turn_towards(5.0, np.zeros(2))
+    assert trajectory.shorter_ways() == "'a' goes to 2.92 instead of 160, 25 whole turns nearer"
