@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+SHOWN, LONGEST = 100, 200  # names in a message, and characters of one
 GET_ROS = "source a ROS 2 workspace, or pip install 'featherstone_ros[jazzy]'"
 
 
@@ -44,7 +45,9 @@ class UnknownNameError(FeatherstoneError, KeyError):
     def __str__(self) -> str:
         """Return the message (KeyError's own would be the repr of its arguments)."""
         kind, name, valid = self.args
-        return f"no {kind} {name!r}; valid names: {', '.join(valid) or '(none)'}"
+        more = f", and {len(valid) - SHOWN} more" if len(valid) > SHOWN else ""
+        names = ", ".join(str(known)[:LONGEST] for known in valid[:SHOWN]) or "(none)"
+        return f"no {kind} {name!r:.{LONGEST}}; valid names: {names}{more}"
 
 
 class SingularInertiaError(FeatherstoneError, ArithmeticError):

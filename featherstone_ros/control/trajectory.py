@@ -330,9 +330,9 @@ def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.int
     place: dict[str, int] = {}
     for i, name in enumerate(names):
         if name not in joints:
-            raise JointsError(f"unknown joint {name!r}; the joints are {', '.join(joints)}")
+            raise JointsError(f"unknown joint {name!r:.200}; the joints are {', '.join(joints)}")
         if name in place:
-            raise JointsError(f"joint {name!r} is named more than once")
+            raise JointsError(f"joint {name!r:.200} is named more than once")
         place[name] = i
     missing = [joint for joint in joints if joint not in place]
     if missing:

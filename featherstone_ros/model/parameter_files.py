@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import yaml
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.bounded_yaml import YamlError, read_yaml
 from featherstone_ros.model.share import share_directory
+from featherstone_ros.text import plain
 
 NODES = ("digital_twin", "feedforward_controller")
 OF_EVERY_NODE = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 JOINT = "<joint>"  # in the names of parameters that each joint has
+SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 FORMER = {  # parameters of earlier versions, and what has taken their place
     "sliding_speed": "presliding_displacement, a distance [rad or m]; the default suits most",
@@ -58,7 +60,7 @@ class NodeParameters(dict[str, object]):
         if not isinstance(value, bool) and isinstance(value, int | float | str):
             try:
                 return float(value)  # text as well: YAML 1.1 reads 1e3, without a point, as text
-            except ValueError:
+            except (ValueError, OverflowError):
                 pass
         raise self._error(name, "a number")
 
@@ -81,7 +83,8 @@ class NodeParameters(dict[str, object]):
         return [name for name in value if name] or None
 
     def _error(self, name: str, expected: str) -> ParameterFileError:
-        return ParameterFileError(f"{self.source}: {name} is {self[name]!r}, expected {expected}")
+        value = plain(repr(self[name]))
+        return ParameterFileError(f"{self.source}: {name} is {value}, expected {expected}")
 
 
 def read_parameters(path: Path) -> dict[str, NodeParameters]:
@@ -128,11 +131,13 @@ def check_names(path: Path, joints: Collection[str]) -> None:
             if name not in known and not name.startswith(OF_EVERY_NODE)
         ]
     if wrong:
-        raise ParameterFileError(f"{path}: {'; '.join(wrong)}")
+        more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        raise ParameterFileError(f"{path}: {'; '.join(wrong[:SHOWN])}{more}")
 
 
 def misspelt(name: str, known: Collection[str]) -> str:
     """Return an unknown name, with what has replaced it or the nearest known one, if any."""
+    name = name[:LONGEST]
     if name in FORMER:
         return f"{name} (now {FORMER[name]})"
     nearest = get_close_matches(name, known, 1)
@@ -170,10 +175,12 @@ def of_joint(joint: str, values: Mapping[str, Value]) -> dict[str, Value | Mappi
 
 def _nodes(path: Path) -> Mapping[str, object]:
     try:
-        content = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        documents = read_yaml(path)
+    except (OSError, YamlError) as error:
         raise ParameterFileError(f"{path} is not a parameter file: {error}") from None
-    return _mapping(content, "the file", path)
+    if len(documents) > 1:
+        raise ParameterFileError(f"{path} is not a parameter file: {len(documents)} documents")
+    return _mapping(documents[0] if documents else None, "the file", path)
 
 
 def _section(nodes: Mapping[str, object], key: str, path: Path) -> Mapping[str, object]:

@@ -21,8 +21,8 @@ class ThrottledLog:
     """Says each line at most so often in ``LOG_INTERVAL``, and ``MAX_LINES`` lines in that time.
 
     How often is once, or what the caller allows: what a person sends by hand is answered each time,
-    a stream is not. Lines are equal if their texts are, or what the caller names, where the text depends on what
-    others send. For one thread.
+    a stream is not. Lines are equal if their texts are, or what the caller names, where the text
+    depends on what others send. For one thread.
     """
 
     def __init__(self, logger: RcutilsLogger, clock: Callable[[], float] = monotonic) -> None:

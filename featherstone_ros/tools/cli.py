@@ -15,6 +15,7 @@ from types import ModuleType
 from featherstone_ros import __version__
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.xacro_files import ARGUMENT
+from featherstone_ros.text import shortened
 from featherstone_ros.tools import COMMANDS
 from featherstone_ros.tools.options import add_xacro_arguments, require_urdf
 from featherstone_ros.tools.signals import ended_by_signals
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             add_xacro_arguments(args, arguments)
             return args.run(args)
     except FeatherstoneError as error:
-        print(f"featherstone-ros {args.command}: {error}", file=sys.stderr)
+        print(f"featherstone-ros {args.command}: {shortened(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -40,6 +40,7 @@ import argparse
 import sys
 
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.text import shortened
 from featherstone_ros.tools.options import (
     add_files,
     add_number,
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return 0 if _check(args) else 1
     except FeatherstoneError as error:
-        print(f"featherstone-ros preflight: {error}", file=sys.stderr)
+        print(f"featherstone-ros preflight: {shortened(error)}", file=sys.stderr)
         return 2
 
 

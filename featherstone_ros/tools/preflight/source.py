@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,13 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.bags import read_trajectories
+from featherstone_ros.model.bounded_yaml import YamlError, parse_yaml, read_yaml
+from featherstone_ros.text import plain
 from featherstone_ros.tools.options import require_ros
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
-# libyaml's are five times faster, where PyYAML was built with it.
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LATEST = 2.0**31  # [s] beyond which a message cannot hold a time_from_start
+# libyaml's is five times faster, where PyYAML was built with it.
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 WRAPPERS = ("goal", "trajectory", "joint_trajectory")  # of actions and of MoveIt's messages
 
@@ -57,7 +61,7 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
     """
     path = Path(source).expanduser()
     if path.is_file() and path.suffix in (".yaml", ".yml") and path.name != "metadata.yaml":
-        return parse(path.read_text(errors="replace"), source)
+        return _trajectories(partial(read_yaml, path), source)
     if path.exists():
         return [
             from_arrays(
@@ -124,10 +128,14 @@ def parse(text: str, where: str) -> list[UncheckedTrajectory]:
     Raises:
         SourceError: The text holds anything else.
     """
+    return _trajectories(partial(parse_yaml, text), where)
+
+
+def _trajectories(load: Callable[[], list[object]], where: str) -> list[UncheckedTrajectory]:
     try:
-        documents = [read for read in yaml.load_all(text, LOADER) if read is not None]
-    except yaml.YAMLError as error:
-        raise SourceError(f"{where} is not YAML: {' '.join(str(error).split())}") from None
+        documents = load()
+    except (YamlError, OSError) as error:
+        raise SourceError(f"{where} is not YAML: {error}") from None
     if not documents:
         raise SourceError(f"{where} is empty")
     return [_trajectory(document, where) for document in documents]
@@ -145,9 +153,9 @@ def _trajectory(document: object, where: str) -> UncheckedTrajectory:
         return UncheckedTrajectory(
             names, tuple(_point(point) for point in inner.get("points") or ())
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         hint = "; ros2 topic echo --full-length prints all of it" if "..." in str(inner) else ""
-        what = f"{error} is missing" if isinstance(error, KeyError) else error
+        what = f"{error} is missing" if isinstance(error, KeyError) else plain(str(error))
         raise SourceError(f"{where}: {what}{hint}") from None
 
 
@@ -160,11 +168,17 @@ def _point(point: Mapping[str, Any]) -> Point:
 
 def _seconds(time: object) -> float:
     """Return a time [s] given as a number or as sec and nanosec, either of which may be missing."""
+    seconds = inf
     if isinstance(time, int | float) and not isinstance(time, bool):
-        return float(time)
-    if isinstance(time, Mapping) and time and not set(time) - {"sec", "nanosec"}:
-        return float(time.get("sec", 0)) + 1e-9 * float(time.get("nanosec", 0))
-    raise ValueError(f"time_from_start is {time!r}, expected seconds, or {{sec: 1, nanosec: 0}}")
+        seconds = float(time)
+    elif isinstance(time, Mapping) and time and not set(time) - {"sec", "nanosec"}:
+        seconds = float(time.get("sec", 0)) + 1e-9 * float(time.get("nanosec", 0))
+    if abs(seconds) < LATEST:
+        return seconds
+    raise ValueError(
+        f"time_from_start is {time!r:.100}, expected seconds, fewer than 2^31, or "
+        "{sec: 1, nanosec: 0}"
+    )
 
 
 def as_yaml(trajectory: UncheckedTrajectory) -> str:
