@@ -27,8 +27,8 @@ from control.open_loop_stop cimport is_over, open_loop_command, resume, unseen_s
 from control.phases cimport (ABANDON, BLIND, GIVE_UP, HOLDING, INACTIVE, REFERENCE, SILENT,
                              TRAJECTORY, WAITING)
 from control.startup cimport begin
-from control.state_clock cimport (StateClock, age_of_state, is_old, lateness, pass_time,
-                                  watch_clocks)
+from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
+                                  pass_time, watch_clocks)
 from control.state_machine cimport (Hold, StateMachine, answers_states, fire, hold_reason, is_blind,
                                     is_tracking, note, note_cause)
 from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, Judgement, Observer,
@@ -146,7 +146,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     cdef bint blind = is_blind(&c.machine), was_confirmed = c.observer.confirmed, usable
     cdef Hold reason
     c.updated, c.stalled = now, False
-    if c.machine.phase == INACTIVE:
+    if c.machine.phase == INACTIVE or is_of_before(&c.clock, now, on_its_way):
         return False
     if not is_timely(&c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp, on_its_way):
         note_rejection(&c.machine, &c.observer.last, now)

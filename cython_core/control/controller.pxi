@@ -142,7 +142,7 @@ cdef class CompiledController(CycleOwner):
         cdef ConfigureRequest request = ConfigureRequest(settings)
         if configure(c, &request.change) == NO_TIP:
             raise ValueError(f"mode: {settings.mode} needs a tip")
-        start_clock(&c.clock)
+        start_clock(&c.clock, -INFINITY)
         hold_at(&c.motion, 0.0, c.zero)
         c.heartbeat, c.updated = INFINITY, -INFINITY
         c.machine.hold_until = c.machine.noted_at = -INFINITY

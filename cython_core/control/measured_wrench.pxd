@@ -48,7 +48,7 @@ cdef inline void move_wrench(const double* pose, const double* wrench, double* o
 cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
     measured.at, measured.is_there = -INFINITY, False
     memset(measured.contact, 0, 6 * sizeof(double))
-    start_clock(&measured.clock)
+    start_clock(&measured.clock, -INFINITY)
 
 
 cdef inline void take_measured(MeasuredWrench* measured, const double* pose, const double* wrench,

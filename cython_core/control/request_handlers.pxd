@@ -44,7 +44,7 @@ cdef inline void activate(Controller* c, double now) noexcept nogil:
     if c.machine.phase == INACTIVE:
         forget(&c.observer)
         c.stuck.joint = -1
-        start_clock(&c.clock)                                   # clocks may have been set meanwhile
+        start_clock(&c.clock, now)                              # clocks may have been set meanwhile
     if fire(&c.machine, ACTIVATE) and c.machine.phase == HOLDING:
         begin_tracking(c)
 

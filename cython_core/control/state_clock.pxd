@@ -29,6 +29,7 @@ cdef struct StateClock:
     double interval          # the longest recent time for which a command acted [s]: states may
                              # come in bursts
     double usual             # the same before the last state [s]
+    double since             # steady time from which on states count; -inf: all
     double received          # steady time at which the last one arrived; -inf before the first
     double stamp             # its stamp; 0: none
     bint set_back            # only older ones have come since, for state_timeout
@@ -47,12 +48,20 @@ cdef inline void forget_transit(StateClock* k) noexcept nogil:
     k.too_late = 0
 
 
-cdef inline void start_clock(StateClock* k) noexcept nogil:
-    """Begin without a state."""
+cdef inline void start_clock(StateClock* k, double since) noexcept nogil:
+    """Begin without a state; those that were measured before ``since`` do not count."""
+    k.since = since
     k.received, k.origin, k.stamp, k.newest = -INFINITY, NAN, 0.0, 0.0
     k.late = k.interval = k.usual = 0.0
     k.set_back = False
     forget_transit(k)
+
+
+cdef inline bint is_of_before(const StateClock* k, double now, double on_its_way) noexcept nogil:
+    """Whether a state was measured before the clock was started, as far as its age is known: where
+    the arm is may have changed since.
+    """
+    return now - k.since < on_its_way < CLOCK_JUMP
 
 
 cdef inline double age_by_stamp(double now, double stamp) noexcept nogil:

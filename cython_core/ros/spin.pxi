@@ -259,7 +259,7 @@ cdef void spin(Loop* loop) noexcept nogil:
         wait(loop, now)
         now = steady_now()
         loop.timing.rounds += 1
-        if loop.time.simulated != load32(&loop.follows_ros_time, ACQUIRE):
+        if loop.time.simulated != <bint> load32(&loop.follows_ros_time, ACQUIRE):
             follow(&loop.time, not loop.time.simulated)
         if takes_at_once(loop) or is_due(loop, now):
             take_all(loop)

@@ -258,7 +258,7 @@ cdef class JointStateClock:
 
     def __cinit__(self, double state_timeout=0.1):
         self.state_timeout = state_timeout
-        start_clock(&self.clock)
+        start_clock(&self.clock, -INFINITY)
 
     def take(self, double now, double stamp, double on_its_way=NAN):
         """Advance to a state that arrives now [s], if it is newer than those before and not late.

@@ -150,6 +150,20 @@ def test_a_loop_that_is_to_end_stops_the_arm_first(bench):
     assert bench.now - bench.commands[-1][0] <= 2.0 * PERIOD
 
 
+def test_an_activation_begins_with_a_state_newer_than_itself():
+    """One that was on its way while a simulation was reset shows where the arm was before."""
+    bench = LoopBench()
+    bench.controller.activate(bench.now)
+    was = bench.arm.q.copy()
+    for late, commands in ((0.05, 0), (PERIOD / 2, 1)):
+        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.arm.reset(was + 1.0 if late > PERIOD else was)
+        bench.message(bench.encoded(), sent=time.time_ns() - round(late * 1e9))
+        assert len(bench.commands) == commands
+    assert bench.controller.phase is Phase.HOLDING
+    np.testing.assert_array_equal(bench.compiled.q, was)
+
+
 # Without Python
 
 
