@@ -149,7 +149,8 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     if c.machine.phase == INACTIVE or is_of_before(&c.clock, now, on_its_way):
         return False
     if not is_timely(&c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp, on_its_way):
-        note_rejection(&c.machine, &c.observer.last, now)
+        if now > c.clock.received:      # else simulated time stands, and its owner repeats a state
+            note_rejection(&c.machine, &c.observer.last, now)
         return False
     usable = observe_arm(c, now, stamp, on_its_way, live, q, qd)
     note_rejection(&c.machine, &c.observer.last, now)

@@ -193,11 +193,11 @@ class LoopMode:
                 f"ROS time has leapt in {leaps - before} messages: the clock was set, or /clock "
                 "and the stamps of joint states are of different clocks"
             )
+        if not self.stands:
+            return ""
         if runner.ros_time is None:
             return f"use_sim_time is true, but no time has come on /clock for {runner.stands:.0f} s"
-        if self.stands:
-            return f"simulated time stands at {runner.ros_time:.3f} for {runner.stands:.0f} s"
-        return ""
+        return f"simulated time stands at {runner.ros_time:.3f} for {runner.stands:.0f} s"
 
     def _report(
         self, values: Mapping[str, object], *problems: str, serious: bool = False
