@@ -5,7 +5,7 @@
 # for the cycle, and never leaps: when the clock is set, the loop's time goes on from where it was.
 # Class 1 of docs/faults.md.
 #
-# A time on /clock takes effect with the next one, or with a joint state that has reached it:
+# A time on /clock takes effect with a later one, or with a joint state that has reached it:
 # whether a state overtakes the clock's message of the same instant must make no difference, or a
 # run would depend on the machine.
 
@@ -56,8 +56,8 @@ cdef inline void follow(LoopClock* k, bint simulated) noexcept nogil:
         k.ahead = now - k.heard
 
 
-cdef inline void hear(LoopClock* k, int64_t time) noexcept nogil:
-    """Take note of a ROS time [ns]: it takes effect with ``pass_on``."""
+cdef inline bint hear(LoopClock* k, int64_t time) noexcept nogil:
+    """Take note of a ROS time [ns], which takes effect with ``pass_on``; False: it is a mistake."""
     cdef int64_t step = time - k.ros_time
     if not k.begun:
         # a loop that has had no time so far has the clock's
@@ -65,28 +65,28 @@ cdef inline void hear(LoopClock* k, int64_t time) noexcept nogil:
     elif llabs(step) > LEAP:
         k.leaps, k.leapt = k.leaps + 1, k.leapt + 1
         if k.leaps <= MISTAKES:
-            return
+            return False
         k.ahead -= step if step < 0 else step - LEAP
     elif step <= 0:
         k.leaps = 0
-        return
+        return True
     k.leaps, k.ros_time, k.heard = 0, time, steady_now()
+    return True
 
 
-cdef inline void pass_on(LoopClock* k) noexcept nogil:
-    """Let the cycle's time advance to what was heard."""
-    if k.begun:
-        k.now = max(k.now, k.ros_time + k.ahead)
+cdef inline void pass_on(LoopClock* k, int64_t time) noexcept nogil:
+    """Let the cycle's time advance to a ROS time that was heard [ns]."""
+    k.now = max(k.now, time + k.ahead)
 
 
 cdef inline void hear_clock(LoopClock* k, int64_t time) noexcept nogil:
     """Take a message of /clock."""
-    pass_on(k)
+    if k.begun and time > k.ros_time:
+        pass_on(k, k.ros_time)
     hear(k, time)
 
 
 cdef inline void hear_stamp(LoopClock* k, int64_t stamp) noexcept nogil:
     """Take the stamp of a joint state; 0: it has none."""
-    if stamp != 0:
-        hear(k, stamp)
-    pass_on(k)
+    if stamp != 0 and hear(k, stamp):
+        pass_on(k, stamp)

@@ -36,6 +36,7 @@ def test_a_time_on_the_clock_counts_with_the_next_one():
     clock = started()
     assert clock.hear_clock(5 * SECOND + MS) == 5 * SECOND
     assert clock.ros_time == 5 * SECOND + MS
+    assert clock.hear_clock(5 * SECOND + MS) == 5 * SECOND  # it is repeated: the clock stands
     assert clock.hear_clock(5 * SECOND + 2 * MS) == 5 * SECOND + MS
 
 
@@ -63,7 +64,8 @@ def test_whether_a_state_overtakes_the_clock_makes_no_difference():
 def test_a_state_that_is_older_than_the_clock_takes_no_time_back():
     clock = started()
     clock.hear_clock(5 * SECOND + 30 * MS)
-    assert clock.hear_stamp(5 * SECOND + 10 * MS) == 5 * SECOND + 30 * MS
+    assert clock.hear_stamp(5 * SECOND + 10 * MS) == 5 * SECOND + 10 * MS
+    assert clock.hear_stamp(5 * SECOND + 4 * MS) == 5 * SECOND + 10 * MS
     assert clock.hear_stamp(5 * SECOND + 40 * MS) == 5 * SECOND + 40 * MS
 
 
