@@ -9,7 +9,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
-from itertools import chain, groupby, zip_longest
+from itertools import chain, groupby, islice, zip_longest
 from pathlib import Path
 from zlib import crc32
 
@@ -134,29 +134,38 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     faulthandler.dump_traceback_later(ENDING, exit=True, file=config.stash[stderr])
 
 
+@pytest.hookimpl(trylast=True)  # after what -m and -k leave out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order files for pytest-xdist; with --rest keep a part of what `make test` leaves out."""
+    """With --rest keep a part of what `make test` leaves out; order files for pytest-xdist."""
+    if config.getoption("rest"):
+        part, parts = map(int, config.getoption("rest").split("/"))
+
+        def is_kept(item: pytest.Item) -> bool:
+            is_left_out = any(item.get_closest_marker(name) for name in LEFT_OUT)
+            return is_left_out and crc32(item.nodeid.encode()) % parts == part % parts
+
+        config.hook.pytest_deselected(items=[item for item in items if not is_kept(item)])
+        items[:] = filter(is_kept, items)
     if hasattr(config, "workerinput"):
-        items[:] = alternating(items)
-    if not config.getoption("rest"):
-        return
-    part, parts = map(int, config.getoption("rest").split("/"))
-
-    def is_kept(item: pytest.Item) -> bool:
-        is_left_out = any(item.get_closest_marker(name) for name in LEFT_OUT)
-        return is_left_out and crc32(item.nodeid.encode()) % parts == part % parts
-
-    config.hook.pytest_deselected(items=[item for item in items if not is_kept(item)])
-    items[:] = filter(is_kept, items)
+        items[:] = dealt(items, config.workerinput["workercount"])
 
 
-def alternating(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Return files of nodes, which wait, by turns with files that compute, as long as both last."""
+def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Return files of nodes, which wait, by turns with others, for one worker after the other.
+
+    pytest-xdist's worksteal gives each as many tests, and later those at the end of another's.
+    """
     files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
     nodes = [tests for tests in files if tests[0].get_closest_marker("ros")]
-    others = [tests for tests in files if tests not in nodes]
-    pairs = zip_longest(nodes, others, fillvalue=[])
-    return list(chain.from_iterable(chain.from_iterable(pairs)))
+    others = chain.from_iterable(tests for tests in files if tests not in nodes)
+    order: list[pytest.Item] = []
+    for k in range(workers):
+        mine = nodes[k::workers]
+        room = (len(items) - len(order)) // (workers - k) - sum(map(len, mine))
+        more = groupby(islice(others, max(room, 0)), lambda item: item.path)
+        turns = zip_longest(mine, [list(tests) for _, tests in more], fillvalue=[])
+        order += chain.from_iterable(chain.from_iterable(turns))
+    return order + list(others)
 
 
 @pytest.fixture(scope="session")
