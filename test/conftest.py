@@ -150,12 +150,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = dealt(items, config.workerinput["workercount"])
 
 
+# What begins late others wait for, or take in parts, each of which makes its module's fixtures.
+LONG = (
+    *("test_findings", "test_teach_and_replay", "test_simulated_time", "test_replay"),
+    *("test_identify_command", "test_evaluate_command", "test_examples", "test_excite_command"),
+)
+
+
 def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     """Return files of nodes, which wait, by turns with others, for one worker after the other.
 
     pytest-xdist's worksteal gives each as many tests, and later those at the end of another's.
     """
     files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
+    rank = {name: k for k, name in enumerate(LONG)}
+    files.sort(key=lambda tests: rank.get(tests[0].path.stem, len(LONG)))
     nodes = [tests for tests in files if tests[0].get_closest_marker("ros")]
     others = chain.from_iterable(tests for tests in files if tests not in nodes)
     order: list[pytest.Item] = []
