@@ -1,3 +1,11 @@
+def _indices(name, values, count, least, beyond):
+    """Return an array of indices, checked."""
+    found = np.asarray(values, dtype=np.intp)
+    if found.shape != (count,) or (count and not least <= found.min() <= found.max() < beyond):
+        raise ValueError(f"{name}: expected {count} indices from {least} to {beyond - 1}")
+    return found
+
+
 cdef class CompiledModel:
     """A kinematic tree in the form that the recursions read: constant, shared by all workspaces.
 
@@ -7,7 +15,8 @@ cdef class CompiledModel:
         floating: Whether the base is a free body, with six more degrees of freedom.
 
     Raises:
-        ValueError: A body comes before its parent.
+        ValueError: A body comes before its parent, or an index is out of range: no array may lead
+            the recursions out of their memory, whoever made the tree (a damaged pickle, too).
     """
 
     cdef System system
@@ -21,20 +30,23 @@ cdef class CompiledModel:
             self.joint_names, self.body_names, self.link_index = (), ("",), {}
             self.make_room(0)
             return
-        N, n = len(tree.parent), tree.n
-        parent = np.asarray(tree.parent, dtype=np.intp) + 1
-        if not all(0 <= parent[i] <= i for i in range(N)):
+        N, n = len(tree.parent), len(tree.joint_names)
+        parent = _indices("parent", tree.parent, N, -1, N) + 1
+        if not all(parent[i] <= i for i in range(N)):
             raise ValueError("parent: a body must come after its parent")
+        dof = _indices("dof", tree.dof, N, 0, n)
+        joint_body = _indices("joint_body", tree.joint_body, n, 0, N)
+        link_body = _indices("link_body", tree.link_body, len(tree.link_names), -1, N)
         rotation, translation, axis, link_rotation, link_translation = (
             np.asarray(x, dtype=EXTENDED)
             for x in (tree.rotation, tree.translation, tree.axis, tree.link_rotation,
                       tree.link_translation))
         first_moment = tree.first_moment + tree.first_moment_rest.astype(EXTENDED)
         inertia = tree.inertia + tree.inertia_rest.astype(EXTENDED)
-        motion, dof = np.asarray(tree.motion, dtype=float), tree.dof
+        motion = np.asarray(tree.motion, dtype=float)
         self.joint_names, self.body_names = tree.joint_names, tree.body_names
         self.link_index = {name: i for i, name in enumerate(tree.link_names)}
-        self.system.N, self.system.links = N, len(tree.link_body)
+        self.system.N, self.system.links = N, len(link_body)
         self.system.n, self.system.nq = n + free, n + free + floating
         self.system.floating, self.system.ground = floating, -1 if floating else 0
         self.make_room(n)
@@ -57,9 +69,9 @@ cdef class CompiledModel:
                                or any(m != 1 for m in tree.multiplier))
         self.find_reach()
         for i in range(n):
-            self.system.joint_link[i] = self.link_index[tree.body_names[tree.joint_body[i] + 1]]
+            self.system.joint_link[i] = self.link_index[tree.body_names[joint_body[i] + 1]]
         for i in range(self.system.links):
-            k = tree.link_body[i] + 1
+            k = link_body[i] + 1
             Q = orientation[k].T
             self.put_link(i, k, Q @ link_rotation[i], Q @ (link_translation[i] - origin[k]))
 

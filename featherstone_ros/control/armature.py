@@ -18,6 +18,7 @@ from featherstone_ros.control.damping import Damping, choose_damping, wanted_dam
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
+    MOST_JOINTS,
     ChosenGains,
     NoStableGainsError,
     Timing,
@@ -105,11 +106,14 @@ def min_armature(
 def assumed_armature(model: Model) -> Floats:
     """Return what both nodes assume, (n,): the least armature at the default timing and bandwidth.
 
-    Zero where no armature is enough, or where joints move no inertia at all.
+    Zero where no armature is enough, where joints move no inertia at all, or where there are more
+    joints than anything controls.
 
     Args:
         model: The arm; its base counts as fixed on Earth, so that both nodes assume the same.
     """
+    if model.n > MOST_JOINTS:
+        return np.zeros(model.n)
     try:
         arm = replace(model, base="fixed").with_gravity(EARTH)
         return min_armature(arm).armature

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, remembered
 from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
 
 BANDWIDTH, DAMPING_RATIO = 30.0, 1.0  # [rad/s] and 1: defaults
@@ -33,6 +34,7 @@ UNCERTAIN = 0.3  # share of the Coulomb friction that may be wrong
 ARRIVED = 0.005  # [rad or m] that wrong friction may cost, where the loop bears such gains
 LEAST_DAMPING_RATIO = 0.2  # of a joint at its largest inertia
 GAIN_MARGIN = 2.0  # all gains may be this much higher before the loop is unstable
+MOST_JOINTS = 120  # time and memory go by their cube and square; humanoids with hands have 70
 CANDIDATES = 1000  # postures from which the most demanding are taken
 EFFORT = 6000  # postures times joints squared: many joints get fewer postures
 UNLIMITED = {"prismatic": 1.0}  # range on either side of 0 where there is no limit; else pi
@@ -187,7 +189,15 @@ class SampledLoop:
             timing: Period and delay; None: the defaults.
             at: (B, n) postures; None: the most demanding of ``postures(model)``.
             mode: The law; that of gravity_compensation has velocity gains only, its damping.
+
+        Raises:
+            ModelError: The arm has more than ``MOST_JOINTS``.
         """
+        if model.n > MOST_JOINTS:
+            raise ModelError(
+                f"robot {model.name!r} has {model.n} joints, expected at most {MOST_JOINTS} for "
+                "gains and drives: name those that are to be controlled (joints)"
+            )
         self.joint_names = model.joint_names
         self.timing = Timing() if timing is None else timing
         self.mode = mode

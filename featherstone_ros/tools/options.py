@@ -13,6 +13,8 @@ from typing import Any
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.model.model import EARTH
 
+RECORDING = "a bag's folder, a .db3 or .mcap file, or a .csv or .npz table with named columns"
+
 
 def positive(text: str) -> float:
     """Return a positive finite number."""

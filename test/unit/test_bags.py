@@ -73,6 +73,68 @@ def test_the_files_of_a_folder_follow_each_other(tmp_path, storage):
     assert_states(read_joint_states(folder), 2 * COUNT)
 
 
+def split(tmp_path, storage, count=12):
+    """Write a recording in several files, as rosbag2 names them, without metadata."""
+    folder = tmp_path / "split"
+    folder.mkdir()
+    for k in range(count):
+        file = bag_writer.write(tmp_path / f"b{k}", {"/joint_states": states(k * COUNT)}, storage)
+        shutil.move(file, folder / f"split_{k}{file.suffix}")
+    return folder
+
+
+def test_a_dozen_files_are_read_in_the_order_of_their_times(tmp_path, storage):
+    """By name they would be 0, 1, 10, 11, 2, ..."""
+    folder = split(tmp_path, storage)
+    assert_states(read_joint_states(folder), 12 * COUNT)
+    names = [path.name for path in bags.storage(folder)]
+    assert names == [f"split_{k}{path.suffix}" for k, path in enumerate(bags.storage(folder))]
+
+
+@pytest.mark.parametrize("left", ["one file", "no identifier", "nothing", "no yaml"])
+def test_metadata_that_a_killed_recorder_left_drop_no_file(tmp_path, storage, left):
+    folder = split(tmp_path, storage, 3)
+    text = (tmp_path / "b0/metadata.yaml").read_text()
+    name = next(path.name for path in folder.iterdir() if "_0" in path.name)
+    identifier = f"storage_identifier: {storage}"
+    assert identifier in text
+    text = text.replace(f"b0{name[-4:] if storage == 'sqlite3' else '.mcap'}", name)
+    if left == "no identifier":
+        text = text.replace(identifier, "storage_identifier: ''")
+    texts = {"nothing": "", "no yaml": "a: [", "one file": text, "no identifier": text}
+    (folder / "metadata.yaml").write_text(texts[left])
+    assert_states(read_joint_states(folder), 3 * COUNT)
+
+
+def test_compressed_files_without_metadata_are_read(tmp_path, storage):
+    zstd = bags._zstd()
+    folder = split(tmp_path, storage, 3)
+    for file in [*folder.iterdir()]:
+        (folder / f"{file.name}.zstd").write_bytes(zstd.compress(file.read_bytes()))
+        file.unlink()
+    assert_states(read_joint_states(folder), 3 * COUNT)
+
+
+def test_compressed_messages_without_metadata_are_read(tmp_path, storage, monkeypatch):
+    zstd, plain = bags._zstd(), bag_writer.STORE.serialize_cdr
+    monkeypatch.setattr(
+        type(bag_writer.STORE),
+        "serialize_cdr",
+        lambda self, content, kind: zstd.compress(bytes(plain(content, kind))),
+    )
+    file = bag_writer.write(tmp_path / "bag", {"/joint_states": states()}, storage)
+    assert_states(read_joint_states(file))
+
+
+def test_the_file_of_a_killed_recorder_names_what_repairs_it(tmp_path):
+    file = bag_writer.write(tmp_path / "bag", {"/joint_states": [*states()] * 200}, "mcap")
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+    for path in (file, file.parent):
+        with pytest.raises(BagError, match=r"`mcap recover .*ros2 bag reindex"):
+            read_joint_states(path)
+
+
 def test_progress_is_told_to_the_end(bag):
     told = []
     read_joint_states(bag, progress=lambda done, total: told.append((done, total)))

@@ -9,7 +9,8 @@ from featherstone_ros.tools.preflight.source import SourceError, parse, read
 
 EIGHT = ["1", "*a", "*b", "*c", "*d", "*e", "*f"]  # each in the next, eight times
 LAUGHS = "".join(
-    f"{k}: &{k} [{','.join(8 * [v])}]\n" for k, v in zip("abcdefg", EIGHT, strict=True)
+    f"{name}: &{name} [{','.join(8 * [value])}]\n"
+    for name, value in zip("abcdefg", EIGHT, strict=True)
 )
 TOO_MUCH = {
     "laughs": (LAUGHS, "more than 1,000,000 values"),

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
+    RECORDING,
     add_files,
     add_recording_options,
     recording_options,
@@ -36,7 +37,7 @@ from featherstone_ros.tools.options import (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("bag", metavar="BAG", help="a bag's folder, or a .db3 or .mcap file")
+    parser.add_argument("bag", metavar="BAG", help=RECORDING)
     add_recording_options(
         parser,
         "the robot description",

@@ -31,6 +31,7 @@ from pathlib import Path
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
+    RECORDING,
     add_files,
     add_recording_options,
     recording_options,
@@ -42,7 +43,10 @@ from featherstone_ros.tools.options import (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "bags", nargs="+", metavar="BAG", help="a bag's folder, or a .db3 or .mcap file"
+        "bags",
+        nargs="+",
+        metavar="BAG",
+        help=RECORDING,
     )
     add_recording_options(
         parser, "the robot description", "joints whose effort counts (default: all with effort)"

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from featherstone_ros.tools.options import (
+    RECORDING,
     add_files,
     add_recording_options,
     recording_options,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("bag", metavar="BAG", help="a bag's folder, or a .db3 or .mcap file")
+    parser.add_argument("bag", metavar="BAG", help=RECORDING)
     add_recording_options(
         parser, "the arm without the load", "joints whose effort counts (default: all)"
     )

@@ -1,0 +1,99 @@
+"""Recordings as tables: CSV and npz with named columns."""
+
+import numpy as np
+import pytest
+
+from featherstone_ros.identification.bags import BagError, read_joint_states
+
+TIME = np.arange(5) * 0.01
+VALUES = {"shoulder_pan": np.arange(5.0), "elbow": np.arange(5.0) ** 2}
+STYLES = {
+    "first": ("time", "{quantity}_{joint}", ("position", "velocity", "effort")),
+    "last": ("t", "{joint}_{quantity}", ("q", "qd", "tau")),
+    "plotjuggler": (
+        "__time",
+        "/joint_states/{joint}/{quantity}",
+        ("position", "velocity", "effort"),
+    ),
+    "brackets": ("Timestamp", "{quantity}[{joint}]", ("pos", "vel", "torque")),
+    "dots": ("time_s", "joint_states.{quantity}.{joint}", ("position", "velocity", "effort")),
+}
+
+
+def columns(style):
+    time, pattern, words = STYLES[style]
+    found = {time: TIME}
+    for joint, values in VALUES.items():
+        for k, word in enumerate(words):
+            found[pattern.format(joint=joint, quantity=word)] = values + 100 * k
+    return found | {"temperature": TIME}
+
+
+def write_csv(path, table, delimiter=","):
+    rows = [table.keys(), *zip(*table.values(), strict=True)]
+    path.write_text("\n".join(delimiter.join(map(str, row)) for row in rows) + "\n")
+    return path
+
+
+def assert_states(path):
+    (read,) = read_joint_states(path)
+    assert read.joint_names == tuple(VALUES) and read.topic == path.name
+    np.testing.assert_array_equal(np.diff(read.stamp), 10_000_000)
+    assert (read.stamp > 0).all() and (read.received == read.stamp).all()
+    for k, field in enumerate((read.position, read.velocity, read.effort)):
+        np.testing.assert_array_equal(field, np.column_stack(list(VALUES.values())) + 100 * k)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_columns_are_found_by_their_names(tmp_path, style):
+    for delimiter in ",;\t":
+        assert_states(write_csv(tmp_path / "a.csv", columns(style), delimiter))
+    np.savez(tmp_path / "a.npz", **columns("first" if "/" in STYLES[style][1] else style))
+    assert_states(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("words", [("positions", "velocities", "torques"), ("q", "dq", "effort")])
+def test_arrays_of_all_joints_are_read(tmp_path, words):
+    values = np.column_stack(list(VALUES.values()))
+    fields = {word: values + 100 * k for k, word in enumerate(words)}
+    np.savez(tmp_path / "a.npz", times=TIME, joint_names=[*VALUES], **fields)
+    assert_states(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", times=TIME, **fields)
+    with pytest.raises(BagError, match="2 columns, and there is no array joint_names"):
+        read_joint_states(tmp_path / "b.npz")
+
+
+def test_what_is_missing_is_nan_and_time_may_have_another_unit(tmp_path):
+    table = {"time_ns": (TIME * 1e9).astype(int) + 10**18, "position_a": [1, 2, "", 4, 5]}
+    (read,) = read_joint_states(write_csv(tmp_path / "a.csv", table))
+    np.testing.assert_array_equal(read.position[:, 0], [1, 2, np.nan, 4, 5])
+    assert np.isnan(read.effort).all()
+    np.testing.assert_allclose(np.diff(read.stamp), 10_000_000, atol=200)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("time,a,b\n1,2,3\n", "no column for the position of a joint, .*'time', 'a', 'b'"),
+        ("position_a\n1\n", "no column for the time"),
+        ("time,position_a\n1,2\n2\n", "line 3 has 1 fields, its head 2"),
+        ("time,position_a\n1,x\n", "could not convert"),
+        ("time,position_a\n2,0\n1,0\n", "the time goes back after row 1"),
+        ("time,position_a,a_pos\n2,0,0\n", "two columns are the position of joint 'a'"),
+        ("time,position_a\nnan,0\n", "a time is no finite number"),
+        ("", "it is empty"),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path, text, said):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(BagError, match=said):
+        read_joint_states(path)
+
+
+def test_no_object_is_unpickled(tmp_path):
+    np.savez(tmp_path / "a.npz", time=np.array([{}], dtype=object))
+    with pytest.raises(BagError, match="allow_pickle"):
+        read_joint_states(tmp_path / "a.npz")
+    with pytest.raises(BagError, match="there is no"):
+        read_joint_states(tmp_path / "nowhere.csv")
