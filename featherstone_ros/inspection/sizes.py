@@ -26,6 +26,9 @@ THIN = 0.05  # radius of gyration / radius: a uniform body has 0.3 to 0.6
 # rarely 0.5.
 SOLID, HOLLOW = 0.5, 0.7
 ABSURD = 20.0  # of the radius: wrong units rather than a rough estimate
+# Radius of gyration / radius from which no estimate is that rough: uniform bodies have 0.3 to 0.6,
+# and a guess of the size is generous. Inertias in g m^2 have 30 times what they should.
+IMPOSSIBLE, IMPOSSIBLE_OF_A_GUESS = 8.0, 3.0
 DENSE = 25_000.0  # [kg/m^3]; osmium has 22 590
 REACHES = 3.0  # greatest size of a link without a shape, relative to the robot's reach
 HUGE_SHAPE = 20.0  # of the robot's reach
@@ -221,7 +224,7 @@ def _of_inertia(link: Link, inertial: Inertial, size: Size) -> list[Finding]:
     text = f"radius of gyration {k:.3g} m, {_describe(size)}"
     if k <= POINT:  # a point mass
         return []
-    if k > ABSURD * size.radius:
+    if k > (IMPOSSIBLE if size.box else IMPOSSIBLE_OF_A_GUESS) * size.radius:
         return [_finding(Severity.ERROR, UNITS, link, f"{text}; {_likely_unit(k, size)}")]
     fill = _fill(inertial.inertia, inertial.mass, size)
     if fill > HOLLOW and size.box is not None:

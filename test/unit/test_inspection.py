@@ -258,3 +258,19 @@ def test_mass_matrix_of_very_many_joints_is_not_checked():
 def rules_of(text):
     """Return the names of the rules that find something."""
     return {finding.rule.name for finding in examine(text).findings}
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5e"])
+@pytest.mark.parametrize("drawn", [True, False], ids=["with geometry", "without"])
+def test_inertias_in_gram_are_an_error(name, drawn):
+    root = ET.parse(robot_file(name)).getroot()
+    for inertia in root.iter("inertia"):
+        for key, value in inertia.items():
+            inertia.set(key, repr(1000 * float(value)))
+    for element in root.findall("link"):
+        for kind in () if drawn else ("visual", "collision"):
+            for part in element.findall(kind):
+                element.remove(part)
+    inspection = examine(ET.tostring(root), robot_file(name).parent)
+    assert inspection.worst is Severity.ERROR
+    assert any(f.rule.name == "units" for f in inspection.findings if f.severity is Severity.ERROR)

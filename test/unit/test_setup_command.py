@@ -354,3 +354,19 @@ def test_two_hands_leave_the_tool_open():
 def test_numbers_are_doubles_for_yaml(value):
     read = yaml.safe_load(_number(value))
     assert isinstance(read, float) and read == pytest.approx(value, rel=1e-3)
+
+
+def test_a_urdf_with_errors_gets_no_commands_for_a_real_arm(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for density, real in ((1.0, True), (1000.0, False)):
+        inertia = tuple(density * moment for moment in (0.02, 0.03, 0.04))
+        limit = '<limit lower="-2" upper="2" velocity="2" effort="90"/>'
+        turn = urdf_text.joint("turn", "base", "tip", axis="0 1 0", inside=limit, xyz="0 0 0.5")
+        text = urdf_text.robot(
+            urdf_text.link("base"), urdf_text.link("tip", com="0.1 0 0", inertia=inertia), turn
+        )
+        (tmp_path / "arm.urdf").write_text(text)
+        assert cli.main(["setup", "arm.urdf", "--force"]) == 0
+        said = capsys.readouterr().out
+        assert ("feedforward_controller.launch.py" in said) == real
+        assert ("Not for the real arm" in said) != real

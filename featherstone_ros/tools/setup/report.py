@@ -136,11 +136,21 @@ def next_steps(
             "ros2 launch YOUR_ARM_moveit_config move_group.launch.py",
         ),
     }
+    errors = proposal.inspection.count(Severity.ERROR)
+    if errors:
+        del steps["Real, under ros2_control"], steps["MoveIt"]
     lines = []
     for title, step in steps.items():
         lines.append(Text(f"\n{title}", style="bold"))
         lines += [Text(f"  {line}", style=_style(line)) for line in step]
-    if heavier is not None and heavier.trouble:
+    if errors:
+        text = (
+            f"\nNot for the real arm: `featherstone-ros inspect` finds {errors} "
+            f"error{'s' * (errors > 1)} in the URDF. Correct {'them' if errors > 1 else 'it'}, and "
+            "run setup again for the commands."
+        )
+        lines.append(Text(text, style="bold red"))
+    elif heavier is not None and heavier.trouble:
         text = (
             f"\nCareful: {sentence(heavier, proposal)}. Before a real arm moves, compare the "
             "URDF's masses with it (featherstone-ros evaluate)."
