@@ -18,6 +18,7 @@ from typing import Any
 import rclpy
 
 from featherstone_ros.control.trajectory import Trajectory
+from featherstone_ros.nodes import execution
 from featherstone_ros.nodes.lifecycle import ModelNode
 
 nodes: list[ModelNode] = []
@@ -89,5 +90,7 @@ if __name__ == "__main__":
         make(self, *args, **options)
 
     ModelNode.__init__ = make_and_note
+    # The tests need not wait as long as a node does: an arm that brakes rests within a second.
+    ModelNode.REST_PATIENCE, execution.LONGEST_END = 3.0, 2.0
     threading.Thread(target=obey, args=[Path("now").absolute()], daemon=True).start()
     sys.exit(importlib.import_module(module).main())

@@ -335,6 +335,7 @@ class Between:
         self.time = 0.0
         self._act = act
         self._waiting = b""
+        self._handed_on = 0.0
         self._pace = Pace(pace)
         self._listener = Listener(context, "between", (JointState, ARM, self._on_state))
         create = self._listener.node.create_publisher
@@ -350,11 +351,15 @@ class Between:
 
     def _on_state(self, raw: bytes, _: dict[str, Any]) -> None:
         state = deserialize_message(raw, JointState)
-        time = stamp_of(raw)
-        self._pace.keep(time)
-        is_new, self.time = time != self.time, time
+        stamp = stamp_of(raw)
+        self._pace.keep(stamp)
+        is_new, self.time = stamp != self.time, stamp
+        now = time.monotonic()
         if is_new:
-            self._act(time, state)
+            self._act(stamp, state)
+        elif now - self._handed_on < PATIENCE:
+            return  # the command has not come yet; a stamp that is not newer would be told of
+        self._handed_on = now
         self._waiting = raw
         if self._shadowed and is_new:
             self._shadowed.publish(raw)

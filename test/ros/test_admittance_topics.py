@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support import Ros, ros_in_free_domain, status_values  # skips this module where ROS is missing
+from support import (  # skips this module where ROS is missing
+    SHADOWED,
+    Between,
+    Ros,
+    ros_in_free_domain,
+    status_values,
+)
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -26,19 +32,19 @@ from featherstone_ros.model.robots import robot_parameters
 
 TIP = "panda_hand"
 RATE = 250.0  # [Hz]
-# A stall of this machine ends neither the states nor the wrench.
-PATIENT = {"state_timeout": 10.0, "executor_timeout": 10.0, "wrench_timeout": 0.5}  # of both
+PACE = 3.0  # times as fast as real time
 FORCE = 12.0  # [N]
 STIFFNESS = 400.0  # [N/m]
 
 
 class Sensor(Pair):
-    """The pair in mode admittance, and a sensor."""
+    """The pair in mode admittance, in lockstep, and a sensor."""
 
-    def __init__(self, ros: Ros, **parameters: Any) -> None:
+    def __init__(self, ros: Ros, shadow: str = "", **parameters: Any) -> None:
         stiffness = [STIFFNESS] * 3 + [30.0] * 3
-        law = {"tip": TIP, "output": "joint_state", "stiffness": stiffness, **PATIENT}
-        super().__init__(ros, RATE, **law, **parameters)
+        law = {"tip": TIP, "output": "joint_state", "stiffness": stiffness, "wrench_timeout": 0.5}
+        self._between = Between(ros.context, shadow=shadow, pace=PACE)
+        super().__init__(ros, RATE, lockstep=True, **law, **parameters)
         assert ros.set_parameters(CONTROLLER, {"mode": "admittance"})[0].successful
         self.poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
         self.targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
@@ -50,6 +56,10 @@ class Sensor(Pair):
     @property
     def position(self) -> np.ndarray:
         return coordinates(self.poses[-1].pose.position)
+
+    def close(self) -> None:
+        """Hand on no more states."""
+        self._between.close()
 
     def push(self, force) -> None:
         """Push the hand, in its axes, for half a second."""
@@ -81,7 +91,9 @@ def stamped(force, frame: str) -> WrenchStamped:
 @pytest.fixture(scope="module")
 def hand(tmp_path_factory) -> Iterator[Sensor]:
     with ros_in_free_domain(tmp_path_factory.mktemp("admittance")) as ros:
-        yield Sensor(ros, wrench_dead_zone=[0.0, 0.0])
+        sensor = Sensor(ros, wrench_dead_zone=[0.0, 0.0])
+        yield sensor
+        sensor.close()
 
 
 def test_no_wrench_is_told_and_targets_are_refused(hand):
@@ -166,15 +178,16 @@ def test_arm_without_torques_is_taught(hand):
 def test_estimate_of_a_shadow_moves_the_hand_as_a_sensor_does(ros):
     """It knows the arm, and its friction but for what sticks; the efforts tell it of the push."""
     dead_zone = 3.0  # [N], for friction
-    hand = Sensor(
-        ros, wrench_dead_zone=[dead_zone, 1.0], wrench_has_weight=False, contact_delay=0.05
-    )
     ros.start(
         "featherstone_ros.digital_twin",
         {"robot_description": PANDA, "mode": "shadow", "wrench_link": TIP},
         *("-r", "__node:=shadow", "--params-file", str(robot_parameters("panda"))),
         *("-r", f"~/external_wrench_estimate:={CONTROLLER}/wrench"),
+        *("-r", f"joint_states:={SHADOWED}"),
     )
+    ros.wait_for_state("/shadow", "active")
+    law = {"wrench_has_weight": False, "contact_delay": 0.05}
+    hand = Sensor(ros, shadow="/shadow", wrench_dead_zone=[dead_zone, 1.0], **law)
     ros.wait_for(hand.tells("running"), "green diagnostics")
     ros.run_for(2.0)
     start, force = hand.position, 25.0
@@ -189,3 +202,4 @@ def test_estimate_of_a_shadow_moves_the_hand_as_a_sensor_does(ros):
     ros.wait_for(led, "the hand where the spring balances the push")
     near = 2.0 * dead_zone / STIFFNESS
     ros.wait_for(lambda: np.abs(hand.position - start).max() < near, "the hand back again")
+    hand.close()

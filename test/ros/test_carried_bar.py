@@ -183,7 +183,10 @@ def test_one_controller_dies_and_comes_again_and_the_other_goes_on(apart):
     ros.wait_for_diagnostics(apart.is_well("left_controller"), "a left arm at its target")
     again = apart.now
     apart.controllers["right"] = apart.start("right")
-    ros.wait_for_diagnostics(apart.is_well("digital_twin"), "commands for both again")
+    ros.wait_for_diagnostics(
+        lambda s: s.name == "digital_twin" and status_values(s)["brakes"] == "off",
+        "commands for both again",
+    )
     ros.wait_for_diagnostics(apart.is_well("right_controller"), "a right arm that is held")
     assert np.abs(apart.since(again)[2][:, 7:]).max() < 0.05  # it takes over without a jump
 

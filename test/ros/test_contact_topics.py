@@ -15,7 +15,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from neighbour import CONTROLLER, JOINTS, TWIN
 from sensor_msgs.msg import JointState
-from test_admittance_topics import PATIENT, TIP, stamped
+from test_admittance_topics import TIP, stamped
 from witness import PANDA, Pair
 
 from featherstone_ros import Dynamics, Model
@@ -43,7 +43,7 @@ class Plane(Pair):
     """
 
     def __init__(self, ros: Ros, mode: str, **parameters: Any) -> None:
-        law = {"tip": TIP, "output": OUTPUTS[mode], "force_axes": "z", **PATIENT}
+        law = {"tip": TIP, "output": OUTPUTS[mode], "force_axes": "z", "wrench_timeout": 0.5}
         self.mode, self.height, self.has_sensor = mode, -np.inf, True
         self.presses, self.slide = False, iter(())
         self.force: list[float] = []

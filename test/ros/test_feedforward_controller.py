@@ -494,7 +494,8 @@ def test_verdict_on_a_trajectory_that_the_loop_refuses_is_not_told_of_the_one_be
     arm.trajectories.publish(JointTrajectory(joint_names=NAMES, points=TOO_FAST))
     status = ros.wait_for(search, refused)
     assert status_values(status)["following"] == "trajectory"
-    assert "cannot follow" in arm.process.output and "cannot follow" not in status.message
+    arm.process.wait_for_output("cannot follow")
+    assert "cannot follow" not in status.message
 
 
 def test_preflight_knows_the_payload(arm):
