@@ -26,6 +26,7 @@ from support import (
     Listener,
     NodeProcess,
     Pace,
+    Repeats,
     Ros,
     seconds,
     set_priority,
@@ -108,7 +109,7 @@ class Scene:
         self.arm = arm
         self.urdf = robot_file(arm).read_text()
         self._file = ("--params-file", str(robot_parameters(arm)))
-        self._pace, self._paced = pace, Pace(pace)
+        self._pace, self._paced, self._repeats = pace, Pace(pace), Repeats()
         self._parameters = {"robot_description": self.urdf, **parameters}
         if pace:
             self._parameters = SIMULATED | self._parameters
@@ -168,6 +169,8 @@ class Scene:
             state = self.lie(deserialize_message(raw, JointState))
             told = b"" if state is None else serialize_message(state)
         self._paced.keep(stamp_of(raw))
+        if told and self._pace:
+            told = self._repeats.take(told)
         if told:
             self._out.publish(told)
 

@@ -305,6 +305,30 @@ class Pace:
         time.sleep(max(self._due - now, 0.0))
 
 
+class Repeats:
+    """What of a twin's states in lockstep is handed on: each once, unless no command follows.
+
+    A command may be lost on its way to a twin that has not found a new controller yet, and time
+    would stand for ever. So the state comes again after a while, with a later stamp: a controller
+    refuses one that is not newer, and tells of it.
+    """
+
+    AFTER, LATER = 0.5, 1000  # [s], [ns]
+
+    def __init__(self) -> None:
+        self._stamp, self._handed_on, self._count = b"", 0.0, 0
+
+    def take(self, raw: bytes) -> bytes:
+        """Return what is to be handed on; nothing for a state that came only just now."""
+        now, is_new = time.monotonic(), raw[STAMP] != self._stamp
+        if not is_new and now - self._handed_on < self.AFTER:
+            return b""
+        self._stamp, self._handed_on = raw[STAMP], now
+        self._count = 0 if is_new else self._count + 1
+        sec, nanosec = struct.unpack("<iI", raw[STAMP])
+        return raw[:4] + struct.pack("<iI", sec, nanosec + self.LATER * self._count) + raw[12:]
+
+
 class Between:
     """Hands a twin's joint states on from ``ARM`` to the controllers.
 
@@ -335,7 +359,7 @@ class Between:
         self.time = 0.0
         self._act = act
         self._waiting = b""
-        self._handed_on = 0.0
+        self._repeats = Repeats()
         self._pace = Pace(pace)
         self._listener = Listener(context, "between", (JointState, ARM, self._on_state))
         create = self._listener.node.create_publisher
@@ -350,21 +374,18 @@ class Between:
             listener.close()
 
     def _on_state(self, raw: bytes, _: dict[str, Any]) -> None:
-        state = deserialize_message(raw, JointState)
-        stamp = stamp_of(raw)
-        self._pace.keep(stamp)
-        is_new, self.time = stamp != self.time, stamp
-        now = time.monotonic()
+        if not (told := self._repeats.take(raw)):
+            return
+        self.time = stamp_of(raw)
+        self._pace.keep(self.time)
+        is_new = told == raw
         if is_new:
-            self._act(stamp, state)
-        elif now - self._handed_on < PATIENCE:
-            return  # the command has not come yet; a stamp that is not newer would be told of
-        self._handed_on = now
-        self._waiting = raw
+            self._act(self.time, deserialize_message(raw, JointState))
+        self._waiting = told
         if self._shadowed and is_new:
-            self._shadowed.publish(raw)
+            self._shadowed.publish(told)
         else:  # one that is repeated has not been answered: by a shadow that is not there yet, say
-            self._out.publish(raw)
+            self._out.publish(told)
 
     def _on_answer(self, raw: bytes, _: dict[str, Any]) -> None:
         if raw[STAMP] == self._waiting[STAMP]:

@@ -88,6 +88,36 @@ def stamped(force, frame: str) -> WrenchStamped:
     return WrenchStamped(header=Header(frame_id=frame), wrench=Wrench(force=vector))
 
 
+def test_estimate_of_a_shadow_moves_the_hand_as_a_sensor_does(ros):
+    """It knows the arm, and its friction but for what sticks; the efforts tell it of the push."""
+    dead_zone = 3.0  # [N], for friction
+    ros.start(
+        "featherstone_ros.digital_twin",
+        {"robot_description": PANDA, "mode": "shadow", "wrench_link": TIP},
+        *("-r", "__node:=shadow", "--params-file", str(robot_parameters("panda"))),
+        *("-r", f"~/external_wrench_estimate:={CONTROLLER}/wrench"),
+        *("-r", f"joint_states:={SHADOWED}"),
+    )
+    ros.wait_for_state("/shadow", "active")
+    law = {"wrench_has_weight": False, "contact_delay": 0.05}
+    hand = Sensor(ros, shadow="/shadow", wrench_dead_zone=[dead_zone, 1.0], **law)
+    ros.wait_for(hand.tells("running"), "green diagnostics")
+    ros.run_for(2.0)
+    start, force = hand.position, 25.0
+    turn = hand.poses[-1].pose.orientation
+    push = Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply([0.0, force, 0.0])
+    expected = (force - dead_zone) / STIFFNESS
+
+    def led() -> bool:
+        hand.push(push)
+        return bool(abs((hand.position - start)[1] - expected) < 0.1 * expected)
+
+    ros.wait_for(led, "the hand where the spring balances the push")
+    near = 2.0 * dead_zone / STIFFNESS
+    ros.wait_for(lambda: np.abs(hand.position - start).max() < near, "the hand back again")
+    hand.close()
+
+
 @pytest.fixture(scope="module")
 def hand(tmp_path_factory) -> Iterator[Sensor]:
     with ros_in_free_domain(tmp_path_factory.mktemp("admittance")) as ros:
@@ -173,33 +203,3 @@ def test_arm_without_torques_is_taught(hand):
     assert status == 0, output
     assert hand.ros.get_parameter(CONTROLLER, "mode") == "feedforward"
     assert (hand.ros.folder / "led.yaml").exists()
-
-
-def test_estimate_of_a_shadow_moves_the_hand_as_a_sensor_does(ros):
-    """It knows the arm, and its friction but for what sticks; the efforts tell it of the push."""
-    dead_zone = 3.0  # [N], for friction
-    ros.start(
-        "featherstone_ros.digital_twin",
-        {"robot_description": PANDA, "mode": "shadow", "wrench_link": TIP},
-        *("-r", "__node:=shadow", "--params-file", str(robot_parameters("panda"))),
-        *("-r", f"~/external_wrench_estimate:={CONTROLLER}/wrench"),
-        *("-r", f"joint_states:={SHADOWED}"),
-    )
-    ros.wait_for_state("/shadow", "active")
-    law = {"wrench_has_weight": False, "contact_delay": 0.05}
-    hand = Sensor(ros, shadow="/shadow", wrench_dead_zone=[dead_zone, 1.0], **law)
-    ros.wait_for(hand.tells("running"), "green diagnostics")
-    ros.run_for(2.0)
-    start, force = hand.position, 25.0
-    turn = hand.poses[-1].pose.orientation
-    push = Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply([0.0, force, 0.0])
-    expected = (force - dead_zone) / STIFFNESS
-
-    def led() -> bool:
-        hand.push(push)
-        return bool(abs((hand.position - start)[1] - expected) < 0.1 * expected)
-
-    ros.wait_for(led, "the hand where the spring balances the push")
-    near = 2.0 * dead_zone / STIFFNESS
-    ros.wait_for(lambda: np.abs(hand.position - start).max() < near, "the hand back again")
-    hand.close()
