@@ -51,9 +51,9 @@ def wait_for_nodes(process):
 
 
 def children(process):
-    """Return the process ids of the nodes."""
+    """Return the process ids of the nodes; not of what is still to become one."""
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return [int(pid) for pid in found]
+    return [int(pid) for pid in found if "--ros-args" in command_line(pid)]
 
 
 def is_alive(pid):

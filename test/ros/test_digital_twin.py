@@ -7,7 +7,9 @@ import time
 import numpy as np
 import pytest
 from support import (  # skips this module where ROS is missing
+    DEEP,
     LOCKSTEP,
+    SIMULATED,
     NodeProcess,
     Ros,
     status_values,
@@ -118,33 +120,28 @@ def test_lockstep_with_the_controller_repeats_bit_for_bit(ros):
     gains = {"gains.shoulder.p": 100.0, "gains.shoulder.d": 10.0, "gains.elbow.p": 30.0}
     noise = {"noise.position": 1e-3, "noise.velocity": 1e-2, "seed": 4}
     remap = ("-r", "~/commands:=/feedforward_controller/commands")
-    states = ros.collect(JointState, "/joint_states", 1000)
+    states = ros.collect(JointState, "/joint_states", DEEP)
 
     def run() -> dict[float, tuple[float, ...]]:
-        """Return the first states by their times: a listener that is held up misses some."""
+        """Return the first states by their times."""
         states.clear()
         controller = ros.start(
             "featherstone_ros.feedforward_controller",
-            {"robot_description": ARM, "use_sim_time": True, "state_timeout": 10.0, **gains},
+            {"robot_description": ARM, **SIMULATED, **gains},
         )
         ros.wait_for_state("/feedforward_controller", "active")
         twin = ros.start(MODULE, {**PARAMETERS, **LOCKSTEP, **noise}, *remap)
         ros.wait_for(lambda: states and seconds(states[-1].header.stamp) > 1.5, "300 states")
-        brisk = {"state_timeout": 0.1, "give_up_after": 0.2}
-        assert all(r.successful for r in ros.set_parameters("/feedforward_controller", brisk))
         twin.stop()
         controller.stop()
         # The first state is repeated until the controller answers.
         by_time = {seconds(m.header.stamp): (*m.position, *m.effort) for m in states}
         ros.take_all(states)  # what is still in the queue is of this run
-        first = {time: state for time, state in by_time.items() if time < 1.5}
-        return first if len(first) > 250 else {}
+        return {time: state for time, state in by_time.items() if time < 1.5}
 
-    runs = [ros.attempt(run, "run of which enough was heard") for _ in range(2)]
-    common = sorted(runs[0].keys() & runs[1].keys())
-    assert len(common) > 200
-    assert [runs[0][time] for time in common] == [runs[1][time] for time in common]
-    assert len({runs[0][time] for time in common}) == len(common)
+    first, second = run(), run()
+    assert first == second
+    assert len(set(first.values())) == len(first) == 300
 
 
 def test_states_come_at_rate_with_stamps_of_the_node_clock(ros):

@@ -19,7 +19,7 @@ from featherstone_ros.tools.signals import ended_by_signals
 
 DIAGNOSTICS = ("diagnostic_msgs.msg", "DiagnosticArray")
 TRAJECTORY = ("trajectory_msgs.msg", "JointTrajectory")
-PARAMETERS_SET = ("rcl_interfaces.srv._set_parameters", "SetParameters_Response")
+STATE_CHANGED = ("lifecycle_msgs.srv._change_state", "ChangeState_Response")
 
 
 def interrupted(ros: Ros, kind: tuple[str, str], *arguments: str):
@@ -56,7 +56,7 @@ def test_preflight(ros):
 
 def test_demo(ros):
     pytest.importorskip("matplotlib")
-    process = interrupted(ros, PARAMETERS_SET, "demo", "--rate=100", f"--domain={ros.domain}")
+    process = interrupted(ros, STATE_CHANGED, "demo", "--rate=100", f"--domain={ros.domain}")
     assert process.wait() == 130, process.output
     assert process.output.endswith("interrupted\n") and "Traceback" not in process.output
 
