@@ -18,6 +18,7 @@ from control.model_blend cimport combine, gravity, pass_time
 from control.motion cimport leads_to_rest, sample
 from control.phases cimport (ABANDON, ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE,
                              SETTLED, SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
+from control.position_governor cimport govern_positions
 from control.settings cimport ADMITTANCE
 from control.speed_limited_torque cimport SpeedLimit
 from control.state_clock cimport StateClock
@@ -25,7 +26,8 @@ from control.state_machine cimport Hold, fire, hold_reason, is_blind, is_trackin
 from control.state_observer cimport REPEAT_TIME, Observer
 from control.stop cimport begin_hold, begin_tracking, stop_desired
 from control.supervision cimport fall_back, max_speed_share, supervise
-from control.torque_governor cimport STANDING_SPEED, begin_transfer, govern, transfer_left
+from control.torque_governor cimport (LONGEST_STEP, STANDING_SPEED, begin_transfer, govern,
+                                      transfer_left)
 from dynamics_interface cimport DynamicsInterface
 from smooth_friction cimport after_way, dry_torque, presliding
 
@@ -163,6 +165,28 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
     return &c.speed
 
 
+cdef inline double longest_step(const Controller* c) noexcept nogil:
+    """How much time one command may make up for where drives follow positions [s]."""
+    return max(2.0 * (c.arm.settings.period if c.arm.settings.on_timer else c.clock.usual),
+               LONGEST_STEP)
+
+
+cdef inline void command_positions(Controller* c, double dt) noexcept nogil:
+    """Work out what drives with position loops of their own are to follow.
+
+    Where no motion is asked for, that is the measured position at rest: the drives damp the arm.
+    Where that is unknown, they stop.
+    """
+    cdef const double* goal = c.observer.q
+    cdef const double* speed = c.zero
+    if (is_tracking(&c.machine) or c.machine.phase == FLOATING
+            or (is_blind(&c.machine) and c.is_open_loop)):
+        goal, speed = c.desired, c.desired + c.n
+    elif is_blind(&c.machine):
+        goal = c.positions.q
+    govern_positions(&c.positions, &c.arm.limits, goal, speed, dt, longest_step(c))
+
+
 cdef inline bint issue_command(Controller* c, double now, double dt,
                                const double* torque) noexcept nogil:
     """Turn an effort that includes gravity into the next command; False if it is not finite."""
@@ -177,6 +201,8 @@ cdef inline bint issue_command(Controller* c, double now, double dt,
     c.let_go &= transfer_left(&c.governor) > 0.0
     if not govern(&c.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt):
         return False
+    if c.positions.used:
+        command_positions(c, dt)
     share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and c.has_commanded else 1.0
     for i in range(c.n):
         c.acting[i] += share * (c.governor.command[i] - c.acting[i])

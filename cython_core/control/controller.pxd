@@ -7,7 +7,8 @@
 #     state_observer.pxd     where is the arm?
 #     stuck_joints.pxd       should a joint have moved?
 #     startup.pxd            the first command
-#     command.pxd            the command for a state: motion.pxd, laws.pxd, torque_governor.pxd
+#     command.pxd            the command for a state: motion.pxd, laws.pxd, torque_governor.pxd,
+#                            position_governor.pxd
 #     supervision.pxd        does the arm do what it is asked to, and what is done if not?
 #     stop.pxd               how the arm comes to rest
 #     open_loop_stop.pxd     what is done when states stop, from dead_reckoning.pxd

@@ -39,7 +39,7 @@ cdef class CompiledController(CycleOwner):
         c.hand.law.link = tip
         fill(c.hand.law.offset, offset, 16, "offset")
         self._set_limits(space)
-        self.control.commands_joints = commands_joints
+        c.positions.used = commands_joints
         self._make_messages(space.names, base)
         self.sensors = list(sensors)
         self.memory.list_names(&self.control.links, self.sensors)
@@ -62,6 +62,9 @@ cdef class CompiledController(CycleOwner):
         cdef Controller* c = &self.control.controller
         cdef Memory m = self.memory
         c.n = c.observer.n = c.stuck.n = c.governor.n = c.arm.models.n = n
+        c.positions.n = n
+        c.positions.q = m.doubles(2 * n)
+        c.positions.qd = c.positions.q + n
         place_rows(<double**> &c.arm.joints, sizeof(JointSettings),
                    m.doubles(len(JOINT_SETTINGS) * n), n)
         c.arm.limits.lower, c.arm.limits.upper, c.arm.limits.velocity = (
@@ -324,6 +327,12 @@ cdef class CompiledController(CycleOwner):
     def desired(self):
         """(4, n) motion state of the last command, a copy."""
         return values(self.control.controller.desired, (4, self.control.controller.n))
+
+    @property
+    def position_command(self):
+        """(2, n) position and velocity of the last command to drives with position loops, a copy.
+        """
+        return self.values(self.control.controller.positions.q, (2, self.control.controller.n))
 
     @property
     def wrench_at(self):

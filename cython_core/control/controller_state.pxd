@@ -8,6 +8,7 @@ from libc.string cimport memset
 from control.arm cimport Arm
 from control.cartesian_mode cimport CartesianMode
 from control.motion cimport Motion
+from control.position_governor cimport PositionGovernor
 from control.speed_limited_torque cimport SpeedLimit
 from control.state_clock cimport StateClock
 from control.state_machine cimport StateMachine
@@ -38,6 +39,7 @@ cdef struct Controller:
     Observer observer
     StuckJoints stuck
     Governor governor
+    PositionGovernor positions
     SpeedLimit speed
     Motion motion
     CartesianMode hand

@@ -38,7 +38,6 @@ cdef struct ControlCycle:
     const double* link_pose  # (links, 16) their poses in the end effector's frame
     Refusals refusals        # of wrenches
     Template command, joint_command, desired, error, pose, twist
-    bint commands_joints     # joint_command instead of command: drives with loops of their own
     double* part             # (3, n) position, velocity, effort, as the messages bring them
     bint* there              # (n,) since the last complete state
     double* shown            # (n,) scratch

@@ -6,7 +6,7 @@
 
 from libc.string cimport memcpy, memset
 
-from control.command cimport issue_command
+from control.command cimport issue_command, longest_step
 from control.controller_state cimport Controller
 from control.dead_reckoning cimport dead_reckoning
 from control.events cimport CAUSE_STUCK
@@ -14,6 +14,7 @@ from control.laws cimport damped_gravity, motion_torque, slide
 from control.model_blend cimport pass_time
 from control.motion cimport sample, stop_from
 from control.phases cimport FALL_BACK, HOLDING, STATE
+from control.position_governor cimport most_acceleration, speed_at_rest
 from control.state_clock cimport age_of_state
 from control.state_machine cimport fire, note_cause
 from control.state_observer cimport Observer, oldest
@@ -28,15 +29,26 @@ cdef inline double unseen_since(const Controller* c, double now) noexcept nogil:
     return now - c.clock.received + oldest(&c.observer)
 
 
-cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
-    """Plan the motion that brings the arm to rest from where it must be by now, in steady time.
+cdef inline void reckon_followed(const Controller* c, double now) noexcept nogil:
+    """``state``: where drives that follow positions must have brought the arm: there they stand
+    while no command comes.
+    """
+    cdef double idle = now - c.commanded - longest_step(c)
+    cdef Py_ssize_t i
+    memcpy(c.state, c.positions.q, 2 * c.n * sizeof(double))
+    for i in range(c.n):
+        c.state[c.n + i] = speed_at_rest(c.state[c.n + i], most_acceleration(&c.arm.limits, i),
+                                         idle)
+
+
+cdef inline void reckon(const Controller* c, double now) noexcept nogil:
+    """``state``: where the arm must be by now.
 
     Since the last state it has been under the last command, and in the contact measured then.
     """
-    cdef Observer* o = &c.observer
+    cdef const Observer* o = &c.observer
     cdef double age = age_of_state(&c.clock, now) - o.advanced - o.ahead
     cdef Py_ssize_t i
-    memset(c.state, 0, 4 * c.n * sizeof(double))
     memcpy(c.state, o.q, 2 * c.n * sizeof(double))
     if c.machine.hold.cause == CAUSE_STUCK:
         add_expected(&c.stuck, &c.arm, c.desired, c.state, c.state + c.n)
@@ -47,6 +59,15 @@ cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
                          max(c.arm.limits.upper[i], o.q[i]))
     if c.machine.hold.cause == CAUSE_STUCK:                             # the last command is wrong
         memset(c.state + 2 * c.n, 0, c.n * sizeof(double))
+
+
+cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
+    """Plan the motion that brings the arm to rest from where it must be by now, in steady time."""
+    memset(c.state, 0, 4 * c.n * sizeof(double))
+    if c.positions.used:
+        reckon_followed(c, now)
+    else:
+        reckon(c, now)
     stop_from(&c.motion, now, c.state, c.arm.settings.stop_time, &c.arm.limits)
     c.is_open_loop = True
 

@@ -9,6 +9,7 @@ from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NO
 from control.model_blend cimport gravity
 from control.motion cimport any_nonzero
 from control.phases cimport STATE, WAITING
+from control.position_governor cimport start_positions
 from control.settings cimport JointLimits
 from control.settings_check cimport suffices
 from control.state_machine cimport Hold, fire, hold_reason, note, note_cause
@@ -125,9 +126,13 @@ cdef inline Hold why_not_begin(const Controller* c, const double* effort) noexce
 cdef inline bint begin(Controller* c, double now, const double* effort) noexcept nogil:
     """Begin with the effort that holds the arm now, unless none can, or the positions cannot be the
     arm's.
+
+    Drives that follow positions begin with the measured one, when a second state agrees with it.
     """
     cdef Py_ssize_t i
     cdef Hold reason
+    if c.positions.used and not c.observer.confirmed:
+        return False
     gravity(&c.arm.models, c.observer.q, c.gravity_torque)
     reason = why_not_begin(c, effort)
     if reason.cause != NO_CAUSE:
@@ -143,6 +148,7 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
              c.arm.limits.upper[i], 0.0)
         i = outside(c, i + 1, c.arm.settings.start_tolerance)
     start_from(&c.governor, &c.arm.joints, holding_effort(c, effort))
+    start_positions(&c.positions, c.observer.q)
     memset(c.presliding, 0, c.n * sizeof(double))
     fire(&c.machine, STATE)
     begin_tracking(c)

@@ -37,8 +37,14 @@ cdef inline void hold_from(Controller* c, const double* q, const double* qd) noe
 
 
 cdef inline void hold_present_state(Controller* c) noexcept nogil:
-    """Come to rest from the state in which the arm is."""
-    hold_from(c, c.observer.q, c.observer.qd)
+    """Come to rest from the state in which the arm is.
+
+    Drives that follow positions bring it to where they were told.
+    """
+    if c.positions.used and c.has_commanded:
+        hold_from(c, c.positions.q, c.positions.qd)
+    else:
+        hold_from(c, c.observer.q, c.observer.qd)
 
 
 cdef inline void begin_tracking(Controller* c) noexcept nogil:

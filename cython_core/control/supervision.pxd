@@ -18,15 +18,16 @@ from libc.math cimport fabs
 
 from control.arm cimport drives_end_effector, leads_end_effector
 from control.controller_state cimport Controller, Supervision, begin_supervision
-from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_HELD, CAUSE_IN_A_ROW,
-                             CAUSE_HAMMERING, CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OFTEN,
-                             CAUSE_OSCILLATION, CAUSE_STUCK, CAUSE_TOO_FAST, NO_CAUSE, Cause)
+from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_GAP, CAUSE_HAMMERING,
+                             CAUSE_HELD, CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFF_SPEED,
+                             CAUSE_OFTEN, CAUSE_OSCILLATION, CAUSE_STUCK, CAUSE_TOO_FAST, NO_CAUSE,
+                             Cause)
 from control.impedance_state cimport Impedance
 from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, REFERENCE, STOPPING, TRAJECTORY
 from control.settings cimport ADMITTANCE
 from control.state_machine cimport Hold, fire, hold_reason, is_tracking, note_cause
 from control.state_observer cimport Observer, median, seen_state
-from control.stop cimport begin_hold, begin_open_loop_stop, hold_present_state
+from control.stop cimport begin_hold, begin_open_loop_stop, hold_from
 from control.stuck_joints cimport first_stuck
 from control.torque_governor cimport begin_transfer
 from task_space.pose cimport norm
@@ -263,7 +264,10 @@ cdef inline bint abandon(Controller* c, double now, const Hold* reason) noexcept
     if not fire(&c.machine, ABANDON):
         return False
     note_cause(&c.machine, reason)
-    hold_present_state(c)
+    if c.positions.used and reason.cause == CAUSE_GAP:          # the drives stood meanwhile
+        hold_from(c, c.positions.q, c.zero)
+    else:                                                       # they need not have followed
+        hold_from(c, c.observer.q, c.observer.qd)
     if had_effort:
         begin_transfer(&c.governor, 0.0)
     return True

@@ -67,6 +67,7 @@ class TorqueController:
         notify: Callable[[str], None] = lambda line: None,
         tip: str = "",
         offset: ArrayLike | None = None,
+        commands_joints: bool = False,
     ) -> None:
         """Make an inactive controller.
 
@@ -77,6 +78,8 @@ class TorqueController:
             notify: Called with a line of text when the controller acts by itself.
             tip: Link that modes cartesian_impedance and admittance move, empty for none.
             offset: (4, 4) or (7,) pose of the end effector's frame in the tip's; None: the same.
+            commands_joints: The drives have position loops of their own, which follow
+                ``position_command``; commands are the effort of the model in addition.
 
         Raises:
             UnknownNameError: The model has no link ``tip``.
@@ -87,7 +90,9 @@ class TorqueController:
         self._notify = notify
         self._formatter = RecordFormatter(space.names)
         pose = np.eye(4) if offset is None else as_transforms("offset", offset)
-        self.compiled = compiled_controller(space, model, settings, tip, pose)
+        self.compiled = compiled_controller(
+            space, model, settings, tip, pose, commands_joints=commands_joints
+        )
 
     # Life
 
@@ -265,6 +270,14 @@ class TorqueController:
     def hold_reason(self) -> str:
         """Why the arm was last held, in words."""
         return cause_text(Reason(*self.compiled.hold), self._space.names)
+
+    @property
+    def position_command(self) -> Floats:
+        """Position and velocity (2, n) that go with the last command [rad, rad/s or m, m/s].
+
+        For drives with position loops (``commands_joints``).
+        """
+        return self.compiled.position_command
 
     @property
     def rejection(self) -> str:

@@ -1,0 +1,134 @@
+# The position governor: what stands between the motion and drives with position loops of their own,
+# as the torque governor does for torques.
+#
+# Each joint's command is a position and a velocity. Whatever is asked for, from one command to the
+# next:
+#
+# 1. the velocity stays within the speed limit, and changes by at most DRIVE_ACCELERATION: the
+#    position is the integral of it and so has no steps;
+# 2. a joint always can stop before its limits, and before what is asked for if that lies beyond;
+# 3. what is asked for is commanded to the bit where these bounds allow to be there; otherwise the
+#    joint is led there, at a speed from which it can still be braked.
+#
+# While no command comes, drives stand where they were told: the time beyond a usual step, of which
+# they know nothing, brakes the command and does not move it.
+
+from libc.math cimport copysign, fabs, fmax, fmin, isfinite, sqrt
+
+from control.settings cimport JointLimits
+from control.state_observer cimport FALLBACK_SPEED
+
+cdef extern from *:
+    """
+    #define DRIVE_ACCELERATION (10.0)
+    #define CATCHING_UP (0.7)
+    #define TOUCHING (1e-6)
+    """
+    const double DRIVE_ACCELERATION    # in speed limits per second: full speed within .1 s. Arms
+                                       # state 3 to 8; a stop within the default stop_time takes 6
+    const double CATCHING_UP           # share of it that brakes a joint towards what is asked for:
+                                       # the rest is for the acceleration of that
+    const double TOUCHING              # share of the speed limit by which rounding may exceed it
+
+cdef struct PositionGovernor:
+    Py_ssize_t n
+    bint used                # the drives follow positions; otherwise there are none
+    double* q                # (2, n) the last command: position,
+    double* qd               # velocity
+
+
+cdef inline double most_acceleration(const JointLimits* limits, Py_ssize_t i) noexcept nogil:
+    return DRIVE_ACCELERATION * fmin(limits.velocity[i], FALLBACK_SPEED)
+
+
+cdef inline double speed_at_rest(double speed, double most, double idle) noexcept nogil:
+    """What is left of a speed after a time without commands [s]."""
+    return copysign(fmax(fabs(speed) - most * fmax(idle, 0.0), 0.0), speed)
+
+
+cdef inline void start_positions(PositionGovernor* g, const double* q) noexcept nogil:
+    """Begin at rest at a position (n,)."""
+    cdef Py_ssize_t i
+    for i in range(g.n):
+        g.q[i], g.qd[i] = q[i], 0.0
+
+
+cdef inline double stopping_speed(double way, double speed, double braking,
+                                  double h) noexcept nogil:
+    """The speed after a step h [s] from which a joint still stops at the end of a way, which it
+    begins with ``speed``.
+
+    The step takes (speed + v) h / 2 of the way, braking takes v^2 / (2 braking).
+    """
+    cdef double half = 0.5 * braking * h
+    return sqrt(fmax(half * half + braking * (2.0 * way - speed * h), 0.0)) - half
+
+
+cdef inline double speed_to_reach(double way, double speed, double braking,
+                                  double h) noexcept nogil:
+    """The same for a way in either direction."""
+    if way < 0.0:
+        return -stopping_speed(-way, -speed, braking, h)
+    return stopping_speed(way, speed, braking, h)
+
+
+cdef inline bint is_in_reach(double off, double slip, double most, double h) noexcept nogil:
+    """Whether a joint can be where it is to be after a step h [s], accelerating by at most
+    ``most``: first one way, then the other.
+
+    off, slip: its place and speed before, minus those with which a constant speed would lead it
+    there.
+    """
+    cdef double share = slip / (most * h)
+    return fabs(off + 0.5 * slip * h) <= 0.25 * most * h * h * (1.0 - share * share)
+
+
+cdef inline bint stops_before(double way, double speed, double braking) noexcept nogil:
+    """Whether a joint can stop on its way to a limit."""
+    return speed <= 0.0 or speed * speed <= 2.0 * braking * way
+
+
+cdef inline void follow_position(double* q, double* qd, double goal, double speed, double lower,
+                                 double upper, double fastest, double most,
+                                 double h) noexcept nogil:
+    """Advance a joint by a step h [s] towards a position and velocity that are asked for then.
+
+    fastest, most: bounds of velocity and acceleration.
+    """
+    cdef double off = q[0] - goal + speed * h, slip = qd[0] - speed, next
+    lower, upper = fmin(lower, fmin(goal, q[0])), fmax(upper, fmax(goal, q[0]))
+    if (is_in_reach(off, slip, most, h)
+            and fabs(speed) <= (1.0 + TOUCHING) * fastest
+            and fabs(goal - q[0]) <= (1.0 + TOUCHING) * fastest * h
+            and stops_before(upper - goal, speed, most)
+            and stops_before(goal - lower, -speed, most)):
+        q[0], qd[0] = goal, speed
+        return
+    next = speed + speed_to_reach(-off, slip, CATCHING_UP * most, h)
+    next = fmin(fmax(next, -fastest), fastest)
+    next = fmin(next, stopping_speed(upper - q[0], qd[0], most, h))
+    next = fmax(next, -stopping_speed(q[0] - lower, -qd[0], most, h))
+    next = fmin(fmax(next, qd[0] - most * h), qd[0] + most * h)
+    q[0] += 0.5 * (qd[0] + next) * h
+    qd[0] = next
+
+
+cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits,
+                                  const double* goal, const double* speed, double dt,
+                                  double longest) noexcept nogil:
+    """Work out the next command. What is not finite is not followed: the joint stops.
+
+    goal, speed: (n,) what is asked for; dt: since the last command [s], of which ``longest`` may
+    move the joints.
+    """
+    cdef double h = fmin(dt, longest), most
+    cdef bint follows
+    cdef Py_ssize_t i
+    for i in range(g.n):
+        most = most_acceleration(limits, i)
+        g.qd[i] = speed_at_rest(g.qd[i], most, dt - h)
+        follows = isfinite(goal[i]) and isfinite(speed[i])
+        if h > 0.0:
+            follow_position(g.q + i, g.qd + i, goal[i] if follows else g.q[i],
+                            speed[i] if follows else 0.0, limits.lower[i], limits.upper[i],
+                            limits.velocity[i], most, h)
