@@ -21,6 +21,7 @@ from control.phases cimport (ABANDON, ARRIVED, DAMPED, FAULT, FLOATING, HOLDING,
 from control.position_governor cimport govern_positions
 from control.settings cimport ADMITTANCE
 from control.speed_limited_torque cimport SpeedLimit
+from control.startup cimport LIMIT_SLACK
 from control.state_clock cimport StateClock
 from control.state_machine cimport Hold, fire, hold_reason, is_blind, is_tracking, note_cause
 from control.state_observer cimport REPEAT_TIME, Observer
@@ -45,14 +46,16 @@ cdef extern from *:
     const double SPARSE            # [s] between states that are too far apart for the gains: 80 Hz
 
 
-cdef inline void keep_within_limits(const Observer* o, double* desired) noexcept nogil:
-    """Keep the desired position within the limits, or at the arm if it is beyond them: the arm must
-    not press on a stop for ever. desired: (3, n).
+cdef inline void keep_within_limits(const Observer* o, double slack,
+                                    double* desired) noexcept nogil:
+    """Keep the desired position within the limits and a slack, or at the arm if it is beyond them:
+    the arm must not press on a stop for ever. desired: (3, n).
     """
     cdef double lower, upper
     cdef Py_ssize_t n = o.n, i
     for i in range(n):
-        lower, upper = min(o.limits.lower[i], o.q[i]), max(o.limits.upper[i], o.q[i])
+        lower = min(o.limits.lower[i] - slack, o.q[i])
+        upper = max(o.limits.upper[i] + slack, o.q[i])
         if not lower <= desired[i] <= upper:
             desired[i] = min(max(desired[i], lower), upper)
             desired[n + i] = desired[2 * n + i] = 0.0
@@ -311,8 +314,8 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
         lead_virtual_arm(c, now, dt)
     elif is_tracking(&c.machine) and not leads_end_effector(&c.arm):
         sample(&c.motion, time, c.desired)
-        if c.machine.phase == REFERENCE or c.machine.phase == HOLDING:
-            keep_within_limits(&c.observer, c.desired)
+        keep_within_limits(&c.observer, LIMIT_SLACK if c.machine.phase == TRAJECTORY else 0.0,
+                           c.desired)
     supervise(c, now, dt)
     if c.machine.phase == TRAJECTORY and time >= c.motion.end:
         fire(&c.machine, ARRIVED)

@@ -34,7 +34,7 @@ from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceC
                                       place_impedance, start_impedance)
 from control.measured_wrench cimport MAX_WRENCH as _MAX_WRENCH, take_measured
 from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, connect, extrapolate, follow_path,
-                             hold_at, line, piece_at, place_motion, quintic, sample_inside,
+                             hold_at, line, piece_at, place_motion, quintic_of, sample_inside,
                              sample_path, stopping_position as c_stopping_position)
 from control.phases cimport EVENTS, PHASES
 from control.request_handlers cimport configure, why_no_joints
@@ -50,6 +50,7 @@ from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, Template
 
 import itertools
+from math import comb
 
 import numpy as np
 

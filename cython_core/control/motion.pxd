@@ -3,11 +3,12 @@
 # A Motion is one polynomial (the base: a hold, an extrapolated set-point, the way to a trajectory's
 # first point), then a Path if there is one (a trajectory: immutable, made by Python), and on top of
 # both a correction: one more polynomial that leads from what was asked for before into this motion
-# and ends with zero value, slope and curvature.
+# and ends with zero value, slope and curvature; in a joint sooner than in others where it would
+# leave the joint's range.
 #
 # A motion state is (4, n): position, velocity, acceleration, and effort in addition to the model's.
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, copysign, fabs, sqrt
 from libc.string cimport memcpy, memset
 
 from control.settings cimport JointLimits
@@ -39,9 +40,10 @@ cdef struct Motion:
     double path_start        # when the path's time is zero
     Py_ssize_t piece         # of the path, where it was last looked at
     double* correction       # (6, n)
+    double* lasts            # (n,) time that it takes in each joint [s]
     double* correction_effort    # (2, n)
     double correction_start
-    double correction_end
+    double correction_end    # in all of them
     double* offset           # (4, n) scratch
     double* before           # (4, n) scratch
     const double* zero       # (4, n)
@@ -53,23 +55,46 @@ cdef extern from *:
     #define BLEND_SPEED (0.25)
     #define LONG_LEAD (10.0)
     #define TAKEOVER (1.25)
+    #define SHORTEST_STOP (0.01)
+    #define BEND_TIME (0.25)
+    #define SHORTER (0.8)
+    #define LOOKS (32)
+    #define ROUNDING (1e-9)
     """
     const double LONG_LEAD    # stop times after which a first point is far ahead
     const double BLEND_SPEED  # share of the velocity limit that a correction may take
     const double TAKEOVER     # periods of a stream's points: its quintic accelerates less than a
                               # cubic that leads to the first of them
+    const double SHORTEST_STOP    # [s] of a joint, however near its limit is
+    const double BEND_TIME     # [s] for which a stop may go on as the joint accelerates, where that
+                              # alters more than its speed
+    const double SHORTER      # of the time, where a curve leaves the range
+    const int LOOKS           # at a curve, for that
+    const double ROUNDING     # [rad, m]
+
+
+cdef inline double value_at(const double* c, Py_ssize_t n, Py_ssize_t i, double t) noexcept nogil:
+    """The value of a joint's polynomial."""
+    return c[i] + t * (c[n + i] + t * (c[2 * n + i] + t * (
+        c[3 * n + i] + t * (c[4 * n + i] + t * c[5 * n + i]))))
+
+
+cdef inline void add_polynomial_of(const double* c, Py_ssize_t n, Py_ssize_t i, double t,
+                                   double* state) noexcept nogil:
+    """Add value, slope and curvature of a joint's polynomial at t to a motion state."""
+    cdef double c1 = c[n + i], c2 = c[2 * n + i], c3 = c[3 * n + i], c4 = c[4 * n + i]
+    cdef double c5 = c[5 * n + i]
+    state[i] += c[i] + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
+    state[n + i] += c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * (5.0 * c5))))
+    state[2 * n + i] += 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5)))
 
 
 cdef inline void add_polynomial(const double* c, Py_ssize_t n, double t,
                                 double* state) noexcept nogil:
-    """Add value, slope and curvature of (6, n) coefficients at t to a motion state."""
-    cdef double c1, c2, c3, c4, c5
+    """The same for all joints, (6, n) coefficients."""
     cdef Py_ssize_t i
     for i in range(n):
-        c1, c2, c3, c4, c5 = c[n + i], c[2 * n + i], c[3 * n + i], c[4 * n + i], c[5 * n + i]
-        state[i] += c[i] + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
-        state[n + i] += c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * (5.0 * c5))))
-        state[2 * n + i] += 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5)))
+        add_polynomial_of(c, n, i, t, state)
 
 
 cdef inline void add_line(const double* c, Py_ssize_t n, double t, double* effort) noexcept nogil:
@@ -120,6 +145,16 @@ cdef inline void sample_without_correction(Motion* m, double inside, double time
     add_line(m.base_effort, n, since, state + 3 * n)
 
 
+cdef inline double place_without_correction(Motion* m, Py_ssize_t i, double time) noexcept nogil:
+    """A joint's position at a time."""
+    cdef double since = time - m.path_start
+    if m.path != NULL and since >= m.path.times[0]:
+        m.piece = piece_at(m.path, m.piece, since)
+        return value_at(m.path.coefficients + 6 * m.n * m.piece, m.n, i,
+                        since - m.path.times[m.piece])
+    return value_at(m.base, m.n, i, max(time - m.base_start, 0.0))
+
+
 cdef inline void sample_inside(Motion* m, double inside, double time,
                                double* state) noexcept nogil:
     """The motion state at a time, of the polynomials that hold at the time ``inside``.
@@ -127,10 +162,12 @@ cdef inline void sample_inside(Motion* m, double inside, double time,
     Where one polynomial ends and the next begins, this tells the two apart.
     """
     cdef double since
+    cdef Py_ssize_t i
     sample_without_correction(m, inside, time, state)
     if inside < m.correction_end:
         since = max(time - m.correction_start, 0.0)
-        add_polynomial(m.correction, m.n, since, state)
+        for i in range(m.n):
+            add_polynomial_of(m.correction, m.n, i, min(since, m.lasts[i]), state)
         add_line(m.correction_effort, m.n, since, state + 3 * m.n)
 
 
@@ -165,22 +202,26 @@ cdef inline void cubic(Py_ssize_t n, const double* start, const double* end, dou
         c[3 * n + i] = (gain - 2.0 * way) / (duration * duration * duration)
 
 
+cdef inline void quintic_of(Py_ssize_t n, Py_ssize_t i, const double* start, const double* end,
+                            double duration, double* c) noexcept nogil:
+    """In one joint, through both positions with both velocities and accelerations."""
+    cdef double cubed = duration * duration * duration, half = start[2 * n + i] / 2.0
+    cdef double way = end[i] - start[i] - (start[n + i] + half * duration) * duration
+    cdef double gain = (end[n + i] - start[n + i] - start[2 * n + i] * duration) * duration
+    cdef double bend = (end[2 * n + i] - start[2 * n + i]) * (duration * duration / 2.0)
+    c[i] = start[i]
+    c[n + i] = start[n + i]
+    c[2 * n + i] = half
+    c[3 * n + i] = (10.0 * way - 4.0 * gain + bend) / cubed
+    c[4 * n + i] = (-15.0 * way + 7.0 * gain - 2.0 * bend) / (cubed * duration)
+    c[5 * n + i] = (6.0 * way - 3.0 * gain + bend) / (cubed * duration * duration)
+
+
 cdef inline void quintic(Py_ssize_t n, const double* start, const double* end, double duration,
                          double* c) noexcept nogil:
-    """Through both positions with both velocities and accelerations."""
-    cdef double half, way, gain, bend, cubed = duration * duration * duration
     cdef Py_ssize_t i
     for i in range(n):
-        half = start[2 * n + i] / 2.0
-        way = end[i] - start[i] - (start[n + i] + half * duration) * duration
-        gain = (end[n + i] - start[n + i] - start[2 * n + i] * duration) * duration
-        bend = (end[2 * n + i] - start[2 * n + i]) * (duration * duration / 2.0)
-        c[i] = start[i]
-        c[n + i] = start[n + i]
-        c[2 * n + i] = half
-        c[3 * n + i] = (10.0 * way - 4.0 * gain + bend) / cubed
-        c[4 * n + i] = (-15.0 * way + 7.0 * gain - 2.0 * bend) / (cubed * duration)
-        c[5 * n + i] = (6.0 * way - 3.0 * gain + bend) / (cubed * duration * duration)
+        quintic_of(n, i, start, end, duration, c)
 
 
 cdef inline void connect(Py_ssize_t n, const double* start, const double* end, Degree degree,
@@ -212,7 +253,7 @@ cdef inline bint any_nonzero(const double* x, Py_ssize_t count) noexcept nogil:
 # Motions.
 
 cdef enum:
-    MOTION_ROWS = 28         # (n,) of memory that a motion takes
+    MOTION_ROWS = 29         # (n,) of memory that a motion takes
 
 
 cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory) noexcept nogil:
@@ -220,6 +261,7 @@ cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory) noexcept 
     m.n, m.base, m.base_effort = n, memory, memory + 6 * n
     m.correction, m.correction_effort = memory + 8 * n, memory + 14 * n
     m.offset, m.zero, m.before = memory + 16 * n, memory + 20 * n, memory + 24 * n
+    m.lasts = memory + 28 * n
 
 
 cdef inline void hold_at(Motion* m, double time, const double* position) noexcept nogil:
@@ -248,8 +290,11 @@ cdef inline void extrapolate(Motion* m, double time, const double* state) noexce
 cdef inline void lead_in(Motion* m, double time, const double* offset,
                          double duration) noexcept nogil:
     """Blend from an offset (4, n) at a time into the motion."""
+    cdef Py_ssize_t i
     quintic(m.n, offset, m.zero, duration, m.correction)
     line(m.n, offset + 3 * m.n, m.zero, duration, m.correction_effort)
+    for i in range(m.n):
+        m.lasts[i] = duration
     m.correction_start, m.correction_end = time, time + duration
     m.end = max(m.end, time + duration)
     m.has_effort = m.has_effort or any_nonzero(offset + 3 * m.n, m.n)
@@ -298,33 +343,133 @@ cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* c
     return min(max(shortest, 4.0 * x / v), longest) if v > 0.0 else longest
 
 
-cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration,
-                                   const JointLimits* limits, double* position) noexcept nogil:
-    """Where a stop ends (n,), within the position limits.
+cdef inline double stopping_way(double v, double a, double duration, double s) noexcept nogil:
+    """The way of a stop after a share s of its time, from a velocity and an acceleration.
 
-    The velocity falls to zero as a cubic.
+    The velocity is a cubic that ends at rest: (1 - s)^2 (v + (2 v + a duration) s).
+    """
+    cdef double bend = 2.0 * v + a * duration
+    return duration * s * (v * (1.0 + s * (s / 3.0 - 1.0))
+                           + bend * s * (0.5 + s * (s / 4.0 - 2.0 / 3.0)))
 
-    An arm that already stands beyond a limit stays there.
+
+cdef inline bint stop_stays_within(double q, double v, double a, double duration, double lower,
+                                   double upper) noexcept nogil:
+    """Whether all of a stop lies between limits: its end, and where it turns round."""
+    cdef double end = q + stopping_way(v, a, duration, 1.0), turn = q
+    cdef double bend = 2.0 * v + a * duration
+    if -v * bend > 0.0 and fabs(v) < fabs(bend):
+        turn = q + stopping_way(v, a, duration, -v / bend)
+    return lower - ROUNDING <= min(end, turn) and max(end, turn) <= upper + ROUNDING
+
+
+cdef inline double time_to_limit(double way, double v, double a, double duration) noexcept nogil:
+    """How long a stop takes that ends at a limit, from a way before it [s]."""
+    cdef double root = 0.25 * v * v + a * way / 3.0
+    if root < 0.0:
+        return duration
+    return min(max(2.0 * way / (0.5 * v + copysign(sqrt(root), way)), SHORTEST_STOP), duration)
+
+
+cdef inline double stopping_time(double q, double v, double a, double duration, double lower,
+                                 double upper) noexcept nogil:
+    """How long a joint's stop takes [s]: ``duration``, less where it would leave the range (a joint
+    beyond it goes no further), or where its acceleration, not its speed, would lead it far.
     """
     cdef double end
+    lower, upper = min(lower, q), max(upper, q)
+    if fabs(a) * duration > 3.0 * fabs(v):
+        duration = min(duration, max(3.0 * fabs(v) / fabs(a), BEND_TIME))
+    end = q + stopping_way(v, a, duration, 1.0)
+    if not lower <= end <= upper:
+        duration = time_to_limit((upper if end > upper else lower) - q, v, a, duration)
+    while (duration > SHORTEST_STOP
+           and not stop_stays_within(q, v, a, duration, lower, upper)):
+        duration = max(SHORTER * duration, SHORTEST_STOP)
+    return duration
+
+
+cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration,
+                                   const JointLimits* limits, double* lasts,
+                                   double* position) noexcept nogil:
+    """Where a stop from a motion state ends (n,), within the position limits, and how long it takes
+    in each joint, ``lasts`` (n,), at most ``duration`` [s].
+
+    A joint that already stands beyond a limit stays there.
+    """
+    cdef double q, v, a, end
     cdef Py_ssize_t i
     for i in range(n):
-        end = (state[i] + state[n + i] * (duration / 2.0)
-               + state[2 * n + i] * (duration * duration / 12.0))
-        position[i] = min(max(end, min(limits.lower[i], state[i])), max(limits.upper[i], state[i]))
+        q, v, a = state[i], state[n + i], state[2 * n + i]
+        lasts[i] = stopping_time(q, v, a, duration, limits.lower[i], limits.upper[i])
+        end = q + stopping_way(v, a, lasts[i], 1.0)
+        position[i] = min(max(end, min(limits.lower[i], q)), max(limits.upper[i], q))
 
 
 cdef inline void stop_from(Motion* m, double time, const double* state, double duration,
                            const JointLimits* limits) noexcept nogil:
-    """Come to rest from a motion state, within the position limits."""
+    """Come to rest from a motion state within a duration [s], all the way within the position
+    limits.
+    """
     cdef double* offset = m.offset
     cdef Py_ssize_t n = m.n, i
     memcpy(offset, state, 4 * n * sizeof(double))
-    stopping_position(n, state, duration, limits, offset)
+    stopping_position(n, state, duration, limits, m.lasts, offset)
     hold_at(m, time, offset)
+    m.correction_end = time
     for i in range(n):
         offset[i] = state[i] - offset[i]
+        quintic_of(n, i, offset, m.zero, m.lasts[i], m.correction)
+        m.correction_end = max(m.correction_end, time + m.lasts[i])
+    line(n, offset + 3 * n, m.zero, m.correction_end - time, m.correction_effort)
+    m.correction_start, m.end = time, m.correction_end
+    m.has_effort = any_nonzero(offset + 3 * n, n)
+
+
+cdef inline bint is_outside(const JointLimits* limits, Py_ssize_t i, double start,
+                            double q) noexcept nogil:
+    """Whether a joint leaves its range, or goes further beyond it than where it started."""
+    return not min(limits.lower[i], start) <= q <= max(limits.upper[i], start)
+
+
+cdef inline bint leaves_range(Motion* m, double time, const double* state, double wait,
+                              const JointLimits* limits) noexcept nogil:
+    """Whether the motion leaves the range on its way from a state within a time [s]."""
+    cdef Py_ssize_t i, k
+    for k in range(1, LOOKS):
+        for i in range(m.n):
+            if is_outside(limits, i, state[i],
+                          place_without_correction(m, i, time + wait * k / LOOKS)):
+                return True
+    return False
+
+
+cdef inline bint correction_leaves_range(Motion* m, Py_ssize_t i, double time, double start,
+                                         const JointLimits* limits) noexcept nogil:
+    """Whether a joint's correction leads a motion out of the range that would stay in it."""
+    cdef double since, place
+    cdef Py_ssize_t k
+    for k in range(1, LOOKS):
+        since = m.lasts[i] * k / LOOKS
+        place = place_without_correction(m, i, time + since)
+        if (not is_outside(limits, i, start, place)
+                and is_outside(limits, i, start, place + value_at(m.correction, m.n, i, since))):
+            return True
+    return False
+
+
+cdef inline void blend(Motion* m, double time, const double* state, const double* offset,
+                       double duration, const JointLimits* limits) noexcept nogil:
+    """Lead in from a motion state, which is an offset (4, n) away from the motion, within the
+    position limits: a joint sooner that would leave them.
+    """
+    cdef Py_ssize_t i
     lead_in(m, time, offset, duration)
+    for i in range(m.n):
+        while (m.lasts[i] > SHORTEST_STOP
+               and correction_leaves_range(m, i, time, state[i], limits)):
+            m.lasts[i] = max(SHORTER * m.lasts[i], SHORTEST_STOP)
+            quintic_of(m.n, i, offset, m.zero, m.lasts[i], m.correction)
 
 
 cdef inline void lead_to(Motion* m, double time, const double* state, const Path* path,
@@ -352,6 +497,7 @@ cdef inline void extend_back(Motion* m, double time, const Path* path,
                              double wait) noexcept nogil:
     """Begin a path a time before its first point, with the velocity that it has there."""
     cdef Py_ssize_t n = m.n, i
+    memset(m.base, 0, 6 * n * sizeof(double))
     for i in range(n):
         m.base[n + i] = path.coefficients[n + i]
         m.base[i] = path.first[i] - m.base[n + i] * wait
@@ -382,11 +528,13 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     if wait > 0.0:
         memcpy(offset, state, 4 * n * sizeof(double))
         if wait > LONG_LEAD * transition:
-            stopping_position(n, state, transition, limits, offset)
+            stopping_position(n, state, transition, limits, m.lasts, offset)
             memset(offset + n, 0, 2 * n * sizeof(double))
         if (begins_as_given or wait >= transition) and is_in_reach(
                 n, offset, path.first, wait, limits.velocity):
             lead_to(m, time, offset, path, wait)
+            if leaves_range(m, time, state, wait, limits):
+                extend_back(m, time, path, wait)
         else:
             extend_back(m, time, path, wait)
     m.path, m.path_start, m.piece = path, start, 0
@@ -399,6 +547,6 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     if begins_as_given and not any_nonzero(offset, n):
         memset(offset, 0, 3 * n * sizeof(double))
     if any_nonzero(offset, 4 * n):
-        lead_in(m, time, offset, lead_in_duration(
+        blend(m, time, state, offset, lead_in_duration(
             n, offset, limits.velocity,
-            takeover_time(path, n, m.before, offset, limits.velocity, transition)))
+            takeover_time(path, n, m.before, offset, limits.velocity, transition)), limits)

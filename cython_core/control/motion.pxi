@@ -13,14 +13,17 @@ def _contiguous(values, shape, str name):
 
 def stopping_position(cnp.ndarray state not None, double duration, cnp.ndarray lower not None,
                       cnp.ndarray upper not None):
-    """Where a stop (n,) from a motion state (4, n) ends, within position limits (n,)."""
+    """Where a stop from a motion state (4, n) ends, within position limits (n,), and how long it
+    takes in each joint, at most ``duration`` [s]: (n,) each.
+    """
     cdef Py_ssize_t n = cnp.PyArray_SIZE(lower)
-    cdef cnp.ndarray position = np.empty(n)
+    cdef cnp.ndarray position = np.empty(n), lasts = np.empty(n)
     cdef JointLimits limits
     limits.lower, limits.upper = (
         <double*> numbers(lower, n, "lower"), <double*> numbers(upper, n, "upper"))
-    c_stopping_position(n, numbers(state, 4 * n, "state"), duration, &limits, floats(position))
-    return position
+    c_stopping_position(n, numbers(state, 4 * n, "state"), duration, &limits, floats(lasts),
+                        floats(position))
+    return position, lasts
 
 
 cdef class CompiledPath:
@@ -32,7 +35,8 @@ cdef class CompiledPath:
             have.
         degrees: (K,) 0: a point has neither velocity nor acceleration, 1: it has velocity, 2: both.
         has_effort: (K,) which points have effort.
-        stop_time: A last point that moves is followed by a stop of so long [s]; 0: it is held.
+        stop_time: A last point that moves is followed by a stop of so long at most [s]; 0: it is
+            held.
         lower, upper: (n,) position limits, which the stop respects.
         tolerance: (2, n) how far position and velocity may be off on the way, 0 for any distance;
             None: any.
@@ -53,23 +57,25 @@ cdef class CompiledPath:
     def __init__(self, times, points, degrees, has_effort, double stop_time,
                  cnp.ndarray lower not None, cnp.ndarray upper not None, tolerance=None,
                  bint is_spline=False):
-        cdef Py_ssize_t count = len(times), n = len(lower), k
+        cdef Py_ssize_t count = len(times), n = len(lower), more = 0, k
         self.number = next(_numbers)
         self.points = _contiguous(points, (count, 4, n), "points")
         self.tolerance = _contiguous(np.zeros((2, n)) if tolerance is None else tolerance, (2, n),
                                      "tolerance")
-        stops = stop_time > 0.0 and bool(self.points[count - 1, 1].any())
-        times = [*times, times[count - 1] + stop_time] if stops else times
-        self.times = _contiguous(times, (count + stops,), "times")
-        self.coefficients = np.zeros((count + stops, 6, n))
-        self.effort = np.zeros((count + stops, 2, n))
+        if stop_time > 0.0 and self.points[count - 1, 1].any():
+            rest, lasts = stopping_position(self.points[count - 1], stop_time, lower, upper)
+            ends = np.unique(lasts)
+            times, more = [*times, *times[count - 1] + ends], len(ends)
+        self.times = _contiguous(times, (count + more,), "times")
+        self.coefficients = np.zeros((count + more, 6, n))
+        self.effort = np.zeros((count + more, 2, n))
         for k in range(count - 1):
             self._connect(k, min(degrees[k], degrees[k + 1]), has_effort[k] and has_effort[k + 1])
         self.coefficients[count - 1:, 0] = self.points[count - 1, 0]
         self.effort[count - 1:, 0] = self.points[count - 1, 3]
-        if stops:
-            self._stop(stop_time, lower, upper)
-        self.path.pieces, self.path.times = count + stops, floats(self.times)
+        if more:
+            self._stop(rest, lasts, ends)
+        self.path.pieces, self.path.times = count + more, floats(self.times)
         self.path.coefficients, self.path.first = floats(self.coefficients), floats(self.points)
         self.path.effort = floats(self.effort) if self.effort.any() else NULL
         self.path.tolerance, self.path.duration = floats(self.tolerance), times[count - 1]
@@ -86,14 +92,24 @@ cdef class CompiledPath:
         if with_effort:
             line(n, start + 3 * n, start + 7 * n, duration, floats(self.effort) + 2 * n * k)
 
-    cdef _stop(self, double duration, cnp.ndarray lower, cnp.ndarray upper):
-        """Make the last two pieces: from the last point to rest, and there."""
-        cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2), k = len(self.points) - 1
-        cdef cnp.ndarray rest = np.zeros((4, n))
-        rest[0] = stopping_position(self.points[k], duration, lower, upper)
-        quintic(n, floats(self.points) + 4 * n * k, floats(rest), duration,
-                floats(self.coefficients) + 6 * n * k)
-        self.coefficients[k + 1, 0] = rest[0]
+    cdef _stop(self, cnp.ndarray rest, cnp.ndarray lasts, cnp.ndarray ends):
+        """Make the pieces after the last point: to rest, at which each joint arrives when its time
+        is over, and there.
+        """
+        cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2), last = len(self.points) - 1
+        cdef Py_ssize_t i, k, power
+        cdef const double* start = floats(self.points) + 4 * n * last
+        cdef cnp.ndarray goal = np.zeros((4, n)), whole = np.zeros((6, n))
+        goal[0] = rest
+        for i in range(n):
+            quintic_of(n, i, start, floats(goal), floats(lasts)[i], floats(whole))
+        for k, since in enumerate([0.0, *ends]):
+            moving = lasts > since
+            for power in range(6):                              # Taylor's series at that time
+                self.coefficients[last + k, power, moving] = sum(
+                    comb(j, power) * since ** (j - power) * whole[j, moving]
+                    for j in range(power, 6))
+            self.coefficients[last + k, 0, ~moving] = rest[~moving]
 
     def sample(self, double time):
         """The motion state (4, n) at a time; before the first point: that point's."""

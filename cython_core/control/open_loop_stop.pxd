@@ -4,6 +4,7 @@
 # The estimate of the arm's state goes on under the same motion, so that states which return are
 # compared with it.
 
+from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
 from control.command cimport issue_command, longest_step
@@ -15,6 +16,7 @@ from control.model_blend cimport pass_time
 from control.motion cimport sample, stop_from
 from control.phases cimport FALL_BACK, HOLDING, STATE
 from control.position_governor cimport most_acceleration, speed_at_rest
+from control.settings cimport JointSettings
 from control.state_clock cimport age_of_state
 from control.state_machine cimport fire, note_cause
 from control.state_observer cimport Observer, oldest
@@ -22,6 +24,20 @@ from control.stop cimport begin_hold, begin_tracking
 from control.stuck_joints cimport add_expected
 from control.supervision cimport return_to_fault
 from control.torque_governor cimport transfer_left
+
+cdef extern from *:
+    """
+    #define SHORTEST_OPEN_LOOP (0.25)
+    #define LONGER (1.25)
+    #define LESS (0.98)
+    #define EFFORT_SHARE (0.8)
+    #define STOP_LOOKS (6)
+    """
+    const double SHORTEST_OPEN_LOOP    # [s] of a stop; a sharper one is not followed as well
+    const double LONGER                # is a stop tried that takes too much effort
+    const double LESS                  # effort it must then take, or gravity alone is too much
+    const double EFFORT_SHARE          # of the limits: the rest is for what the model does not know
+    const int STOP_LOOKS               # at the effort that a stop takes
 
 
 cdef inline double unseen_since(const Controller* c, double now) noexcept nogil:
@@ -61,14 +77,43 @@ cdef inline void reckon(const Controller* c, double now) noexcept nogil:
         memset(c.state + 2 * c.n, 0, c.n * sizeof(double))
 
 
+cdef inline double effort_share(Controller* c, double now, double duration) noexcept nogil:
+    """Plan a stop from ``state``; returns the largest share of an effort limit that it takes, or of
+    what the torque rate allows.
+    """
+    cdef const JointSettings* joints = &c.arm.joints
+    cdef double* before = c.offset
+    cdef double share = 0.0, step
+    cdef Py_ssize_t i, k
+    stop_from(&c.motion, now, c.state, duration, &c.arm.limits)
+    step = (c.motion.end - now) / STOP_LOOKS
+    for k in range(STOP_LOOKS):
+        sample(&c.motion, now + k * step, c.desired)
+        motion_torque(&c.arm, c.desired, c.presliding, c.torque)
+        if k > 0:
+            for i in range(c.n):
+                share = max(share, fabs(c.torque[i]) / joints.effort_limit[i],
+                            fabs(c.torque[i] - before[i]) / (joints.torque_rate[i] * step))
+        memcpy(before, c.torque, c.n * sizeof(double))
+    return share
+
+
 cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
-    """Plan the motion that brings the arm to rest from where it must be by now, in steady time."""
+    """Plan the motion that brings the arm to rest from where it must be by now, in steady time.
+
+    Nobody sees whether the arm follows: so it is as short as the effort limits allow, or as a
+    longer one would not take less.
+    """
+    cdef double duration = SHORTEST_OPEN_LOOP, share, before = INFINITY
     memset(c.state, 0, 4 * c.n * sizeof(double))
     if c.positions.used:
         reckon_followed(c, now)
     else:
         reckon(c, now)
-    stop_from(&c.motion, now, c.state, c.arm.settings.stop_time, &c.arm.limits)
+    share = effort_share(c, now, duration)
+    while share > EFFORT_SHARE and share < LESS * before:
+        before, duration = share, LONGER * duration
+        share = effort_share(c, now, duration)
     c.is_open_loop = True
 
 
@@ -94,11 +139,13 @@ cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
 
 
 cdef inline bint is_over(const Controller* c, double now) noexcept nogil:
-    """Whether commands end: after give_up_after; with a joint that does not move as soon as the arm
-    must have stopped, since the torque for where it should be need not hold it where it is.
+    """Whether commands end: give_up_after the end of the stop; with a joint that does not move at
+    that end, since the torque for where it should be need not hold it where it is.
     """
-    return (now - c.machine.held_since >= c.arm.settings.give_up_after
-            or (c.stuck.joint >= 0 and c.is_open_loop and now >= c.motion.end))
+    cdef double hold = c.arm.settings.give_up_after
+    if not c.arm.settings.blind_stop:
+        return now - c.machine.held_since >= c.arm.settings.decay_time + hold
+    return c.is_open_loop and now >= c.motion.end + (0.0 if c.stuck.joint >= 0 else hold)
 
 
 cdef inline void resume(Controller* c, double now) noexcept nogil:

@@ -13,7 +13,7 @@ from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_
                              FOLLOWS_POSES, GRANTED, IN_FAULT, NOT_RUNNING, NO_CAUSE, NO_WRENCH,
                              SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
 from control.model_blend cimport change_model
-from control.motion cimport (Path, extrapolate, follow_path, lead_in, lead_in_duration, sample,
+from control.motion cimport (Path, blend, extrapolate, follow_path, lead_in_duration, sample,
                              sample_path)
 from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLOW, HOLD, HOLDING,
                              INACTIVE, REFERENCE, SETTLING, SET_POINT, STOPPING, TRACK, TRAJECTORY)
@@ -169,8 +169,9 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
         for i in range(4 * c.n):
             c.offset[i] = c.state[i] - state[i]
         extrapolate(&c.motion, time, state)
-        lead_in(&c.motion, time, c.offset,
-                lead_in_duration(c.n, c.offset, c.arm.limits.velocity, c.arm.settings.stop_time))
+        blend(&c.motion, time, c.state, c.offset,
+              lead_in_duration(c.n, c.offset, c.arm.limits.velocity, c.arm.settings.stop_time),
+              &c.arm.limits)
     else:
         extrapolate(&c.motion, time, state)
     if c.machine.phase != REFERENCE:

@@ -25,7 +25,8 @@ cdef extern from *:
     """
     const double BEYOND_GRAVITY    # share of the effort limit by which a measured effort may differ
                                    # from gravity
-    const double LIMIT_SLACK       # [rad, m] by which an encoder may read beyond a limit
+    const double LIMIT_SLACK       # [rad, m] by which an encoder may read beyond a
+                                   # limit, and a trajectory lead there
 
 
 cdef inline bint is_measured(const Controller* c, const double* effort) noexcept nogil:

@@ -58,6 +58,9 @@ class UpdateOn(Choice):
     TIMER = "timer"
 
 
+LONGEST_STOP = 10.0  # [s] that stop_time may be
+
+
 @dataclass(frozen=True)
 class Settings:
     """Settings of the controller; arrays are (n,) in joint order, all finite unless said otherwise.
@@ -130,9 +133,10 @@ class Settings:
     )
     stop_time: float = declared(
         0.25,
-        "time in which a hold stops the arm, or a new trajectory takes over from motion [s]",
+        "time in which a hold stops the arm, less before a joint's limit, or a new trajectory "
+        "takes over from motion; without joint states the arm stops as its efforts allow [s]",
         1e-2,
-        10.0,
+        LONGEST_STOP,
     )
     state_timeout: float = declared(
         0.1, "age of the last joint state at which the motion is abandoned [s]", 1e-3, 10.0
@@ -151,7 +155,10 @@ class Settings:
         3600.0,
     )
     give_up_after: float = declared(
-        1.0, "duration of the gravity hold before commands end [s]", 0.0, 3600.0
+        1.0,
+        "duration of the gravity hold from the end of a stop until commands end [s]",
+        0.0,
+        3600.0,
     )
     start_tolerance: float = declared(
         0.2, "how far from the arm a trajectory or reference may begin [rad or m]", 1e-6, 100.0

@@ -84,7 +84,7 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
     moving = ""
     try:
         rclpy.get_default_context().on_shutdown(rounds.end)
-        patience = node.REST_PATIENCE
+        patience = node.REST_PATIENCE + node.LONGEST_STOP
         signals.watch(lambda fd: await_signal(fd, patience, patience + LONGEST_END), rounds.end)
         rounds.spin()
         had_arm = rounds.come_to_rest()
@@ -135,10 +135,11 @@ class ExecutorRounds:
         if node.is_at_rest():
             return False
         node.begin_rest()
-        end = monotonic() + node.REST_PATIENCE
+        patience = node.rest_patience
+        end = monotonic() + patience
         while not node.is_at_rest():
             if monotonic() > end:
-                node.get_logger().error(f"no rest within {node.REST_PATIENCE:g} s")
+                node.get_logger().error(f"no rest within {patience:g} s")
                 break
             self._spin_once(REST_CHECK_PERIOD)
         return True

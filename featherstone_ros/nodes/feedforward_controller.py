@@ -19,7 +19,7 @@ from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import NoStableGainsError
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.control.rest import LastMotion, last_motion
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import LONGEST_STOP, Settings
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
@@ -49,6 +49,8 @@ class FeedforwardController(ModelNode):
     Commands go on after ``deactivate`` until the arm stands; that is why their publisher is not a
     lifecycle publisher.
     """
+
+    LONGEST_STOP = LONGEST_STOP
 
     def __init__(self, context: Context | None = None) -> None:
         """Declare the parameters."""
@@ -149,6 +151,12 @@ class FeedforwardController(ModelNode):
         if loop is not None:
             loop.post(_control.DEACTIVATE_REQUEST)
 
+    @property
+    def rest_patience(self) -> float:
+        """How long the arm is given to come to rest [s]: the stop that is waited for, and more."""
+        stop = self._loop.settings.stop_time if self._loop is not None else 0.0
+        return self.REST_PATIENCE + stop
+
     def is_at_rest(self) -> bool:
         """Return whether no commands hold or move an arm, or its time stands still."""
         loop = self._loop
@@ -167,9 +175,9 @@ class FeedforwardController(ModelNode):
     def halt(self) -> None:
         """Stop the loop, once the arm is at rest or there is no more time for it."""
         if self._loop is not None:
-            loop, self._loop = self._loop, None
+            loop, patience, self._loop = self._loop, self.rest_patience, None
             age = inf if loop.stands else 0.0  # nobody knows where it goes on
-            loop.halt(0.0 if loop.stands else self.REST_PATIENCE)
+            loop.halt(0.0 if loop.stands else patience)
             self._last_motion = last_motion(loop.controller, self.model, loop.now + age)
 
     def motion_left(self) -> str:

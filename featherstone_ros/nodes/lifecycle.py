@@ -87,13 +87,14 @@ class ModelNode(LifecycleNode):
     is logged as the reason why the transition failed.
 
     Commands do not end while the arm moves: before ``cleanup``, ``shutdown`` or the end of the
-    process, ``begin_rest`` is called and ``is_at_rest`` awaited, ``REST_PATIENCE`` seconds at most.
+    process, ``begin_rest`` is called and ``is_at_rest`` awaited, ``rest_patience`` seconds at most.
 
     Attributes:
         log: For messages that may repeat; each text is throttled by itself.
     """
 
-    REST_PATIENCE = 5.0  # [s]
+    REST_PATIENCE = 5.0  # [s] beyond the time that a stop takes
+    LONGEST_STOP = 0.0  # [s] that a derived class's stop may take
 
     def __init__(
         self, name: str, settings: Iterable[Setting], context: Context | None = None
@@ -418,12 +419,17 @@ class ModelNode(LifecycleNode):
         available = self._state_machine.available_transitions
         return any(asked in transition[:2] for transition in available)
 
+    @property
+    def rest_patience(self) -> float:
+        """How long the arm is given to come to rest [s]."""
+        return self.REST_PATIENCE
+
     async def _rest_before(self, asked: str | int) -> None:
         """Before a transition that ends the commands, wait until the arm is at rest."""
         if asked not in ENDING_TRANSITIONS or self.is_at_rest():
             return
         self._resting = Future(executor=self.executor)
-        end = monotonic() + self.REST_PATIENCE
+        end = monotonic() + self.rest_patience
 
         def check_rest() -> None:
             if self._resting is not None and (self.is_at_rest() or monotonic() > end):
@@ -433,7 +439,7 @@ class ModelNode(LifecycleNode):
         try:
             self.begin_rest()
             if not await self._resting:
-                self.log.error(f"no rest within {self.REST_PATIENCE:g} s")
+                self.log.error(f"no rest within {self.rest_patience:g} s")
         finally:
             self._resting = None
             self.destroy_timer(timer)

@@ -133,7 +133,7 @@ class MotionInput:
         space, settings, snapshot = self._loop.space, self._loop.settings, self._loop.snapshot()
         names, points = message.joint_names, [point_of(point) for point in message.points]
         if self._node.parameters["allow_partial_joints_goal"]:
-            rest = _control.stopping_position(
+            rest, _ = _control.stopping_position(
                 snapshot.desired, settings.stop_time, space.lower, space.upper
             )
             names, points = with_others(names, points, space.names, rest)

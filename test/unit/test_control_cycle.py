@@ -96,7 +96,7 @@ def test_states_that_stop_end_in_a_stop_and_then_in_silence(bench):
     bench.run(1.0, states=False)
     assert bench.controller.phase is Phase.SILENT
     assert bench.is_safe_to_end
-    assert bench.commands[-1][0] - last == pytest.approx(1.1, abs=0.003)
+    assert bench.commands[-1][0] - last == pytest.approx(0.1 + 0.25 + 1.0, abs=0.003)
     assert bench.largest_rate() <= 1.0
 
 

@@ -46,7 +46,7 @@ def test_stop_begins_in_the_last_state_and_ends_at_rest():
     end = path.sample(2.0)
     assert not end[1:3].any()
     assert_allclose(path.sample(2.0 - 1e-9)[:2], end[:2], atol=1e-7)
-    assert_allclose(end[0], stopping_position(path.points[1], 0.3, -UNLIMITED, UNLIMITED))
+    assert_allclose(end[0], stopping_position(path.points[1], 0.3, -UNLIMITED, UNLIMITED)[0])
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,53 @@ def test_stop_begins_in_the_last_state_and_ends_at_rest():
 )
 def test_stop_ends_within_position_limits(position, velocity, end):
     state = np.array([position, velocity, np.zeros(3), np.zeros(3)])
-    assert_allclose(stopping_position(state, 0.5, np.full(3, -1.0), np.full(3, 1.0)), end)
+    assert_allclose(stopping_position(state, 0.5, np.full(3, -1.0), np.full(3, 1.0))[0], end)
+
+
+@pytest.mark.parametrize("duration", [0.01, 0.25, 3.0, 10.0])
+def test_all_of_a_stop_is_within_the_limits_and_no_longer_than_it_need_be(duration):
+    """From any state in which the arm can be: near a limit, moving to it or away, braking already.
+
+    A joint stops sooner where its range ends; the others take their time.
+    """
+    rng, count = np.random.default_rng(6), 2000
+    lower, upper = np.full(count, -1.0), np.full(count, 1.0)
+    near = 10.0 ** rng.uniform(-3.0, 0.0, count)
+    fastest = np.sqrt(20.0 * near)  # that can still be stopped
+    state = rng.uniform(-1.0, 1.0, (4, count)) * np.array([near, fastest, 5.0 * near, near])
+    state[0] = 1.0 - near
+    limits = lower, upper
+    path = CompiledPath([0.0], state[None], [2], [False], duration, *limits)
+    rest, lasts = stopping_position(state, duration, *limits)
+    times = np.linspace(0.0, duration, 2001)
+    q = np.array([path.sample(t)[0] for t in times])
+    assert (np.abs(q) <= 1.0 + 2e-9).all()
+    assert_allclose(q[-1], rest, atol=1e-12)
+    calm = (np.abs(state[2]) * duration < 3.0 * np.abs(state[1])) & (np.abs(rest) < 0.9)
+    assert_allclose(lasts[calm], duration)
+    if duration > 0.25:  # it goes on no longer than it would with its speed, or soon stands
+        way = np.abs(q - state[0]).max(axis=0)
+        assert (way <= 0.76 * np.abs(state[1]) * lasts + 0.25**2 / 12 * np.abs(state[2])).all()
+
+
+def test_a_lead_in_and_a_blend_stay_within_the_range_of_the_joints():
+    """Towards a limit at speed, and from there into paths that begin elsewhere, or at any time."""
+    rng, n = np.random.default_rng(7), 3
+    limit, lower, upper = np.full(n, 2.0), np.full(n, -1.0), np.full(n, 1.0)
+    space = JointSpace(("a", "b", "c"), ("revolute",) * n, lower, upper, limit, UNLIMITED)
+    for k in range(300):
+        wait, stop_time = rng.choice([0.0, 0.05, 0.4, 2.0]), rng.choice([0.1, 0.25, 2.0])
+        start, goal = rng.uniform(-0.9, 0.9, (2, n))
+        fields = [np.zeros(n)] * (k % 3)
+        points = [Point(wait, start, *fields), Point(wait + 3.0, goal, *fields)]
+        position = rng.choice([-1.0, 1.0], n) * (1.0 - 10.0 ** rng.uniform(-3.0, -1.0, n))
+        velocity = rng.uniform(-1.0, 1.0, n)
+        stoppable = np.sqrt(20.0 * np.abs(np.sign(velocity) - position))  # at 10 rad/s^2
+        velocity = np.clip(velocity, -stoppable, stoppable)
+        before = MotionState(position, velocity, np.zeros(n), np.zeros(n))
+        motion = Trajectory(space.names, points, space).motion(0.0, before, stop_time)
+        q = motion.sample(np.linspace(0.0, motion.end, 1001))[0]
+        assert np.abs(q).max() < 1.0 + 0.02
 
 
 def test_correction_leads_in_without_a_jump_and_is_slow():

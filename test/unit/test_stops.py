@@ -1,0 +1,78 @@
+"""How an arm comes to rest: within its range, and before its commands end."""
+
+from dataclasses import replace
+
+import control_arm
+import numpy as np
+import pytest
+import simulated_arm
+from control_arm import NAMES, PERIOD, Bench
+from simulated_arm import ROBOTS, SimulatedArm
+
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.trajectory import Point
+
+SETTINGS = [(2.0, 1.0), (3.0, 1.0), (3.0, 4.0), (0.25, 0.0), (2.0, 0.0), (0.01, 1.0), (10.0, 0.2)]
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize(("stop_time", "give_up_after"), SETTINGS)
+def test_no_command_ends_while_the_arm_moves_whose_states_have_stopped(
+    monkeypatch, robot, stop_time, give_up_after
+):
+    """The open-loop stop does not last for stop_time, and is over before give_up_after counts."""
+    arm = SimulatedArm(robot)
+    changed = replace(arm.controller._settings, stop_time=stop_time, give_up_after=give_up_after)
+    arm.controller.configure(arm.now, changed)
+    arm.run(0.3)
+    goal = arm.start + 0.6 * np.array([1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0])[: len(arm.start)]
+    arm.controller.set_trajectory(
+        arm.now, arm.model.joint_names, [Point(0.8, goal, *np.zeros((2, len(goal))))]
+    )
+    arm.run(0.4)
+    assert np.abs(arm.simulator.qd / arm.fastest).max() > 0.3
+    monkeypatch.setattr(simulated_arm, "UPDATE", 1)  # as the loop does without states
+    arm.delay, since = np.inf, arm.now
+    while arm.phase is not Phase.SILENT:
+        arm.run(0.01)
+        assert arm.now - since < 0.1 + 0.5 + give_up_after + 0.05
+    assert np.abs(arm.simulator.qd / arm.fastest).max() < 0.05
+    assert arm.speed < 1.0
+
+
+@pytest.mark.parametrize("give_up_after", [0.0, 0.4])
+def test_commands_of_a_deactivated_arm_end_after_its_stop(give_up_after):
+    bench = Bench(stop_time=2.0, give_up_after=give_up_after).start()
+    goal = bench.arm.q + np.array([0.8, -0.8])
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, goal, np.zeros(2))])
+    bench.run(0.5)  # at constant speed
+    bench.controller.deactivate(bench.now)
+    bench.run(1.9)
+    assert bench.controller.phase is Phase.STOPPING
+    bench.run(0.2 + give_up_after + 0.3)
+    assert bench.controller.phase is Phase.INACTIVE
+    assert np.abs(bench.arm.qd).max() < 0.02
+
+
+@pytest.mark.parametrize("stop", ["deactivate", "hold", "states"])
+def test_a_stop_before_a_limit_stays_within_the_range(stop):
+    """Near the end of a motion that ends near a limit, with a stop_time that would lead beyond."""
+    bench = Bench(stop_time=10.0).start()
+    upper = control_arm.space().upper
+    goal = upper - 0.02
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(2.5, goal, np.zeros(2), np.zeros(2))])
+    while (goal - bench.compiled.desired[0]).max() > 0.15:
+        bench.run(PERIOD)
+    assert bench.arm.qd.max() > 0.2
+    states = stop != "states"
+    if stop == "deactivate":
+        bench.controller.deactivate(bench.now)
+    elif stop == "hold":
+        bench.controller.hold(bench.now)
+    count = len(bench.desired)
+    bench.run(3.0, states=states)
+    asked = np.array(bench.desired[count:])
+    assert (asked <= upper + 1e-9).all()
+    if states:  # without friction no stop is exact that nobody sees
+        assert (np.array(bench.positions) < upper + 0.01).all()
+    assert (asked >= asked[0] - 1e-3).all()  # it does not swing back either
