@@ -1,14 +1,18 @@
-# Whether settings and a model leave the arm enough effort, where it is now: to be held, and to be
-# brought to rest if it moves. Asked before the first command and before every change.
+# Whether settings and a model leave the arm enough effort, where it is now: to be held, to be brought
+# to rest if it moves, and for all that the law would ask for at this moment. Asked before the first
+# command and before every change. What needs no arm is checked in
+# featherstone_ros/nodes/controller_parameters.py: friction alone, and gains.
 
 from libc.math cimport fabs
 
-from control.arm cimport is_of_end_effector
+from control.arm cimport Arm, is_of_end_effector
 from control.controller_state cimport Controller
 from control.events cimport GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Refusal
 from control.impedance_state cimport ImpedanceChange
+from control.laws cimport law
+from control.phases cimport FLOATING
 from control.settings cimport JointSettings, Settings
-from control.state_machine cimport Hold, answers_states, is_blind
+from control.state_machine cimport Hold, answers_states, is_blind, is_tracking
 from dynamics_interface cimport DynamicsInterface
 
 cdef struct SettingsChange:
@@ -52,30 +56,54 @@ cdef inline Refusal conflict(const Controller* c, const Settings* settings) noex
     return GRANTED
 
 
-cdef inline Refusal why_not_configure(const Controller* c, CheckPayload* check) noexcept nogil:
-    """Why other settings, and another model if there is one, cannot be taken now.
+cdef inline bint takes_too_much(const Controller* c, CheckPayload* check, const double* before,
+                                const double* after) noexcept nogil:
+    """Whether some joint would need an effort (n,) that it does not have, and more than before.
 
     Those in force may suffice no longer, as after a push; then others must be no worse.
     """
-    cdef const DynamicsInterface* present = c.arm.models.newest.model
     cdef const JointSettings* joints = &check.change.joints
-    cdef double* acceleration = c.arm.models.scratch
-    cdef double* before = acceleration + c.n
-    cdef double* after = acceleration + 2 * c.n
-    cdef Refusal refusal = conflict(c, &check.change.settings)
     cdef Py_ssize_t i
-    if refusal != GRANTED or not (answers_states(&c.machine) or is_blind(&c.machine)):
-        return refusal                                          # the first command's check follows
-    stopping_effort(c.arm.settings.stop_time, &c.arm.joints, present, c.observer.q, acceleration,
-                    before)
-    stopping_effort(check.change.settings.stop_time, joints,
-                    present if check.model == NULL else check.model, c.observer.q, acceleration,
-                    after)
     for i in range(c.n):
         if not suffices(joints, i, after[i]) and (
                 joints.effort_limit[i] < c.arm.joints.effort_limit[i]
                 or not fabs(after[i]) <= fabs(before[i])):
             check.detail.joint, check.detail.found, check.detail.bound = (
                 i, after[i], joints.effort_limit[i])
-            return TOO_LITTLE_EFFORT
-    return GRANTED
+            return True
+    return False
+
+
+cdef inline void law_effort(const Controller* c, const Settings* settings,
+                            const JointSettings* joints, double* effort) noexcept nogil:
+    """What a law of the joints would ask for now (n,), all summands: the model's effort, friction,
+    feedback or damping.
+    """
+    cdef Arm arm = c.arm
+    arm.settings, arm.joints = settings[0], joints[0]
+    law(&arm, c.observer.q, c.desired, c.presliding, 0.0, effort)
+
+
+cdef inline Refusal why_not_configure(const Controller* c, CheckPayload* check) noexcept nogil:
+    """Why other settings, and another model if there is one, cannot be taken now."""
+    cdef const DynamicsInterface* present = c.arm.models.newest.model
+    cdef const JointSettings* joints = &check.change.joints
+    cdef const Settings* settings = &check.change.settings
+    cdef double* acceleration = c.arm.models.scratch
+    cdef double* before = c.offset
+    cdef double* after = c.offset + c.n
+    cdef Refusal refusal = conflict(c, settings)
+    if refusal != GRANTED or not (answers_states(&c.machine) or is_blind(&c.machine)):
+        return refusal                                          # the first command's check follows
+    stopping_effort(c.arm.settings.stop_time, &c.arm.joints, present, c.observer.q, acceleration,
+                    before)
+    stopping_effort(settings.stop_time, joints, present if check.model == NULL else check.model,
+                    c.observer.q, acceleration, after)
+    if takes_too_much(c, check, before, after):
+        return TOO_LITTLE_EFFORT
+    if settings.mode != c.arm.settings.mode or is_of_end_effector(settings.mode) or not (
+            is_tracking(&c.machine) or c.machine.phase == FLOATING):
+        return GRANTED                                          # it begins without an error
+    law_effort(c, &c.arm.settings, &c.arm.joints, before)
+    law_effort(c, settings, joints, after)
+    return TOO_LITTLE_EFFORT if takes_too_much(c, check, before, after) else GRANTED

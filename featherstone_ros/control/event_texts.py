@@ -81,8 +81,9 @@ REFUSALS = (
     "the mode follows poses of the hand (~/target_pose), not motions of the joints",
     "targets of the hand are followed in modes cartesian_impedance and admittance only",
     "modes cartesian_impedance and admittance need a tip",
-    "joint {joint!r} would need {found:.4g} to be held and braked where the arm is now, expected "
-    "less than its effort limit of {bound:.4g} (effort_limit times effort_scale)",
+    "joint {joint!r} would need {found:.4g} to be held and braked where the arm is now, or for "
+    "what the law asks, expected less than its effort limit of {bound:.4g} (effort_limit times "
+    "effort_scale)",
     "mode admittance follows nothing while no wrench comes on ~/wrench",
 )
 

@@ -82,9 +82,11 @@ class Feedback:
         if self.drives_follow:
             return np.zeros_like(self._given)
         self._require_possible()
-        if self.chosen is None:
-            return self._given
-        return np.where(self._is_unset, [self.chosen.p, self.chosen.d], self._given)
+        gains = self._given
+        if self.chosen is not None:
+            gains = np.where(self._is_unset, [self.chosen.p, self.chosen.d], self._given)
+        self._require_stable(gains)
+        return gains
 
     def _require_possible(self) -> None:
         """Raise ValueError if no D makes the loop of a joint with its set P stable.
@@ -103,19 +105,37 @@ class Feedback:
                 f"armature.{joint}, no d makes it stable"
             )
 
+    def _require_stable(self, gains: Floats) -> None:
+        """Raise ValueError if set gains swing a joint up; likewise where the rotor is known."""
+        known = ~self._is_unset & (self._armature > 0.0)
+        if not self.has_gains or not known.any():
+            return
+        swings = [
+            found
+            for found in self._unstable(gains, 1.0)
+            if known[found.joint] and not found.mode.creeps
+        ]
+        if swings:
+            raise ValueError(one_line([self._gains_text(found) for found in swings]))
+
     @cached_property
     def unstable_gains(self) -> list[Unstable]:
         """The joints with set gains that are not stable with margin, in a mode that uses them."""
-        loop, gains = self._loop_of_mode, self.gains
-        if not self.has_gains or self._is_unset.all() or loop.is_stable(*gains):
+        return self._unstable(self.gains, GAIN_MARGIN)
+
+    def _unstable(self, gains: Floats, margin: float) -> list[Unstable]:
+        loop = self._loop_of_mode
+        if not self.has_gains or self._is_unset.all():
+            return []
+        if loop.worst(*gains, margin=margin) is None:
             return []
         try:
             better = self.chosen or self._choose(self._values["gains.bandwidth"] or BANDWIDTH)
         except NoStableGainsError as error:
             nothing = np.full(2, np.nan)
-            mode = loop.worst(*gains)
+            mode = loop.worst(*gains, margin=margin)
             return [Unstable(error.index, gains[:, error.index], nothing, mode)] if mode else []
-        return unstable(loop, gains, [better.p, better.d])
+        return unstable(loop, gains, [better.p, better.d], margin)
 
     @property
     def friction_error(self) -> Floats:

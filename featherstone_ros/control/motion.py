@@ -59,6 +59,11 @@ class Motion:
         self.corners: Floats = compiled.path.times
         self.end: float = compiled.end
 
+    @property
+    def blended_until(self) -> float:
+        """When the last of what was asked for before is gone [s]; -inf if there was nothing."""
+        return float(self._compiled.correction[1])
+
     def sample(self, times: Floats, inside: Floats | None = None) -> Floats:
         """Return position, velocity, acceleration and extra effort (4, N, n).
 

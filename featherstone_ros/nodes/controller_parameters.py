@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.feasibility.checks import Preflight
 from featherstone_ros.control.feedback import Feedback
@@ -36,6 +37,8 @@ class Output(Choice):
 
 
 DEADLINE_NAMES = ("deadline.cycle_time", "deadline.allowed", "deadline.action")
+
+BRISK = 2.0  # [rad/s, m/s] of a motion whose friction must be within the effort limits
 
 GAIN_SETTINGS = (
     Setting(
@@ -108,7 +111,8 @@ SETTINGS = (
     Setting(
         "preflight",
         str(Preflight.WARN),
-        "reaction to a trajectory beyond the limits of position, velocity or effort",
+        "reaction to a trajectory or set-point beyond the limits of effort, or whose velocity jumps; "
+        "beyond those of position or velocity it is refused, unless this is off",
         choices=tuple(map(str, Preflight)),
     ),
     Setting(
@@ -235,18 +239,45 @@ def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
             "joints"
         )
     limit = per_joint(values, "effort_limit.{}", model.joint_names)
+    limit = np.where(np.isfinite(limit), limit * values["effort_scale"], limit)
+    drives = drives_of(values, model)
+    require_effort_for_friction(drives, limit, model)
     p, d = feedback.gains
     return Settings(
         p=p,
         d=d,
         damping=feedback.damping,
         fault_damping=feedback.fault_damping,
-        **drives_of(values, model),
-        effort_limit=np.where(np.isfinite(limit), limit * values["effort_scale"], limit),
+        **drives,
+        effort_limit=limit,
         torque_rate=per_joint(values, "torque_rate.{}", model.joint_names),
         impedance=cartesian_parameters.impedance(values, model),
         **values_of(Settings, values),
     )
+
+
+def require_effort_for_friction(drives: Mapping[str, Floats], limit: Floats, model: Model) -> None:
+    """Check that the friction to be compensated leaves the drives an effort.
+
+    Args:
+        drives: ``coulomb``, ``viscous``, ``thinning`` and ``offset``, (n,).
+        limit: (n,) the effort limits, 0 where nothing is to be controlled.
+        model: The arm.
+
+    Raises:
+        ValueError: Friction alone takes more than a joint's limit at half its speed limit, at most
+            at ``BRISK``.
+    """
+    speed = np.minimum(0.5 * model.velocity_limit, BRISK)
+    viscous = drives["viscous"] * speed / (1.0 + drives["thinning"] * speed)
+    friction = drives["coulomb"] + viscous + np.abs(drives["offset"])
+    for i in np.flatnonzero((friction > limit) & (limit > 0.0)):
+        joint = model.joint_names[i]
+        raise ValueError(
+            f"friction.{joint} takes {friction[i]:.4g} at {speed[i]:.3g} rad/s (or m/s): coulomb "
+            f"{drives['coulomb'][i]:g}, viscous {drives['viscous'][i]:g}, offset "
+            f"{drives['offset'][i]:g}; expected less than its effort limit of {limit[i]:.4g}"
+        )
 
 
 def without_margin(values: Mapping[str, Value], model: Model) -> str:

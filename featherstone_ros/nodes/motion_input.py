@@ -21,7 +21,12 @@ from featherstone_ros import _control
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import target_request
 from featherstone_ros.control.event_texts import Reason
-from featherstone_ros.control.feasibility.checks import Preflight, check_set_point, check_trajectory
+from featherstone_ros.control.feasibility.checks import (
+    Preflight,
+    check_set_point,
+    check_trajectory,
+    is_beyond,
+)
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.pose_stream import PoseStream
@@ -203,17 +208,20 @@ class MotionInput:
         verdict = check_trajectory(
             loop.dynamics, node.model, loop.settings, motion, begin, velocity
         )
-        return self._judge(
-            "" if verdict.fits else str(verdict), "the trajectory", node.get_logger()
+        problem, refused = (
+            "" if verdict.fits else str(verdict),
+            is_beyond(verdict, motion, velocity),
         )
+        return self._judge(problem, "the trajectory", node.get_logger(), refused)
 
-    def _judge(self, problem: str, what: str, log: Any) -> str:
+    def _judge(self, problem: str, what: str, log: Any, refused: bool = False) -> str:
         """Warn of what the arm cannot follow, and return the problem.
 
         Raises:
-            TrajectoryError: There is one, and ``preflight`` is ``reject``.
+            TrajectoryError: There is one, and it is refused, or ``preflight`` is ``reject``.
         """
-        if problem and self._node.parameters["preflight"] == Preflight.REJECT:
+        refused = refused or self._node.parameters["preflight"] == Preflight.REJECT
+        if problem and refused:
             raise TrajectoryError(f"the arm cannot follow: {problem}")
         if problem:
             log.warning(f"the arm cannot follow {what}: {problem}")

@@ -95,6 +95,24 @@ def test_a_gain_that_can_never_be_stable_is_refused_where_the_rotor_is_known():
     control_settings(values(**high, **rotor, mode="gravity_compensation"), UR5E)
 
 
+def test_gains_that_swing_a_joint_up_are_refused_where_the_rotor_is_known():
+    """Stable gains without margin, and those of a joint whose rotor nobody knows, are told only."""
+    rotor = {"armature__elbow_joint": 0.5}
+    wild = {"gains__elbow_joint__p": 1e4, "gains__elbow_joint__d": 3.0}
+    assert "swings up" in without_margin(values(**wild), UR5E)
+    with pytest.raises(ValueError, match=r"gains\.elbow_joint\.p = 1e\+04 .* swings up"):
+        control_settings(values(**wild, **rotor), UR5E)
+    control_settings(values(**rotor, gains__elbow_joint__p=1e3, gains__elbow_joint__d=50.0), UR5E)
+
+
+@pytest.mark.parametrize("law", ["coulomb", "viscous", "offset"])
+def test_friction_beyond_the_effort_limit_is_refused_at_every_time(law):
+    friction = {f"friction__wrist_2_joint__{law}": 300.0}
+    with pytest.raises(ValueError, match=r"friction\.wrist_2_joint takes .* effort limit of 28"):
+        control_settings(values(**friction), UR5E)
+    control_settings(values(friction__wrist_2_joint__viscous=10.0), UR5E)
+
+
 def test_stiffness_of_the_hand_that_delay_makes_unstable_is_told():
     hand = {"mode": "cartesian_impedance", "tip": "tool0", "gains__delay": 0.002}
     assert without_margin(values(**hand, stiffness=[400.0] * 3 + [3.0] * 3), UR5E) == ""

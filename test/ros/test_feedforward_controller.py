@@ -440,6 +440,7 @@ def test_diagnostics_tell_how_old_a_trajectory_is_and_how_far_it_jumps(arm):
 
 # 5 rad/s, the limit is 3; late enough that no blending from the motion before softens it.
 TOO_FAST = [point(0.5, Q), point(0.6, Q + 0.5), point(2.0, Q)]
+TOO_SHARP = [point(0.5, Q), point(0.6, Q + 0.25), point(2.0, Q)]  # jumps to 2.5 rad/s
 
 
 def test_trajectory_that_asks_for_too_much_is_refused_if_so_wished(arm):
@@ -453,9 +454,15 @@ def test_trajectory_that_asks_for_too_much_is_refused_if_so_wished(arm):
     assert_allclose(arm.settle(), gravity_at(Q + 0.05) + 5.0, atol=1e-6)
 
 
+def test_a_trajectory_that_is_too_fast_is_refused_as_a_set_point_is(arm):
+    assert arm.ros.get_parameter(NODE, "preflight") == "warn"
+    arm.trajectories.publish(JointTrajectory(joint_names=NAMES, points=TOO_FAST))
+    arm.status("the arm cannot follow: velocity of joint 'shoulder' 5 rad/s")
+
+
 def test_trajectory_that_asks_for_too_much_is_followed_with_a_warning(arm):
     assert arm.ros.get_parameter(NODE, "preflight") == "warn"
-    arm.follow(TOO_FAST, log="the arm cannot follow the trajectory: velocity of joint")
+    arm.follow(TOO_SHARP, log="the arm cannot follow the trajectory: velocity of joint")
     arm.answer()
     status = arm.status("the arm cannot follow the trajectory")
     assert status.level == DiagnosticStatus.WARN
@@ -491,7 +498,7 @@ def test_verdict_on_a_trajectory_that_the_loop_refuses_is_not_told_of_the_one_be
     arm.answer()
     refused = "refused joint_trajectory: refused on purpose"
     search = ros.new_diagnostics(lambda status: refused in status.message)
-    arm.trajectories.publish(JointTrajectory(joint_names=NAMES, points=TOO_FAST))
+    arm.trajectories.publish(JointTrajectory(joint_names=NAMES, points=TOO_SHARP))
     status = ros.wait_for(search, refused)
     assert status_values(status)["following"] == "trajectory"
     arm.process.wait_for_output("cannot follow")

@@ -10,7 +10,7 @@ from each import each
 from numpy.testing import assert_allclose
 
 from featherstone_ros import Dynamics
-from featherstone_ros.control.feasibility.checks import MOST, check_trajectory
+from featherstone_ros.control.feasibility.checks import MOST, check_trajectory, is_beyond
 from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check, round_up
 from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
@@ -426,3 +426,37 @@ def test_a_trajectory_that_takes_over_in_motion_is_led_in_without_a_jump():
     slow = 0.1 * model().velocity_limit
     assert not check_arrival(Point(1.0, Q + slow), desired=way).jumps
     assert check_arrival(Point(0.2, Q + slow)).jumps  # from rest: the line, as it is
+
+
+# What is refused whichever way it comes
+
+AT_HALF = np.full(2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("points", "refused"),
+    [
+        ([Point(0.35, AT_HALF + 1.0, np.zeros(2))], True),  # 1.5 / 0.35 = 4.3 rad/s, limit 3
+        ([Point(0.55, AT_HALF + 1.0, np.zeros(2))], False),
+        ([Point(1.0, AT_HALF), Point(1.5, AT_HALF + 1.04 * 1.5), Point(2.0, AT_HALF)], False),
+        ([Point(1.0, AT_HALF), Point(1.5, AT_HALF + 1.07 * 1.5), Point(2.0, AT_HALF)], True),
+        ([Point(2.0, [2.8, 0.5], [1.5, 0.0]), Point(3.0, [2.8, 0.5], [0.0, 0.0])], True),  # 0.2 out
+        ([Point(2.0, [2.8, 0.5], [0.5, 0.0]), Point(3.0, [2.8, 0.5], [0.0, 0.0])], False),
+    ],
+)
+def test_what_is_too_fast_or_leaves_the_range_is_refused(points, refused):
+    """Limits: 3 rad/s and 2.9 rad; 5 % of speed and a milliradian are forgiven."""
+    limits = space()
+    motion = Trajectory(NAMES, points, limits).motion(0.0, resting(AT_HALF), 0.25)
+    found = check_trajectory(Dynamics(model()), model(), settings(), motion, 0.0, STILL)
+    assert is_beyond(found, motion, STILL) == refused
+
+
+def test_an_arm_beyond_its_limit_may_be_led_back():
+    limits = space()
+    outside = np.array([3.0, 0.5])
+    motion = Trajectory(NAMES, [Point(2.0, AT_HALF, np.zeros(2))], limits).motion(
+        0.0, resting(outside), 0.25
+    )
+    found = check_trajectory(Dynamics(model()), model(), settings(), motion, 0.0, STILL)
+    assert not is_beyond(found, motion, STILL)

@@ -76,3 +76,37 @@ def test_a_stop_before_a_limit_stays_within_the_range(stop):
     if states:  # without friction no stop is exact that nobody sees
         assert (np.array(bench.positions) < upper + 0.01).all()
     assert (asked >= asked[0] - 1e-3).all()  # it does not swing back either
+
+
+# Settings that ask for more than there is
+
+
+@pytest.mark.parametrize(
+    ("change", "is_taken"),
+    [
+        ({"coulomb": 300.0}, False),
+        ({"viscous": 300.0}, False),
+        ({"p": 1e4}, False),
+        ({"d": 1e3}, False),
+        ({"offset": 300.0}, False),
+        ({"coulomb": 0.5}, True),
+        ({"viscous": 0.5}, True),
+        ({"p": 120.0}, True),
+    ],
+)
+def test_settings_that_ask_for_more_effort_than_there_is_are_not_taken_in_motion(change, is_taken):
+    """All summands of the law count, as they would act now."""
+    bench = Bench().start()
+    goal = bench.arm.q + np.array([0.8, -0.8])
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, goal, np.zeros(2))])
+    bench.run(0.4)
+    bench.arm.set_state(bench.arm.q + 5e-3, bench.arm.qd + 0.03)
+    bench.run(PERIOD)
+    ((name, value),) = change.items()
+    values = getattr(bench.settings, name).copy()
+    values[1] = value
+    if is_taken:
+        bench.configure(**{name: values})
+        return
+    with pytest.raises(ValueError, match="joint 'elbow' would need"):
+        bench.configure(**{name: values})

@@ -8,10 +8,11 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
-from featherstone_ros.control.feasibility.limits import ROUNDING
+from featherstone_ros.control.feasibility.limits import ROUNDING, excesses
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, Settings
+from featherstone_ros.control.trajectory import SPEED_SLACK
 from featherstone_ros.model import Model
 
 FINEST = 1e-3  # [s] between two samples
@@ -20,8 +21,14 @@ FINEST = 1e-3  # [s] between two samples
 MOST = 7000
 
 
+BLENDING = 0.25  # share of the velocity limit that the way to a trajectory may add: motion.pxd
+
+
 class Preflight(Choice):
-    """Reaction to a trajectory that exceeds the arm's limits."""
+    """Reaction to what exceeds the arm's limits of effort, or jumps.
+
+    With any but ``off``, what is too fast or leaves the range is refused: see ``is_beyond``.
+    """
 
     OFF = "off"
     WARN = "warn"
@@ -59,6 +66,34 @@ def check_trajectory(
     most = MOST / model.n
     step = max(FINEST, (motion.end - begin) / most)
     return check(dynamics, drives, limits, motion, begin, motion.end, velocity, step, True, most)
+
+
+def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
+    """Tell whether a trajectory is too fast or leaves the range of a joint: no drives could help.
+
+    One rule for all that moves the joints: a velocity may exceed its limit by ``SPEED_SLACK``, as a
+    set-point's, and while a motion before is blended into the trajectory, which is not the
+    sender's, by ``BLENDING`` more. From the first point on, positions may be ``LIMIT_SLACK`` beyond
+    the limits, as those of points; an arm may come from further outside.
+
+    Args:
+        verdict: Of ``check_trajectory``.
+        motion: The same.
+        velocity: The desired velocity before (n,) [rad/s] or [m/s].
+    """
+    demand, first = verdict.demand, float(motion.corners[0])
+    blended = demand.time < (first if velocity.any() else motion.blended_until)
+    follows = demand.time >= max(first, motion.blended_until)
+    return any(
+        excess.quantity == quantity and not excess.share() <= most
+        for samples, quantity, most in (
+            (~blended, "velocity", 1.0 + SPEED_SLACK),
+            (blended, "velocity", 1.0 + SPEED_SLACK + BLENDING),
+            (follows, "position", 0.0),
+        )
+        if samples.any()
+        for excess in excesses(demand.where(samples), verdict.limits)
+    )
 
 
 def check_set_point(

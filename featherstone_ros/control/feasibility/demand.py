@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
@@ -82,6 +83,10 @@ class Demand:
             self.viscous / factor,
             self.inertial / factor**2,
         )
+
+    def where(self, taken: NDArray[np.bool_]) -> Demand:
+        """Return some of the samples, (N,)."""
+        return Demand(*(getattr(self, field.name)[taken] for field in fields(self)))
 
     def rms(self) -> Floats:
         """Return the root mean square torque over time (n,) [N m] or [N]."""
