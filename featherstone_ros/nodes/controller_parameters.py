@@ -111,8 +111,8 @@ SETTINGS = (
     Setting(
         "preflight",
         str(Preflight.WARN),
-        "reaction to a trajectory or set-point beyond the limits of effort, or whose velocity jumps; "
-        "beyond those of position or velocity it is refused, unless this is off",
+        "reaction to a trajectory or set-point beyond the limits of effort, or whose velocity "
+        "jumps; beyond those of position or velocity it is refused, unless this is off",
         choices=tuple(map(str, Preflight)),
     ),
     Setting(
