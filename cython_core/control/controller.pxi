@@ -332,7 +332,7 @@ cdef class CompiledController(CycleOwner):
     def position_command(self):
         """(2, n) position and velocity of the last command to drives with position loops, a copy.
         """
-        return self.values(self.control.controller.positions.q, (2, self.control.controller.n))
+        return values(self.control.controller.positions.q, (2, self.control.controller.n))
 
     @property
     def wrench_at(self):
