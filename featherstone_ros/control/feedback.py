@@ -127,13 +127,13 @@ class Feedback:
         loop = self._loop_of_mode
         if not self.has_gains or self._is_unset.all():
             return []
-        if loop.worst(*gains, margin=margin) is None:
+        if loop.worst(gains[0], gains[1], margin=margin) is None:
             return []
         try:
             better = self.chosen or self._choose(self._values["gains.bandwidth"] or BANDWIDTH)
         except NoStableGainsError as error:
             nothing = np.full(2, np.nan)
-            mode = loop.worst(*gains, margin=margin)
+            mode = loop.worst(gains[0], gains[1], margin=margin)
             return [Unstable(error.index, gains[:, error.index], nothing, mode)] if mode else []
         return unstable(loop, gains, [better.p, better.d], margin)
 
