@@ -9,6 +9,7 @@ import pytest
 from support import (  # skips this module where ROS is missing
     ARM,
     LOCKSTEP,
+    MATCHING,
     SHADOWED,
     SIMULATED,
     Between,
@@ -54,8 +55,12 @@ OUTPUTS = {
 
 
 def outputs(ros: Ros, *names: str) -> dict[str, list]:
-    """Collect what the shadow says, on these topics or all."""
-    return {name: ros.collect(*OUTPUTS[name], 1000) for name in names or OUTPUTS}
+    """Collect what the shadow says, on these topics or all, once they have found each other."""
+    said = {name: ros.collect(*OUTPUTS[name], 1000) for name in names or OUTPUTS}
+    topics = [OUTPUTS[name][1] for name in said]
+    ros.wait_for(lambda: all(map(ros.node.count_publishers, topics)), "the shadow's topics")
+    ros.run_for(MATCHING)
+    return said
 
 
 def nanoseconds(stamp) -> int:
