@@ -364,11 +364,14 @@ cdef inline bint stop_stays_within(double q, double v, double a, double duration
 
 
 cdef inline double time_to_limit(double way, double v, double a, double duration) noexcept nogil:
-    """How long a stop takes that ends at a limit, from a way before it [s]."""
-    cdef double root = 0.25 * v * v + a * way / 3.0
-    if root < 0.0:
+    """How long a stop takes that ends at a limit, from a way before it [s]; ``duration`` where none
+    does.
+    """
+    cdef double root = 0.25 * v * v + a * way / 3.0, speed
+    speed = 0.5 * v + copysign(sqrt(max(root, 0.0)), way)
+    if root < 0.0 or not way * speed > 0.0:
         return duration
-    return min(max(2.0 * way / (0.5 * v + copysign(sqrt(root), way)), SHORTEST_STOP), duration)
+    return min(max(2.0 * way / speed, SHORTEST_STOP), duration)
 
 
 cdef inline double stopping_time(double q, double v, double a, double duration, double lower,

@@ -85,6 +85,18 @@ def test_all_of_a_stop_is_within_the_limits_and_no_longer_than_it_need_be(durati
         assert (way <= 0.76 * np.abs(state[1]) * lasts + 0.25**2 / 12 * np.abs(state[2])).all()
 
 
+@pytest.mark.parametrize("place", [1.0, 1.2, -1.0, -1.3, 0.0])
+def test_a_stop_at_a_limit_or_beyond_it_is_finite_and_goes_no_further(place):
+    """Whichever way the joint moves, and accelerates."""
+    v, a = np.meshgrid([-1.0, -1e-9, 0.0, 1e-9, 1.0], [-20.0, -0.1, 0.0, 0.1, 20.0])
+    state = np.array([np.full(25, place), v.ravel(), a.ravel(), np.zeros(25)])
+    lower, upper = np.full(25, -1.0), np.full(25, 1.0)
+    for duration in (0.01, 0.25, 10.0):
+        rest, lasts = stopping_position(state, duration, lower, upper)
+        assert ((lasts >= 0.01) & (lasts <= duration)).all()
+        assert (rest >= min(place, -1.0)).all() and (rest <= max(place, 1.0)).all()
+
+
 def test_a_lead_in_and_a_blend_stay_within_the_range_of_the_joints():
     """Towards a limit at speed, and from there into paths that begin elsewhere, or at any time."""
     rng, n = np.random.default_rng(7), 3
