@@ -274,8 +274,8 @@ def require_effort_for_friction(drives: Mapping[str, Floats], limit: Floats, mod
     for i in np.flatnonzero((friction > limit) & (limit > 0.0)):
         joint = model.joint_names[i]
         raise ValueError(
-            f"friction.{joint} takes {friction[i]:.4g} at {speed[i]:.3g} rad/s (or m/s): coulomb "
-            f"{drives['coulomb'][i]:g}, viscous {drives['viscous'][i]:g}, offset "
+            f"joint {joint!r}: friction takes {friction[i]:.4g} at {speed[i]:.3g} rad/s (or m/s): "
+            f"coulomb {drives['coulomb'][i]:g}, viscous {drives['viscous'][i]:g}, offset "
             f"{drives['offset'][i]:g}; expected less than its effort limit of {limit[i]:.4g}"
         )
 

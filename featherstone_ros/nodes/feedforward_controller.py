@@ -201,15 +201,19 @@ class FeedforwardController(ModelNode):
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the controller for new settings, all of which must be valid."""
-        loop, settings = self._configured_loop, control_settings(values, self.model)
+        loop = self._configured_loop
         changed = [name for name in values if values[name] != self.parameters[name]]
+        what = ", ".join(f"{name} is {values[name]}" for name in changed)
+        try:
+            settings = control_settings(values, self.model)
+        except ValueError as error:
+            raise ValueError(f"{what}: {error}") from None
         loaded = model_with_payload(values, self.model) if set(changed) & set(MODEL_NAMES) else None
         transition = values["payload.transition_time"]
         margins = self._margins(values, settings)
         try:
             take = loop.plan(settings, loaded, transition)
         except TrajectoryError as error:
-            what = ", ".join(f"{name} is {values[name]}" for name in changed)
             raise ValueError(f"{what}: {error}") from None
 
         def commit() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
@@ -111,8 +112,6 @@ class ModelNode(LifecycleNode):
         """
         super().__init__(name, context=context)
         self.log = ThrottledLog(self.get_logger())
-        # What Python's log says of an odd URDF, ``check_description`` says too, and more.
-        logging.getLogger(Model.__module__).setLevel(logging.CRITICAL)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._resting: Future | None = None  # while a transition waits for the arm
         self._model: Model | None = None
@@ -298,7 +297,8 @@ class ModelNode(LifecycleNode):
     def _parse(self, description: str) -> Model:
         """Return the model of a description; the last one is cached."""
         if self._parsed is None or self._parsed[0] != description:
-            model = self.make_model(description)
+            with unlogged(Model.__module__):  # ``check_description`` says that, and more
+                model = self.make_model(description)
             if not model.n:
                 raise ModelError(
                     f"robot {model.name!r} has {len(model.link_names)} links and no joint that "
@@ -503,3 +503,15 @@ class ModelNode(LifecycleNode):
 
 def do_nothing() -> None:
     """Do nothing: there is nothing to commit."""
+
+
+@contextmanager
+def unlogged(name: str) -> Iterator[None]:
+    """Keep back what a logger of Python's says, but for what is critical."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

@@ -108,7 +108,7 @@ def test_gains_that_swing_a_joint_up_are_refused_where_the_rotor_is_known():
 @pytest.mark.parametrize("law", ["coulomb", "viscous", "offset"])
 def test_friction_beyond_the_effort_limit_is_refused_at_every_time(law):
     friction = {f"friction__wrist_2_joint__{law}": 300.0}
-    with pytest.raises(ValueError, match=r"friction\.wrist_2_joint takes .* effort limit of 28"):
+    with pytest.raises(ValueError, match=r"'wrist_2_joint': friction takes .* effort limit of 28"):
         control_settings(values(**friction), UR5E)
     control_settings(values(friction__wrist_2_joint__viscous=10.0), UR5E)
 
