@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ JOINTS = fr.Model.from_urdf(UR5E).joint_names
 BENT = np.array([0.0, -1.2, 1.4, -1.7, -1.5, 0.3])
 PERIOD = 0.002  # [s] of the states
 SIMULATED = {"robot_description": UR5E, "use_sim_time": True}
+AGAIN = 0.5  # [s] after which joint states and /clock, which are best effort, are told again
 EVERY = QoSProfile(depth=20_000)  # a listener that is held up misses none
 
 
@@ -86,6 +88,7 @@ class Lockstep:
         parts = {NODE: JOINTS[:3], OTHER: JOINTS[3:]} if law == "two controllers" else {NODE: ()}
         self.processes = []
         parameters = {**SIMULATED, **LAWS[law], "tip": "tool0", "autostart": False}
+        parameters["executor_timeout"] = 0.0  # which is by the computer's clock
         for node, joints in parts.items():
             own = {"joints": list(joints)} if joints else {"joints": []}
             self.processes.append(
@@ -190,7 +193,7 @@ class SteppedArm:
     """A controller with use_sim_time, and an arm that the test advances, with its clock."""
 
     def __init__(self, ros: Ros, clock: bool = True, **parameters: Any) -> None:
-        self.ros, self.time = ros, 40.0
+        self.ros, self.time, self.shown = ros, 40.0, 0.0
         self.process: NodeProcess = ros.start(CONTROLLER, {**SIMULATED, **parameters})
         model = fr.Model.from_urdf(UR5E)
         armature = assumed_armature(model)
@@ -211,9 +214,26 @@ class SteppedArm:
 
     def show(self) -> None:
         """Publish the arm's state."""
+        self.shown = self.time
         state = JointState(header=Header(stamp=stamp(self.time)), name=list(JOINTS))
         state.position, state.velocity = list(self.simulator.q), list(self.simulator.qd)
         self.states.publish(state)
+
+    def await_command(self, count: int) -> None:
+        """Wait for a command; what was lost on the way to the controller is told again."""
+        said = time.monotonic()
+
+        def has_come() -> bool:
+            nonlocal said
+            if time.monotonic() - said > AGAIN:
+                said = time.monotonic()
+                if self.clock is not None:
+                    self.clock.publish(Clock(clock=stamp(self.time)))
+                if self.shown == self.time:
+                    self.show()
+            return len(self.commands) > count
+
+        self.ros.wait_for(has_come, "command")
 
     def advance(self, seconds: float, answered: bool = True) -> None:
         """Advance arm and clock; each state is answered by a command."""
@@ -224,7 +244,7 @@ class SteppedArm:
             count = len(self.commands)
             self.show()
             if answered:
-                self.ros.wait_for(lambda c=count: len(self.commands) > c, "command")
+                self.await_command(count)
             self.act()
 
     def act(self) -> None:
@@ -312,7 +332,7 @@ def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros)
         count = len(arm.commands)
         arm.tell()
         if k > round(0.02 / PERIOD):
-            ros.wait_for(lambda c=count: len(arm.commands) > c, "command of the open-loop stop")
+            arm.await_command(count)
         arm.act()
     assert "no usable joint state for" in arm.process.output
     arm.advance(0.5)
@@ -367,13 +387,13 @@ def test_the_twin_goes_by_the_clock_of_another_simulation(ros):
     ros.start(TWIN, {**SIMULATED, "rate": 500.0})
     clock = ros.publisher(Clock, "/clock")
     ros.wait_for_state("/digital_twin", "active")
-    for k in range(300):  # twice as slow as the wall
+    for k in range(100):  # slower than the wall
         clock.publish(Clock(clock=stamp(7.0 + k * period)))
-        ros.run_for(2.0 * period)
+        ros.run_for(1.5 * period)
     times = np.array([time_of(state) for state in states]) * 1e-9
-    assert 500.0 * (299 - 20) * period < len(times) <= 500.0 * 300 * period
+    assert 500.0 * (99 - 20) * period < len(times) <= 500.0 * 100 * period
     assert np.all(np.diff(times) > 0.0)
-    assert 7.0 <= times[0] < times[-1] <= 7.0 + 299 * period
+    assert 7.0 <= times[0] < times[-1] <= 7.0 + 99 * period
     count = len(states)
     ros.run_for(0.3)
     assert len(states) <= count + 10  # the clock stands
@@ -396,7 +416,7 @@ def shadowed(folder: Path, rate: float) -> dict[int, tuple[float, ...]]:
         simulator = fr.Simulator(fr.Model.from_urdf(UR5E), time_step=1e-3)
         simulator.reset(BENT)
         zeros = [0.0] * len(JOINTS)
-        for k in range(300):
+        for k in range(120):
             at = stamp(3.0 + k * 0.01)
             clock.publish(Clock(clock=at))
             state = JointState(header=Header(stamp=at), name=list(JOINTS), effort=zeros)
@@ -404,14 +424,14 @@ def shadowed(folder: Path, rate: float) -> dict[int, tuple[float, ...]]:
             states.publish(state)
             simulator.step(zeros, 10)
             ros.run_for(0.01 / rate)
-        ros.wait_for(lambda: len(residuals) > 290, "residuals")
+        ros.wait_for(lambda: len(residuals) > 100, "residuals")
     return residuals
 
 
 def test_a_recording_played_ten_times_as_fast_gives_the_shadow_the_same(tmp_path):
     slow, fast = shadowed(tmp_path, 1.0), shadowed(tmp_path, 10.0)
     both = slow.keys() & fast.keys()
-    assert len(both) > 280
+    assert len(both) > 90
     assert all(slow[time] == fast[time] for time in both)
 
 

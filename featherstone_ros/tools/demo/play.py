@@ -124,6 +124,7 @@ class Stage:
                 "feedforward_terms": self.law,
                 "path_tolerance": 0.0,
                 "use_sim_time": simulated,
+                **({"executor_timeout": 0.0} if simulated else {}),  # by this machine's clock
                 "autostart": False,
             },
         }
