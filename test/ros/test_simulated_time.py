@@ -461,7 +461,7 @@ def test_two_owners_of_time_are_told_of(ros):
     held_by(arm, "2 publishers on /clock, expected one")
 
 
-@pytest.mark.study
+@pytest.mark.alone
 @pytest.mark.parametrize("law", LAWS)
 def test_lockstep_repeats_bit_for_bit_beside_four_busy_processes(tmp_path, busy, law):
     runs = [lockstep_run(tmp_path, law, stops) for stops in ((), STOPS, STOPS[:1], ())]
