@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.tools.demo.measure import LAWS, Run, Traffic, improvement
+from featherstone_ros.tools.demo.measure import LAWS, Run, improvement
 from featherstone_ros.tools.multi_sine import MultiSine
 from featherstone_ros.tools.robot_setup import RobotSetup
 from featherstone_ros.tools.style import milli, new_table, short_names
@@ -132,8 +132,7 @@ class DemoReport:
                     "rms": run.rms,
                     "peak": run.peak,
                     "effort_peak": run.effort_peak,
-                    "departure": round(run.departure, 6),
-                    **traffic_figures(run.traffic),
+                    **traffic_figures(run),
                 }
                 for run in self.runs
             },
@@ -201,11 +200,13 @@ class DemoReport:
         return text
 
 
-def traffic_figures(traffic: Traffic | None) -> dict[str, float]:
-    """Return rates and latencies, for JSON; none in simulated time."""
+def traffic_figures(run: Run) -> dict[str, float]:
+    """Return what depends on the messages that were heard, for JSON; none in simulated time."""
+    traffic = run.traffic
     if traffic is None:
         return {}
     return {
+        "departure": run.departure,
         "state_rate": traffic.state_rate,
         "command_rate": traffic.command_rate,
         "silence": traffic.silence,
