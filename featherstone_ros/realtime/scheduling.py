@@ -101,10 +101,14 @@ def set_session_niceness(pid: int, niceness: int) -> None:
         Path(f"/proc/{pid}/autogroup").write_text(f"{niceness}")
 
 
-def session_niceness() -> int:
-    """Return the niceness of this process's session, 0 where Linux does not schedule by session."""
+def session_niceness(autogroup: str = "/proc/self/autogroup") -> int:
+    """Return the niceness of this process's session, 0 where Linux does not schedule by session.
+
+    There is no such file then, or it is empty (in a container with a group of its own).
+    """
     with suppress(OSError):
-        return int(Path("/proc/self/autogroup").read_text().split()[-1])
+        words = Path(autogroup).read_text().split()
+        return int(words[-1]) if words else 0
     return 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from featherstone_ros.realtime.scheduling import Scheduling, refuse_missing_cpus
+from featherstone_ros.realtime.scheduling import Scheduling, refuse_missing_cpus, session_niceness
 
 # Scheduling.
 
@@ -28,6 +28,16 @@ def test_affinity_is_the_threads_alone():
     thread.join()
     assert seen == [{cpus[-1]}]
     assert sorted(os.sched_getaffinity(0)) == cpus
+
+
+@pytest.mark.parametrize(
+    ("text", "niceness"), [("/autogroup-114 nice -11\n", -11), ("", 0), (None, 0)]
+)
+def test_session_without_a_niceness_has_none(tmp_path, text, niceness):
+    autogroup = tmp_path / "autogroup"
+    if text is not None:
+        autogroup.write_text(text)
+    assert session_niceness(str(autogroup)) == niceness
 
 
 def test_missing_processor_is_named_with_those_that_there_are():
