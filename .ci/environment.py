@@ -184,8 +184,20 @@ def install(folder, extras, is_native):
             # The pip of Python 3.10 searches for minutes what a current one resolves in seconds.
             run("installing pip", *pip, "--upgrade", "pip")
         run("installing packages", *command, FEATHERSTONE_BUILD_FOR="none")  # compile_core does it
-    core.result()
+        core.result()
+        if "test" in extras:
+            prepare_tests(beside, pip[0])
     write_note(note, kind + names)
+
+
+def prepare_tests(beside, python):
+    """Have done once, at once, what each process of pytest-xdist would do first, by turns."""
+    parts = "import sys; sys.path.insert(0, 'test'); import compiled; compiled.build()"
+    building = beside.submit(run, "compiling parts for the tests", python, "-c", parts)
+    # Reading them makes their bytecode; what is wrong in one is for the run of tests to say.
+    reading = "import pytest; pytest.main(['--collect-only', '-q', '-m', ''])"
+    run("reading the tests", python, "-c", reading, PYTHONDONTWRITEBYTECODE="")
+    building.result()
 
 
 def compile_core(folder, is_native):
