@@ -34,7 +34,7 @@ cdef class Snapshot:
         s.command_timeout = round(settings.command_timeout * SECOND)
         s.wrench_timeout = round(settings.wrench_timeout * SECOND)
         s.lockstep, s.hold_until_command = settings.lockstep, settings.hold_until_command
-        s.owns_time = settings.simulation_stamps or settings.lockstep
+        s.owns_time = settings.owns_time
         s.follows_ros_time = settings.follows_ros_time
         s.noise_seed = noise.seed
         s.deviation = (noise.position, noise.velocity, noise.effort)

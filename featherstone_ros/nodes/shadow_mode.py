@@ -150,6 +150,7 @@ class ShadowMode(LoopMode):
             "refused messages": shadow.refused + self.running.runner.counters()["too_large"],
         }
         problem = ""
+        self._activated = self._activated or now  # ROS time may have begun since
         silence = now - max(shadow.received, self._activated)
         if silence > max(1.0, shadow.settings.max_gap):
             missing = ", ".join(names[index] for index in shadow.missing)

@@ -117,7 +117,7 @@ class SimulateMode(LoopMode):
             TOPICS | dict.fromkeys(self._own, Float64MultiArray),
             QUEUE,
             at_once=twin.settings.lockstep,
-            owns_time=self._owns_time(node.parameters),
+            owns_time=twin.settings.owns_time,
         )
 
     def deactivate(self) -> None:
@@ -131,11 +131,7 @@ class SimulateMode(LoopMode):
     def _settings(self, values: Mapping[str, Value]) -> TwinSettings:
         settings = twin_settings(values, self._node.model)
         sim_time = self._node.get_clock().ros_time_is_active
-        return replace(settings, follows_ros_time=sim_time and not self._owns_time(values))
-
-    def _owns_time(self, values: Mapping[str, Value]) -> bool:
-        """Tell whether simulation time advances by itself: with the steady clock, or commands."""
-        return bool(values["publish_clock"] or values["lockstep"])
+        return replace(settings, follows_ros_time=sim_time and not settings.owns_time)
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the twin for new settings; state, command and time go on.

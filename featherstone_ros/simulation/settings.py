@@ -113,6 +113,11 @@ class TwinSettings:
     follows_ros_time: bool = False
 
     @property
+    def owns_time(self) -> bool:
+        """Whether simulation time advances by itself: with the steady clock, or commands."""
+        return self.simulation_stamps or self.lockstep
+
+    @property
     def period(self) -> float:
         """Simulation time between two states [s]."""
         return 1.0 / self.rate

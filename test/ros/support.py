@@ -661,11 +661,6 @@ def status_values(status: DiagnosticStatus) -> dict[str, str]:
     return {item.key: item.value for item in status.values}
 
 
-def study(*values: Any) -> Any:
-    """Return a test's parameters that repeat what its others show: for ``make test-all`` alone."""
-    return pytest.param(*values, marks=pytest.mark.study)
-
-
 def package_path() -> str:
     """Return the folder from which this process imports the package."""
     return str(Path(featherstone_ros.__file__).resolve().parents[1])

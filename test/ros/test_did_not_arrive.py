@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from studies import study
 from support import (  # skips this module where ROS is missing
     Ros,
     ros_in_free_domain,
     status_values,
-    study,
 )
 
 # isort: split

@@ -616,12 +616,15 @@ def test_effort_limit_that_cuts_a_torque_is_told_with_joint_and_part(arm):
     assert arm.status("running: hold").level == DiagnosticStatus.OK
 
 
+WAIT_BITSET = "0x89"  # FUTEX_WAIT_BITSET_PRIVATE, as in atomic.pxd; locks wait otherwise
+
+
 @contextlib.contextmanager
 def stopped_loop(pid: int) -> Iterator[None]:
     """Stop a controller's loop, and nothing else of its process, as a debugger does."""
     ptrace = ctypes.CDLL(None, use_errno=True).ptrace
     ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    seize, interrupt, detach, any_thread = 0x4206, 0x4207, 17, 0x40000000
+    seize, interrupt, go_on, detach, any_thread = 0x4206, 0x4207, 7, 17, 0x40000000
     (thread,) = (
         int(task)
         for task in os.listdir(f"/proc/{pid}/task")
@@ -629,9 +632,16 @@ def stopped_loop(pid: int) -> Iterator[None]:
     )
     if ptrace(seize, thread, None, None) != 0:
         pytest.skip(f"ptrace is not allowed: {os.strerror(ctypes.get_errno())}")
-    try:
+
+    def stop() -> bool:
+        """Stop it; tell whether it waits for messages: in DDS it may hold what others need."""
         assert ptrace(interrupt, thread, None, None) == 0
         os.waitpid(thread, any_thread)
+        return Path(f"/proc/{thread}/syscall").read_text().split()[2:3] == [WAIT_BITSET]
+
+    try:
+        while not stop():
+            ptrace(go_on, thread, None, None)
         yield
     finally:
         ptrace(detach, thread, None, None)

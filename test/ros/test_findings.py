@@ -9,10 +9,10 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from studies import study
 from support import (
     ros_in_free_domain,
     status_values,
-    study,
 )  # skips this module where ROS is missing
 
 # isort: split

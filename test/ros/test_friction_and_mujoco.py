@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from support import DEEP, LOCKSTEP, SIMULATED, seconds, status_values, study
+from studies import study
+from support import DEEP, LOCKSTEP, SIMULATED, seconds, status_values
 from unit.example_robots import ROBOTS
 
 from featherstone_ros import Model

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from studies import study
 from support import (  # skips this module where ROS is missing
     DEADLINE,
     MATCHING,
@@ -14,7 +15,6 @@ from support import (  # skips this module where ROS is missing
     Ros,
     change_request,
     ros_in_free_domain,
-    study,
 )
 
 # isort: split

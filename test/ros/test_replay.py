@@ -10,13 +10,13 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from studies import study
 from support import (  # skips this module where ROS is missing
     ARM,
     LOCKSTEP,
     SIMULATED,
     Between,
     ros_in_free_domain,
-    study,
 )
 
 # isort: split

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import RUNNING, Ros, set_priority, study
+from studies import study
+from support import RUNNING, Ros, set_priority
 
 from featherstone_ros.model.robots import robot_file
 

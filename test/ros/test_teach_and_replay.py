@@ -13,11 +13,11 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 import pytest
+from studies import study
 from support import (  # skips this module where ROS is missing
     ARM,
     DEADLINE,
     ros_in_free_domain,
-    study,
 )
 
 # isort: split
