@@ -165,6 +165,7 @@ def apart(ros) -> Iterator[Carriers]:
     carriers.listener.close()
 
 
+@pytest.mark.alone  # by speed, in real time; test_two_arms.py shows the same in simulated time
 def test_one_controller_dies_and_comes_again_and_the_other_goes_on(apart):
     ros, bar = apart.ros, apart.bar
     apart.carry(0.1)
