@@ -310,10 +310,11 @@ class Repeats:
 
     A command may be lost on its way to a twin that has not found a new controller yet, and time
     would stand for ever. So the state comes again after a while, with a later stamp: a controller
-    refuses one that is not newer, and tells of it.
+    refuses one that is not newer, and tells of it. Whoever is only slow answers twice, and the
+    second answer counts for the next state: so not soon, once the arm is on its way.
     """
 
-    AFTER, LATER = 0.5, 1000  # [s], [ns]
+    AT_START, AFTER, LATER = 0.5, 3.0, 1000  # [s], [s], [ns]
 
     def __init__(self) -> None:
         self._stamp, self._handed_on, self._count = b"", 0.0, 0
@@ -321,7 +322,8 @@ class Repeats:
     def take(self, raw: bytes) -> bytes:
         """Return what is to be handed on; nothing for a state that came only just now."""
         now, is_new = time.monotonic(), raw[STAMP] != self._stamp
-        if not is_new and now - self._handed_on < self.AFTER:
+        after = self.AFTER if any(raw[STAMP]) else self.AT_START
+        if not is_new and now - self._handed_on < after:
             return b""
         self._stamp, self._handed_on = raw[STAMP], now
         self._count = 0 if is_new else self._count + 1

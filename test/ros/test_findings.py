@@ -462,6 +462,7 @@ def test_effort_limits_that_cannot_hold_the_arm_are_refused_with_figures(shared)
 # 9. Delay in the loop.
 
 
+@pytest.mark.alone  # a busy machine's own delay comes on top
 def test_states_that_come_late_by_their_stamps_make_no_arm_swing(ros):
     with closing(Scene(ros, "ur5e")) as scene:
         scene.lie = Delayed(8)  # 40 ms
