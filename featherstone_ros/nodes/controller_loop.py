@@ -11,7 +11,6 @@ from time import monotonic
 
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.publisher import Publisher
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -40,12 +39,10 @@ from featherstone_ros.nodes.controller_parameters import DeadlineAction, Output
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Value
+from featherstone_ros.nodes.qos import NEWEST, RELIABLE
 from featherstone_ros.nodes.realtime_loop import Record
 from featherstone_ros.nodes.refusals import RecentText
 
-RELIABLE = QoSProfile(depth=10)
-# Short, since a waiting state is a late one; long enough to lose none of a burst.
-SHALLOW = QoSProfile(depth=4, reliability=ReliabilityPolicy.BEST_EFFORT)
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
 UNUSABLE_TIME = 2.0  # [s] without a usable state until one is inspected
 
@@ -111,7 +108,7 @@ class ControllerLoop(LoopMode):
         """
         self._note_event = note_event
         wrench = {"~/wrench": WrenchStamped} if self.controller.sensors else {}
-        self._run(self.controller, {"joint_states": JointState, **wrench}, SHALLOW, is_stamped=True)
+        self._run(self.controller, {"joint_states": JointState, **wrench}, NEWEST, is_stamped=True)
         self.set_deadline(self._node.parameters)
 
     def activate(self) -> None:
@@ -279,7 +276,7 @@ class ControllerLoop(LoopMode):
             self._unusable_since = monotonic()
         elif monotonic() - self._unusable_since > UNUSABLE_TIME and self._example is None:
             self._example = self._node.create_subscription(
-                JointState, "joint_states", self._explain_example, SHALLOW
+                JointState, "joint_states", self._explain_example, NEWEST
             )
 
     def _explain_example(self, message: JointState) -> None:

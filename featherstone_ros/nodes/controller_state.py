@@ -15,8 +15,8 @@ from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.qos import RELIABLE
 
-QUEUE = 10
 CHECK_PERIOD = 0.5  # [s] between two checks whether anybody listens; each costs half a millisecond
 
 
@@ -33,7 +33,7 @@ class ControllerState:
         """
         self._node, self._loop = node, loop
         self._publisher = node.create_publisher(
-            JointTrajectoryControllerState, "~/controller_state", QUEUE
+            JointTrajectoryControllerState, "~/controller_state", RELIABLE
         )
         self._timer = node.create_timer(1.0 / rate, self._publish, clock=node.rate_clock)
         self._timer.cancel()  # a needless wake-up of the executor delays others

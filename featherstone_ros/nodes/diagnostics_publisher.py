@@ -10,6 +10,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from featherstone_ros.nodes.qos import RELIABLE
+
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
@@ -46,7 +48,7 @@ class DiagnosticsPublisher:
         self._node = node
         self._reports = reports
         self._name = node.get_fully_qualified_name().lstrip("/")
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", RELIABLE)
         self._published = monotonic()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(PERIOD, self._publish, clock=steady)

@@ -12,7 +12,6 @@ import math
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.publisher import Publisher
-from rclpy.qos import QoSProfile
 
 from featherstone_ros.message_templates import (
     BaseMessage,
@@ -24,11 +23,9 @@ from featherstone_ros.message_templates import (
 from featherstone_ros.model.model import BASES
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting, default_of, of_length
+from featherstone_ros.nodes.qos import RELIABLE, TRANSFORMS
 from featherstone_ros.simulation import TwinSettings
 from featherstone_ros.simulation.twin import UNIT
-
-QUEUE = QoSProfile(depth=10)  # reliable
-TRANSFORMS = QoSProfile(depth=100)  # as tf2_ros publishes them
 
 
 def unit_quaternion(value: list[float]) -> str | None:
@@ -89,12 +86,12 @@ def base_topics(node: ModelNode) -> list[tuple[Publisher, BaseMessage]]:
     if importlib.util.find_spec("nav_msgs"):
         from nav_msgs.msg import Odometry
 
-        publisher = node.create_publisher(Odometry, "~/odom", QUEUE)
+        publisher = node.create_publisher(Odometry, "~/odom", RELIABLE)
         topics.append((publisher, odometry(world, base)))
     else:
         node.get_logger().info("nav_msgs is not installed: ~/base_pose and ~/base_twist, no ~/odom")
-        pose = node.create_publisher(PoseStamped, "~/base_pose", QUEUE)
-        twist = node.create_publisher(TwistStamped, "~/base_twist", QUEUE)
+        pose = node.create_publisher(PoseStamped, "~/base_pose", RELIABLE)
+        twist = node.create_publisher(TwistStamped, "~/base_twist", RELIABLE)
         topics.append((pose, pose_stamped(world)))
         topics.append((twist, twist_stamped(base)))
     if node.parameters["publish_tf"]:

@@ -17,7 +17,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from std_msgs.msg import String
 
@@ -35,14 +34,9 @@ from featherstone_ros.nodes.diagnostics_publisher import (
 )
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
+from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.nodes.throttled_log import ThrottledLog
 from featherstone_ros.text import plain
-
-DESCRIPTION_QOS = QoSProfile(
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
 
 REST_CHECK_PERIOD = 0.02  # [s] between two checks whether the arm has come to rest
 
@@ -251,7 +245,7 @@ class ModelNode(LifecycleNode):
 
     def _wait_for_description(self) -> None:
         self._description_subscription = self.create_subscription(
-            String, "robot_description", self._on_description, DESCRIPTION_QOS
+            String, "robot_description", self._on_description, LATCHED
         )
         topic = self._description_subscription.topic_name
         self.get_logger().info(

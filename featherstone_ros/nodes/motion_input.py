@@ -43,10 +43,11 @@ from featherstone_ros.control.trajectory import (
 from featherstone_ros.control.unusable_messages import late_start
 from featherstone_ros.errors import MessageError
 from featherstone_ros.nodes import cartesian_topics
-from featherstone_ros.nodes.controller_loop import RELIABLE, SHALLOW, ControllerLoop
+from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.controller_parameters import goal_defaults
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
+from featherstone_ros.nodes.qos import NEWEST, RELIABLE
 
 
 class PlannedTrajectory(_control.FollowRequest):
@@ -88,11 +89,11 @@ class MotionInput:
         self._poses, self._twist_at = PoseStream(), -inf
         self._subscriptions = [
             self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE),
-            self._listen(JointTrajectoryPoint, "reference", self._on_reference, SHALLOW),
-            self._listen(PoseStamped, "target_pose", self._on_target, SHALLOW),
-            self._listen(TwistStamped, "target_twist", self._on_target, SHALLOW),
-            self._listen(WrenchStamped, "target_wrench", self._on_target, SHALLOW),
-            self._listen(Float64MultiArray, "stiffness", self._on_stiffness, SHALLOW),
+            self._listen(JointTrajectoryPoint, "reference", self._on_reference, NEWEST),
+            self._listen(PoseStamped, "target_pose", self._on_target, NEWEST),
+            self._listen(TwistStamped, "target_twist", self._on_target, NEWEST),
+            self._listen(WrenchStamped, "target_wrench", self._on_target, NEWEST),
+            self._listen(Float64MultiArray, "stiffness", self._on_stiffness, NEWEST),
         ]
         self._hold = node.create_service(Trigger, "~/hold", self._on_hold)
 

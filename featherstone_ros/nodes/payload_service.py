@@ -12,7 +12,6 @@ from collections.abc import Callable
 from threading import Event, Thread, current_thread
 from typing import Any
 
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -21,9 +20,9 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.nodes.drive_parameters import drives_of
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting
+from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.observer.settings import default_link
 
-TRANSIENT_LOCAL = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 POLL_PERIOD = 0.1  # [s] between two collections of the states received
 WAITING = 32_768  # states at most in the buffer; further ones are dropped
 
@@ -51,7 +50,7 @@ class PayloadService:
         self._ended = Event()
         self._destroyed = False
         self._said = "not asked for"
-        self._publisher = node.create_publisher(String, "~/payload", TRANSIENT_LOCAL)
+        self._publisher = node.create_publisher(String, "~/payload", LATCHED)
         self._service = node.create_service(Trigger, "~/identify_payload", self._on_request)
 
     def destroy(self) -> None:

@@ -17,11 +17,11 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.publisher import Publisher
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from featherstone_ros._loop import RclLoop
+from featherstone_ros.nodes.qos import TIME
 from featherstone_ros.realtime.loop_timing import LoopTiming
 from featherstone_ros.realtime.scheduling import Scheduling
 
@@ -31,7 +31,6 @@ LARGEST_MESSAGE = 65536  # [bytes]
 HEARTBEAT_PERIOD = 0.2  # [s] between signs of life of the executor; each costs it 0.5 ms
 DELIVERY_PERIOD = 0.005  # [s] between two deliveries of records
 MARGIN = 1.0  # [s] that a thread may need to end
-CLOCK_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 MIDDLEWARE = ("rcl", "rmw_fastrtps_cpp", "rmw_fastrtps_shared_cpp")
 
 
@@ -152,7 +151,7 @@ class ThreadLoop:
                 ClockMessage,
                 "/clock",
                 lambda _: self.runner.listen_again(),
-                CLOCK_QOS,
+                TIME,
                 callback_group=DetachedGroup(),
                 raw=True,
             )

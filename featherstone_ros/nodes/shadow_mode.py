@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
@@ -22,14 +21,13 @@ from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit, Value
+from featherstone_ros.nodes.qos import EVERY, RELIABLE
 from featherstone_ros.nodes.refusals import RecentText
 from featherstone_ros.nodes.shadow_parameters import shadow_settings
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.effort_contract import ContractState, ContractVerdict
 from featherstone_ros.observer.restart_reason import restart_reason
 
-QUEUE = QoSProfile(depth=10)  # reliable
-BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 INPUTS = {"joint_states": JointState, "~/commands": Float64MultiArray}
 OUTPUTS = {
     "~/predicted_joint_states": JointState,
@@ -53,7 +51,9 @@ class ShadowMode(LoopMode):
             ValueError: Parameters that do not fit the model.
         """
         shadow = Shadow(node.model, shadow_settings(node.parameters, node.model))
-        publishers = [node.create_publisher(kind, topic, QUEUE) for topic, kind in OUTPUTS.items()]
+        publishers = [
+            node.create_publisher(kind, topic, RELIABLE) for topic, kind in OUTPUTS.items()
+        ]
         super().__init__(node, publishers)
         self._shadow = shadow
         self._given: dict[str, list[Any]] = {name: [] for name in REQUESTS}
@@ -66,7 +66,7 @@ class ShadowMode(LoopMode):
     def activate(self) -> None:
         """Listen."""
         self._shadow.use(self._shadow.change)  # the last loop may have ended before it did
-        self._run(self._shadow, INPUTS, BEST_EFFORT, is_stamped=True)
+        self._run(self._shadow, INPUTS, EVERY, is_stamped=True)
         self._activated = self.now
 
     def halt(self, within: float = 1.0) -> None:

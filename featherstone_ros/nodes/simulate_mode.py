@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -27,15 +26,13 @@ from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit, Value
+from featherstone_ros.nodes.qos import AHEAD, RELIABLE
 from featherstone_ros.nodes.simulate_parameters import command_topics, twin_settings
 from featherstone_ros.simulation import Twin, TwinSettings
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
 
 Answer = TypeVar("Answer", Trigger.Response, SetBool.Response)
 
-QUEUE = QoSProfile(depth=10)  # reliable
-# In lockstep time runs ahead of listeners; a reliable one that is as far behind still gets all.
-LONG_QUEUE = QoSProfile(depth=5000)
 KINDS = {
     "commands": Float64MultiArray,
     "joint_commands": JointState,
@@ -64,17 +61,17 @@ class SimulateMode(LoopMode):
         self._own = command_topics(
             node.parameters, model.joint_names, TOPICS, node.resolve_topic_name
         )
-        queue = LONG_QUEUE if node.parameters["lockstep"] else QUEUE
+        queue = AHEAD if node.parameters["lockstep"] else RELIABLE
         publishers = [node.create_publisher(JointState, "joint_states", queue)]
         if publish_clock:
-            publishers.append(node.create_publisher(Clock, "/clock", QUEUE))
+            publishers.append(node.create_publisher(Clock, "/clock", RELIABLE))
         publishers += [publisher for publisher, _ in base_topics]
         sensor = str(node.parameters["wrench_sensor"])
         if sensor and sensor not in model.link_names:
             links = ", ".join(model.link_names)
             raise ValueError(f"wrench_sensor is {sensor!r}, expected one of the links: {links}")
         if sensor:
-            publishers.append(node.create_publisher(WrenchStamped, "~/wrench", QUEUE))
+            publishers.append(node.create_publisher(WrenchStamped, "~/wrench", RELIABLE))
         super().__init__(node, publishers)
         self._twin = Twin(
             model,
@@ -115,7 +112,7 @@ class SimulateMode(LoopMode):
         self._run(
             twin,
             TOPICS | dict.fromkeys(self._own, Float64MultiArray),
-            QUEUE,
+            RELIABLE,
             at_once=twin.settings.lockstep,
             owns_time=twin.settings.owns_time,
         )

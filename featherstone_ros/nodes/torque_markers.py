@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 from geometry_msgs.msg import Point, WrenchStamped
 from rclpy.context import Context
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -21,9 +20,8 @@ from featherstone_ros.model.robot_description import Joint
 from featherstone_ros.model.urdf import parse
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.parameters import Setting
+from featherstone_ros.nodes.qos import LAST, RELIABLE
 
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-RELIABLE = QoSProfile(depth=1)
 WRENCHES = ("external_wrench", "external_wrench_estimate")  # topics
 FORCE, MOMENT = (0.80, 0.25, 0.70), (0.45, 0.35, 0.85)
 CALM, BUSY, FULL = (0.25, 0.65, 0.35), (0.88, 0.63, 0.19), (0.78, 0.20, 0.16)
@@ -66,10 +64,10 @@ class TorqueMarkers(ModelNode):
         self._wrenches: dict[str, list[Marker]] = {}
         self._markers = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
         self._inputs = [
-            self.create_subscription(JointState, "joint_states", self._on_state, NEWEST),
+            self.create_subscription(JointState, "joint_states", self._on_state, LAST),
             *(
                 self.create_subscription(
-                    WrenchStamped, topic, partial(self._on_wrench, topic), NEWEST
+                    WrenchStamped, topic, partial(self._on_wrench, topic), LAST
                 )
                 for topic in WRENCHES
             ),

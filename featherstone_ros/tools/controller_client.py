@@ -23,8 +23,8 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.parameter_files import NodeParameters
-from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
 from featherstone_ros.nodes.messages import seconds
+from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.tools.checked_arm import CheckedArm, arm_of
 from featherstone_ros.tools.monitor.listen import DiagnosticsListener
 from featherstone_ros.tools.monitor.node_status import NodeStatus
@@ -132,7 +132,7 @@ class ControllerClient(DiagnosticsListener):
         heard: list[String] = []
         topic = f"{self._namespace}/robot_description"
         with held():
-            self.node.create_subscription(String, topic, heard.append, DESCRIPTION_QOS)
+            self.node.create_subscription(String, topic, heard.append, LATCHED)
         self._until(lambda: heard, f"message on {topic}")
         return heard[0].data
 

@@ -16,7 +16,7 @@ from lifecycle_msgs.msg import Transition
 from std_msgs.msg import String
 
 from featherstone_ros.nodes.digital_twin import DigitalTwin
-from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
+from featherstone_ros.nodes.qos import LATCHED
 
 TWIN, CONTROLLER = "digital_twin", "feedforward_controller"
 WAITING = "waiting for the robot description on /robot_description"
@@ -93,7 +93,7 @@ def test_late_description_starts_the_node_and_the_same_again_means_nothing(ros):
     process.wait_for_output(WAITING)
     assert ros.state("/digital_twin") == "unconfigured"
     ros.wait_for_diagnostics(lambda s: "waiting" in s.message and s.level == s.WARN)
-    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions = ros.publisher(String, "/robot_description", LATCHED)
     descriptions.publish(String(data=SLIDER))
     ros.wait_for_state("/digital_twin", "active")
     descriptions.publish(String(data=SLIDER))
@@ -102,7 +102,7 @@ def test_late_description_starts_the_node_and_the_same_again_means_nothing(ros):
 
 
 def test_description_published_before_the_node_started_is_found(ros):
-    descriptions = ros.node.create_publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions = ros.node.create_publisher(String, "/robot_description", LATCHED)
     descriptions.publish(String(data=SLIDER))
     start(ros)
     ros.wait_for_state("/digital_twin", "active")
@@ -110,7 +110,7 @@ def test_description_published_before_the_node_started_is_found(ros):
 
 def test_other_description_is_refused_while_active_and_used_after_cleanup(ros):
     process = start(ros)
-    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions = ros.publisher(String, "/robot_description", LATCHED)
     descriptions.publish(String(data=SLIDER))
     ros.wait_for_state("/digital_twin", "active")
     descriptions.publish(String(data=slider("rail", "lift")))
@@ -126,7 +126,7 @@ def test_other_description_is_refused_while_active_and_used_after_cleanup(ros):
 @pytest.mark.parametrize("text", ["<robot", "<robot name='macros'/>"], ids=["cut", "no joints"])
 def test_unusable_description_is_reported_and_a_good_one_then_used(ros, text):
     process = start(ros)
-    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions = ros.publisher(String, "/robot_description", LATCHED)
     descriptions.publish(String(data=text))
     process.wait_for_output("cannot configure")
     ros.wait_for_diagnostics(lambda s: s.level == s.ERROR and "cannot configure" in s.message)
@@ -136,7 +136,7 @@ def test_unusable_description_is_reported_and_a_good_one_then_used(ros, text):
 
 def test_a_parameter_that_one_description_refuses_does_not_stop_another(ros):
     process = start(ros, **{"armature.rail": "heavy"})
-    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions = ros.publisher(String, "/robot_description", LATCHED)
     for count in (1, 2):
         descriptions.publish(String(data=SLIDER + " " * count))
         ros.wait_for(lambda n=count: process.output.count("expected type double") == n, "refusal")
@@ -168,7 +168,7 @@ def test_without_autostart_nothing_happens_by_itself(ros):
     process = start(ros, autostart=False)
     assert not ros.change_state("/digital_twin", "configure")
     process.wait_for_output("cannot configure: there is no robot description yet")
-    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions = ros.publisher(String, "/robot_description", LATCHED)
     descriptions.publish(String(data=SLIDER))
     process.wait_for_output("robot description received")
     assert ros.state("/digital_twin") == "unconfigured"

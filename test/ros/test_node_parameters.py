@@ -18,7 +18,7 @@ from std_msgs.msg import String
 from test_lifecycle import SLIDER, slider
 
 from featherstone_ros.model.robots import robot_file, robot_parameters
-from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
+from featherstone_ros.nodes.qos import LATCHED
 
 NODES = ["digital_twin", "feedforward_controller"]
 
@@ -100,7 +100,7 @@ def go_round(ros: Ros, node: str) -> None:
 )
 def test_what_was_set_at_run_time_lasts_as_long_as_the_joints_do(ros, node, name):
     process = ros.start(f"featherstone_ros.{node}", {name: 1.0})
-    descriptions = ros.publisher(String, "/robot_description", DESCRIPTION_QOS)
+    descriptions = ros.publisher(String, "/robot_description", LATCHED)
     descriptions.publish(String(data=SLIDER))
     ros.wait_for_state(f"/{node}", "active")
     assert ros.get_parameter(f"/{node}", name) == 1.0

@@ -28,7 +28,7 @@ from std_srvs.srv import Trigger
 from test_teach_and_replay import COMMAND, run
 
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
+from featherstone_ros.nodes.qos import LATCHED
 
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 
@@ -141,7 +141,7 @@ def test_a_controller_that_is_not_there_is_named_beside_those_that_are(scene):
 def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     """The robot description comes on a topic, as from robot_state_publisher."""
     urdf, left = robot_file("ur5e").read_text(), ("-r", "__ns:=/left")
-    described = ros.node.create_publisher(String, "/left/robot_description", DESCRIPTION_QOS)
+    described = ros.node.create_publisher(String, "/left/robot_description", LATCHED)
     described.publish(String(data=urdf))
     commands = ("-r", "~/commands:=feedforward_controller/commands")
     twin, heard = {"rate": 200.0, **LOCKSTEP}, ("-r", f"joint_states:={ARM}")
