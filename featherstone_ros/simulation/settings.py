@@ -103,8 +103,9 @@ class TwinSettings:
         3600.0,
     )
     wrench_timeout: float = declared(
-        0.0,
-        "simulation time after which an external wrench ends [s]; 0: when the next one arrives",
+        0.5,
+        "simulation time after which an external wrench ends that is not sent again [s]; 0: it "
+        "stays until the next one",
         0.0,
         3600.0,
     )

@@ -286,6 +286,7 @@ class Replica:
             stop_stiffness=float(twin["stops.stiffness"]),
             stop_damping=float(twin["stops.damping"]),
             command_timeout=COMMAND_TIMEOUT,
+            wrench_timeout=0.0,
         )
 
     def draw(self, seed: int, by_hand: bool | None = None) -> list[Episode]:

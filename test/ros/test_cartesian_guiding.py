@@ -49,7 +49,7 @@ class Guided(Led):
         return np.concatenate([self.moved(), self.turned()])
 
     def push(self, wrench) -> None:
-        """Push the hand once; base axes (6,). The twin keeps that until the next push."""
+        """Push the hand once; base axes (6,). The twin keeps that for its ``wrench_timeout``."""
         axes = orientation(self.poses[-1].pose).inv()
         force, moment = axes.apply(wrench[:3]), axes.apply(wrench[3:])
         message = WrenchStamped(wrench=Wrench(force=vector(force), torque=vector(moment)))

@@ -87,6 +87,7 @@ HELD = {
     "noise.position": 1e-4,
     "noise.velocity": 0.01,
     "noise.effort": 0.2,
+    "wrench_timeout": 0.0,
 }
 MODEL_FIGURES = {
     name: value

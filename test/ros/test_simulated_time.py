@@ -114,6 +114,7 @@ class Lockstep:
                     },
                     **{f"command_topic.{joint}": topic for joint, topic in topics.items()},
                     "wrench_sensor": "tool0" if law == "admittance" else "",
+                    "wrench_timeout": 0.0,  # one push for all of the run
                     "autostart": False,
                 },
                 *(word for t in remap for word in ("-r", f"~/{t}:={NODE}/{t}") if not topics),

@@ -241,6 +241,15 @@ def test_wrench_ends_after_its_timeout_and_a_new_one_replaces_it(model):
     assert twin.wrenches == {}
 
 
+def test_wrench_whose_publisher_has_gone_ends_unless_one_message_is_to_stay(model):
+    gone, stays = (make(model, **settings) for settings in ({}, {"wrench_timeout": 0.0}))
+    for twin in (gone, stays):
+        apply_wrench(twin, "tool", np.ones(6))
+        run(twin, 1000)
+    assert not gone.wrenches
+    assert list(stays.wrenches) == ["tool"]
+
+
 # State.
 
 

@@ -27,7 +27,8 @@ Examples:
   featherstone-ros run panda --real-time-factor 0   as fast as it can
   featherstone-ros run panda     a robot that comes with the package
   ros2 topic pub --once /feedforward_controller/joint_trajectory ...   beside it
-  ros2 topic pub -r 100 /digital_twin/external_wrench ...   pushes the arm
+  ros2 topic pub -r 100 /digital_twin/external_wrench ...   pushes the arm, until
+                                                             .5 s after it ends
 """
 
 from __future__ import annotations
