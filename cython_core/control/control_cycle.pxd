@@ -109,8 +109,9 @@ cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incomin
     begin_message(&cycle.refusals, INPUT_WRENCH, incoming, cycle.now, output, r)
     link = read_wrench(&cycle.refusals, r, &cycle.links, MAX_WRENCH, wrench, &stamp)
     if link >= 0:
-        take_measured(&c.hand.measured, cycle.link_pose + 16 * link, wrench, cycle.now * 1e-9,
-                      transit_time(incoming, stamp, &live), c.arm.settings.wrench_timeout)
+        take_measured(&c.hand.measured, &c.hand.law.settings, cycle.link_pose + 16 * link, wrench,
+                      cycle.now * 1e-9, transit_time(incoming, stamp, &live),
+                      c.arm.settings.wrench_timeout)
 
 
 cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incoming) noexcept nogil:

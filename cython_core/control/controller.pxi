@@ -197,7 +197,7 @@ cdef class CompiledController(CycleOwner):
     def take_wrench(self, double now, cnp.ndarray wrench not None, Py_ssize_t sensor):
         """Take a wrench (6,) that is measured on one of the ``sensors``, by its index."""
         cdef Controller* c = &self.control.controller
-        take_measured(&c.hand.measured, self.control.link_pose + 16 * sensor,
+        take_measured(&c.hand.measured, &c.hand.law.settings, self.control.link_pose + 16 * sensor,
                       numbers(wrench, 6, "wrench"), now, NAN, c.arm.settings.wrench_timeout)
 
     def check_age(self, double now):

@@ -21,7 +21,6 @@ cdef struct Supervision:     # what no single state shows
     double* swings           # (n,) changes of direction at speed; decays
     double* direction        # (n,) of the last swing: -1, 0, 1
     double* swung_at         # (n,) distance from the desired position then
-    double[3] felt           # last forces on the end effector
     bint is_apart            # the end effector has felt little since the last blow
     double blows             # beyond max_force on what it touches; decays
     double abandoned         # motions that left their path; decays

@@ -1,28 +1,51 @@
 # The wrench on the end effector that a force-torque sensor measures, or the shadow estimates.
+#
+# Each sample is judged once, as it comes, at the sensor's rate: whatever else uses the wrench, uses
+# what is believed. A number that is wrong now and then comes twice in a row at most (class 3 of
+# docs/faults.md), so what three samples in a row have in common is certain. A sample is used as far
+# as it is within reach of that: by the dead zone, which moves nothing, and by as far as the certain
+# value changes, which is two samples late. So a sudden change acts with the third sample that shows
+# it, and a steady one, or a vibration that is slow for the sensor, at once.
 
-from libc.math cimport INFINITY, fmax, fmin
-from libc.string cimport memcpy, memset
+from libc.math cimport INFINITY, fabs, fmax, fmin
+from libc.string cimport memcmp, memcpy, memset
 
-from control.impedance_state cimport Impedance
+from control.impedance_state cimport Impedance, ImpedanceSettings
 from control.impedance_wrench cimport WALL, limit
 from control.state_clock cimport StateClock, late_by, lateness, start_clock, watch_clocks
+from control.state_observer cimport REPEAT_TIME
 from task_space.pose cimport add_cross_product, norm
 
 cdef extern from *:
     """
     #define MAX_WRENCH (1e6)
     #define CONTACT_TIME (0.2)
+    #define KEPT (0.8)
+    #define INTERVAL_SHARE (0.2)
+    #define SAME (1.5)
     """
     const double MAX_WRENCH      # [N, N m] no arm feels more
     const double CONTACT_TIME    # [s] in which a contact comes to max_force, or ends
+    const double KEPT            # share of a change's size that still counts at the next sample
+    const double INTERVAL_SHARE  # of the last interval in the estimate of the sensor's
+    const double SAME            # intervals within which equal numbers are the same sample
 
-cdef struct MeasuredWrench:
-    double[6] wrench         # as measured, at the end effector's origin, in its axes
-    double at                # steady time at which it was measured [s]; -inf: none yet
+cdef enum:
+    WINDOW = 3               # samples: one more than numbers that are wrong in a row
+
+cdef struct MeasuredWrench:  # at the end effector's origin, in its axes
+    double[6] wrench         # that is used
+    double[6] certain        # what the last samples have in common
+    double[6] change         # size of its recent changes from sample to sample
+    double[WINDOW][6] samples    # the last ones
+    long long count          # of samples since the last silence
+    double interval          # between the sensor's samples, at most REPEAT_TIME [s]
+    double judged_at         # steady time of the last sample that was not the same again
+    double changed_at        # of the last one that differed from the one before
+    double at                # steady time at which the last one was measured [s]; -inf: none yet
     StateClock clock         # of its stamps
     bint is_there            # it was not too old when it was last used
-    double[6] contact        # on the end effector, base axes: what is felt, without what is gone at
-                             # once, such as a number that is wrong
+    double[6] contact        # on the end effector, base axes: what is felt, without its blows
 
 
 cdef inline void rotate(const double* R, const double* x, double* out) noexcept nogil:
@@ -46,29 +69,80 @@ cdef inline void move_wrench(const double* pose, const double* wrench, double* o
 
 
 cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
-    measured.at, measured.is_there = -INFINITY, False
+    measured.at = measured.judged_at = measured.changed_at = -INFINITY
+    measured.interval, measured.count, measured.is_there = 0.0, 0, False
     memset(measured.contact, 0, 6 * sizeof(double))
     start_clock(&measured.clock, -INFINITY)
 
 
-cdef inline void take_measured(MeasuredWrench* measured, const double* pose, const double* wrench,
-                               double now, double on_its_way, double timeout) noexcept nogil:
+cdef inline bint is_same(MeasuredWrench* measured, const double* sample) noexcept nogil:
+    """Whether a sample (6) is the last one again: it came twice, or from a driver that is faster
+    than its sensor.
+    """
+    cdef double since
+    if measured.count and memcmp(sample, measured.samples[measured.count % WINDOW],
+                                 6 * sizeof(double)) == 0:
+        return measured.at - measured.judged_at < SAME * measured.interval
+    since = fmin(measured.at - measured.changed_at, REPEAT_TIME)
+    measured.interval += INTERVAL_SHARE * (since - measured.interval)
+    measured.changed_at = measured.at
+    return False
+
+
+cdef inline void judge_number(MeasuredWrench* measured, Py_ssize_t k, double sample,
+                              double reach) noexcept nogil:
+    """Find what is used of one of the six numbers; reach: at least."""
+    cdef double low = sample, high = sample, before = measured.certain[k]
+    cdef Py_ssize_t i
+    for i in range(WINDOW):
+        low, high = fmin(low, measured.samples[i][k]), fmax(high, measured.samples[i][k])
+    measured.certain[k] = fmin(fmax(before, low), high)
+    measured.change[k] = fmax(fabs(measured.certain[k] - before), KEPT * measured.change[k])
+    if measured.count <= WINDOW:
+        measured.change[k] = 0.0                    # there was nothing before
+    reach += (WINDOW - 1) * measured.change[k]
+    measured.wrench[k] = fmin(fmax(sample, measured.certain[k] - reach),
+                              measured.certain[k] + reach)
+
+
+cdef inline void judge(MeasuredWrench* measured, const double* sample,
+                       const double* dead_zone) noexcept nogil:
+    """Take a sample (6); dead_zone: of force and moment."""
+    cdef Py_ssize_t k
+    if is_same(measured, sample):
+        return
+    measured.judged_at = measured.at
+    measured.count += 1
+    memcpy(measured.samples[measured.count % WINDOW], sample, 6 * sizeof(double))
+    for k in range(6):
+        judge_number(measured, k, sample[k], dead_zone[k // 3])
+
+
+cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings* settings,
+                               const double* pose, const double* wrench, double now,
+                               double on_its_way, double timeout) noexcept nogil:
     """Take a wrench (6) on a frame with that pose (16), unless a newer one has come.
 
     on_its_way: [s] by two clocks, NaN if unknown; it counts as that of a joint state.
     """
+    cdef double[6] sample
     cdef double at
     watch_clocks(&measured.clock, now, on_its_way)
     lateness(&measured.clock, now, on_its_way)
     at = now - late_by(&measured.clock, on_its_way, timeout)
-    if at >= measured.at:
-        move_wrench(pose, wrench, measured.wrench)
-        measured.at = at
+    if at < measured.at:
+        return
+    if at - measured.at > timeout:
+        measured.count = 0                          # it tells nothing of what is felt now
+    measured.at = at
+    move_wrench(pose, wrench, sample)
+    judge(measured, sample, settings.dead_zone)
 
 
 cdef inline bint is_fresh(const MeasuredWrench* measured, double now,
                           double timeout) noexcept nogil:
-    return now - measured.at <= timeout
+    """Whether there is a wrench that can be relied on."""
+    return measured.count >= WINDOW and now - measured.at <= timeout
 
 
 cdef inline void leave_dead_zone(double width, double* f) noexcept nogil:

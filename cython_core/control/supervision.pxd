@@ -26,7 +26,7 @@ from control.impedance_state cimport Impedance
 from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, REFERENCE, STOPPING, TRAJECTORY
 from control.settings cimport ADMITTANCE
 from control.state_machine cimport Hold, fire, hold_reason, is_tracking, note_cause
-from control.state_observer cimport Observer, median, seen_state
+from control.state_observer cimport Observer, seen_state
 from control.stop cimport begin_hold, begin_open_loop_stop, hold_from
 from control.stuck_joints cimport first_stuck
 from control.torque_governor cimport begin_transfer
@@ -112,12 +112,8 @@ cdef inline void watch_oscillation(Supervision* s, const Observer* o, const doub
 
 cdef inline void watch_contact(Supervision* s, const Impedance* law, double dt,
                                Finding* worst) noexcept nogil:
-    """Whether the end effector loses a contact and meets it again, hard each time. One wrong number
-    is neither.
-    """
-    cdef double bound = law.settings.max_wrench[0], force
-    s.felt[0], s.felt[1], s.felt[2] = s.felt[1], s.felt[2], norm(law.felt)
-    force = median(s.felt[0], s.felt[1], s.felt[2])
+    """Whether the end effector loses a contact and meets it again, hard each time."""
+    cdef double bound = law.settings.max_wrench[0], force = norm(law.felt)
     s.blows = max(s.blows - dt * MAX_BLOWS / BLOW_TIME, 0.0)
     if force < APART * bound:
         s.is_apart = True

@@ -100,7 +100,12 @@ def test_edge_of_stability_is_where_it_is_said_to_be(delay):
     """In the simulated arm, with drives that are not ideal."""
     damping, inertia = 300.0, 4.0
     bench_settings = settings(
-        delay, stiffness=FREE_Z, damping=(damping,) * 3 + (5.0,) * 3, contact_stiffness=0.0, **STILL
+        delay,
+        stiffness=FREE_Z,
+        damping=(damping,) * 3 + (5.0,) * 3,
+        contact_stiffness=0.0,
+        max_force=100.0,  # blows are no fault here
+        **STILL,
     )
     edge = stiffest_contact(inertia, damping, delay + 0.001)
     for share, is_stable in ((0.6, True), (1.6, False)):
@@ -142,6 +147,25 @@ def test_sensor_that_is_off_by_less_than_the_dead_zone_moves_nothing():
     bench = ContactBench(stiffness=0.0, dead_zone=(2.0, 0.2))
     start = bench.pose
     bench.run(5.0, felt=[1.0, -1.0, 1.0, 0.1, 0.1, 0.0])
+    np.testing.assert_allclose(pose_error(bench.pose, start), 0.0, atol=1e-4)
+
+
+@pytest.mark.parametrize("driver", [1, 5], ids=["sensor's rate", "driver's rate"])
+@pytest.mark.parametrize("size", [59.0, 70.0, 1000.0])
+def test_numbers_that_are_wrong_now_and_then_move_nothing(size, driver):
+    """From a sensor of 100 Hz, as it measures or five times each; states come at 500 Hz."""
+    random = np.random.default_rng(0)
+    bench, wrong = ContactBench(stiffness=0.0), 0
+    start, states = bench.pose, 5 // driver
+    for k in range(220):
+        wrong = wrong + 1 if k > 20 and random.random() < 0.1 and wrong < 2 else 0
+        felt = 0.01 * random.normal(size=6)
+        if wrong:
+            felt[random.integers(6)] = random.choice([-1.0, 1.0]) * size
+        for _ in range(driver):
+            bench.run(PERIOD, felt=felt)
+            bench.run((states - 1) * PERIOD, sensor=False)
+    assert bench.phase is not Phase.FAULT, bench.controller.hold_reason
     np.testing.assert_allclose(pose_error(bench.pose, start), 0.0, atol=1e-4)
 
 
