@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.tools.style import BLUE, GREY, RED, finish, picture
 
 sys.path.append(str(Path(__file__).parents[1] / "test" / "unit"))
@@ -37,7 +38,8 @@ def press(stiffness: float, chosen: bool) -> np.ndarray:
     bench.stiffness, bench.height = stiffness, bench.pose[2, 3] - WAY
     begin = len(bench.forces)
     for _ in range(round(DURATION / 0.1)):
-        bench.controller.set_target(bench.now, wrench=[0, 0, -FORCE, 0, 0, 0])
+        if bench.phase is not Phase.FAULT:  # as after three blows
+            bench.controller.set_target(bench.now, wrench=[0, 0, -FORCE, 0, 0, 0])
         bench.run(0.1)
     return np.array(bench.forces[begin:])
 

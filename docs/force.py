@@ -14,7 +14,8 @@ from rich.progress import track
 
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, RED, finish, picture
 
-sys.path.append(str(Path(__file__).parents[1] / "test" / "unit"))
+TEST = Path(__file__).parents[1] / "test"
+sys.path += [str(TEST), str(TEST / "unit")]
 from contact_bench import PERIOD, STEP
 from test_force_axes import COULOMB, FORCE, MODES, NORMALS, press, pressing
 
