@@ -1,10 +1,14 @@
 """What was led by hand becomes a trajectory: smooth, not delayed, of few points, within limits."""
 
+from collections import namedtuple
+from io import StringIO
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from example_robots import ROBOTS
+from rich.console import Console
 from urdf_text import chain
 
 from featherstone_ros.control.trajectory import Point, TrajectoryError
@@ -13,6 +17,7 @@ from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.tools.checked_arm import arm_of, load_arm
 from featherstone_ros.tools.preflight.check import check_file, started, trajectory_of
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory, as_yaml, parse
+from featherstone_ros.tools.teach import command
 from featherstone_ros.tools.teach.teaching import (
     FASTEST,
     SHARE,
@@ -29,6 +34,7 @@ from featherstone_ros.tools.teach.teaching import (
 
 pytest.importorskip("scipy")
 RATE = 250.0  # [Hz] of the joint states
+Sample = namedtuple("Sample", "time position effort")  # as of the client, without ROS
 OTHERS = ("double_pendulum_continuous", "pr2", "a1")  # prismatic, continuous; a branched tree
 
 
@@ -183,6 +189,48 @@ def test_a_stop_that_gives_way_ends_the_motion_at_its_limit(panda):
     (part,) = taught(panda, time, q)
     assert fitted(part, panda)[1] == 1.0
     assert part.points[-1].positions[0] == pytest.approx(panda.limits.upper[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("give", [0.0, 0.02], ids=["stiff stop", "stop gives way"])
+def test_what_was_led_suddenly_into_a_stop_passes_preflight(panda, give):
+    """A smooth motion overshoots there: 4 mrad and more."""
+    time = np.arange(0.0, 5.0, 1.0 / RATE)
+    q = np.tile((panda.limits.lower + panda.limits.upper) / 2.0, (len(time), 1))
+    stop = panda.limits.upper[0] + give
+    q[:, 0] = np.minimum(stop - 0.8 + 1.5 * np.clip(time - 1.0, 0.0, None), stop)
+    q[:, 1] = np.maximum(q[:, 1] - 1.5 * np.clip(time - 1.2, 0.0, None), panda.limits.lower[1])
+    upper, lower = panda.limits.upper, panda.limits.lower
+    overshoot = smooth(time, np.minimum(q, upper))[1][:, 0].max() - upper[0]
+    assert overshoot > 4e-3
+    (part,) = taught(panda, time, q)
+    part, _ = fitted(part, panda)
+    (read,) = parse(as_yaml(part), "file")
+    assert check_file(read, panda).fits
+    assert part.points[-1].positions[0] > upper[0] - 2.0 * overshoot
+    q, *_ = started(trajectory_of(part, panda)).sample(np.linspace(0.0, part.points[-1].time, 9999))
+    np.testing.assert_array_less(np.maximum(q - upper, lower - q), 1e-5)
+
+
+def test_the_way_begins_within_the_limits_where_a_stop_has_given_way(panda):
+    beyond = panda.limits.upper.copy()
+    beyond[0] += 4e-3
+    goal = 0.5 * (panda.limits.lower + panda.limits.upper)
+    np.testing.assert_array_equal(
+        way_to(goal, beyond, panda).points[0].positions, panda.limits.upper
+    )
+
+
+@pytest.mark.parametrize(("early", "said"), [(" ", True), ("", False)])
+def test_a_key_before_the_arm_floats_is_not_lost_without_a_word(early, said):
+    states = iter(Sample(0.01 * k, np.full(1, 0.01 * k), np.zeros(1)) for k in range(9))
+    arm = SimpleNamespace(model=SimpleNamespace(joint_names=["turn"]))
+    controller = SimpleNamespace(arm=arm, look=lambda: [next(states)])
+    console = Console(file=StringIO(), width=100)
+    keys = iter([early, "", " ", "m", " "])
+    samples, marks = command._lead(controller, console, lambda: next(keys))
+    assert ("does not count: press it now" in console.file.getvalue()) == said
+    assert ([sample.time for sample in samples], marks) == ([0.01, 0.02, 0.03], [0.02])
+    assert command._lead(controller, console, lambda: "q") == ([], [])
 
 
 def test_a_file_beyond_the_position_limits_is_refused_by_name(panda):

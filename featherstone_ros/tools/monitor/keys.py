@@ -12,8 +12,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def single_keys() -> Iterator[Callable[[], str]]:
+def single_keys(with_earlier: bool = False) -> Iterator[Callable[[], str]]:
     """Read keys without Return and without echo while the context lasts; Ctrl-C works as usual.
+
+    Args:
+        with_earlier: Return what was typed before, too, while the command was starting.
 
     Yields:
         A function that returns what has been typed since the last call; always "" where standard
@@ -29,7 +32,7 @@ def single_keys() -> Iterator[Callable[[], str]]:
         is_ready = select.select([terminal], [], [], 0.0)[0]
         return os.read(terminal, 64).decode(errors="replace") if is_ready else ""
 
-    tty.setcbreak(terminal)
+    tty.setcbreak(terminal, termios.TCSADRAIN if with_earlier else termios.TCSAFLUSH)
     try:
         yield typed
     finally:

@@ -18,7 +18,7 @@ With --free, the hand moves along or about some axes alone: mode cartesian_imped
 stiffness of these axes 0. The controller needs its parameter tip. An arm without torques (output:
 joint_state) floats by mode admittance, also without --free: its sensor feels the hand that leads.
 
-Exit status: 0 if the file is written and the arm can follow it; 1 if not, with the reason.
+Exit status: 0 if the file is written; 1 if not, with the reason. What is written passes preflight.
 
 Examples:
   featherstone-ros teach --output pick.yaml
@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,15 +75,14 @@ def run(args: argparse.Namespace) -> int:
     """Let the arm be led, and write what it was led along.
 
     Returns:
-        0 if it is written and fits, 1 if not, also after q; errors are raised.
+        0 if it is written, 1 after q; errors are raised.
     """
     require_ros()
     require_writable(args.output)
-    from rich.markup import escape
-
     from featherstone_ros.control.trajectory import TrajectoryError
     from featherstone_ros.identification.filtering import needed_from_scipy
     from featherstone_ros.tools.controller_client import ControllerClient
+    from featherstone_ros.tools.monitor.keys import single_keys
     from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.preflight.source import as_yaml
     from featherstone_ros.tools.style import new_console
@@ -93,28 +92,31 @@ def run(args: argparse.Namespace) -> int:
         raise FeatherstoneError("standard input is no terminal: there are no keys to begin and end")
     needed_from_scipy("signal")  # before the arm floats
     console = new_console()
-    with ControllerClient("teach", args.controller) as controller:
+    with (
+        single_keys(with_earlier=True) as typed,
+        ControllerClient("teach", args.controller) as controller,
+    ):
         arm = controller.arm
         with controller.floating(**_freedom(args.free, controller.parameters)):
-            samples, marks = _lead(controller, console)
+            samples, marks = _lead(controller, console, typed)
     console.print("the arm is held")
     if not samples:
         return 1
     times, positions, _ = zip(*samples, strict=True)
-    lines, written, status = [], [], 0
+    lines, written = [], []
     for number, part in enumerate(taught(arm, times, positions, marks), 1):
         try:
             part, factor = fitted(part, arm)
-            remark = f"[yellow], {factor:.4g} times slower, to fit the limits[/]" * (factor > 1)
-        except TrajectoryError as error:  # it is written all the same: somebody has led it
-            remark, status = f"; [bold red]{escape(str(error))}[/]", 1
+        except TrajectoryError as error:
+            raise FeatherstoneError(f"nothing is written: part {number}: {error}") from None
+        remark = f"[yellow], {factor:.4g} times slower, to fit the limits[/]" * (factor > 1)
         written.append(as_yaml(part))
         duration, count = part.points[-1].time, len(part.points)
         lines.append(f"part {number}: {duration:.3f} s, {count} points{remark}")
     write_files(console, (args.output, "---\n".join(written)))
     for line in lines:
         console.print(line, soft_wrap=True)
-    return status
+    return 0
 
 
 def _freedom(free: Sequence[set[int]] | None, parameters: Any) -> dict[str, Any]:
@@ -135,16 +137,23 @@ def _freedom(free: Sequence[set[int]] | None, parameters: Any) -> dict[str, Any]
     return {"mode": mode, "stiffness": stiffness}
 
 
-def _lead(controller: ControllerClient, console: Console) -> tuple[list[Sample], list[float]]:
+def _lead(
+    controller: ControllerClient, console: Console, typed: Callable[[], str]
+) -> tuple[list[Sample], list[float]]:
     """Record between two spaces; return the joint states, none after q, and the times of marks."""
     from rich.live import Live
 
-    from featherstone_ros.tools.monitor.keys import single_keys
-
+    early = typed()
+    if "q" in early:
+        return [], []
+    if early:
+        console.print(
+            "[yellow]a key pressed before the arm floated does not count: press it now[/]"
+        )
     samples: list[Sample] = []
     marks: list[float] = []
     is_recording = False
-    with single_keys() as typed, Live(console=console, auto_refresh=False) as live:
+    with Live(console=console, auto_refresh=False) as live:
         while True:
             new = controller.look()
             if is_recording:

@@ -17,7 +17,12 @@ from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryErr
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.filtering import ZeroPhase
 from featherstone_ros.tools.checked_arm import CheckedArm
-from featherstone_ros.tools.preflight.check import check_file, started, without_limits
+from featherstone_ros.tools.preflight.check import (
+    check_file,
+    started,
+    trajectory_of,
+    without_limits,
+)
 from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 
 STILL = 2e-3  # [rad or m] from rest: less is no motion
@@ -28,6 +33,8 @@ SPACING = 0.005  # [s] between two samples, at most
 SHARE, FASTEST = 0.25, 0.5  # of the velocity limits, [rad/s or m/s]: on the way to a start
 PEAK = 15.0 / 8.0  # largest speed of a quintic from rest to rest, relative to its mean
 LEAST = 1.0  # [s] for the way to a start
+CLOSE = 1e-3  # [s] between two samples of a curve that is to stay within limits
+TRIES = 8  # of how much earlier an arm is to stop
 
 
 class NothingTaughtError(FeatherstoneError):
@@ -64,7 +71,26 @@ def taught(
             f"nothing was taught: no joint moved by more than {STILL:g} rad or m in "
             f"{len(stamps)} joint states, {duration:.3g} s"
         )
-    return [few_points(arm, *smooth(*moving)) for moving in moves]
+    return [within_limits(arm, *moving) for moving in moves]
+
+
+def within_limits(arm: CheckedArm, time: Floats, position: Floats) -> UncheckedTrajectory:
+    """Return a smooth trajectory whose whole curve is within the position limits.
+
+    Before a stop at which the arm comes to rest suddenly, a smooth motion overshoots: then it ends
+    as much earlier. The arguments are those of ``smooth``.
+    """
+    lower, upper = arm.limits.lower, arm.limits.upper
+    first, last = lower.copy(), upper.copy()
+    for _ in range(TRIES):
+        part = few_points(arm, *smooth(time, np.clip(position, first, last)))
+        motion = started(trajectory_of(part, arm))
+        curve = motion.sample(np.arange(0.0, motion.end, CLOSE))[0]
+        below, above = lower - curve.min(axis=0), curve.max(axis=0) - upper
+        if max(below.max(), above.max()) <= 0.0:
+            break
+        first, last = first + np.maximum(below, 0.0), last - np.maximum(above, 0.0)
+    return part
 
 
 def in_motion(time: Floats, position: Floats) -> tuple[Floats, Floats] | None:
@@ -178,13 +204,14 @@ def way_to(
 
     Args:
         goal: (n,) [rad or m]; joints that turn without end go the shortest way.
-        position: (n,) where the arm is.
+        position: (n,) where the arm is; a stop may have given way.
         arm: Of the joints.
         duration: At least [s]; None: at bounded speed.
 
     Raises:
         TrajectoryError: Gravity alone exceeds a limit on the way, say.
     """
+    position = np.clip(position, arm.limits.lower, arm.limits.upper)
     way = arm.limits.shortest(goal - position)
     if duration is None:
         speed = np.minimum(SHARE * arm.limits.velocity, FASTEST)
