@@ -58,3 +58,8 @@ class Arm:
         """Return the predicted torque (N, n) [N m or N]."""
         rigid = Dynamics(self.model).rnea(motion.position, motion.velocity, motion.acceleration)
         return rigid + self.friction.torque(motion, rigid)
+
+    def explained(self, motion: SmoothMotion) -> Floats:
+        """Return the torque (N, n) nearest to the measured one, see ``Friction.explained``."""
+        rigid = Dynamics(self.model).rnea(motion.position, motion.velocity, motion.acceleration)
+        return rigid + self.friction.explained(motion, motion.effort - rigid, rigid)

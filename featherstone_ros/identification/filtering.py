@@ -20,6 +20,8 @@ ORDER = 4  # of the Butterworth filter, which runs forward and backward
 SETTLING, SETTLING_TWICE = 0.7, 2.0
 STEADYING = 0.035  # [s] standard deviation of the window that removes an encoder's flicker
 PLAY = 0.2  # of the displacement: what an encoder flickers by less does not count as motion
+RESTING = 1e-3  # [rad/s or m/s] a joint that is slower sticks
+STICKING_WEIGHT, STICKING_POWER = 0.1, 4  # a sticking joint's weight: least, power
 SHORTEST = 6.0  # periods of the cut-off frequency that a stretch must last
 
 
@@ -34,6 +36,8 @@ class SmoothMotion:
         acceleration: [rad/s^2 or m/s^2].
         sliding: The presliding state, filtered: Coulomb friction per unit.
         effort: [N m or N].
+        low, high: Bounds of ``sliding``, filtered: a joint at rest sticks, and bears any torque up
+            to its Coulomb friction.
     """
 
     time: Floats
@@ -42,6 +46,13 @@ class SmoothMotion:
     acceleration: Floats
     sliding: Floats
     effort: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def trust(self) -> Floats:
+        """(N, n) weights: what a joint bears at rest says nothing of its friction in motion."""
+        return weight(1.0 - (self.high - self.low) / 2.0)
 
     def thinned(self, every: int) -> SmoothMotion:
         """Return one sample of ``every``."""
@@ -53,6 +64,11 @@ class SmoothMotion:
         """Return the motion of these joints only."""
         arrays = (getattr(self, field.name) for field in fields(self)[1:])
         return SmoothMotion(self.time, *(np.ascontiguousarray(x[:, joints]) for x in arrays))
+
+
+def weight(moving: Floats) -> Floats:
+    """Return the weight of a joint that moves for this share of the time, filtered."""
+    return np.clip(moving, STICKING_WEIGHT, 1.0) ** STICKING_POWER
 
 
 class ZeroPhase:
@@ -107,8 +123,12 @@ def smooth(
     acceleration = np.gradient(velocity, samples.period, axis=0)
     n = round(settling / cut_off / samples.period)
     inside = slice(n, len(samples.time) - n)
-    sliding = low_pass(presliding(steady(samples, displacement), displacement))
-    everything = (samples.time, position, velocity, acceleration, sliding, effort)
+    way = steady(samples, displacement)
+    states = presliding(way, displacement)
+    rests = np.abs(np.gradient(way, samples.period, axis=0)) < RESTING
+    low, high = (np.where(rests, bound, states) for bound in (-1.0, 1.0))
+    bounds = low_pass(states), effort, low_pass(low), low_pass(high)
+    everything = (samples.time, position, velocity, acceleration, *bounds)
     return SmoothMotion(*(np.ascontiguousarray(x[inside]) for x in everything))
 
 

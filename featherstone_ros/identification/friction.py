@@ -107,6 +107,21 @@ class Friction:
         moving = self.armature * motion.acceleration + self.offset
         return moving + dry + self.viscous * viscous_speed(motion.velocity, self.thinning)
 
+    def explained(
+        self, motion: SmoothMotion, measured: Floats, links: Floats | float = 0.0
+    ) -> Floats:
+        """Return the torque (N, n) nearest to a measured one; a joint that sticks has an interval.
+
+        Args:
+            motion: As for ``torque``.
+            measured: (N, n) what the links leave, filtered [N m or N].
+            links: As for ``torque``.
+        """
+        dry = self.coulomb + self.load * np.abs(links)
+        rest = self.torque(motion, links) - dry * motion.sliding
+        low, high = np.sort([dry * motion.low, dry * motion.high], axis=0)
+        return rest + np.clip(measured - rest, low, high)
+
     @property
     def negative(self) -> NDArray[np.bool_]:
         """(n,) whether a joint's friction or armature came out negative, which is impossible."""
@@ -116,7 +131,7 @@ class Friction:
 def fit(
     motion: SmoothMotion, residual: Floats, armature: bool = False, physical: bool = False
 ) -> Friction:
-    """Fit viscous, Coulomb and constant torque of each joint by least squares.
+    """Fit viscous, Coulomb and constant torque of each joint by weighted least squares.
 
     Args:
         motion: The arm's motion.
@@ -148,9 +163,10 @@ def fit(
             motion.acceleration[:, joint],
             1 + 0 * velocity,
         ]
-        columns = np.column_stack([every[k] for k in used])
+        trust = motion.trust[:, joint]
+        columns = trust[:, None] * np.column_stack([every[k] for k in used])
         length = np.linalg.norm(columns, axis=0)
-        solution = lsq_linear(columns / length, target, (least, np.inf), method="bvls")
+        solution = lsq_linear(columns / length, trust * target, (least, np.inf), method="bvls")
         terms[joint, used] = solution.x / length
         condition = np.linalg.cond(columns / length)
         if condition > ILL_CONDITIONED:

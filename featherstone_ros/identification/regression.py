@@ -24,6 +24,7 @@ from featherstone_ros.identification.filtering import (
     SmoothMotion,
     ZeroPhase,
     smooth,
+    weight,
 )
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, smooth_sign
@@ -35,7 +36,6 @@ FASTEST, RATE = (
 WIDER = 2.5  # times the cut-off: frequency of the filter before differentiation
 DENSE = 8.0  # samples per period of that filter's frequency at which columns are computed
 SPARSE = 4.0  # samples per period of the cut-off that are kept: more are redundant
-STICKING_WEIGHT, STICKING_POWER = 0.1, 4  # a sticking joint's weight: least, power
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,10 +185,7 @@ def _of_one(
     A = low_pass(A.reshape(N, -1)).reshape(A.shape)
     edge = round(SETTLING / cut_off / period)
     kept = slice(edge, N - edge, max(1, int(1 / (SPARSE * cut_off * period))))
-    trust = (
-        np.clip(low_pass(np.abs(smooth_sign(motion.velocity))), STICKING_WEIGHT, 1.0)
-        ** STICKING_POWER
-    )
+    trust = weight(low_pass(np.abs(smooth_sign(motion.velocity))))
     return Equations((A * trust[:, :, None])[kept], (low_pass(torque(motion)) * trust)[kept])
 
 

@@ -283,6 +283,6 @@ def score(
         EvaluationError: A recording is too short.
     """
     motion = joined([arm.motion(part, cut_off) for part in recordings])
-    torque = arm.torque(motion)[:, judged]
+    torque = arm.explained(motion)[:, judged]
     motion = motion.of(judged)
     return motion, explain(name, motion.effort, torque)

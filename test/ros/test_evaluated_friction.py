@@ -23,9 +23,8 @@ def evaluated(joints: tuple[str, ...]) -> Evaluation:
     velocity, acceleration = random.normal(size=(2, 200, n))
     velocity[:, -1] = 0.0
     sliding = np.tanh(velocity / 0.02)
-    motion = SmoothMotion(
-        np.arange(200) * 0.01, 0 * velocity, velocity, acceleration, sliding, velocity
-    )
+    moves = velocity, acceleration, sliding, velocity, sliding, sliding
+    motion = SmoothMotion(np.arange(200) * 0.01, 0 * velocity, *moves)
     torque = 0.3 * velocity + np.linspace(0.5, 2, n) * sliding + 0.1
     torque += np.linspace(1e-7, 1, n) * acceleration
     friction = fit(motion, torque, armature=True, physical=True)

@@ -275,7 +275,8 @@ def motion_of(velocity, acceleration=None):
     acceleration = np.zeros_like(velocity) if acceleration is None else acceleration
     sliding = np.tanh(velocity / 0.02)
     time = np.arange(len(velocity)) * 0.01
-    return SmoothMotion(time, 0 * velocity, velocity, acceleration, sliding, 0 * velocity)
+    moves = velocity, acceleration, sliding, 0 * velocity, sliding, sliding
+    return SmoothMotion(time, 0 * velocity, *moves)
 
 
 @pytest.mark.parametrize("armature", [False, True])

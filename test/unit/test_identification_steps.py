@@ -5,13 +5,15 @@ from dataclasses import replace
 import known_arm
 import numpy as np
 import pytest
+import recorded_arm
 import single_masses
 import urdf_text
 from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.friction import Friction
+from featherstone_ros.identification.explanation import rms
+from featherstone_ros.identification.friction import Friction, fit
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_inertia
 from featherstone_ros.model.robots import robot_file, robot_names
@@ -24,6 +26,7 @@ from featherstone_ros.identification.bodies import Bodies, thickened
 from featherstone_ros.identification.fit import noise, solve
 from featherstone_ros.identification.online import OnlinePayload
 from featherstone_ros.identification.regression import Equations
+from featherstone_ros.identification.session import score
 
 
 def states(model, count=60, seed=0):
@@ -285,3 +288,44 @@ def test_a_recording_is_cut_by_its_time():
 def test_parameters_and_pseudo_inertia_are_the_same_thing():
     vector = np.random.default_rng(7).normal(size=(5, 10))
     np.testing.assert_allclose(inertial_parameters(pseudo_inertia(vector)), vector, atol=1e-14)
+
+
+# Joints that stick.
+
+
+@pytest.fixture(scope="module")
+def resting():
+    """An arm that moves for 8 s, then stands still while its drives' torque changes."""
+    moving, there = recorded_arm.desired, recorded_arm.desired(8.0)
+
+    def desired(t):
+        return moving(t) if t < 8.0 else there + (t > 10.0) * np.array([0.002, -0.002])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorded_arm, "desired", desired)
+        signals = recorded_arm.simulate(14.0)
+    friction = Friction(
+        recorded_arm.VISCOUS, recorded_arm.COULOMB, recorded_arm.ARMATURE, np.zeros(2)
+    )
+    arm = Arm(fr.Model.from_urdf(recorded_arm.URDF), friction)
+    return arm, Recording("", recorded_arm.NAMES, *signals)
+
+
+def test_what_a_joint_bears_at_rest_counts_against_no_model(resting):
+    """Its dry friction balances any torque up to Coulomb's; beyond that it would move."""
+    arm, recording = resting
+    standing = [recording.between(0.6, 1.0)]
+    motion, found = score(arm, standing, (0, 1), 2.0)
+    assert rms(motion.effort - arm.torque(motion)).min() > 0.2
+    assert found.rms.max() < 0.05
+    slippery = replace(arm, friction=replace(arm.friction, coulomb=0.3 * recorded_arm.COULOMB))
+    assert score(slippery, standing, (0, 1), 2.0)[1].rms.max() > 0.2
+
+
+def test_friction_is_fitted_to_joints_that_move(resting):
+    arm, recording = resting
+    motion = arm.motion(recording, 2.0)
+    rigid = Arm(arm.model, Friction.none(2)).torque(motion)
+    found = fit(motion, motion.effort - rigid, armature=True)
+    np.testing.assert_allclose(found.coulomb, recorded_arm.COULOMB, rtol=0.03)
+    np.testing.assert_allclose(found.viscous, recorded_arm.VISCOUS, rtol=0.03)

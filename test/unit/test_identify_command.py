@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import bag_writer
 import known_arm
@@ -12,10 +13,12 @@ import recorded_arm
 import yaml
 
 import featherstone_ros as fr
+from featherstone_ros.identification.explanation import explain
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model.finding import Severity
 from featherstone_ros.model.pseudo_inertia import pseudo_inertia
 from featherstone_ros.tools import cli
+from featherstone_ros.tools.identify.report import reasons_against
 
 pytest.importorskip("scipy")
 pytest.importorskip("matplotlib")
@@ -369,3 +372,14 @@ def test_an_encoders_offset_is_named_and_nothing_is_written(off, capsys):
     assert cli.main(command) == 1
     assert "elbow_joint: its encoder is off by +0." in capsys.readouterr().err
     assert not output.exists()
+
+
+def test_a_refusal_names_the_joint_that_is_explained_worse_and_what_to_do():
+    random = np.random.default_rng(0)
+    torque, noise = random.normal(size=(2, 1000, 2))
+    urdf = explain("", torque, torque + [0.1, 0.3] * noise)
+    found = SimpleNamespace(faults=(), joint_names=("shoulder", "elbow"))
+    assert reasons_against(found, explain("", torque, torque + [0.11, 0.3] * noise), urdf) == []
+    (why,) = reasons_against(found, explain("", torque, torque + [0.05, 0.5] * noise), urdf)
+    assert re.search(r"elbow 0\.5\d* instead of 0\.3\d* N m", why) and "shoulder" not in why
+    assert "excite" in why and "--held-out" in why

@@ -97,7 +97,7 @@ def evaluate(
     ]
     friction = parameters = None
     if options.known:
-        explanations.append(explain(KNOWN, motion.effort, arm.torque(whole)[:, judged]))
+        explanations.append(explain(KNOWN, motion.effort, arm.explained(whole)[:, judged]))
     elif options.fit_friction or options.fit_armature:
         friction, parameters, explained = fit_drives(motion, rigid, options.fit_armature)
         explanations += explained
@@ -154,10 +154,10 @@ def fit_drives(
     """
     residual = motion.effort - rigid
     friction = parameters = fit(motion, residual, armature)
-    explanations = [explain(FITTED, motion.effort, rigid + friction.torque(motion))]
+    explanations = [explain(FITTED, motion.effort, rigid + friction.explained(motion, residual))]
     if friction.negative.any():
         parameters = fit(motion, residual, armature, physical=True)
-        written = rigid + parameters.torque(motion)
+        written = rigid + parameters.explained(motion, residual)
         explanations.append(explain(WRITTEN, motion.effort, written))
     return friction, parameters, explanations
 
@@ -168,7 +168,7 @@ def with_displacement(arm: Arm, recording: Recording, options: EvaluationOptions
     def unexplained(displacement: float) -> float:
         motion = replace(arm, displacement=displacement).motion(recording, options.cut_off)
         left = motion.effort - arm.torque(motion)
-        left -= fit(motion, left, options.fit_armature).torque(motion)
+        left -= fit(motion, left, options.fit_armature).explained(motion, left)
         return float(np.nansum(1 - determination(motion.effort, left)))
 
     usual = JUSTIFIED * unexplained(arm.displacement)
@@ -221,11 +221,12 @@ def held_out(
         )
     except EvaluationError:
         return None
-    torque = arm.torque(after)[:, judged]
+    torque = arm.explained(after)[:, judged]
     if not options.known and (options.fit_friction or options.fit_armature):
         residual = (before.effort - arm.torque(before))[:, judged]
         fitted = fit(before.of(judged), residual, options.fit_armature, physical=True)
-        torque = torque + fitted.torque(after.of(judged))
+        left = after.effort[:, judged] - torque
+        torque = torque + fitted.explained(after.of(judged), left)
     return explain("held out", after.effort[:, judged], torque)
 
 

@@ -262,7 +262,8 @@ class Excitation:
 
     def _condition(self, series: Series) -> float:
         time, q, qd, qdd = series.samples(SAMPLES)
-        motion = SmoothMotion(time, q, qd, qdd, np.sign(qd), q)
+        sign = np.sign(qd)
+        motion = SmoothMotion(time, q, qd, qdd, sign, q, sign, sign)
         links = link_columns(motion, self._dynamics, self._bodies)
         W = np.concatenate([links, drive_columns(motion, Law(), q)], axis=2)[:, :, self._columns]
         weight = np.where(np.isfinite(self._effort), self._effort, 1.0)
