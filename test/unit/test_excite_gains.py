@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import urdf_text
 from example_robots import ROBOTS
 
-from featherstone_ros import Simulator
+from featherstone_ros import Model, Simulator
 from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.gains import Timing
+from featherstone_ros.control.gains import Gains, SampledLoop, Timing
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Settings
@@ -14,6 +15,7 @@ from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.checked_arm import load_arm
+from featherstone_ros.tools.excite.gains import stable_armature
 from featherstone_ros.tools.preflight.source import read as read_trajectory
 
 pytest.importorskip("scipy")
@@ -79,3 +81,29 @@ def test_setups_gains_abandon_the_motion_and_those_of_excite_do_not(planned):
     assert early < -1.0 and "path_tolerance" in why  # a wrist that stands
     end, why = follow(planned, gains)
     assert end >= 0.0, why  # it has arrived
+
+
+@needs_ur10
+def test_the_controller_calls_the_gains_and_armature_of_excite_stable(planned):
+    _, motion, file = planned
+    (plan,) = read_trajectory(str(motion))
+    model = load_arm(UR10, plan.names).model
+    values = read_parameters(file)["feedforward_controller"]
+    p, d, armature = (
+        values.numbers(name, model.joint_names, np.zeros(model.n))
+        for name in ("gains.{}.p", "gains.{}.d", "armature.{}")
+    )
+    assert SampledLoop(model, 0.0 * armature).worst(p, d) is not None
+    assert SampledLoop(model, armature).is_stable(p, d)
+
+
+def test_a_wrist_of_next_to_nothing_gets_the_armature_of_a_rotor():
+    """Its own inertia is 1e-4 kg m^2, its gains those that friction of 1 N m asks for."""
+    limit = '<limit effort="20" velocity="3" lower="-3" upper="3"/>'
+    hand = urdf_text.link("hand", 0.1, "0 0 0", (1e-4, 1e-4, 1e-4))
+    joint = urdf_text.joint("wrist", "base", "hand", inside=limit)
+    model = Model.from_urdf(urdf_text.robot(urdf_text.link("base"), hand, joint))
+    gains = Gains(np.array([9.0]), np.array([0.04]))
+    armature = stable_armature(model, np.zeros(1), gains, Timing())
+    assert SampledLoop(model, armature).is_stable(gains.p, gains.d)
+    assert not SampledLoop(model, 0.25 * armature).is_stable(gains.p, gains.d)

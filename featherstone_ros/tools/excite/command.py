@@ -12,7 +12,7 @@ checked. It is rehearsed on a simulated arm and written as a trajectory_msgs/Joi
 It is also rehearsed with the gains of the parameter file (or those that the controller chooses) on
 an arm that is heavier and has friction that the file does not know. Where these gains would not
 follow, the gains needed are written beside the trajectory, FILE_gains.yaml, to be loaded after the
-arm's parameter file, and the output says which inertia of the drives makes them stable.
+arm's parameter file, with the least inertia of the drives that makes them stable.
 
 The arm moves to the first point within five seconds: start it near there, with nothing in between.
 The planner does not know about people, tables and cables: watch the arm, with a hand on the

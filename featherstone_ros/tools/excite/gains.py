@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.armature import SHARES, in_words, min_armature
+from featherstone_ros.control.armature import SHARES, in_words, max_armature, min_armature
 from featherstone_ros.control.gains import BANDWIDTH, Gains, SampledLoop, Timing
 from featherstone_ros.control.settings import Settings
+from featherstone_ros.model import Model
 from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.excitation import Series
@@ -26,6 +27,7 @@ from featherstone_ros.tools.outputs import each_joint, parameter_text
 HEAVIER = 0.3  # share by which the arm may be heavier than its model
 UNKNOWN = 0.05  # of the effort limits: Coulomb friction that the model may not know
 STIFFER, ROUNDS = 1.5, 16  # factor between the position gains that are tried, and their number
+HEAVIER_ROTOR = 2.0  # factor between inertias of a drive that are tried
 USED = 0.5  # share of the path tolerance that an error may take
 DEFAULTS = NodeParameters({}, "")  # without a parameter file
 
@@ -42,7 +44,7 @@ class NeededGains:
         stiffer: (n,) by which the position gains are higher than those of the file.
         tolerance: Error at which the motion is abandoned [rad or m].
         armature: (n,) inertia of the drives without which they have no margin of stability, 0 where
-            the file's will do [kg m^2 or kg]; None: none that was tried is enough.
+            the file's will do [kg m^2 or kg]; None: no drive has enough.
     """
 
     before: Floats
@@ -80,10 +82,13 @@ class NeededGains:
         if not self.are_enough:
             text.append("that is still too much: raise path_tolerance, or lower --speed")
         if self.armature is None:
-            text.append("no inertia of the drives makes them stable: lower gains.delay")
+            text.append("no drive has an inertia that makes them stable: lower gains.delay")
         elif self.armature.any():
             drives = in_words(joints, self.armature)
-            text.append(f"they are stable without friction if the drives have {drives}, or more")
+            text.append(
+                f"they are stable without friction if the drives have {drives}, or more: these are "
+                "in the file, too; put in your arm's if you know them"
+            )
         return text
 
     def parameter_file(self, joints: Sequence[str]) -> str:
@@ -97,7 +102,15 @@ class NeededGains:
             "feedforward; load them after the arm's parameter file. Afterwards, with what",
             "`identify` has found, they are not needed.",
         ]
-        return parameter_text(head, {"/**/feedforward_controller": {"gains": each_joint(gains)}})
+        values: dict[str, object] = {"gains": each_joint(gains)}
+        if self.armature is not None and self.armature.any():
+            head += ["They are stable with drives of this inertia or more: put in your arm's."]
+            values["armature"] = {
+                joint: float(f"{inertia:.3g}")
+                for joint, inertia in zip(joints, self.armature, strict=True)
+                if inertia
+            }
+        return parameter_text(head, {"/**/feedforward_controller": values})
 
 
 def gains_of(arm: CheckedArm, values: NodeParameters, timing: Timing) -> Gains:
@@ -136,26 +149,33 @@ def needed_gains(arm: CheckedArm, series: Series, values: NodeParameters) -> Nee
     stiffer = factor[enough, 0]
     better = Gains(gains.p * stiffer, gains.d * np.sqrt(stiffer))
     after = rehearse(arm, series, better, timing, HEAVIER, UNKNOWN).error
-    armature = _stable_armature(arm, better, timing)
+    armature = stable_armature(arm.model, arm.drives.armature, better, timing)
     as_modelled = rehearse(arm, series, better, timing)
     return NeededGains(error[0], after, as_modelled, better, stiffer, tolerance, armature)
 
 
-def _stable_armature(arm: CheckedArm, gains: Gains, timing: Timing) -> Floats | None:
+def stable_armature(model: Model, armature: Floats, gains: Gains, timing: Timing) -> Floats | None:
     """Raise the armature of one unstable joint after the other; None if that does not help.
+
+    A light wrist's rotor outweighs whatever else the joint moves.
+
+    Args:
+        model: The arm.
+        armature: (n,) of its drives [kg m^2 or kg].
+        gains: For mode feedforward.
+        timing: Of the loop.
 
     Returns:
         Armature of those joints, 0 for the others.
     """
-    armature = arm.drives.armature.copy()
-    heaviest = SampledLoop(arm.model, armature, timing).heaviest
-    raised = np.zeros(arm.model.n, int)
-    while True:
-        worst = SampledLoop(arm.model, armature, timing).worst(gains.p, gains.d)
-        if worst is None:
-            return np.where(raised > 0, armature, 0.0)
+    armature = armature.copy()
+    heaviest, most = SampledLoop(model, armature, timing).heaviest, max_armature(model)
+    least = SHARES[0] * heaviest
+    raised = np.zeros(model.n, bool)
+    while worst := SampledLoop(model, armature, timing).worst(gains.p, gains.d):
         joint = worst.joint
-        if raised[joint] == len(SHARES):
+        armature[joint] = max(HEAVIER_ROTOR * armature[joint], least[joint])
+        if armature[joint] > most[joint]:
             return None
-        armature[joint] = max(armature[joint], SHARES[raised[joint]] * heaviest[joint])
-        raised[joint] += 1
+        raised[joint] = True
+    return np.where(raised, armature, 0.0)
