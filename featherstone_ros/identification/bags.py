@@ -1,8 +1,9 @@
 """Reads joint states and trajectories from rosbag2 recordings, as arrays; needs no ROS.
 
 A recording is a bag's folder or one of its storage files, sqlite3 (.db3) or MCAP (.mcap), also
-compressed (.zstd). Without a metadata.yaml that names them all, the storage files of a folder are
-merged by the times of reception. Joint states may also be a table with named columns (``tables``).
+compressed (.zstd). The numbered files of a recorder follow each other, as their messages do, even
+where a clock was set back; files of several recorders are merged by the times of reception. Joint
+states may also be a table with named columns (``tables``).
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import re
 import shutil
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from heapq import merge
-from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,7 +27,8 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification import tables
 from featherstone_ros.identification.joint_states import BagError, JointStates, Nanoseconds
-from featherstone_ros.model.bounded_yaml import YamlError, read_yaml
+from featherstone_ros.identification.storage_files import MAGIC, Mcap, Sqlite, Stored, Topic
+from featherstone_ros.identification.storage_files import zstd as _zstd
 
 __all__ = ["BagError", "JointStates", "Nanoseconds"]  # from where they are known
 
@@ -37,6 +39,7 @@ JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
 STORAGE = (".db3", ".mcap")
 COMPRESSED = (".zstd", ".zst")
 ZSTD = b"\x28\xb5\x2f\xfd"  # with which compressed messages begin; others with 0
+CUT_OFF = "{} has no end, as that of a recorder that was killed: all that is whole in it was read"
 REMEDY = (
     "; the file of a recorder that was killed is repaired by `mcap recover FILE -o NEW.mcap` (from "
     "mcap.dev), then `ros2 bag reindex FOLDER`"
@@ -71,7 +74,10 @@ class RecordedTrajectory:
 
 
 def read_joint_states(
-    path: str | Path, topic: str | None = None, progress: Progress | None = None
+    path: str | Path,
+    topic: str | None = None,
+    progress: Progress | None = None,
+    joints: Sequence[Sequence[str]] = (),
 ) -> list[JointStates]:
     """Read all joint states of a recording.
 
@@ -79,6 +85,8 @@ def read_joint_states(
         path: The recording, or a table (.csv, .npz) with named columns.
         topic: Read this topic alone.
         progress: Told now and then how far reading is.
+        joints: Names for the columns of a table that names no joints: the first list that has as
+            many is taken, and a note says so.
 
     Returns:
         One entry per topic and list of joint names, at least one; those with most messages first.
@@ -87,13 +95,14 @@ def read_joint_states(
         BagError: The recording cannot be read, or has no joint states (on that topic).
     """
     if Path(path).suffix.lower() in tables.SUFFIXES:
-        return [tables.read_table(Path(path))]
+        return [tables.read_table(Path(path), joints)]
     found: dict[tuple[str, tuple[str, ...]], _Columns] = defaultdict(_Columns)
-    for name, received, message in _messages(path, JOINT_STATE, topic, progress):
+    notes: list[str] = []
+    for name, received, message in _messages(path, JOINT_STATE, topic, progress, notes):
         joints = tuple(message.name)
         rows = [_row(message, field, len(joints), name) for field in JOINT_STATE_FIELDS]
         found[name, joints].append(_nanoseconds(message.header.stamp), received, rows)
-    states = [columns.joint_states(*key) for key, columns in found.items()]
+    states = [columns.joint_states(*key, tuple(notes)) for key, columns in found.items()]
     return sorted(states, key=lambda group: -len(group.stamp))
 
 
@@ -108,11 +117,13 @@ class _Columns:
         for field, row in zip(self._fields, rows, strict=True):
             field.frombytes(row.tobytes())
 
-    def joint_states(self, topic: str, joints: tuple[str, ...]) -> JointStates:
+    def joint_states(
+        self, topic: str, joints: tuple[str, ...], notes: tuple[str, ...]
+    ) -> JointStates:
         stamp, received = np.frombuffer(self._times, np.int64).reshape(-1, 2).T
-        values = (np.frombuffer(f).reshape(-1, len(joints)) for f in self._fields if joints)
-        empty = (np.zeros((len(stamp), 0)) for _ in self._fields)
-        return JointStates(topic, joints, stamp, received, *(values if joints else empty))
+        shape = len(stamp), len(joints)
+        values = (np.frombuffer(f).reshape(shape) for f in self._fields)
+        return JointStates(topic, joints, stamp, received, *values, notes=notes)
 
 
 def read_trajectories(
@@ -133,7 +144,7 @@ def read_trajectories(
     """
     return [
         _trajectory(name, received, message)
-        for name, received, message in _messages(path, JOINT_TRAJECTORY, topic, progress)
+        for name, received, message in _messages(path, JOINT_TRAJECTORY, topic, progress, [])
     ]
 
 
@@ -163,9 +174,12 @@ def _nanoseconds(time: Any) -> int:
 
 
 def _messages(
-    path: str | Path, kind: str, topic: str | None, progress: Progress | None
+    path: str | Path, kind: str, topic: str | None, progress: Progress | None, notes: list[str]
 ) -> Iterator[tuple[str, int, Any]]:
-    """Yield topic, time of reception [ns] and content of all messages of a type."""
+    """Yield topic, time of reception [ns] and content of all messages of a type.
+
+    What was amiss is added to the notes.
+    """
     try:
         files = storage(path)  # before the library: a wrong path is the more likely mistake
         import rosbags.rosbag2  # noqa: F401
@@ -176,39 +190,48 @@ def _messages(
     deserialize = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr
     try:
         with ExitStack() as stack:
-            readers = [_reader(file, stack) for file in files]
-            wanted = _connections(path, readers, kind, topic)
-            total = sum(c.msgcount for _, connections in wanted for c in connections)
-            parts = (reader.messages(connections) for reader, connections in wanted)
-            read = merge(*parts, key=lambda message: message[1])  # files may overlap
-            for done, (connection, received, data) in enumerate(read, 1):
-                yield connection.topic, received, deserialize(_plain(data), kind)
-                if progress:
-                    progress(done, total)
+            parts = [_opened(file, stack) for file in files]
+            wanted = _wanted(path, parts, kind, topic)
+            notes += [
+                CUT_OFF.format(f.name) for f, p in zip(files, parts, strict=True) if not p.is_whole
+            ]
+            total = sum(topic.messages for topic in wanted)
+            names, done = {topic.name for topic in wanted}, 0
+            for name, received, data in _in_order(files, parts, kind):
+                if name in names:
+                    done += 1
+                    yield name, received, deserialize(_plain(data), kind)
+                    if progress:
+                        progress(done, total)
     except FeatherstoneError:
         raise
     except Exception as error:  # damaged files make the libraries below raise anything
-        remedy = REMEDY if any(_is_mcap(file) for file in files) else ""
         why = str(error)[:500] or type(error).__name__
+        remedy = REMEDY if any(".mcap" in file.suffixes for file in files) else ""
         raise BagError(f"{path} cannot be read: {why}{remedy}") from error
 
 
-def _is_mcap(path: Path) -> bool:
-    files = _storage_files(path) if path.is_dir() else [path]
-    return any(".mcap" in file.suffixes for file in files)
+def _in_order(files: list[Path], parts: list[Sqlite | Mcap], kind: str) -> Iterator[Stored]:
+    """Yield the messages: files of one recorder follow each other, others are merged by time."""
+    recorders: dict[str, list[Sqlite | Mcap]] = defaultdict(list)
+    for file, part in zip(files, parts, strict=True):
+        recorders[re.sub(r"\d+$", "", file.name.split(".")[0])].append(part)
+    whole = [chain.from_iterable(p.messages(kind) for p in those) for those in recorders.values()]
+    yield from merge(*whole, key=lambda message: message.received)
 
 
-def _reader(file: Path, stack: ExitStack) -> Any:
-    """Open a bag or a storage file, which is unpacked into a temporary file if it is compressed."""
-    from rosbags.rosbag2 import Reader
-
+def _opened(file: Path, stack: ExitStack) -> Sqlite | Mcap:
+    """Open a storage file, which is unpacked into a temporary file if it is compressed."""
     if file.suffix in COMPRESSED:
         folder = stack.enter_context(TemporaryDirectory())
         unpacked = Path(folder, file.stem)
         with _zstd().open(file, "rb") as packed, unpacked.open("wb") as plain:
             shutil.copyfileobj(packed, plain)
         file = unpacked
-    return stack.enter_context(Reader(file))
+    if file.suffix not in STORAGE:
+        raise BagError(f"{file} cannot be read: expected {' or '.join(STORAGE)}, not {file.suffix}")
+    with file.open("rb") as content:
+        return (Mcap if content.read(len(MAGIC)) == MAGIC else Sqlite)(file)
 
 
 def _plain(data: Any) -> Any:
@@ -216,16 +239,8 @@ def _plain(data: Any) -> Any:
     return _zstd().decompress(data) if bytes(data[:4]) == ZSTD else data
 
 
-def _zstd() -> Any:
-    """Return the library that rosbags has for it."""
-    try:
-        return import_module("compression.zstd")  # of Python 3.14
-    except ImportError:
-        return import_module("backports.zstd")
-
-
 def storage(recording: str | Path) -> list[Path]:
-    """Return the paths for a reader: a folder with metadata.yaml, or storage files.
+    """Return the storage files of a recording.
 
     Raises:
         BagError: There are none, or the folder cannot be read.
@@ -244,8 +259,6 @@ def _storage(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     files = _storage_files(path)
-    if (path / "metadata.yaml").is_file() and (not files or _names_all(path, files)):
-        return [path]
     if not files:
         raise BagError(f"{path} holds no metadata.yaml and no file *{', *'.join(STORAGE)}")
     return files
@@ -266,28 +279,17 @@ def _parts(name: str) -> list[str]:
     return re.split(r"(\d+)", name)
 
 
-def _names_all(folder: Path, files: list[Path]) -> bool:
-    """Tell whether metadata.yaml can be used: a killed recorder leaves it empty or behind."""
-    try:
-        (content,) = read_yaml(folder / "metadata.yaml")
-        bag = content["rosbag2_bagfile_information"]  # type: ignore[index]
-        named = {Path(name).name for name in bag["relative_file_paths"]}
-        return bool(bag["storage_identifier"]) and {file.name for file in files} <= named
-    except (YamlError, ValueError, KeyError, TypeError):
-        return False
-
-
-def _connections(
-    path: str | Path, readers: list[Any], kind: str, topic: str | None
-) -> list[tuple[Any, list[Any]]]:
-    """Return each reader's connections of that type and topic that have messages."""
-    wanted = [
-        [c for c in reader.connections if c.msgtype == kind and topic in (None, c.topic)]
-        for reader in readers
-    ]
-    if not any(c.msgcount for connections in wanted for c in connections):
-        every = {(c.topic, c.msgtype, c.msgcount) for r in readers for c in r.connections}
-        there = ", ".join(f"{name} ({type_}, {n} messages)" for name, type_, n in sorted(every))
+def _wanted(
+    path: str | Path, parts: list[Sqlite | Mcap], kind: str, topic: str | None
+) -> list[Topic]:
+    """Return each file's topics of that type and name, some of which have messages."""
+    every = [found for part in parts for found in part.topics]
+    wanted = [found for found in every if found.type == kind and topic in (None, found.name)]
+    if not any(found.messages for found in wanted):
+        there = ", ".join(
+            f"{name} ({type_}, {n} messages)" for name, type_, n in sorted(set(every))
+        )
         where = f" on {topic}" if topic else ""
-        raise BagError(f"{path} holds no {kind}{where}; it holds {there or 'no topics'}")
-    return [(r, cs) for r, cs in zip(readers, wanted, strict=True) if cs]
+        remedy = "" if all(part.is_whole for part in parts) else REMEDY
+        raise BagError(f"{path} holds no {kind}{where}; it holds {there or 'no topics'}{remedy}")
+    return wanted

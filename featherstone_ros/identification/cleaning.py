@@ -72,6 +72,9 @@ def clean(recording: Recording) -> Cleaned:
         notes.append(f"{len(ends)} pause{plural}, {steps.max():.3g} s at most: treated separately")
     pieces = zip(np.split(time, ends), np.split(values, ends), strict=True)
     long_enough = [(t, v) for t, v in pieces if len(t) >= FEWEST]
+    alone = len(time) - sum(len(t) for t, _ in long_enough)
+    if alone:
+        notes.append(f"{alone} sample{'s' * (alone > 1)} alone between pauses, dropped")
     stretches, repeats, interpolated = [], 0, False
     for t, v in long_enough:
         again = np.append(False, (v[1:] == v[:-1]).all(axis=1))

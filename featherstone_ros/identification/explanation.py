@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 GRAVITY, RIGID, FITTED, WRITTEN = "gravity", "rigid links", "with friction", "as parameters"
 KNOWN = "with parameters"  # from a file
+CONSTANT = 1e-18  # share of the squares that rounding leaves of a constant torque's variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,4 +100,8 @@ def determination(measured: Floats, left_over: Floats) -> Floats:
     """Return R^2 of each joint: 1 - residual sum of squares / sum of squares about the mean."""
     spread = ((measured - measured.mean(axis=0)) ** 2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(spread > 0, 1 - (left_over**2).sum(axis=0) / spread, np.nan)
+        return np.where(
+            spread > CONSTANT * (measured**2).sum(axis=0),
+            1 - (left_over**2).sum(axis=0) / spread,
+            np.nan,
+        )

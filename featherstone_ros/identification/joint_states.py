@@ -29,6 +29,7 @@ class JointStates:
         position: (N, n) [rad or m], NaN where a message leaves the field empty.
         velocity: (N, n) [rad/s or m/s], likewise.
         effort: (N, n) [N m or N], likewise.
+        notes: What was taken for what, in words.
     """
 
     topic: str
@@ -38,3 +39,4 @@ class JointStates:
     position: Floats
     velocity: Floats
     effort: Floats
+    notes: tuple[str, ...] = ()

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
+from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates, Nanoseconds
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.urdf import parse
 
+UNCHANGED = 1e-9  # share of its size by which a constant effort differs
 PAUSE, PAUSE_PERIODS = 0.1, 3.5  # a longer one [s and periods] is not interpolated over
 HELD_OUT = 2 / 3  # share of the time after which a recording is held out
 SAME = 2e-3  # [rad or m] RMS by which positions of one motion, driven twice, differ
 SPARSE, FINEST = 10, 1e-4  # samples, and [s], between shifts that are tried
+FEWEST_LATER = 3  # states in a row that come earlier than others, for a clock that was set back
+UNTOLD = 10**9  # [ns] that stand for the time that passed when a clock was set back
 LEAST_OVERLAP = 0.5  # share of a recording that another of the same motion must cover
 
 
@@ -34,6 +37,11 @@ class Recording:
         position: (N, n) [rad or m].
         velocity: (N, n) [rad/s or m/s]; None if not recorded.
         effort: (N, n) [N m or N].
+        recorded: States there were before those that lack something were dropped; 0: as many as are
+            left.
+        dropped: Why the others were, in words.
+        constant: Joints whose effort never changes, as if it were not measured, and its value.
+        notes: What was taken for what, in words.
     """
 
     topic: str
@@ -42,6 +50,10 @@ class Recording:
     position: Floats
     velocity: Floats | None
     effort: Floats
+    recorded: int = 0
+    dropped: tuple[str, ...] = ()
+    constant: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def between(self, begin: float, end: float) -> Recording:
         """Return the part between two shares of the time, 0 to 1."""
@@ -142,7 +154,7 @@ def choose(
     def merit(group: JointStates) -> tuple[int, bool, int]:
         return len(known(group)), bool(np.isfinite(group.effort).any()), len(group.stamp)
 
-    groups = in_one_order(groups)
+    groups = [on_one_clock(group) for group in in_one_order(groups)]
     group = joined(sorted(groups, key=merit, reverse=True), described)
     names = known(group)
     both = f"bag: {_recorded(groups)}; description: {', '.join(described)}"
@@ -160,16 +172,18 @@ def choose(
     compared = [names.index(joint) for joint in judged or names]
     _require(names, range(len(names)), position, "position", group.topic)
     _require(names, compared, effort, "effort", group.topic)
-    if not np.nan_to_num(effort[:, compared]).any():
-        raise EvaluationError(
-            f"{group.topic}: effort is 0 throughout: the driver does not measure it"
-        )
+    constant = {
+        n: float(np.nanmax(x)) for n, x in zip(names, effort.T, strict=True) if is_constant(x)
+    }
+    _refuse_constant(constant, [names[j] for j in compared], judged is None, group.topic)
     if not np.nan_to_num(velocity).any():  # the driver does not measure it
         velocity = np.full_like(velocity, np.nan)
     has_velocity = np.isfinite(velocity).all(axis=1)
-    used = np.isfinite(position).all(axis=1) & np.isfinite(effort[:, compared]).all(axis=1)
+    wanted = {"position": (names, position)}
+    wanted["effort"] = [names[j] for j in compared], effort[:, compared]
     if has_velocity.any():
-        used &= has_velocity
+        wanted["velocity"] = names, velocity
+    used, dropped = _complete(wanted)
     if not used.any():
         raise EvaluationError(f"{group.topic}: no message has position and effort of all joints")
     time = (group.stamp if np.ptp(group.stamp) else group.received)[used]
@@ -180,7 +194,77 @@ def choose(
         position[used],
         velocity[used] if has_velocity.any() else None,
         np.nan_to_num(effort[used]),
+        len(used),
+        tuple(dropped),
+        constant,
+        group.notes,
     )
+
+
+def is_constant(effort: Floats) -> bool:
+    """Tell whether a joint's effort (N,) never changes: then it is not measured."""
+    known = effort[np.isfinite(effort)]
+    return bool(len(known) > 1 and np.ptp(known) <= UNCHANGED * np.abs(known).max())
+
+
+def _refuse_constant(
+    constant: Mapping[str, float], compared: Sequence[str], others_do: bool, topic: str
+) -> None:
+    """Raise EvaluationError if no effort changes, or, unless others do, if one does not."""
+    found = {joint: constant[joint] for joint in compared if joint in constant}
+    if not found or (others_do and len(found) < len(compared)):
+        return
+    if not any(found.values()) and len(found) == len(compared):
+        raise EvaluationError(f"{topic}: effort is 0 throughout: the driver does not measure it")
+    values = ", ".join(f"{name} {value:.4g}" for name, value in found.items())
+    raise EvaluationError(
+        f"{topic}: effort never changes ({values}): the driver does not measure it"
+    )
+
+
+def _complete(
+    wanted: Mapping[str, tuple[Sequence[str], Floats]],
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return which states (N,) have all wanted fields of these joints, and how many lack which."""
+    used, dropped = np.ones(len(wanted["position"][1]), dtype=bool), []
+    for name, (joints, values) in wanted.items():
+        lacking = ~np.isfinite(values) & used[:, None]
+        missing = int(lacking.any(axis=1).sum())
+        if missing:
+            whose = [
+                joint for joint, lacks in zip(joints, lacking.any(axis=0), strict=True) if lacks
+            ]
+            of = "" if len(whose) == len(joints) else f" of {', '.join(whose)}"
+            dropped.append(f"{missing} state{'s' * (missing > 1)} without {name}{of}")
+            used &= ~lacking.any(axis=1)
+    return used, dropped
+
+
+def on_one_clock(group: JointStates) -> JointStates:
+    """Return joint states whose times go on where a clock was set back; a note says so."""
+    (stamp, backs), (received, others) = _ahead(group.stamp), _ahead(group.received)
+    backs = backs if np.ptp(group.stamp) else others
+    if not backs:
+        return replace(group, stamp=stamp, received=received)
+    times = ", ".join(f"{back * 1e-9:.3g} s" for back in backs)
+    note = f"a clock was set back by {times}: what follows is treated as after a pause"
+    return replace(group, stamp=stamp, received=received, notes=(*group.notes, note))
+
+
+def _ahead(time: Nanoseconds) -> tuple[Nanoseconds, list[int]]:
+    """Return times (N,) [ns] that go on where they were set back, and by how much they were.
+
+    A state that is late or comes twice is earlier, too, but those that follow it are not.
+    """
+    ahead, backs, begin = time.copy(), [], 0
+    for k in np.flatnonzero(np.diff(time) < 0) + 1:
+        latest = ahead[begin:k].max()
+        run = ahead[k : k + FEWEST_LATER]
+        if len(run) == FEWEST_LATER and (np.diff(run) > 0).all() and run[-1] <= latest:
+            backs.append(int(latest - run[0]))
+            ahead[k:] += latest - run[0] + UNTOLD
+            begin = k
+    return ahead, backs
 
 
 def moving_joints(urdf: str | Path) -> list[str]:
@@ -218,7 +302,8 @@ def joined(groups: Sequence[JointStates], described: Sequence[str]) -> JointStat
         topics = dict.fromkeys([*whole.topic.split(" + "), group.topic])
         fields = {f: np.hstack([getattr(whole, f), part[f]]) for f in JOINT_STATE_FIELDS}
         names = (*whole.joint_names, *lacking)
-        whole = replace(whole, topic=" + ".join(topics), joint_names=names, **fields)
+        notes = tuple(dict.fromkeys([*whole.notes, *group.notes]))
+        whole = replace(whole, topic=" + ".join(topics), joint_names=names, notes=notes, **fields)
     return whole
 
 
@@ -258,7 +343,9 @@ def _merged(groups: Sequence[JointStates]) -> JointStates:
         for field in JOINT_STATE_FIELDS
     }
     stamp = np.concatenate([group.stamp for group in groups])[order]
-    return JointStates(groups[0].topic, names, stamp, received[order], **fields)
+    return JointStates(
+        groups[0].topic, names, stamp, received[order], **fields, notes=groups[0].notes
+    )
 
 
 def _recorded(groups: Sequence[JointStates]) -> str:

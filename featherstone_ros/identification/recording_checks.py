@@ -23,6 +23,8 @@ CONSTANT_SPREAD = 0.2  # standard deviation of speed / mean: less is a constant 
 AT_LIMIT = 0.98  # of the effort limit
 EQUAL_EFFORT = 1e-6  # relative to the greatest effort: closer is the same value
 SATURATED = 0.05  # share of the samples at the same greatest effort
+CLIPPED = 3  # samples in a row at the same extreme, while the joint moves, that are no chance
+PILED_UP = 3.0  # times as many samples at an extreme as next to it: not the steps of a sensor
 
 
 def require_enough(
@@ -102,20 +104,50 @@ def _refuse_constant_speed(
 
 def _refuse_saturation(model: Model, recordings: Sequence[Recording]) -> None:
     effort = np.concatenate([recording.effort for recording in recordings])
-    speed = np.concatenate([_speed(recording) for recording in recordings])
+    clipped = _clipped(recordings)
     for j, name in enumerate(model.joint_names):
         size, limit = np.abs(effort[:, j]), model.effort_limit[j]
-        if not size.any():
-            continue
-        flat = (size > (1 - EQUAL_EFFORT) * size.max()) & (speed[:, j] > AT_REST)
         at_limit = size >= AT_LIMIT * limit if limit > 0 else np.zeros(len(size), bool)
-        share = max(flat.mean(), at_limit.mean())
+        share = max(clipped[:, j].mean(), at_limit.mean())
         if share > SATURATED:
             raise IdentificationError(
                 f"the effort of {name} is saturated in {share:.0%} of the samples, at "
                 f"{size.max():.3g} (limit {limit:g}): the recorded effort is not what the motion "
                 "needs; record a slower motion, one that passes `preflight`"
             )
+
+
+def clipped_efforts(joints: Sequence[str], recordings: Sequence[Recording]) -> list[str]:
+    """Name the joints whose effort is cut off at some value, with the share of the samples."""
+    effort = np.concatenate([recording.effort for recording in recordings])
+    return [
+        f"{joint}: its effort is clipped in {where.mean():.2g} of the samples, at "
+        f"{', '.join(f'{value:.4g}' for value in np.unique(values[where].round(6)))}: the motion "
+        "needed more."
+        for joint, values, where in zip(joints, effort.T, _clipped(recordings).T, strict=True)
+        if where.any()
+    ]
+
+
+def _clipped(recordings: Sequence[Recording]) -> NDArray[np.bool_]:
+    """Return which samples (N, n) are at an extreme where effort stays though the joint moves."""
+    effort = np.concatenate([recording.effort for recording in recordings])
+    moves = np.concatenate([_speed(recording) for recording in recordings]) > AT_REST
+    found = np.zeros(effort.shape, dtype=bool)
+    for j, values in enumerate(effort.T):
+        for side in (values, -values):
+            found[:, j] |= _stays_at_top(side, moves[:, j])
+    return found
+
+
+def _stays_at_top(values: Floats, moves: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    top = values.max()
+    flat = (values > top - EQUAL_EFFORT * abs(top)) & moves
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flat.view(np.int8), [0]])))
+    longest = (edges[1::2] - edges[::2]).max(initial=0)
+    below = values[values <= top - EQUAL_EFFORT * abs(top)].max(initial=-np.inf)
+    piled_up = flat.sum() > PILED_UP * (values == below).sum()
+    return flat if top > 0 and longest >= CLIPPED and piled_up else np.zeros_like(flat)
 
 
 def _speed(recording: Recording) -> Floats:

@@ -30,11 +30,17 @@ from featherstone_ros.identification.recording import (
     Recording,
     choose,
     in_one_order,
+    is_constant,
     moving_joints,
 )
-from featherstone_ros.identification.recording_checks import require_enough, still_joints
+from featherstone_ros.identification.recording_checks import (
+    clipped_efforts,
+    require_enough,
+    still_joints,
+)
 from featherstone_ros.identification.suspicions import suspicions
 from featherstone_ros.identification.uncertainty import Estimate, estimate
+from featherstone_ros.identification.usage import telling, usage
 from featherstone_ros.model import EARTH
 
 
@@ -143,7 +149,7 @@ def _identify(
     bags: Sequence[str | Path], urdf: str | Path, options: Options, progress: Progress | None
 ) -> Identification:
     everything = [*bags, *options.held_out]
-    recordings, judged_names, notes = recorded(everything, urdf, options)
+    recordings, judged_names, notes = recorded(everything, urdf, options, progress)
     names = recordings[0].joint_names
     model = Model.from_file(urdf, joints=names, gravity=options.gravity)
     judged = tuple(names.index(name) for name in judged_names)
@@ -153,7 +159,8 @@ def _identify(
         joined(smooth_all(clean(part).stretches, options.cut_off))
         for part in recordings[: len(bags)]
     ]
-    require_enough(model, recordings[: len(bags)], motions)
+    with telling(notes):
+        require_enough(model, recordings[: len(bags)], motions)
     fitting = Fitting(model, fitted, judged, options.cut_off)
     faults = find_faults(fitting)
     if options.fix_offsets and faults.offsets.any():
@@ -192,7 +199,10 @@ def _identify(
         cut_off=options.cut_off,
         notes=tuple(notes),
         faults=faults.texts,
-        suspicions=_suspicions(arm, motions, judged),
+        suspicions=(
+            *_suspicions(arm, motions, judged),
+            *clipped_efforts(names, recordings[: len(bags)]),
+        ),
         load=forgotten_load(arm, fitted, options.cut_off, judged, fit_drives=True),
     )
 
@@ -209,11 +219,17 @@ def _suspicions(
 
 
 def recorded(
-    bags: Sequence[str | Path], urdf: str | Path, options: Options
+    bags: Sequence[str | Path],
+    urdf: str | Path,
+    options: Options,
+    reading: Progress | None = None,
 ) -> tuple[list[Recording], list[str], list[str]]:
     """Read recordings of the same joints; return them, the joints with effort, and notes."""
     described, notes = moving_joints(urdf), []
-    groups = [in_one_order(read_joint_states(bag, options.topic)) for bag in bags]
+    names_by_order = [options.joints or (), described]
+    groups = [
+        in_one_order(read_joint_states(bag, options.topic, reading, names_by_order)) for bag in bags
+    ]
     judged = options.joints
     if judged is None:
         judged = _with_effort(groups, described)
@@ -226,6 +242,9 @@ def recorded(
                 f"{bag} has joints {', '.join(recording.joint_names)}, expected those of "
                 f"{bags[0]}: {', '.join(names)}"
             )
+    for bag, recording in zip(bags, recordings, strict=True):
+        line = usage(recording, options.cut_off)
+        notes.append(line if len(bags) == 1 else f"{Path(bag).name}: {line}")
     recordings = [recording.with_gains(options.gains) for recording in recordings]
     silent = [name for name in names if name not in judged]
     if silent:
@@ -241,14 +260,15 @@ def _names(groups: Sequence[JointStates], joint: str) -> bool:
 
 
 def _with_effort(every: Sequence[Sequence[JointStates]], described: Sequence[str]) -> list[str]:
-    """Return the joints that have some effort in every recording."""
+    """Return the joints whose effort changes in every recording."""
     return [
         name
         for name in described
         if all(
             any(
                 name in group.joint_names
-                and np.nan_to_num(group.effort[:, group.joint_names.index(name)]).any()
+                and np.isfinite(effort := group.effort[:, group.joint_names.index(name)]).any()
+                and not is_constant(effort)
                 for group in groups
             )
             for groups in every

@@ -2,7 +2,8 @@
 
 A column is named by a quantity and a joint, in either order: ``position_elbow``, ``elbow.effort``,
 ``/joint_states/elbow/velocity``, ``tau[elbow]``. One is the time [s], or, if its name ends so, in
-ms, us or ns. An npz has such columns, or arrays (N, n) and ``joint_names`` (n,).
+ms, us or ns. An npz has such columns, or arrays (N, n) and ``joint_names`` (n,). Where joints are
+only numbered, or are not named at all, the reader's names are taken in order, and a note says so.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import csv
 import re
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +34,12 @@ UNITS = {None: 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 FIRST = 10**9  # [ns] of the first row: a stamp of 0 means none
 
 
-def read_table(path: Path) -> JointStates:
+def read_table(path: Path, joints: Sequence[Sequence[str]] = ()) -> JointStates:
     """Return the joint states of a table.
+
+    Args:
+        path: The table.
+        joints: Names for joints without, see ``bags.read_joint_states``.
 
     Raises:
         BagError: It cannot be read, or has no such columns; the message names those that it has.
@@ -44,7 +50,28 @@ def read_table(path: Path) -> JointStates:
         raise BagError(f"there is no {path}") from None
     except (OSError, ValueError, KeyError, EOFError, csv.Error) as error:
         raise BagError(f"{path} cannot be read: {str(error)[:300]}") from None
-    return _joint_states(columns, path)
+    found = _joint_states(columns, path)
+    if not all(joint.isdigit() for joint in found.joint_names):
+        return found
+    return _named(found, joints, path)
+
+
+def _named(states: JointStates, joints: Sequence[Sequence[str]], path: Path) -> JointStates:
+    """Return joint states with names instead of numbers, in the order of these."""
+    n = len(states.joint_names)
+    names = next((tuple(those) for those in joints if len(those) == n), None)
+    if names is None:
+        lists = " or ".join(f"{len(those)} ({', '.join(those)})" for those in joints if those)
+        raise BagError(
+            f"{path} cannot be read: it has {n} columns, and there is no array joint_names with as "
+            f"many names{f', nor are there {n} of the {lists}' if lists else ''}; name them in "
+            "their order by --joints, or in the file: np.savez(path, **np.load(path), "
+            "joint_names=[...])"
+        )
+    order = sorted(range(n), key=lambda k: int(states.joint_names[k]))
+    fields = {f: getattr(states, f)[:, order] for f in ("position", "velocity", "effort")}
+    note = f"the file names no joints: its columns are taken for {', '.join(names)}, in this order"
+    return replace(states, joint_names=names, notes=(note,), **fields)
 
 
 def _csv(path: Path) -> dict[str, Floats]:
@@ -77,15 +104,14 @@ def _npz(path: Path) -> dict[str, Floats]:
     for key, values in arrays.items():
         if values.dtype.kind not in "fiu":
             continue
-        if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1 and names is None):
+        is_one = values.ndim == 2 and values.shape[1] == 1 and names is None
+        if values.ndim == 1 or (is_one and key.lower() not in QUANTITY_OF):
             columns[key] = values.ravel().astype(float)
         elif values.ndim == 2 and key.lower() in QUANTITY_OF:
-            if names is None or len(names) != values.shape[1]:
-                raise ValueError(
-                    f"{key} has {values.shape[1]} columns, and there is no array joint_names with "
-                    "as many names; add one: np.savez(path, **np.load(path), joint_names=[...])"
-                )
-            columns |= {f"{key}/{n}": c for n, c in zip(names, values.T.astype(float), strict=True)}
+            those = range(values.shape[1]) if names is None else names
+            if len(those) != values.shape[1]:
+                raise ValueError(f"{key} has {values.shape[1]} columns, joint_names {len(those)}")
+            columns |= {f"{key}/{n}": c for n, c in zip(those, values.T.astype(float), strict=True)}
     return columns
 
 

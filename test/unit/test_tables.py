@@ -61,6 +61,21 @@ def test_arrays_of_all_joints_are_read(tmp_path, words):
     np.savez(tmp_path / "b.npz", times=TIME, **fields)
     with pytest.raises(BagError, match="2 columns, and there is no array joint_names"):
         read_joint_states(tmp_path / "b.npz")
+    with pytest.raises(BagError, match=r"nor are there 2 of the 1 \(arm\); .*--joints"):
+        read_joint_states(tmp_path / "b.npz", joints=[["arm"]])
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_joints_without_names_get_those_of_the_reader(tmp_path, numbered):
+    values = {"position": np.array(list(VALUES.values())).T}
+    if numbered:
+        values = {f"q_{k}": x for k, x in zip((2, 1), VALUES.values(), strict=True)}
+    np.savez(tmp_path / "a.npz", times=TIME, **values)
+    names = [*VALUES][::-1] if numbered else [*VALUES]
+    (read,) = read_joint_states(tmp_path / "a.npz", joints=[(), ["a"], names])
+    assert list(read.joint_names) == names and "names no joints" in read.notes[0]
+    for name, column in zip(names, read.position.T, strict=True):
+        np.testing.assert_array_equal(column, VALUES[name])
 
 
 def test_what_is_missing_is_nan_and_time_may_have_another_unit(tmp_path):

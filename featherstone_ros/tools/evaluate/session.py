@@ -32,12 +32,13 @@ from featherstone_ros.identification.friction import AT_REST, Friction, fit
 from featherstone_ros.identification.model_order import DISPLACEMENTS, JUSTIFIED, Fitting
 from featherstone_ros.identification.payload import forgotten_load
 from featherstone_ros.identification.recording import HELD_OUT, Recording, choose, moving_joints
-from featherstone_ros.identification.recording_checks import require_enough
+from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough
 from featherstone_ros.identification.session import Options
 from featherstone_ros.identification.suspicions import (
     motion_suspicions,
     suspicions,
 )
+from featherstone_ros.identification.usage import usage
 from featherstone_ros.tools import checked_arm
 
 
@@ -76,7 +77,7 @@ def evaluate(
         EvaluationError: The recording lacks what the model's joints need.
     """
     described = moving_joints(urdf)
-    groups = read_joint_states(bag, options.topic, progress)
+    groups = read_joint_states(bag, options.topic, progress, [options.joints or (), described])
     recording = choose(groups, described, options.joints).with_gains(options.gains)
     arm = load_arm(urdf, recording.joint_names, options.known, options.gravity)
     model = arm.model
@@ -87,7 +88,8 @@ def evaluate(
     dynamics = Dynamics(model)
     gravity = dynamics.gravity(whole.position)
     rigid = dynamics.rnea(whole.position, whole.velocity, whole.acceleration)
-    judged = [model.joint_names.index(joint) for joint in options.joints or model.joint_names]
+    measured = [joint for joint in model.joint_names if joint not in recording.constant]
+    judged = [model.joint_names.index(joint) for joint in options.joints or measured]
     gravity, rigid, motion = gravity[:, judged], rigid[:, judged], whole.of(judged)
     names = tuple(model.joint_names[j] for j in judged)
     require_motion(names, motion)
@@ -113,11 +115,12 @@ def evaluate(
         explanations=tuple(explanations),
         friction=friction,
         parameters=parameters,
-        notes=(*cleaned.notes, *locked(described, model)),
+        notes=(usage(recording, options.cut_off), *locked(described, model)),
         suspicions=(
             *motion_suspicions(model, recording.position, recording.velocity),
             *faults_of(model, recording, whole, judged, options.cut_off),
             *suspicions(names, motion, rigid, gravity),
+            *clipped_efforts(recording.joint_names, [recording]),
         ),
         payload=forgotten_load(
             arm, [recording], options.cut_off, judged, fit_drives=options.known is None

@@ -1,0 +1,62 @@
+"""What of a recording was used, what was dropped, and why: in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from featherstone_ros.identification.cleaning import Samples, clean
+from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.filtering import SHORTEST
+from featherstone_ros.identification.recording import Recording
+
+FEW = 0.8  # share of a recording that is used, below which the line begins with "only"
+
+
+def usage(recording: Recording, cut_off: float) -> str:
+    """Return the line.
+
+    Args:
+        recording: All of it, before it is split.
+        cut_off: Of the filter [Hz], which takes no stretch that is too short for it.
+    """
+    cleaned = clean(recording)
+    needed = SHORTEST / cut_off
+    used = [s for s in cleaned.stretches if s.duration >= needed]
+    short = [s for s in cleaned.stretches if s.duration < needed]
+    total = max(float(recording.time[-1] - recording.time[0]), 1e-9)
+    kept = sum(len(s.time) for s in used)
+    recorded = max(recording.recorded, len(recording.time))
+    what = (
+        f"{_seconds(used):.3g} of {total:.3g} s used, {kept} of {recorded} joint states of "
+        f"{recording.topic}"
+    )
+    only = "only " if _seconds(used) < FEW * total else ""
+    line = [only + what, *(f"{why}, dropped" for why in recording.dropped), *cleaned.notes]
+    if short:
+        line.append(
+            f"{len(short)} stretch{'es' * (len(short) > 1)} between pauses, together "
+            f"{_seconds(short):.3g} s, dropped: shorter than the {needed:.3g} s that a filter of "
+            f"{cut_off:g} Hz needs"
+        )
+    if kept == recorded:
+        line.append("nothing dropped")
+    constant = (f"{joint} ({value:.4g})" for joint, value in recording.constant.items())
+    if joints := ", ".join(constant):
+        line.append(
+            f"effort never changes, as if it were not measured, and does not count: {joints}"
+        )
+    return ". ".join(part[0].upper() + part[1:] for part in [*line, *recording.notes])
+
+
+@contextmanager
+def telling(lines: Sequence[str]) -> Iterator[None]:
+    """Add to a refusal what was used."""
+    try:
+        yield
+    except IdentificationError as error:
+        raise IdentificationError(". ".join([str(error).rstrip("."), *lines])) from None
+
+
+def _seconds(stretches: Sequence[Samples]) -> float:
+    return sum(stretch.duration for stretch in stretches)
