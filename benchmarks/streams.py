@@ -39,8 +39,8 @@ from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.tools.proposal import Proposal, propose
 from featherstone_ros.tools.robot_setup import load
-from featherstone_ros.tools.setup.proposal import Proposal, propose
 from featherstone_ros.tools.setup.trial_drive import settings
 
 RATE, POLICY = 1000.0, 25.0  # [Hz] of the controllers, and of a chunk's points

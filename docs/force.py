@@ -16,8 +16,8 @@ from featherstone_ros.tools.style import BLUE, FAINT, GREY, RED, finish, picture
 
 TEST = Path(__file__).parents[1] / "test"
 sys.path += [str(TEST), str(TEST / "unit")]
-from contact_bench import PERIOD, STEP
-from test_force_axes import COULOMB, FORCE, MODES, NORMALS, press, pressing
+from contact_bench import PERIOD, STEP  # noqa: E402
+from test_force_axes import COULOMB, FORCE, MODES, NORMALS, press, pressing  # noqa: E402
 
 PARTS = {"pressed": 4.0, "standing": 0.5, "begins to slide": 1.0, "slides": 2.0}  # [s]
 SPEED = 0.01  # [m/s] of sliding

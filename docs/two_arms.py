@@ -22,7 +22,7 @@ from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.simulation import Twin, TwinSettings
-from featherstone_ros.tools.setup.proposal import propose
+from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.setup.trial_drive import settings
 from featherstone_ros.tools.style import BLUE, GREY, RED, YELLOW, finish, picture
 

@@ -33,8 +33,8 @@ from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.tools.proposal import Proposal, propose
 from featherstone_ros.tools.robot_setup import load
-from featherstone_ros.tools.setup.proposal import Proposal, propose
 from featherstone_ros.tools.setup.trial_drive import settings
 
 PERIOD = 0.002  # [s] of the controller and its joint states

@@ -15,8 +15,8 @@ from trajectory_msgs.msg import JointTrajectory
 from benchmarks.nodes.echo import spin
 from benchmarks.nodes.processes import CONTROLLER
 from benchmarks.nodes.reaction import slow_motion
-from featherstone_ros.tools.preflight.source import from_arrays, to_message
 from featherstone_ros.tools.robot_setup import load
+from featherstone_ros.tools.trajectory_files import from_arrays, to_message
 
 TRAJECTORY_RATE, PARAMETER_RATE = 10.0, 40.0  # [Hz]
 POINTS = 1000

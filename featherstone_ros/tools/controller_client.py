@@ -26,19 +26,19 @@ from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.tools.checked_arm import CheckedArm, arm_of
-from featherstone_ros.tools.monitor.listen import DiagnosticsListener
-from featherstone_ros.tools.monitor.node_status import NodeStatus
-from featherstone_ros.tools.preflight.check import trajectory_of
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory, to_message
-from featherstone_ros.tools.rclpy_calls import decode, take_waiting
-from featherstone_ros.tools.run.pending_trajectory import (
+from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
+from featherstone_ros.tools.node_status import NodeStatus
+from featherstone_ros.tools.pending_trajectory import (
     FOLLOWING_MODES,
     MATCHING,
     last_refusal,
     refused,
 )
+from featherstone_ros.tools.rclpy_calls import decode, take_waiting
 from featherstone_ros.tools.run.status_line import ABANDONED, by_joint
 from featherstone_ros.tools.signals import held
+from featherstone_ros.tools.trajectory_check import trajectory_of
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
 
 PATIENCE = 5.0  # [s] for an answer, a joint state, the first diagnostics
 REPEAT = 1.5  # [s] after which a service is asked again

@@ -107,7 +107,7 @@ def described(name: str, file: Path | None = None) -> RobotSetup:
 
 
 def _with_proposal(robot: RobotSetup) -> RobotSetup:
-    from featherstone_ros.tools.setup.proposal import propose  # which examines the description
+    from featherstone_ros.tools.proposal import propose  # which examines the description
 
     proposal = propose(robot.path)
     model, gains, armature = proposal.model, proposal.gains, proposal.armature

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.diagnostics import DiagnosticLevel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +39,13 @@ PANELS_STYLE = PICTURE_STYLE | {  # of pictures with many panels, each under a t
     "ytick.color": INK,
 }
 
+
+LEVEL_STYLES = {
+    DiagnosticLevel.OK: "green",
+    DiagnosticLevel.WARN: "bold yellow",
+    DiagnosticLevel.ERROR: "bold red",
+    DiagnosticLevel.STALE: "bold red",
+}
 
 WIDE = 10_000  # columns: rich would cut names and figures off at 80
 

@@ -44,7 +44,7 @@ from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import DivergenceError
 from featherstone_ros.nodes.controller_parameters import SETTINGS, control_settings, joint_settings
-from featherstone_ros.tools.setup.proposal import SetupError, propose
+from featherstone_ros.tools.proposal import SetupError, propose
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 from example_robots import ROBOTS

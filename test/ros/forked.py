@@ -8,6 +8,7 @@ lacks, there are only those of LTTng, which rclpy's tracing waits in.
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import inspect
 import json
 import os
@@ -189,6 +190,7 @@ if __name__ == "__main__":
             import_module(name)
     inspect.getframeinfo(sys._getframe())  # finds all files, as rclpy does for its first log line
     arguments = serve(socket.socket(fileno=int(sys.argv[1])))
+    faulthandler.enable()
     if arguments[0] == "-m":
         sys.argv, sys.path[0] = arguments[1:], os.getcwd()
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

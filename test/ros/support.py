@@ -413,6 +413,7 @@ class Ros:
                 [package_path(), *filter(None, [os.environ.get("PYTHONPATH")])]
             ),
             "PYTHONUNBUFFERED": "1",
+            "PYTHONFAULTHANDLER": "1",  # a crash tells where
         }
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)

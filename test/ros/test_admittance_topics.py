@@ -24,7 +24,7 @@ from geometry_msgs.msg import PoseStamped, Vector3, Wrench, WrenchStamped
 from led import coordinates
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
-from test_monitor import in_terminal, read_until
+from terminal import in_terminal, read_until
 from test_teach_and_replay import COMMAND, end
 from witness import CONTROLLER, PANDA, TWIN, Pair
 

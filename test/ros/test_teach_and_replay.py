@@ -26,12 +26,12 @@ from led import coordinates
 from neighbour import CONTROLLER
 from scene import STANDING, Scene
 from sensor_msgs.msg import JointState
+from terminal import in_terminal, read, read_until, read_until_end
 from test_cartesian_guiding import Guided
-from test_monitor import in_terminal, read, read_until, read_until_end
 
 from featherstone_ros.tools.checked_arm import load_arm
-from featherstone_ros.tools.preflight.check import started, trajectory_of
-from featherstone_ros.tools.preflight.source import parse
+from featherstone_ros.tools.trajectory_check import started, trajectory_of
+from featherstone_ros.tools.trajectory_files import parse
 
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 

@@ -15,9 +15,9 @@ from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.tools.checked_arm import arm_of
 from featherstone_ros.tools.multi_sine import plan
-from featherstone_ros.tools.preflight.check import check_file
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 from featherstone_ros.tools.setup.trial_drive import MOVE_TIME, first_motion
+from featherstone_ros.tools.trajectory_check import check_file
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 FREE = fr.Model.from_urdf(
     chain("a", axis="0 1 0", inside='<limit lower="-3" upper="3" velocity="9" effort="99"/>')

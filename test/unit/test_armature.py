@@ -20,7 +20,7 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.checked_arm import load_arm
-from featherstone_ros.tools.setup.proposal import propose
+from featherstone_ros.tools.proposal import propose
 
 URDF = geared_arm()
 ARM = Model.from_urdf(URDF)

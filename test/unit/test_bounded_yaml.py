@@ -5,7 +5,7 @@ import pytest
 from featherstone_ros.model import bounded_yaml
 from featherstone_ros.model.bounded_yaml import YamlError, parse_yaml, read_yaml
 from featherstone_ros.model.parameter_files import ParameterFileError, check_names, read_parameters
-from featherstone_ros.tools.preflight.source import SourceError, parse, read
+from featherstone_ros.tools.trajectory_files import SourceError, parse, read
 
 EIGHT = ["1", "*a", "*b", "*c", "*d", "*e", "*f"]  # each in the next, eight times
 LAUGHS = "".join(

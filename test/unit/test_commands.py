@@ -14,8 +14,8 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import COMMANDS, cli
 from featherstone_ros.tools.demo.command import add_arguments
 from featherstone_ros.tools.processes import DemoError, NodeProcess, node_environment
+from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.robot_setup import described, load, with_heavier_links
-from featherstone_ros.tools.setup.proposal import propose
 from featherstone_ros.tools.signals import ended_by_signals
 
 

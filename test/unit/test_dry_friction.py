@@ -21,9 +21,9 @@ from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, RELEASE_TIME, presliding
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools.preflight.check import started
-from featherstone_ros.tools.setup.proposal import propose
+from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.setup.trial_drive import drive, first_motion, settings
+from featherstone_ros.tools.trajectory_check import started
 
 ARRIVED = 2e-3  # [rad or m]
 PATHS = [

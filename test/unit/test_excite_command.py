@@ -18,7 +18,7 @@ from featherstone_ros.tools.checked_arm import load_arm
 from featherstone_ros.tools.excite.clearance import Clearance
 from featherstone_ros.tools.excite.command import LEAD_IN
 from featherstone_ros.tools.excite.excitation import Excitation
-from featherstone_ros.tools.preflight.source import read
+from featherstone_ros.tools.trajectory_files import read
 
 pytest.importorskip("scipy")
 pytest.importorskip("matplotlib")

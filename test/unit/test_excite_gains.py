@@ -16,7 +16,7 @@ from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.checked_arm import load_arm
 from featherstone_ros.tools.excite.gains import stable_armature
-from featherstone_ros.tools.preflight.source import read as read_trajectory
+from featherstone_ros.tools.trajectory_files import read as read_trajectory
 
 pytest.importorskip("scipy")
 

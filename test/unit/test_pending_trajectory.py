@@ -5,9 +5,8 @@ import pytest
 from featherstone_ros.control.diagnostics import DiagnosticLevel, following, phase_text
 from featherstone_ros.control.phases import TRACKING, Phase
 from featherstone_ros.control.trajectory import Point
-from featherstone_ros.tools.monitor.node_status import NodeStatus
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory
-from featherstone_ros.tools.run.pending_trajectory import (
+from featherstone_ros.tools.node_status import NodeStatus
+from featherstone_ros.tools.pending_trajectory import (
     ANSWER,
     PATIENCE,
     REFUSED,
@@ -15,6 +14,7 @@ from featherstone_ros.tools.run.pending_trajectory import (
     NotFollowedError,
     PendingTrajectory,
 )
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 PLAN = UncheckedTrajectory(("joint",), (Point(1.0, (0.1,), (0.0,)),))
 

@@ -20,10 +20,9 @@ from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
 from featherstone_ros.tools.checked_arm import CheckedArm, load_arm
 from featherstone_ros.tools.multi_sine import plan
-from featherstone_ros.tools.preflight.check import check_file, started
-from featherstone_ros.tools.preflight.effort import largest_gap
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 from featherstone_ros.tools.robot_setup import load
+from featherstone_ros.tools.trajectory_check import check_file, largest_gap, started
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 ROBOTS = ["panda", "ur5e"]
 STILL = np.zeros(2)

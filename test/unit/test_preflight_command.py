@@ -9,7 +9,7 @@ from control_arm import LIMITS
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.preflight.source import (
+from featherstone_ros.tools.trajectory_files import (
     SourceError,
     UncheckedTrajectory,
     as_yaml,

@@ -7,7 +7,7 @@ import numpy as np
 from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools.monitor.node_status import NodeStatus
+from featherstone_ros.tools.node_status import NodeStatus
 from featherstone_ros.tools.run.status_line import (
     CONTROLLER,
     TWIN,

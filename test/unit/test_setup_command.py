@@ -19,10 +19,9 @@ from featherstone_ros.control.gains import (
 )
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools import cli
-from featherstone_ros.tools.preflight import source
+from featherstone_ros.tools import cli, trajectory_files
+from featherstone_ros.tools.proposal import SetupError, propose, sufficient_rotors, tool_link
 from featherstone_ros.tools.setup.files import _number, parameter_file, paths
-from featherstone_ros.tools.setup.proposal import SetupError, propose, sufficient_rotors, tool_link
 from featherstone_ros.tools.setup.report import summary
 from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion, settings
 
@@ -68,7 +67,7 @@ def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
     assert drive(proposal, first_motion(model, proposal.start)).peak.max() < FOLLOWS
     for step in ("featherstone-ros run", "ros2 launch", "ros2 topic pub", "load_controller"):
         assert step in shown
-    (motion,) = source.read(str(tmp_path / "new/arm_motion.yaml"))
+    (motion,) = trajectory_files.read(str(tmp_path / "new/arm_motion.yaml"))
     (goal,) = motion.points
     assert motion.names == model.joint_names
     assert np.all(np.array(goal.positions) <= model.upper)
@@ -290,7 +289,7 @@ def test_chosen_joints_are_those_of_every_file(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "ur5e: 2 joints" in shown and "shoulder" not in shown
     assert read_parameters(tmp_path / "arm.yaml")["digital_twin"]["joints"] == chosen
-    assert list(source.read(str(tmp_path / "arm_motion.yaml"))[0].names) == chosen
+    assert list(trajectory_files.read(str(tmp_path / "arm_motion.yaml"))[0].names) == chosen
     for name in ("arm_ros2_control.yaml", "arm_moveit_controllers.yaml"):
         written = (tmp_path / name).read_text()
         assert f"- {chosen[0]}\n      - {chosen[1]}\n" in written and "shoulder" not in written

@@ -15,10 +15,7 @@ from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.model import Model
 from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.tools.checked_arm import arm_of, load_arm
-from featherstone_ros.tools.preflight.check import check_file, started, trajectory_of
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory, as_yaml, parse
-from featherstone_ros.tools.teach import command
-from featherstone_ros.tools.teach.teaching import (
+from featherstone_ros.tools.taught_motion import (
     FASTEST,
     SHARE,
     STILL,
@@ -31,6 +28,9 @@ from featherstone_ros.tools.teach.teaching import (
     taught,
     way_to,
 )
+from featherstone_ros.tools.teach import command
+from featherstone_ros.tools.trajectory_check import check_file, started, trajectory_of
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml, parse
 
 pytest.importorskip("scipy")
 RATE = 250.0  # [Hz] of the joint states

@@ -26,10 +26,10 @@ from featherstone_ros.control.diagnostics import following, phase_text
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.tools.demo.measure import DemoRecording
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
-from featherstone_ros.tools.preflight.source import from_arrays, to_message
 from featherstone_ros.tools.processes import DemoError
 from featherstone_ros.tools.rclpy_calls import Participant, decode, take_waiting
 from featherstone_ros.tools.signals import held
+from featherstone_ros.tools.trajectory_files import from_arrays, to_message
 
 _QUEUE = 20_000  # messages that may wait between two looks at them
 _POLL_PERIOD = 0.02  # [s]

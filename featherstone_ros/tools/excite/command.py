@@ -85,11 +85,11 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.excite.excitation import Excitation
     from featherstone_ros.tools.excite.gains import DEFAULTS, needed_gains
     from featherstone_ros.tools.outputs import write_files
-    from featherstone_ros.tools.preflight.check import check_file
-    from featherstone_ros.tools.preflight.picture import draw
-    from featherstone_ros.tools.preflight.source import as_yaml, from_arrays
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.trajectory_check import check_file
+    from featherstone_ros.tools.trajectory_files import as_yaml, from_arrays
+    from featherstone_ros.tools.trajectory_picture import draw
 
     require_matplotlib(args.plot)
     require_writable(args.output, args.plot)

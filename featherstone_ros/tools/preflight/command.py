@@ -83,17 +83,17 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> bool:
     from functools import partial
 
+    from featherstone_ros.tools import trajectory_files
     from featherstone_ros.tools.checked_arm import load_arm
     from featherstone_ros.tools.outputs import write_files
-    from featherstone_ros.tools.preflight import source
-    from featherstone_ros.tools.preflight.check import check_file
-    from featherstone_ros.tools.preflight.picture import draw
     from featherstone_ros.tools.preflight.report import gap, show
     from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.trajectory_check import check_file
+    from featherstone_ros.tools.trajectory_picture import draw
 
     require_matplotlib(args.plot)
     require_writable(args.plot, args.fill_effort)
-    found = source.read(args.trajectory, args.topic)
+    found = trajectory_files.read(args.trajectory, args.topic)
     console = new_console()
     if not 1 <= args.number <= len(found):
         raise FeatherstoneError(f"--number {args.number}: {args.trajectory} has {len(found)}")
@@ -103,7 +103,7 @@ def _check(args: argparse.Namespace) -> bool:
     checked = check_file(unchecked, load_arm(args.urdf, unchecked.names, args.parameters))
     write_files(
         console,
-        (args.fill_effort, source.as_yaml(checked.filled)),
+        (args.fill_effort, trajectory_files.as_yaml(checked.filled)),
         (args.plot, partial(draw, checked)),
     )
     show(checked, console)

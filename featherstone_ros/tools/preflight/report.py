@@ -11,10 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from featherstone_ros.tools.preflight.check import FileCheck
-from featherstone_ros.tools.preflight.effort import largest_gap
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 from featherstone_ros.tools.style import new_table, short_names
+from featherstone_ros.tools.trajectory_check import FileCheck, largest_gap
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 BAD = "bold red"
 

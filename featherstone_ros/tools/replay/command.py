@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from featherstone_ros.tools.controller_client import ControllerClient, Sample
-    from featherstone_ros.tools.preflight.source import UncheckedTrajectory
     from featherstone_ros.tools.replay.comparison import Replayed
+    from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 NEAR = 5e-3  # [rad or m] from the start: there already
 
@@ -74,15 +74,15 @@ def run(args: argparse.Namespace) -> int:
     require_writable(args.plot)
     from functools import partial
 
+    from featherstone_ros.tools import trajectory_files
     from featherstone_ros.tools.controller_client import ControllerClient
     from featherstone_ros.tools.outputs import write_files
-    from featherstone_ros.tools.preflight import source
     from featherstone_ros.tools.replay.comparison import draw, in_short
     from featherstone_ros.tools.style import new_console
-    from featherstone_ros.tools.teach.teaching import fitted, slowed
+    from featherstone_ros.tools.taught_motion import fitted, slowed
 
     console = new_console()
-    found = source.read(args.trajectory)
+    found = trajectory_files.read(args.trajectory)
     with ControllerClient("replay", args.controller) as controller:
         parts = []
         for number, trajectory in enumerate(found, 1):
@@ -114,10 +114,10 @@ def _replay(
     """Follow all the trajectories once."""
     import numpy as np
 
-    from featherstone_ros.tools.preflight.check import trajectory_of
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.replay.comparison import Replayed
-    from featherstone_ros.tools.teach.teaching import way_to
+    from featherstone_ros.tools.taught_motion import way_to
+    from featherstone_ros.tools.trajectory_check import trajectory_of
 
     def follow(trajectory: UncheckedTrajectory, what: str) -> tuple[list[Sample], float]:
         total = trajectory.points[-1].time

@@ -11,9 +11,9 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.controller_client import Sample
-from featherstone_ros.tools.preflight.check import started, trajectory_of
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory
 from featherstone_ros.tools.style import BLUE, RED, picture
+from featherstone_ros.tools.trajectory_check import started, trajectory_of
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 HEAD = 1.2  # [inch] height above all panels
 LEAST = 0.01  # [rad or m] that a panel of positions spans

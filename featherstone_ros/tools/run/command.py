@@ -27,8 +27,8 @@ Examples:
   featherstone-ros run panda --real-time-factor 0   as fast as it can
   featherstone-ros run panda     a robot that comes with the package
   ros2 topic pub --once /feedforward_controller/joint_trajectory ...   beside it
-  ros2 topic pub -r 100 /digital_twin/external_wrench ...   pushes the arm, until
-                                                             .5 s after it ends
+  ros2 topic pub -r 100 /digital_twin/external_wrench ...  pushes the arm, while
+                                            it publishes and for .5 s afterwards
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ def run(args: argparse.Namespace) -> int:
     require_ros()
     import tempfile
 
-    from featherstone_ros.tools.preflight import source
+    from featherstone_ros.tools import trajectory_files
     from featherstone_ros.tools.processes import node_environment, twin_and_controller
     from featherstone_ros.tools.robot_setup import described
     from featherstone_ros.tools.run.session import ArmListener
     from featherstone_ros.tools.style import new_console
 
     arm = described(args.urdf, args.parameters)
-    plan = source.read(str(args.trajectory))[0] if args.trajectory else None
+    plan = trajectory_files.read(str(args.trajectory))[0] if args.trajectory else None
     console = new_console()
     warn = partial(console.print, style="yellow", soft_wrap=True, markup=False)
     domain = int(os.environ.get("ROS_DOMAIN_ID") or 0)

@@ -9,12 +9,12 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.model import Model
-from featherstone_ros.tools.monitor.listen import DiagnosticsListener
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory, to_message
+from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
+from featherstone_ros.tools.pending_trajectory import PendingTrajectory
 from featherstone_ros.tools.rclpy_calls import decode, take_waiting
-from featherstone_ros.tools.run.pending_trajectory import PendingTrajectory
 from featherstone_ros.tools.run.status_line import CONTROLLER, ArmStatus, by_joint
 from featherstone_ros.tools.signals import held
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
 
 
 class ArmListener(DiagnosticsListener):

@@ -11,8 +11,8 @@ from rich.text import Text
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.model import Model
-from featherstone_ros.tools.monitor.node_status import NodeStatus
-from featherstone_ros.tools.monitor.view import STYLES
+from featherstone_ros.tools.node_status import NodeStatus
+from featherstone_ros.tools.style import LEVEL_STYLES
 
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
 WAITING = "waiting for the nodes"
@@ -57,7 +57,7 @@ def line(arm: ArmStatus, model: Model, elapsed: float, now: float) -> Text:
         return text.append(WAITING, style="dim")
     silent = status.is_silent(now)
     said = f"silent for {now - status.heard:.0f} s" if silent else status.message
-    style = STYLES[DiagnosticLevel.ERROR if silent else status.level]
+    style = LEVEL_STYLES[DiagnosticLevel.ERROR if silent else status.level]
     text.append("● ", style=style).append(said, style=style)
     if arm.error is not None and ABANDONED not in said:  # 0, where the arm was given up
         text.append(f"   {_largest_error(arm.error, model)}")
@@ -65,7 +65,7 @@ def line(arm: ArmStatus, model: Model, elapsed: float, now: float) -> Text:
         text.append(f"   {_largest_load(arm.effort, model)}", style="dim")
     twin = arm.nodes.get(TWIN)
     if twin is not None and twin.level > DiagnosticLevel.OK:
-        text.append(f"   twin: {twin.message}", style=STYLES[twin.level])
+        text.append(f"   twin: {twin.message}", style=LEVEL_STYLES[twin.level])
     return text
 
 

@@ -77,9 +77,9 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.outputs import Content, write_files
     from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.proposal import propose
     from featherstone_ros.tools.setup import files
     from featherstone_ros.tools.setup.picture import draw
-    from featherstone_ros.tools.setup.proposal import propose
     from featherstone_ros.tools.setup.report import next_steps, summary
     from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion
     from featherstone_ros.tools.style import new_console

@@ -15,10 +15,10 @@ from featherstone_ros.control.gains import ARRIVED, DAMPING_RATIO, FASTEST, UNCE
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.model.xacro_files import argument_texts
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory, as_yaml
-from featherstone_ros.tools.setup.proposal import Proposal
+from featherstone_ros.tools.proposal import Proposal
 from featherstone_ros.tools.setup.trial_drive import Drive, first_motion
 from featherstone_ros.tools.style import milli
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml
 
 DIGITS = 4
 CONTROLLER = "effort_controller"  # forward_command_controller's name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from featherstone_ros.tools import panels
-from featherstone_ros.tools.setup.proposal import Proposal
+from featherstone_ros.tools.proposal import Proposal
 from featherstone_ros.tools.setup.trial_drive import Drive
 from featherstone_ros.tools.style import BLUE, FAINT, PANELS_STYLE, RED, picture, short_names
 

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from featherstone_ros.model.finding import Severity
 from featherstone_ros.model.xacro_files import argument_texts
+from featherstone_ros.tools.proposal import Proposal
 from featherstone_ros.tools.setup.files import CONTROLLER, assumption, sentence
-from featherstone_ros.tools.setup.proposal import Proposal
 from featherstone_ros.tools.setup.trial_drive import Drive
 from featherstone_ros.tools.style import milli, new_table
 

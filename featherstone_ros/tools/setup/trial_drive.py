@@ -19,7 +19,7 @@ from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.simulation import TwinSettings
-from featherstone_ros.tools.setup.proposal import Proposal
+from featherstone_ros.tools.proposal import Proposal
 
 MOVE, MOVE_TIME = 0.2, 3.0  # [rad or m] at most, [s] of the motion
 REST = 0.5  # [s] before and after it

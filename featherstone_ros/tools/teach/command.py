@@ -82,11 +82,11 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.control.trajectory import TrajectoryError
     from featherstone_ros.identification.filtering import needed_from_scipy
     from featherstone_ros.tools.controller_client import ControllerClient
-    from featherstone_ros.tools.monitor.keys import single_keys
+    from featherstone_ros.tools.keys import single_keys
     from featherstone_ros.tools.outputs import write_files
-    from featherstone_ros.tools.preflight.source import as_yaml
     from featherstone_ros.tools.style import new_console
-    from featherstone_ros.tools.teach.teaching import fitted, taught
+    from featherstone_ros.tools.taught_motion import fitted, taught
+    from featherstone_ros.tools.trajectory_files import as_yaml
 
     if sys.stdin is None or not sys.stdin.isatty():
         raise FeatherstoneError("standard input is no terminal: there are no keys to begin and end")

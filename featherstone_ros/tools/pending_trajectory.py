@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.monitor.node_status import NodeStatus
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory
+from featherstone_ros.tools.node_status import NodeStatus
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 SAY = 2.0  # [s] of waiting until it is said what for
 PATIENCE = 30.0  # [s] of waiting until it is given up

@@ -17,13 +17,13 @@ from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryErr
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.filtering import ZeroPhase
 from featherstone_ros.tools.checked_arm import CheckedArm
-from featherstone_ros.tools.preflight.check import (
+from featherstone_ros.tools.trajectory_check import (
     check_file,
     started,
     trajectory_of,
     without_limits,
 )
-from featherstone_ros.tools.preflight.source import UncheckedTrajectory
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 STILL = 2e-3  # [rad or m] from rest: less is no motion
 TOLERANCE = 1e-3  # [rad or m] from the smoothed motion

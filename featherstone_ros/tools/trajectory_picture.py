@@ -11,7 +11,6 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.feasibility import round_up
-from featherstone_ros.tools.preflight.check import FileCheck
 from featherstone_ros.tools.style import (
     BLUE,
     FAINT,
@@ -23,6 +22,7 @@ from featherstone_ros.tools.style import (
     short_names,
     thin,
 )
+from featherstone_ros.tools.trajectory_check import FileCheck
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

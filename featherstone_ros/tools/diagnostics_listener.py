@@ -6,7 +6,7 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray
 
-from featherstone_ros.tools.monitor.node_status import StatusTable
+from featherstone_ros.tools.node_status import StatusTable
 from featherstone_ros.tools.rclpy_calls import Participant
 from featherstone_ros.tools.signals import held
 
