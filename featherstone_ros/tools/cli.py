@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from itertools import groupby
 from types import ModuleType
@@ -40,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit status: 0 on success, 1 on a reported error or a closed output pipe, 2 for what is
-        no command (without any, all are listed), 130 on Ctrl-C; SIGTERM exits with 143.
+        no command (without any, all are listed); where Ctrl-C keeps a command from its end 130,
+        SIGTERM 143.
     """
     try:
         with ended_by_signals(for_good=argv is None):
@@ -57,9 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except FeatherstoneError as error:
         print(f"featherstone-ros {args.command}: {shortened(error)}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as interruption:
+        with suppress(OSError):  # the terminal is lost
+            print("interrupted", file=sys.stderr)
+        return getattr(interruption, "status", 130)
     except BrokenPipeError:  # the reader, e.g. head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's own flush
         return 1

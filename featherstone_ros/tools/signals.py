@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP end a command by an exception, but never within a call of rclpy's.
+"""Ctrl-C, SIGTERM and SIGHUP end a command alike, but never within a call of rclpy's.
 
 Python handles a signal between any two of its instructions. Where compiled code has called Python,
 as rclpy's does to make a message, the exception is lost or becomes another one: ``RuntimeError:
@@ -19,12 +19,17 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class _Interrupt(KeyboardInterrupt):
-    """Of SIGINT; unlike its base it can be referred to weakly."""
+class Interruption(KeyboardInterrupt):
+    """Of any of these signals, as a supervisor's SIGTERM asks for no less than Ctrl-C does.
 
+    Attributes:
+        status: The exit status of a command that they have kept from its end.
+    """
 
-class _Termination(SystemExit):
-    """Of SIGTERM, or SIGHUP: the terminal is lost."""
+    def __init__(self, signum: int) -> None:
+        """Remember which signal it was."""
+        super().__init__()
+        self.status = 128 + signum
 
 
 class _State:
@@ -52,9 +57,9 @@ def count() -> int:
 
 @contextmanager
 def ended_by_signals(for_good: bool = False) -> Iterator[None]:
-    """Let SIGINT raise KeyboardInterrupt, SIGTERM and SIGHUP SystemExit: outside ``held()``.
+    """Let SIGINT, SIGTERM and SIGHUP (the terminal is lost) raise an Interruption.
 
-    The exit status is 143 and 129. A SIGINT or SIGHUP that is ignored, or has a handler, stays so.
+    Within ``held()`` they wait. A SIGINT or SIGHUP that is ignored, or has a handler, stays so.
 
     Args:
         for_good: Whether the process ends afterwards. SIGINT is then ignored, which would print a
@@ -115,7 +120,7 @@ def _raise(signum: int) -> None:
     _state.waiting = 0
     if _state.raised is not None and _state.raised() is not None:
         return
-    error = _Interrupt() if signum == signal.SIGINT else _Termination(128 + signum)
+    error = Interruption(signum)
     _state.raised = weakref.ref(error)
     try:
         raise error

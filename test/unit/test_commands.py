@@ -240,7 +240,7 @@ def test_a_signal_while_a_node_is_being_started_leaves_no_node_behind(
 
     started, real = [], subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", popen)
-    with ended_by_signals(), pytest.raises((KeyboardInterrupt, SystemExit)):
+    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
         NodeProcess("tools.cli", [], node_environment(1, "LOCALHOST", tmp_path), tmp_path)
     assert started[0].returncode is not None
 
@@ -308,9 +308,5 @@ def test_signal_ends_a_command(signum, status, monkeypatch, capsys):
     monkeypatch.setattr(
         "featherstone_ros.tools.inspect.command.run", lambda _: signal.raise_signal(signum)
     )
-    try:
-        ended = cli.main(["inspect", "ur5e"])
-    except SystemExit as exit_:
-        ended = exit_.code
-    assert ended == status
-    assert ("interrupted" in capsys.readouterr().err) == (signum == signal.SIGINT)
+    assert cli.main(["inspect", "ur5e"]) == status
+    assert capsys.readouterr().err == "interrupted\n"
