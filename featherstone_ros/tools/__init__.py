@@ -19,4 +19,5 @@ COMMANDS = (
     "monitor",
     "teach",
     "replay",
+    "record",
 )

@@ -12,7 +12,7 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
@@ -99,14 +99,21 @@ class Participant:
         topic: str,
         depth: int,
         reliability: ReliabilityPolicy = ReliabilityPolicy.BEST_EFFORT,
+        durability: DurabilityPolicy = DurabilityPolicy.VOLATILE,
     ) -> Subscription:
         """Let messages wait for ``take_waiting``: nothing else touches them."""
-        qos = QoSProfile(depth=depth, reliability=reliability)
+        qos = QoSProfile(depth=depth, reliability=reliability, durability=durability)
         with held():
             if self._recorder is None:  # in no executor
                 name = f"{self.node.get_name()}_recorder"
                 self._recorder = Node(name, context=self._context, **self._options)
             return self._recorder.create_subscription(kind, topic, lambda _: None, qos, raw=True)
+
+    def unqueue(self, subscription: Subscription) -> None:
+        """Forget what ``queue`` has returned."""
+        with held():
+            if self._recorder is not None:
+                self._recorder.destroy_subscription(subscription)
 
     def spin(self, duration: float) -> None:
         """Run callbacks for some time [s]; to be interrupted between two of them."""

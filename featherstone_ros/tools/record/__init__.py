@@ -1,0 +1,1 @@
+"""What ``featherstone-ros record`` is made of: topics heard as bytes, and the bag they go to."""

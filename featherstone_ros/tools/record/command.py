@@ -1,0 +1,174 @@
+"""Record what an arm does to a bag: joint states, commands, wrenches; until Ctrl-C.
+
+Without TOPIC, all topics of the domain are recorded that say what arms do and are asked to do, in
+any namespace, whoever publishes them: joint states, commands, trajectories, set-points, measured
+wrenches, poses and twists, inertial sensors, odometry, tf, /clock, /diagnostics, and
+robot_description. Topics that come up later are recorded from then on.
+
+The bag is a folder with a file of MCAP, with the definitions of its messages. identify, evaluate,
+payload, preflight and replay read it, as do `ros2 bag play`, PlotJuggler and Foxglove. Messages go
+there as the bytes they came in; memory does not grow with their number. Ctrl-C, SIGTERM, the end of
+--duration, and a disk that is almost full end the file as a whole.
+
+Exit status: 0; 1 if no message came, then there is no bag, or if it cannot be written.
+
+Examples:
+  featherstone-ros record                       until Ctrl-C
+  featherstone-ros record --output swing --duration 30
+  featherstone-ros record /joint_states /ft_sensor/wrench
+  featherstone-ros identify swing --urdf arm.urdf         then
+  featherstone-ros evaluate swing --urdf arm.urdf
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from featherstone_ros.tools.options import (
+    add_number,
+    positive_up_to,
+    require_ros,
+    require_writable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from featherstone_ros.tools.record.bag import Bag, Topic
+    from featherstone_ros.tools.record.listen import TopicListener
+
+LOOK = 0.05  # [s] between two looks at what has come
+ROUND = 0.5  # [s] between two looks at what topics there are, and between two lines
+REPORT = 5.0  # [s] between two lines without a terminal
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("topics", nargs="*", metavar="TOPIC", help="record these alone")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="the bag's folder, new (default: recording_ and the time)",
+    )
+    text = "end by itself after this time [s]"
+    add_number(parser, "--duration", "S", positive_up_to(1e6), None, text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Record until Ctrl-C.
+
+    Returns:
+        0; 1 if no message came; errors are raised.
+    """
+    require_ros()
+    from featherstone_ros.tools.record.bag import Bag
+    from featherstone_ros.tools.record.listen import TopicListener
+    from featherstone_ros.tools.signals import held
+    from featherstone_ros.tools.style import new_console
+
+    folder = args.output or Path(time.strftime("recording_%Y-%m-%d_%H-%M-%S"))
+    require_writable(folder)
+    console, bag = new_console(), Bag(folder)
+    names = [name if name.startswith("/") else f"/{name}" for name in args.topics]
+    domain = int(os.environ.get("ROS_DOMAIN_ID") or 0)
+    console.print(f"[bold]{folder}[/bold]; ROS_DOMAIN_ID={domain}; [dim]Ctrl-C ends it as a whole")
+    why = ""
+    with TopicListener(names, bag.knows) as listener:
+        try:
+            why = _record(listener, bag, console, args.duration)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            with held():
+                bag.close()
+    return _conclude(listener, bag, names, console, why)
+
+
+def _record(listener: TopicListener, bag: Bag, console: Console, duration: float | None) -> str:
+    """Record; return why it has ended."""
+    from rich.live import Live
+
+    from featherstone_ros.tools.signals import held
+
+    began = now = time.monotonic()
+    looked, reported, told = 0.0, 0.0, 0
+    live = Live(console=console, auto_refresh=False, transient=True)
+    with live if console.is_interactive else nullcontext():
+        while duration is None or now - began < duration:
+            if now - looked > ROUND:
+                looked = now
+                listener.look_round()
+                text, count = _line(listener, now - began), len(listener.heard)
+                if live.is_started:
+                    live.update(text, refresh=True)
+                elif now - reported > REPORT or count > told:
+                    console.print(text, soft_wrap=True)
+                    reported, told = now, count
+                if bag.is_full():
+                    return "the disk is almost full"
+            listener.spin(LOOK)
+            with held():  # no message is cut in half
+                bag.write(listener.take())
+            now = time.monotonic()
+    return ""
+
+
+def _line(listener: TopicListener, elapsed: float) -> Text:
+    from rich.text import Text
+
+    text = Text(f"{elapsed:6.0f} s  ", style="dim")
+    heard, topics = listener.heard, listener.topics
+    if not heard:
+        found = f"{len(topics)} topics, but no message yet" if topics else "no topic of an arm yet"
+        return text.append(found, style="yellow")
+    count, size = sum(t.count for t in heard), sum(t.size for t in heard)
+    fastest = max(heard, key=lambda topic: topic.rate if topic.count > 1 else 0.0)
+    text.append("● ", style="red")
+    text.append(f"{len(heard)} topics   {count} messages   {1e-6 * size:.1f} MB   ")
+    return text.append(f"{fastest.name} {fastest.rate:.0f} a second", style="dim")
+
+
+def _conclude(
+    listener: TopicListener, bag: Bag, names: Iterable[str], console: Console, why: str
+) -> int:
+    """Say what was recorded, and what was not; return the exit status."""
+    heard = sorted(listener.heard, key=lambda topic: topic.name)
+    if heard:
+        console.print(_table(heard))
+    silent = sorted({*names, *listener.published} - {topic.name for topic in heard})
+    for what, which in (
+        ("no message came on", silent),
+        ("messages of unknown kinds, not recorded:", [*listener.left_out]),
+    ):
+        if which:
+            console.print(f"{what} {', '.join(which)}", style="dim", soft_wrap=True, markup=False)
+    if why:
+        console.print(why, style="yellow")
+    if not heard:
+        console.print(
+            "nothing was recorded, there is no bag; what is wrong: featherstone-ros doctor"
+        )
+        return 1
+    console.print(f"[dim]{bag.folder}", soft_wrap=True)
+    return 0
+
+
+def _table(topics: Iterable[Topic]) -> Table:
+    from featherstone_ros.tools.style import new_table
+
+    table = new_table("Recorded", "topic", "kind", figures=("messages", "a second", "lost"))
+    for topic in topics:
+        rate = f"{topic.rate:.1f}" if topic.count > 1 else "–"
+        lost = f"[bold yellow]{topic.lost}" if topic.lost else "0"
+        table.add_row(topic.name, topic.kind.replace("/msg/", "/"), str(topic.count), rate, lost)
+    return table

@@ -1,0 +1,46 @@
+"""`featherstone-ros record` beside publishers, ended by a signal."""
+
+import signal
+import sys
+
+import pytest
+from support import Ros  # skips this module where ROS is missing
+
+# isort: split
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from featherstone_ros.identification.bags import read_joint_states
+from featherstone_ros.nodes.lifecycle import DESCRIPTION_QOS
+
+pytest.importorskip("rosbags")
+COMMAND = [sys.executable, "-m", "featherstone_ros.tools.cli", "record", "--output", "swing"]
+
+
+def test_a_signal_ends_the_bag_as_a_whole(ros: Ros):
+    """Topics that come up later, of publishers that repeat nothing, and what was said before."""
+    description = ros.node.create_publisher(String, "/left/robot_description", DESCRIPTION_QOS)
+    description.publish(String(data="<robot/>"))
+    process = ros.run(COMMAND, fork=True)
+    process.wait_for_output("1 topics")
+    best_effort = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+    publisher = ros.publisher(JointState, "/left/joint_states", best_effort)
+
+    def is_recorded() -> bool:
+        publisher.publish(JointState(name=["slider"], position=[0.5]))
+        return "2 topics" in process.output
+
+    ros.wait_for(is_recorded, "a line that counts the second topic")
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0, process.output
+    assert "Traceback" not in process.output and "/left/robot_description" in process.output
+    (states,) = read_joint_states(ros.folder / "swing")
+    assert states.topic == "/left/joint_states" and (states.position == 0.5).all()
+
+
+def test_without_a_message_there_is_no_bag_and_a_topic_that_was_asked_for_is_named(ros: Ros):
+    process = ros.run([*COMMAND, "--duration", "0.6", "joint_states"], fork=True)
+    assert process.wait() == 1, process.output
+    assert "no message came on /joint_states" in process.output
+    assert not (ros.folder / "swing").exists()
