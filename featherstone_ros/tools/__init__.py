@@ -20,4 +20,5 @@ COMMANDS = (
     "teach",
     "replay",
     "record",
+    "doctor",
 )

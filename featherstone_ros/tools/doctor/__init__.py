@@ -1,0 +1,1 @@
+"""What ``featherstone-ros doctor`` is made of: checks of this machine, and of the ROS domain."""

@@ -1,0 +1,91 @@
+"""Is everything in its place? One screen about this machine and the ROS domain.
+
+Looks at the processor, libraries, control_msgs, the ROS domain and its middleware, real-time rights
+and the clock; then, for two seconds, at the other nodes: who publishes joint states, commands and
+/clock, and whether that is one alone. What is not well has a line below it that says what to do.
+
+Green is well; yellow will do for some purposes; red will not do.
+
+Exit status: 0; 1 if something is red.
+
+Examples:
+  featherstone-ros doctor
+  ROS_DOMAIN_ID=42 featherstone-ros doctor      another domain
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from featherstone_ros.errors import GET_ROS, FeatherstoneError
+from featherstone_ros.tools.options import require_ros
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from featherstone_ros.tools.doctor.machine import Line
+
+WIDTH = 14  # of what the lines are about
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments: there are none."""
+
+
+def run(_: argparse.Namespace) -> int:
+    """Look, and print what is found as it is found.
+
+    Returns:
+        0; 1 if something is red.
+    """
+    from featherstone_ros.control.diagnostics import DiagnosticLevel
+    from featherstone_ros.tools.style import new_console
+
+    worst, console = DiagnosticLevel.OK, None
+    for line in _lines():
+        console = console or new_console()  # ROS's wheels may restart Python when first imported
+        console.print(in_words(line), soft_wrap=True)
+        worst = max(worst, line.level)
+    return 1 if worst >= DiagnosticLevel.ERROR else 0
+
+
+def _lines() -> Iterator[Line]:
+    import sys
+
+    from featherstone_ros import __file__ as place
+    from featherstone_ros import __version__
+    from featherstone_ros.control.diagnostics import DiagnosticLevel
+    from featherstone_ros.tools.doctor.machine import Line, check_machine
+
+    has_ros = True
+    try:
+        require_ros()
+    except FeatherstoneError:
+        has_ros = False
+    python = ".".join(map(str, sys.version_info[:3]))
+    folder = place.rpartition("/")[0]
+    yield Line("version", f"{__version__} in {folder}, Python {python}")
+    yield from check_machine()
+    if not has_ros:
+        return
+    from featherstone_ros.tools.doctor.neighbours import check_neighbours
+
+    try:
+        yield from check_neighbours()
+    except FeatherstoneError as error:  # cannot take part: no keys, no middleware
+        yield Line("domain", str(error), DiagnosticLevel.ERROR, GET_ROS)
+
+
+def in_words(line: Line) -> Text:
+    """Return a line, with what to do below it."""
+    from rich.text import Text
+
+    from featherstone_ros.tools.monitor.view import STYLES
+
+    text = Text.assemble(("● ", STYLES[line.level]), (f"{line.subject:{WIDTH}} ", "bold"))
+    text.append(line.text)
+    if line.remedy:
+        text.append(f"\n  {'':{WIDTH}} → {line.remedy}", STYLES[line.level])
+    return text

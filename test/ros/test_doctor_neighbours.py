@@ -1,0 +1,60 @@
+"""What `featherstone-ros doctor` says of other nodes."""
+
+import sys
+
+import pytest
+from support import Ros  # skips this module where ROS is missing
+
+# isort: split
+from builtin_interfaces.msg import Time
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header
+
+from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
+from featherstone_ros.tools.doctor.neighbours import check_nodes, check_states, check_topic
+
+TWIN = ["/digital_twin"]
+
+
+def heard(stamp: int, received: float) -> list:
+    state = JointState(header=Header(stamp=Time(sec=stamp)))
+    return [(serialize_message(state), {"received_timestamp": round(1e9 * received)})]
+
+
+def test_two_nodes_of_one_name_are_an_error():
+    assert check_nodes(["/twin", "/controller"]).level == Level.OK
+    line = check_nodes(["/twin", "/controller", "/twin"])
+    assert line.level == Level.ERROR and "/twin" in line.text and line.remedy
+
+
+@pytest.mark.parametrize("name", ["/clock", "/feedforward_controller/commands"])
+def test_where_one_is_expected_two_publishers_are_an_error(name):
+    assert check_topic(name, TWIN, "commands").level == Level.OK
+    line = check_topic(name, [*TWIN, "/other"], "commands")
+    assert line.level == Level.ERROR and "/digital_twin and /other" in line.text
+
+
+@pytest.mark.parametrize(
+    ("messages", "is_simulated", "level", "words"),
+    [
+        (heard(100, 100.01), False, Level.OK, "1 a second"),
+        (heard(100, 103.0), False, Level.WARN, "stamps are 3 s old"),
+        (heard(100, 103.0), True, Level.OK, "a second"),
+        ([], False, Level.WARN, "none came"),
+    ],
+)
+def test_joint_states_come_by_the_same_clock(messages, is_simulated, level, words):
+    line = check_states("/joint_states", TWIN, messages, is_simulated)
+    assert line.level == level and words in line.text and bool(line.remedy) == (level > Level.OK)
+
+
+def test_two_commanders_make_the_exit_status_1(ros: Ros):
+    for _ in range(2):
+        ros.node.create_publisher(Float64MultiArray, "feedforward_controller/commands", 1)
+    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "doctor"]
+    process = ros.run(command, fork=True)
+    assert process.wait() == 1, process.output
+    assert "commands of 2 publishers" in process.output and "Traceback" not in process.output
+    assert f"ROS_DOMAIN_ID={ros.domain}" in process.output
+    assert len(process.output.splitlines()) <= 24  # a screen

@@ -1,0 +1,62 @@
+"""`featherstone-ros doctor`: what is well has no remedy, and what is not has one. No ROS."""
+
+import pytest
+
+from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
+from featherstone_ros.tools.doctor import machine
+from featherstone_ros.tools.doctor.command import in_words
+from featherstone_ros.tools.doctor.machine import Line
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [("", Level.OK), ("101", Level.OK), ("170", Level.WARN), ("233", Level.ERROR), ("x", 2)],
+)
+def test_a_domain_that_others_cannot_join_is_named(text, level):
+    line = machine.domain({"ROS_DOMAIN_ID": text})
+    assert line.level == level and bool(line.remedy) == (level > Level.OK)
+    assert text in line.text
+
+
+def test_each_library_that_is_missing_has_its_line():
+    there, *missing = machine.libraries(lambda name: name in ("rosbags", "xacro"))
+    assert there.level == Level.OK and "rosbags" in there.text and "scipy" not in there.text
+    assert {line.subject: line.remedy for line in missing} == {
+        "scipy": "pip install scipy",
+        "matplotlib": "pip install matplotlib",
+    }
+
+
+def test_the_lack_of_control_msgs_costs_an_action(monkeypatch):
+    monkeypatch.setattr(machine, "find_spec", lambda _: None)
+    line = machine.control_messages({"ROS_DISTRO": "jazzy"})
+    assert "follow_joint_trajectory" in line.text
+    assert line.remedy == "sudo apt install ros-jazzy-control-msgs"
+
+
+def test_rights_that_are_missing_are_told_with_the_way_to_get_them(monkeypatch):
+    monkeypatch.setattr(machine, "may_have_priority", lambda: False)
+    line = machine.real_time()
+    assert line.level == Level.WARN and "priority" in line.text and "rtprio 98" in line.remedy
+
+
+def test_a_core_that_is_not_the_best_for_this_processor_is_told(monkeypatch):
+    from featherstone_ros import _core
+
+    monkeypatch.setattr(machine.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(_core, "instruction_set", "an older one")
+    line = machine.processor()
+    assert line.level == Level.WARN and "FEATHERSTONE_" in line.remedy
+
+
+def test_a_slow_clock_is_told(monkeypatch, tmp_path):
+    path = tmp_path / "current_clocksource"
+    monkeypatch.setattr(machine, "CLOCK", path)
+    for source, level in (("hpet\n", Level.WARN), ("tsc\n", Level.OK)):
+        path.write_text(source)
+        assert machine.clock().level == level
+
+
+def test_what_to_do_stands_below_what_was_found():
+    text = in_words(Line("clock", "hpet", Level.WARN, "boot anew")).plain
+    assert [line.strip(" ●") for line in text.splitlines()] == [f"{'clock':14} hpet", "→ boot anew"]
