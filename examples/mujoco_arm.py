@@ -17,8 +17,7 @@ Examples:
   python examples/mujoco_arm.py arm.urdf --parameters arm.yaml --real-time-factor 0
   ros2 run featherstone_ros feedforward_controller --ros-args --params-file arm.yaml \
       -p robot_description:=arm.urdf -p use_sim_time:=true
-  ros2 topic pub --once /feedforward_controller/joint_trajectory \
-      trajectory_msgs/msg/JointTrajectory "$(cat arm_motion.yaml)"
+  featherstone-ros replay arm_motion.yaml
 """
 
 import argparse

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -65,8 +66,9 @@ def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
     assert np.all(np.abs(Dynamics(model).gravity(start)) < model.effort_limit)
     assert controller.get("tip", model.link_names[0]) in model.link_names
     assert drive(proposal, first_motion(model, proposal.start)).peak.max() < FOLLOWS
-    for step in ("featherstone-ros run", "ros2 launch", "ros2 topic pub", "load_controller"):
+    for step in ("featherstone-ros run", "featherstone-ros replay", "ros2 launch", "ros2 control"):
         assert step in shown
+    assert ("control_msgs is missing" in shown) == (find_spec("control_msgs") is None)
     (motion,) = trajectory_files.read(str(tmp_path / "new/arm_motion.yaml"))
     (goal,) = motion.points
     assert motion.names == model.joint_names

@@ -1,4 +1,4 @@
-r"""Plan the motion to record for `identify`: every joint, from rest to rest, within all limits.
+"""Plan the motion to record for `identify`: every joint, from rest to rest, within all limits.
 
 Searches finite Fourier series for the motion whose regressor (base parameters and friction) has
 the lowest condition number. The motion keeps a margin to the limits of position, speed and torque,
@@ -6,8 +6,8 @@ and avoids the arm itself and the floor as far as the URDF has geometry; the out
 checked. It is rehearsed on a simulated arm and written as a trajectory_msgs/JointTrajectory:
 
   featherstone-ros preflight FILE.yaml --urdf ARM.urdf
-  ros2 topic pub --once /feedforward_controller/joint_trajectory \
-      trajectory_msgs/msg/JointTrajectory "$(cat FILE.yaml)"
+  featherstone-ros record --output DRIVEN       meanwhile, beside it
+  featherstone-ros replay FILE.yaml
 
 It is also rehearsed with the gains of the parameter file (or those that the controller chooses) on
 an arm that is heavier and has friction that the file does not know. Where these gains would not

@@ -26,7 +26,8 @@ Examples:
   featherstone-ros run my_arm.urdf.xacro --mode gravity_compensation
   featherstone-ros run panda --real-time-factor 0   as fast as it can
   featherstone-ros run panda     a robot that comes with the package
-  ros2 topic pub --once /feedforward_controller/joint_trajectory ...   beside it
+  featherstone-ros replay my_arm_motion.yaml   beside it, sends a motion
+  featherstone-ros record                      beside it, records
   ros2 topic pub -r 100 /digital_twin/external_wrench ...  pushes the arm, while
                                             it publishes and for .5 s afterwards
 """

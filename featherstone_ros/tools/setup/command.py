@@ -7,7 +7,7 @@ gains correct. Writes
 
   ARM.yaml                      parameters of both nodes, with reasons
   ARM.png                       the first motion (needs matplotlib)
-  ARM_motion.yaml               a trajectory for run, preflight, ros2 topic pub
+  ARM_motion.yaml               a trajectory for run, replay, preflight
   ARM_ros2_control.yaml         controllers that take the torques of a real arm
   ARM_moveit_controllers.yaml   controllers for a MoveIt configuration
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 
@@ -20,6 +21,7 @@ from featherstone_ros.tools.style import milli, new_table
 # The error at which feedback should be stronger than Coulomb friction: in rad or m, and of a joint
 # with a shorter range, as a gripper's finger, this share of it.
 STUCK = 0.3
+NO_ACTION = "control_msgs is missing here, and with it the action: see featherstone-ros doctor"
 
 
 def summary(proposal: Proposal, drives: list[Drive]) -> Group:
@@ -121,8 +123,7 @@ def next_steps(
             f"featherstone-ros run {urdf} --parameters {parameters} --trajectory {motion}",
             "or, with ROS 2's launch, and the motion from another terminal:",
             f"{launch} twin_and_controller.launch.py {arm}",
-            "ros2 topic pub --once /feedforward_controller/joint_trajectory "
-            f'trajectory_msgs/msg/JointTrajectory "$(cat {motion})"',
+            f"featherstone-ros replay {motion}",
         ),
         "Real, under ros2_control": (
             f"with the controllers in {files['ros2_control']}:",
@@ -134,6 +135,7 @@ def next_steps(
         "MoveIt": (
             f"with the controllers in {files['moveit']}, beside either of them:",
             "ros2 launch YOUR_ARM_moveit_config move_group.launch.py",
+            *([] if find_spec("control_msgs") else [NO_ACTION]),
         ),
     }
     errors = proposal.inspection.count(Severity.ERROR)
