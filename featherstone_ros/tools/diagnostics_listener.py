@@ -18,11 +18,11 @@ class DiagnosticsListener(Participant):
         table: The last status of every node heard.
     """
 
-    def __init__(self, name: str) -> None:
-        """Join the ROS domain as a node of that name, and listen."""
+    def __init__(self, name: str, namespace: str = "") -> None:
+        """Join the ROS domain as a node of that name and namespace, and listen."""
         self.table = StatusTable()
         with held(until_next=True):
-            super().__init__(name)
+            super().__init__(name, namespace)
             self.subscribe(DiagnosticArray, "/diagnostics", self._take, depth=100)
 
     def _take(self, message: DiagnosticArray) -> None:

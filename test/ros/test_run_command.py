@@ -96,19 +96,20 @@ def write_plan(ros: Ros, goal: float = 0.1) -> str:
     return str(plan)
 
 
-def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros):
+@pytest.mark.parametrize("namespace", ["/cell/left", study("")])
+def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros, namespace):
     """As after one gap in the joint states; here of a second publisher of commands.
 
-    SIGTERM ends both nodes as Ctrl-C does.
+    SIGTERM ends both nodes as Ctrl-C does. In a namespace, they and all topics are there.
     """
-    ros.node.create_publisher(Float64MultiArray, "feedforward_controller/commands", 1)
-    states = ros.collect(JointState, "joint_states", 1)
+    ros.node.create_publisher(Float64MultiArray, f"{namespace}/feedforward_controller/commands", 1)
+    states = ros.collect(JointState, f"{namespace}/joint_states", 1)
     patient = ros.folder / "patient.yaml"  # it is sent once, and a busy machine might break it off
     patient.write_text(
         "/**/feedforward_controller: {ros__parameters: {state_timeout: 10.0, path_tolerance: 0.0}}"
     )
     arguments = ("--trajectory", write_plan(ros), "--parameters", str(patient))
-    process = start(ros, str(robot_file("ur5e")), *arguments)
+    process = start(ros, str(robot_file("ur5e")), *arguments, "--namespace", namespace)
     nodes = children(process)
     ros.wait_for(
         lambda: states and all(abs(q - 0.1) < 0.01 for q in states[-1].position), "arm at the goal"

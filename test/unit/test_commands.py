@@ -113,6 +113,7 @@ def test_rate_is_refused_if_not_positive(capsys, rate):
     ("command", "words"),
     [
         ("demo --model-error nan", "nan is not a number from -99 to 1000"),
+        ("run ur5e --namespace 2nd", "'2nd' is no namespace: expected letters"),
         ("demo --model-error 1e9", "1e9 is not a number from -99 to 1000"),
         ("demo --duration 1e300", "1e300 is too large, expected at most 3600"),
         ("excite --urdf ur5e --output x.yaml --duration 1e300", "1e300 is too large"),

@@ -26,6 +26,7 @@ Examples:
   featherstone-ros run my_arm.urdf.xacro --mode gravity_compensation
   featherstone-ros run panda --real-time-factor 0   as fast as it can
   featherstone-ros run panda     a robot that comes with the package
+  featherstone-ros run my_arm.urdf --namespace left   beside another
   featherstone-ros replay my_arm_motion.yaml   beside it, sends a motion
   featherstone-ros record                      beside it, records
   ros2 topic pub -r 100 /digital_twin/external_wrench ...  pushes the arm, while
@@ -82,8 +83,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODE",
         help=f"mode of the controller: {', '.join(MODES)} (default: the file's)",
     )
+    parser.add_argument(
+        "--namespace",
+        type=_namespace,
+        default="",
+        metavar="NAME",
+        help="of both nodes and their topics, e.g. left or cell/left (default: none)",
+    )
     text = "simulated time by real time; 0: as fast as it can"
     add_number(parser, "--real-time-factor", "F", between(0, 1000), None, text)
+
+
+def _namespace(text: str) -> str:
+    """Return a namespace as ROS takes it, without the first slash."""
+    name = text.strip("/")
+    if name and not re.fullmatch(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", name, re.ASCII):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no namespace: expected letters, digits and _, not beginning with a digit"
+        )
+    return name
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,7 +129,8 @@ def run(args: argparse.Namespace) -> int:
     domain = int(os.environ.get("ROS_DOMAIN_ID") or 0)
     reach = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
     joints = ", ".join(arm.model.joint_names)
-    console.print(f"[bold]{arm.name}[/bold]: {joints}; ROS_DOMAIN_ID={domain}")
+    where = f", namespace /{args.namespace}" if args.namespace else ""
+    console.print(f"[bold]{arm.name}[/bold]: {joints}; ROS_DOMAIN_ID={domain}{where}")
     console.print("[dim]Ctrl-C brings the arm to rest and ends both nodes.")
     own: dict[str, dict[str, object]] = {node: {"robot_description": arm.text} for node in NODES}
     if args.mode:
@@ -123,15 +142,17 @@ def run(args: argparse.Namespace) -> int:
             "lockstep": args.real_time_factor == 0.0,
             "real_time_factor": args.real_time_factor,
         }
-    files = ["--params-file", str(arm.file.absolute())] if arm.file else []
+    arguments = ["--params-file", str(arm.file.absolute())] if arm.file else []
+    if args.namespace:
+        arguments += ["-r", f"__ns:=/{args.namespace}"]
     processes: list[NodeProcess] = []
     with tempfile.TemporaryDirectory(prefix="featherstone_run_") as name:
         folder = Path(name)
         environment = node_environment(domain, reach, folder)
         try:
             with (
-                twin_and_controller(own, environment, folder, folder, files, processes),
-                ArmListener(arm.model, plan, warn) as listener,
+                twin_and_controller(own, environment, folder, folder, arguments, processes),
+                ArmListener(arm.model, plan, warn, args.namespace) as listener,
             ):
                 _show(console, arm.model, listener, processes, warn)
         except KeyboardInterrupt:

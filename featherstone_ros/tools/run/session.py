@@ -21,7 +21,11 @@ class ArmListener(DiagnosticsListener):
     """Receives what the nodes publish; a context manager."""
 
     def __init__(
-        self, model: Model, plan: UncheckedTrajectory | None, say: Callable[[str], None]
+        self,
+        model: Model,
+        plan: UncheckedTrajectory | None,
+        say: Callable[[str], None],
+        namespace: str = "",
     ) -> None:
         """Join the domain.
 
@@ -29,12 +33,14 @@ class ArmListener(DiagnosticsListener):
             model: The arm.
             plan: A trajectory to send as soon as the controller accepts one, or None.
             say: Is told why it is not sent yet.
+            namespace: Of the nodes.
         """
         self.status = ArmStatus()
         self._model, self._say = model, say
+        self._prefix = f"{namespace}/" if namespace else ""
         self._pending = PendingTrajectory(plan, time.monotonic()) if plan else None
         with held(until_next=True):
-            super().__init__("featherstone_run")
+            super().__init__("featherstone_run", namespace)
             # States come at a high rate: ``hear`` takes only the latest, without a callback.
             self._states = self.queue(JointState, "joint_states", depth=1)
             self._errors = self.queue(JointState, f"{CONTROLLER}/error", depth=1)
@@ -49,7 +55,12 @@ class ArmListener(DiagnosticsListener):
             NotFollowedError: The controller does not follow the trajectory.
         """
         self.spin(duration)
-        self.status.nodes = {node.name.strip("/"): node for node in self.table.nodes}
+        names = {node.name.strip("/"): node for node in self.table.nodes}
+        self.status.nodes = {
+            name.removeprefix(self._prefix): node
+            for name, node in names.items()
+            if name.startswith(self._prefix)
+        }
         for subscription, name, values in (
             (self._errors, "error", "position"),
             (self._states, "effort", "effort"),
