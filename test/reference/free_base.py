@@ -52,7 +52,7 @@ def forward_dynamics(
         z_0 = V_0 x* M_0 V_0 - f_0 + E_0 (z + G e)      force on the base, were alpha_0 = 0
         alpha_0 = - P_0^-1 z_0
 
-    and then as for a base with prescribed alpha_0; z and e as in ``innovations.forward_dynamics``.
+    and then as for a base with prescribed alpha_0; z and e are those of ``innovations.inward``.
 
     Args:
         o: ``Operators``.
@@ -64,8 +64,7 @@ def forward_dynamics(
     """
     x = innovations.articulate(o)
     a, b = operators.velocity_terms(o, qd, V_0)
-    z = x.psi @ (x.K @ tau + x.P @ a + b - f_x)
-    e = tau - o.H @ z
+    z, e = innovations.inward(o, x, tau, a, b - f_x)
     z_0 = base_force(o, z + x.G @ e, V_0=V_0) - f_0
     alpha_0 = -np.linalg.solve(articulated_inertia(o, x), z_0)
     return alpha_0, innovations.forward_dynamics(o, qd, tau, alpha_0, f_x, V_0)

@@ -87,6 +87,27 @@ def inverse_mass_matrix(o: Operators) -> Floats:
     return L_inverse.T @ D_inverse @ L_inverse
 
 
+def inward(
+    o: Operators, x: Innovations, tau: Floats, a: Floats, b: Floats
+) -> tuple[Floats, Floats]:
+    """Return z (6 N,) and e (n,): the inward sweep of the articulated-body algorithm.
+
+        z = psi (K tau + P a + b)      e = tau - H z, the innovations
+
+    z_i is the force across joint i if its own qdd and its parent's acceleration were zero and all
+    joints beyond it free under their torques.
+
+    Args:
+        o: ``Operators``.
+        x: Their ``Innovations``.
+        tau: (n,) torques [N m or N].
+        a: (6 N,) accelerations at qdd = 0, the base's included.
+        b: (6 N,) gyroscopic less external forces.
+    """
+    z = x.psi @ (x.K @ tau + x.P @ a + b)
+    return z, tau - o.H @ z
+
+
 def forward_dynamics(
     o: Operators,
     qd: Floats,
@@ -97,9 +118,7 @@ def forward_dynamics(
 ) -> Floats:
     """Return qdd (n,) = M^-1 (tau - C) without C: both sweeps of the articulated-body algorithm.
 
-        z = psi (K tau + P a + b - f_x)      force across each joint, were qdd and alpha_parent 0
-        e = tau - H z                        the innovations
-        qdd = (1 - H psi K)* D^-1 e - K* psi* a
+    qdd = (1 - H psi K)* D^-1 e - K* psi* a, with e of ``inward``.
 
     a includes the base's acceleration. With H psi = (1 - H psi K) H phi and psi M phi* =
     psi P + P phi~* (from the Riccati equation as M = P - E_psi P E_phi*), and with H P = D G*,
@@ -117,8 +136,7 @@ def forward_dynamics(
     L_inverse, D_inverse = inverse_factors(o, x)
     a, b = velocity_terms(o, qd, V_0)
     a = a + o.E_0.T @ alpha_0
-    z = x.psi @ (x.K @ tau + x.P @ a + b - f_x)
-    e = tau - o.H @ z
+    _, e = inward(o, x, tau, a, b - f_x)
     return L_inverse.T @ D_inverse @ e - x.K.T @ x.psi.T @ a
 
 

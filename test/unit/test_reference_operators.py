@@ -178,21 +178,21 @@ def test_mass_matrix_has_walker_and_orin_s_components(algebra):
 
 
 def test_composite_inertias_and_mass_matrix_are_covariances(algebra):
-    """Of z = phi w and T = H z for independent forces w of covariance M on the bodies.
+    """Of f = phi w and T = H f for independent forces w of covariance M on the bodies.
 
     One outcome per column: together they have the covariance M exactly. From the tips, each body
     adds up what its children hand on.
     """
     o, case = algebra.o, algebra.case
     values, axes = np.linalg.eigh(o.M)
-    z = axes * np.sqrt(np.abs(values))
+    f = axes * np.sqrt(np.abs(values))
     for i in reversed(range(algebra.robot.N)):
         k = slice(6 * i, 6 * i + 6)
-        z[k] = z[k] + o.E_phi[k] @ z
+        f[k] = f[k] + o.E_phi[k] @ f
     for i in range(algebra.robot.N):
-        covariance = algebra.block(z @ z.T, i, i)
+        covariance = algebra.block(f @ f.T, i, i)
         assert_equal_to_rounding(covariance, algebra.block(algebra.R, i, i))
-    T = o.H @ z
+    T = o.H @ f
     assert_equal_to_rounding(algebra.robot.reduce(T @ T.T), case.dynamics.crba(case.q))
 
 
@@ -546,18 +546,18 @@ def test_articulated_inertia_of_the_base_is_what_a_floating_robot_feels_like(alg
 
 
 def test_articulated_inertias_are_covariances_once_the_torques_beyond_are_known(algebra):
-    """P_i is what is left of the covariance of z_i, and D_i of that of T_i: a Kalman filter.
+    """P_i is what is left of the covariance of f_i, and D_i of that of T_i: a Kalman filter.
 
-    z = phi w and T = H z for independent forces w of covariance M on the bodies.
+    f = phi w and T = H f for independent forces w of covariance M on the bodies.
     """
     o = algebra.o
-    of_z = o.phi @ o.M @ o.phi.T
-    of_z_and_T, of_T = of_z @ o.H.T, o.H @ of_z @ o.H.T
+    of_f = o.phi @ o.M @ o.phi.T
+    of_f_and_T, of_T = of_f @ o.H.T, o.H @ of_f @ o.H.T
     for i in range(algebra.robot.N):
         k, beyond = slice(6 * i, 6 * i + 6), algebra.carried_by(i)[1:]
-        known = of_z_and_T[k][:, beyond]
+        known = of_f_and_T[k][:, beyond]
         gain = np.linalg.solve(of_T[np.ix_(beyond, beyond)], known.T)
-        left, scale = of_z[k, k] - known @ gain, np.abs(of_z[k, k]).max()
+        left, scale = of_f[k, k] - known @ gain, np.abs(of_f[k, k]).max()
         assert_equal_to_rounding(left, algebra.x.P[k, k], scale, algebra.solving)
         D = o.H[i, k] @ left @ o.H[i, k]
         assert_equal_to_rounding(D, algebra.x.D[i, i], scale, algebra.solving)
