@@ -13,10 +13,11 @@
 # While no command comes, drives stand where they were told: the time beyond a usual step, of which
 # they know nothing, brakes the command and does not move it.
 
-from libc.math cimport copysign, fabs, fmax, fmin, isfinite, sqrt
+from libc.math cimport copysign, fabs, fmax, fmin, isfinite
 
 from control.settings cimport JointLimits
 from control.state_observer cimport FALLBACK_SPEED
+from stopping_speed cimport speed_to_reach, stopping_speed
 
 cdef extern from *:
     """
@@ -51,25 +52,6 @@ cdef inline void start_positions(PositionGovernor* g, const double* q) noexcept 
     cdef Py_ssize_t i
     for i in range(g.n):
         g.q[i], g.qd[i] = q[i], 0.0
-
-
-cdef inline double stopping_speed(double way, double speed, double braking,
-                                  double h) noexcept nogil:
-    """The speed after a step h [s] from which a joint still stops at the end of a way, which it
-    begins with ``speed``.
-
-    The step takes (speed + v) h / 2 of the way, braking takes v^2 / (2 braking).
-    """
-    cdef double half = 0.5 * braking * h
-    return sqrt(fmax(half * half + braking * (2.0 * way - speed * h), 0.0)) - half
-
-
-cdef inline double speed_to_reach(double way, double speed, double braking,
-                                  double h) noexcept nogil:
-    """The same for a way in either direction."""
-    if way < 0.0:
-        return -stopping_speed(-way, -speed, braking, h)
-    return stopping_speed(way, speed, braking, h)
 
 
 cdef inline bint is_in_reach(double off, double slip, double most, double h) noexcept nogil:

@@ -16,19 +16,26 @@ from ros.atomic cimport SECOND
 from simulation.fault cimport BEYOND_BOUNDS, DIVERGED, NO_FAULT, SINGULAR, FaultKind
 from simulation.noise cimport Generator, seed, standard_normal
 from simulator_interface cimport Loads, Prescribed, SimulatorInterface
+from stopping_speed cimport speed_to_reach
 
 cdef extern from *:
     """
     #define NEVER INT64_MAX
     #define ABSURD_SPEED 1e4
     #define STOPPING_TIME 0.1
+    #define PLANNED_BRAKING 0.7
+    #define RIGID 1e6
     """
     const int64_t NEVER
     const double ABSURD_SPEED          # [rad/s or m/s] no joint moves so fast: divergence
     const double STOPPING_TIME         # [s] a brake takes to stop its joint
+    const double PLANNED_BRAKING       # share of its acceleration by which a drive plans to brake
+    const double RIGID                 # [kg m^2 or kg] beside which every inertia is nothing
 
 cdef enum:
     MAX_LOADS = 64                    # wrenches at the same time
+    TOGETHER = 4                      # attempts that change all drives at once, then one by one
+    ATTEMPTS = 10                     # for each joint; on all known arms fewer than 1
 
 cdef struct Fault:
     FaultKind kind
@@ -55,6 +62,8 @@ cdef struct Settings:                  # constant while in use
     const double* offset               # constant friction
     const double* drive_p              # of the drives' own position loop
     const double* drive_d
+    const double* drive_speed          # within which it keeps the joints
+    const double* drive_acceleration
 
 cdef struct Arm:
     Py_ssize_t n, nq, nv
@@ -201,52 +210,140 @@ cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort,
                                           arm.qdd_all)
 
 
-cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
-    """One time step with drives that close their own loop, effort + p (desired_q - q) + d
-    (desired_qd - qd).
+# A drive that closes its own loop is a spring and a damper: effort + p (desired_q - q)
+# + d (desired_qd - qd). As real ones ramp their set-points, it keeps its joint to a speed and an
+# acceleration, and to a speed from which it can stop where it is to be. So its effort falls with
+# the speed at the end of a time step h: the limit below the lowest speed that it allows, between
+# them spring and damper, within the limit, and minus the limit above the highest. On each of these
+# pieces
+#
+#     effort = applied - stiffness (qd - qd before)
+#
+# with a stiffness of 0 at a limit, RIGID / h at a speed, d + h p between them. Being of the end of
+# the step it is stable for any gains; the stiffness acts like an armature of h stiffness. There is
+# one solution, found by trying pieces (Judice, Pires, "A block principal pivoting algorithm for
+# large-scale strictly monotone linear complementarity problems", 1994).
 
-    The loop is evaluated at the end of the step, so that it is stable for any gains: its part
-    (d + h p) h qdd then acts like an armature of h (d + h p). If a drive would exceed its limit,
-    the step is repeated with the limit as effort.
-    """
-    cdef const Settings* settings = arm.settings
-    cdef Py_ssize_t n = arm.n, i, attempt, failure
+cdef inline double position_gain(const Arm* arm, Py_ssize_t i) noexcept nogil:
+    return arm.settings.drive_p[i] if arm.follows_position[i] and not arm.braked[i] else 0.0
+
+
+cdef inline double velocity_gain(const Arm* arm, Py_ssize_t i) noexcept nogil:
+    return arm.settings.drive_d[i] if arm.follows_velocity[i] and not arm.braked[i] else 0.0
+
+
+cdef inline bint closes_loop(const Arm* arm, Py_ssize_t i) noexcept nogil:
+    return position_gain(arm, i) != 0.0 or velocity_gain(arm, i) != 0.0
+
+
+cdef inline double spring_effort(const Arm* arm, Py_ssize_t i, double q,
+                                 double next) noexcept nogil:
+    """Of spring and damper after a step from q, with the speed ``next`` then."""
+    cdef double p = position_gain(arm, i), d = velocity_gain(arm, i), effort = arm.command[i]
+    if d:                              # else nothing may be desired
+        effort += d * (arm.desired_qd[i] - next)
+    if p:
+        effort += p * (arm.desired_q[i] - q - arm.settings.time_step * next)
+    return effort
+
+
+cdef inline void allowed_speeds(const Arm* arm, Py_ssize_t i, double q, double qd,
+                                double* lowest, double* highest) noexcept nogil:
+    """After a step from a state."""
+    cdef double fastest = arm.settings.drive_speed[i], way, speed
+    cdef double h = arm.settings.time_step, most = arm.settings.drive_acceleration[i]
+    lowest[0], highest[0] = -fastest, fastest
+    if arm.follows_position[i]:
+        way, speed = arm.desired_q[i] - q, arm.desired_qd[i]
+        speed += speed_to_reach(way, qd - speed, PLANNED_BRAKING * most, h)
+        if way < 0.0:
+            lowest[0] = clipped(speed, fastest)
+        else:
+            highest[0] = clipped(speed, fastest)
+    lowest[0] = max(min(lowest[0], qd + most * h), qd - most * h)
+    highest[0] = max(min(highest[0], qd + most * h), qd - most * h)
+
+
+cdef inline void use_piece(Arm* arm, Py_ssize_t i, double applied, double value,
+                           double* stiffness) noexcept nogil:
+    arm.applied[i], stiffness[0] = applied, value
+
+
+cdef inline void use_spring(Arm* arm, Py_ssize_t i, double q, double qd,
+                            double* stiffness) noexcept nogil:
+    """Spring and damper; a drive that closes no loop applies its command."""
+    cdef double value = velocity_gain(arm, i) + arm.settings.time_step * position_gain(arm, i)
+    cdef double effort = spring_effort(arm, i, q, qd)
+    use_piece(arm, i, effort if value else clipped(effort, arm.settings.limit[i]), value, stiffness)
+
+
+cdef inline bint change_piece(Arm* arm, Py_ssize_t i, double q, double qd,
+                              double* stiffness) noexcept nogil:
+    """After a step from a state: whether the drive is on another piece than was tried."""
+    cdef double rigid = RIGID / arm.settings.time_step, most = arm.settings.limit[i]
+    cdef double next = arm.qd[i], effort = arm.applied[i] - stiffness[0] * (next - qd)
+    cdef double meant = clipped(spring_effort(arm, i, q, next), most), lowest, highest
+    allowed_speeds(arm, i, q, qd, &lowest, &highest)
+    if stiffness[0] == rigid:
+        if fabs(effort) > most:
+            use_piece(arm, i, clipped(effort, most), 0.0, stiffness)
+        elif (lowest < highest and effort != meant
+              and (effort > meant) == (2.0 * next > lowest + highest)):
+            use_spring(arm, i, q, qd, stiffness)
+        else:
+            return False
+    elif next > highest and effort > -most:
+        use_piece(arm, i, rigid * (highest - qd), rigid, stiffness)
+    elif next < lowest and effort < most:
+        use_piece(arm, i, rigid * (lowest - qd), rigid, stiffness)
+    elif stiffness[0] == 0.0 and lowest <= next <= highest and effort != meant:
+        use_spring(arm, i, q, qd, stiffness)
+    elif fabs(effort) > most:
+        use_piece(arm, i, clipped(effort, most), 0.0, stiffness)
+    else:
+        return False
+    return True
+
+
+cdef inline bint change_pieces(Arm* arm, bint one, const double* q, const double* qd,
+                               double* stiffness) noexcept nogil:
+    """Whether some drive is on another piece, of which ``one`` or all are changed."""
+    cdef bint another = False
+    cdef Py_ssize_t i
+    for i in range(arm.n):
+        another |= closes_loop(arm, i) and change_piece(arm, i, q[i], qd[i], stiffness + i)
+        if another and one:
+            return True
+    return another
+
+
+cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
+    """One time step with drives that close their own loop."""
+    cdef Py_ssize_t n = arm.n, last = ATTEMPTS * (n + 1), i, attempt, failure
     cdef double* armature_all = arm.scratch + arm.nq
-    cdef double* armature = armature_all + arm.base
     cdef double* start_q = armature_all + arm.nq
     cdef double* start_qd = start_q + arm.nq
-    cdef double* stiffness = start_qd + arm.nq                  # d + h p
-    cdef double h = settings.time_step, p, d, effort
-    cdef bint limited = True
+    cdef double* stiffness = start_qd + arm.nq
+    cdef double* q = start_q + (arm.nq - n)
+    cdef double* qd = start_qd + arm.base
     memset(armature_all, 0, arm.base * sizeof(double))
     memcpy(start_q, arm.q_all, arm.nq * sizeof(double))
     memcpy(start_qd, arm.qd_all, arm.nv * sizeof(double))
     for i in range(n):
-        p = settings.drive_p[i] if arm.follows_position[i] and not arm.braked[i] else 0.0
-        d = settings.drive_d[i] if arm.follows_velocity[i] and not arm.braked[i] else 0.0
-        stiffness[i] = d + h * p
-        effort = arm.command[i]
-        if d:
-            effort += d * (arm.desired_qd[i] - arm.qd[i])
-        if p:
-            effort += p * (arm.desired_q[i] - arm.q[i] - h * arm.qd[i])
-        arm.applied[i] = effort if stiffness[i] else clipped(effort, settings.limit[i])
-        armature[i] = settings.armature[i] + h * stiffness[i]
-    while limited:                     # at most n times: each time one more joint is limited
+        use_spring(arm, i, q[i], qd[i], stiffness + i)
+    for attempt in range(last + 1):
+        memcpy(arm.q_all, start_q, arm.nq * sizeof(double))
+        memcpy(arm.qd_all, start_qd, arm.nv * sizeof(double))
+        for i in range(n):
+            armature_all[arm.base + i] = (arm.settings.armature[i]
+                                          + arm.settings.time_step * stiffness[i])
         failure = integrate(arm, 1, arm.applied, armature_all)
         if failure:
             return failure
-        limited = False
-        for i in range(n):
-            effort = arm.applied[i] - stiffness[i] * (arm.qd[i] - start_qd[arm.base + i])
-            if stiffness[i] and fabs(effort) > settings.limit[i]:
-                arm.applied[i] = clipped(effort, settings.limit[i])
-                stiffness[i], armature[i], limited = 0.0, settings.armature[i], True
-        if limited:
-            memcpy(arm.q_all, start_q, arm.nq * sizeof(double))
-            memcpy(arm.qd_all, start_qd, arm.nv * sizeof(double))
+        if attempt == last or not change_pieces(arm, attempt >= TOGETHER, q, qd, stiffness):
+            break
     for i in range(n):
-        arm.applied[i] -= stiffness[i] * (arm.qd[i] - start_qd[arm.base + i])
+        arm.applied[i] -= stiffness[i] * (arm.qd[i] - qd[i])
     return 0
 
 

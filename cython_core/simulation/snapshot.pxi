@@ -10,6 +10,7 @@ cdef class Snapshot:
         home: (nq,) initial position.
         limit, offset, drive_p, drive_d: (n,) effort limits, constant friction, and the gains of the
             drives' own loop.
+        drive_speed, drive_acceleration: (n,) within which that keeps the joints.
 
     Raises:
         ValueError: An array has a wrong length, or the simulator has prescribed motion.
@@ -19,7 +20,8 @@ cdef class Snapshot:
     cdef Memory memory
     cdef tuple owned
 
-    def __cinit__(self, simulator, settings, home, limit, offset, drive_p, drive_d):
+    def __cinit__(self, simulator, settings, home, limit, offset, drive_p, drive_d,
+                  drive_speed, drive_acceleration):
         cdef Settings* s = &self.settings
         model = simulator.model
         n = model.n
@@ -45,6 +47,8 @@ cdef class Snapshot:
         s.limit, s.offset, s.armature = (
             memory.copy(limit, n), memory.copy(offset, n), memory.copy(simulator.armature, n))
         s.drive_p, s.drive_d = memory.copy(drive_p, n), memory.copy(drive_d, n)
+        s.drive_speed, s.drive_acceleration = (
+            memory.copy(drive_speed, n), memory.copy(drive_acceleration, n))
 
     @property
     def address(self) -> int:

@@ -2,7 +2,7 @@
 
 - ``settings``: the settings.
 - ``twin``: the simulated arm; its compiled part is in ``cython_core/simulation``.
-- ``drive_gains``: gains of simulated drives that follow positions.
+- ``drive_gains``: gains and bounds of simulated drives that follow positions.
 """
 
 from .settings import Noise, TwinSettings

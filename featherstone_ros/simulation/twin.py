@@ -21,7 +21,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.message_templates import BaseMessage
 
-from .drive_gains import drive_gains
+from .drive_gains import drive_bounds, drive_gains
 from .settings import TwinSettings
 
 ABSURD_SPEED = 1e4  # [rad/s or m/s], far beyond any robot: the simulation diverges
@@ -214,6 +214,7 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
         except SingularInertiaError as error:
             raise ModelError(str(error)) from error
     p, d = drive_gains(model, simulator.armature)
+    speed, acceleration = drive_bounds(model)
     return Snapshot(
         simulator,
         settings,
@@ -222,6 +223,8 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
         offset=finite_joint_array(settings.offset, model, "offset"),
         drive_p=p if settings.drive_p is None else gains(settings.drive_p, model, "drive_p"),
         drive_d=d if settings.drive_d is None else gains(settings.drive_d, model, "drive_d"),
+        drive_speed=speed,
+        drive_acceleration=acceleration,
     )
 
 

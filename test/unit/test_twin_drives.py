@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from pushed_twin import follow
+from pushed_twin import follow, set_state
 from test_twin import ARM, START
 
 import featherstone_ros as fr
 from featherstone_ros.model.robots import robot_file, robot_names
 from featherstone_ros.simulation import Twin, TwinSettings
-from featherstone_ros.simulation.drive_gains import drive_gains
+from featherstone_ros.simulation.drive_gains import FULL_SPEED, drive_gains
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +90,38 @@ def test_any_gains_are_stable(model, integrator, time_step):
     run(twin, 1000)
     assert twin.fault == ""
     np.testing.assert_allclose(twin.q, START + 0.1, atol=1e-4)
+
+
+@pytest.mark.parametrize(("steps_at", "by"), [([50], 0.05), (range(0, 150, 100), 0.4)])
+def test_no_step_is_followed_faster_than_drives_move(steps_at, by):
+    """A bare description: a wrist without rotor. The second is what a twin finds after .2 s."""
+    arm = fr.Model.from_file(robot_file("ur5e"))
+    goal = np.array([0.0, -1.2, 1.4, -1.7, -1.5, 0.3])
+    twin = make(arm, initial_positions=goal)
+    speeds = [goal * 0.0]
+    for k in range(700):
+        goal = goal + by * (k in steps_at)
+        follow(twin, goal, (), now=0.0)
+        twin.advance(0.0)
+        speeds.append(twin.qd)
+    assert (np.abs(speeds) <= 1.0001 * arm.velocity_limit).all()
+    assert (np.abs(np.diff(speeds, axis=0)) <= 1.0001e-3 * arm.velocity_limit / FULL_SPEED).all()
+    np.testing.assert_allclose(twin.q, goal, atol=0.02)
+
+
+def test_joint_that_a_push_has_displaced_comes_back_as_fast_as_drives_move():
+    arm = fr.Model.from_file(robot_file("ur5e"))
+    twin = make(arm, initial_positions=[0.0, -1.2, 1.4, -1.7, -1.5, 0.3])
+    follow(twin, twin.q, (), now=0.0)
+    run(twin, 1000)
+    rest = twin.q
+    set_state(twin, [rest[5] + 0.3], joints=[5])
+    speeds = []
+    for _ in range(500):
+        twin.advance(0.0)
+        speeds.append(abs(twin.qd[5]))
+    assert 0.5 * arm.velocity_limit[5] < max(speeds) <= 1.0001 * arm.velocity_limit[5]
+    np.testing.assert_allclose(twin.q, rest, atol=1e-3)
 
 
 def test_velocity_alone_is_followed_without_a_spring(model):
