@@ -28,7 +28,10 @@ PILED_UP = 3.0  # times as many samples at an extreme as next to it: not the ste
 
 
 def require_enough(
-    model: Model, recordings: Sequence[Recording], motions: Sequence[SmoothMotion]
+    model: Model,
+    recordings: Sequence[Recording],
+    motions: Sequence[SmoothMotion],
+    shortest: float = SHORTEST,
 ) -> None:
     """Raise IdentificationError if the recordings say too little about the bodies.
 
@@ -36,14 +39,16 @@ def require_enough(
         model: Of the joints in the recordings, in their order.
         recordings: As they were recorded.
         motions: The same, filtered.
+        shortest: Least duration of all together [s].
     """
     names = model.joint_names
     require_motion_enough(model, recordings, motions)
     duration = sum(recording.time[-1] - recording.time[0] for recording in recordings)
     moving = _moving(motions)
-    if duration < SHORTEST:
+    if duration < shortest:
         raise IdentificationError(
-            f"{duration:.3g} s are too short, expected at least {SHORTEST:g} s of motion; {ADVICE}"
+            f"{duration:.3g} s are too short, expected at least {shortest:.3g} s of motion (less "
+            f"with --held-out or --force); {ADVICE}"
         )
     still = [name for name, moves in zip(names, moving, strict=True) if not moves]
     if moving.sum() < max(2, len(names) / 2) and len(names) > 1:

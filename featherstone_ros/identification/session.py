@@ -34,6 +34,7 @@ from featherstone_ros.identification.recording import (
     moving_joints,
 )
 from featherstone_ros.identification.recording_checks import (
+    SHORTEST,
     clipped_efforts,
     require_enough,
     still_joints,
@@ -42,6 +43,9 @@ from featherstone_ros.identification.suspicions import suspicions
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.identification.usage import telling, usage
 from featherstone_ros.model import EARTH
+
+
+NEEDED = 6.1  # periods of the cut-off that are held out: a little more than the filter needs
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class Options:
         gains: Factors from a joint's effort to its torque, e.g. N m per A.
         gravity: In the base link's frame [m/s^2].
         fix_offsets: Correct the encoders' offsets, see ``faults``.
+        any_duration: Fit recordings that are short, too.
     """
 
     held_out: Sequence[str | Path] = ()
@@ -65,6 +70,14 @@ class Options:
     gains: dict[str, float] = field(default_factory=dict)
     gravity: Sequence[float] = EARTH
     fix_offsets: bool = False
+    any_duration: bool = False
+
+    @property
+    def shortest(self) -> float:
+        """Least duration of the recordings to fit [s]: the same is fitted with any held out."""
+        if self.any_duration:
+            return 0.0
+        return SHORTEST * HELD_OUT if self.held_out else SHORTEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,20 +166,20 @@ def _identify(
     names = recordings[0].joint_names
     model = Model.from_file(urdf, joints=names, gravity=options.gravity)
     judged = tuple(names.index(name) for name in judged_names)
-    fitted, held = split(recordings, len(bags))
+    fitted, held = split(recordings, len(bags), options.cut_off)
     arm = Arm(model, Friction.none(model.n))
     motions = [
         joined(smooth_all(clean(part).stretches, options.cut_off))
         for part in recordings[: len(bags)]
     ]
     with telling(notes):
-        require_enough(model, recordings[: len(bags)], motions)
+        require_enough(model, recordings[: len(bags)], motions, options.shortest)
     fitting = Fitting(model, fitted, judged, options.cut_off)
     faults = find_faults(fitting)
     if options.fix_offsets and faults.offsets.any():
         notes += [f"corrected: {text}" for text in faults.texts]
         recordings = [r.with_offsets(faults.offsets) for r in recordings]
-        fitted, held = split(recordings, len(bags))
+        fitted, held = split(recordings, len(bags), options.cut_off)
         fitting = Fitting(model, fitted, judged, options.cut_off)
         faults = find_faults(fitting)
     bodies = fitting.bodies
@@ -276,14 +289,18 @@ def _with_effort(every: Sequence[Sequence[JointStates]], described: Sequence[str
     ]
 
 
-def split(recordings: Sequence[Recording], fitted: int) -> tuple[list[Recording], list[Recording]]:
-    """Return the fitted part and the held-out part: the other recordings, or the last thirds."""
+def split(
+    recordings: Sequence[Recording], fitted: int, cut_off: float
+) -> tuple[list[Recording], list[Recording]]:
+    """Return the fitted part and the held-out part: the other recordings, or the last thirds.
+
+    Of a short recording more than a third is held out: what the filter needs.
+    """
     if len(recordings) > fitted:
         return list(recordings[:fitted]), list(recordings[fitted:])
-    return (
-        [r.between(0, HELD_OUT) for r in recordings],
-        [r.between(HELD_OUT, 1) for r in recordings],
-    )
+    shares = [min(HELD_OUT, 1.0 - NEEDED / cut_off / np.ptp(r.time)) for r in recordings]
+    pairs = list(zip(recordings, shares, strict=True))
+    return [r.between(0, share) for r, share in pairs], [r.between(share, 1) for r, share in pairs]
 
 
 def before(arm: Arm, fitted: Sequence[Recording], judged: Sequence[int], cut_off: float) -> Arm:

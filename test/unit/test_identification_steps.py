@@ -1,6 +1,7 @@
 """The steps of an identification one by one, against truth and other solvers."""
 
 from dataclasses import replace
+from functools import partial
 
 import known_arm
 import numpy as np
@@ -12,6 +13,7 @@ from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import rms
 from featherstone_ros.identification.friction import Friction, fit
 from featherstone_ros.identification.recording import Recording
@@ -25,8 +27,9 @@ from featherstone_ros import identification
 from featherstone_ros.identification.bodies import Bodies, thickened
 from featherstone_ros.identification.fit import noise, solve
 from featherstone_ros.identification.online import OnlinePayload
+from featherstone_ros.identification.recording_checks import require_enough
 from featherstone_ros.identification.regression import Equations
-from featherstone_ros.identification.session import score
+from featherstone_ros.identification.session import Options, score, split
 
 
 def states(model, count=60, seed=0):
@@ -329,3 +332,15 @@ def test_friction_is_fitted_to_joints_that_move(resting):
     found = fit(motion, motion.effort - rigid, armature=True)
     np.testing.assert_allclose(found.coulomb, recorded_arm.COULOMB, rtol=0.03)
     np.testing.assert_allclose(found.viscous, recorded_arm.VISCOUS, rtol=0.03)
+
+
+def test_less_motion_is_enough_with_another_recording_held_out_or_by_force():
+    arm = perfect_arm(known_arm.NOMINAL)
+    recording = Recording("", known_arm.NAMES, *known_arm.record(arm.model, duration=8.0))
+    check = partial(require_enough, arm.model, [recording], [arm.motion(recording, 2.0)])
+    with pytest.raises(IdentificationError, match=r"7.99 s are too short, .* 10 s .*--held-out"):
+        check(Options().shortest)
+    check(Options(held_out=["friday"]).shortest)
+    check(Options(any_duration=True).shortest)
+    for part in split([recording], 1, 2.0):
+        arm.motion(*part, 2.0)

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="write what faults of the recording, or a poor score, speak against",
+        help="fit less than 10 s, and write what faults or a poor score speak against",
     )
     add_files(
         parser,
@@ -107,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
     options = Options(
         held_out=args.held_out,
         fix_offsets=args.fix == "offsets",
+        any_duration=args.force,
         **recording_options(args),
     )
     with delayed_progress("identifying", console) as progress:
