@@ -44,7 +44,6 @@ from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.identification.usage import telling, usage
 from featherstone_ros.model import EARTH
 
-
 NEEDED = 6.1  # periods of the cut-off that are held out: a little more than the filter needs
 
 

@@ -82,10 +82,10 @@ def in_words(line: Line) -> Text:
     """Return a line, with what to do below it."""
     from rich.text import Text
 
-    from featherstone_ros.tools.monitor.view import STYLES
+    from featherstone_ros.tools.style import LEVEL_STYLES
 
-    text = Text.assemble(("● ", STYLES[line.level]), (f"{line.subject:{WIDTH}} ", "bold"))
+    text = Text.assemble(("● ", LEVEL_STYLES[line.level]), (f"{line.subject:{WIDTH}} ", "bold"))
     text.append(line.text)
     if line.remedy:
-        text.append(f"\n  {'':{WIDTH}} → {line.remedy}", STYLES[line.level])
+        text.append(f"\n  {'':{WIDTH}} → {line.remedy}", LEVEL_STYLES[line.level])
     return text
