@@ -112,6 +112,7 @@ class ControllerDiagnostics:
             "mode": node.parameters["mode"],
             "phase": phase_text(phase),
             "following": following(phase),
+            "motion abandoned": "yes" if self._arrival.is_abandoned else "no",
             "age of the joint state [s]": f"{loop.now - controller.received:.3f}",
             "age of joint states on arrival [s]": f"{moment.late if moment else 0.0:.3f}",
             "joint states accepted": controller.accepted,

@@ -27,7 +27,7 @@ from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.tools.checked_arm import CheckedArm, arm_of
 from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
-from featherstone_ros.tools.node_status import NodeStatus
+from featherstone_ros.tools.node_status import NodeStatus, by_joint
 from featherstone_ros.tools.pending_trajectory import (
     FOLLOWING_MODES,
     MATCHING,
@@ -35,7 +35,6 @@ from featherstone_ros.tools.pending_trajectory import (
     refused,
 )
 from featherstone_ros.tools.rclpy_calls import decode, take_waiting
-from featherstone_ros.tools.run.status_line import ABANDONED, by_joint
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_check import trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
@@ -248,7 +247,7 @@ class ControllerClient(DiagnosticsListener):
         if refused(status) != before:
             reason = last_refusal(status)
             raise ControllerError(f"{self.name} has refused the trajectory: {reason}")
-        if ABANDONED in status.message:
+        if status.has_abandoned:
             raise HeldByFaultError(f"{self.name}: {status.message}")
 
     def _check_arrival(self, trajectory: UncheckedTrajectory, position: Floats) -> None:

@@ -1,12 +1,16 @@
-"""The last status of every node of this package heard on /diagnostics."""
+"""What is heard of nodes: the last status of each on /diagnostics, values of joints in order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.diagnostics import DiagnosticLevel
+from featherstone_ros.model import Model
 from featherstone_ros.text import plain
 
 STATES = ("unconfigured", "inactive", "active", "finalized")
@@ -44,6 +48,11 @@ class NodeStatus:
     values: Mapping[str, str]
     heard: float
     notes: dict[str, Note] = field(default_factory=dict)
+
+    @property
+    def has_abandoned(self) -> bool:
+        """Whether a controller has abandoned its last motion."""
+        return self.values.get("motion abandoned") == "yes"
 
     def is_silent(self, now: float) -> bool:
         """Tell whether the last message is older than ``SILENCE``."""
@@ -101,3 +110,11 @@ def as_level(level: bytes | int) -> DiagnosticLevel:
     """Return a message's level; an unknown one is ERROR."""
     number = level if isinstance(level, int) else int.from_bytes(level, "little")
     return DiagnosticLevel(number) if number in list(DiagnosticLevel) else DiagnosticLevel.ERROR
+
+
+def by_joint(names: Sequence[str], values: Sequence[float], model: Model) -> Floats | None:
+    """Return a message's values in the model's order; None if one is missing."""
+    found = dict(zip(names, values, strict=False))
+    if not set(model.joint_names) <= set(found):
+        return None
+    return np.array([found[joint] for joint in model.joint_names])

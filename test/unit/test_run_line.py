@@ -7,13 +7,12 @@ import numpy as np
 from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools.node_status import NodeStatus
+from featherstone_ros.tools.node_status import NodeStatus, by_joint
 from featherstone_ros.tools.run.status_line import (
     CONTROLLER,
     TWIN,
     WAITING,
     ArmStatus,
-    by_joint,
     line,
 )
 
@@ -44,8 +43,9 @@ def test_error_and_load_name_the_worst_joint():
 def test_an_arm_that_gave_its_motion_up_shows_no_error_of_none():
     """It is held where it is, 0 mrad from there."""
     why = "abandoned: joint 'elbow_joint' is 0.3 away from where it should be"
-    gave_up = {CONTROLLER: condition(CONTROLLER, DiagnosticLevel.WARN, why)}
-    text = line(ArmStatus(np.zeros(6), np.zeros(6), gave_up), MODEL, 1.0, 100.0).plain
+    gave_up = condition(CONTROLLER, DiagnosticLevel.WARN, why)
+    gave_up.values = {"motion abandoned": "yes"}
+    text = line(ArmStatus(np.zeros(6), np.zeros(6), {CONTROLLER: gave_up}), MODEL, 1.0, 100.0).plain
     assert why in text
     assert "error" not in text
 

@@ -10,9 +10,10 @@ from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.model import Model
 from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
+from featherstone_ros.tools.node_status import by_joint
 from featherstone_ros.tools.pending_trajectory import PendingTrajectory
 from featherstone_ros.tools.rclpy_calls import decode, take_waiting
-from featherstone_ros.tools.run.status_line import CONTROLLER, ArmStatus, by_joint
+from featherstone_ros.tools.run.status_line import CONTROLLER, ArmStatus
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +15,6 @@ from featherstone_ros.tools.style import LEVEL_STYLES
 
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
 WAITING = "waiting for the nodes"
-ABANDONED = "abandoned"  # in the controller's message
 
 
 @dataclass
@@ -32,14 +30,6 @@ class ArmStatus:
     error: Floats | None = None
     effort: Floats | None = None
     nodes: dict[str, NodeStatus] = field(default_factory=dict)
-
-
-def by_joint(names: Sequence[str], values: Sequence[float], model: Model) -> Floats | None:
-    """Return a message's values in the model's order; None if one is missing."""
-    found = dict(zip(names, values, strict=False))
-    if not set(model.joint_names) <= set(found):
-        return None
-    return np.array([found[joint] for joint in model.joint_names])
 
 
 def line(arm: ArmStatus, model: Model, elapsed: float, now: float) -> Text:
@@ -59,7 +49,7 @@ def line(arm: ArmStatus, model: Model, elapsed: float, now: float) -> Text:
     said = f"silent for {now - status.heard:.0f} s" if silent else status.message
     style = LEVEL_STYLES[DiagnosticLevel.ERROR if silent else status.level]
     text.append("● ", style=style).append(said, style=style)
-    if arm.error is not None and ABANDONED not in said:  # 0, where the arm was given up
+    if arm.error is not None and not status.has_abandoned:  # 0, where the arm was given up
         text.append(f"   {_largest_error(arm.error, model)}")
     if arm.effort is not None:
         text.append(f"   {_largest_load(arm.effort, model)}", style="dim")
