@@ -31,6 +31,8 @@ from featherstone_ros.model import EARTH, Model
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of a joint's largest inertia
 MORE = (3.0, 30.0)  # times the least: what real drives may have
 SLOWEST_ROTOR = 30.0  # [s] in which the effort limit must bring a drive alone to its speed limit
+LARGE_ROTOR = 0.1  # [s] likewise of a drive that is much slower than usual: those of arms take .05
+ROTORS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of that, which one may have
 ANY_ARMATURE = 1e4  # [kg m^2 or kg] bound where a joint has no limits
 MOST_NAMED = 4  # joints that are found one by one; where it is more, all joints get their share
 
@@ -121,15 +123,30 @@ def assumed_armature(model: Model) -> Floats:
         return np.zeros(model.n)
 
 
-def max_armature(model: Model) -> Floats:
-    """Return the inertia (n,) of a drive alone that takes ``SLOWEST_ROTOR`` to its speed limit.
+def max_armature(model: Model, time: float = SLOWEST_ROTOR) -> Floats:
+    """Return the inertia (n,) of a drive alone that its effort limit takes to its speed limit.
 
-    No drive has more: a value beyond was meant in another unit.
+    Within ``SLOWEST_ROTOR`` none has more: a value beyond was meant in another unit.
+
+    Args:
+        model: The arm.
+        time: In which it does [s].
     """
     effort, speed = model.effort_limit, model.velocity_limit
     limited = np.isfinite(effort) & np.isfinite(speed) & (effort > 0.0) & (speed > 0.0)
-    time = np.where(limited, effort, np.inf) / np.where(limited, speed, 1.0)
-    return np.minimum(SLOWEST_ROTOR * time, ANY_ARMATURE)
+    inverse = np.where(limited, effort, np.inf) / np.where(limited, speed, 1.0)
+    return np.minimum(time * inverse, ANY_ARMATURE)
+
+
+def possible_armature(model: Model, armature: Floats, share: float = 1.0) -> Floats:
+    """Return the armature (n,) that drives may have: a share of the largest where it is not known.
+
+    Args:
+        model: The arm.
+        armature: (n,), 0 where nothing is known.
+        share: One of ``ROTORS``.
+    """
+    return np.where(armature > 0.0, armature, share * max_armature(model, LARGE_ROTOR))
 
 
 def in_words(joints: Sequence[str], armature: Floats) -> str:

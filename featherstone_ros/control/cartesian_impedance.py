@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import featherstone_ros._control as _control
-from featherstone_ros._core import BoundDynamics
+from featherstone_ros._core import BoundDynamics, Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.gains import postures
 from featherstone_ros.declaration import declared
@@ -25,6 +25,7 @@ AXES = ("base", "tip")
 APPROACH_RATE = 20.0  # [1/s] rate at which the desired pose approaches its target
 DELAY_MARGIN = 1.8  # times the delay is borne: about what GAIN_MARGIN asks of gains
 LEAST_INERTIA = 1e-4  # smallest inertia that may be given [kg, kg m^2]
+DAMPER_EDGE = 1.4  # rate times delay from which a damper swings up: pi / 2, less beside a spring
 POSTURES = 100  # number of postures in which the delay margin is computed
 REPULSION = 20.0  # [N m, N] at the stop of a joint without effort limit
 
@@ -371,6 +372,28 @@ def min_delay_margin(
         if not law.torque(q, rest, 0.0, np.empty(n), torque):
             margin = min(margin, law.report()["delay_margin"])
     return float(margin)
+
+
+def fastest_damper(
+    model: Model, tip: str, settings: CartesianSettings, armature: ArrayLike = 0.0
+) -> float:
+    """Return the fastest rate at which ``damping`` slows the end effector down [1/s].
+
+    The largest eigenvalue of M^-1 J^T D J over ``POSTURES``; with inertia shaping that of D and the
+    shaped inertia. The arguments are those of ``min_delay_margin``.
+    """
+    damping = spread("damping", settings.damping, 6)
+    if settings.inertia_shaping:
+        shaped = spread("shaped_inertia", settings.shaped_inertia, 6, LEAST_INERTIA)
+        return float((damping / shaped).max())
+    dynamics, q, root = Dynamics(model), postures(model, POSTURES), np.sqrt(damping)
+    inertia = dynamics.crba(q) + np.diag(spread("armature", armature, model.n))
+    J = dynamics.jacobian(q, tip)
+    if settings.axes == "tip":
+        turn = np.swapaxes(dynamics.link_pose(q, tip)[:, :3, :3], 1, 2)
+        J = np.concatenate([turn @ J[:, :3], turn @ J[:, 3:]], axis=1)
+    mobility = J @ np.linalg.solve(inertia, np.swapaxes(J, 1, 2))
+    return float(np.linalg.eigvalsh(mobility * np.outer(root, root)).max())
 
 
 def require_tip(model: Model, tip: str) -> None:

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.armature import in_words, min_armature
+from featherstone_ros.control.armature import (
+    ROTORS,
+    in_words,
+    min_armature,
+    possible_armature,
+)
 from featherstone_ros.control.damping import (
     Damping,
     choose_damping,
@@ -106,17 +111,29 @@ class Feedback:
             )
 
     def _require_stable(self, gains: Floats) -> None:
-        """Raise ValueError if set gains swing a joint up; likewise where the rotor is known."""
-        known = ~self._is_unset & (self._armature > 0.0)
-        if not self.has_gains or not known.any():
+        """Raise ValueError if set gains swing a joint up, whatever rotors may be that nobody told.
+
+        Those of a real arm may be too much for its links alone, as the ones of `excite` are, which
+        are needed before its rotors are identified.
+        """
+        if not self.has_gains or self._is_unset.all():
             return
-        swings = [
-            found
-            for found in self._unstable(gains, 1.0)
-            if known[found.joint] and not found.mode.creeps
-        ]
-        if swings:
-            raise ValueError(one_line([self._gains_text(found) for found in swings]))
+        known = ~self._is_unset & (self._armature > 0.0)
+        swings = [f for f in self._unstable(gains, 1.0) if not f.mode.creeps]
+        refused = [f for f in swings if known[f.joint] or not self._may_be_borne(gains)]
+        if refused:
+            raise ValueError(one_line([self._gains_text(found) for found in refused]))
+
+    def _may_be_borne(self, gains: Floats) -> bool:
+        """Tell whether some rotors, where none are known, bear gains."""
+        loops = (
+            linearised(
+                self._model, possible_armature(self._model, self._armature, share), self._timing
+            ).under(self._mode)
+            for share in ROTORS
+        )
+        modes = (loop.worst(gains[0], gains[1], margin=1.0) for loop in loops)
+        return any(mode is None or mode.creeps for mode in modes)
 
     @cached_property
     def unstable_gains(self) -> list[Unstable]:

@@ -15,11 +15,14 @@ from featherstone_ros.control.admittance import (
     stiffest_contact,
     virtual_settings,
 )
+from featherstone_ros.control.armature import possible_armature
 from featherstone_ros.control.cartesian_impedance import (
+    DAMPER_EDGE,
     DELAY_MARGIN,
     CartesianSettings,
     Wall,
     box,
+    fastest_damper,
     min_delay_margin,
     one_pose,
     prepared,
@@ -130,7 +133,23 @@ def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     settings = impedance_settings(values, model)
     if Mode(values["mode"]) is Mode.ADMITTANCE:
         settings = virtual_settings(settings, contact_delay(values))
+    if Mode(values["mode"]) is Mode.CARTESIAN_IMPEDANCE and any(values["free_damping"]):
+        require_slow_damping(values, model, settings)
     return prepared(settings, model)
+
+
+def require_slow_damping(
+    values: Mapping[str, Value], model: Model, settings: CartesianSettings
+) -> None:
+    """Raise ValueError if free_damping is too much for its delay; unknown rotors count as large."""
+    armature = possible_armature(model, per_joint(values, "armature.{}", model.joint_names))
+    rate = fastest_damper(model, str(values["tip"]), settings, armature)
+    if rate * latency(values) > DAMPER_EDGE:
+        raise ValueError(
+            f"free_damping is {list(values['free_damping'])}: with gains.delay plus half of "
+            f"gains.period, {1e3 * latency(values):.2g} ms, the hand swings up; expected at most "
+            f"{DAMPER_EDGE / (rate * latency(values)):.2g} times as much"
+        )
 
 
 def impedance_settings(values: Mapping[str, Value], model: Model) -> CartesianSettings:

@@ -86,23 +86,40 @@ def test_the_gain_that_is_too_high_is_named():
     assert f" and {chosen.d[ELBOW]:.3g} would do" in said
 
 
-def test_a_gain_that_can_never_be_stable_is_refused_where_the_rotor_is_known():
+def test_a_gain_that_can_never_be_stable_is_refused_whatever_the_rotor():
     high = {"gains__elbow_joint__p": 1e9, "gains__elbow_joint__d": 1e3}
-    control_settings(values(**high), UR5E)  # with a warning: the URDF does not know the rotor
+    with pytest.raises(ValueError, match=r"gains\.elbow_joint\.p = 1e\+09 .* swings up"):
+        control_settings(values(**high), UR5E)
     rotor = {"armature__elbow_joint": 0.5}
     with pytest.raises(ValueError, match=r"gains\.elbow_joint\.p is 1e\+09, expected less than"):
         control_settings(values(**high, **rotor), UR5E)
     control_settings(values(**high, **rotor, mode="gravity_compensation"), UR5E)
 
 
-def test_gains_that_swing_a_joint_up_are_refused_where_the_rotor_is_known():
-    """Stable gains without margin, and those of a joint whose rotor nobody knows, are told only."""
-    rotor = {"armature__elbow_joint": 0.5}
+@pytest.mark.parametrize("rotor", [{}, {"armature__elbow_joint": 0.5}], ids=["unknown", "known"])
+def test_gains_that_swing_a_joint_up_are_refused(rotor):
+    """Stable gains without margin are told only."""
     wild = {"gains__elbow_joint__p": 1e4, "gains__elbow_joint__d": 3.0}
-    assert "swings up" in without_margin(values(**wild), UR5E)
     with pytest.raises(ValueError, match=r"gains\.elbow_joint\.p = 1e\+04 .* swings up"):
         control_settings(values(**wild, **rotor), UR5E)
     control_settings(values(**rotor, gains__elbow_joint__p=1e3, gains__elbow_joint__d=50.0), UR5E)
+
+
+def test_gains_that_some_rotor_bears_are_told_where_none_is_known():
+    """Those of a real arm, before its rotors are identified."""
+    stiff = {"gains__wrist_3_joint__p": 500.0, "gains__wrist_3_joint__d": 5.0}
+    control_settings(values(**stiff), UR5E)
+    assert "swings up" in without_margin(values(**stiff), UR5E)
+    with pytest.raises(ValueError, match=r"gains\.wrist_3_joint\.p = 500 .* swings up"):
+        control_settings(values(**stiff, armature__wrist_3_joint=0.001), UR5E)
+
+
+@pytest.mark.parametrize("more", [{}, {"stiffness_frame": "tip"}, {"inertia_shaping": True}])
+def test_free_damping_that_swings_the_hand_up_is_refused(more):
+    hand = {"mode": "cartesian_impedance", "tip": "tool0", **more}
+    control_settings(values(**hand, free_damping=[60.0] * 3 + [8.0] * 3), UR5E)
+    with pytest.raises(ValueError, match=r"free_damping is .* swings up; expected at most .* as"):
+        control_settings(values(**hand, free_damping=[1e4] + [0.0] * 5), UR5E)
 
 
 @pytest.mark.parametrize("law", ["coulomb", "viscous", "offset"])
