@@ -14,10 +14,9 @@ from rich.progress import track
 
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, RED, finish, picture
 
-TEST = Path(__file__).parents[1] / "test"
-sys.path += [str(TEST), str(TEST / "unit")]
-from contact_bench import PERIOD, STEP  # noqa: E402
-from test_force_axes import COULOMB, FORCE, MODES, NORMALS, press, pressing  # noqa: E402
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("test", "test/unit")]
+from contact_bench import PERIOD, STEP
+from test_force_axes import COULOMB, FORCE, MODES, NORMALS, press, pressing
 
 PARTS = {"pressed": 4.0, "standing": 0.5, "begins to slide": 1.0, "slides": 2.0}  # [s]
 SPEED = 0.01  # [m/s] of sliding

@@ -69,6 +69,8 @@ cdef class CompiledController(CycleOwner):
                    m.doubles(len(JOINT_SETTINGS) * n), n)
         c.arm.limits.lower, c.arm.limits.upper, c.arm.limits.velocity = (
             m.doubles(n), m.doubles(n), m.doubles(n))
+        c.arm.limits.acceleration, c.arm.limits.deceleration, c.arm.limits.jerk = (
+            m.doubles(n), m.doubles(n), m.doubles(n))
         c.arm.limits.continuous = <bint*> m.block(n, np.intc)
         self._lay_out_observer()
         self._lay_out_stuck_joints()
@@ -122,10 +124,11 @@ cdef class CompiledController(CycleOwner):
     cdef _set_limits(self, space):
         cdef JointLimits* limits = &self.control.controller.arm.limits
         cdef Py_ssize_t i
-        turns = space.continuous
+        turns, rates = space.continuous, space.rates
         for i in range(self.control.controller.n):
             limits.lower[i], limits.upper[i] = space.lower[i], space.upper[i]
             limits.velocity[i] = space.velocity[i] if space.velocity[i] > 0.0 else INFINITY
+            limits.acceleration[i], limits.deceleration[i], limits.jerk[i] = rates[:, i]
             limits.continuous[i] = turns[i]
 
     cdef _make_messages(self, names, base):

@@ -58,6 +58,9 @@ cdef extern from *:
     #define SHORTEST_STOP (0.01)
     #define BEND_TIME (0.25)
     #define SHORTER (0.8)
+    #define SMALL (0.05)
+    #define SEEN (0.9)
+    #define LONGEST_BLEND (100.0)
     #define LOOKS (32)
     #define ROUNDING (1e-9)
     """
@@ -68,7 +71,11 @@ cdef extern from *:
     const double SHORTEST_STOP    # [s] of a joint, however near its limit is
     const double BEND_TIME     # [s] for which a stop may go on as the joint accelerates, where that
                               # alters more than its speed
-    const double SHORTER      # of the time, where a curve leaves the range
+    const double SHORTER      # of the time, where a curve leaves the range; the reverse where a
+                              # correction accelerates too much
+    const double SMALL        # share of a limit that a correction always may take
+    const double SEEN         # share of the largest jerk that is seen from one look to the next
+    const double LONGEST_BLEND    # times its usual time that a correction may take
     const int LOOKS           # at a curve, for that
     const double ROUNDING     # [rad, m]
 
@@ -77,6 +84,17 @@ cdef inline double value_at(const double* c, Py_ssize_t n, Py_ssize_t i, double 
     """The value of a joint's polynomial."""
     return c[i] + t * (c[n + i] + t * (c[2 * n + i] + t * (
         c[3 * n + i] + t * (c[4 * n + i] + t * c[5 * n + i]))))
+
+
+cdef inline double slope_at(const double* c, Py_ssize_t n, Py_ssize_t i, double t) noexcept nogil:
+    return c[n + i] + t * (2.0 * c[2 * n + i] + t * (3.0 * c[3 * n + i] + t * (
+        4.0 * c[4 * n + i] + t * 5.0 * c[5 * n + i])))
+
+
+cdef inline double curvature_at(const double* c, Py_ssize_t n, Py_ssize_t i,
+                                double t) noexcept nogil:
+    return 2.0 * c[2 * n + i] + t * (6.0 * c[3 * n + i] + t * (
+        12.0 * c[4 * n + i] + t * 20.0 * c[5 * n + i]))
 
 
 cdef inline void add_polynomial_of(const double* c, Py_ssize_t n, Py_ssize_t i, double t,
@@ -145,14 +163,23 @@ cdef inline void sample_without_correction(Motion* m, double inside, double time
     add_line(m.base_effort, n, since, state + 3 * n)
 
 
+cdef inline const double* polynomials_at(Motion* m, double time, double* since) noexcept nogil:
+    """The polynomials (6, n) of a time, without the correction; since: the time since they begin.
+    """
+    since[0] = time - m.path_start
+    if m.path != NULL and since[0] >= m.path.times[0]:
+        m.piece = piece_at(m.path, m.piece, since[0])
+        since[0] -= m.path.times[m.piece]
+        return m.path.coefficients + 6 * m.n * m.piece
+    since[0] = max(time - m.base_start, 0.0)
+    return m.base
+
+
 cdef inline double place_without_correction(Motion* m, Py_ssize_t i, double time) noexcept nogil:
     """A joint's position at a time."""
-    cdef double since = time - m.path_start
-    if m.path != NULL and since >= m.path.times[0]:
-        m.piece = piece_at(m.path, m.piece, since)
-        return value_at(m.path.coefficients + 6 * m.n * m.piece, m.n, i,
-                        since - m.path.times[m.piece])
-    return value_at(m.base, m.n, i, max(time - m.base_start, 0.0))
+    cdef double since
+    cdef const double* c = polynomials_at(m, time, &since)
+    return value_at(c, m.n, i, since)
 
 
 cdef inline void sample_inside(Motion* m, double inside, double time,
@@ -461,18 +488,66 @@ cdef inline bint correction_leaves_range(Motion* m, Py_ssize_t i, double time, d
     return False
 
 
+cdef inline bint is_beyond(double all, double own, double most) noexcept nogil:
+    """Whether a correction's own share takes something beyond a limit that would keep to it."""
+    return fabs(all) > most >= fabs(all - own) and fabs(own) > SMALL * most
+
+
+cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, double start,
+                                      const JointLimits* limits) noexcept nogil:
+    """Whether a joint's correction takes the motion beyond the limits of acceleration and jerk.
+
+    start: acceleration from which it begins; a limit that it is beyond does not hold.
+    """
+    cdef double own, all, since, most, step = m.lasts[i] / LOOKS, before = start
+    cdef double own_before = curvature_at(m.correction, m.n, i, 0.0)
+    cdef const double* c
+    cdef Py_ssize_t k
+    for k in range(1, LOOKS + 1):
+        c = polynomials_at(m, time + k * step, &since)
+        own = curvature_at(m.correction, m.n, i, k * step)
+        all = own + curvature_at(c, m.n, i, since)
+        most = limits.deceleration[i]
+        if all * (slope_at(c, m.n, i, since) + slope_at(m.correction, m.n, i, k * step)) > 0.0:
+            most = limits.acceleration[i]
+        if (is_beyond(all, own, max(most, fabs(start)))
+                or is_beyond(all - before, own - own_before, SEEN * limits.jerk[i] * step)):
+            return True
+        before, own_before = all, own
+    return False
+
+
+cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double* state,
+                             const double* offset, double duration,
+                             const JointLimits* limits) noexcept nogil:
+    """Make a joint's correction longer where it accelerates too much, and shorter where it would
+    leave the range, which counts for more.
+    """
+    while (m.lasts[i] < LONGEST_BLEND * duration
+           and accelerates_too_much(m, i, time, state[2 * m.n + i], limits)):
+        m.lasts[i] /= SHORTER
+        quintic_of(m.n, i, offset, m.zero, m.lasts[i], m.correction)
+    while (m.lasts[i] > SHORTEST_STOP
+           and correction_leaves_range(m, i, time, state[i], limits)):
+        m.lasts[i] = max(SHORTER * m.lasts[i], SHORTEST_STOP)
+        quintic_of(m.n, i, offset, m.zero, m.lasts[i], m.correction)
+
+
 cdef inline void blend(Motion* m, double time, const double* state, const double* offset,
                        double duration, const JointLimits* limits) noexcept nogil:
     """Lead in from a motion state, which is an offset (4, n) away from the motion, within the
-    position limits: a joint sooner that would leave them.
+    limits of position, acceleration and jerk.
     """
+    cdef double longest = duration
     cdef Py_ssize_t i
     lead_in(m, time, offset, duration)
     for i in range(m.n):
-        while (m.lasts[i] > SHORTEST_STOP
-               and correction_leaves_range(m, i, time, state[i], limits)):
-            m.lasts[i] = max(SHORTER * m.lasts[i], SHORTEST_STOP)
-            quintic_of(m.n, i, offset, m.zero, m.lasts[i], m.correction)
+        blend_joint(m, i, time, state, offset, duration, limits)
+        longest = max(longest, m.lasts[i])
+    if longest > duration:
+        line(m.n, offset + 3 * m.n, m.zero, longest, m.correction_effort)
+        m.correction_end = time + longest
+        m.end = max(m.end, m.correction_end)
 
 
 cdef inline void lead_to(Motion* m, double time, const double* state, const Path* path,

@@ -127,6 +127,7 @@ cdef class CompiledMotion:
         now: When it takes over [s].
         desired: (4, n) motion state that is asked for then.
         lower, upper, velocity: (n,) the joints' limits, infinite where there is none.
+        rates: (3, n) those of acceleration, deceleration and jerk.
         transition: Shortest time in which a difference at ``now`` is removed [s].
 
     Attributes:
@@ -140,7 +141,7 @@ cdef class CompiledMotion:
 
     def __init__(self, CompiledPath path not None, double now, cnp.ndarray desired not None,
                  cnp.ndarray lower not None, cnp.ndarray upper not None,
-                 cnp.ndarray velocity not None, double transition):
+                 cnp.ndarray velocity not None, cnp.ndarray rates not None, double transition):
         cdef Py_ssize_t n = cnp.PyArray_DIM(path.points, 2)
         cdef JointLimits limits
         self.path, self.memory = path, np.zeros(MOTION_ROWS * n)
@@ -149,6 +150,8 @@ cdef class CompiledMotion:
         limits.lower, limits.upper = (
             <double*> numbers(lower, n, "lower"), <double*> numbers(upper, n, "upper"))
         limits.velocity = <double*> numbers(velocity, n, "velocity")
+        limits.acceleration = <double*> numbers(rates, 3 * n, "rates")
+        limits.deceleration, limits.jerk = limits.acceleration + n, limits.acceleration + 2 * n
         follow_path(&self.motion, &path.path, 0.0, now, numbers(desired, 4 * n, "desired"),
                     &limits, transition)
 

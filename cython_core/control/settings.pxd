@@ -47,6 +47,9 @@ cdef struct JointLimits:     # (n,) each, +-inf where there is none
     double* lower
     double* upper
     double* velocity
+    double* acceleration     # of a speed that grows; of one that falls the next
+    double* deceleration
+    double* jerk
     bint* continuous         # turns without end
 
 

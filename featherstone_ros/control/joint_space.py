@@ -71,6 +71,12 @@ class JointSpace:
         """Which joints turn without end (n,)."""
         return np.array([kind == "continuous" for kind in self.types])
 
+    @property
+    def rates(self) -> Floats:
+        """Limits of acceleration, deceleration and jerk (3, n)."""
+        limits = (self.acceleration, self.deceleration, self.jerk)
+        return np.array([np.broadcast_to(limit, len(self.names)) for limit in limits])
+
     def turns(self, distance: Floats) -> Floats:
         """Return the whole turns (n,) [rad] in a distance (n,): half a turn at most is left.
 

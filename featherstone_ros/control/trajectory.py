@@ -230,7 +230,7 @@ class Trajectory:
                 trajectory that ends with velocity is stopped [s].
         """
         space = self._space
-        limits = space.lower, space.upper, space.velocity
+        limits = space.lower, space.upper, space.velocity, space.rates
         path = self.compiled(transition)
         return Motion(CompiledMotion(path, now, desired.rows(), *limits, transition))
 

@@ -10,18 +10,20 @@ import featherstone_ros as fr
 from featherstone_ros.control.feasibility.checks import check_set_point
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import MotionState
-from featherstone_ros.control.settings import Settings
-from featherstone_ros.control.trajectory import Point
+from featherstone_ros.control.settings import Interpolation, Settings
+from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.tools.checked_arm import arm_of
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.setup.trial_drive import MOVE_TIME, first_motion
+from featherstone_ros.tools.taught_motion import way_to
 from featherstone_ros.tools.trajectory_check import check_file
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 FREE = fr.Model.from_urdf(
     chain("a", axis="0 1 0", inside='<limit lower="-3" upper="3" velocity="9" effort="99"/>')
 )
+FREE_ARM = arm_of(FREE, NodeParameters({}, ""))
 WAY, TIME = 1.2, 2.0  # [rad], [s] of the motions
 REST = (0.0,)
 
@@ -118,3 +120,39 @@ def test_the_demos_motion_keeps_them():
     dynamics = fr.Dynamics(model)
     _, _, _, qdd = plan(model, dynamics.rnea, np.zeros(1)).samples(0.01)
     assert np.abs(qdd).max() <= 0.8 * 1.5
+
+
+@pytest.mark.parametrize("is_spline", [False, True], ids=["lead-in", "takeover by a stream"])
+def test_what_leads_into_a_moving_trajectory_keeps_to_the_limits(is_spline):
+    """From another place, speed and acceleration: without limits up to twenty times as much."""
+    limits = {"acceleration": [2.0, 5.0], "deceleration": [3.0, 4.0], "jerk": [20.0, 100.0]}
+    wide, speed, names = np.full(2, np.inf), np.full(2, 2.0), ("a", "b")
+    space = JointSpace(names, ("revolute",) * 2, -wide, wide, speed, wide)
+    limited_space = replace(space, **{name: np.array(limit) for name, limit in limits.items()})
+    rng, times = np.random.default_rng(0), np.linspace(0.0, 4.0, 41)
+    rates = np.array([[f(t), 0.5 * f(t)] for f in (np.cos, lambda t: -np.sin(t)) for t in times])
+    fields = [] if is_spline else [0.4 * rates[:41], 0.4 * rates[41:]]
+    rows = [0.4 * np.outer(np.sin(times), [1.0, 0.5]), *fields]
+    points = [Point(t, *(row[k] for row in rows)) for k, t in enumerate(times)]
+    kind = Interpolation.SPLINE if is_spline else Interpolation.LINEAR
+    worst = dict.fromkeys((space, limited_space), 0.0)
+    for _ in range(10):
+        before = rng.uniform(-1.0, 1.0, (4, 2)) * np.array([[0.15], [0.5], [1.0], [0.0]])
+        for limit in worst:
+            trajectory = Trajectory(names, points, limit, True, kind)
+            motion = trajectory.motion(0.5, MotionState(*before), 0.25)
+            time = np.linspace(0.5, motion.blended_until, 1001)
+            _, v, a, _ = motion.sample(time)
+            jerk = np.abs(np.diff(a, axis=0)) / (time[1] - time[0])
+            which = np.where(v * a > 0.0, limits["acceleration"], limits["deceleration"])
+            share = (np.abs(a) / which).max(), (jerk / limits["jerk"]).max()
+            worst[limit] = max(worst[limit], *share)
+            np.testing.assert_allclose(motion.sample(time[:1])[:3, 0], before[:3], atol=1e-9)
+    assert worst[space] > 5.0 and worst[limited_space] <= 1.0 + 1e-6
+
+
+def test_the_way_to_the_start_of_a_replay_keeps_to_the_limits():
+    for limits in ({"acceleration": 0.3, "deceleration": 0.1}, {"jerk": 0.2}):
+        arm = arm_of(limited(**limits), NodeParameters({}, ""))
+        assert check_file(way_to(0.1 * np.ones(1), np.zeros(1), arm), arm).fits
+        assert not check_file(way_to(0.1 * np.ones(1), np.zeros(1), FREE_ARM), arm).fits
