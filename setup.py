@@ -17,6 +17,7 @@ from pathlib import Path
 import setuptools
 from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.editable_wheel import editable_wheel
 
 NAME = "featherstone_ros"
 CORE = "cython_core"
@@ -200,6 +201,19 @@ class BuildCore(build_ext):
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+class EditableByPath(editable_wheel):
+    """Has an editable installation put this folder on the path.
+
+    By the finder that setuptools would make, Python in the folder above a clone of this name takes
+    the clone itself for the package, an empty one.
+    """
+
+    def finalize_options(self):
+        """Say where the packages are; not in setup(), where colcon would link this whole folder."""
+        super().finalize_options()
+        self.package_dir = {"": "."}
+
+
 def link_core_sources():
     """Make the core's sources visible to `colcon build --symlink-install`.
 
@@ -307,7 +321,7 @@ setup(
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={NAME: ["py.typed", "*.pyi"]},
     ext_modules=[*cores, *others] if cores else [],
-    cmdclass={"build_ext": BuildCore},
+    cmdclass={"build_ext": BuildCore, "editable_wheel": EditableByPath},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),

@@ -4,6 +4,7 @@ import ast
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 import featherstone_ros
 from featherstone_ros.instruction_sets import lacking
+from featherstone_ros.tools.doctor.machine import LIBRARIES
 
 SOURCE = Path(__file__).resolve().parents[2]
 MANIFEST = ElementTree.parse(SOURCE / "package.xml").getroot()
@@ -117,6 +119,32 @@ def test_unknown_instruction_set_to_build_for_is_refused_with_the_valid_ones(tmp
     assert done.stderr.splitlines()[-1].startswith("FEATHERSTONE_BUILD_FOR has 'x86_64_v9', which")
 
 
+FIND = """
+import importlib.util, site, sys
+site.addsitedir(sys.argv[1])
+print(importlib.util.find_spec("featherstone_ros").origin)
+"""
+
+
+def test_python_in_the_folder_above_a_clone_finds_an_editable_installation(tmp_path):
+    pytest.importorskip("setuptools")
+    (tmp_path / "featherstone_ros").symlink_to(SOURCE)  # the clone
+    egg = SOURCE / "featherstone_ros.egg-info"
+    was_there = egg.exists()
+    subprocess.run(
+        [sys.executable, "setup.py", "-q", "editable_wheel", "-d", str(tmp_path)],
+        env={**os.environ, "FEATHERSTONE_BUILD_FOR": "none"}, cwd=SOURCE, check=True,
+    )  # fmt: skip
+    if not was_there:
+        shutil.rmtree(egg, ignore_errors=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    shutil.unpack_archive(wheel, tmp_path / "site", "zip")
+    command = [sys.executable, "-S", "-c", FIND, str(tmp_path / "site")]
+    bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    found = subprocess.check_output(command, env=bare, cwd=tmp_path, text=True)
+    assert Path(found.strip()) == SOURCE / "featherstone_ros" / "__init__.py"
+
+
 MODULES = """
 import runpy, setuptools
 setuptools.setup = lambda **metadata: print(*(module.name for module in metadata["ext_modules"]))
@@ -134,6 +162,23 @@ def test_for_this_machine_one_core_is_built_and_for_none_no_module(wanted):
     assert len(cores) == (wanted == "native") and bool(modules) == bool(cores)
     for core in cores:
         assert not lacking(core.partition("._core_")[2].replace("_", "-"))
+
+
+EXTRAS = """
+import json, runpy, setuptools
+setuptools.setup = lambda **metadata: print(json.dumps(metadata["extras_require"]))
+runpy.run_path("setup.py")
+"""
+
+
+def test_the_environment_of_the_readme_has_the_libraries_of_its_pages():
+    pytest.importorskip("setuptools")
+    extras = json.loads(subprocess.check_output([sys.executable, "-c", EXTRAS], cwd=SOURCE))
+    asked = re.findall(r"'\.\[([\w,]+)\]'", (SOURCE / "README.md").read_text())
+    assert asked
+    for names in asked:
+        needed = [name for extra in names.split(",") for name in extras[extra]]
+        assert {re.split("[>=<]", name)[0] for name in needed} >= LIBRARIES.keys()
 
 
 RECIPE = """
