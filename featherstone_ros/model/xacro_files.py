@@ -79,6 +79,29 @@ def parsed_arguments(texts: list[str]) -> dict[str, str]:
     return found
 
 
+class Asked(dict[str, str]):
+    """Arguments that note of which names a xacro file declares or uses them.
+
+    Attributes:
+        names: Those.
+    """
+
+    def __init__(self, arguments: Mapping[str, str]) -> None:
+        """Take the arguments."""
+        super().__init__(arguments)
+        self.names: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether it is given, as ``<xacro:arg>`` asks."""
+        self.names.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        """Return its value, as ``$(arg NAME)`` asks."""
+        self.names.add(name)
+        return super().__getitem__(name)
+
+
 def expand(path: Path, arguments: Mapping[str, str] = NO_ARGUMENTS) -> str:
     """Return the URDF that a xacro file expands to.
 
@@ -86,8 +109,10 @@ def expand(path: Path, arguments: Mapping[str, str] = NO_ARGUMENTS) -> str:
     around the file: a checkout need not be built.
 
     Raises:
-        ModelError: xacro is not installed, or it fails; the message says which arguments there are.
+        ModelError: xacro is not installed, it fails, or it takes no argument of a name that is
+            given; the message says which arguments there are.
     """
+    asked = Asked(arguments)
     try:
         import xacro
     except ImportError as error:
@@ -97,11 +122,13 @@ def expand(path: Path, arguments: Mapping[str, str] = NO_ARGUMENTS) -> str:
         ) from error
     try:
         with _finding_packages_around(path):
-            text: str = xacro.process_file(str(path), mappings=dict(arguments)).toxml()
-        return text
+            text: str = xacro.process_file(str(path), mappings=asked).toxml()
     except Exception as error:  # xacro evaluates Python, which may raise anything
         said = " ".join(str(error).split()) or type(error).__name__
         raise ModelError(f"{path} is not valid xacro: {said[:500]}{_known(path)}") from error
+    if unknown := [name for name in arguments if name not in {*asked.names, *_declared(path)}]:
+        raise ModelError(f"{path} takes no argument {unknown[0][:100]}:={_known(path)}")
+    return text
 
 
 @contextmanager
@@ -133,9 +160,14 @@ def _finding_packages_around(path: Path) -> Iterator[None]:
 
 def _known(path: Path) -> str:
     """Return the arguments that a file declares, for a message."""
-    text = path.read_text(errors="replace")
-    found = re.findall(r"""<xacro:arg\s[^>]*?\bname\s*=\s*["']([^"']+)["']""", text)
-    names = list(dict.fromkeys(found))
+    names = _declared(path)
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     given = ", ".join(f"{name[:40]}:=" for name in names[:SHOWN])
     return f"; it takes the arguments {given}{more}" if names else ""
+
+
+def _declared(path: Path) -> list[str]:
+    """Return the arguments that a file declares, also where a condition leaves that out."""
+    text = path.read_text(errors="replace")
+    found = re.findall(r"""<xacro:arg\s[^>]*?\bname\s*=\s*["']([^"']+)["']""", text)
+    return list(dict.fromkeys(found))

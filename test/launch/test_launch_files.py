@@ -29,6 +29,7 @@ NEEDED = {
     "rviz": (),
     "twin_and_controller": (),
     "two_arms": (),
+    "xacro_arguments": (),
     "topic_based_ros2_control": (
         "controller_manager",
         "robot_state_publisher",

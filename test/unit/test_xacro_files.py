@@ -71,6 +71,7 @@ def test_a_robot_is_a_file_and_its_arguments(path):
         ("mass:=4 mass:=5", "'mass:=5' is no argument, expected NAME:=VALUE, each name once"),
         ("mass:=4 heavy", "'heavy' is no argument"),
         ("mass:=four", "not valid xacro"),
+        ("mass:=4 hevy:=true", "takes no argument hevy:=; it takes the arguments name:=, heavy:="),
     ],
 )
 def test_arguments_that_are_wrong_are_named(path, arguments, said):
