@@ -1,41 +1,34 @@
-"""Faults of a recording, each a few unknowns beside links and drives.
+"""What is wrong with a recording: the fault that explains its torque best, then the next one.
 
-What was measured is g (Y pi + drives) - d tau/dq o - delay d tau/dt: each joint's effort has a gain
-g (its sign included), its encoder an offset o, and all efforts may be late. The links pi are
-possible bodies near the URDF's, as in ``fit``; the derivatives d tau/dq are those of ``Dynamics``.
-Gauss-Newton finds all at once, with standard deviations. Gains that all joints share cannot be told
-from masses: gains that agree with each other form groups, and the largest is right. (M. Gautier
-and S. Briot, "Global identification of joint drive gains and dynamic parameters of robots", J. Dyn.
-Sys., Meas., Control 2014.)
+Faults compete (see ``readings``): one at a time is added to what is believed, the likeliest, as
+long as the torque becomes more probable by far. What it then is said to be has a width that
+includes how wrong the model's own joints seem to be, and is named only beyond that. Motion comes
+first: position and velocity that contradict each other need no torque.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.bodies import SIZE
 from featherstone_ros.identification.filtering import SmoothMotion
-from featherstone_ros.identification.fit import FREE_SPREAD, noise
-from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.model_order import Fitting
-from featherstone_ros.identification.regression import Equations, link_columns
+from featherstone_ros.identification.readings import Explained, Reading, Readings
 
-ROUNDS = 5  # of Gauss-Newton
-LARGEST_STEP = 0.5  # of theta
-# Prior standard deviations: of theta, of gains relative to those by least squares, of offsets
-# [rad or m], of the delay [s].
-THETA, GAIN, OFFSET, DELAY = 0.3, 1.0, 0.3, 0.1
-CERTAIN = 3.0  # standard deviations
-COMPARABLE = 0.1  # greatest deviation of two gains' ratio (relative), for a comparison
-PLAUSIBLE = 0.3, 3.0  # gains by least squares that errors of the links may explain
+MOST = 3  # faults
+FINALISTS = 4  # of which the prior's width is chosen anew
+LIKELIER = 0.25  # of the squares that an effort's own joint leaves, that another's leaves
+CONVINCING = 12.0  # by which the logarithm of the torque's probability grows
+DOUBTFUL = 0.1  # share of a joint's squared torque left, from which mirrored positions are tried
+CERTAIN = 3.0  # widths
+TOLD = 0.1  # deviation of a gain (relative) or an offset [rad or m] that still tells something
 LEAST_GAIN, LEAST_OFFSET, LEAST_DELAY = 1.2, 0.03, 0.025  # ratio, [rad or m], [s] that are named
-LIKELIER = 0.25  # of what a joint's own model leaves, that another joint's leaves of its effort
+LEAST_LOAD = 0.05  # [kg]
+UNIT = 0.6, 1.6  # beyond which a gain that all efforts share is no error of the links' masses
+ALIKE = 0.9  # correlation of velocity and the rate of position, to compare them
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,163 +38,222 @@ class Faults:
     Attributes:
         texts: Each fault in words, with the joint.
         offsets: (n,) of the encoders, 0 where none is certain [rad or m].
+        load: A load that the last link seems to carry, in words; empty: none that is certain.
     """
 
     texts: tuple[str, ...]
     offsets: Floats
+    load: str = ""
 
 
 def find_faults(fitting: Fitting) -> Faults:
-    """Find effort gains, signs, swapped joints, encoder offsets and late efforts."""
-    model, bodies = fitting.dynamics.model, fitting.bodies
-    n, j, b = model.n, len(fitting.judged), SIZE * len(bodies.names)
-    names = [model.joint_names[k] for k in fitting.judged]
-    facts = fitting.equations(Law(), fitting.dynamics)
-    links, drives = facts.A[:, :, :b], facts.A[:, :, b:]
-    swapped = swapped_joints(fitting)
-    if swapped:
-        return Faults(tuple(swapped), np.zeros(n))
-
-    late = fitting.filtered(_rate)
-    gain = _first_gains(facts.tau, links @ bodies.parameters, drives)
-    plausible = (gain > PLAUSIBLE[0]) & (gain < PLAUSIBLE[1])
-    first = np.where(plausible, 1.0, gain)
-    spread = np.concatenate(
-        [
-            np.full(b, THETA),
-            np.full(drives.shape[2], FREE_SPREAD),
-            np.full(n, OFFSET),
-            GAIN * np.abs(first),
-            [DELAY],
-        ]
-    )
-    spread[b : b + j] = fitting.armature_spread
-    of_offset = slice(b + drives.shape[2], b + drives.shape[2] + n)
-    of_gain = slice(of_offset.stop, of_offset.stop + j)
-    theta, offsets, sigma = np.zeros(b), np.zeros(n), None
-    for _ in range(ROUNDS):
-        dynamics = fitting.with_links(theta)
-
-        def by_links(motion: SmoothMotion, offsets: Floats = offsets) -> Floats:
-            moved = replace(motion, position=motion.position - offsets)
-            return link_columns(moved, fitting.dynamics, bodies)
-
-        def by_offset(
-            motion: SmoothMotion, dynamics: Dynamics = dynamics, offsets: Floats = offsets
-        ) -> Floats:
-            state = motion.position - offsets, motion.velocity, motion.acceleration
-            return -dynamics.rnea_derivatives(*state)[0]
-
-        links = fitting.filtered(by_links)
-        torque = links @ bodies.deformed(theta)
-        A = np.concatenate(
-            [
-                gain[:, None] * bodies.by_theta(links, theta),
-                drives,
-                gain[:, None] * fitting.filtered(by_offset),
-                torque[:, :, None] * np.eye(j),
-                late,
-            ],
-            axis=2,
-        )
-        if sigma is None:
-            sigma = noise(Equations(A, facts.tau))
-        expected = np.zeros(len(spread))
-        expected[:b], expected[of_gain], expected[of_offset] = -theta, first - gain, -offsets
-        rows = (A / sigma[:, None]).reshape(-1, len(spread))
-        left = ((facts.tau - gain * torque) / sigma).ravel()
-        covariance = np.linalg.inv(rows.T @ rows + np.diag(1.0 / spread**2))
-        step = covariance @ (rows.T @ left + expected / spread**2)
-        theta = theta + np.clip(step[:b], -LARGEST_STEP, LARGEST_STEP)
-        gain, offsets = gain + step[of_gain], offsets + step[of_offset]
-    deviation = np.sqrt(np.diag(covariance))
-    certain = np.abs(offsets) > np.maximum(LEAST_OFFSET, CERTAIN * deviation[of_offset])
-    texts = wrong_gains(names, gain, np.asarray(covariance[of_gain, of_gain], float))
-    texts += [
-        f"{model.joint_names[k]}: its encoder is off by {offsets[k]:+.3f} ± "
-        f"{deviation[of_offset][k]:.3f} rad or m (--fix offsets corrects it)."
-        for k in np.flatnonzero(certain)
-    ]
-    if abs(step[-1]) > max(LEAST_DELAY, CERTAIN * deviation[-1]):
-        order = "after" if step[-1] > 0 else "before"
-        texts.append(
-            f"{', '.join(names)}: effort comes {1e3 * abs(step[-1]):.0f} ± "
-            f"{1e3 * deviation[-1]:.0f} ms {order} the motion that it belongs to."
-        )
-    return Faults(tuple(texts), np.where(certain, offsets, 0.0))
+    """Find what is wrong with a recording."""
+    nothing = np.zeros(fitting.dynamics.model.n)
+    contradictions = contradicting(fitting.dynamics.model.joint_names, fitting.motion())
+    if contradictions:
+        return Faults(tuple(contradictions), nothing)
+    readings = Readings(fitting)
+    found = likeliest(readings)
+    return _in_words(readings, found)
 
 
-def swapped_joints(fitting: Fitting) -> list[str]:
-    """Name pairs of joints whose efforts the other's model explains far better."""
-    motion, model, judged = fitting.motion(), fitting.dynamics.model, fitting.judged
-    links = fitting.dynamics.rnea(motion.position, motion.velocity, motion.acceleration)
-    models = np.stack([links, *Law().columns(motion, links)], axis=2)
-    left = np.empty((model.n, model.n))  # of the row's effort by the column's model
-    for k in range(model.n):
-        x = np.linalg.lstsq(models[:, k], motion.effort, rcond=None)[0]
-        left[:, k] = ((motion.effort - models[:, k] @ x) ** 2).sum(axis=0)
-    likelier = left < LIKELIER * np.diag(left)[:, None]
-    return [
-        f"{model.joint_names[i]} and {model.joint_names[k]}: their efforts seem to be swapped."
-        for i in judged
-        for k in judged
-        if k < i and likelier[i, k] and likelier[k, i]
-    ]
-
-
-def wrong_gains(names: Sequence[str], gain: Floats, covariance: Floats) -> list[str]:
-    """Name the joints whose effort has another gain than most comparable joints, or another sign.
-
-    Args:
-        names: j names.
-        gain: (j,) factors from torque to effort.
-        covariance: (j, j) of them.
-    """
-    relative = covariance / np.outer(gain, gain)
-    own = np.diag(relative)
-    deviation = np.sqrt(np.maximum(own[:, None] + own - 2.0 * relative, 0.0))  # of log ratios
-    ratio = np.abs(gain[:, None] / gain)
-    comparable = (deviation < COMPARABLE) & ~np.eye(len(gain), dtype=bool)
-    differ = (np.abs(np.log(ratio)) > np.log(LEAST_GAIN)) & (
-        np.abs(ratio - 1.0) > CERTAIN * ratio * deviation
-    )
-    right = _largest_group(comparable & ~differ, gain)
+def contradicting(joints: Sequence[str], motion: SmoothMotion) -> list[str]:
+    """Name joints whose velocity is not the rate of their position."""
+    rate = np.gradient(motion.position, motion.time, axis=0)
     texts = []
-    for k, name in enumerate(names):
-        if gain[k] < 0 < max(gain[comparable[k]], default=0.0):
-            texts.append(f"{name}: its effort has the opposite sign of torque.")
-        others = [m for m in right if comparable[k, m]]
-        if k in right or not others:
+    for joint, v, r in zip(joints, motion.velocity.T, rate.T, strict=True):
+        if not v.any() or abs(v @ r) < ALIKE * np.sqrt((v @ v) * (r @ r)):
             continue
-        near = min(others, key=lambda m: abs(np.log(ratio[k, m])))
-        if differ[k, near]:
+        factor = (v @ r) / (r @ r)
+        if factor < 0:
+            texts.append(f"{joint}: its position and its velocity have opposite signs.")
+        elif abs(np.log(factor)) > np.log(LEAST_GAIN):
             texts.append(
-                f"{name}: its effort is {ratio[k, near]:.3g} ± "
-                f"{ratio[k, near] * deviation[k, near]:.1g} times torque, compared with "
-                f"{names[near]}'s: another unit, or a current (--current-gain)?"
+                f"{joint}: its velocity is {factor:.3g} times the rate of its position: another "
+                "unit?"
             )
     return texts
 
 
-def _largest_group(linked: NDArray[np.bool_], gain: Floats) -> set[int]:
-    """Return the joints of the largest group of links; of two, that with the gains nearer to 1."""
-    groups: list[set[int]] = []
-    for k in range(len(gain)):
-        joined = [group for group in groups if linked[k, list(group)].any()]
-        groups = [group for group in groups if group not in joined] + [{k}.union(*joined)]
-    return max(groups, key=lambda g: (len(g), -np.abs(np.log(np.abs(gain[list(g)]))).mean()))
+def likeliest(readings: Readings) -> Explained:
+    """Return the explanation by as few faults as are convincing, the likeliest first."""
+    found = readings.settle(Reading())
+    for _ in range(MOST):
+        tried = [readings.explained(reading) for reading in _one_more(found.reading, readings)]
+        if _best(tried).evidence > found.evidence + CONVINCING or _is_doubtful(found, readings):
+            tried += [readings.explained(r) for r in _mirrored(found.reading, readings)]
+            off = [t for t in tried if t.reading.offsets != found.reading.offsets]
+            tried += [readings.about(_best(off).reading)] if off else []
+        tried = [t for t in tried if _is_telling(t, found)]
+        tried.sort(key=lambda each: -each.evidence)
+        best = _best([readings.freely(each.reading) for each in tried[:FINALISTS]])
+        if best.evidence < found.evidence + CONVINCING:
+            break
+        found = readings.settle(best.reading)
+    return found
 
 
-def _rate(motion: SmoothMotion) -> Floats:
-    """Return (N, n, 1): by how much effort that is late by a second is wrong, to first order."""
-    return -np.gradient(motion.effort, motion.time, axis=0)[:, :, None]
+def _best(tried: Sequence[Explained]) -> Explained:
+    return max(tried, key=lambda each: each.evidence)
 
 
-def _first_gains(measured: Floats, links: Floats, drives: Floats) -> Floats:
-    """Return each joint's gain (j,) by least squares beside its drive."""
-    j = measured.shape[1]
-    gains = np.ones(j)
-    for k in range(j):
-        columns = np.column_stack([links[:, k], drives[:, k, k::j]])
-        gains[k] = np.linalg.lstsq(columns, measured[:, k], rcond=None)[0][0]
-    return np.where(gains == 0.0, 1.0, gains)
+def _is_telling(tried: Explained, found: Explained) -> bool:
+    """Whether efforts that are not swapped, or else far better explained, are."""
+    order = list(tried.reading.order)
+    if tried.reading.order == found.reading.order:
+        return True
+    moved = [k for k, m in enumerate(order) if k != m]
+    before, after = ((each.left**2).sum(axis=0) for each in (found, tried))
+    return all(after[k] < LIKELIER * before[order[k]] for k in moved)
+
+
+def _is_doubtful(found: Explained, readings: Readings) -> bool:
+    """Whether much of a joint's effort stays unexplained."""
+    effort = readings.rows(found.reading).efforts
+    spread = ((effort - effort.mean(axis=0)) ** 2).sum(axis=0)
+    return bool(((found.left**2).sum(axis=0) > DOUBTFUL * spread).any())
+
+
+def _one_more(reading: Reading, readings: Readings) -> Iterator[Reading]:
+    """Yield readings with one more fault of the efforts or encoders."""
+    j = len(readings.judged)
+    every = tuple(range(j))
+    with_gain = {k for group in reading.gains for k in group}
+    if j > 1 and not reading.gains:
+        yield replace(reading, gains=(every,))
+        yield replace(reading, gains=tuple((k,) for k in every))
+    if not reading.weightless:
+        yield replace(reading, weightless=every)
+    for k in every:
+        if k not in with_gain:
+            yield replace(reading, gains=(*reading.gains, (k,)))
+        if k not in reading.negative:
+            yield replace(reading, negative=(*reading.negative, k))
+        if k not in reading.weightless:
+            yield replace(reading, weightless=(*reading.weightless, k))
+        for m in range(k if not reading.order else 0):
+            order = list(every)
+            order[k], order[m] = m, k
+            yield replace(reading, order=tuple(order))
+    for joint in range(readings.model.n):
+        if joint not in reading.offsets:
+            yield replace(reading, offsets=(*reading.offsets, joint))
+
+
+def _mirrored(reading: Reading, readings: Readings) -> Iterator[Reading]:
+    for joint in range(readings.model.n):
+        if joint not in reading.mirrored:
+            yield replace(reading, mirrored=(*reading.mirrored, joint))
+
+
+def _in_words(readings: Readings, found: Explained) -> Faults:
+    reading, model = found.reading, readings.model
+    names = [model.joint_names[k] for k in readings.judged]
+    width = _scatter(readings, found)
+    texts = [
+        f"{model.joint_names[k]}: its position and velocity seem to have the opposite sign of the "
+        "URDF's axis."
+        for k in reading.mirrored
+    ]
+    texts += _swapped(names, reading.order) + _weightless(names, reading.weightless)
+    texts += [f"{names[k]}: its effort has the opposite sign of torque." for k in reading.negative]
+    texts += _gains(names, found, width[0])
+    deviation = np.hypot(found.offset_deviation, width[1])
+    size = np.abs(found.offsets)
+    certain = size > np.maximum(LEAST_OFFSET, CERTAIN * deviation)
+    texts += [
+        f"{model.joint_names[k]}: its encoder is off by {found.offsets[k]:+.3f} ± "
+        f"{deviation[k]:.3f} rad or m (--fix offsets corrects it)."
+        for k in np.flatnonzero(certain)
+    ]
+    delay, spread = found.delay
+    if abs(delay) > max(LEAST_DELAY, CERTAIN * spread):
+        texts.append(
+            f"{', '.join(names)}: effort comes {1e3 * abs(delay):.0f} ± {1e3 * spread:.0f} ms "
+            f"{'after' if delay > 0 else 'before'} the motion that it belongs to."
+        )
+    return Faults(tuple(texts), np.where(certain, found.offsets, 0.0), _load(readings, found))
+
+
+def _swapped(names: Sequence[str], order: Sequence[int]) -> list[str]:
+    return [
+        f"{names[m]} and {names[k]}: their efforts seem to be swapped."
+        for k, m in enumerate(order)
+        if m < k
+    ]
+
+
+def _weightless(names: Sequence[str], those: Sequence[int]) -> list[str]:
+    if len(those) == len(names):
+        return [
+            "The torque is explained better without gravity: the driver reports effort without it "
+            "(effort_contract: without_gravity); --gravity 0 0 0 reads it so, or is --gravity "
+            "another one?"
+        ]
+    return [f"{names[k]}: its effort is explained better without gravity." for k in those]
+
+
+def _gains(names: Sequence[str], found: Explained, width: float) -> list[str]:
+    """Name efforts in another unit than torque: all of them together, or each."""
+    gains = np.abs(found.gains)
+    relative = np.hypot(found.deviation, width)
+    wrong = np.abs(np.log(gains)) > np.maximum(np.log(LEAST_GAIN), CERTAIN * relative)
+    is_free = [any(k in group for group in found.reading.gains) for k in range(len(names))]
+    those = [k for k in range(len(names)) if is_free[k] and wrong[k]]
+    factors = " ".join(f"{names[k]}={1 / gains[k]:.3g}" for k in those)
+    if found.reading.gains == (tuple(range(len(names))),):
+        if UNIT[0] < gains[0] < UNIT[1] or not those:
+            return []
+        return [
+            f"The measured torque is {gains[0]:.2g} ± {gains[0] * relative[0]:.1g} times that of "
+            "possible links, in every joint: another unit, or motor currents (effort_contract: "
+            f"motor_current; --current-gain {factors})?"
+        ]
+    return [
+        f"{names[k]}: its effort is {gains[k]:.3g} ± {gains[k] * relative[k]:.1g} times torque: "
+        "another unit, or a motor's current (effort_contract: motor_current; --current-gain "
+        f"{names[k]}={1 / gains[k]:.3g})?"
+        for k in those
+    ]
+
+
+def _scatter(readings: Readings, found: Explained) -> tuple[float, float]:
+    """Return by how much gains (relative) and offsets of joints seem to be off that are right.
+
+    The model is wrong by as much; without anything named, no joint is asked.
+    """
+    reading = found.reading
+    gains = {k for group in reading.gains for k in group}
+    others = [k for k in range(len(readings.judged)) if k not in gains] if gains else []
+    of_gains = [
+        (np.log(abs(each.gains[k])), each.deviation[k])
+        for k in others
+        for each in [readings.explained(replace(reading, gains=(*reading.gains, (k,))))]
+    ]
+    joints = [k for k in range(readings.model.n) if k not in reading.offsets]
+    of_offsets = [
+        (each.offsets[k], each.offset_deviation[k])
+        for k in (joints if reading.offsets else [])
+        for each in [readings.explained(replace(reading, offsets=(*reading.offsets, k)))]
+    ]
+    return _typical(of_gains), _typical(of_offsets)
+
+
+def _typical(estimates: Sequence[tuple[float, float]]) -> float:
+    """Return the median size of those that are told at all, as a standard deviation."""
+    sizes = [abs(value) for value, deviation in estimates if deviation < TOLD]
+    return 1.48 * float(np.median(sizes)) if sizes else 0.0
+
+
+def _load(readings: Readings, found: Explained) -> str:
+    mass, deviation = found.load
+    if mass < max(LEAST_LOAD, CERTAIN * deviation):
+        return ""
+    bare = readings.explained(replace(found.reading, loaded=False))
+    if found.evidence < bare.evidence + CONVINCING:
+        return ""
+    link = readings.bodies.names[-1]
+    return (
+        f"This looks like an unmodelled load of {mass:.2g} ± {deviation:.1g} kg on {link}: a tool "
+        "or gripper that the URDF lacks?"
+    )

@@ -76,12 +76,12 @@ def noise(equations: Equations) -> Floats:
     scale[scale == 0] = 1.0
     x = np.linalg.lstsq(A / scale, equations.tau.ravel(), rcond=1e-9)[0] / scale
     left = equations.tau - equations.A @ x
-    sigma = np.sqrt((left**2).mean(axis=0) * _correlation_length(left))
+    sigma = np.sqrt((left**2).mean(axis=0) * correlation_length(left))
     least = 1e-4 * np.abs(equations.tau).max(axis=0) + 1e-9
     return np.maximum(sigma, least)
 
 
-def _correlation_length(left: Floats) -> Floats:
+def correlation_length(left: Floats) -> Floats:
     """Return the samples (n,) per independent one: 1 + 2 sum of autocorrelation to its zero."""
     centred = left - left.mean(axis=0)
     variance = (centred**2).mean(axis=0) + 1e-300

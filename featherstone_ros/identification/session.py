@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from featherstone_ros import Dynamics, Model
+from featherstone_ros import Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import JointStates, read_joint_states, storage
@@ -39,7 +39,6 @@ from featherstone_ros.identification.recording_checks import (
     require_enough,
     still_joints,
 )
-from featherstone_ros.identification.suspicions import suspicions
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.identification.usage import telling, usage
 from featherstone_ros.model import EARTH
@@ -101,7 +100,7 @@ class Identification:
         cut_off: Of the filter [Hz].
         notes: What was changed and what was missing, in words.
         faults: Of the recordings, in words: what is identified from them is wrong.
-        suspicions: What else the effort seems to be, in words, by the description's torque.
+        suspicions: What else is odd, in words.
         load: On the last link of the arm as described, that would explain most of the torque.
     """
 
@@ -193,6 +192,7 @@ def _identify(
         )
     if bodies.massless:
         notes.append("without mass, left unchanged: " + ", ".join(bodies.massless))
+    load = forgotten_load(arm, fitted, options.cut_off, judged, fit_drives=True)
     return Identification(
         model=model,
         arm=fitting.arm(best, fit),
@@ -212,22 +212,11 @@ def _identify(
         notes=tuple(notes),
         faults=faults.texts,
         suspicions=(
-            *_suspicions(arm, motions, judged),
             *clipped_efforts(names, recordings[: len(bags)]),
+            *([faults.load] if faults.load and load is None else []),
         ),
-        load=forgotten_load(arm, fitted, options.cut_off, judged, fit_drives=True),
+        load=load,
     )
-
-
-def _suspicions(
-    arm: Arm, motions: Sequence[SmoothMotion], judged: Sequence[int]
-) -> tuple[str, ...]:
-    """Say what the effort seems to be instead of torque."""
-    motion = joined(motions)
-    gravity = Dynamics(arm.model).gravity(motion.position)[:, judged]
-    rigid, motion = arm.torque(motion)[:, judged], motion.of(judged)
-    names = [arm.model.joint_names[j] for j in judged]
-    return tuple(suspicions(names, motion, rigid, gravity))
 
 
 def recorded(

@@ -37,6 +37,12 @@ def arm(request):
     return fr.Model.from_file(URDF, joints=names), recording, elbow
 
 
+@pytest.fixture
+def simulated():
+    signals = known_arm.record(known_arm.deformed())
+    return known_arm.NOMINAL, Recording("", known_arm.NAMES, *signals)
+
+
 def named(model, recording):
     fitting = Fitting(model, [recording], range(model.n), 2.0)
     return find_faults(fitting)
@@ -83,6 +89,37 @@ def test_a_sign_is_named(arm):
 
 
 @pytest.mark.parametrize("offset", [0.05, 0.3])
+def test_a_unit_that_all_efforts_share_is_told_by_the_links_that_it_would_need(simulated):
+    model, recording = simulated
+    (text,) = named(model, replace(recording, effort=0.09 * recording.effort)).texts
+    assert text.startswith("The measured torque is 0.0") and "motor_current" in text
+
+
+def test_torque_without_gravity_is_told_with_what_reads_it(simulated):
+    model, recording = simulated
+    gravity = fr.Dynamics(known_arm.deformed()).gravity(recording.position)
+    (text,) = named(model, replace(recording, effort=recording.effort - gravity)).texts
+    assert "without_gravity" in text and "--gravity 0 0 0" in text
+
+
+def mirrored(recording, *fields):
+    sign = np.where(np.arange(recording.effort.shape[1]) == ELBOW["simulated"], -1.0, 1.0)
+    return replace(recording, **{f: sign * getattr(recording, f) for f in fields})
+
+
+def test_positions_of_the_wrong_sign_are_the_only_culprit(simulated):
+    model, recording = simulated
+    (text,) = named(model, mirrored(recording, "position", "velocity")).texts
+    assert text.startswith("elbow_joint: its position and velocity seem to have the opposite sign")
+
+
+@pytest.mark.parametrize("field", ["position", "velocity"])
+def test_a_velocity_that_is_not_the_rate_of_its_position_is_named_first(simulated, field):
+    model, recording = simulated
+    (text,) = named(model, mirrored(recording, field)).texts
+    assert text == "elbow_joint: its position and its velocity have opposite signs."
+
+
 def test_an_encoders_offset_is_named_and_measured(arm, offset):
     model, recording, elbow = arm
     position = recording.position.copy()

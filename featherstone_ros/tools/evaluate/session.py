@@ -13,6 +13,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import Progress, read_joint_states
+from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.explanation import (
@@ -26,7 +27,7 @@ from featherstone_ros.identification.explanation import (
     determination,
     explain,
 )
-from featherstone_ros.identification.faults import find_faults
+from featherstone_ros.identification.faults import Faults, find_faults
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import AT_REST, Friction, fit
 from featherstone_ros.identification.model_order import DISPLACEMENTS, JUSTIFIED, Fitting
@@ -103,6 +104,10 @@ def evaluate(
     elif options.fit_friction or options.fit_armature:
         friction, parameters, explained = fit_drives(motion, rigid, options.fit_armature)
         explanations += explained
+    told = faults_of(model, recording, whole, judged, options.cut_off)
+    load = forgotten_load(
+        arm, [recording], options.cut_off, judged, fit_drives=options.known is None
+    )
     return Evaluation(
         robot=model.name,
         source=Path(bag).name,
@@ -118,13 +123,11 @@ def evaluate(
         notes=(usage(recording, options.cut_off), *locked(described, model)),
         suspicions=(
             *motion_suspicions(model, recording.position, recording.velocity),
-            *faults_of(model, recording, whole, judged, options.cut_off),
-            *suspicions(names, motion, rigid, gravity),
+            *_judged(told, names, motion, rigid, gravity),
+            *([told.load] if told and told.load and load is None else []),
             *clipped_efforts(recording.joint_names, [recording]),
         ),
-        payload=forgotten_load(
-            arm, [recording], options.cut_off, judged, fit_drives=options.known is None
-        ),
+        payload=load,
         held_out=held_out(recording, arm, judged, options),
         displacement=arm.displacement,
     )
@@ -132,13 +135,25 @@ def evaluate(
 
 def faults_of(
     model: Model, recording: Recording, motion: SmoothMotion, judged: Sequence[int], cut_off: float
-) -> tuple[str, ...]:
-    """Return the recording's faults in words; none where it says too little."""
+) -> Faults | None:
+    """Return the recording's faults; None where it says too little."""
     try:
         require_enough(model, [recording], [motion])
-        return find_faults(Fitting(model, [recording], judged, cut_off)).texts
+        with one_thread():
+            return find_faults(Fitting(model, [recording], judged, cut_off))
     except FeatherstoneError:
-        return ()
+        return None
+
+
+def _judged(
+    told: Faults | None,
+    names: Sequence[str],
+    motion: SmoothMotion,
+    rigid: Floats,
+    gravity: Floats,
+) -> Sequence[str]:
+    """Return what is wrong; where the recording says too little, what effort seems to be."""
+    return suspicions(names, motion, rigid, gravity) if told is None else told.texts
 
 
 def fit_drives(
