@@ -8,9 +8,12 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from each import each
+from urdf_text import chain
 
+from featherstone_ros.model import Model
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.robot_setup import load
+from featherstone_ros.tools.setup import layouts
 
 SHARE = share_directory()
 TOPIC_FIELDS = {
@@ -56,6 +59,19 @@ def test_rviz_shows_the_robots_that_the_launch_file_starts(rviz):
         assert topic["Durability Policy"] == "Transient Local"
 
 
+def test_rviz_of_setup_shows_the_arm_alone_in_its_own_frame():
+    content = yaml.safe_load(layouts.rviz(load("panda").model))
+    assert [robot["TF Prefix"] for robot in displays(content, "RobotModel")] == [""]
+    frame = content["Visualization Manager"]["Global Options"]["Fixed Frame"]
+    assert frame == load("panda").model.base_link != "base_link"
+
+
+def test_units_are_those_of_the_joints():
+    slider = Model.from_urdf(chain("slider", kind="prismatic"))
+    assert layouts.units(slider) == ("m", "N")
+    assert layouts.units(load("panda").model) == ("rad", "N m")
+
+
 def test_rviz_shows_the_arrows(rviz):
     markers = pytest.importorskip("featherstone_ros.nodes.torque_markers")
     (arrows,) = displays(rviz, "MarkerArray")
@@ -64,12 +80,17 @@ def test_rviz_shows_the_arrows(rviz):
 
 
 def curves():
-    layout = ElementTree.parse(SHARE / "config" / "panda_plotjuggler.xml")
+    layout = ElementTree.fromstring(layouts.plotjuggler(load("panda").model).encode())
     return [curve.get("name") for curve in layout.iter("curve")]
 
 
-def test_plotjuggler_layout_is_whole():
-    layout = ElementTree.parse(SHARE / "config" / "panda_plotjuggler.xml")
+@pytest.mark.parametrize(
+    "model",
+    [load("panda").model, Model.from_urdf(chain("&lt;a &amp; b--c&gt;"))],
+    ids=["panda", "odd"],
+)
+def test_plotjuggler_layout_is_whole(model):
+    layout = ElementTree.fromstring(layouts.plotjuggler(model).encode())
     for splitter in layout.iter("DockSplitter"):
         sizes = [float(size) for size in splitter.get("sizes").split(";")]
         assert len(sizes) == len(splitter) == int(splitter.get("count"))
@@ -88,7 +109,7 @@ def test_curve_is_a_field_of_a_topic(curve):
 
 
 def test_foxglove_layout_plots_fields_of_topics():
-    layout = json.loads((SHARE / "config" / "panda_foxglove.json").read_text())
+    layout = json.loads(layouts.foxglove(load("panda").model))
     plots = [panel for name, panel in layout["configById"].items() if name.startswith("Plot!")]
     values = [path["value"] for plot in plots for path in plot["paths"]]
     assert len(values) == len(set(values)) == 17

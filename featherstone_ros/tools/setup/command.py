@@ -10,6 +10,8 @@ gains correct. Writes
   ARM_motion.yaml               a trajectory for run, replay, preflight
   ARM_ros2_control.yaml         controllers that take the torques of a real arm
   ARM_moveit_controllers.yaml   controllers for a MoveIt configuration
+  ARM_plotjuggler.xml           layouts that show this arm's joints:
+  ARM_foxglove.json, ARM.rviz   of tracking, torques and contact
 
 and prints the next commands. Files that are there already are kept unless --force says otherwise.
 Needs no ROS.
@@ -78,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.outputs import Content, write_files
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.proposal import propose
-    from featherstone_ros.tools.setup import files
+    from featherstone_ros.tools.setup import files, layouts
     from featherstone_ros.tools.setup.picture import draw
     from featherstone_ros.tools.setup.report import next_steps, summary
     from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion
@@ -111,6 +113,9 @@ def run(args: argparse.Namespace) -> int:
         "motion": files.motion_file(proposal),
         "ros2_control": files.ros2_control_file(proposal),
         "moveit": files.moveit_file(proposal),
+        "plotjuggler": layouts.plotjuggler(proposal.model),
+        "foxglove": layouts.foxglove(proposal.model),
+        "rviz": layouts.rviz(proposal.model),
     }
     if not find_spec("matplotlib"):
         del contents["picture"]

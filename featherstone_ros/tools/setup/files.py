@@ -313,4 +313,7 @@ def paths(output: Path) -> dict[str, Path]:
         "motion": output.with_name(f"{output.stem}_motion.yaml"),
         "moveit": output.with_name(f"{output.stem}_moveit_controllers.yaml"),
         "ros2_control": output.with_name(f"{output.stem}_ros2_control.yaml"),
+        "plotjuggler": output.with_name(f"{output.stem}_plotjuggler.xml"),
+        "foxglove": output.with_name(f"{output.stem}_foxglove.json"),
+        "rviz": output.with_suffix(".rviz"),
     }
