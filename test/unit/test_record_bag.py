@@ -7,10 +7,10 @@ from rosbags.rosbag2 import Reader
 
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
 from featherstone_ros.tools.record import bag as record
-from featherstone_ros.tools.record.bag import Bag, RecordError, Topic
+from featherstone_ros.tools.record.bag import Bag, RecordedTopic, RecordError
 
 JOINTS = ("shoulder", "elbow")
-STATES = Topic("/left/joint_states", bag_writer.JOINT_STATE, is_reliable=True)
+STATES = RecordedTopic("/left/joint_states", bag_writer.JOINT_STATE, is_reliable=True)
 
 
 def content(message) -> bytes:
@@ -24,7 +24,9 @@ def states(count: int):
 
 
 def test_what_is_recorded_is_read(tmp_path):
-    plan = Topic("/left/feedforward_controller/joint_trajectory", bag_writer.JOINT_TRAJECTORY)
+    plan = RecordedTopic(
+        "/left/feedforward_controller/joint_trajectory", bag_writer.JOINT_TRAJECTORY
+    )
     points = [{"time": 0, "positions": [0.0, 0.0]}, {"time": 10**9, "positions": [1.0, 2.0]}]
     bag = Bag(tmp_path / "swing")
     bag.write([(10**9, plan, content(bag_writer.joint_trajectory(JOINTS, points)))])
@@ -40,7 +42,9 @@ def test_what_is_recorded_is_read(tmp_path):
 
 
 def test_a_bag_says_how_its_topics_are_to_be_played(tmp_path):
-    latched = Topic("/robot_description", bag_writer.STRING, is_reliable=True, is_latched=True)
+    latched = RecordedTopic(
+        "/robot_description", bag_writer.STRING, is_reliable=True, is_latched=True
+    )
     bag = Bag(tmp_path / "swing")
     bag.write([(1, latched, content(bag_writer.message(bag_writer.STRING, "<robot/>")))])
     bag.write(states(1))

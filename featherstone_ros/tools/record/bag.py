@@ -27,7 +27,7 @@ class RecordError(FeatherstoneError):
 
 
 @dataclass
-class Topic:
+class RecordedTopic:
     """A topic, with what is recorded of it.
 
     Attributes:
@@ -84,7 +84,7 @@ class Bag:
         """Tell whether the definition of messages of that kind is known."""
         return kind in self._types.types
 
-    def write(self, messages: Iterable[tuple[int, Topic, bytes]]) -> None:
+    def write(self, messages: Iterable[tuple[int, RecordedTopic, bytes]]) -> None:
         """Write messages, each with the time when it came [ns].
 
         Raises:
@@ -115,7 +115,7 @@ class Bag:
         there = next(path for path in self.folder.absolute().parents if path.exists())
         return shutil.disk_usage(there).free < RESERVE
 
-    def _connect(self, topic: Topic) -> Any:
+    def _connect(self, topic: RecordedTopic) -> Any:
         from rosbags.rosbag2 import StoragePlugin, Writer
 
         if self._writer is None:
@@ -141,7 +141,7 @@ class Bag:
             ) from None
 
 
-def _offered(topic: Topic) -> Any:
+def _offered(topic: RecordedTopic) -> Any:
     """Return how `ros2 bag play` is to publish a topic."""
     from rosbags.interfaces import (
         Qos,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from featherstone_ros.tools.record.bag import Bag, Topic
+    from featherstone_ros.tools.record.bag import Bag, RecordedTopic
     from featherstone_ros.tools.record.listen import TopicListener
 
 LOOK = 0.05  # [s] between two looks at what has come
@@ -163,7 +163,7 @@ def _conclude(
     return 0
 
 
-def _table(topics: Iterable[Topic]) -> Table:
+def _table(topics: Iterable[RecordedTopic]) -> Table:
     from featherstone_ros.tools.style import new_table
 
     table = new_table("Recorded", "topic", "kind", figures=("messages", "a second", "lost"))

@@ -9,7 +9,7 @@ from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.subscription import Subscription
 
 from featherstone_ros.tools.rclpy_calls import Participant, take_waiting
-from featherstone_ros.tools.record.bag import RecordError, Topic
+from featherstone_ros.tools.record.bag import RecordedTopic, RecordError
 from featherstone_ros.tools.signals import held
 
 RELIABLE, LATCHED = ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL
@@ -45,12 +45,12 @@ class TopicListener(Participant):
         self._subscriptions: dict[str, Subscription] = {}
         self._publishers: dict[str, int] = {}
         self._numbers: dict[str, int] = {}
-        self.topics: dict[str, Topic] = {}
+        self.topics: dict[str, RecordedTopic] = {}
         self.left_out: dict[str, str] = {}
         super().__init__("featherstone_record")
 
     @property
-    def heard(self) -> list[Topic]:
+    def heard(self) -> list[RecordedTopic]:
         """Those of which messages have been taken."""
         return [topic for topic in self.topics.values() if topic.count]
 
@@ -76,7 +76,7 @@ class TopicListener(Participant):
         if message is None:
             self._leave_out(name, kind)
             return
-        topic = self.topics.setdefault(name, Topic(name, kind))
+        topic = self.topics.setdefault(name, RecordedTopic(name, kind))
         with held():
             offered = [info.qos_profile for info in self.node.get_publishers_info_by_topic(name)]
         self._publishers[name] = len(offered)
@@ -87,7 +87,7 @@ class TopicListener(Participant):
             )
         self._subscribe(topic, message)
 
-    def _subscribe(self, topic: Topic, message: type) -> None:
+    def _subscribe(self, topic: RecordedTopic, message: type) -> None:
         """Listen so that all publishers are heard, and what a late one has said before."""
         heard, is_latched = self._subscriptions.get(topic.name), topic.is_latched
         if heard:
@@ -112,7 +112,7 @@ class TopicListener(Participant):
             )
         self.left_out[name] = kind
 
-    def take(self) -> list[tuple[int, Topic, bytes]]:
+    def take(self) -> list[tuple[int, RecordedTopic, bytes]]:
         """Return what has come since the last time, in order: when [ns], on what topic, what."""
         taken = []
         for name, subscription in self._subscriptions.items():
@@ -122,7 +122,7 @@ class TopicListener(Participant):
                 self._count_lost(topic, known.get("publication_sequence_number"))
         return sorted(taken, key=lambda message: message[0])
 
-    def _count_lost(self, topic: Topic, number: int | None) -> None:
+    def _count_lost(self, topic: RecordedTopic, number: int | None) -> None:
         """Count gaps in the numbers that a topic's only publisher gives its messages."""
         if number is None or self._publishers[topic.name] != 1:
             self._numbers.pop(topic.name, None)
