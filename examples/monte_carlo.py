@@ -35,6 +35,7 @@ from rich.table import Table
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.robot_setup import load
 from featherstone_ros.tools.style import milli, short_names
@@ -138,11 +139,11 @@ def prepare(study: Study) -> Scene:
     known = partial(robot.by_joint, "feedforward_controller")
     coulomb, viscous = known("friction.{}.coulomb"), known("friction.{}.viscous")
     armature = known("armature.{}")
+    drives = Drives(armature, viscous, coulomb)
     believed = fr.Dynamics(model.with_payload(link, study.payload, CENTRE))
 
     def inverse_dynamics(q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        friction = coulomb * np.sign(qd) + viscous * qd
-        return believed.rnea(q, qd, qdd) + armature * qdd + friction
+        return drives.torque(believed, q, qd, qdd, sliding=np.sign(qd))
 
     room = np.minimum(model.upper - robot.start, robot.start - model.lower)
     reach = _SPREAD_OF_STARTS * np.minimum(room, 1.0)

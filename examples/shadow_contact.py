@@ -31,6 +31,7 @@ from rich.progress import track
 
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.tools.multi_sine import MultiSine, plan
 from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links
@@ -125,7 +126,8 @@ def drive(
     random = np.random.default_rng(seed)
     p, d = (robot.by_joint("feedforward_controller", f"gains.{{}}.{gain}") for gain in "pd")
     time, q, qd, qdd = motion.samples(TIME_STEP)
-    feedforward = fr.Dynamics(model).rnea(q, qd, qdd) + armature * qdd
+    drives = Drives(armature, viscous=np.zeros(model.n), coulomb=np.zeros(model.n))
+    feedforward = drives.torque(fr.Dynamics(model), q, qd, qdd)
     arm.reset(q[0])
     every = round(1.0 / (rate * TIME_STEP))
     for k in range(len(time) - 1):

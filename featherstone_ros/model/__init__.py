@@ -5,9 +5,10 @@
 ``body_tree`` makes arrays, ``model`` joins them. ``tree`` replaces a URDF, ``urdf_edit`` writes
 inertias into one; ``finding``, ``inertia_rules`` and ``joint_rules`` say what is impossible.
 ``primitives`` and ``pseudo_inertia`` are about inertias, ``rotations`` about orientations,
-``friction`` states the friction law. ``robots``, ``description_parameter`` and ``share`` find
-files, ``xacro_files`` expands them, ``parameter_files`` and ``bounded_yaml`` read YAML,
-``ros2_control`` writes the hardware of a description; ``arguments`` checks numbers.
+``friction`` states the friction law, ``drives`` have it, and rotors. ``robots``,
+``description_parameter`` and ``share`` find files, ``xacro_files`` expands them,
+``parameter_files`` and ``bounded_yaml`` read YAML, ``ros2_control`` writes the hardware of a
+description; ``arguments`` checks numbers.
 """
 
 from featherstone_ros.model.model import EARTH, Model, errors_naming, read_description, read_file

@@ -10,11 +10,11 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.armature import assumed_armature
-from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
 from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.model import Model
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.model.parameter_files import (
     NodeParameters,

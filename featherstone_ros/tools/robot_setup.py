@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from xml.etree.ElementTree import tostring
 
@@ -13,7 +14,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.gains import DAMPING_RATIO, SampledLoop, choose_gains
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import errors_naming, read_description
-from featherstone_ros.model.friction import friction_torque
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import (
     NODES,
     NodeParameters,
@@ -58,13 +59,11 @@ class RobotSetup:
 
     def inverse_dynamics(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
         """(N, n) torque that moves the twin's arm, its friction and rotors included."""
-        rigid = Dynamics(self.model).rnea(q, qd, qdd)
-        viscous, coulomb = (
-            self.by_joint("digital_twin", f"friction.{{}}.{kind}")
-            for kind in ("viscous", "coulomb")
+        of_twin = partial(self.by_joint, "digital_twin")
+        drives = Drives(
+            of_twin("armature.{}"), of_twin("friction.{}.viscous"), of_twin("friction.{}.coulomb")
         )
-        rotors = self.by_joint("digital_twin", "armature.{}") * qdd
-        return rigid + rotors + friction_torque(qd, viscous, coulomb)
+        return drives.torque(Dynamics(self.model), q, qd, qdd)
 
 
 def load(name: str) -> RobotSetup:

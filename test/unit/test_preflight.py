@@ -11,13 +11,14 @@ from numpy.testing import assert_allclose
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.feasibility.checks import MOST, check_trajectory, is_beyond
-from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
+from featherstone_ros.control.feasibility.demand import Demand, demand
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check, round_up
 from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.tools.checked_arm import CheckedArm, load_arm
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.robot_setup import load

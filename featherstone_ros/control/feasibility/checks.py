@@ -6,7 +6,6 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.feasibility.demand import Drives
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.feasibility.limits import ROUNDING, excesses
 from featherstone_ros.control.joint_space import JointSpace
@@ -14,6 +13,7 @@ from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.control.trajectory import SPEED_SLACK
 from featherstone_ros.model import Model
+from featherstone_ros.model.drives import Drives
 
 FINEST = 1e-3  # [s] between two samples
 # Samples times joints. The control loop waits meanwhile: this many take about as long as reading a
@@ -107,8 +107,8 @@ def check_set_point(
         settings: For armature, viscous friction and the effort limit.
         state: The set-point; its speed and position are checked when it is read.
     """
-    torque = dynamics.rnea(state.position, state.velocity, state.acceleration)
-    torque = torque + settings.armature * state.acceleration + settings.viscous * state.velocity
+    drives = Drives(settings.armature, settings.viscous, coulomb=np.zeros(model.n))
+    torque = drives.torque(dynamics, state.position, state.velocity, state.acceleration)
     excess = np.abs(torque) - settings.effort_limit
     worst = int(np.argmax(excess))
     if excess[worst] <= 0.0:

@@ -11,28 +11,8 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.motion import Motion
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, presliding
-
-
-@dataclass(frozen=True, eq=False)
-class Drives:
-    """Friction and inertia of the drives; arrays (n,) in joint order.
-
-    Attributes:
-        armature: Inertia reflected to the joint [kg m^2] or [kg].
-        viscous: Viscous friction [N m s/rad] or [N s/m].
-        coulomb: Coulomb friction [N m] or [N].
-        load: Coulomb friction per torque of the links.
-        thinning: Of viscous friction with the speed [s/rad] or [s/m].
-        presliding_displacement: Over which Coulomb friction turns round [rad] or [m].
-    """
-
-    armature: Floats
-    viscous: Floats
-    coulomb: Floats
-    presliding_displacement: float = PRESLIDING_DISPLACEMENT
-    load: Floats | float = 0.0
-    thinning: Floats | float = 0.0
+from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.friction import presliding
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,5 +106,5 @@ def demand(
     sliding = presliding(q, drives.presliding_displacement, np.sign(qd[0]), time)
     coulomb = (drives.coulomb + drives.load * np.abs(gravity)) * sliding
     standing = gravity + coulomb + extra if with_extra_effort else gravity + coulomb
-    inertial = rigid + drives.load * np.abs(rigid) * sliding + drives.armature * qdd
+    inertial = rigid + drives.load * np.abs(rigid) * sliding + drives.rotor_torque(qdd)
     return Demand(time, q, qd, qdd, standing, drives.viscous * qd, inertial)

@@ -10,12 +10,13 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.feasibility.demand import Demand, Drives, demand
+from featherstone_ros.control.feasibility.demand import Demand, demand
 from featherstone_ros.control.feasibility.jumps import Jump, jumps
 from featherstone_ros.control.feasibility.limits import Excess, excesses
 from featherstone_ros.control.feasibility.slow_down import slow_down
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion
+from featherstone_ros.model.drives import Drives
 
 
 @dataclass(frozen=True, eq=False)

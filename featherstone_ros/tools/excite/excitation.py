@@ -27,7 +27,6 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.regression import drive_columns, link_columns
-from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.clearance import Clearance
 
@@ -256,9 +255,7 @@ class Excitation:
         )
 
     def _torque(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        drives = self.arm.drives
-        friction = friction_torque(qd, drives.viscous, drives.coulomb)
-        return self._dynamics.rnea(q, qd, qdd) + drives.armature * qdd + friction
+        return self.arm.drives.torque(self._dynamics, q, qd, qdd)
 
     def _condition(self, series: Series) -> float:
         time, q, qd, qdd = series.samples(SAMPLES)

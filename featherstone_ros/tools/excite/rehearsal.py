@@ -53,8 +53,7 @@ def rehearse(
     time = np.arange(0.0, series.duration, timing.period)
     q, qd, qdd = series.at(time)
     sliding = presliding(q, drives.presliding_displacement, time=time)
-    known = drives.viscous * qd + drives.coulomb * sliding
-    forward = Dynamics(model).rnea(q, qd, qdd) + drives.armature * qdd + known
+    forward = drives.torque(Dynamics(model), q, qd, qdd, sliding)
     rubs = unknown * np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
     steps = max(1, round(timing.period / TwinSettings.time_step))
     simulator = Simulator(
