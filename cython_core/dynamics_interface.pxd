@@ -22,5 +22,9 @@ cdef struct DynamicsInterface:
     # the link's, NULL for the link's own.
     void (*frame)(void* self, Py_ssize_t link, const double* offset, const double* q, double* pose,
                   double* J) noexcept nogil
+    # -d(J^T F)/dq, (n, n), its symmetric part, of a wrench F (6) that keeps its axes, on a point
+    # (3) of a link; base axes, force first.
+    void (*geometric_stiffness)(void* self, Py_ssize_t link, const double* point, const double* q,
+                                const double* F, double* K) noexcept nogil
     # C (n, n), Christoffel's
     Py_ssize_t (*coriolis)(void* self, const double* q, const double* qd, double* C) noexcept nogil

@@ -5,17 +5,17 @@
 #
 # The drives follow a virtual arm: the one that the law of cartesian_impedance.pxd would move,
 # without gravity, rotors, friction and Coriolis forces. So stiffness, target, null space, walls,
-# stops, speed limits and singular postures are those of its rules 1, 2 and 4 to 8. Different are:
+# stops, speed limits and singular postures are those of its rules 1, 2, 4 to 8 and 10. Different:
 #
-# 10. All wrenches meet the inertia M_d, diagonal in the compliance axes (rule 7): here they are
+# 11. All wrenches meet the inertia M_d, diagonal in the compliance axes (rule 7): here they are
 #     known. Along a mode whose inertia is beyond MAX_SHAPING times M_d they get MAX_SHAPING alone.
-# 11. The virtual arm has no delay, but its contact has: drives follow late, sensors measure late.
+# 12. The virtual arm has no delay, but its contact has: drives follow late, sensors measure late.
 #     The loop of a contact with stiffness k is k exp(-s T) / (s (M_d s + D)); ``least_damping`` is
 #     the least D that leaves it a phase margin (contact_damping in
 #     featherstone_ros/control/admittance.py).
-# 12. No joint accelerates by more than the observer takes for motion (state_observer.pxd): drives
+# 13. No joint accelerates by more than the observer takes for motion (state_observer.pxd): drives
 #     could not follow.
-# 13. Without measured wrench the contact is not seen: the end effector comes to rest where it is,
+# 14. Without measured wrench the contact is not seen: the end effector comes to rest where it is,
 #     and no target is followed.
 
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
@@ -45,11 +45,10 @@ cdef struct VirtualArm:      # (n,) each
 
 
 cdef inline double find_virtual_wrench(Impedance* law) noexcept nogil:
-    """Find the wrench that gives the virtual arm the motion of rule 10, base axes. Returns what
+    """Find the wrench that gives the virtual arm the motion of rule 11, base axes. Returns what
     damping takes out [W].
     """
     cdef double[6] e, v, drag, push, F
-    cdef double dissipated
     cdef Py_ssize_t k
     pose_error(law.pose, law.desired, law.error + 3, law.error)
     to_axes(law, law.desired_velocity, 1, v)
@@ -66,13 +65,12 @@ cdef inline double find_virtual_wrench(Impedance* law) noexcept nogil:
     for k in range(6):
         F[k] += push[k]
     through_modes(law.W, law.shaped_spring, law.V, F)
-    dissipated = take_damping(law, F)
-    from_axes(law, F, law.wrench)
-    return dissipated
+    from_axes(law, F, law.load)
+    return take_damping(law)
 
 
 cdef inline double max_acceleration(const JointLimits* limits, Py_ssize_t i) noexcept nogil:
-    """Of a joint (rule 12)."""
+    """Of a joint (rule 13)."""
     return ACCELERATION * fmin(limits.velocity[i], FALLBACK_SPEED)
 
 
@@ -107,7 +105,7 @@ cdef inline bint move_virtual_arm(VirtualArm* v, Impedance* law, const DynamicsI
     for k in range(steps):
         if update_law(law, arm, armature, v.q, v.qd, h):
             return False
-        joint_torques(law, v.q, v.qd, find_virtual_wrench(law), h, v.tau)
+        joint_torques(law, arm, v.q, v.qd, find_virtual_wrench(law), h, v.tau)
         share = 1.0
         for i in range(n):
             acceleration[i] = -braking * v.qd[i]

@@ -10,6 +10,7 @@
 #    - phi x / 2 + k phi x phi x) K phi. s_max keeps the force within max_force (and the moment
 #    within max_torque) however far the target is. D V_d + feed-forward is bounded likewise:
 #    together they never exceed twice these bounds, even at a singular posture, where D is large.
+#    All of it is lightened where a joint's effort limit would leave nothing for damping.
 # 2. K is diagonal in the compliance axes: those of the base, or of the desired pose. Everything up
 #    to F is in these.
 # 3. With Lambda^-1 = J M^-1 J^T + B = L L^T, the operational-space inertia Lambda gives the modes
@@ -42,13 +43,18 @@
 #    before its stop that would be too fast for T at this posture gets a softer spring, with the
 #    same damping ratio. A spring that is softened by posture is no potential: of rule 5 the dampers
 #    are left.
+# 10. A wrench turns the lever arms it acts on: -dJ^T/dq F is a stiffness of the joints, too, which
+#    D does not see. An arm that a far target has stretched swings on it like a pendulum, one that
+#    folds falls like it. So each of these modes gets the damping that it lacks to be critical:
+#    little where J has its rank and D holds the end effector.
 #
 # Each term has its file: impedance_target.pxd (rule 6), impedance_modes.pxd (2, 3, 4, 7 and 9),
-# impedance_wrench.pxd (1), impedance_joints.pxd (4, 5, 8 and 9). Settings and state are in
-# impedance_state.pxd.
+# impedance_wrench.pxd (1), impedance_joints.pxd (4, 5, 8 and 9), impedance_bending.pxd (10).
+# Settings and state are in impedance_state.pxd.
 
 from libc.string cimport memcpy
 
+from control.impedance_bending cimport damp_bending
 from control.impedance_joints cimport add_posture, add_repulsion, limit_speed
 from control.impedance_modes cimport find_inertia, find_modes, joint_effort
 from control.impedance_state cimport Impedance
@@ -107,8 +113,9 @@ cdef inline Py_ssize_t update_law(Impedance* law, const DynamicsInterface* arm,
     return 0
 
 
-cdef inline void joint_torques(Impedance* law, const double* q, const double* qd,
-                               double dissipated, double dt, double* tau) noexcept nogil:
+cdef inline void joint_torques(Impedance* law, const DynamicsInterface* arm, const double* q,
+                               const double* qd, double dissipated, double dt,
+                               double* tau) noexcept nogil:
     """tau, (n,) of the wrench and of all that moves the joints besides.
 
     dissipated: what the damping of the end effector takes out [W].
@@ -116,6 +123,7 @@ cdef inline void joint_torques(Impedance* law, const double* q, const double* qd
     cdef Py_ssize_t i
     for i in range(law.n):
         tau[i] = joint_effort(law, law.wrench, i)
+    damp_bending(law, arm, q, qd, tau)
     add_posture(law, q, qd, dissipated, dt, tau)
     add_repulsion(law, q, qd, tau)
     limit_speed(law, qd, tau)
@@ -123,13 +131,15 @@ cdef inline void joint_torques(Impedance* law, const double* q, const double* qd
 
 cdef inline Py_ssize_t cartesian_impedance(Impedance* law, const DynamicsInterface* arm,
                                            const double* armature, const double* q,
-                                           const double* qd, double dt,
-                                           double* tau) noexcept nogil:
+                                           const double* qd, double dt, const double* gravity,
+                                           const double* effort, double* tau) noexcept nogil:
     """tau, (n,): the law after a step of time dt, without the model's torque.
 
+    gravity, effort: (n,) what holds the arm, and the effort limits; NULL: none.
     Returns 1 + the index of a joint that moves no inertia, or 0.
     """
     cdef Py_ssize_t failure = update_law(law, arm, armature, q, qd, dt)
     if failure == 0:
-        joint_torques(law, q, qd, find_wrench(law), dt, tau)
+        joint_torques(law, arm, q, qd, find_wrench(law, gravity, effort), dt,
+                      tau)
     return failure

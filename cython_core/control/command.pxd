@@ -95,15 +95,16 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
     if drop_stale(&c.hand, now, c.arm.settings.target_timeout):
         begin_transfer(&c.governor, c.arm.settings.blend_time)
     move_target(&c.hand, now, c.arm.settings.target_timeout, dt)
+    gravity(&c.arm.models, c.observer.q, c.gravity_torque)
     if cartesian_impedance(&c.hand.law, c.arm.models.newest.model, c.arm.joints.armature,
-                           c.observer.q, c.observer.qd, dt, c.torque):
+                           c.observer.q, c.observer.qd, dt, c.gravity_torque,
+                           c.arm.joints.effort_limit, c.torque):
         c.torque[0] = NAN                                       # the model moves no inertia
     find_contact_effort(c)
     # at most the motion of one second
     joint_motion(&c.hand.law, c.hand.law.error, c.arm.limits.velocity, c.desired)
     joint_motion(&c.hand.law, c.hand.law.desired_velocity, c.arm.limits.velocity, c.desired + n)
     memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
-    gravity(&c.arm.models, c.observer.q, c.gravity_torque)
     for i in range(n):
         c.desired[i] += c.observer.q[i]
         c.stuck.given[i] = c.torque[i]

@@ -81,7 +81,7 @@ cdef class CompiledImpedance:
         cdef double* tau = result(out, n, "out")
         with nogil:
             failure = cartesian_impedance(&self.law, self.arm, floats(self.armature), q_, qd_, dt,
-                                          tau)
+                                          NULL, NULL, tau)
             self.arm.gravity(self.arm.self, q_, gravity_)
         return failure
 

@@ -102,6 +102,7 @@ cdef inline void find_inertia(Impedance* law) noexcept nogil:
 cdef inline void modes_of_spring(Impedance* law) noexcept nogil:
     """The modes on the spring and their damping (rule 3)."""
     cdef double[36] P
+    cdef double[72] scratch
     cdef double v, energy, ratio, largest = 0.0
     cdef Py_ssize_t i, j, k
     for i in range(6):
@@ -110,8 +111,8 @@ cdef inline void modes_of_spring(Impedance* law) noexcept nogil:
             for k in range(i, 6):
                 P[6 * i + j] += law.L[6 * k + i] * law.stiffness[k] * law.L[6 * k + j]
             P[6 * j + i] = P[6 * i + j]
-    eigenvectors(P, law.U)
-    product(law.L, 6, 1, law.U, law.V)
+    eigenvectors(6, P, law.U, scratch)
+    product(6, law.L, 6, 1, law.U, law.V)
     memcpy(law.W, law.U, 36 * sizeof(double))
     divide_by_upper(6, law.L, 6, law.W)
     for k in range(6):
@@ -134,12 +135,13 @@ cdef inline void modes_of_shape(Impedance* law) noexcept nogil:
     """
     cdef const double* m = law.settings.shaped_inertia
     cdef double[36] P
+    cdef double[72] scratch
     cdef double mu
     cdef Py_ssize_t i, j, k
     for i in range(6):
         for j in range(i + 1):
             P[6 * i + j] = P[6 * j + i] = sqrt(m[i] * m[j]) * law.A[6 * i + j]
-    eigenvectors(P, law.U)
+    eigenvectors(6, P, law.U, scratch)
     for i in range(6):
         for k in range(6):
             law.V[6 * i + k], law.W[6 * i + k] = (

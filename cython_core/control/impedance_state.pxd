@@ -24,7 +24,7 @@ cdef struct ImpedanceSettings:
     double[6] stiffness      # [N/m, N m/rad]
     double[6] damping_ratio
     double[6] damping        # additional, for axes without stiffness [N s/m, N m s/rad]
-    double[6] least_damping  # with that of the modes, in mode admittance, for contact (rule 11)
+    double[6] least_damping  # with that of the modes, in mode admittance, for contact (rule 12)
     double[2] max_wrench     # force [N] and moment [N m] of the spring, and again of D V_d + feed-
                              # forward
     double[6] max_inertia    # [kg, kg m^2]
@@ -86,6 +86,7 @@ cdef struct Impedance:
     double[6] remaining      # error between target and desired pose
     double[6] error          # between desired pose and end effector, base axes
     double[6] stiffness
+    double[6] load           # F without damping, base axes
     double[6] wrench         # F, base axes
     double[36] A             # Lambda^-1 of rule 3
     double[36] L             # A = L L^T
@@ -100,11 +101,15 @@ cdef struct Impedance:
     double* T                # (6, n) J M^-1, in compliance axes
     double* Jc               # (6, n) J in compliance axes
     double* scratch          # (3, n)
+    double* bending          # (n, n) geometric stiffness, in coordinates of mass 1 (rule 10)
+    double* bending_modes    # (n, n) columns; begins as 1
+    double* Lq               # (n, n) Minv = Lq Lq^T
+    double* square           # (2, n, n) scratch
 
 
 cdef inline Py_ssize_t impedance_memory(Py_ssize_t n) noexcept nogil:
     """How many numbers a law for n joints needs."""
-    return (JOINT_ARRAYS + 6 + n + 6 + 6 + 3) * n
+    return (JOINT_ARRAYS + 6 + n + 6 + 6 + 3 + 5 * n) * n
 
 
 cdef inline void place_impedance(Impedance* law, double* memory, Py_ssize_t n) noexcept nogil:
@@ -115,6 +120,9 @@ cdef inline void place_impedance(Impedance* law, double* memory, Py_ssize_t n) n
     law.Minv = law.J + 6 * n
     law.T = law.Minv + n * n
     law.Jc, law.scratch = law.T + 6 * n, law.T + 12 * n
+    law.bending = law.scratch + 3 * n
+    law.bending_modes, law.Lq = law.bending + n * n, law.bending + 2 * n * n
+    law.square = law.bending + 3 * n * n
 
 
 cdef inline void configure_impedance(Impedance* law, const ImpedanceChange* change) noexcept nogil:
@@ -141,5 +149,7 @@ cdef inline void start_impedance(Impedance* law) noexcept nogil:
         law.stiffness[k] = law.old_stiffness[k] = law.settings.stiffness[k]
     for k in range(36):
         law.U[k] = 1.0 if k % 7 == 0 else 0.0
+    for k in range(law.n * law.n):
+        law.bending_modes[k] = 1.0 if k % (law.n + 1) == 0 else 0.0
     law.elapsed = law.settings.transition_time
     law.tank = law.settings.tank

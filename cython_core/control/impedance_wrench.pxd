@@ -1,18 +1,21 @@
 # Cartesian impedance control (cartesian_impedance.pxd): the wrench F on the end effector, from
 # spring, damper, feed-forward and walls (rule 1).
 
-from libc.math cimport fmax, fmin, sqrt
+from libc.math cimport fabs, fmax, fmin, sqrt
 
-from control.impedance_modes cimport damper, from_axes, reduce_spring, to_axes
+from control.impedance_modes cimport damper, from_axes, joint_effort, reduce_spring, to_axes
 from control.impedance_state cimport Impedance, Wall
 from task_space.pose cimport add_cross_product, norm, pose_error, turn_factor
 
 cdef extern from *:
     """
     #define WALL (3.0)
+    #define EFFORT (0.9)
     """
     const double WALL            # times max_force: spring and feed-forward have two of them
                                  # together
+    const double EFFORT          # share of a joint's effort limit that gravity and load take: the
+                                 # rest is for damping
 
 
 cdef inline double strain(const double* stiffness, double max_force,
@@ -105,27 +108,45 @@ cdef inline void pull_of_target(const Impedance* law, const double* drag,
     limit_wrench(law, pull)
 
 
-cdef inline double take_damping(const Impedance* law, double* F) noexcept nogil:
-    """F -= D V, in compliance axes. Returns what that takes out of the end effector [W]."""
-    cdef double[6] v, drag
+cdef inline void limit_load(Impedance* law, const double* gravity,
+                            const double* effort) noexcept nogil:
+    """Lighten the load as far as the joints' effort limits (n,) ask for, beside gravity's torque
+    (n,).
+    """
+    cdef double share = 1.0, torque, room
+    cdef Py_ssize_t i
+    for i in range(law.n):
+        torque = joint_effort(law, law.load, i)
+        room = fmax(EFFORT * effort[i] - (gravity[i] if torque > 0.0 else -gravity[i]), 0.0)
+        if fabs(torque) * share > room:
+            share = room / fabs(torque)
+    for i in range(6):
+        law.load[i] *= share
+
+
+cdef inline double take_damping(Impedance* law) noexcept nogil:
+    """F = load - D V. Returns what that takes out of the end effector [W]."""
+    cdef double[6] v, drag, D_v
     cdef double dissipated = 0.0
     cdef Py_ssize_t k
     to_axes(law, law.velocity, 1, v)
     damper(law, v, drag)
+    from_axes(law, drag, D_v)
     for k in range(6):
-        F[k] -= drag[k]
+        law.wrench[k] = law.load[k] - D_v[k]
         dissipated += drag[k] * v[k]
     return fmax(dissipated, 0.0)                                # shaped, it may be negative
 
 
-cdef inline double find_wrench(Impedance* law) noexcept nogil:
-    """Find F in base axes. Returns what its damping takes out of the end effector [W].
+cdef inline double find_wrench(Impedance* law, const double* gravity,
+                               const double* effort) noexcept nogil:
+    """Find F in base axes, for effort limits (n,) beside gravity's torque (n,); NULL: none. Returns
+    what its damping takes out of the end effector [W].
 
     D V only takes energy out and is not bounded; D V_d is what the target pulls with, and bounded
     as the feed-forward.
     """
     cdef double[6] e, v, F, drag, pull
-    cdef double dissipated
     cdef Py_ssize_t k
     pose_error(law.pose, law.desired, law.error + 3, law.error)
     to_axes(law, law.desired_velocity, 1, v)
@@ -135,9 +156,10 @@ cdef inline double find_wrench(Impedance* law) noexcept nogil:
     spring_wrench(law, e, F)
     reduce_spring(law, F)
     limit_wrench(law, F)
-    dissipated = take_damping(law, F)
-    from_axes(law, F, law.wrench)
+    from_axes(law, F, law.load)
     for k in range(6):
-        law.wrench[k] += pull[k]
-    add_walls(law, law.wrench)
-    return dissipated
+        law.load[k] += pull[k]
+    add_walls(law, law.load)
+    if effort != NULL:
+        limit_load(law, gravity, effort)
+    return take_damping(law)

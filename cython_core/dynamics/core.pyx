@@ -40,7 +40,7 @@ from centroidal cimport centroidal_momentum_matrix
 from coriolis cimport coriolis
 from derivatives cimport aba_derivatives, rnea_derivatives
 from drives cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives
-from external_forces cimport add_external_stiffness, external_torque
+from external_forces cimport add_external_stiffness, external_torque, geometric_stiffness
 from forward_dynamics cimport forward_dynamics
 from hybrid cimport hybrid
 from joint_wrenches cimport joint_wrenches

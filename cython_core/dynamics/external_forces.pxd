@@ -8,10 +8,14 @@
 #    path to the base (i included) dtau_j/dq_i = S_j^T (S_i x* f_i). A motion of such a j moves S_i
 #    and f_i together, so that tau_i does not change.
 # 3. A displacement of a floating base, in its own axes, moves all forces together.
+#
+# A wrench that keeps its axes is on a point whose velocity per rate of joint i is [v_i; w_i]. A
+# joint j on i's path to the base turns both: tau_i changes by f . (w_j x v_i) + m . (w_j x w_i).
 
 from system cimport System, Workspace
 from spatial cimport add_cross, never_inline, put, real, unlikely
 from base_coordinates cimport dot, force_cross, force_on_base
+from kinematics cimport joint_column
 
 
 cdef inline never_inline forces_on_bodies(const System* system, Workspace* work,
@@ -71,3 +75,33 @@ cdef inline never_inline add_external_stiffness(const System* system, Workspace*
                 dtau_dq[k * n + system.body[i].dof] += on_base[k]
         for k in range(6):
             (<real*> work.f)[6 * system.body[i].parent + k] += f[k]
+
+
+cdef inline double triple(const double* a, const double* b, const double* c) noexcept nogil:
+    """a . (b x c)."""
+    return (a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2])
+            + a[2] * (b[0] * c[1] - b[1] * c[0]))
+
+
+cdef inline void geometric_stiffness(const System* system, const Workspace* work, Py_ssize_t body,
+                                     const double* point, const double* F,
+                                     double* K) noexcept nogil:
+    """K = -d(J^T F)/dq, (n, n), its symmetric part, of a wrench F (6) that keeps its axes, on a
+    point of a body; force first, base axes; after poses.
+    """
+    cdef double[6] inner, outer
+    cdef double change
+    cdef Py_ssize_t n = system.n, i = body, j, k
+    for k in range(n * n):
+        K[k] = 0.0
+    while i > 0:
+        joint_column[double](&system.body[i], work, i, point, outer)
+        j = i
+        while j > 0:
+            joint_column[double](&system.body[j], work, j, point, inner)
+            change = triple(F, inner + 3, outer) + 0.5 * triple(F + 3, inner + 3, outer + 3)
+            K[system.body[i].dof * n + system.body[j].dof] -= change
+            if j != i:
+                K[system.body[j].dof * n + system.body[i].dof] -= change
+            j = system.body[j].parent
+        i = system.body[i].parent

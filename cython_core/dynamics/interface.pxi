@@ -60,6 +60,13 @@ cdef void bound_frame(void* self, Py_ssize_t link, const double* offset, const d
         jacobian[double](its.system, its.work, slot, point, J)
 
 
+cdef void bound_geometric_stiffness(void* self, Py_ssize_t link, const double* point,
+                                    const double* q, const double* F, double* K) noexcept nogil:
+    cdef Bound* its = <Bound*> self
+    poses[double](its.system, its.work, q)
+    geometric_stiffness(its.system, its.work, its.system.link_slot[link], point, F, K)
+
+
 cdef Py_ssize_t bound_coriolis(void* self, const double* q, const double* qd,
                                double* C) noexcept nogil:
     cdef Bound* its = <Bound*> self
@@ -97,6 +104,7 @@ cdef class BoundDynamics:
         self.interface.aba, self.interface.crba, self.interface.minv = (
             bound_aba, bound_crba, bound_minv)
         self.interface.frame, self.interface.coriolis = bound_frame, bound_coriolis
+        self.interface.geometric_stiffness = bound_geometric_stiffness
         self.capsule = PyCapsule_New(&self.interface, "featherstone_ros.DynamicsInterface", NULL)
 
     def __dealloc__(self):

@@ -1,5 +1,4 @@
-# Linear algebra of small matrices, row by row: (n, n) and their vectors (n), and eigenvectors of
-# (6, 6).
+# Linear algebra of small matrices, row by row: (n, n) and their vectors (n).
 
 from libc.math cimport fabs, fmax, sqrt
 from libc.string cimport memcpy
@@ -25,6 +24,15 @@ cdef inline bint cholesky(Py_ssize_t n, double* A) noexcept nogil:
     return True
 
 
+cdef inline void times_lower(Py_ssize_t n, const double* L, double* x) noexcept nogil:
+    """x <- L x."""
+    cdef Py_ssize_t i, k
+    for i in range(n - 1, -1, -1):
+        x[i] *= L[n * i + i]
+        for k in range(i):
+            x[i] += L[n * i + k] * x[k]
+
+
 cdef inline void divide_by_lower(Py_ssize_t n, const double* L, double* x) noexcept nogil:
     """x <- L^-1 x."""
     cdef Py_ssize_t i, k
@@ -46,80 +54,82 @@ cdef inline void divide_by_upper(Py_ssize_t n, const double* L, Py_ssize_t colum
             x[columns * i + c] /= L[n * i + i]
 
 
-cdef inline void rotate_pair(double* P, double* U, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+cdef inline void rotate_pair(Py_ssize_t n, double* P, double* U, Py_ssize_t i,
+                             Py_ssize_t j) noexcept nogil:
     """One Jacobi rotation: P_ij becomes 0, U takes the rotation up (Golub and Van Loan, section
     8.5).
     """
-    cdef double t = (P[7 * j] - P[7 * i]) / (2.0 * P[6 * i + j]), c, s, a, b
+    cdef double t = (P[(n + 1) * j] - P[(n + 1) * i]) / (2.0 * P[n * i + j]), c, s, a, b
     cdef Py_ssize_t k
     t = (1.0 if t >= 0.0 else -1.0) / (fabs(t) + sqrt(1.0 + t * t))
     c = 1.0 / sqrt(1.0 + t * t)
     s = t * c
-    for k in range(6):
-        a, b = P[6 * k + i], P[6 * k + j]
-        P[6 * k + i], P[6 * k + j] = c * a - s * b, s * a + c * b
-    for k in range(6):
-        a, b = P[6 * i + k], P[6 * j + k]
-        P[6 * i + k], P[6 * j + k] = c * a - s * b, s * a + c * b
-        a, b = U[6 * k + i], U[6 * k + j]
-        U[6 * k + i], U[6 * k + j] = c * a - s * b, s * a + c * b
+    for k in range(n):
+        a, b = P[n * k + i], P[n * k + j]
+        P[n * k + i], P[n * k + j] = c * a - s * b, s * a + c * b
+    for k in range(n):
+        a, b = P[n * i + k], P[n * j + k]
+        P[n * i + k], P[n * j + k] = c * a - s * b, s * a + c * b
+        a, b = U[n * k + i], U[n * k + j]
+        U[n * k + i], U[n * k + j] = c * a - s * b, s * a + c * b
 
 
-cdef inline void product(const double* A, Py_ssize_t row, Py_ssize_t column, const double* B,
-                         double* C) noexcept nogil:
-    """C <- A B, (6, 6). row, column: steps in A from one to the next; 6, 1, or 1, 6 for A^T."""
+cdef inline void product(Py_ssize_t n, const double* A, Py_ssize_t row, Py_ssize_t column,
+                         const double* B, double* C) noexcept nogil:
+    """C <- A B, (n, n). row, column: steps in A from one to the next; n, 1, or 1, n for A^T."""
     cdef Py_ssize_t i, j, k
-    for i in range(6):
-        for j in range(6):
-            C[6 * i + j] = 0.0
-        for k in range(6):
-            for j in range(6):
-                C[6 * i + j] += A[row * i + column * k] * B[6 * k + j]
+    for i in range(n):
+        for j in range(n):
+            C[n * i + j] = 0.0
+        for k in range(n):
+            for j in range(n):
+                C[n * i + j] += A[row * i + column * k] * B[n * k + j]
 
 
-cdef inline void to_vectors(const double* U, double* P) noexcept nogil:
-    """P <- U^T P U, (6, 6)."""
-    cdef double[36] PU
-    product(P, 6, 1, U, PU)
-    product(U, 1, 6, PU, P)
+cdef inline void congruent(Py_ssize_t n, const double* U, double* P,
+                           double* scratch) noexcept nogil:
+    """P <- U^T P U, (n, n), as scratch."""
+    product(n, P, n, 1, U, scratch)
+    product(n, U, 1, n, scratch, P)
 
 
-cdef inline void make_orthogonal(double* U) noexcept nogil:
+cdef inline void make_orthogonal(Py_ssize_t n, double* U, double* scratch) noexcept nogil:
     """Take rounding errors out of U^T U = 1: one step of Newton and Schulz, U <- U (3 - U^T U) / 2.
+
+    scratch: (2, n, n).
     """
-    cdef double[36] U0, excess
+    cdef double* excess = scratch + n * n
     cdef Py_ssize_t i, j, k
-    memcpy(U0, U, 36 * sizeof(double))
-    for i in range(6):
-        for j in range(6):
-            excess[6 * i + j] = 1.5 if i == j else 0.0
-        for k in range(6):
-            for j in range(6):
-                excess[6 * i + j] -= 0.5 * U0[6 * k + i] * U0[6 * k + j]
-    product(U0, 6, 1, excess, U)
+    memcpy(scratch, U, n * n * sizeof(double))
+    for i in range(n):
+        for j in range(n):
+            excess[n * i + j] = 1.5 if i == j else 0.0
+        for k in range(n):
+            for j in range(n):
+                excess[n * i + j] -= 0.5 * scratch[n * k + i] * scratch[n * k + j]
+    product(n, scratch, n, 1, excess, U)
 
 
-cdef inline void eigenvectors(double* P, double* U) noexcept nogil:
-    """The columns of U become eigenvectors of P, (6, 6), positive semidefinite, whose diagonal its
-    eigenvalues.
+cdef inline void eigenvectors(Py_ssize_t n, double* P, double* U, double* scratch) noexcept nogil:
+    """The columns of U become eigenvectors of P, (n, n), symmetric, whose diagonal its eigenvalues.
 
     They are good to four digits, each for its own size. It begins with an orthogonal U: that of a
-    moment ago needs few rotations.
+    moment ago needs few rotations. scratch: (2, n, n).
     """
     cdef double size = 0.0
     cdef Py_ssize_t sweep, i, j
     cdef bint turned
-    make_orthogonal(U)
-    to_vectors(U, P)
-    for i in range(6):
-        size = fmax(size, P[7 * i])
+    make_orthogonal(n, U, scratch)
+    congruent(n, U, P, scratch)
+    for i in range(n):
+        size = fmax(size, fabs(P[(n + 1) * i]))
     for sweep in range(12):
         turned = False
-        for i in range(5):
-            for j in range(i + 1, 6):
-                if (P[6 * i + j] * P[6 * i + j]
-                        > fmax(1e-8 * P[7 * i] * P[7 * j], 1e-24 * size * size)):
-                    rotate_pair(P, U, i, j)
+        for i in range(n - 1):
+            for j in range(i + 1, n):
+                if (P[n * i + j] * P[n * i + j]
+                        > fmax(1e-8 * fabs(P[(n + 1) * i] * P[(n + 1) * j]), 1e-24 * size * size)):
+                    rotate_pair(n, P, U, i, j)
                     turned = True
         if not turned:
             break

@@ -92,3 +92,39 @@ def test_torque_at_a_singular_posture_is_bounded_by_that_of_force_and_moment(rob
     assert max(shares) <= 1 + 1e-9
     assert max(shares) > 1 / 3, "the bound means something"
     print(f"{robot}: {max(shares):.3f} of the bound")
+
+
+def modes(law: CartesianImpedance, M: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return the eigenvalues of an arm with mass matrix M under the law, about a posture."""
+    n, h, rest = len(q), 1e-6, np.zeros(len(q))
+
+    def slope(of_rates: bool) -> np.ndarray:
+        def torque(x: np.ndarray) -> np.ndarray:
+            where = (q, x) if of_rates else (q + x, rest)
+            return law.torque(*where, 0.0, gravity=False).copy()
+
+        return np.transpose([(torque(h * e) - torque(-h * e)) / (2 * h) for e in np.eye(n)])
+
+    position, rate = (np.linalg.solve(M, slope(of_rates)) for of_rates in (False, True))
+    return np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)], [position, rate]]))
+
+
+@pytest.mark.parametrize(
+    ("robot", "q"),
+    [("panda", [0.0, 0.0, 0.0, -0.08, 0.0, 1.6, 0.0]), ("ur5e", [0.3, -1.0, 0.05, 0.1, 0.4, 0.0])],
+)
+def test_arm_that_a_far_target_has_stretched_does_not_swing_on_it(robot, q):
+    """The force of the spring turns its own lever arms: without damping of that .1 and .4."""
+    arm, q = SingularArm(robot), np.array(q)
+    arm.law.configure(max_speed=10.0, max_acceleration=100.0)
+    M, pose = arm.dynamics.crba(q), arm.dynamics.link_pose(q, arm.tip)
+    for way in ([3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 3.0]):
+        arm.law.start(q)
+        far = pose.copy()
+        far[:3, 3] += way
+        arm.law.set_target(far)
+        for _ in range(20):  # the desired pose gets there
+            arm.law.torque(q, 0.0 * q, 0.1)
+        found = modes(arm.law, M, q)
+        swings = found[np.abs(found.imag) > 1.0]
+        assert (-swings.real > 0.5 * np.abs(swings)).all()
