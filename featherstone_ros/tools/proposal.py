@@ -28,10 +28,9 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, errors_naming, read_description
 from featherstone_ros.model.model import EARTH
+from featherstone_ros.tools.posture import start_posture
 
 ROUNDING = 1e-9  # [N m or N] of a weight that is none
-EASY = 0.5  # share of the effort limits that gravity may take in the middle of the range
-INNER = 0.6  # share of the range of motion in which an easier posture is looked for
 TOOLS = ("tool0", "tcp", "tool", "ee_link", "end_?effector", "flange", "hand", "wrist", "gripper")
 
 
@@ -115,7 +114,7 @@ def propose(
         held = min_armature(model, bandwidth, timing)
     except ValueError as error:
         raise SetupError(str(error)) from None
-    loop = SampledLoop(model, held.armature, timing)
+    loop, tip = SampledLoop(model, held.armature, timing), tool_link(model)
     return Proposal(
         urdf,
         text,
@@ -127,8 +126,8 @@ def propose(
         held.damping,
         bandwidth,
         sufficient_rotors(model, loop, bandwidth) if held.gains.reduced else None,
-        start_posture(model),
-        tool_link(model),
+        start_posture(model, tip),
+        tip,
     )
 
 
@@ -142,14 +141,6 @@ def _require_effort(model: Model) -> None:
             f"<limit effort> is 0, so nothing can hold the arm: {joints}; write into the URDF what "
             "the drives can do, more than the weight given here [N m or N]"
         )
-
-
-def start_posture(model: Model) -> Floats:
-    """Return a posture that is easy to hold (n,): the middle of the range, if it is."""
-    q = postures(model)
-    q = q[0] + INNER * (q - q[0])
-    load = (np.abs(Dynamics(model).gravity(q)) / model.effort_limit).max(axis=1)
-    return q[0] if load[0] <= EASY else q[int(np.argmin(load))]
 
 
 def tool_link(model: Model) -> str:

@@ -14,7 +14,8 @@ from unit.example_robots import ROBOTS
 from featherstone_ros import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.proposal import propose, start_posture
+from featherstone_ros.tools.posture import start_posture
+from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.setup.trial_drive import drive, first_motion
 from featherstone_ros.tools.style import milli
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from featherstone_ros.control.gains import (
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli, trajectory_files
+from featherstone_ros.tools.posture import EASY, gravity_load, start_posture
 from featherstone_ros.tools.proposal import SetupError, propose, sufficient_rotors, tool_link
 from featherstone_ros.tools.setup.files import _number, parameter_file, paths
 from featherstone_ros.tools.setup.report import summary
@@ -371,3 +373,24 @@ def test_a_urdf_with_errors_gets_no_commands_for_a_real_arm(tmp_path, monkeypatc
         said = capsys.readouterr().out
         assert ("feedforward_controller.launch.py" in said) == real
         assert ("Not for the real arm" in said) != real
+
+
+def test_arm_begins_near_the_middle_of_its_range_where_its_tool_moves_in_every_direction():
+    """Seven joints along one line stand upright in the middle, as an iiwa's."""
+    limits = '<limit lower="-2" upper="2" velocity="3" effort="200"/>'
+    links = ("base", *(f"link{k}" for k in range(1, 8)))
+    joints = (
+        urdf_text.joint(f"joint{k}", *pair, inside=limits, axis=("0 0 1", "0 1 0")[k % 2])
+        for k, pair in enumerate(pairwise(links))
+    )
+    model = Model.from_urdf(urdf_text.robot(*map(urdf_text.link, links), *joints))
+
+    def least_singular_value(q):
+        return np.linalg.svd(Dynamics(model).jacobian(q, "link7"), compute_uv=False)[-1]
+
+    start = start_posture(model, "link7")
+    assert least_singular_value(np.zeros(7)) < 1e-9
+    assert least_singular_value(start) > 0.1
+    assert gravity_load(model, start[None])[0] <= EASY
+    assert (np.abs(start) <= 0.6 * 2.0).all()
+    assert (start == 0.0).sum() >= 3  # what is not needed stays in the middle

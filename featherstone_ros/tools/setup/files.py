@@ -71,8 +71,8 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         "/**/digital_twin:",
         "  ros__parameters:",
         *_comment(
-            "Where the simulated arm begins [rad or m]: in the middle of its range, or where "
-            "gravity asks less of it."
+            "Where the simulated arm begins [rad or m]: in the middle of its range, or as near to "
+            "it as gravity asks little and the tool can move in every direction."
         ),
         "    initial_positions:",
         *per_joint([_number(q) for q in proposal.start]),
