@@ -40,6 +40,8 @@ cdef struct CartesianMode:
     ForceAxes force_axes
     MeasuredWrench measured
     VirtualArm virtual_arm   # that the drives follow in mode admittance
+    double[16] anchor        # target to go back to when a wrench is measured again,
+    bint is_anchored         # if there is one
 
 cdef struct CartesianTarget: # base axes; parts that are not given stay unchanged
     bint has_pose, has_twist, has_wrench
@@ -78,21 +80,46 @@ cdef inline void stop_target(CartesianMode* mode, double time) noexcept nogil:
     displace(law.target, law.desired_velocity, 0.5 * time)
     memset(law.target_velocity, 0, 6 * sizeof(double))
     memset(mode.wrench, 0, 6 * sizeof(double))
+    mode.is_anchored = False
 
 
-cdef inline void begin_mode(CartesianMode* mode, const DynamicsInterface* arm, const double* q,
-                            const double* qd, double stop_time) noexcept nogil:
+cdef inline void come_to_rest(CartesianMode* mode, const DynamicsInterface* arm, const double* q,
+                              const double* qd, double stop_time) noexcept nogil:
     """Begin at the end effector's pose and velocity, and bring it to rest."""
     cdef Impedance* law = &mode.law
-    cdef Py_ssize_t i
     update_kinematics(law, arm, q, qd)
     start_impedance(law)
     memcpy(law.desired_velocity, law.velocity, 6 * sizeof(double))
     stop_target(mode, stop_time)
     memmove(mode.virtual_arm.q, q, law.n * sizeof(double))
     memmove(mode.virtual_arm.qd, qd, law.n * sizeof(double))
+
+
+cdef inline void begin_mode(CartesianMode* mode, const DynamicsInterface* arm, const double* q,
+                            const double* qd, double stop_time) noexcept nogil:
+    """Bring the end effector to rest; the posture is the present one where none is asked for."""
+    cdef Impedance* law = &mode.law
+    cdef Py_ssize_t i
+    come_to_rest(mode, arm, q, qd, stop_time)
     for i in range(law.n):
         law.joints.posture[i] = q[i] if isnan(mode.asked_posture[i]) else mode.asked_posture[i]
+
+
+cdef inline void rest_anchored(CartesianMode* mode, const DynamicsInterface* arm,
+                               double stop_time) noexcept nogil:
+    """Bring the virtual arm to rest; its target is gone back to (return_to_anchor)."""
+    cdef double[16] target
+    memcpy(target, mode.law.target, 16 * sizeof(double))
+    come_to_rest(mode, arm, mode.virtual_arm.q, mode.virtual_arm.qd, stop_time)
+    memcpy(mode.anchor, target, 16 * sizeof(double))
+    mode.is_anchored = True
+
+
+cdef inline void return_to_anchor(CartesianMode* mode) noexcept nogil:
+    """Go back to where the end effector was held, if it has only come to rest since."""
+    if mode.is_anchored:
+        memcpy(mode.law.target, mode.anchor, 16 * sizeof(double))
+        mode.is_anchored = False
 
 
 cdef inline void set_target(CartesianMode* mode, double now,
@@ -102,7 +129,7 @@ cdef inline void set_target(CartesianMode* mode, double now,
         memcpy(pose, target.pose, 16 * sizeof(double))
         keep_force_axes(&mode.force_axes, &mode.law, pose)
         memcpy(mode.law.target, pose, 16 * sizeof(double))
-        mode.pose_at = now
+        mode.pose_at, mode.is_anchored = now, False
     if target.has_twist:
         memcpy(mode.law.target_velocity, target.twist, 6 * sizeof(double))
         mode.twist_at, mode.twist_lasts = now, target.twist_lasts

@@ -7,8 +7,8 @@ from libc.string cimport memcpy, memset
 from control.arm cimport drives_end_effector, leads_end_effector
 from control.admittance cimport VirtualArm
 from control.cartesian_impedance cimport cartesian_impedance, update_inertia, update_kinematics
-from control.cartesian_mode cimport (begin_mode, drop_stale, follow_wrench, is_idle, joint_motion,
-                                     move_target)
+from control.cartesian_mode cimport (drop_stale, follow_wrench, is_idle, joint_motion, move_target,
+                                     rest_anchored, return_to_anchor)
 from control.controller_state cimport Controller
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
 from control.impedance_modes cimport joint_effort
@@ -118,15 +118,20 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
 
 
 cdef inline void watch_wrench(Controller* c, double now) noexcept nogil:
-    """Bring the end effector to rest if no wrench is measured any more."""
+    """Bring the end effector to rest if no wrench is measured any more. A motion is given up; to
+    where it was held it goes back as soon as there is a wrench again.
+    """
+    cdef const DynamicsInterface* model = c.arm.models.newest.model
     cdef double bound = c.arm.settings.wrench_timeout
     cdef bint was_there = c.hand.measured.is_there, fresh = is_fresh(&c.hand.measured, now, bound)
     cdef Hold reason = hold_reason(CAUSE_NO_WRENCH, -1, now - c.hand.measured.at, bound)
     c.hand.measured.is_there = fresh and c.machine.phase != STOPPING
-    if was_there and not fresh:
-        begin_mode(&c.hand, c.arm.models.newest.model, c.hand.virtual_arm.q, c.hand.virtual_arm.qd,
-                   c.arm.settings.stop_time)
+    if c.hand.measured.is_there:
+        return_to_anchor(&c.hand)
+    elif was_there and not fresh:
+        rest_anchored(&c.hand, model, c.arm.settings.stop_time)
         if c.machine.phase == REFERENCE and fire(&c.machine, ABANDON):
+            c.hand.is_anchored = False
             note_cause(&c.machine, &reason)
 
 

@@ -16,6 +16,7 @@ from control.motion cimport Path
 from control.published_messages cimport work_out_model_torque
 from control.request_handlers cimport (activate, configure, deactivate, follow, hold, take_model,
                                        take_set_point, take_target)
+from control.settings cimport ADMITTANCE
 from control.settings_check cimport CheckPayload, SettingsChange, why_not_configure
 from control.state_machine cimport Hold, hold_reason, is_tracking
 from control.supervision cimport fall_back
@@ -59,8 +60,8 @@ cdef struct SnapshotFigures:
 cdef struct SnapshotPayload:
     double* arrays           # (9, n): q, qd, desired (4), command, what was asked for, gravity
     double* model_torque     # (n,)
-    double[18] hand          # (3, 6): error from its desired pose, that pose's way to the target,
-                             # commanded wrench; base axes, linear first
+    double[24] hand          # (4, 6): error from its desired pose, that pose's way to the target,
+                             # commanded wrench, wrench it yields to; base axes, linear first
     Hold hold
     SnapshotFigures figures
 
@@ -93,11 +94,13 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
     figures.since_end = c.clock.time - c.motion.end
     figures.causes, figures.strain = c.machine.causes, 0.0
     snapshot.hold = c.machine.hold
-    memset(snapshot.hand, 0, 18 * sizeof(double))
+    memset(snapshot.hand, 0, 24 * sizeof(double))
     if leads_end_effector(&c.arm) and is_tracking(&c.machine):
         memcpy(snapshot.hand, c.hand.law.error, 6 * sizeof(double))
         memcpy(snapshot.hand + 6, c.hand.law.remaining, 6 * sizeof(double))
         memcpy(snapshot.hand + 12, c.hand.wrench, 6 * sizeof(double))
+        if c.arm.settings.mode == ADMITTANCE:
+            memcpy(snapshot.hand + 18, c.hand.law.external, 6 * sizeof(double))
         figures.strain = max_strain(&c.hand.law)
 
 

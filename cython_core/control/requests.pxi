@@ -186,8 +186,9 @@ cdef class SnapshotRequest(ControlRequest):
         phase: Number of the phase.
         path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
         since_end: Since what is asked for came to rest [s], negative before.
-        hand: (3, 6) the hand's error from its desired pose, that pose's way to the target [m, rad],
-            and the commanded wrench [N, N m], linear first, base axes; 0 in other modes.
+        hand: (4, 6) the hand's error from its desired pose, that pose's way to the target [m, rad],
+            the commanded wrench and the one that it yields to in mode admittance [N, N m], linear
+            first, base axes; 0 in other modes.
         strain: The hand's error relative to where its spring pulls with all of its force or moment.
         hold: Why the arm was last held, as ``CompiledController.hold``; ``causes``: how often it
             was, for a cause.
@@ -223,7 +224,7 @@ cdef class SnapshotRequest(ControlRequest):
 
     @property
     def hand(self):
-        return np.reshape(self.payload.hand, (3, 6))
+        return np.reshape(self.payload.hand, (4, 6))
 
     @property
     def hold(self):

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros._control import SnapshotRequest
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.end_effector import EndEffectorArrival
+from featherstone_ros.control.end_effector import MOVES, EndEffectorArrival
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
 from featherstone_ros.control.phases import TRACKING, Phase
-from featherstone_ros.control.settings import OF_END_EFFECTOR, Settings
+from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Settings
 from featherstone_ros.model import Model
 
 SETTLING = 0.5  # [s] in which an arm may creep in, or be pushed
@@ -33,7 +33,7 @@ class ArrivalWatch:
 
         Args:
             model: The arm.
-            end_effector: For mode cartesian_impedance, None without a tip.
+            end_effector: For the modes that lead it, None without a tip.
         """
         self._names = model.joint_names
         self._slides = np.array([kind == "prismatic" for kind in model.joint_types])
@@ -90,17 +90,21 @@ class ArrivalWatch:
         chosen = np.where(self._own, self._own, tolerance)
         bound = arrival_tolerance(chosen, settings, dynamics, moment.q, self._slides)
         text, error = "", np.zeros(len(bound))
-        if self._tip and settings.mode in OF_END_EFFECTOR and not self.is_abandoned:
+        if self._tip and settings.mode in OF_END_EFFECTOR:
             text = self._look_at_tip(self._tip, moment, settings, dynamics)
+            if settings.mode is Mode.ADMITTANCE:  # the joints follow the virtual arm
+                moves = bool((np.abs(moment.desired[1]) > MOVES).any())
+                error = self._lag(moment, bound, moves)
         else:
             error = self._error(moment, bound)
         off = ~(np.abs(error) <= bound)
-        lasts = self._lasts(now, np.append(off, text != ""))
-        if self.is_abandoned and self._goal is not None and not off.any():
+        away = np.append(off, text != "")
+        lasts = self._lasts(now, away)
+        if self.is_abandoned and self._goal is not None and not away.any():
             self.is_abandoned = False  # it is there all the same
-        said = joints_text(self._names, error, bound, lasts[:-1], self._slides)
-        said = text if lasts[-1] else said
-        return f"did not arrive: {said}" if said else ""
+        joints = joints_text(self._names, error, bound, lasts[:-1], self._slides)
+        said = [part for part in (joints, text if lasts[-1] else "") if part]
+        return f"did not arrive: {'; '.join(said)}" if said else ""
 
     def _lasts(self, now: float, away: NDArray[np.bool_]) -> NDArray[np.bool_]:
         self._since = np.where(away, np.minimum(self._since, now), np.inf)
@@ -114,15 +118,21 @@ class ArrivalWatch:
             error = self._goal - moment.q
             whole = 2.0 * np.pi * np.round(error / (2.0 * np.pi))
             return np.where(self._turns, error - whole, error)
+        moves = bool(moment.desired[1:3].any())
+        error = self._lag(moment, bound, moves)
+        if not moves and moment.phase != Phase.TRAJECTORY:
+            self._goal = self._before  # a stop on the way is not where it ends
+        return error
+
+    def _lag(self, moment: SnapshotRequest, bound: Floats, moves: bool) -> Floats:
+        """Return how far the joints are from the desired position (n,); 0 while that moves."""
         desired, before = moment.desired[0], self._before
         self._before = desired.copy()
-        if moment.desired[1:3].any():
+        if moves:
             return np.zeros(len(bound))
         if before is None or (np.abs(desired - before) > STANDS * bound).any():
             self._since[:] = np.inf
-        if moment.phase != Phase.TRAJECTORY:  # a stop on the way is not where it ends
-            self._goal = self._before
-        return desired - moment.q
+        return np.asarray(desired - moment.q)
 
     def _look_at_tip(
         self,
@@ -131,7 +141,12 @@ class ArrivalWatch:
         settings: Settings,
         dynamics: Dynamics,
     ) -> str:
-        """Return how far it is from its target and why; empty if it is there or moves."""
+        """Return how far it is from its target and why; empty if it is there or moves.
+
+        Of a motion that was abandoned the target is forgotten: it was to stand where it last did.
+        """
+        if self.is_abandoned:
+            return "" if self._goal is None else arrival.compare(self._goal, moment.q, dynamics)
         text = arrival.look(moment, settings, dynamics)
         if text == "":
             self._goal = moment.q.copy()

@@ -1,7 +1,8 @@
 """Whether the end effector has reached its target, and if not, what keeps it.
 
 At rest something balances the torque J^T K e of its spring: dry friction, a joint's stop, a
-contact. If nothing does although it is away, no motion of the joints leads it that way.
+contact, which mode admittance feels. If nothing does although it is away, no motion of the joints
+leads it that way.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros._control import SnapshotRequest
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.kinematics import pose_error
 from featherstone_ros.model import Model
 
 MIN_ERROR = np.array([0.002, np.radians(0.5)])  # [m, rad] off that always counts as there
@@ -21,6 +23,7 @@ LED = np.array([1e-4, 1e-3])  # [m, rad] from the target at which the desired po
 MOVES = 1e-3  # [rad/s, m/s] of a joint: the end effector is on its way
 SINGULAR = 0.1  # of the spring's torque, relative to its largest in any direction
 MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit that are at it
+EFFORT = 0.9  # share of an effort limit that gravity and the spring take: impedance_wrench.pxd
 PRESSED = 0.5  # of the spring's largest torque, with which it presses a joint on its limit
 
 
@@ -48,7 +51,7 @@ class EndEffectorArrival:
         Returns:
             Empty if it has arrived; None if it is on its way, or a commanded wrench moves it.
         """
-        (error, way, wrench), q = moment.hand, moment.q
+        (error, way, wrench, _), q = moment.hand, moment.q
         law = settings.impedance
         moves = (np.abs(moment.desired[1]) > MOVES).any()
         if law is None or wrench.any() or (distance(way) > LED).any() or moves:
@@ -61,19 +64,26 @@ class EndEffectorArrival:
         if not settings.hardware_adds_gravity:
             left = left - moment.gravity
         sticks = bool((np.abs(left) <= STICKS * settings.coulomb).all())
+        sticks &= settings.mode is not Mode.ADMITTANCE  # the virtual arm has no friction
         bound, away = MAX_ERROR if sticks else MIN_ERROR, distance(e)
         if (away <= bound).all():
             return ""
-        (far, turned), (near, straight) = away, bound
+        J = root[:, None] * (R.T @ end_effector_jacobian(dynamics, q, self._tip, self._offset))
+        reason = self._reason(J, pull(e, root, law["max_wrench"]), moment, settings, sticks)
+        return f"{off_text(away, 'its target', bound)}: {reason}"
+
+    def compare(self, goal: Floats, q: Floats, dynamics: Dynamics) -> str:
+        """Return how far the end effector is from where it was to stand; empty if it is there.
+
+        Args:
+            goal: (n,) where the joints were to stand: others may lead it there, too.
+            q: (n,) where they do.
+            dynamics: Of the arm.
+        """
+        there, here = (dynamics.link_pose(at, self._tip) @ self._offset for at in (goal, q))
+        away = distance(pose_error(here, there))
         return (
-            f"hand {1e3 * far:.1f} mm and {np.degrees(turned):.1f} deg from its target (expected "
-            f"{1e3 * near:.2g} mm, {np.degrees(straight):.2g} deg): "
-            + self._reason(
-                root[:, None] * (R.T @ end_effector_jacobian(dynamics, q, self._tip, self._offset)),
-                pull(e, root, law["max_wrench"]),
-                q,
-                sticks,
-            )
+            "" if (away <= MAX_ERROR).all() else off_text(away, "where it was to stand", MAX_ERROR)
         )
 
     def _axes(self, q: Floats, dynamics: Dynamics) -> Floats:
@@ -83,17 +93,20 @@ class EndEffectorArrival:
         axes[:3, :3] = axes[3:, 3:] = R
         return axes
 
-    def _reason(self, J: Floats, force: Floats, q: Floats, sticks: bool) -> str:
+    def _reason(
+        self, J: Floats, force: Floats, moment: SnapshotRequest, settings: Settings, sticks: bool
+    ) -> str:
         """Return what keeps the end effector from where its spring pulls it.
 
         Args:
             J: (6, n) Jacobian times the square root of the stiffness.
             force: (6,) the spring's over the same; both are then in the square root of energy,
                 which metres and radians share.
-            q: (n,) position.
+            moment: The controller's state.
+            settings: Its settings.
             sticks: Whether dry friction explains that the arm stands.
         """
-        model, torque = self._model, J.T @ force
+        model, torque, q, felt = self._model, J.T @ force, moment.q, moment.hand[3]
         margin = np.minimum(MARGIN_SHARE * (model.upper - model.lower), MARGIN)
         above, below = q > model.upper - margin, q < model.lower + margin
         pressed = np.where(above, torque, 0.0) - np.where(below, torque, 0.0)
@@ -103,9 +116,28 @@ class EndEffectorArrival:
         if pressed[joint] > PRESSED * np.abs(torque).max():
             limit = model.upper[joint] if above[joint] else model.lower[joint]
             return f"{model.joint_names[joint]} is at its limit ({q[joint]:.3g} of {limit:.3g})"
+        if felt.any():
+            f, m = distance(felt)
+            return f"it yields to {f:.1f} N and {m:.2f} N m on ~/wrench"
+        load = np.abs(moment.gravity + torque) / settings.effort_limit
+        if settings.mode is not Mode.ADMITTANCE and load.max() > EFFORT:
+            joint = int(np.argmax(load))
+            return (
+                f"the effort limit of {model.joint_names[joint]} "
+                f"({settings.effort_limit[joint]:.3g}) lets the spring pull no harder"
+            )
         if sticks:
             return "the joints' dry friction is stronger than the spring, see stiffness"
         return "something holds it: a contact, an unknown payload, or friction that is not known"
+
+
+def off_text(away: Floats, what: str, bound: Floats) -> str:
+    """Return in words how far the end effector is [m, rad] from what, and how far it may be."""
+    (far, turned), (near, straight) = away, bound
+    return (
+        f"hand {1e3 * far:.1f} mm and {np.degrees(turned):.1f} deg from {what} (expected "
+        f"{1e3 * near:.2g} mm, {np.degrees(straight):.2g} deg)"
+    )
 
 
 def pull(e: Floats, root: Floats, largest: Floats) -> Floats:

@@ -10,6 +10,7 @@ from control_arm import LIMITS, PERIOD, Bench, Q, space
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
+from featherstone_ros.control.admittance import virtual_settings
 from featherstone_ros.control.arrival import SETTLING, ArrivalWatch
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controller import TorqueController
@@ -258,7 +259,7 @@ def test_the_largest_errors_are_named_in_the_units_of_their_joints():
     class Moment:
         phase = int(Phase.HOLDING)
         desired = np.zeros((4, n))
-        hand = np.zeros((3, 6))
+        hand = np.zeros((4, 6))
 
     Moment.q = q
     for now in (0.0, 1.0):
@@ -415,11 +416,11 @@ def test_hand_that_is_held_says_so():
 
 @pytest.mark.parametrize("known", [True, False])
 def test_known_friction_explains_a_hand_that_is_near_its_target_and_unknown_does_not(known):
-    arm = panda(HOME, friction=0.25, told=None if known else 0.0)
+    arm = panda(HOME, friction=0.4, told=None if known else 0.0)
     arm.lead([0.05, 0.1, -0.05])
     for _ in range(3):
         said = arm.said()
-        _, way, _ = arm.controller.snapshot().hand
+        way = arm.controller.snapshot().hand[1]
         assert np.abs(way).max() < 1e-3
     away = np.linalg.norm(arm.controller.snapshot().hand[:2].sum(axis=0)[:3])
     assert 0.002 < away < 0.01
@@ -435,3 +436,87 @@ def test_free_axes_have_no_target():
     error = arm.controller.snapshot().hand[:2].sum(axis=0)
     assert abs(error[0]) > 0.02
     assert said == ""
+
+
+class Yielding(Hand):
+    """A Panda that yields to its sensor: drives that follow at once."""
+
+    def __init__(self, push=0.0) -> None:
+        model = fr.Model.from_urdf(
+            robot_file("panda").read_text(), joints=[f"panda_joint{k}" for k in range(1, 8)]
+        )
+        self.tip, self.dynamics, self.push = "panda_hand", fr.Dynamics(model), push
+        law = virtual_settings(CartesianSettings(), 0.01)
+        self.settings = plain_settings(model, mode=Mode.ADMITTANCE, impedance=prepared(law, model))
+        self.controller = TorqueController(
+            JointSpace.of(model), model, self.settings, tip=self.tip, commands_joints=True
+        )
+        self.watch = ArrivalWatch(model, EndEffectorArrival(model, self.tip, np.eye(4)))
+        self.names, self.now = model.joint_names, 10.0
+        self.state = np.array([HOME, np.zeros(7)])
+        self.share, self.sensor = 1.0, True
+        self.controller.activate(self.now)
+        self.run(0.5)
+
+    @property
+    def place(self):
+        return self.dynamics.link_pose(self.state[0], self.tip)[:3, 3]
+
+    def run(self, duration) -> str:
+        for _ in range(round(duration / 0.004)):
+            self.now += 0.004
+            axes = self.dynamics.link_pose(self.state[0], self.tip)[:3, :3]
+            force = axes.T @ [0.0, self.push, 0.0]
+            if self.sensor:
+                self.controller.take_wrench(self.now, np.append(force, np.zeros(3)), self.tip)
+            command = self.controller.accept_state(self.now, *self.state)
+            if command is not None:
+                led = self.controller.position_command - [HOME, np.zeros(7)]
+                self.state = [HOME, np.zeros(7)] + self.share * led
+        return self.watch.update(
+            self.now, self.controller.snapshot(), self.settings, np.zeros(7), self.dynamics
+        )
+
+
+def test_hand_that_yields_to_its_sensor_says_to_what_and_goes_back():
+    arm = Yielding(push=20.0)
+    arm.run(1.0)
+    assert arm.said().endswith("it yields to 19.0 N and 0.00 N m on ~/wrench")
+    arm.push = 0.0
+    arm.run(5.0)
+    assert arm.said() == ""
+
+
+def test_gaps_in_the_wrench_do_not_move_where_the_hand_is_held():
+    arm = Yielding()
+    held = arm.place
+    arm.push = 20.0
+    for _ in range(10):
+        arm.sensor = True
+        arm.run(0.3)
+        arm.sensor = False
+        arm.run(0.1)
+    assert np.linalg.norm(arm.place - held) > 0.01
+    arm.sensor, arm.push = True, 0.0
+    arm.run(7.0)
+    assert_allclose(arm.place, held, atol=1e-3)
+
+
+def test_drives_that_do_not_follow_the_virtual_arm_are_named():
+    arm = Yielding()
+    arm.run(1.0)
+    arm.share, arm.push = 0.5, 20.0
+    arm.run(2.0)
+    assert "panda_joint" in arm.said()
+
+
+def test_hand_that_a_gap_in_the_states_interrupts_is_compared_with_where_it_was_to_stand():
+    arm = Yielding()
+    arm.run(1.0)
+    arm.watch.abandon()
+    assert arm.said() == "" and not arm.watch.is_abandoned
+    arm.watch.abandon()
+    arm.push = 20.0
+    arm.run(1.0)
+    said = "did not arrive: hand 47.4 mm and 0.0 deg from where it was to stand"
+    assert arm.said().startswith(said) and arm.watch.is_abandoned
