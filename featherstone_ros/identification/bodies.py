@@ -11,11 +11,19 @@ P. Wensing, "Smooth parameterization of rigid-body inertia", RA-L 2022, with J0 
 mass). theta = 0 is the URDF; a component of 1 is a factor e, or a shift by the body's own radius of
 gyration: the same scale for bodies of all sizes. The links of a body are deformed with it, by the
 same A in the body's frame: each stays possible, those without mass stay so, and the sum is exact.
+
+The mass of a body within a box has along each axis
+
+    integral (x - lower) (upper - x) dm >= 0,
+
+which is linear in the parameters, and keeps the centre of mass within.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +40,7 @@ from featherstone_ros.model.pseudo_inertia import (
 SIZE = 10  # parameters of a body
 THINNEST = 0.05  # least radius of gyration along any direction, relative to the greatest
 LEAST_RADIUS = 0.005  # [m] of a body described as a point
+FIRM = 1000.0  # standard deviations by which a mass is off that is its box's half edge outside
 # theta = alpha, d1 d2 d3, s12 s23 s13, t1 t2 t3
 _DIAGONAL, _SHEAR, _SHIFT = slice(1, 4), slice(4, 7), slice(7, 10)
 _SHEAR_AT = ([0, 1, 0], [1, 2, 2])
@@ -43,9 +52,15 @@ class Deformable:
 
     Attributes:
         U: (b, 4, 4) upper triangular, U U^T the pseudo-inertia of each undeformed.
+        volume: (k, 10 b): times the parameters not negative for bodies within their volumes.
     """
 
     U: Floats
+    volume: Floats = field(default_factory=lambda: np.empty((0, 0)), kw_only=True)
+
+    def outside(self, parameters: Floats) -> Floats:
+        """Return (k,) by how much bodies of these parameters (10 b,) are outside, 0 within."""
+        return np.minimum(self.volume @ parameters, 0.0) if self.volume.size else np.empty(0)
 
     def deformed(self, theta: Floats) -> Floats:
         """Return the parameters (10 b,) of bodies deformed by theta (10 b,)."""
@@ -92,8 +107,13 @@ class Bodies(Deformable):
     massless: tuple[str, ...]
 
     @classmethod
-    def of(cls, model: Model) -> Bodies:
-        """Collect the bodies of a model."""
+    def of(cls, model: Model, boxes: Mapping[str, tuple[Floats, Floats]] | None = None) -> Bodies:
+        """Collect the bodies of a model.
+
+        Args:
+            model: The robot.
+            boxes: Lower and upper corner of each link's volume in its frame, where it is known [m].
+        """
         tree = model.tree
         T = transform(tree.link_rotation, tree.link_translation)
         of_links = in_frame(pseudo_inertia(tree.link_parameters), T)
@@ -119,6 +139,7 @@ class Bodies(Deformable):
             prior,
             tuple(repaired),
             tuple(massless),
+            volume=_volumes(model, [members for _, members, _ in kept], prior, boxes or {}),
         )
 
     @property
@@ -160,6 +181,48 @@ class Bodies(Deformable):
         # Too much for that link: all links become copies of the body, scaled to their own mass.
         share = np.maximum(own[:, 3, 3], 0.0) / np.maximum(own[:, 3, 3], 0.0).sum()
         return share[:, None, None] * in_frame(self.prior[b], np.asarray(np.linalg.inv(T), float))
+
+
+def _volumes(
+    model: Model,
+    bodies: list[NDArray[np.intp]],
+    prior: Floats,
+    boxes: Mapping[str, tuple[Floats, Floats]],
+) -> Floats:
+    """Return ``Deformable.volume`` of bodies of these links; none where a link's is not known."""
+    tree = model.tree
+    rows = []
+    for b, members in enumerate(bodies):
+        known = [k for k in members if tree.link_names[k] in boxes]
+        if any(tree.link_parameters[k].any() for k in members if k not in known):
+            continue
+        T = transform(tree.link_rotation[known], tree.link_translation[known])
+        corners = [
+            T[i, :3, :3] @ corner + T[i, :3, 3]
+            for i, k in enumerate(known)
+            for corner in product(*zip(*boxes[tree.link_names[k]], strict=True))
+        ]
+        own = np.zeros((3, len(bodies), SIZE))
+        own[:, b] = within(prior[b], np.min(corners, axis=0), np.max(corners, axis=0))
+        rows.append(own.reshape(3, -1))
+    return np.concatenate(rows) if rows else np.empty((0, SIZE * len(bodies)))
+
+
+def within(J: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Return (3, 10): times a body's parameters not negative for mass between two corners (3,).
+
+    Args:
+        J: (4, 4) pseudo-inertia of a body that counts as within, whatever its box; the scale.
+        lower: Corner of the box [m].
+        upper: The other.
+    """
+    basis, axes = pseudo_inertia(np.eye(SIZE)), np.arange(3)
+    second, first, mass = basis[:, axes, axes].T, basis[:, :3, 3].T, basis[:, 3, 3]
+    rows = (lower + upper)[:, None] * first - (lower * upper)[:, None] * mass - second
+    given = (rows @ inertial_parameters(J))[:, None] / J[3, 3]
+    rows += np.maximum(-given, 0.0) * mass
+    half = np.maximum((upper - lower) / 2, LEAST_RADIUS)
+    return np.asarray(FIRM / (J[3, 3] * half**2)[:, None] * rows, float)
 
 
 def deformation(theta: Floats) -> Floats:

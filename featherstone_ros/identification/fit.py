@@ -1,14 +1,16 @@
 """Fits physically possible bodies and drives to the torque, with the URDF as prior.
 
     min over theta, phi of  |W (A [pi(theta); phi] - tau)|^2 + |theta / width|^2 + |phi / spread|^2
+                            + |min(0, V pi(theta))|^2
 
 pi(theta) are the parameters of bodies deformed as in ``bodies``, hence always possible; friction
-and armature are bounded below by 0. The torque enters through the R of a QR factorisation, so an
-iteration costs as much for an hour of motion as for a minute. Each is a step of Levenberg and
-Marquardt among the unknowns that no bound holds, cut off at the bounds, and one that takes back how
-far the torque bends away from that straight line (M. Transtrum and J. Sethna, "Improvements to the
-Levenberg-Marquardt algorithm for nonlinear least-squares minimization", arXiv 1201.5885): precise
-torque leaves a narrow curved valley of bodies, which straight steps follow ten times slower.
+and armature are bounded below by 0; V keeps bodies within their links' volumes. The torque enters
+through the R of a QR factorisation, so an iteration costs as much for an hour of motion as for a
+minute. Each is a step of Levenberg and Marquardt among the unknowns that no bound holds, cut off at
+the bounds, and one that takes back how far the torque bends away from that straight line (M.
+Transtrum and J. Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear least-
+squares minimization", arXiv 1201.5885): precise torque leaves a narrow curved valley of bodies,
+which straight steps follow ten times slower.
 
 Masses have another prior width than shapes: a robot whose masses alone are wrong is no less likely
 than one that is wrong in all. The widths are those of greatest evidence (D. MacKay, "Bayesian
@@ -122,13 +124,18 @@ def solve(
     lower[b:-n] = 0.0
 
     def residual(x: Floats) -> Floats:
-        return R[:, :b] @ bodies.deformed(x[:b]) + R[:, b:] @ x[b:] - y
+        parameters = bodies.deformed(x[:b])
+        left = R[:, :b] @ parameters + R[:, b:] @ x[b:] - y
+        return np.concatenate([left, bodies.outside(parameters)])
+
+    columns = np.vstack([R, np.pad(bodies.volume.reshape(-1, b), ((0, 0), (0, p - b)))])
 
     x = np.concatenate([start.theta, start.drives]) if start else np.zeros(p)
     left, damping, inverse = residual(x), DAMPING, np.zeros((p, p))
     cost = left @ left + squares @ x**2
     for _ in range(MOST_ITERATIONS):
-        rows = _by_unknowns(R, bodies, x[:b])
+        felt = np.append(np.ones(len(R), bool), left[len(R) :] < 0)
+        rows = felt[:, None] * _by_unknowns(columns, bodies, x[:b])
         gradient, second = rows.T @ left + squares * x, rows.T @ rows + np.diag(squares)
         free = np.flatnonzero((x > lower) | (gradient < 0))  # the others' bounds hold them
         damped = second + damping * np.diag(np.diag(second))

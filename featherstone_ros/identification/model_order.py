@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,7 +70,12 @@ class Fitting:
     """Fits bodies and drives to recordings, under any law of friction."""
 
     def __init__(
-        self, model: Model, parts: Sequence[Recording], judged: Sequence[int], cut_off: float
+        self,
+        model: Model,
+        parts: Sequence[Recording],
+        judged: Sequence[int],
+        cut_off: float,
+        boxes: Mapping[str, tuple[Floats, Floats]] | None = None,
     ) -> None:
         """Prepare the equations of the links.
 
@@ -78,8 +84,10 @@ class Fitting:
             parts: Recordings to fit.
             judged: Indices of the joints whose effort counts.
             cut_off: Of the scores' filter [Hz].
+            boxes: Of the links, see ``Bodies.of``; ``within_volumes`` makes use of them.
         """
         self.dynamics, self.bodies = Dynamics(model), Bodies.of(model)
+        self._bounded = Bodies.of(model, boxes)
         self.judged = list(judged)
         self._stretches = [stretch for part in parts for stretch in clean(part).stretches]
         self._cut_off = fitted_cut_off(cut_off, max(s.period for s in self._stretches))
@@ -99,6 +107,14 @@ class Fitting:
         columns = [term * n + j for term in range(len(law.terms)) for j in self.judged]
         own = drives.A[:, self.judged][:, :, columns]
         return self._links.beside(Equations(own, self._links.tau))
+
+    def within_volumes(self) -> Fitting | None:
+        """Return the same whose bodies stay within their links' volumes; None if none is known."""
+        if not self._bounded.volume.size:
+            return None
+        other = copy(self)
+        other.bodies = self._bounded
+        return other
 
     def motion(self) -> SmoothMotion:
         """Return the whole motion, filtered."""
@@ -167,9 +183,10 @@ def fit_parts(fitting: Fitting, progress: Progress | None = None) -> tuple[Fit, 
 
     To viscous and Coulomb friction each term is added that leaves clearly less unexplained in a
     cross-validation: viscous friction that is thinned by shear, Coulomb friction that grows with
-    the load, another presliding displacement.
+    the load, another presliding displacement. Bodies stay within their links' volumes unless that
+    leaves clearly more unexplained: an unknown tool is outside.
     """
-    total, done = 2 * len(WIDTHS) ** 2 + (len(DISPLACEMENTS) + 4) * FOLDS, 0
+    total, done = 2 * len(WIDTHS) ** 2 + (len(DISPLACEMENTS) + 5) * FOLDS, 0
 
     def step() -> None:
         nonlocal done
@@ -193,6 +210,11 @@ def fit_parts(fitting: Fitting, progress: Progress | None = None) -> tuple[Fit, 
         improve(replace(best.law, displacement=displacement))
     # Once more, with the torque of the links as it is known now.
     best = fitting.candidate(best.law, links, step)
+    drawn = fitting.within_volumes()
+    if drawn:
+        other = drawn.candidate(best.law, links, step, best.width)
+        if not other.justified_by(best):
+            best, fitting = other, drawn
     fit, _ = fitting.solve(best)
     return fit, best
 

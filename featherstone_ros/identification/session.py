@@ -59,6 +59,7 @@ class Options:
         gravity: In the base link's frame [m/s^2].
         fix_offsets: Correct the encoders' offsets, see ``faults``.
         any_duration: Fit recordings that are short, too.
+        boxes: Lower and upper corner of each link's volume in its frame, where it is known [m].
     """
 
     held_out: Sequence[str | Path] = ()
@@ -69,6 +70,7 @@ class Options:
     gravity: Sequence[float] = EARTH
     fix_offsets: bool = False
     any_duration: bool = False
+    boxes: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
     def shortest(self) -> float:
@@ -172,13 +174,13 @@ def _identify(
     ]
     with telling(notes):
         require_enough(model, recordings[: len(bags)], motions, options.shortest)
-    fitting = Fitting(model, fitted, judged, options.cut_off)
+    fitting = Fitting(model, fitted, judged, options.cut_off, options.boxes)
     faults = find_faults(fitting)
     if options.fix_offsets and faults.offsets.any():
         notes += [f"corrected: {text}" for text in faults.texts]
         recordings = [r.with_offsets(faults.offsets) for r in recordings]
         fitted, held = split(recordings, len(bags), options.cut_off)
-        fitting = Fitting(model, fitted, judged, options.cut_off)
+        fitting = Fitting(model, fitted, judged, options.cut_off, options.boxes)
         faults = find_faults(fitting)
     bodies = fitting.bodies
     fit, best = fit_parts(fitting, progress)

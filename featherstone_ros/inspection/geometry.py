@@ -14,6 +14,7 @@ from featherstone_ros.inspection import meshes
 from featherstone_ros.inspection.meshes import MeshError
 from featherstone_ros.model import urdf
 
+PLACEHOLDER = 0.005  # [m] half diagonal up to which a shape stands for none
 MeshCache = dict[str, Floats | MeshError]  # URI to a mesh's points, or why there are none
 
 
@@ -73,6 +74,15 @@ def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
     cache: MeshCache = {}
     return {
         link.get("name", ""): _shape(link, folder, cache) for link in urdf.children(root, "link")
+    }
+
+
+def boxes(drawn: dict[str, Shape]) -> dict[str, Box]:
+    """Return the boxes of the links whose geometry could all be measured; no placeholders'."""
+    return {
+        name: shape.box
+        for name, shape in drawn.items()
+        if shape.box is not None and shape.box.half_diagonal > PLACEHOLDER
     }
 
 

@@ -17,6 +17,8 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import rms
 from featherstone_ros.identification.friction import Friction, fit
 from featherstone_ros.identification.recording import Recording
+from featherstone_ros.model.body_tree import parameters_of
+from featherstone_ros.model.primitives import box
 from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_inertia
 from featherstone_ros.model.robots import robot_file, robot_names
 
@@ -24,7 +26,7 @@ pytest.importorskip("scipy")
 from scipy.optimize import least_squares
 
 from featherstone_ros import identification
-from featherstone_ros.identification.bodies import Bodies, thickened
+from featherstone_ros.identification.bodies import Bodies, thickened, within
 from featherstone_ros.identification.fit import noise, solve
 from featherstone_ros.identification.online import OnlinePayload
 from featherstone_ros.identification.recording_checks import require_enough
@@ -344,3 +346,39 @@ def test_less_motion_is_enough_with_another_recording_held_out_or_by_force():
     check(Options(any_duration=True).shortest)
     for part in split([recording], 1, 2.0):
         arm.motion(*part, 2.0)
+
+
+# Bodies within their links' volumes.
+
+
+def test_what_is_within_a_box_is_so_for_the_fit_and_what_is_outside_is_not():
+    def parameters(place, half=0.05):
+        solid = box(2 * np.full(3, half), mass=2.0, translation=place)
+        return inertial_parameters(pseudo_inertia(parameters_of(solid)))
+
+    lower, upper = np.array([-0.1, -0.1, 0.0]), np.array([0.1, 0.1, 0.4])
+    rows = within(pseudo_inertia(parameters([0.0, 0.0, 0.2])), lower, upper)
+    assert (rows @ parameters([0.04, -0.04, 0.34]) > 0).all()
+    np.testing.assert_array_equal(rows @ parameters([0.0, 0.11, 0.2]) > 0, [True, False, True])
+    spread = parameters([0.0, 0.0, 0.2], 0.3)  # its centre is within, itself it is not
+    assert (rows[:2] @ spread < 0).all()
+    described = parameters([0.0, 0.2, 0.2])
+    relaxed = within(pseudo_inertia(described), lower, upper)
+    assert (relaxed @ described > -1e-9).all()
+
+
+def test_a_light_last_link_stays_within_its_volume():
+    """The torque has something of its own, which a centre of mass far outside would explain."""
+    bodies, facts, _ = small_problem()
+    corners = {"link2": (np.array([-0.2, -0.2, 0.0]), np.array([0.2, 0.2, 0.3]))}
+    bounded = Bodies.of(bodies.model, corners)
+    tau = facts.tau + 4.0 * facts.A[:, :, 11]  # [kg m]
+    R, y = Equations(facts.A, tau).reduced(np.full(2, 20.0))
+
+    def centre(these):
+        fit = solve(R, y, these, np.ones(2), 1.0)
+        mass, x = these.deformed(fit.theta)[10:12]
+        return x / mass
+
+    assert centre(bodies) > 0.3
+    assert centre(bounded) < 0.205

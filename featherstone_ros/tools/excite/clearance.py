@@ -16,10 +16,9 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.inspection.free_model import random_postures
-from featherstone_ros.inspection.geometry import Box, shapes
+from featherstone_ros.inspection.geometry import Box, boxes, shapes
 from featherstone_ros.model import Model, urdf
 
-SMALL = 0.005  # [m] half diagonal up to which a shape counts as a placeholder
 MAX_BALLS = 12  # of a link
 POSES = 200  # random poses that decide which pairs are checked
 ALWAYS = 0.5  # share of them in which a pair may overlap and still be checked
@@ -61,13 +60,9 @@ class Clearance:
             folder: Where meshes are looked for.
         """
         drawn = shapes(urdf.read_xml(text), folder)
-        boxes = {
-            name: shape.box
-            for name, shape in drawn.items()
-            if shape.box is not None and shape.box.half_diagonal > SMALL
-        }
-        balls = [_balls(box) for box in boxes.values()]
-        links = tuple(boxes)
+        measured = boxes(drawn)
+        balls = [_balls(box) for box in measured.values()]
+        links = tuple(measured)
         bare = cls(
             model,
             links,

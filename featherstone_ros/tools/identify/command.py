@@ -86,7 +86,10 @@ def run(args: argparse.Namespace) -> int:
     from functools import partial
 
     from featherstone_ros.identification.session import Options, identify, score
+    from featherstone_ros.inspection.geometry import boxes, shapes
+    from featherstone_ros.model import read_file
     from featherstone_ros.model.robots import robot_file
+    from featherstone_ros.model.urdf import read_xml
     from featherstone_ros.tools.evaluate.session import load_arm
     from featherstone_ros.tools.identify import files
     from featherstone_ros.tools.identify.picture import draw
@@ -108,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
         held_out=args.held_out,
         fix_offsets=args.fix == "offsets",
         any_duration=args.force,
+        boxes=dict(boxes(shapes(read_xml(read_file(urdf)), urdf.parent))),
         **recording_options(args),
     )
     with delayed_progress("identifying", console) as progress:
