@@ -7,12 +7,11 @@ import pytest
 from support import Ros  # skips this module where ROS is missing
 
 # isort: split
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from featherstone_ros.identification.bags import read_joint_states
-from featherstone_ros.nodes.qos import LATCHED
 
 pytest.importorskip("rosbags")
 COMMAND = [sys.executable, "-m", "featherstone_ros.tools.cli", "record", "--output", "swing"]
@@ -20,7 +19,8 @@ COMMAND = [sys.executable, "-m", "featherstone_ros.tools.cli", "record", "--outp
 
 def test_a_signal_ends_the_bag_as_a_whole(ros: Ros):
     """Topics that come up later, of publishers that repeat nothing, and what was said before."""
-    description = ros.node.create_publisher(String, "/left/robot_description", LATCHED)
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    description = ros.node.create_publisher(String, "/left/robot_description", latched)
     description.publish(String(data="<robot/>"))
     process = ros.run(COMMAND, fork=True)
     process.wait_for_output("1 topics")
