@@ -22,7 +22,7 @@ from scipy.linalg import cho_factor
 import featherstone_ros as fr
 from featherstone_ros.tools.style import PICTURE_STYLE
 
-sys.path.append(str(Path(__file__).parents[1] / "test"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "test"))  # before docs/reference.py
 from reference import Robot, composite, operators
 
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -32,6 +32,7 @@ ORDERS = {
     "rnea": 1,
     "aba": 1,
     "crba": 2,
+    "M by columns, rnea": 2,
     "minv": 2,
     "Cholesky, of M alone": 3,
     "operators: HφMφ*H*": 3,
@@ -58,10 +59,13 @@ def algorithms(n: int) -> dict[str, Callable[[], object]]:
     core, robot = fr.Dynamics(model), Robot.of(model)
     q, qd, tau = np.random.default_rng(n).uniform(-1, 1, (3, n))
     M = core.crba(q)
+    weightless = fr.Dynamics(model.with_gravity([0, 0, 0]))
+    alike, still, units = np.tile(q, (n, 1)), np.zeros((n, n)), np.eye(n)
     calls = {
         "rnea": lambda: core.rnea(q, qd, tau),
         "aba": lambda: core.aba(q, qd, tau),
         "crba": lambda: core.crba(q),
+        "M by columns, rnea": lambda: weightless.rnea(alike, still, units),
         "minv": lambda: core.minv(q),
         "Cholesky, of M alone": lambda: cho_factor(M),
         "operators: HφMφ*H*": lambda: operators.mass_matrix(operators.body_frames(robot, q)),

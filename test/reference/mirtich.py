@@ -51,6 +51,59 @@ def chain(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
     return R.transpose(0, 2, 1), np.array(r).reshape(-1, 3)
 
 
+def motion(robot: Robot, q: Floats, qd: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return X (N + 1, 6, 6), s and c (N + 1, 6), w (N + 1, 3): what is known of the motion.
+
+    X[i] takes motions and forces from link i - 1 to link i, s[i] is the axis of joint i, c[i] the
+    acceleration of link i if neither its parent nor its joint accelerates, w[i] its angular
+    velocity. Mirtich's ComputeSerialLinkVelocities also hands on that of each centre of mass,
+
+        v_i = v_(i-1) + w_(i-1) x r + v_J,
+
+    which neither c nor the zero-acceleration force depends on.
+    """
+    X, s, c = np.zeros((robot.N + 1, 6, 6)), *np.zeros((2, robot.N + 1, 6))
+    w = np.zeros((robot.N + 1, 3))
+    R0, r = chain(robot, q)
+    u, d = robot.axis, robot.c  # d: from the axis to the link's origin
+    for i in range(robot.N):
+        turning, sliding = robot.motion[i]
+        R = R0[i] @ R0[i - 1].T
+        X[i] = transform(R, r[i])
+        s[i] = np.concatenate([turning * u[i], turning * np.cross(u[i], d[i]) + sliding * u[i]])
+        w_J, v_J = s[i, :3] * qd[i], s[i, 3:] * qd[i]  # relative to link i - 1
+        w_up = R @ w[i - 1]
+        w[i] = w_up + w_J
+        centripetal = np.cross(w_up, np.cross(w_up, r[i])) + np.cross(w_J, v_J)
+        c[i] = np.concatenate([np.cross(w_up, w_J), centripetal + 2 * np.cross(w_up, v_J)])
+    return X, s, c, w
+
+
+def isolated(
+    robot: Robot, q: Floats, w: Floats, f_ext: Wrenches | None = None
+) -> tuple[Floats, Floats]:
+    """Return I (N + 1, 6, 6) and Z (N + 1, 6) of each link alone: f = I a + Z.
+
+    Z, the zero-acceleration force, is what a link needs so as not to accelerate:
+    [- m g - f_x, w x I_C w - n_x], with the external moment n_x about the centre of mass.
+
+    Args:
+        robot: A ``Robot``.
+        q: (N,) joint positions [rad or m].
+        w: (N + 1, 3) angular velocities, as ``motion`` returns them.
+        f_ext: Link name to wrench, as ``Robot.body_forces`` takes it.
+    """
+    I, Z = np.zeros((robot.N + 1, 6, 6)), np.zeros((robot.N + 1, 6))
+    R, _ = robot.poses(q)
+    f_x = robot.body_forces(f_ext)
+    for i in range(robot.N):
+        I[i] = inertia(robot.m[i], robot.I_C[i])
+        force = robot.m[i] * R[i].T @ robot.gravity + f_x[i, 3:]
+        moment = f_x[i, :3] - np.cross(robot.c[i], f_x[i, 3:])
+        Z[i] = np.concatenate([-force, np.cross(w[i], robot.I_C[i] @ w[i]) - moment])
+    return I, Z
+
+
 def forward_dynamics(
     robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None = None
 ) -> Floats:
@@ -77,41 +130,17 @@ def link_accelerations(
     Raises:
         ModelError: The robot branches.
     """
-    N, m, I_C, u, d = robot.N, robot.m, robot.I_C, robot.axis, robot.c  # d: from axis to origin
-    R0, r = chain(robot, q)
-    f_x = robot.body_forces(f_ext)
-    s, c, Z_A, a, f = np.zeros((5, N + 1, 6))
-    X, I_A = np.zeros((2, N + 1, 6, 6))
-    w = np.zeros((N + 1, 3))
-    qdd = np.zeros(N)
-
-    # Velocities outward; inertia I_A and zero-acceleration force Z_A of each link alone.
-    for i in range(N):
-        turning, sliding = robot.motion[i]
-        R = R0[i] @ R0[i - 1].T
-        X[i] = transform(R, r[i])
-        s[i] = np.concatenate([turning * u[i], turning * np.cross(u[i], d[i]) + sliding * u[i]])
-        w_J, v_J = s[i, :3] * qd[i], s[i, 3:] * qd[i]  # relative to link i - 1
-        w_up = R @ w[i - 1]
-        w[i] = w_up + w_J
-        centripetal = np.cross(w_up, np.cross(w_up, r[i])) + np.cross(w_J, v_J)
-        c[i] = np.concatenate([np.cross(w_up, w_J), centripetal + 2 * np.cross(w_up, v_J)])
-        I_A[i] = inertia(m[i], I_C[i])
-        force = m[i] * R0[i] @ robot.gravity + f_x[i, 3:]
-        moment = f_x[i, :3] - np.cross(d[i], f_x[i, 3:])
-        Z_A[i] = np.concatenate([-force, np.cross(w[i], I_C[i] @ w[i]) - moment])
-
-    # Articulated inertias and zero-acceleration forces inward.
-    for i in reversed(range(1, N)):
+    X, s, c, w = motion(robot, q, qd)
+    I_A, Z_A = isolated(robot, q, w, f_ext)
+    a, f, qdd = np.zeros_like(s), np.zeros_like(s), np.zeros(robot.N)
+    for i in reversed(range(1, robot.N)):
         I_s, s_I = I_A[i] @ s[i], transposed(s[i]) @ I_A[i]
         Z_c = Z_A[i] + I_A[i] @ c[i]
         drive = (tau[i] - transposed(s[i]) @ Z_c) / (s_I @ s[i])
         back = np.linalg.inv(X[i])
         I_A[i - 1] += back @ (I_A[i] - np.outer(I_s, s_I) / (s_I @ s[i])) @ X[i]
         Z_A[i - 1] += back @ (Z_c + I_s * drive)
-
-    # Accelerations outward.
-    for i in range(N):
+    for i in range(robot.N):
         a_up = X[i] @ a[i - 1] + c[i]
         s_I = transposed(s[i]) @ I_A[i]
         qdd[i] = (tau[i] - s_I @ a_up - transposed(s[i]) @ Z_A[i]) / (s_I @ s[i])

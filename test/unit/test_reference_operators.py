@@ -626,3 +626,16 @@ def test_compliance_has_the_mobilities_on_its_diagonal(algebra):
     for i in range(algebra.robot.N):
         actual = algebra.block(Omega, i, i)
         assert_equal_to_rounding(actual, Phi[i], np.abs(Phi).max(), algebra.solving)
+
+
+def test_innovations_give_every_joint_s_force(algebra):
+    """f = (P - G D G*) E_phi* alpha + z + G e: all six components, as inverse dynamics has them."""
+    case, o, x = algebra.case, algebra.o, algebra.x
+    a, b = operators.velocity_terms(o, case.qd_J)
+    a = a + o.E_0.T @ algebra.lift
+    z, e = innovations.inward(o, x, algebra.tau, a, b - algebra.f_x)
+    alpha = o.phi.T @ (o.H.T @ case.qdd_J + a)
+    expected, _ = operators.inverse_dynamics(o, case.qd_J, case.qdd_J, algebra.lift, algebra.f_x)
+    f = (x.P - x.G @ x.D @ x.G.T) @ o.E_phi.T @ alpha + z + x.G @ e
+    scale = np.abs(expected).max() + np.abs(algebra.R).max() * np.abs(alpha).max()
+    assert_equal_to_rounding(f, expected, scale, algebra.solving)

@@ -4,13 +4,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from comparison import assert_equal_to_rounding
+from comparison import assert_equal_to_rounding, solving_tolerance
 from reference import (
     Robot,
     articulated,
     composite,
     explicit,
     inertia,
+    mirtich,
+    newton_euler,
     operators,
 )
 from reference.spatial import turn
@@ -95,6 +97,7 @@ def test_rp_arm_has_the_velocity_terms_of_the_lecture(rp):
     assert_equal_to_rounding(explicit.velocity_terms(rp.robot, rp.q, rp.qd), rp.V)
     expected = rp.core.bias(rp.q, rp.qd) - rp.core.gravity(rp.q)
     assert_equal_to_rounding(rp.V, expected, scale=np.abs(rp.V).max() + np.abs(rp.G).max())
+    assert abs(rp.V[0] * (rp.qd[1] - 1)) > 0.01 * np.abs(rp.V).max()  # with a second dd
 
 
 def test_rp_arm_has_the_gravity_of_the_lecture(rp):
@@ -119,8 +122,25 @@ def test_angular_momentum_of_points_is_their_tensor_times_the_angular_velocity()
     assert_equal_to_rounding(inertia.of_points(m, p) @ w, expected)
 
 
+def test_angular_momentum_is_p_x_m_v_and_its_rate_p_x_m_a():
+    """Particles under forces. One source prints p x m a, the rate, for the momentum itself."""
+    random = np.random.default_rng(4)
+    m, (p, v, a) = random.uniform(1, 2, 7), random.normal(size=(3, 7, 3))
+
+    def momentum(t):
+        return np.cross(p + t * v + t**2 / 2 * a, m[:, None] * (v + t * a)).sum(axis=0)
+
+    moment = np.cross(p, m[:, None] * a).sum(axis=0)
+    rate = (momentum(STEP) - momentum(-STEP)) / (2 * STEP)
+    assert_equal_to_rounding(rate, moment, tolerance=1e-8)
+    assert np.abs(moment - momentum(0)).max() > 0.1 * np.abs(momentum(0)).max()
+
+
 def test_euler_s_equation_is_the_derivative_of_angular_momentum():
-    """A body that turns at w, which grows at wd, from where its axes are those of the room."""
+    """A body that turns at w, which grows at wd, from where its axes are those of the room.
+
+    One source prints the derivative of wd, here zero, for wd, and wd x for w x.
+    """
     random = np.random.default_rng(5)
     w, wd = random.normal(size=(2, 3))
     tensor = inertia.of_points(random.uniform(1, 2, 4), random.normal(size=(4, 3)))
@@ -132,6 +152,22 @@ def test_euler_s_equation_is_the_derivative_of_angular_momentum():
     rate = (momentum(STEP) - momentum(-STEP)) / (2 * STEP)
     expected = tensor @ wd + np.cross(w, tensor @ w)
     assert_equal_to_rounding(rate, expected, tolerance=1e-8)
+    for printed in np.cross(w, tensor @ w), tensor @ wd + np.cross(wd, tensor @ w):
+        assert np.abs(printed - rate).max() > 0.01 * np.abs(rate).max()
+
+
+@pytest.mark.parametrize("case", [case for case in cases(9) if case.robot.N > 1], ids=repr)
+def test_angular_acceleration_takes_the_acceleration_of_the_joint(case):
+    """thetadd z: thetad z, as one source prints it, is not the core's."""
+    robot, state = case.robot, (case.q_J, case.qd_J)
+    R, _ = robot.poses(case.q_J)
+    _, wd, _ = newton_euler.link_accelerations(robot, *state, case.qdd_J)
+    _, printed, _ = newton_euler.link_accelerations(robot, *state, case.qd_J)
+    tip = robot.names[-2]
+    expected = R[-2].T @ case.dynamics.link_acceleration(case.q, case.qd, case.qdd, tip)[3:]
+    assert_equal_to_rounding(wd[-2], expected, scale=np.abs(wd).max() + 1)
+    if robot.motion[:, 0].any():
+        assert np.abs(printed - wd).max() > 0.01 * np.abs(wd).max()
 
 
 @pytest.mark.parametrize("case", cases(9), ids=repr)
@@ -151,6 +187,8 @@ def test_lagrange_s_equation_gives_the_core_s_torques(case):
     expected = case.dynamics.rnea(case.q, case.qd, case.qdd)
     scale = np.abs(expected).max() + abs(potential(case.q))
     assert_equal_to_rounding(tau, expected, scale, tolerance=1e-8)
+    printed = tau + case.robot.reduce((M - m_ijk @ qd) @ qd)  # M for Mdot
+    assert np.abs(printed - expected).max() > 1e-3 * scale
 
 
 @pytest.mark.parametrize("case", [case for case in cases(14) if case.robot.N > 1], ids=repr)
@@ -269,3 +307,98 @@ def test_recursions_of_the_operators_cost_as_many_blocks_as_there_are_pairs():
     assert blocks(o.phi, 7).sum() == 7 * 8 / 2
     assert blocks(composite.composite_inertias(o), 7).sum() == 7
     assert blocks(o.E_phi, 7).sum() == 6
+
+
+# Mirtich's recursion, retold ---------------------------------------------------------------------
+
+CHAINS = [
+    case
+    for case in cases(14)
+    if case.robot.N > 2 and (case.robot.parent == np.arange(case.robot.N) - 1).all()
+]
+MISPRINTS = ("X of I^A", "X of Z^A", "X of a", "no M in I", "- s' I^A X a twice in Z^A")
+
+
+def retold(chain, tau, misprint=""):
+    """Return qdd (N,) of Mirtich's recursion with one of MISPRINTS in it, X being the one back."""
+    robot = chain.robot
+    _, a_right, _ = mirtich.link_accelerations(robot, chain.q_J, chain.qd_J, tau)
+    X, s, c, w = mirtich.motion(robot, chain.q_J, chain.qd_J)
+    I_A, Z_A = mirtich.isolated(robot, chain.q_J, w)
+    X, bars = X[:-1], [mirtich.transposed(s_i) for s_i in s]
+    back = np.linalg.inv(X)
+    if misprint == "no M in I":
+        I_A[:, :3, 3:] = 0
+
+    def transforms(line):
+        """Return those that the line takes outwards and inwards."""
+        return (back, X) if misprint == f"X of {line}" else (X, back)
+
+    for i in reversed(range(1, robot.N)):
+        I_s, s_I, Z_c = I_A[i] @ s[i], bars[i] @ I_A[i], Z_A[i] + I_A[i] @ c[i]
+        rest = tau[i] - bars[i] @ Z_c
+        if misprint.endswith("twice in Z^A"):
+            rest -= s_I @ X[i] @ a_right[i - 1]
+        outward, inward = transforms("I^A")
+        I_A[i - 1] += inward[i] @ (I_A[i] - np.outer(I_s, s_I) / (s_I @ s[i])) @ outward[i]
+        _, inward = transforms("Z^A")
+        Z_A[i - 1] += inward[i] @ (Z_c + I_s * rest / (s_I @ s[i]))
+    a, qdd = np.zeros_like(s), np.zeros(robot.N)
+    for i in range(robot.N):
+        a_up, s_I = transforms("a")[0][i] @ a[i - 1] + c[i], bars[i] @ I_A[i]
+        qdd[i] = (tau[i] - s_I @ a_up - bars[i] @ Z_A[i]) / (s_I @ s[i])
+        a[i] = a_up + s[i] * qdd[i]
+    return qdd
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=repr)
+def test_mirtich_s_recursion_is_off_with_each_misprint(chain):
+    """Without one, it is the inverse of the core's: so each line is as the page has it."""
+    expected = chain.qdd_J
+    tau = chain.robot.G @ chain.dynamics.rnea(chain.q, chain.qd, chain.qdd)
+    tolerance = solving_tolerance(chain.dynamics.crba(chain.q))
+    assert_equal_to_rounding(retold(chain, tau), expected, tolerance=10 * tolerance)
+    for misprint in MISPRINTS:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = np.abs(retold(chain, tau, misprint) - expected).max()
+        assert not off < 0.1 * np.abs(expected).max(), misprint
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=repr)
+def test_mirtich_s_joint_force_takes_the_parent_s_acceleration_once(chain):
+    """f = (I^A - I^A s s' I^A / s' I^A s) X a + ...: - s' I^A X a is in it, and not in drive."""
+    robot, tau = chain.robot, chain.random.uniform(-20, 20, chain.robot.N)
+    _, a, f = mirtich.link_accelerations(robot, chain.q_J, chain.qd_J, tau)
+    X, s, c, w = mirtich.motion(robot, chain.q_J, chain.qd_J)
+    I_N, Z_N = (part[-2] for part in mirtich.isolated(robot, chain.q_J, w))  # of the last link
+    X, s, c, parent = X[-2], s[-2], c[-2], X[-2] @ a[-3]
+    I_s, bar = I_N @ s, mirtich.transposed(s)
+    drive = (tau[-1] - bar @ (Z_N + I_N @ c)) / (bar @ I_s)
+    right = (I_N - np.outer(I_s, bar @ I_N) / (bar @ I_s)) @ parent + Z_N + I_N @ c + I_s * drive
+    scale = np.abs(I_N @ parent).max() + np.abs(f[-1]).max()
+    assert_equal_to_rounding(right, f[-1], scale)
+    printed = right - I_s * (bar @ I_N @ parent) / (bar @ I_s)
+    assert_equal_to_rounding(bar @ right, tau[-1], scale)
+    assert abs(bar @ printed - tau[-1]) > 0.01 * abs(tau[-1])
+
+
+# Rodriguez, Jain, Kreutz-Delgado -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", [case for case in cases(14) if case.robot.N > 1], ids=repr)
+def test_composite_bodies_take_the_joints_accelerations(case):
+    """f = R alpha + phi~ R w + phi b with w = H* qdd + a; H* qd in w, as one source prints it, not.
+
+    A star less, phi for phi* in alpha, is off, too.
+    """
+    o, qd, qdd = operators.body_frames(case.robot, case.q_J), case.qd_J, case.qdd_J
+    R, (a, b) = composite.composite_inertias(o), operators.velocity_terms(o, qd)
+    w, alpha = o.H.T @ qdd + a, o.phi.T @ (o.H.T @ qdd + a)
+    beyond = (o.phi - np.eye(len(o.phi))) @ R
+    expected, _ = operators.inverse_dynamics(o, qd, qdd)
+    f = R @ alpha + beyond @ w + o.phi @ b
+    assert_equal_to_rounding(f, expected)
+    rates = beyond @ o.H.T @ (qd - qdd)
+    unstarred = R @ (o.phi @ w - alpha)
+    for off in rates, unstarred:
+        assert np.abs(off).max() > 0.01 * np.abs(expected).max()
