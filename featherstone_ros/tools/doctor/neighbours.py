@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,19 +17,21 @@ from featherstone_ros.tools.doctor.machine import Line
 from featherstone_ros.tools.rclpy_calls import Participant, decode, take_waiting
 from featherstone_ros.tools.signals import held
 
-FIND, HEAR = 1.2, 0.8  # [s] for finding the others, and for hearing them
+FIND, PATIENCE, HEAR = 2.0, 6.0, 0.8  # [s] for finding the others, at most, and for hearing them
+STILL = 1.0  # [s] without anybody new: all are found
 JOINT_STATE, CLOCK = "sensor_msgs/msg/JointState", "/clock"
 STATES, COMMANDS = "joint_states", ("/commands", "/joint_commands")  # how their topics end
 OWN = "featherstone_doctor"
+LOOK = 0.1  # [s]
 FEW = 4  # names shown
 OFF = 0.1  # [s] that stamps may be off
 QUEUE = 2000
 
 
 def check_neighbours() -> Iterator[Line]:
-    """Yield what is found in two seconds."""
+    """Yield what is found in a few seconds."""
     with Participant(OWN) as ros:
-        ros.spin(FIND)
+        find_others(ros)
         with held():
             names = ros.node.get_node_names_and_namespaces()
             kinds = {name: kinds[0] for name, kinds in ros.node.get_topic_names_and_types()}
@@ -52,6 +55,21 @@ def check_neighbours() -> Iterator[Line]:
     for name in sorted(publishers):
         if name.endswith(COMMANDS) and publishers[name]:
             yield check_topic(name, publishers[name], "commands")
+
+
+def find_others(ros: Participant) -> None:
+    """Wait until all others are found; on a busy machine that takes longer."""
+    began = changed = time.monotonic()
+    known: set[Any] = set()
+    while (now := time.monotonic()) < began + FIND or (
+        now < changed + STILL and now < began + PATIENCE
+    ):
+        ros.spin(LOOK)
+        with held():
+            found = {*ros.node.get_node_names_and_namespaces()}
+            found |= {name for name, _ in ros.node.get_topic_names_and_types()}
+        if found != known:
+            known, changed = found, time.monotonic()
 
 
 def check_nodes(names: Sequence[str]) -> Line:

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from featherstone_ros.tools.record.listen import TopicListener
 
 LOOK = 0.05  # [s] between two looks at what has come
-ROUND = 0.5  # [s] between two looks at what topics there are, and between two lines
-REPORT = 5.0  # [s] between two lines without a terminal
+ROUND = 0.1  # [s] between two looks at what topics there are: somebody may soon send once
+REPORT, NEW = 5.0, 1.0  # [s] between two lines without a terminal; if topics have come up
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -111,7 +111,7 @@ def _record(listener: TopicListener, bag: Bag, console: Console, duration: float
                 text, count = _line(listener, now - began), len(listener.heard)
                 if live.is_started:
                     live.update(text, refresh=True)
-                elif now - reported > REPORT or count > told:
+                elif now - reported > (NEW if count > told else REPORT):
                     console.print(text, soft_wrap=True)
                     reported, told = now, count
                 if bag.is_full():
