@@ -39,6 +39,7 @@ Progress = Callable[[int, int], None]
 DISPLACEMENTS = (1e-6, 1e-5)  # [rad or m] over which Coulomb friction may turn round instead
 THINNINGS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # [s/rad or s/m] candidates
 JUSTIFIED = 0.97  # greatest error of a richer law relative to the simpler one's, to prefer it
+OUTSIDE = 1.15  # times the weighted squares that bodies in their volumes may leave of free ones'
 UNEXPLAINED = 1e-6  # share of the variance that no law need explain
 
 
@@ -152,6 +153,11 @@ class Fitting:
         fit = solve(*reduced, self.bodies, self.armature_spread, found.width)
         return fit, self.with_links(fit.theta)
 
+    def squares(self, found: Candidate, fit: Fit) -> float:
+        """Return the weighted squares that a fit leaves."""
+        R, y = found.facts.reduced(1 / found.sigma)
+        return float(((R @ fit.unknowns(self.bodies) - y) ** 2).sum())
+
     def arm(self, found: Candidate, fit: Fit) -> Arm:
         """Return the arm of a fit, with the errors that it may have."""
         law, model = found.law, self.with_links(fit.theta).model
@@ -184,9 +190,9 @@ def fit_parts(fitting: Fitting, progress: Progress | None = None) -> tuple[Fit, 
     To viscous and Coulomb friction each term is added that leaves clearly less unexplained in a
     cross-validation: viscous friction that is thinned by shear, Coulomb friction that grows with
     the load, another presliding displacement. Bodies stay within their links' volumes unless that
-    leaves clearly more unexplained: an unknown tool is outside.
+    leaves clearly more of the fitted torque unexplained: an unknown tool is outside.
     """
-    total, done = 2 * len(WIDTHS) ** 2 + (len(DISPLACEMENTS) + 5) * FOLDS, 0
+    total, done = 2 * len(WIDTHS) ** 2 + (len(DISPLACEMENTS) + 4) * FOLDS, 0
 
     def step() -> None:
         nonlocal done
@@ -210,12 +216,12 @@ def fit_parts(fitting: Fitting, progress: Progress | None = None) -> tuple[Fit, 
         improve(replace(best.law, displacement=displacement))
     # Once more, with the torque of the links as it is known now.
     best = fitting.candidate(best.law, links, step)
+    fit, _ = fitting.solve(best)
     drawn = fitting.within_volumes()
     if drawn:
-        other = drawn.candidate(best.law, links, step, best.width)
-        if not other.justified_by(best):
-            best, fitting = other, drawn
-    fit, _ = fitting.solve(best)
+        inside, _ = drawn.solve(best)
+        if fitting.squares(best, inside) < OUTSIDE * fitting.squares(best, fit):
+            fit = inside
     return fit, best
 
 
