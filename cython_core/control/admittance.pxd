@@ -5,7 +5,7 @@
 #
 # The drives follow a virtual arm: the one that the law of cartesian_impedance.pxd would move,
 # without gravity, rotors, friction and Coriolis forces. So stiffness, target, null space, walls,
-# stops, speed limits and singular postures are those of its rules 1, 2, 4 to 8 and 10. Different:
+# stops, speed limits and singular postures are those of its rules 1, 2 and 4 to 8. Different:
 #
 # 11. All wrenches meet the inertia M_d, diagonal in the compliance axes (rule 7): here they are
 #     known. Along a mode whose inertia is beyond MAX_SHAPING times M_d they get MAX_SHAPING alone.
@@ -105,7 +105,7 @@ cdef inline bint move_virtual_arm(VirtualArm* v, Impedance* law, const DynamicsI
     for k in range(steps):
         if update_law(law, arm, armature, v.q, v.qd, h):
             return False
-        joint_torques(law, arm, v.q, v.qd, find_virtual_wrench(law), h, v.tau)
+        joint_torques(law, NULL, v.q, v.qd, find_virtual_wrench(law), h, v.tau)
         share = 1.0
         for i in range(n):
             acceleration[i] = -braking * v.qd[i]

@@ -118,12 +118,14 @@ cdef inline void joint_torques(Impedance* law, const DynamicsInterface* arm, con
                                double* tau) noexcept nogil:
     """tau, (n,) of the wrench and of all that moves the joints besides.
 
+    arm: NULL where the joints are not to be damped by rule 10.
     dissipated: what the damping of the end effector takes out [W].
     """
     cdef Py_ssize_t i
     for i in range(law.n):
         tau[i] = joint_effort(law, law.wrench, i)
-    damp_bending(law, arm, q, qd, tau)
+    if arm != NULL:
+        damp_bending(law, arm, q, qd, tau)
     add_posture(law, q, qd, dissipated, dt, tau)
     add_repulsion(law, q, qd, tau)
     limit_speed(law, qd, tau)

@@ -116,9 +116,11 @@ cdef inline void rest_anchored(CartesianMode* mode, const DynamicsInterface* arm
 
 
 cdef inline void return_to_anchor(CartesianMode* mode) noexcept nogil:
-    """Go back to where the end effector was held, if it has only come to rest since."""
+    """Hold the end effector where it was held before it came to rest, as if it had been pushed."""
     if mode.is_anchored:
         memcpy(mode.law.target, mode.anchor, 16 * sizeof(double))
+        memcpy(mode.law.desired, mode.anchor, 16 * sizeof(double))
+        memset(mode.law.desired_velocity, 0, 6 * sizeof(double))
         mode.is_anchored = False
 
 
