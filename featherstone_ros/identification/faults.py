@@ -21,9 +21,12 @@ from featherstone_ros.identification.readings import Explained, Reading, Reading
 MOST = 3  # faults
 FINALISTS = 4  # of which the prior's width is chosen anew
 LIKELIER = 0.25  # of the squares that an effort's own joint leaves, that another's leaves
-CONVINCING = 12.0  # by which the logarithm of the torque's probability grows
+# By how much the logarithm of the torque's probability must grow for an accusation: of a size,
+# which may turn out to be small, and of a kind, which may not; for a second fault twice as much.
+SIZE, KIND = 5.0, 12.0
 DOUBTFUL = 0.1  # share of a joint's squared torque left, from which mirrored positions are tried
 CERTAIN = 3.0  # widths
+VAGUE = 0.25  # relative width of a gain that is not told
 TOLD = 0.1  # deviation of a gain (relative) or an offset [rad or m] that still tells something
 LEAST_GAIN, LEAST_OFFSET, LEAST_DELAY = 1.2, 0.03, 0.025  # ratio, [rad or m], [s] that are named
 LEAST_LOAD = 0.05  # [kg]
@@ -78,23 +81,36 @@ def contradicting(joints: Sequence[str], motion: SmoothMotion) -> list[str]:
 def likeliest(readings: Readings) -> Explained:
     """Return the explanation by as few faults as are convincing, the likeliest first."""
     found = readings.settle(Reading())
-    for _ in range(MOST):
+    for rarity in range(1, MOST + 1):
+
+        def merit(each: Explained, rarity: int = rarity) -> float:
+            return each.evidence - rarity * _price(each)
+
         tried = [readings.explained(reading) for reading in _one_more(found.reading, readings)]
-        if _best(tried).evidence > found.evidence + CONVINCING or _is_doubtful(found, readings):
+        if merit(max(tried, key=merit)) > merit(found) or _is_doubtful(found, readings):
             tried += [readings.explained(r) for r in _mirrored(found.reading, readings)]
             off = [t for t in tried if t.reading.offsets != found.reading.offsets]
-            tried += [readings.about(_best(off).reading)] if off else []
+            tried += [readings.about(max(off, key=merit).reading)] if off else []
         tried = [t for t in tried if _is_telling(t, found)]
-        tried.sort(key=lambda each: -each.evidence)
-        best = _best([readings.freely(each.reading) for each in tried[:FINALISTS]])
-        if best.evidence < found.evidence + CONVINCING:
+        tried.sort(key=merit, reverse=True)
+        finalists = [found.reading, *(each.reading for each in tried[:FINALISTS])]
+        best = max(map(readings.freely, finalists), key=merit)
+        if best.reading != found.reading:
+            readings.settle(best.reading)  # its noise is the least: by that, once more
+            best = max(map(readings.freely, finalists), key=merit)
+            found = readings.settle(best.reading)
+        if best.reading == finalists[0]:
             break
-        found = readings.settle(best.reading)
     return found
 
 
-def _best(tried: Sequence[Explained]) -> Explained:
-    return max(tried, key=lambda each: each.evidence)
+def _price(explained: Explained) -> float:
+    """Return by how much evidence a first fault like those of a reading must be worth."""
+    reading = explained.reading
+    kinds = len(reading.mirrored) + len(reading.negative) + bool(reading.order)
+    kinds += 1 if len(reading.weightless) == len(explained.gains) else len(reading.weightless)
+    sizes = len(reading.gains) + len(reading.offsets)
+    return KIND * kinds + SIZE * sizes
 
 
 def _is_telling(tried: Explained, found: Explained) -> bool:
@@ -158,7 +174,7 @@ def _in_words(readings: Readings, found: Explained) -> Faults:
     texts += _swapped(names, reading.order) + _weightless(names, reading.weightless)
     texts += [f"{names[k]}: its effort has the opposite sign of torque." for k in reading.negative]
     texts += _gains(names, found, width[0])
-    deviation = np.hypot(found.offset_deviation, width[1])
+    deviation = found.offset_deviation * width[1]
     size = np.abs(found.offsets)
     certain = size > np.maximum(LEAST_OFFSET, CERTAIN * deviation)
     texts += [
@@ -196,10 +212,10 @@ def _weightless(names: Sequence[str], those: Sequence[int]) -> list[str]:
 def _gains(names: Sequence[str], found: Explained, width: float) -> list[str]:
     """Name efforts in another unit than torque: all of them together, or each."""
     gains = np.abs(found.gains)
-    relative = np.hypot(found.deviation, width)
+    relative = found.deviation * width
     wrong = np.abs(np.log(gains)) > np.maximum(np.log(LEAST_GAIN), CERTAIN * relative)
     is_free = [any(k in group for group in found.reading.gains) for k in range(len(names))]
-    those = [k for k in range(len(names)) if is_free[k] and wrong[k]]
+    those = [k for k in range(len(names)) if is_free[k] and wrong[k] and relative[k] < VAGUE]
     factors = " ".join(f"{names[k]}={1 / gains[k]:.3g}" for k in those)
     if found.reading.gains == (tuple(range(len(names))),):
         if UNIT[0] < gains[0] < UNIT[1] or not those:
@@ -218,7 +234,7 @@ def _gains(names: Sequence[str], found: Explained, width: float) -> list[str]:
 
 
 def _scatter(readings: Readings, found: Explained) -> tuple[float, float]:
-    """Return by how much gains (relative) and offsets of joints seem to be off that are right.
+    """Return how many deviations gains and offsets of joints that are right seem to be off.
 
     The model is wrong by as much; without anything named, no joint is asked.
     """
@@ -240,9 +256,9 @@ def _scatter(readings: Readings, found: Explained) -> tuple[float, float]:
 
 
 def _typical(estimates: Sequence[tuple[float, float]]) -> float:
-    """Return the median size of those that are told at all, as a standard deviation."""
-    sizes = [abs(value) for value, deviation in estimates if deviation < TOLD]
-    return 1.48 * float(np.median(sizes)) if sizes else 0.0
+    """Return the median ratio, at least 1, of those that are told at all to their deviation."""
+    sizes = [abs(value) / deviation for value, deviation in estimates if deviation < TOLD]
+    return max(1.0, float(np.median(sizes))) if sizes else 1.0
 
 
 def _load(readings: Readings, found: Explained) -> str:
@@ -250,7 +266,7 @@ def _load(readings: Readings, found: Explained) -> str:
     if mass < max(LEAST_LOAD, CERTAIN * deviation):
         return ""
     bare = readings.explained(replace(found.reading, loaded=False))
-    if found.evidence < bare.evidence + CONVINCING:
+    if found.evidence < bare.evidence + SIZE:
         return ""
     link = readings.bodies.names[-1]
     return (

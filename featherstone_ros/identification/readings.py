@@ -34,11 +34,12 @@ from featherstone_ros.identification.regression import drive_columns, link_colum
 ROUNDS = 12  # of Gauss-Newton
 RELINEARISED = 3  # times, in encoders' offsets
 LARGEST_STEP = 0.5  # of theta and of the logarithm of a gain
-THETAS = (0.15, 0.3, 0.6)  # candidates for the prior deviation of theta
+# Candidates for the prior deviation of theta, and how much less probable (the logarithm) they are.
+THETAS = {0.15: 0.0, 0.3: 2.0, 0.6: 5.0}
 # Prior deviations of a load's mass [kg], first moment [kg m] and inertia [kg m^2], of an offset
 # [rad or m], a delay [s], and the logarithm of a gain.
 LOAD = np.array([3.0, *[0.5] * 3, *[0.1] * 6])
-OFFSET, DELAY, GAIN = 0.5, 0.1, 2.0
+OFFSET, DELAY, GAIN = 0.15, 0.1, 2.0
 NO_LOAD = 1e-3  # times ``LOAD``
 FIRST_NOISE = 0.05  # share of the torque's squares, for the first step
 LEAST_NOISE = 0.005  # of the torque's RMS: no model is better
@@ -99,7 +100,7 @@ class Readings:
         self.fitting, self.bodies = fitting, fitting.bodies
         self.model = fitting.dynamics.model
         self.judged = fitting.judged
-        self.width, self.length = THETAS[1], np.ones(len(self.judged))
+        self.width, self.length = max(THETAS), np.ones(len(self.judged))
         self._rows: dict[object, Rows] = {}
 
     def rows(self, reading: Reading, weightless: bool = False) -> Rows:
@@ -204,6 +205,7 @@ class Solver:
     def __init__(self, readings: Readings, reading: Reading, width: float) -> None:
         """Lay out the unknowns: theta, load, delay, offsets, logarithms of gains."""
         self.all, self.reading, self.bodies = readings, reading, readings.bodies
+        self.width = width
         plain = readings.rows(reading)
         light = readings.rows(reading, True) if reading.weightless else plain
         j, n = len(readings.judged), readings.model.n
@@ -304,7 +306,7 @@ class Solver:
             variance = np.maximum(squares / self.N, least)
         cost = (squares / (variance * length) + self.N / length * np.log(variance)).sum()
         volume = np.linalg.slogdet(H)[1] - np.log(precision).sum()
-        evidence = -0.5 * (cost + precision @ x**2 + volume)
+        evidence = -0.5 * (cost + precision @ x**2 + volume) - THETAS[self.width]
         return self._explained(x, float(evidence), np.linalg.inv(H))
 
     def _explained(self, x: Floats, evidence: float, covariance: Floats) -> Explained:

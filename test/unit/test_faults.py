@@ -88,7 +88,6 @@ def test_a_sign_is_named(arm):
     assert text.startswith(f"{model.joint_names[elbow]}: its effort has the opposite sign")
 
 
-@pytest.mark.parametrize("offset", [0.05, 0.3])
 def test_a_unit_that_all_efforts_share_is_told_by_the_links_that_it_would_need(simulated):
     model, recording = simulated
     (text,) = named(model, replace(recording, effort=0.09 * recording.effort)).texts
@@ -120,6 +119,7 @@ def test_a_velocity_that_is_not_the_rate_of_its_position_is_named_first(simulate
     assert text == "elbow_joint: its position and its velocity have opposite signs."
 
 
+@pytest.mark.parametrize("offset", [0.05, 0.3])
 def test_an_encoders_offset_is_named_and_measured(arm, offset):
     model, recording, elbow = arm
     position = recording.position.copy()
