@@ -123,7 +123,7 @@ class _Columns:
         stamp, received = np.frombuffer(self._times, np.int64).reshape(-1, 2).T
         shape = len(stamp), len(joints)
         values = (np.frombuffer(f).reshape(shape) for f in self._fields)
-        return JointStates(topic, joints, stamp, received, *values, notes=notes)
+        return JointStates(topic, joints, stamp, received, *values, notes)
 
 
 def read_trajectories(

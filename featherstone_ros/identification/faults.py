@@ -225,7 +225,7 @@ def _gains(names: Sequence[str], found: Explained, width: float) -> list[str]:
             "possible links, in every joint: another unit, or motor currents (effort_contract: "
             f"motor_current; --current-gain {factors})?"
         ]
-    what = "measured torque" if all(is_free) else "its effort"
+    what = "measured torque" if 2 * len(those) > len(names) else "its effort"
     return [
         f"{names[k]}: {what} is {gains[k]:.3g} ± {gains[k] * relative[k]:.1g} times torque: "
         "another unit, or a motor's current (effort_contract: motor_current; --current-gain "

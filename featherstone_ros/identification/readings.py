@@ -126,7 +126,10 @@ class Readings:
         samples = self.fitting.filtered(columns)
         samples = samples[:: max(1, len(samples) // ENOUGH)].copy()
         drives = len(Law().terms)
-        R = [np.linalg.qr(samples[:, k], "r")[drives:, drives:] for k in range(len(judged))]
+        R = [
+            np.asarray(np.linalg.qr(samples[:, k], "r"))[drives:, drives:]
+            for k in range(len(judged))
+        ]
         efforts = samples[:, 0, -len(judged) :]
         return Rows(np.array([r.T @ r for r in R]), samples, efforts)
 
@@ -163,9 +166,7 @@ def _columns(
     N, n = torque.shape
     terms = drive_columns(motion, Law(), torque).reshape(N, n, -1, n)
     own = terms[:, range(n), :, range(n)].swapaxes(0, 1)
-    state = (
-        np.ascontiguousarray(x) for x in (motion.position, motion.velocity, motion.acceleration)
-    )
+    state = motion.position, motion.velocity, motion.acceleration
     offsets = -dynamics.rnea_derivatives(*state)[0]
     rate = -np.gradient(motion.effort, motion.time, axis=0)[:, :, None]
     efforts = np.repeat(motion.effort[:, None, judged], n, axis=1)
@@ -219,10 +220,10 @@ class Solver:
         self.sign = np.ones(j)
         self.sign[list(reading.negative)] = -1.0
         load = LOAD * (1.0 if reading.loaded else NO_LOAD)
-        parts = [
+        parts: list[Floats] = [
             np.full(links, width),
             load,
-            [DELAY],
+            np.array([DELAY]),
             np.full(len(reading.offsets), OFFSET),
             np.full(len(reading.gains), GAIN),
         ]
@@ -307,7 +308,7 @@ class Solver:
         cost = (squares / (variance * length) + self.N / length * np.log(variance)).sum()
         volume = np.linalg.slogdet(H)[1] - np.log(precision).sum()
         evidence = -0.5 * (cost + precision @ x**2 + volume) - THETAS[self.width]
-        return self._explained(x, float(evidence), np.linalg.inv(H))
+        return self._explained(x, float(evidence), np.asarray(np.linalg.inv(H), float))
 
     def _explained(self, x: Floats, evidence: float, covariance: Floats) -> Explained:
         deviation = np.sqrt(np.diag(covariance))

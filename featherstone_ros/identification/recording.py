@@ -232,7 +232,9 @@ def _complete(
         missing = int(lacking.any(axis=1).sum())
         if missing:
             whose = [
-                joint for joint, lacks in zip(joints, lacking.any(axis=0), strict=True) if lacks
+                joint
+                for joint, lacks in zip(joints, lacking.max(axis=0).tolist(), strict=True)
+                if lacks
             ]
             of = "" if len(whose) == len(joints) else f" of {', '.join(whose)}"
             dropped.append(f"{missing} state{'s' * (missing > 1)} without {name}{of}")
@@ -258,7 +260,7 @@ def _ahead(time: Nanoseconds) -> tuple[Nanoseconds, list[int]]:
     """
     ahead, backs, begin = time.copy(), [], 0
     for k in np.flatnonzero(np.diff(time) < 0) + 1:
-        latest = ahead[begin:k].max()
+        latest = int(ahead[begin:k].max())
         run = ahead[k : k + FEWEST_LATER]
         if len(run) == FEWEST_LATER and (np.diff(run) > 0).all() and run[-1] <= latest:
             backs.append(int(latest - run[0]))
