@@ -99,9 +99,9 @@ def read_joint_states(
     found: dict[tuple[str, tuple[str, ...]], _Columns] = defaultdict(_Columns)
     notes: list[str] = []
     for name, received, message in _messages(path, JOINT_STATE, topic, progress, notes):
-        joints = tuple(message.name)
-        rows = [_row(message, field, len(joints), name) for field in JOINT_STATE_FIELDS]
-        found[name, joints].append(_nanoseconds(message.header.stamp), received, rows)
+        names = tuple(message.name)
+        rows = [_row(message, field, len(names), name) for field in JOINT_STATE_FIELDS]
+        found[name, names].append(_nanoseconds(message.header.stamp), received, rows)
     states = [columns.joint_states(*key, tuple(notes)) for key, columns in found.items()]
     return sorted(states, key=lambda group: -len(group.stamp))
 
@@ -122,8 +122,8 @@ class _Columns:
     ) -> JointStates:
         stamp, received = np.frombuffer(self._times, np.int64).reshape(-1, 2).T
         shape = len(stamp), len(joints)
-        values = (np.frombuffer(f).reshape(shape) for f in self._fields)
-        return JointStates(topic, joints, stamp, received, *values, notes)
+        q, qd, effort = (np.frombuffer(f).reshape(shape) for f in self._fields)
+        return JointStates(topic, joints, stamp, received, q, qd, effort, notes)
 
 
 def read_trajectories(

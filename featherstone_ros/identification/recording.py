@@ -259,7 +259,7 @@ def _ahead(time: Nanoseconds) -> tuple[Nanoseconds, list[int]]:
     A state that is late or comes twice is earlier, too, but those that follow it are not.
     """
     ahead, backs, begin = time.copy(), [], 0
-    for k in np.flatnonzero(np.diff(time) < 0) + 1:
+    for k in (np.flatnonzero(np.diff(time) < 0) + 1).tolist():
         latest = int(ahead[begin:k].max())
         run = ahead[k : k + FEWEST_LATER]
         if len(run) == FEWEST_LATER and (np.diff(run) > 0).all() and run[-1] <= latest:

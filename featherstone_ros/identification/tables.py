@@ -143,11 +143,11 @@ def _joint_states(columns: Mapping[str, Floats], path: Path) -> JointStates:
         raise BagError(f"{path}: the time goes back after row {back + 1}, expected rows in order")
     stamp = np.rint((time - time[:1]) * 1e9).astype(np.int64) + FIRST
     nothing = np.full(len(time), np.nan)
-    fields = (
+    q, qd, effort = (
         np.column_stack([found[joint].get(quantity, nothing) for joint in joints])
         for quantity in QUANTITIES
     )
-    return JointStates(path.name, tuple(joints), stamp, stamp, *fields)
+    return JointStates(path.name, tuple(joints), stamp, stamp, q, qd, effort)
 
 
 def _meaning(name: str) -> tuple[str, str] | None:
