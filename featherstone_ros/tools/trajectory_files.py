@@ -73,7 +73,7 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
         ]
     if source.startswith("/"):
         require_ros()
-        from featherstone_ros.tools.preflight.topic import receive
+        from featherstone_ros.tools.trajectory_topic import receive
 
         return [from_message(receive(source))]
     raise SourceError(f"no file {source!r}; the name of a topic begins with /")

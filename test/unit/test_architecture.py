@@ -93,6 +93,22 @@ def test_logic_does_not_need_ros():
             assert not {name for name in foreign if name in ROS or name.endswith("_msgs")}, path
 
 
+COMMANDS = sorted(path.parent.name for path in (PACKAGE / "tools").glob("*/command.py"))
+
+
+def test_what_commands_share_stands_beside_them():
+    """No command imports another, and what they share imports none."""
+    of_commands = {f"featherstone_ros.tools.{name}": name for name in COMMANDS}
+    found = {
+        f"{path.relative_to(PACKAGE)}: {module}"
+        for path in (PACKAGE / "tools").rglob("*.py")
+        for module in imports(path)
+        for command in [of_commands.get(".".join(module.split(".")[:3]))]
+        if command and path.parent.name != command
+    }
+    assert len(COMMANDS) > 10 and not found
+
+
 @pytest.mark.parametrize("room", [room for room in BELOW if (PACKAGE / room).is_dir()])
 def test_a_room_tells_what_its_modules_are(room):
     """The docstring of the product's packages names every module, and none that has gone."""

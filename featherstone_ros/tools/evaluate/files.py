@@ -6,10 +6,11 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from featherstone_ros.identification.explanation import WRITTEN, Evaluation, Explanation
+from featherstone_ros.identification.explanation import WRITTEN, Evaluation
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
-from featherstone_ros.tools.evaluate.report import conditions, r2_text
+from featherstone_ros.tools.evaluate.report import conditions
 from featherstone_ros.tools.outputs import each_joint, parameter_text, rounded
+from featherstone_ros.tools.recorded_arm import r2_text, scores
 
 
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:
@@ -36,13 +37,6 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
             "explained": load.explained,
         },
     }
-
-
-def scores(explanation: Explanation | None) -> dict[str, Any]:
-    """Return the RMS of the unexplained torque and R^2, joint by joint."""
-    if explanation is None:
-        return {"rms": None, "r2": None}
-    return {"rms": explanation.rms, "r2": explanation.r2}
 
 
 def parameter_file(evaluation: Evaluation) -> str:

@@ -9,7 +9,8 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.explanation import FITTED, KNOWN, RIGID, Evaluation
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.tools import panels
-from featherstone_ros.tools.evaluate.report import conditions, r2_text, torque_unit
+from featherstone_ros.tools.evaluate.report import conditions, torque_unit
+from featherstone_ros.tools.recorded_arm import r2_text
 from featherstone_ros.tools.style import BLUE, YELLOW, picture
 
 COLOURS = {RIGID: YELLOW, FITTED: BLUE, KNOWN: BLUE}

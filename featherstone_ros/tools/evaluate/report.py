@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,11 +16,11 @@ from featherstone_ros.identification.explanation import (
     WRITTEN,
     Evaluation,
 )
+from featherstone_ros.tools.recorded_arm import load_text, r2_text
 from featherstone_ros.tools.style import new_table, sentences
 
 if TYPE_CHECKING:
     from featherstone_ros.identification.friction import Friction
-    from featherstone_ros.identification.payload import Payload
 
 STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan", KNOWN: "bold cyan"}
 
@@ -47,21 +46,6 @@ def torque_unit(evaluation: Evaluation) -> str:
     """Return the unit of effort of these joints."""
     linear = [kind == "prismatic" for kind in evaluation.joint_types]
     return "N" if all(linear) else "N m, N" if any(linear) else "N m"
-
-
-def r2_text(value: float) -> str:
-    """Write R^2 as in the literature; a dash where there is none."""
-    return "–" if np.isnan(value) else f"{value:.3f}"
-
-
-def load_text(load: Payload) -> str:
-    """Say what is missing from the model."""
-    x, y, z = load.com
-    return (
-        f"This looks like an unmodelled {load.mass:.2g} kg at {x:.2f} {y:.2f} {z:.2f} m of "
-        f"{load.link}: it explains {load.explained:.0%} of the rest. A tool or gripper that the "
-        "URDF lacks? `featherstone-ros payload` tells more."
-    )
 
 
 def _torque(evaluation: Evaluation) -> Table:

@@ -40,7 +40,7 @@ from featherstone_ros.identification.suspicions import (
     suspicions,
 )
 from featherstone_ros.identification.usage import usage
-from featherstone_ros.tools import checked_arm
+from featherstone_ros.tools.recorded_arm import load_arm
 
 
 @dataclass(frozen=True)
@@ -192,40 +192,6 @@ def with_displacement(arm: Arm, recording: Recording, options: EvaluationOptions
     usual = JUSTIFIED * unexplained(arm.displacement)
     best = min(DISPLACEMENTS, key=unexplained)
     return replace(arm, displacement=best) if unexplained(best) < usual else arm
-
-
-def load_arm(
-    urdf: str | Path, joints: Sequence[str], known: Path | None, gravity: Sequence[float]
-) -> Arm:
-    """Return the arm of a description and a parameter file of the controller.
-
-    Args:
-        urdf: Robot description, .urdf or .xacro.
-        joints: Those that move.
-        known: Parameter file with friction, armature, offset, payload and gravity of the
-            controller; what it lacks is taken from the URDF. None: links only.
-        gravity: In the base link's frame, where the file says none [m/s^2].
-
-    Raises:
-        FeatherstoneError: A file or something in it cannot be used.
-    """
-    if known is None:
-        model = Model.from_file(urdf, joints=joints, gravity=gravity)
-        return Arm(model, Friction.none(model.n))
-    values = checked_arm.read(known)
-    arm = checked_arm.load_arm(str(urdf), joints, known)
-    model = arm.model if "gravity" in values else arm.model.with_gravity(gravity)
-    offset = values.numbers("friction.{}.offset", joints, np.zeros(len(joints)))
-    drives = arm.drives
-    friction = Friction(
-        drives.viscous,
-        drives.coulomb,
-        drives.armature,
-        offset,
-        load=drives.load,
-        thinning=drives.thinning,
-    )
-    return Arm(model, friction, drives.presliding_displacement)
 
 
 def held_out(

@@ -90,12 +90,12 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.model import read_file
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.model.urdf import read_xml
-    from featherstone_ros.tools.evaluate.session import load_arm
     from featherstone_ros.tools.identify import files
     from featherstone_ros.tools.identify.picture import draw
     from featherstone_ros.tools.identify.report import reasons_against, tables
     from featherstone_ros.tools.outputs import json_text, write_files
     from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.recorded_arm import load_arm
     from featherstone_ros.tools.style import new_console
 
     require_matplotlib(args.plot)

@@ -11,8 +11,8 @@ from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.session import Identification
 from featherstone_ros.model import Model, read_file, urdf_edit
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
-from featherstone_ros.tools.evaluate.files import scores
 from featherstone_ros.tools.outputs import each_joint, parameter_text, rounded
+from featherstone_ros.tools.recorded_arm import scores
 
 TERMS = ("coulomb", "viscous", "offset")
 FURTHER = ("load", "thinning")  # terms that not every arm needs

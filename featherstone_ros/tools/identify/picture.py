@@ -14,7 +14,7 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.session import Identification
 from featherstone_ros.model.friction import friction_torque, viscous_speed
 from featherstone_ros.tools import panels
-from featherstone_ros.tools.evaluate.report import r2_text
+from featherstone_ros.tools.recorded_arm import r2_text
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, YELLOW, picture
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.session import Identification
-from featherstone_ros.tools.evaluate.report import load_text, r2_text
 from featherstone_ros.tools.identify.files import used_terms
+from featherstone_ros.tools.recorded_arm import load_text, r2_text
 from featherstone_ros.tools.style import new_table, sentences
 
 MAX_NAMED = 8  # of what could not be identified

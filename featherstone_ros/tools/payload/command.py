@@ -131,8 +131,8 @@ def _bare_arm(
 ) -> Arm:
     """Return the arm without the load, by the recording without it or by its files."""
     from featherstone_ros.identification.session import identify
-    from featherstone_ros.tools.evaluate.session import load_arm
     from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.recorded_arm import load_arm
 
     if not args.bare:
         return load_arm(urdf, joints, args.known, args.gravity)

@@ -1,0 +1,72 @@
+"""What commands on recordings share: the arm, and what is said of how it explains the torque."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.explanation import Explanation
+from featherstone_ros.identification.friction import Friction
+from featherstone_ros.identification.payload import Payload
+from featherstone_ros.model import Model
+from featherstone_ros.tools import checked_arm
+
+
+def load_arm(
+    urdf: str | Path, joints: Sequence[str], known: Path | None, gravity: Sequence[float]
+) -> Arm:
+    """Return the arm of a description and a parameter file of the controller.
+
+    Args:
+        urdf: Robot description, .urdf or .xacro.
+        joints: Those that move.
+        known: Parameter file with friction, armature, offset, payload and gravity of the
+            controller; what it lacks is taken from the URDF. None: links only.
+        gravity: In the base link's frame, where the file says none [m/s^2].
+
+    Raises:
+        FeatherstoneError: A file or something in it cannot be used.
+    """
+    if known is None:
+        model = Model.from_file(urdf, joints=joints, gravity=gravity)
+        return Arm(model, Friction.none(model.n))
+    values = checked_arm.read(known)
+    arm = checked_arm.load_arm(str(urdf), joints, known)
+    model = arm.model if "gravity" in values else arm.model.with_gravity(gravity)
+    offset = values.numbers("friction.{}.offset", joints, np.zeros(len(joints)))
+    drives = arm.drives
+    friction = Friction(
+        drives.viscous,
+        drives.coulomb,
+        drives.armature,
+        offset,
+        load=drives.load,
+        thinning=drives.thinning,
+    )
+    return Arm(model, friction, drives.presliding_displacement)
+
+
+def scores(explanation: Explanation | None) -> dict[str, Any]:
+    """Return the RMS of the unexplained torque and R^2, joint by joint."""
+    if explanation is None:
+        return {"rms": None, "r2": None}
+    return {"rms": explanation.rms, "r2": explanation.r2}
+
+
+def r2_text(value: float) -> str:
+    """Write R^2 as in the literature; a dash where there is none."""
+    return "–" if np.isnan(value) else f"{value:.3f}"
+
+
+def load_text(load: Payload) -> str:
+    """Say what is missing from the model."""
+    x, y, z = load.com
+    return (
+        f"This looks like an unmodelled {load.mass:.2g} kg at {x:.2f} {y:.2f} {z:.2f} m of "
+        f"{load.link}: it explains {load.explained:.0%} of the rest. A tool or gripper that the "
+        "URDF lacks? `featherstone-ros payload` tells more."
+    )
