@@ -96,7 +96,7 @@ def go_round(ros: Ros, node: str) -> None:
 
 @pytest.mark.parametrize(
     ("node", "name"),
-    [("digital_twin", "armature.rail"), ("feedforward_controller", "gains.rail.p")],
+    [("digital_twin", "armature.rail"), ("feedforward_controller", "friction.rail.viscous")],
 )
 def test_what_was_set_at_run_time_lasts_as_long_as_the_joints_do(ros, node, name):
     process = ros.start(f"featherstone_ros.{node}", {name: 1.0})

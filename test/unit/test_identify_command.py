@@ -206,6 +206,7 @@ def test_gaps_repeats_and_missing_efforts_cost_little(truth, tmp_path):
     assert min(json.loads((tmp_path / "o.json").read_text())["held_out"]["r2"]) > 0.95
 
 
+@pytest.mark.study  # test_evaluation_steps.py has such ones
 def test_velocity_and_order_of_names_do_not_matter(truth, tmp_path):
     t, q, _, tau = known_arm.record(truth)
     order = [3, 0, 5, 1, 4, 2]
@@ -235,6 +236,7 @@ def test_currents_with_their_gains_are_as_good_as_torque(truth, tmp_path):
         assert scores["friction"][name]["coulomb"] == pytest.approx(known_arm.COULOMB[j], rel=0.1)
 
 
+@pytest.mark.study  # test_evaluation_steps.py has such ones
 def test_an_arm_in_several_messages_is_read_as_one(result, truth, tmp_path):
     signals = known_arm.record(truth, duration=15.0)
     parts = []
@@ -344,8 +346,13 @@ def test_an_effort_in_another_unit_is_named_and_nothing_is_written(tmp_path, cap
     assert cli.main(command) == 1
     assert "elbow_joint: its effort is 0.0" in capsys.readouterr().err
     assert not output.exists() and not output.with_suffix(".yaml").exists()
+
+
+@pytest.mark.study  # what --force writes all the same: --fix below writes likewise
+def test_what_a_fault_forbids_is_written_by_force(off, capsys):
+    command, output = off
     assert cli.main([*command, "--force"]) == 0
-    assert "elbow_joint: its effort is 0.0" in " ".join(capsys.readouterr().out.split())
+    assert "elbow_joint: its encoder is off by +0." in " ".join(capsys.readouterr().out.split())
     assert output.exists()
 
 
