@@ -19,7 +19,7 @@ What they share:
 - ``parameters``: how they are declared, checked and changed; ``declared_parameters``: those that an
   algorithm's settings declare; ``drive_parameters``: those of drives.
 - ``diagnostics_publisher``, ``description_check``: one status on ``/diagnostics``, once a second.
-- ``qos``: quality of service of every topic.
+- ``qos``: quality of service of every topic; ``callback_groups``: what no executor waits for.
 - ``duplicate_publishers``: two nodes that publish where one is expected.
 - ``messages``, ``refusals``: messages in joint order, those that are refused.
 - ``throttled_log``, ``usage``, ``launch_support``: log lines, ``--help``, launch files.

@@ -18,12 +18,14 @@ from rclpy.context import Context
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.task import Future
+from rclpy.time_source import CLOCK_TOPIC
 from std_msgs.msg import String
 
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.parameter_files import misspelt
+from featherstone_ros.nodes.callback_groups import SeldomGroup
 from featherstone_ros.nodes.description_check import check_description
 from featherstone_ros.nodes.diagnostics_publisher import (
     ERROR,
@@ -202,6 +204,12 @@ class ModelNode(LifecycleNode):
     def state_label(self) -> str:
         """The lifecycle state: unconfigured, inactive, active or finalized."""
         return self._state_machine.current_state[1]
+
+    def create_subscription(self, kind: Any, topic: str, *given: Any, **options: Any) -> Any:
+        """Subscribe as every node does; /clock, which rclpy itself subscribes to, more cheaply."""
+        if topic == CLOCK_TOPIC:
+            options.setdefault("callback_group", SeldomGroup())
+        return super().create_subscription(kind, topic, *given, **options)
 
     @property
     def rate_clock(self) -> Clock:

@@ -13,6 +13,7 @@ from rclpy.subscription import Subscription
 
 from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD, UNTIMED_RECORD
 from featherstone_ros.nodes import realtime_loop, realtime_parameters
+from featherstone_ros.nodes.callback_groups import DetachedGroup
 from featherstone_ros.nodes.diagnostics_publisher import ERROR, OK, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.refusals import RecentText, Refusals
@@ -59,7 +60,7 @@ class LoopMode:
             qos: Of these topics.
             **options: As of ``ThreadLoop``.
         """
-        node, group = self._node, realtime_loop.DetachedGroup()
+        node, group = self._node, DetachedGroup()
         self._topics = list(topics)
         self._inputs = [
             node.create_subscription(

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import Any
 
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.publisher import Publisher
@@ -21,6 +20,7 @@ from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from featherstone_ros._loop import RclLoop
+from featherstone_ros.nodes.callback_groups import CLOCK_PERIOD, DetachedGroup
 from featherstone_ros.nodes.qos import TIME
 from featherstone_ros.realtime.loop_timing import LoopTiming
 from featherstone_ros.realtime.scheduling import Scheduling
@@ -32,17 +32,6 @@ HEARTBEAT_PERIOD = 0.2  # [s] between signs of life of the executor; each costs 
 DELIVERY_PERIOD = 0.005  # [s] between two deliveries of records
 MARGIN = 1.0  # [s] that a thread may need to end
 MIDDLEWARE = ("rcl", "rmw_fastrtps_cpp", "rmw_fastrtps_shared_cpp")
-
-
-class DetachedGroup(MutuallyExclusiveCallbackGroup):
-    """Callback group that no executor serves: a loop takes its messages.
-
-    Their events too: to wait for those would wake the executor for every message (rmw_fastrtps).
-    """
-
-    def can_execute(self, entity: Any) -> bool:
-        """Tell that the executor is neither to wait for an entity nor to serve it."""
-        return False
 
 
 class ThreadLoop:
@@ -107,9 +96,9 @@ class ThreadLoop:
         self._records_thread = Thread(target=self._carry_records, name="records", daemon=True)
         self._is_over, self._owns_time = False, owns_time
         self._clock_topic: Subscription | None = None
-        self._follow_ros_time()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(HEARTBEAT_PERIOD, self._beat, clock=steady)
+        self._follow_ros_time()
 
     @property
     def has_ended(self) -> bool:
@@ -158,6 +147,8 @@ class ThreadLoop:
         if follows != self.follows_ros_time:
             self.runner.follow_ros_time(self._clock_topic if follows else None)
             self.follows_ros_time = follows
+            period = CLOCK_PERIOD if follows else HEARTBEAT_PERIOD
+            self._timer.timer_period_ns = round(1e9 * period)
 
     def _finish(self, within: float = 1.0) -> bool:
         self.runner.stop(within)

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import NodeProcess, Ros, ros_in_free_domain, status_values
+from support import DEADLINE, NodeProcess, Ros, ros_in_free_domain, status_values
 
 # isort: split
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -23,6 +25,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import featherstone_ros as fr
 from featherstone_ros.control.armature import assumed_armature
+from featherstone_ros.nodes.callback_groups import CLOCK_PERIOD
+from featherstone_ros.nodes.lifecycle import ModelNode
 
 CONTROLLER, TWIN = "featherstone_ros.feedforward_controller", "featherstone_ros.digital_twin"
 NODE, OTHER = "/feedforward_controller", "/other_controller"
@@ -460,6 +464,29 @@ def test_two_owners_of_time_are_told_of(ros):
     ros.node.create_publisher(Clock, "/clock", 1)
     arm.begin()
     held_by(arm, "2 publishers on /clock, expected one")
+
+
+def test_python_is_woken_by_few_messages_of_the_clock(ros):
+    """Each costs it a millisecond: a simulation at 1 kHz would have all of a processor."""
+    node = ModelNode("timed", [], context=ros.context)
+    executor = SingleThreadedExecutor(context=ros.context)
+    executor.add_node(node)
+    node.set_parameters([Parameter("use_sim_time", value=True)])
+    publisher, served = ros.publisher(Clock, "/clock"), []
+    ros.wait_for(lambda: publisher.get_subscription_count() > 0, "a listener")
+    (clock,) = (s for s in node.subscriptions if s.topic_name == "/clock")
+    take = clock.callback
+    clock.callback = lambda message: served.append(take(message))
+    begin = time.monotonic()
+    for k in range(1, 101):
+        publisher.publish(Clock(clock=stamp(k * 0.01)))
+        executor.spin_once(timeout_sec=0.003)
+    assert 0 < len(served) <= 1 + (time.monotonic() - begin) / CLOCK_PERIOD
+    while node.get_clock().now().nanoseconds < 1e9:  # the newest comes all the same
+        executor.spin_once(timeout_sec=CLOCK_PERIOD)
+        assert time.monotonic() - begin < DEADLINE
+    executor.shutdown()
+    node.destroy_node()
 
 
 @pytest.mark.alone
