@@ -87,6 +87,7 @@ def likeliest(readings: Readings) -> Explained:
             return each.evidence - rarity * _price(each)
 
         tried = [readings.explained(reading) for reading in _one_more(found.reading, readings)]
+        tried += [readings.explained(reading) for each in tried for reading in _of_few(each)]
         if merit(max(tried, key=merit)) > merit(found) or _is_doubtful(found, readings):
             tried += [readings.explained(r) for r in _mirrored(found.reading, readings)]
             off = [t for t in tried if t.reading.offsets != found.reading.offsets]
@@ -154,6 +155,18 @@ def _one_more(reading: Reading, readings: Readings) -> Iterator[Reading]:
     for joint in range(readings.model.n):
         if joint not in reading.offsets:
             yield replace(reading, offsets=(*reading.offsets, joint))
+
+
+def _of_few(explained: Explained) -> Iterator[Reading]:
+    """Yield, of a reading in which each effort has its own gain, that of those unlike most alone.
+
+    What all gains have in common, the links' masses may have as well.
+    """
+    gains = np.abs(explained.gains)
+    unlike = np.abs(np.log(gains / np.median(gains))) > np.log(LEAST_GAIN)
+    if 1 < len(gains) == len(explained.reading.gains) and unlike.any():
+        own = tuple((k,) for k in np.flatnonzero(unlike).tolist())
+        yield replace(explained.reading, gains=own)
 
 
 def _mirrored(reading: Reading, readings: Readings) -> Iterator[Reading]:
