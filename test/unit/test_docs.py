@@ -14,7 +14,8 @@ from featherstone_ros.tools import cli
 
 SOURCE = Path(__file__).resolve().parents[2]
 CODE = (".pyx", ".pxd", ".pxi", ".h", ".py", ".md")
-DOCUMENTS = sorted((SOURCE / "docs").glob("*.md"))
+DYNAMICS = [SOURCE / "docs/dynamics.md", *sorted((SOURCE / "docs/dynamics").glob("*.md"))]
+DOCUMENTS = sorted({*(SOURCE / "docs").glob("*.md"), *DYNAMICS})
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -111,8 +112,8 @@ def test_every_function_is_in_the_file_that_is_named_for_it():
 
 
 def test_every_function_of_the_reference_that_is_named_is_there():
-    """As `module.function`, in the tables of docs/dynamics.md."""
-    text = (SOURCE / "docs/dynamics.md").read_text()
+    """As `module.function`, in the tables of docs/dynamics/."""
+    text = "\n".join(path.read_text() for path in DYNAMICS)
     modules = {path.stem for path in (SOURCE / "test/reference").glob("[a-z]*.py")}
     named = [name.split(".") for name in re.findall(r"`(\w+(?:\.\w+)+)`", text)]
     named = [path for path in named if path[0] in modules and path[-1] != "py"]
@@ -125,7 +126,7 @@ def test_every_function_of_the_reference_that_is_named_is_there():
 
 
 def test_every_test_that_is_named_is_there():
-    text = (SOURCE / "docs/dynamics.md").read_text()
+    text = (SOURCE / "docs/dynamics/sources.md").read_text()
     named = set(re.findall(r"`(test_\w+)`", text))
     files = (SOURCE / "test/unit").glob("test_reference_*.py")
     there = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text())}
@@ -139,3 +140,19 @@ def test_every_reason_of_the_diagnostics_is_explained(texts):
     for text in filter(None, getattr(event_texts, texts)):
         spoken = max(re.split(r"{.*?}", text), key=len).strip(" (:,)")
         assert spoken in document or spoken.partition(":")[0] in document, text
+
+
+@pytest.mark.parametrize("algorithm", ["rnea", "crba", "aba"])
+def test_every_row_of_a_book_s_table_stands_in_the_code(algorithm):
+    """In the reference and in the compiled core, as the chapter shows them beside each other."""
+    text = (SOURCE / f"docs/dynamics/{algorithm}.md").read_text()
+    header, _, *rows = re.findall(
+        r"^\| (.*) \|$", text[text.index("## Row by row") :], re.MULTILINE
+    )
+    files = [SOURCE / path for path in re.findall(r"`(.*?)`", header)]
+    assert len(files) == 2 and len(rows) >= 8
+    for row in rows:
+        cells = row.split(" | ")[1:]
+        for file, cell in zip(files, cells, strict=True):
+            for line in re.findall(r"`(.*?)`", cell):
+                assert line in file.read_text(), f"{file.name}: {line}"
