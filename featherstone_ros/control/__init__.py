@@ -4,6 +4,9 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 
 - ``phases``: the phases and their transitions, the table that the loop reads.
 - ``controller``: the controller for Python, around a simulation or in tests.
+- ``controlled_arm``: an arm with its parameters, and all that follows from both; begin here.
+- ``controller_parameters``, ``cartesian_parameters``, ``drive_parameters``: the parameters that are
+  no settings, and what is made of them.
 - ``settings``, ``torque_governor``: every setting, checked.
 - ``gains``: gains from the model, and whether gains are stable as a sampled loop.
 - ``state_period``: whether joint states come as often as gains are made for.

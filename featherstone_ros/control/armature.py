@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -105,6 +106,7 @@ def min_armature(
     return all_joints
 
 
+@lru_cache(maxsize=8)
 def assumed_armature(model: Model) -> Floats:
     """Return what both nodes assume, (n,): the least armature at the default timing and bandwidth.
 

@@ -16,10 +16,10 @@ import featherstone_ros._control as _control
 from featherstone_ros._core import BoundDynamics, Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.gains import postures
-from featherstone_ros.declaration import declared
 from featherstone_ros.errors import SingularInertiaError, UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
+from featherstone_ros.parameter import declared
 
 AXES = ("base", "tip")
 APPROACH_RATE = 20.0  # [1/s] rate at which the desired pose approaches its target

@@ -37,8 +37,8 @@ from featherstone_ros.control.gains import (
     unstable,
 )
 from featherstone_ros.control.settings import WITHOUT_GAINS, Mode
-from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
+from featherstone_ros.parameter import per_joint
 
 
 class Feedback:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.declaration import declared
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
+from featherstone_ros.parameter import declared
 
 
 class Choice(str, Enum):

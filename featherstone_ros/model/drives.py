@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, smooth_sign, viscous_speed
+from featherstone_ros.parameter import Value, per_joint
 
 if TYPE_CHECKING:
     from featherstone_ros import Dynamics
@@ -24,6 +26,7 @@ class Drives:
         coulomb: Coulomb friction [N m] or [N].
         load: Coulomb friction per torque of the links.
         thinning: Of viscous friction with the speed [s/rad] or [s/m].
+        offset: Constant effort, of either sign [N m] or [N].
         presliding_displacement: Over which Coulomb friction turns round [rad] or [m].
     """
 
@@ -33,6 +36,29 @@ class Drives:
     presliding_displacement: float = PRESLIDING_DISPLACEMENT
     load: Floats | float = 0.0
     thinning: Floats | float = 0.0
+    offset: Floats | float = 0.0
+
+    @classmethod
+    def of_parameters(cls, values: Mapping[str, Value], joints: Sequence[str]) -> Drives:
+        """Return the drives that a node's parameters describe.
+
+        Args:
+            values: Of all parameters.
+            joints: n names.
+        """
+
+        def of(pattern: str) -> Floats:
+            return per_joint(values, pattern, joints)
+
+        return cls(
+            of("armature.{}"),
+            of("friction.{}.viscous"),
+            of("friction.{}.coulomb"),
+            float(values["presliding_displacement"]),
+            of("friction.{}.load"),
+            of("friction.{}.thinning"),
+            of("friction.{}.offset"),
+        )
 
     def torque(
         self,

@@ -22,7 +22,7 @@ from featherstone_ros.model.bounded_yaml import YamlError, read_yaml
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.text import plain
 
-NODES = ("digital_twin", "feedforward_controller")
+TWIN, CONTROLLER = NODES = ("digital_twin", "feedforward_controller")
 OF_EVERY_NODE = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 JOINT = "<joint>"  # in the names of parameters that each joint has
 SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
@@ -104,6 +104,20 @@ def read_parameters(path: Path) -> dict[str, NodeParameters]:
         key: _flat(_section(nodes, key, path)) for key in ("/**", *(f"/**/{n}" for n in NODES))
     }
     return {n: NodeParameters(sections["/**"] | sections[f"/**/{n}"], path) for n in NODES}
+
+
+def controller_parameters(path: Path) -> NodeParameters:
+    """Return the controller's parameters in a file.
+
+    Raises:
+        ParameterFileError: The file cannot be read, or has none.
+    """
+    values = read_parameters(path)[CONTROLLER]
+    if not values:
+        raise ParameterFileError(
+            f"{path} has no ros__parameters under /** or /**/feedforward_controller"
+        )
+    return values
 
 
 def check_names(path: Path, joints: Collection[str]) -> None:

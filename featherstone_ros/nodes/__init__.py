@@ -3,8 +3,8 @@
 The nodes, and what belongs to one of them:
 
 - ``feedforward_controller`` with ``controller_loop``, ``motion_input`` (what the arm is to do) and
-  ``controller_diagnostics`` (whether it does); ``controller_parameters``,
-  ``cartesian_parameters``, ``cartesian_topics``; ``controller_state``, ``follow_joint_trajectory``.
+  ``controller_diagnostics`` (whether it does); ``cartesian_topics``; ``controller_state``,
+  ``follow_joint_trajectory``.
 - ``digital_twin`` with ``simulate_mode`` and ``simulate_parameters``, ``floating_base``;
   ``shadow_mode`` and ``shadow_parameters``, ``payload_service``.
 - ``torque_markers``: arrows for RViz.
@@ -16,8 +16,7 @@ What they share:
 - ``lifecycle``: ``ModelNode``, a lifecycle node that has a robot description and a model.
 - ``loop_mode``: a compiled cycle with its topics, run by a ``realtime_loop``, a thread without the
   interpreter; ``realtime_parameters``: its scheduling.
-- ``parameters``: how they are declared, checked and changed; ``declared_parameters``: those that an
-  algorithm's settings declare; ``drive_parameters``: those of drives.
+- ``parameters``: how they are declared to ROS, checked and changed as a set.
 - ``diagnostics_publisher``, ``description_check``: one status on ``/diagnostics``, once a second.
 - ``qos``: quality of service of every topic; ``callback_groups``: what no executor waits for.
 - ``duplicate_publishers``: two nodes that publish where one is expected.

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.control.arrival import ArrivalWatch
+from featherstone_ros.control.cartesian_parameters import offset_of
 from featherstone_ros.control.controller import lost_of, rejections
+from featherstone_ros.control.controller_parameters import Output
 from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
@@ -16,13 +18,10 @@ from featherstone_ros.control.state_period import StatePeriod
 from featherstone_ros.control.tracking_error import TrackingWarning, TrackingWatch
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes import cartesian_topics
-from featherstone_ros.nodes.cartesian_parameters import offset_of
 from featherstone_ros.nodes.controller_loop import ControllerLoop
-from featherstone_ros.nodes.controller_parameters import Output
 from featherstone_ros.nodes.diagnostics_publisher import Report
-from featherstone_ros.nodes.drive_parameters import ASSUMED, assumption
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers, publishers_of
-from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
 from featherstone_ros.nodes.motion_input import MotionInput
 
 GIVEN_UP = (Event.ABANDON, Event.STATES_STOPPED, Event.FALL_BACK, Event.FAIL)  # a motion
@@ -132,7 +131,7 @@ class ControllerDiagnostics:
             "governor interventions": counters["interventions"],
             "gains": "; ".join(filter(None, gains)) or "nothing found",
             **({"contact": self.contact} if self.contact else {}),
-            ASSUMED: assumption(node.parameters, names) or "none",
+            ASSUMED: node.assumption or "none",
             **motions.stream.report(),
             **self._dexterity(moment),
             "scheduling": loop.running.scheduling,

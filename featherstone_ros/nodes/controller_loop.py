@@ -18,7 +18,9 @@ from std_msgs.msg import Float64MultiArray
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import compiled_controller, explain
+from featherstone_ros.control.controller_parameters import DeadlineAction
 from featherstone_ros.control.event_texts import (
     Reason,
     RecordFormatter,
@@ -27,21 +29,18 @@ from featherstone_ros.control.event_texts import (
     refusal_text,
     rejection_text,
 )
-from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import SILENT, TEXTS
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.unusable_messages import unusable_state
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
-from featherstone_ros.nodes.cartesian_parameters import offset_of
-from featherstone_ros.nodes.controller_parameters import DeadlineAction, Output
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
-from featherstone_ros.nodes.parameters import Value
 from featherstone_ros.nodes.qos import NEWEST, RELIABLE
 from featherstone_ros.nodes.realtime_loop import Record
 from featherstone_ros.nodes.refusals import RecentText
+from featherstone_ros.parameter import Value
 
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
 UNUSABLE_TIME = 2.0  # [s] without a usable state until one is inspected
@@ -60,19 +59,17 @@ class ControllerLoop(LoopMode):
     ANSWER_TIMEOUT = 0.5  # [s]
     REFUSAL_MEMORY = SHOW_REFUSAL
 
-    def __init__(self, node: ModelNode, settings: Settings, loaded: Model) -> None:
+    def __init__(self, node: ModelNode, arm: ControlledArm) -> None:
         """Make the controller and the topics it publishes on; it answers nothing yet.
 
         Args:
             node: Has a model.
-            settings: The first ones.
-            loaded: The model with its payload.
+            arm: That model, with the node's parameters.
 
         Raises:
             ValueError: The settings need a tip, and there is none.
         """
-        parameters, model = node.parameters, node.model
-        commands_joints = parameters["output"] == Output.JOINT_STATE
+        commands_joints = arm.commands_joints
         topics: dict[str, type] = {
             "joint_commands" if commands_joints else "commands": (
                 JointState if commands_joints else Float64MultiArray
@@ -80,22 +77,22 @@ class ControllerLoop(LoopMode):
             "desired": JointState,
             "error": JointState,
         }
-        if parameters["tip"]:
+        if arm.tip:
             topics |= {"current_pose": PoseStamped, "current_twist": TwistStamped}
         super().__init__(
             node, [node.create_publisher(kind, f"~/{t}", RELIABLE) for t, kind in topics.items()]
         )
-        self.settings, self.dynamics, self.space = settings, Dynamics(loaded), JointSpace.of(model)
+        self.settings, self.dynamics, self.space = arm.settings, Dynamics(arm.model), arm.space
         self.controller = compiled_controller(
             self.space,
-            loaded,
-            settings,
-            str(parameters["tip"]),
-            offset_of(parameters),
-            show_period=1.0 / parameters["state_publish_rate"],
+            arm.model,
+            arm.settings,
+            arm.tip,
+            arm.offset,
+            show_period=1.0 / arm.values["state_publish_rate"],
             commands_joints=commands_joints,
         )
-        self._formatter = RecordFormatter(model.joint_names)
+        self._formatter = RecordFormatter(self.space.names)
         self._unusable = RecentText(SHOW_REFUSAL)
         self._unusable_since = monotonic()
         self._example: Subscription | None = None  # looks at one joint state

@@ -8,6 +8,7 @@ from dataclasses import replace
 from rclpy.context import Context
 
 from featherstone_ros.control.armature import assumed_armature
+from featherstone_ros.control.drive_parameters import drive_parameters
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.nodes import (
     floating_base,
@@ -16,23 +17,12 @@ from featherstone_ros.nodes import (
     simulate_parameters,
 )
 from featherstone_ros.nodes.diagnostics_publisher import Report
-from featherstone_ros.nodes.drive_parameters import (
-    ASSUMED,
-    assumption,
-    drive_parameters,
-    tell_assumption,
-)
 from featherstone_ros.nodes.execution import StartError
-from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import (
-    Commit,
-    Setting,
-    Value,
-    default_of,
-    of_length,
-)
+from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
+from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.shadow_mode import ShadowMode
 from featherstone_ros.nodes.simulate_mode import SimulateMode
+from featherstone_ros.parameter import Parameter, Value, default_of, of_length
 
 Mode = SimulateMode | ShadowMode
 MODES: dict[str, type[Mode]] = {
@@ -40,15 +30,15 @@ MODES: dict[str, type[Mode]] = {
     "shadow": ShadowMode,
 }
 
-SETTINGS = (
-    Setting(
+PARAMETERS = (
+    Parameter(
         "mode",
         "simulate",
         "simulate: be the arm; shadow: listen to the arm, tell what the model does not explain",
         choices=tuple(MODES),
         read_only=True,
     ),
-    Setting(
+    Parameter(
         "gravity",
         default_of(EARTH),
         "in the frame of the base link, or of the world if the base floats [m/s^2]",
@@ -57,10 +47,10 @@ SETTINGS = (
         read_only=True,
         check=of_length(3),
     ),
-    *simulate_parameters.SETTINGS,
-    *floating_base.SETTINGS,
-    *shadow_parameters.SETTINGS,
-    *realtime_parameters.SETTINGS,
+    *simulate_parameters.PARAMETERS,
+    *floating_base.PARAMETERS,
+    *shadow_parameters.PARAMETERS,
+    *realtime_parameters.PARAMETERS,
 )
 
 
@@ -74,7 +64,7 @@ class DigitalTwin(ModelNode):
     def __init__(self, context: Context | None = None) -> None:
         """Declare the parameters."""
         self._mode: Mode | None = None
-        super().__init__("digital_twin", SETTINGS, context)
+        super().__init__("digital_twin", PARAMETERS, context)
         if self.parameters["mode"] == "shadow" and self.parameters["base"] != "fixed":
             raise StartError(
                 f"parameter base is {self.parameters['base']!r}, expected 'fixed' in mode shadow: "
@@ -90,16 +80,16 @@ class DigitalTwin(ModelNode):
             base=str(self.parameters["base"]),
         )
 
-    def joint_settings(self, model: Model) -> Iterable[Setting]:
+    def joint_parameters(self, model: Model) -> Iterable[Parameter]:
         """Return friction and armature of every joint, and what the modes need of it."""
         for index, armature in enumerate(assumed_armature(model)):
             yield from drive_parameters(model, index, float(armature))
-        yield from simulate_parameters.joint_settings(model, self.parameters)
-        yield from shadow_parameters.joint_settings(model)
+        yield from simulate_parameters.joint_parameters(model, self.parameters)
+        yield from shadow_parameters.joint_parameters(model)
 
     def configure(self) -> None:
         """Make the mode."""
-        tell_assumption(self)
+        self.tell_assumption()
         self._mode = MODES[str(self.parameters["mode"])](self)
 
     @property
@@ -133,5 +123,4 @@ class DigitalTwin(ModelNode):
     def diagnose(self) -> Report:
         """Return what the mode says."""
         report = self._chosen.diagnose()
-        assumed = assumption(self.parameters, self.model.joint_names)
-        return replace(report, values={**report.values, ASSUMED: assumed or "none"})
+        return replace(report, values={**report.values, ASSUMED: self.assumption or "none"})

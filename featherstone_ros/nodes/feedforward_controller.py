@@ -15,29 +15,27 @@ import numpy as np
 from rclpy.context import Context
 
 from featherstone_ros import _control
-from featherstone_ros.control.feedback import Feedback
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.controller_parameters import (
+    DEADLINE_NAMES,
+    PARAMETERS,
+    joint_parameters,
+)
 from featherstone_ros.control.gains import NoStableGainsError
-from featherstone_ros.control.payload import MODEL_NAMES, model_with_payload
+from featherstone_ros.control.payload import MODEL_NAMES
 from featherstone_ros.control.rest import LastMotion, last_motion
-from featherstone_ros.control.settings import LONGEST_STOP, Settings
+from featherstone_ros.control.settings import LONGEST_STOP
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes import cartesian_parameters, realtime_parameters
+from featherstone_ros.nodes import realtime_parameters
 from featherstone_ros.nodes.controller_diagnostics import ControllerDiagnostics
 from featherstone_ros.nodes.controller_loop import ControllerLoop
-from featherstone_ros.nodes.controller_parameters import (
-    DEADLINE_NAMES,
-    SETTINGS,
-    control_settings,
-    joint_settings,
-    without_margin,
-)
 from featherstone_ros.nodes.diagnostics_publisher import Report
-from featherstone_ros.nodes.drive_parameters import tell_assumption
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.motion_input import MotionInput
-from featherstone_ros.nodes.parameters import Commit, Setting, Value
+from featherstone_ros.nodes.parameters import Commit
+from featherstone_ros.parameter import Parameter, Value
 from featherstone_ros.text import plain
 
 CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
@@ -58,42 +56,34 @@ class FeedforwardController(ModelNode):
         self._served: list[Any] = []  # likewise, where control_msgs is installed
         self._last_motion = LastMotion("", 0.0)
         super().__init__(
-            "feedforward_controller", (*SETTINGS, *realtime_parameters.SETTINGS), context
+            "feedforward_controller", (*PARAMETERS, *realtime_parameters.PARAMETERS), context
         )
 
-    def joint_settings(self, model: Model) -> Iterable[Setting]:
+    def joint_parameters(self, model: Model) -> Iterable[Parameter]:
         """Return gains, damping, friction, armature and limits of every joint."""
-        return joint_settings(model)
+        return joint_parameters(model)
 
     # Lifecycle.
 
     def configure(self) -> None:
         """Make the controller, its topics and its loop; it answers nothing yet."""
-        values, model = self.parameters, self.model
-        tell_assumption(self)
+        self.tell_assumption()
+        arm = ControlledArm(self.model, dict(self.parameters))
         try:
-            settings = control_settings(values, model)
+            settings = arm.settings
         except NoStableGainsError as error:
-            raise FeatherstoneError(Feedback(values, model).remedy(error)) from None
-        self._loop = ControllerLoop(self, settings, model_with_payload(values, model))
+            raise FeatherstoneError(arm.feedback.remedy(error)) from None
+        self._loop = ControllerLoop(self, arm)
         self._motions = MotionInput(self, self._loop)
         self._condition = ControllerDiagnostics(self, self._loop, self._motions)
-        feedback = Feedback(values, model)
-        if feedback.has_gains and not settings.p.all():
-            idle = ", ".join(np.array(model.joint_names)[settings.p == 0.0])
+        if arm.feedback.has_gains and not settings.p.all():
+            idle = ", ".join(np.array(self.model.joint_names)[settings.p == 0.0])
             self.get_logger().warning(f"gains.<joint>.p is 0 for {idle}: nothing corrects an error")
-        self._note_margins(*self._margins(values, settings))
-        for text in feedback.choices():
+        self._note_margins(arm.without_margin, arm.contact_margin)
+        for text in arm.feedback.choices():
             self.get_logger().info(text)
         self._loop.start(self._condition.note_event)
         self._serve_ros2_control(self._loop)
-
-    def _margins(self, values: Mapping[str, Value], settings: Settings) -> tuple[str, str]:
-        """Return what is not stable with margin, and what contact is."""
-        return (
-            without_margin(values, self.model),
-            cartesian_parameters.contact_margin(values, settings),
-        )
 
     def _note_margins(self, why: str, contact: str) -> None:
         if contact and contact != self._condition.contact:
@@ -204,15 +194,15 @@ class FeedforwardController(ModelNode):
         loop = self._configured_loop
         changed = [name for name in values if values[name] != self.parameters[name]]
         what = ", ".join(f"{name} is {values[name]}" for name in changed)
+        arm = ControlledArm(self.model, values)
         try:
-            settings = control_settings(values, self.model)
+            settings = arm.settings
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
-        loaded = model_with_payload(values, self.model) if set(changed) & set(MODEL_NAMES) else None
-        transition = values["payload.transition_time"]
-        margins = self._margins(values, settings)
+        loaded = arm.model if set(changed) & set(MODEL_NAMES) else None
+        margins = arm.without_margin, arm.contact_margin
         try:
-            take = loop.plan(settings, loaded, transition)
+            take = loop.plan(settings, loaded, values["payload.transition_time"])
         except TrajectoryError as error:
             raise ValueError(f"{what}: {error}") from None
 

@@ -22,8 +22,8 @@ from featherstone_ros.message_templates import (
 )
 from featherstone_ros.model.model import BASES
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Setting, default_of, of_length
 from featherstone_ros.nodes.qos import RELIABLE, TRANSFORMS
+from featherstone_ros.parameter import Parameter, default_of, of_length
 from featherstone_ros.simulation import TwinSettings
 from featherstone_ros.simulation.twin import UNIT
 
@@ -35,28 +35,28 @@ def unit_quaternion(value: list[float]) -> str | None:
     return "expected a unit quaternion x y z w"
 
 
-SETTINGS = (
-    Setting(
+PARAMETERS = (
+    Parameter(
         "base",
         "fixed",
         "fixed: the base link does not move; floating: it is a free body, as a boat or a satellite",
         choices=BASES,
         read_only=True,
     ),
-    Setting(
+    Parameter(
         "initial_base.position",
         default_of(TwinSettings.initial_base_position),
         "position of a floating base's link in world_frame, at the start and after a reset [m]",
         check=of_length(3),
     ),
-    Setting(
+    Parameter(
         "initial_base.orientation",
         default_of(TwinSettings.initial_base_orientation),
         "orientation likewise: unit quaternion x y z w",
         check=unit_quaternion,
     ),
-    Setting("world_frame", "world", "frame in which a floating base moves", read_only=True),
-    Setting(
+    Parameter("world_frame", "world", "frame in which a floating base moves", read_only=True),
+    Parameter(
         "publish_tf",
         True,
         "publish a floating base's transform on /tf, if tf2_msgs is installed",
@@ -110,7 +110,7 @@ def _transform(node: ModelNode, world: str, base: str) -> list[tuple[Publisher, 
 
 
 def _warn_of_what_is_idle(node: ModelNode) -> None:
-    for setting in SETTINGS:
+    for setting in PARAMETERS:
         if setting.name.startswith("initial_base"):
             if node.parameters[setting.name] != setting.default:
                 node.get_logger().warning(f"{setting.name} is without effect: the base is fixed")

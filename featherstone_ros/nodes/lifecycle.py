@@ -21,6 +21,7 @@ from rclpy.task import Future
 from rclpy.time_source import CLOCK_TOPIC
 from std_msgs.msg import String
 
+from featherstone_ros.control.drive_parameters import assumption
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
@@ -35,11 +36,13 @@ from featherstone_ros.nodes.diagnostics_publisher import (
     Report,
 )
 from featherstone_ros.nodes.execution import StartError, one_line
-from featherstone_ros.nodes.parameters import Commit, Parameters, Setting, Value
+from featherstone_ros.nodes.parameters import Commit, Parameters
 from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.nodes.throttled_log import ThrottledLog
+from featherstone_ros.parameter import Parameter, Value
 from featherstone_ros.text import plain
 
+ASSUMED = "armature assumed"  # in the diagnostics
 REST_CHECK_PERIOD = 0.02  # [s] between two checks whether the arm has come to rest
 
 SHUTDOWNS = {
@@ -49,20 +52,20 @@ SHUTDOWNS = {
 }
 ENDING_TRANSITIONS = {"cleanup", Transition.TRANSITION_CLEANUP, "shutdown", *SHUTDOWNS}
 
-COMMON_SETTINGS = (
-    Setting(
+COMMON_PARAMETERS = (
+    Parameter(
         "robot_description",
         "",
         "URDF text, or path, file:// or package:// of a .urdf or .xacro file; if empty, the node "
         "waits for the topic robot_description",
     ),
-    Setting(
+    Parameter(
         "joints",
         [],
         "joints that move, in the order of all arrays; the others are locked at 0; empty for all",
         read_only=True,
     ),
-    Setting(
+    Parameter(
         "autostart",
         True,
         "configure and activate as soon as there is a robot description",
@@ -94,7 +97,7 @@ class ModelNode(LifecycleNode):
     LONGEST_STOP = 0.0  # [s] that a derived class's stop may take
 
     def __init__(
-        self, name: str, settings: Iterable[Setting], context: Context | None = None
+        self, name: str, settings: Iterable[Parameter], context: Context | None = None
     ) -> None:
         """Declare the parameters and read the robot description if it is a parameter.
 
@@ -114,12 +117,12 @@ class ModelNode(LifecycleNode):
         self._model_text = ""
         self._parsed: tuple[str, Model] | None = None
         self._joints: tuple[str, ...] = ()  # whose parameters those are
-        self._joint_setting_names: list[str] = []
+        self._joint_parameter_names: list[str] = []
         self._problem = ""
         self._description_report: Report | None = None
         self._configured = False
         self.parameters = Parameters(self, self._plan)
-        self.parameters.declare([*COMMON_SETTINGS, *settings])
+        self.parameters.declare([*COMMON_PARAMETERS, *settings])
         self._description = str(self.parameters["robot_description"])
         self._autostart = bool(self.parameters["autostart"])
         self._deferred: deque[Callable[[], None]] = deque()
@@ -141,7 +144,7 @@ class ModelNode(LifecycleNode):
         """Return the model of a robot description."""
         return Model.from_urdf(description, joints=self.parameters["joints"] or None)
 
-    def joint_settings(self, model: Model) -> Iterable[Setting]:
+    def joint_parameters(self, model: Model) -> Iterable[Parameter]:
         """Return the parameters of the model's joints; declared once the model is known."""
         return ()
 
@@ -192,6 +195,21 @@ class ModelNode(LifecycleNode):
             self.trigger_deactivate()
 
     # Methods for a derived class to use.
+
+    @property
+    def assumption(self) -> str:
+        """The drives' armature that is assumed, not set; empty for none."""
+        parameters = self.parameters
+        return assumption(parameters, parameters.default, self.model.joint_names)
+
+    def tell_assumption(self) -> None:
+        """Log what is assumed of the drives."""
+        if assumed := self.assumption:
+            self.get_logger().warning(
+                "no gains are stable without inertia of the drives, of which the robot description "
+                f"tells nothing. Assumed: {assumed}; set what your arm has (data sheet, or "
+                "featherstone-ros identify)"
+            )
 
     @property
     def model(self) -> Model:
@@ -288,10 +306,10 @@ class ModelNode(LifecycleNode):
         model = self._parse(self._description)
         same_joints = self._joints == model.joint_names
         self._model, self._joints = None, model.joint_names
-        self.parameters.undeclare(self._joint_setting_names, for_good=not same_joints)
-        self._joint_setting_names = []
-        for setting in self.joint_settings(model):
-            self._joint_setting_names.append(setting.name)
+        self.parameters.undeclare(self._joint_parameter_names, for_good=not same_joints)
+        self._joint_parameter_names = []
+        for setting in self.joint_parameters(model):
+            self._joint_parameter_names.append(setting.name)
             self.parameters.declare([setting])
         self._model, self._model_text = model, self._description
         self._warn_of_unknown_parameters()

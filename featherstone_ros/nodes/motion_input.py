@@ -20,6 +20,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from featherstone_ros import _control
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import target_request
+from featherstone_ros.control.controller_parameters import goal_defaults
 from featherstone_ros.control.event_texts import Reason
 from featherstone_ros.control.feasibility.checks import (
     Preflight,
@@ -44,7 +45,6 @@ from featherstone_ros.control.unusable_messages import late_start
 from featherstone_ros.errors import MessageError
 from featherstone_ros.nodes import cartesian_topics
 from featherstone_ros.nodes.controller_loop import ControllerLoop
-from featherstone_ros.nodes.controller_parameters import goal_defaults
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
 from featherstone_ros.nodes.qos import NEWEST, RELIABLE

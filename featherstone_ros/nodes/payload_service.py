@@ -16,18 +16,18 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from featherstone_ros._shadow import StateBuffer
+from featherstone_ros.control.drive_parameters import drives_of
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.nodes.drive_parameters import drives_of
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Setting
 from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.observer.settings import default_link
+from featherstone_ros.parameter import Parameter
 
 POLL_PERIOD = 0.1  # [s] between two collections of the states received
 WAITING = 32_768  # states at most in the buffer; further ones are dropped
 
-SETTINGS = (
-    Setting(
+PARAMETERS = (
+    Parameter(
         "payload_link",
         "",
         "link whose load ~/identify_payload finds; empty: that of the last joint",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from featherstone_ros.nodes.parameters import Setting, Value
+from featherstone_ros.parameter import Parameter, Value
 from featherstone_ros.realtime.scheduling import Scheduling, refuse_missing_cpus
 
-SETTINGS = (
-    Setting(
+PARAMETERS = (
+    Parameter(
         "realtime.priority",
         0,
         "SCHED_FIFO priority of the loop's thread; 0: the scheduling of the process",
@@ -16,7 +16,7 @@ SETTINGS = (
         99,
         read_only=True,
     ),
-    Setting(
+    Parameter(
         "realtime.cpu_affinity",
         [],
         "processors on which that thread may run; empty: all",
@@ -24,7 +24,7 @@ SETTINGS = (
         check=refuse_missing_cpus,
         read_only=True,
     ),
-    Setting(
+    Parameter(
         "realtime.lock_memory",
         False,
         "keep the memory of the process in RAM",

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from featherstone_ros.control.drive_parameters import drives_of
 from featherstone_ros.model import Model
 from featherstone_ros.nodes import payload_service
-from featherstone_ros.nodes.declared_parameters import joint_settings_of, settings_of, values_of
-from featherstone_ros.nodes.drive_parameters import drives_of
-from featherstone_ros.nodes.parameters import Setting, Value
 from featherstone_ros.observer import ShadowSettings
 from featherstone_ros.observer.settings import default_threshold
+from featherstone_ros.parameter import (
+    Parameter,
+    Value,
+    joint_parameters_of,
+    parameters_of,
+    values_of,
+)
 
-SETTINGS = (
-    *settings_of(ShadowSettings),
-    *payload_service.SETTINGS,
+PARAMETERS = (
+    *parameters_of(ShadowSettings),
+    *payload_service.PARAMETERS,
 )
 
 
-def joint_settings(model: Model) -> Iterable[Setting]:
+def joint_parameters(model: Model) -> Iterable[Parameter]:
     """Return the observer's gain, the effort's gain and the contact threshold of every joint."""
     for joint, threshold in zip(model.joint_names, default_threshold(model), strict=True):
-        yield from joint_settings_of(ShadowSettings, joint, contact_threshold=threshold)
+        yield from joint_parameters_of(ShadowSettings, joint, contact_threshold=threshold)
 
 
 def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings:

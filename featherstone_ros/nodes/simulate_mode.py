@@ -25,9 +25,10 @@ from featherstone_ros.nodes.diagnostics_publisher import ERROR, Report
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
-from featherstone_ros.nodes.parameters import Commit, Value
+from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.qos import AHEAD, RELIABLE
 from featherstone_ros.nodes.simulate_parameters import command_topics, twin_settings
+from featherstone_ros.parameter import Value
 from featherstone_ros.simulation import Twin, TwinSettings
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
 

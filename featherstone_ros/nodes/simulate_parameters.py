@@ -7,34 +7,39 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.validate_topic_name import validate_topic_name
 
-from featherstone_ros.declaration import per_joint
+from featherstone_ros.control.drive_parameters import drives_of
 from featherstone_ros.model import Model
-from featherstone_ros.nodes.declared_parameters import joint_settings_of, settings_of, values_of
-from featherstone_ros.nodes.drive_parameters import drives_of
 from featherstone_ros.nodes.execution import one_line
-from featherstone_ros.nodes.parameters import Setting, Value
+from featherstone_ros.parameter import (
+    Parameter,
+    Value,
+    joint_parameters_of,
+    parameters_of,
+    per_joint,
+    values_of,
+)
 from featherstone_ros.simulation import Noise, TwinSettings
 from featherstone_ros.simulation.drive_gains import drive_gains
 from featherstone_ros.simulation.twin import home_positions
 
-SETTINGS = (
-    *settings_of(TwinSettings),
-    Setting("publish_clock", False, "publish simulation time on /clock", read_only=True),
-    Setting(
+PARAMETERS = (
+    *parameters_of(TwinSettings),
+    Parameter("publish_clock", False, "publish simulation time on /clock", read_only=True),
+    Parameter(
         "wrench_sensor",
         "",
         "link whose external wrench a simulated force-torque sensor publishes on ~/wrench, with "
         "each joint state; empty: none",
         read_only=True,
     ),
-    Setting("steps_per_call", 1, "integration steps per call of ~/step", 1, 10_000_000),
-    *settings_of(Noise),
+    Parameter("steps_per_call", 1, "integration steps per call of ~/step", 1, 10_000_000),
+    *parameters_of(Noise),
 )
 
 SIMULATED = ("viscous", "coulomb", "load", "thinning", "offset", "armature")  # of the drives
 
 
-def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Setting]:
+def joint_parameters(model: Model, values: Mapping[str, Value]) -> Iterable[Parameter]:
     """Return every joint's initial position, the gains of its drive, and who commands it.
 
     Args:
@@ -46,10 +51,10 @@ def joint_settings(model: Model, values: Mapping[str, Value]) -> Iterable[Settin
     for joint, q, p_joint, d_joint in zip(
         model.joint_names, home_positions(model), p, d, strict=True
     ):
-        yield from joint_settings_of(
+        yield from joint_parameters_of(
             TwinSettings, joint, initial_positions=q, drive_p=p_joint, drive_d=d_joint
         )
-        yield Setting(
+        yield Parameter(
             f"command_topic.{joint}",
             "",
             "topic beside ~/commands with efforts for this joint and the others that have the same "

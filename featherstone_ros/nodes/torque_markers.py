@@ -19,27 +19,27 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.model.robot_description import Joint
 from featherstone_ros.model.urdf import parse
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Setting
 from featherstone_ros.nodes.qos import LAST, RELIABLE
+from featherstone_ros.parameter import Parameter
 
 WRENCHES = ("external_wrench", "external_wrench_estimate")  # topics
 FORCE, MOMENT = (0.80, 0.25, 0.70), (0.45, 0.35, 0.85)
 CALM, BUSY, FULL = (0.25, 0.65, 0.35), (0.88, 0.63, 0.19), (0.78, 0.20, 0.16)
 SHAFT, HEAD, HEAD_LENGTH = 0.02, 0.04, 0.05  # [m]
 
-SETTINGS = (
-    Setting("rate", 20.0, "markers per second [Hz]", 0.1, 200.0, (), True),
-    Setting(
+PARAMETERS = (
+    Parameter("rate", 20.0, "markers per second [Hz]", 0.1, 200.0, (), True),
+    Parameter(
         "frame_prefix",
         "",
         "prefix of the links' frames, as robot_state_publisher's",
         read_only=True,
     ),
-    Setting(
+    Parameter(
         "effort_length", 0.4, "length of the arrow of a joint at its effort limit [m]", 0.0, 100.0
     ),
-    Setting("force_scale", 0.01, "length of a wrench's force [m/N]", 0.0, 100.0),
-    Setting("moment_scale", 0.05, "length of a wrench's moment [m/(N m)]", 0.0, 100.0),
+    Parameter("force_scale", 0.01, "length of a wrench's force [m/N]", 0.0, 100.0),
+    Parameter("moment_scale", 0.05, "length of a wrench's moment [m/(N m)]", 0.0, 100.0),
 )
 
 
@@ -48,7 +48,7 @@ class TorqueMarkers(ModelNode):
 
     def __init__(self, context: Context | None = None) -> None:
         """Declare the parameters."""
-        super().__init__("torque_markers", SETTINGS, context)
+        super().__init__("torque_markers", PARAMETERS, context)
 
     def configure(self) -> None:
         """Make markers and topics."""

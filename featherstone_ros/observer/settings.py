@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.declaration import declared
 from featherstone_ros.model import Model
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.observer.effort_contract import CONTRACTS, FULL
+from featherstone_ros.parameter import declared
 
 MEASURED, COMMANDED = EFFORT_SOURCES = ("measured", "commanded")
 SENSITIVITY = 0.1  # of the effort limit: default contact threshold

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from numpy.typing import ArrayLike
 
-from featherstone_ros.declaration import declared
+from featherstone_ros.parameter import declared
 
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
 ROUNDING = 1e-9  # relative: a period that is a multiple of the time step but for rounding

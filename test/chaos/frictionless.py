@@ -36,6 +36,7 @@ from rich.progress import track
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.gains import Timing
 from featherstone_ros.control.joint_space import JointSpace
@@ -43,7 +44,6 @@ from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import DivergenceError
-from featherstone_ros.nodes.controller_parameters import SETTINGS, control_settings, joint_settings
 from featherstone_ros.tools.proposal import SetupError, propose
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
@@ -82,12 +82,11 @@ class Arm:
 def default_settings(the_arm: Arm, delay: float, mode: Mode) -> Settings:
     """Return the node's settings where only the robot description and the delay are given."""
     model = the_arm.model
-    values = {one.name: one.default for one in (*SETTINGS, *joint_settings(model))}
+    values: dict[str, object] = {"gains.delay": delay, "tip": the_arm.tip, "mode": mode}
     for joint, armature in zip(model.joint_names, the_arm.armature, strict=True):
         values |= {f"friction.{joint}.{kind}": 0.0 for kind in ("coulomb", "viscous")}
         values[f"armature.{joint}"] = float(armature)
-    values |= {"gains.delay": delay, "tip": the_arm.tip, "mode": mode}
-    return control_settings(values, model)
+    return ControlledArm.of(model, values).settings
 
 
 @lru_cache(maxsize=4)

@@ -33,8 +33,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 import featherstone_ros as fr
+from featherstone_ros.control.cartesian_parameters import tip_of
 from featherstone_ros.errors import MessageError
-from featherstone_ros.nodes.cartesian_parameters import tip_of
 from featherstone_ros.nodes.cartesian_topics import frame_pose
 
 sys.path.append(str(Path(__file__).parents[1] / "unit"))

@@ -10,19 +10,19 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros.errors import MessageError
 from featherstone_ros.nodes.messages import decode
-from featherstone_ros.nodes.parameters import Setting
 from featherstone_ros.nodes.throttled_log import LOG_INTERVAL, MAX_LINES, ThrottledLog
+from featherstone_ros.parameter import Parameter
 
 
 @pytest.mark.parametrize(
     ("setting", "value", "accepted"),
     [
-        (Setting("rate", 1.0, ""), 3, 3.0),
-        (Setting("count", 1, "", minimum=0), 0, 0),
-        (Setting("joints", [], ""), [""], []),
-        (Setting("joints", [], ""), None, []),
-        (Setting("com", [0.0, 0.0], ""), [1, 2.5], [1.0, 2.5]),
-        (Setting("on", True, ""), False, False),
+        (Parameter("rate", 1.0, ""), 3, 3.0),
+        (Parameter("count", 1, "", minimum=0), 0, 0),
+        (Parameter("joints", [], ""), [""], []),
+        (Parameter("joints", [], ""), None, []),
+        (Parameter("com", [0.0, 0.0], ""), [1, 2.5], [1.0, 2.5]),
+        (Parameter("on", True, ""), False, False),
     ],
 )
 def test_setting_accepts(setting, value, accepted):
@@ -34,17 +34,17 @@ def test_setting_accepts(setting, value, accepted):
 @pytest.mark.parametrize(
     ("setting", "value", "reason"),
     [
-        (Setting("rate", 1.0, ""), "x", "rate is 'x', expected type double"),
-        (Setting("rate", 1.0, ""), True, "rate is True, expected type double"),
-        (Setting("rate", 1.0, ""), float("nan"), "rate is nan, expected a finite number"),
-        (Setting("rate", 1.0, "", minimum=0.0), -1.0, "rate is -1.0, expected 0.0 to inf"),
-        (Setting("rate", 1.0, "", 0.0, 5.0), 6.0, "rate is 6.0, expected 0.0 to 5.0"),
-        (Setting("count", 1, ""), 1.5, "count is 1.5, expected type integer"),
-        (Setting("on", True, ""), 1, "on is 1, expected type bool"),
-        (Setting("joints", [], ""), ["a", 1], "joints is 1, expected type array of string"),
-        (Setting("com", [0.0], "", minimum=0.0), [1.0, -1.0], "com is -1.0"),
-        (Setting("kind", "a", "", choices=("a", "b")), "c", "kind is 'c', expected one of a, b"),
-        (Setting("odd", 1, "", check=lambda v: None if v % 2 else "even"), 2, "odd is 2: even"),
+        (Parameter("rate", 1.0, ""), "x", "rate is 'x', expected type double"),
+        (Parameter("rate", 1.0, ""), True, "rate is True, expected type double"),
+        (Parameter("rate", 1.0, ""), float("nan"), "rate is nan, expected a finite number"),
+        (Parameter("rate", 1.0, "", minimum=0.0), -1.0, "rate is -1.0, expected 0.0 to inf"),
+        (Parameter("rate", 1.0, "", 0.0, 5.0), 6.0, "rate is 6.0, expected 0.0 to 5.0"),
+        (Parameter("count", 1, ""), 1.5, "count is 1.5, expected type integer"),
+        (Parameter("on", True, ""), 1, "on is 1, expected type bool"),
+        (Parameter("joints", [], ""), ["a", 1], "joints is 1, expected type array of string"),
+        (Parameter("com", [0.0], "", minimum=0.0), [1.0, -1.0], "com is -1.0"),
+        (Parameter("kind", "a", "", choices=("a", "b")), "c", "kind is 'c', expected one of a, b"),
+        (Parameter("odd", 1, "", check=lambda v: None if v % 2 else "even"), 2, "odd is 2: even"),
     ],
 )
 def test_setting_raises_if_a_value_is_refused(setting, value, reason):

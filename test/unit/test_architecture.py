@@ -25,7 +25,7 @@ BELOW["nodes"] = {*BELOW}
 BELOW["tools"] = {*BELOW}
 # Loose modules that every room may import; those that start a node belong to the nodes.
 SHARED = {
-    *("arrays", "declaration", "errors", "instruction_sets"),
+    *("arrays", "parameter", "errors", "instruction_sets"),
     *("message_faults", "message_templates", "text"),
 }
 PROGRAMS = {"digital_twin", "feedforward_controller", "torque_markers"}

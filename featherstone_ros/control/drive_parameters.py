@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from featherstone_ros.control.armature import in_words, max_armature
-from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import Model
-from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.parameters import Parameters, Setting, Value, bounded
-
-ASSUMED = "armature assumed"  # in the diagnostics
+from featherstone_ros.model.drives import Drives
+from featherstone_ros.parameter import Parameter, Value, bounded, per_joint
 
 
-def drive_parameters(model: Model, index: int, armature: float) -> tuple[Setting, ...]:
+def drive_parameters(model: Model, index: int, armature: float) -> tuple[Parameter, ...]:
     """Return friction and armature of a joint; the defaults of friction are the description's.
 
     Args:
@@ -26,37 +23,37 @@ def drive_parameters(model: Model, index: int, armature: float) -> tuple[Setting
     """
     joint = model.joint_names[index]
     return (
-        Setting(
+        Parameter(
             f"friction.{joint}.coulomb",
             float(model.friction[index]),
             "Coulomb friction, which the controller compensates at the desired velocity [N m or N]",
             0.0,
         ),
-        Setting(
+        Parameter(
             f"friction.{joint}.viscous",
             float(model.damping[index]),
             "viscous friction, which the controller compensates likewise [N m s/rad or N s/m]",
             0.0,
         ),
-        Setting(
+        Parameter(
             f"friction.{joint}.load",
             0.0,
             "Coulomb friction per torque of the links",
             0.0,
             1.0,
         ),
-        Setting(
+        Parameter(
             f"friction.{joint}.thinning",
             0.0,
             "reciprocal of the speed at which half of viscous friction is left [s/rad or s/m]",
             0.0,
         ),
-        Setting(
+        Parameter(
             f"friction.{joint}.offset",
             0.0,
             "constant additional effort of the drive, of either sign [N m or N]",
         ),
-        Setting(
+        Parameter(
             f"armature.{joint}",
             armature,
             "inertia of the drive, reflected to the joint [kg m^2 or kg]; default: 0, or the least "
@@ -73,32 +70,20 @@ def drive_parameters(model: Model, index: int, armature: float) -> tuple[Setting
 
 def drives_of(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     """Return friction and armature (n,) of all joints, by the names that settings have for them."""
-    return {
-        name: per_joint(values, pattern, model.joint_names)
-        for name, pattern in {
-            "viscous": "friction.{}.viscous",
-            "coulomb": "friction.{}.coulomb",
-            "load": "friction.{}.load",
-            "thinning": "friction.{}.thinning",
-            "offset": "friction.{}.offset",
-            "armature": "armature.{}",
-        }.items()
-    }
+    drives = vars(Drives.of_parameters(values, model.joint_names))
+    return {name: value for name, value in drives.items() if name != "presliding_displacement"}
 
 
-def assumption(parameters: Parameters, joints: Sequence[str]) -> str:
-    """Return the armature that is assumed, not set; empty for none."""
-    values = per_joint(parameters, "armature.{}", joints)
-    defaults = [parameters.default(f"armature.{joint}") for joint in joints]
-    return in_words(joints, np.where(values == np.array(defaults), values, 0.0))
+def assumption(
+    values: Mapping[str, Value], default: Callable[[str], Value], joints: Sequence[str]
+) -> str:
+    """Return the armature that is assumed, not set; empty for none.
 
-
-def tell_assumption(node: ModelNode) -> None:
-    """Log what is assumed of the drives."""
-    assumed = assumption(node.parameters, node.model.joint_names)
-    if assumed:
-        node.get_logger().warning(
-            "no gains are stable without inertia of the drives, of which the robot description "
-            f"tells nothing. Assumed: {assumed}; set what your arm has (data sheet, or "
-            "featherstone-ros identify)"
-        )
+    Args:
+        values: Of all parameters.
+        default: Returns a parameter's default.
+        joints: The arm's.
+    """
+    armature = per_joint(values, "armature.{}", joints)
+    defaults = np.array([default(f"armature.{joint}") for joint in joints])
+    return in_words(joints, np.where(armature == defaults, armature, 0.0))

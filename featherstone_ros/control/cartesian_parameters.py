@@ -29,11 +29,16 @@ from featherstone_ros.control.cartesian_impedance import (
     require_tip,
 )
 from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Settings
-from featherstone_ros.declaration import per_joint
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model import Model
-from featherstone_ros.nodes.declared_parameters import settings_of, values_of
-from featherstone_ros.nodes.parameters import Setting, Value, of_length
+from featherstone_ros.parameter import (
+    Parameter,
+    Value,
+    of_length,
+    parameters_of,
+    per_joint,
+    values_of,
+)
 
 WALL = 6  # numbers of one
 BOX = 8
@@ -45,23 +50,23 @@ def in_groups(count: int, of: str) -> Callable[[list[float]], str | None]:
     return lambda values: f"expected {count} numbers per {of}" if len(values) % count else None
 
 
-SETTINGS = (
-    *settings_of(CartesianSettings),
-    Setting("tip", "", "link that modes cartesian_impedance and admittance move", read_only=True),
-    Setting(
+PARAMETERS = (
+    *parameters_of(CartesianSettings),
+    Parameter("tip", "", "link that modes cartesian_impedance and admittance move", read_only=True),
+    Parameter(
         "tip_offset",
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
         "pose of the end effector's frame in the tip's: x y z [m], quaternion x y z w",
         check=of_length(7),
         read_only=True,
     ),
-    Setting(
+    Parameter(
         "wrench_has_weight",
         True,
         "~/wrench contains the weight of the payload, as a sensor's does, not an estimate's",
     ),
-    Setting("limit_repulsion", True, "push the joints away from their stops"),
-    Setting(
+    Parameter("limit_repulsion", True, "push the joints away from their stops"),
+    Parameter(
         "walls",
         [],
         "walls for the end effector, 6 numbers each: normal x y z out of the wall, offset along it "
@@ -69,7 +74,7 @@ SETTINGS = (
         check=in_groups(WALL, "wall: normal x y z, offset, stiffness, damping"),
         kind=float,
     ),
-    Setting(
+    Parameter(
         "boxes",
         [],
         "boxes that contain the end effector, 8 numbers each: lower x y z, upper x y z [m], "
@@ -80,10 +85,10 @@ SETTINGS = (
 )
 
 
-def joint_settings(model: Model) -> Iterable[Setting]:
+def joint_parameters(model: Model) -> Iterable[Parameter]:
     """Return the posture's parameters."""
     for joint in model.joint_names:
-        yield Setting(
+        yield Parameter(
             f"nullspace.posture.{joint}",
             [],
             "desired position in the null space [rad or m]; empty: the position when "

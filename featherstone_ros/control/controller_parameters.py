@@ -7,19 +7,24 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control import cartesian_parameters
 from featherstone_ros.control.armature import assumed_armature
+from featherstone_ros.control.drive_parameters import drive_parameters
 from featherstone_ros.control.feasibility.checks import Preflight
-from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import BANDWIDTH, DAMPING_RATIO, Timing
 from featherstone_ros.control.goal_tolerances import Tolerances
-from featherstone_ros.control.settings import Choice, Mode, Settings
+from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate
-from featherstone_ros.declaration import per_joint
 from featherstone_ros.model import EARTH, Model
-from featherstone_ros.nodes import cartesian_parameters
-from featherstone_ros.nodes.declared_parameters import settings_of, values_of
-from featherstone_ros.nodes.drive_parameters import drive_parameters, drives_of
-from featherstone_ros.nodes.parameters import Setting, Value, bounded, default_of, of_length
+from featherstone_ros.parameter import (
+    Parameter,
+    Value,
+    bounded,
+    default_of,
+    of_length,
+    parameters_of,
+    per_joint,
+)
 
 
 class DeadlineAction(Choice):
@@ -40,8 +45,8 @@ DEADLINE_NAMES = ("deadline.cycle_time", "deadline.allowed", "deadline.action")
 
 BRISK = 2.0  # [rad/s, m/s] of a motion whose friction must be within the effort limits
 
-GAIN_SETTINGS = (
-    Setting(
+GAIN_PARAMETERS = (
+    Parameter(
         "gains.bandwidth",
         BANDWIDTH,
         "natural frequency of a joint at its largest inertia [rad/s], for gains chosen from the "
@@ -50,15 +55,15 @@ GAIN_SETTINGS = (
         0.0,
         1e3,
     ),
-    Setting("gains.damping_ratio", DAMPING_RATIO, "damping ratio of the chosen gains", 0.1, 10.0),
-    Setting(
+    Parameter("gains.damping_ratio", DAMPING_RATIO, "damping ratio of the chosen gains", 0.1, 10.0),
+    Parameter(
         "gains.period",
         Timing.period,
         "time between two commands, for which gains are chosen and checked [s]",
         1e-5,
         1.0,
     ),
-    Setting(
+    Parameter(
         "gains.delay",
         Timing.delay,
         "delay from the measurement of a state to the resulting torque, likewise [s]",
@@ -68,10 +73,10 @@ GAIN_SETTINGS = (
 )
 
 
-SETTINGS = (
-    *GAIN_SETTINGS,
-    *settings_of(Settings),
-    Setting(
+PARAMETERS = (
+    *GAIN_PARAMETERS,
+    *parameters_of(Settings),
+    Parameter(
         "output",
         str(Output.EFFORT),
         "effort: torques on ~/commands; joint_state: position, velocity and feed-forward effort on "
@@ -79,14 +84,14 @@ SETTINGS = (
         choices=tuple(map(str, Output)),
         read_only=True,
     ),
-    Setting("state_publish_rate", 50.0, "rate of ~/desired and ~/error [Hz]", 0.1, 1e3, (), True),
-    Setting("effort_scale", 1.0, "usable share of the URDF effort limits", 0.0, 1.0),
-    Setting(
+    Parameter("state_publish_rate", 50.0, "rate of ~/desired and ~/error [Hz]", 0.1, 1e3, (), True),
+    Parameter("effort_scale", 1.0, "usable share of the URDF effort limits", 0.0, 1.0),
+    Parameter(
         "allow_partial_joints_goal",
         False,
         "accept trajectories that do not name all joints; the others stay where they are",
     ),
-    Setting(
+    Parameter(
         "action_monitor_rate",
         20.0,
         "rate at which a goal of ~/follow_joint_trajectory is checked, with feedback [Hz]",
@@ -94,42 +99,42 @@ SETTINGS = (
         1e3,
         read_only=True,
     ),
-    Setting(
+    Parameter(
         "constraints.goal_time",
         0.0,
         "time after the end of the trajectory to reach the goal [s]; 0: any time",
         0.0,
         3600.0,
     ),
-    Setting(
+    Parameter(
         "constraints.stopped_velocity_tolerance",
         0.01,
         "velocity at which a goal is reached [rad/s or m/s]; 0: any",
         0.0,
         100.0,
     ),
-    Setting(
+    Parameter(
         "preflight",
         str(Preflight.WARN),
         "reaction to a trajectory or set-point beyond the limits of effort, or whose velocity "
         "jumps; beyond those of position or velocity it is refused, unless this is off",
         choices=tuple(map(str, Preflight)),
     ),
-    Setting(
+    Parameter(
         "deadline.cycle_time",
         0.0,
         "deadline of a command after the joint state's arrival [s]; 0: none",
         0.0,
         10.0,
     ),
-    Setting("deadline.allowed", 0, "late commands per second that are tolerated", 0, 10_000),
-    Setting(
+    Parameter("deadline.allowed", 0, "late commands per second that are tolerated", 0, 10_000),
+    Parameter(
         "deadline.action",
         str(DeadlineAction.WARN),
         "reaction while more commands are late",
         choices=tuple(map(str, DeadlineAction)),
     ),
-    Setting(
+    Parameter(
         "gravity",
         default_of(EARTH),
         "gravity in the base link's frame [m/s^2]",
@@ -137,52 +142,52 @@ SETTINGS = (
         100.0,
         check=of_length(3),
     ),
-    Setting("payload.link", "", "link that carries the payload"),
-    Setting("payload.mass", 0.0, "mass of the payload [kg]; 0: no payload", 0.0, 1e4),
-    Setting(
+    Parameter("payload.link", "", "link that carries the payload"),
+    Parameter("payload.mass", 0.0, "mass of the payload [kg]; 0: no payload", 0.0, 1e4),
+    Parameter(
         "payload.com",
         [0.0, 0.0, 0.0],
         "centre of mass of the payload in the link's frame [m]",
         check=of_length(3),
     ),
-    Setting(
+    Parameter(
         "payload.inertia",
         [0.0] * 6,
         "inertia about the centre of mass in link axes [kg m^2]: ixx ixy ixz iyy iyz izz, or all 9",
         check=of_length(6, 9),
     ),
-    Setting(
+    Parameter(
         "payload.transition_time",
         0.5,
         "time in which a new payload or gravity takes effect [s]",
         0.0,
         60.0,
     ),
-    *cartesian_parameters.SETTINGS,
+    *cartesian_parameters.PARAMETERS,
 )
 
 
-def joint_settings(model: Model) -> Iterable[Setting]:
+def joint_parameters(model: Model) -> Iterable[Parameter]:
     """Return the parameters of every joint, with defaults from the robot description."""
-    yield from cartesian_parameters.joint_settings(model)
+    yield from cartesian_parameters.joint_parameters(model)
     torque_rate = default_torque_rate(model.effort_limit)
     least_rate = min_torque_rate(model.effort_limit)
     assumed = assumed_armature(model)
     for index, joint in enumerate(model.joint_names):
         yield from (
-            Setting(
+            Parameter(
                 f"gains.{joint}.p",
                 0.0,
                 "position gain [N m/rad or N/m]; in computed_torque [1/s^2]; see gains.bandwidth",
                 0.0,
             ),
-            Setting(
+            Parameter(
                 f"gains.{joint}.d",
                 0.0,
                 "velocity gain [N m s/rad or N s/m]; in computed_torque [1/s]",
                 0.0,
             ),
-            Setting(
+            Parameter(
                 f"damping.{joint}",
                 0.0,
                 "damping in gravity_compensation and in the gravity hold [N m s/rad or N s/m]; 0: "
@@ -190,20 +195,20 @@ def joint_settings(model: Model) -> Iterable[Setting]:
                 0.0,
             ),
             *drive_parameters(model, index, float(assumed[index])),
-            Setting(
+            Parameter(
                 f"constraints.{joint}.trajectory",
                 0.0,
                 "largest error of the joint on a trajectory [rad or m]; 0: see path_tolerance",
                 0.0,
             ),
-            Setting(
+            Parameter(
                 f"constraints.{joint}.goal",
                 0.0,
                 "largest distance at which a goal counts as reached [rad or m], also for the "
                 "diagnostics; 0: any distance for the action, what docs/diagnostics.md says there",
                 0.0,
             ),
-            Setting(
+            Parameter(
                 f"effort_limit.{joint}",
                 float(model.effort_limit[index]),
                 "largest effort, before effort_scale [N m or N]; .inf: any; default: the robot "
@@ -211,7 +216,7 @@ def joint_settings(model: Model) -> Iterable[Setting]:
                 0.0,
                 np.inf,
             ),
-            Setting(
+            Parameter(
                 f"torque_rate.{joint}",
                 float(torque_rate[index]),
                 "largest change of a command per second [N m/s or N/s]",
@@ -225,35 +230,15 @@ def joint_settings(model: Model) -> Iterable[Setting]:
         )
 
 
-def control_settings(values: Mapping[str, Value], model: Model) -> Settings:
-    """Return the controller's settings for a set of parameter values.
+def declared_parameters(model: Model) -> dict[str, Parameter]:
+    """Return all parameters by name, with their defaults for an arm."""
+    return {one.name: one for one in (*PARAMETERS, *joint_parameters(model))}
 
-    Raises:
-        ValueError: They do not fit together.
-    """
-    feedback = Feedback(values, model)
-    if feedback.drives_follow and values["mode"] == Mode.CARTESIAN_IMPEDANCE:
-        raise ValueError(
-            "mode is cartesian_impedance, which drives with position loops (output: joint_state) "
-            "would work against: expected mode admittance, whose motion they follow, or one of the "
-            "joints"
-        )
+
+def effort_limit(values: Mapping[str, Value], model: Model) -> Floats:
+    """Return the efforts (n,) that may be used, inf where there is no limit [N m or N]."""
     limit = per_joint(values, "effort_limit.{}", model.joint_names)
-    limit = np.where(np.isfinite(limit), limit * values["effort_scale"], limit)
-    drives = drives_of(values, model)
-    require_effort_for_friction(drives, limit, model)
-    p, d = feedback.gains
-    return Settings(
-        p=p,
-        d=d,
-        damping=feedback.damping,
-        fault_damping=feedback.fault_damping,
-        **drives,
-        effort_limit=limit,
-        torque_rate=per_joint(values, "torque_rate.{}", model.joint_names),
-        impedance=cartesian_parameters.impedance(values, model),
-        **values_of(Settings, values),
-    )
+    return np.where(np.isfinite(limit), limit * values["effort_scale"], limit)
 
 
 def require_effort_for_friction(drives: Mapping[str, Floats], limit: Floats, model: Model) -> None:
@@ -278,12 +263,6 @@ def require_effort_for_friction(drives: Mapping[str, Floats], limit: Floats, mod
             f"coulomb {drives['coulomb'][i]:g}, viscous {drives['viscous'][i]:g}, offset "
             f"{drives['offset'][i]:g}; expected less than its effort limit of {limit[i]:.4g}"
         )
-
-
-def without_margin(values: Mapping[str, Value], model: Model) -> str:
-    """Return in one line what is not stable with margin in the current mode; empty for nothing."""
-    stiffness = cartesian_parameters.without_delay_margin(values, model)
-    return "; ".join(filter(None, (stiffness, Feedback(values, model).without_margin)))
 
 
 def goal_defaults(values: Mapping[str, Value], model: Model) -> Tolerances:

@@ -1,0 +1,306 @@
+"""An arm with the parameters of its controller, and what follows from both; without ROS.
+
+    arm = ControlledArm.of("arm.urdf", {"gains.bandwidth": 10.0, "payload.link": "tool"})
+    controller = arm.controller()
+
+The node, the commands and simulations in plain Python begin here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control import cartesian_parameters
+from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.controller_parameters import (
+    Output,
+    declared_parameters,
+    effort_limit,
+    require_effort_for_friction,
+)
+from featherstone_ros.control.drive_parameters import assumption, drives_of
+from featherstone_ros.control.feedback import Feedback
+from featherstone_ros.control.gains import Timing
+from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.payload import model_with_payload
+from featherstone_ros.control.settings import Choice, Interpolation, Mode, Settings
+from featherstone_ros.errors import ModelError
+from featherstone_ros.model import Model
+from featherstone_ros.model.description_parameter import description_text
+from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.parameter_files import (
+    CONTROLLER,
+    NodeParameters,
+    ParameterFileError,
+    check_names,
+    controller_parameters,
+    misspelt,
+    parameter_names,
+)
+from featherstone_ros.parameter import Parameter, Value, per_joint, values_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ControlledArm:
+    """An arm with the parameters of its controller, each of which has been accepted.
+
+    What follows from them is computed once, where it is asked for. What does not fit together
+    raises a ValueError there: gains that would swing the arm up where ``settings`` are asked for,
+    but not where ``limits`` are.
+
+    Attributes:
+        unloaded: The arm as it is described, without payload.
+        values: Of all parameters, by name.
+    """
+
+    unloaded: Model
+    values: Mapping[str, Value]
+
+    @classmethod
+    def of(
+        cls,
+        description: str | PathLike[str] | Model,
+        parameters: Mapping[str, object] | str | PathLike[str] | None = None,
+        joints: Iterable[str] | None = None,
+    ) -> ControlledArm:
+        """Return an arm.
+
+        Args:
+            description: URDF text, the path of a URDF or xacro file, or a model.
+            parameters: Names of the controller's parameters and their values, or the path of a
+                parameter file; the declared defaults take the place of what is missing.
+            joints: Those that move, the others are locked; None: as the parameter ``joints`` says.
+                A model has its own.
+
+        Raises:
+            FeatherstoneError: The description or the file cannot be used, or there is no such
+                parameter or joint.
+            ValueError: A value is refused (named, with what was expected); of a file that is a
+                ``ParameterFileError``.
+        """
+        given = _given(parameters)
+        model = _model(description, joints if joints is not None else given.joints())
+        if given.source and not isinstance(parameters, Mapping):
+            check_names(Path(str(given.source)), {*model.joint_names, *model.locked})
+        elif not isinstance(parameters, NodeParameters):
+            _require_known(given, model)
+        defaults = {name: one.default for name, one in declared_parameters(model).items()}
+        try:
+            arm = cls(model, defaults)._changed({n: given[n] for n in given if n in defaults})
+            _ = arm.model
+        except ValueError as error:
+            if not given.source or isinstance(error, ParameterFileError):
+                raise
+            raise ParameterFileError(f"{given.source}: {error}") from None
+        return arm
+
+    def with_parameters(
+        self, changes: Mapping[str, object] | None = None, /, **more: object
+    ) -> ControlledArm:
+        """Return the same arm with other values of some parameters.
+
+        Args:
+            changes: Their names and values.
+            **more: Likewise, of names without dots.
+
+        Raises:
+            ValueError: There is no such parameter, or its value is refused (named).
+        """
+        changed = {**(changes or {}), **more}
+        _require_known(changed, self.unloaded)
+        return self._changed(changed)
+
+    def _changed(self, changes: Mapping[str, object]) -> ControlledArm:
+        parameters = self.parameters
+        accepted = {
+            name: parameters[name].accept(_as_read(parameters[name], value))
+            for name, value in changes.items()
+            if name in parameters
+        }
+        return replace(self, values={**self.values, **accepted})
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """All parameters by name, with their defaults for this arm."""
+        return declared_parameters(self.unloaded)
+
+    # The arm.
+
+    @cached_property
+    def model(self) -> Model:
+        """The arm with the parameters' payload and gravity."""
+        return model_with_payload(self.values, self.unloaded)
+
+    @cached_property
+    def drives(self) -> Drives:
+        """Friction and rotors."""
+        return Drives.of_parameters(self.values, self.unloaded.joint_names)
+
+    @property
+    def assumed_armature(self) -> str:
+        """The armature that is assumed, not set, in words; empty for none."""
+        defaults = self.parameters
+        names = self.unloaded.joint_names
+        return assumption(self.values, lambda name: defaults[name].default, names)
+
+    @cached_property
+    def space(self) -> JointSpace:
+        """The joints with the limits of the description."""
+        return JointSpace.of(self.unloaded)
+
+    @cached_property
+    def limits(self) -> JointSpace:
+        """The joints with the efforts that the controller uses: by ``effort_limit``, and scaled."""
+        return JointSpace.of(self.unloaded, effort_limit(self.values, self.unloaded))
+
+    @property
+    def of_trajectories(self) -> tuple[bool, Interpolation]:
+        """What a ``Trajectory`` is told: whether it may end in motion, and its interpolation."""
+        may_end_moving = self.values["allow_nonzero_velocity_at_trajectory_end"]
+        return may_end_moving, Interpolation(self.values["interpolation"])
+
+    # Its end effector.
+
+    @property
+    def tip(self) -> str:
+        """The end effector's link, empty for none."""
+        return cartesian_parameters.tip_of(self.values, self.unloaded)
+
+    @property
+    def offset(self) -> Floats:
+        """(4, 4) pose of the end effector's frame in the tip's."""
+        return cartesian_parameters.offset_of(self.values)
+
+    # Its controller.
+
+    @property
+    def mode(self) -> Mode:
+        """The control law."""
+        return Mode(self.values["mode"])
+
+    @property
+    def timing(self) -> Timing:
+        """Period and delay for which gains are chosen and checked."""
+        return Timing(self.values["gains.period"], self.values["gains.delay"])
+
+    @property
+    def commands_joints(self) -> bool:
+        """Whether the drives have position loops of their own, which take positions."""
+        return bool(self.values["output"] == Output.JOINT_STATE)
+
+    @cached_property
+    def feedback(self) -> Feedback:
+        """Gains and damping, set or chosen, and why they are what they are."""
+        return Feedback(self.values, self.unloaded)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """All that the controller is told.
+
+        Raises:
+            NoStableGainsError: No gains are stable; ``feedback.remedy`` tells what would help.
+            ValueError: Values do not fit together.
+        """
+        values, model = self.values, self.unloaded
+        feedback = self.feedback
+        if feedback.drives_follow and self.mode is Mode.CARTESIAN_IMPEDANCE:
+            raise ValueError(
+                "mode is cartesian_impedance, which drives with position loops (output: "
+                "joint_state) would work against: expected mode admittance, whose motion they "
+                "follow, or one of the joints"
+            )
+        drives = drives_of(values, model)
+        require_effort_for_friction(drives, self.limits.effort, model)
+        p, d = feedback.gains
+        return Settings(
+            p=p,
+            d=d,
+            damping=feedback.damping,
+            fault_damping=feedback.fault_damping,
+            **drives,
+            effort_limit=self.limits.effort,
+            torque_rate=per_joint(values, "torque_rate.{}", model.joint_names),
+            impedance=cartesian_parameters.impedance(values, model),
+            **values_of(Settings, values),
+        )
+
+    @property
+    def without_margin(self) -> str:
+        """What is not stable with margin in this mode, in one line; empty for nothing."""
+        stiffness = cartesian_parameters.without_delay_margin(self.values, self.unloaded)
+        return "; ".join(filter(None, (stiffness, self.feedback.without_margin)))
+
+    @property
+    def contact_margin(self) -> str:
+        """What contact mode admittance bears, in one line; empty in other modes."""
+        return cartesian_parameters.contact_margin(self.values, self.settings)
+
+    def controller(self, notify: Callable[[str], None] = lambda line: None) -> TorqueController:
+        """Return an inactive controller of this arm, for plain Python.
+
+        Args:
+            notify: Called with a line of text when the controller acts by itself.
+
+        Raises:
+            ValueError: As of ``settings``; or the mode needs a tip, and there is none.
+        """
+        return TorqueController(
+            self.space,
+            self.model,
+            self.settings,
+            notify,
+            self.tip,
+            self.offset,
+            self.commands_joints,
+        )
+
+
+def _given(parameters: Mapping[str, object] | str | PathLike[str] | None) -> NodeParameters:
+    """Return the parameters that are given, with their file for messages."""
+    if isinstance(parameters, NodeParameters):
+        return parameters
+    if parameters is None or isinstance(parameters, Mapping):
+        return NodeParameters(parameters or {}, "")
+    return controller_parameters(Path(parameters))
+
+
+def _model(description: str | PathLike[str] | Model, joints: Iterable[str] | None) -> Model:
+    names = None if joints is None else list(joints)
+    if not isinstance(description, Model):
+        return Model.from_urdf(description_text(str(description)), joints=names)
+    if names is not None and names != list(description.joint_names):
+        raise ModelError(
+            f"joints are {', '.join(names)}, expected the model's: "
+            f"{', '.join(description.joint_names)}"
+        )
+    return description
+
+
+def _require_known(given: Iterable[str], model: Model) -> None:
+    """Raise ValueError with the names of parameters that the controller does not have."""
+    known = parameter_names(CONTROLLER, {*model.joint_names, *model.locked})
+    unknown = [f"no parameter {misspelt(name, known)}" for name in given if name not in known]
+    if unknown:
+        raise ValueError("; ".join(unknown))
+
+
+def _as_read(parameter: Parameter, value: Any) -> Any:
+    """Return a value as ROS reads it: YAML 1.1 takes 1e3, without a point, for text."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_as_read(parameter, one) for one in value]
+    if isinstance(value, str) and parameter.is_real:
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return str(value) if isinstance(value, Choice) else value

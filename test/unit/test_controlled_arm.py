@@ -1,0 +1,133 @@
+"""An arm with its controller's parameters: where they come from, and what is refused."""
+
+import numpy as np
+import pytest
+import urdf_text
+
+from featherstone_ros import Dynamics, Model
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import Interpolation, Mode
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.parameter_files import ParameterFileError
+from featherstone_ros.model.robots import robot_file, robot_parameters
+
+LIMITS = (
+    '<limit lower="-2.9" upper="2.9" velocity="3" effort="20"/>'
+    '<dynamics damping="0.25" friction="0.5"/>'
+)
+URDF = urdf_text.chain("shoulder", "elbow", axis="0 1 0", inside=LIMITS)
+TIP = Model.from_urdf(URDF).link_names[-1]
+PAYLOAD = {"payload.link": TIP, "payload.mass": 1.5, "payload.com": [0.0, 0.0, 0.1]}
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(controller, both=""):
+        path = tmp_path / "arm.yaml"
+        path.write_text(
+            f"/**:\n  ros__parameters: {{{both}}}\n"
+            f"/**/feedforward_controller:\n  ros__parameters: {{{controller}}}\n"
+        )
+        return path
+
+    return write
+
+
+def test_what_is_not_given_is_as_declared():
+    arm = ControlledArm.of(URDF)
+    assert arm.settings.mode is Mode.FEEDFORWARD
+    assert arm.settings.viscous.tolist() == [0.25, 0.25]
+    assert arm.drives.coulomb.tolist() == [0.5, 0.5]
+    assert arm.limits.effort.tolist() == [20.0, 20.0]
+    assert arm.values == {name: one.default for name, one in arm.parameters.items()}
+    assert arm.tip == "" and not arm.commands_joints
+
+
+def test_a_text_a_path_and_a_model_describe_the_same_arm(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(URDF)
+    q, qd, qdd = np.random.default_rng(1).uniform(-1.0, 1.0, (3, 2))
+    torques = [
+        Dynamics(ControlledArm.of(description, PAYLOAD).model).rnea(q, qd, qdd)
+        for description in (URDF, path, str(path), Model.from_urdf(URDF))
+    ]
+    np.testing.assert_array_equal(torques[1:], torques[:-1])
+
+
+def test_a_file_and_a_mapping_mean_the_same(file):
+    path = file("mode: computed_torque, effort_scale: 5e-1", "friction.elbow.coulomb: 2")
+    given = {"mode": Mode.COMPUTED_TORQUE, "effort_scale": 0.5, "friction.elbow.coulomb": 2}
+    arms = [ControlledArm.of(URDF, parameters) for parameters in (path, str(path), given)]
+    assert arms[0].values == arms[1].values == arms[2].values
+    assert arms[0].drives.coulomb.tolist() == [0.5, 2.0]
+    assert arms[0].limits.effort.tolist() == [10.0, 10.0]
+
+
+def test_parameters_choose_the_joints_unless_the_caller_does(file):
+    path = file("joints: [elbow]")
+    assert ControlledArm.of(URDF, path).model.joint_names == ("elbow",)
+    both = ["elbow", "shoulder"]
+    assert ControlledArm.of(URDF, path, joints=both).model.joint_names == tuple(both)
+    with pytest.raises(FeatherstoneError, match="joints are elbow, expected the model's: shoulder"):
+        ControlledArm.of(Model.from_urdf(URDF), path)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"rate": "x"}, "rate is 'x', expected type double"),
+        ({"effort_scale": 2}, r"effort_scale is 2\.0, expected 0\.0 to 1\.0"),
+        ({"mode": "fast"}, "mode is 'fast', expected one of gravity_compensation"),
+        ({"payload.mass": 1.0}, r"payload\.mass is 1\.0, but payload\.link is empty"),
+        ({"path_tolerence": 0.1}, r"no parameter path_tolerence \(nearest: path_tolerance\)"),
+        ({"armature.wrist": 0.1}, r"no parameter armature\.wrist"),
+        ({"armature.elbow": 1e5}, r"armature\.elbow is 100000\.0: expected at most"),
+    ],
+)
+def test_what_is_refused_is_named(file, given, expected):
+    with pytest.raises(ValueError, match=expected):
+        ControlledArm.of(URDF, given)
+    path = file(", ".join(f"{name}: {value}" for name, value in given.items()))
+    with pytest.raises(ParameterFileError, match=f"arm.yaml: {expected}"):
+        ControlledArm.of(URDF, path)
+    if "payload.mass" not in given:  # of the arm, not of one value
+        with pytest.raises(ValueError, match=expected):
+            ControlledArm.of(URDF).with_parameters(given)
+
+
+def test_values_that_do_not_fit_together_are_refused_where_they_are_used():
+    arm = ControlledArm.of(URDF, {"gains.elbow.p": 1e6, "armature.elbow": 0.1})
+    assert arm.limits.effort.tolist() == [20.0, 20.0]
+    with pytest.raises(ValueError, match=r"gains\.elbow\.p is 1e\+06, expected less than"):
+        _ = arm.settings
+
+
+def test_a_change_leaves_the_rest_and_the_arm_that_was():
+    arm = ControlledArm.of(URDF, PAYLOAD)
+    changed = arm.with_parameters({"gains.delay": 0.003}, interpolation=Interpolation.SPLINE)
+    assert changed.timing.delay == 0.003 and arm.timing.delay == 0.002
+    assert changed.of_trajectories == (False, Interpolation.SPLINE)
+    assert changed.values["payload.mass"] == 1.5
+    assert {n for n in arm.values if arm.values[n] != changed.values[n]} == {
+        "gains.delay",
+        "interpolation",
+    }
+
+
+def test_its_controller_holds_the_payload():
+    arm = ControlledArm.of(URDF, {**PAYLOAD, "tip": TIP})
+    controller = arm.controller()
+    assert controller.phase is Phase.INACTIVE
+    controller.activate(0.0)
+    q = np.array([0.6, 0.5])
+    command = controller.accept_state(0.0, q, np.zeros(2))
+    np.testing.assert_allclose(command, Dynamics(arm.model).gravity(q))
+    assert np.abs(Dynamics(arm.unloaded).gravity(q) - command).min() > 0.1
+
+
+@pytest.mark.parametrize("robot", ["panda", "ur5e"])
+def test_the_packages_own_files_are_those_of_arms_with_margin(robot):
+    arm = ControlledArm.of(robot_file(robot), robot_parameters(robot))
+    assert arm.settings.p.all() and arm.without_margin == ""
+    assert arm.assumed_armature == ""
