@@ -141,8 +141,9 @@ def steady(samples: Samples, displacement: float) -> Floats:
     gaussian = needed_from_scipy("ndimage").gaussian_filter1d
     width = STEADYING / samples.period  # [samples]
     position = np.asarray(gaussian(samples.position, width, axis=0, mode="nearest"), float)
-    play = PLAY * displacement
-    return (_dragged(position, play) + _dragged(position[::-1], play)[::-1]) / 2.0  # zero phase
+    both = _dragged(np.hstack([position, position[::-1]]), PLAY * displacement)
+    on, back = np.hsplit(both, 2)
+    return np.asarray((on + back[::-1]) / 2.0, float)  # zero phase
 
 
 def _dragged(position: Floats, play: float) -> Floats:

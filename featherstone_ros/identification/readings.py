@@ -214,9 +214,11 @@ class Solver:
         links = SIZE * len(self.bodies.names)
         rows = [light if k in reading.weightless else plain for k in range(j)]
         self.products = np.array([row.products[k] for k, row in enumerate(rows)])
+        self.inner = self.products[:, : links + n, : links + n].copy()  # contiguous, for BLAS
         self.samples = [row.samples[:, k] for k, row in enumerate(rows)]
         self.N, self.j, self.n, self.links = len(plain.samples), j, n, links
         self.effort = [links + n + 1 + order[k] for k in range(j)]
+        self.offsets = links + np.array(reading.offsets, dtype=np.intp)
         self.sign = np.ones(j)
         self.sign[list(reading.negative)] = -1.0
         load = LOAD * (1.0 if reading.loaded else NO_LOAD)
@@ -242,38 +244,44 @@ class Solver:
         """Return the efforts' gains (j,)."""
         return self.sign * np.exp(self.member @ x[self.at[3] :])
 
-    def factors(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the factors (m,) of a joint's torque, and their derivatives (m, p) by x."""
-        links, (a, b, c, d, p) = self.links, self.at
-        value, slope = np.zeros(links + self.n), np.zeros((links + self.n, p))
+    def value(self, x: Floats) -> Floats:
+        """Return the factors (m,) of a joint's torque."""
+        links, (a, b, c, d, _) = self.links, self.at
+        value = np.zeros(links + self.n)
         value[:links] = self.bodies.deformed(x[:a])
         value[links - SIZE : links] += x[a:b]
+        value[self.offsets] = x[c:d]
+        return value
+
+    def slope(self, x: Floats) -> Floats:
+        """Return the derivatives (m, p) of the factors by x."""
+        links, (a, b, c, d, p) = self.links, self.at
+        slope = np.zeros((links + self.n, p))
         for body, block in enumerate(self.bodies.jacobian(x[:a])):
             rows = slice(SIZE * body, SIZE * (body + 1))
             slope[rows, rows] = block
         slope[links - SIZE : links, a:b] = np.eye(SIZE)
-        those = links + np.array(self.reading.offsets, dtype=np.intp)
-        value[those] = x[c:d]
-        slope[those, np.arange(c, d)] = 1.0
-        return value, slope
+        slope[self.offsets, np.arange(c, d)] = 1.0
+        return slope
 
-    def left(self, x: Floats, value: Floats) -> Floats:
-        """Return the factors (j, columns) of what is left of each joint's effort."""
+    def missed(self, x: Floats, value: Floats) -> tuple[Floats, Floats]:
+        """Return what each joint misses: the columns with what is left (j, m), its squares (j,)."""
         left = np.zeros(self.products.shape[:2])
         left[range(self.j), self.effort] = 1.0
         left[:, : len(value)] -= self.gain(x)[:, None] * value
         left[:, len(value)] -= x[self.at[1]]
-        return left
+        rest = (self.products @ left[:, :, None])[:, :, 0]
+        return rest, np.maximum((left * rest).sum(axis=1), 0.0)
 
-    def normal(self, x: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    def normal(
+        self, x: Floats, value: Floats, rest: Floats, weight: Floats
+    ) -> tuple[Floats, Floats]:
         """Return the second derivatives (p, p) and the gradient (p,) of the likelihood."""
-        value, slope = self.factors(x)
         m, gain, late, member = len(value), self.gain(x), self.at[1], self.member
-        G, scaled = self.products, weight * gain
-        rest = np.einsum("kab,kb->ka", G, self.left(x, value))
-        own = np.einsum("kab,b->ka", G[:, :m, :m], value)
+        G, scaled, slope = self.products, weight * gain, self.slope(x)
+        own = self.inner @ value
         by_gain = gain[:, None] * member
-        H = slope.T @ np.einsum("k,kab->ab", scaled * gain, G[:, :m, :m]) @ slope
+        H = slope.T @ np.tensordot(scaled * gain, self.inner, 1) @ slope
         H[late] += slope.T @ (scaled @ G[:, :m, m])
         H[late, late] += weight @ G[:, m, m]
         H[late, self.at[3] :] += (weight * (G[:, m, :m] @ value)) @ by_gain
@@ -287,23 +295,21 @@ class Solver:
         gradient[self.at[3] :] += (weight * (rest[:, :m] @ value)) @ by_gain
         return H, gradient
 
-    def squares(self, x: Floats) -> Floats:
-        """Return the sum of the squares (j,) that are left."""
-        left = self.left(x, self.factors(x)[0])
-        return np.maximum(np.einsum("ka,kab,kb->k", left, self.products, left), 0.0)
-
     def solve(self) -> Explained:
         """Return the explanation."""
         x, precision, length = np.zeros(len(self.spread)), self.spread**-2, self.all.length
         scale = self.products[range(self.j), self.effort, self.effort] / self.N
         least = LEAST_NOISE**2 * scale + 1e-300
         variance = np.maximum(FIRST_NOISE * scale, least)
+        value = self.value(x)
+        rest, _ = self.missed(x, value)
         for _ in range(ROUNDS):
-            H, gradient = self.normal(x, 1.0 / (variance * length))
+            H, gradient = self.normal(x, value, rest, 1.0 / (variance * length))
             H += np.diag(precision)
             step = np.linalg.solve(H, gradient - precision * x)
             x = x + np.clip(step, -LARGEST_STEP, LARGEST_STEP)
-            squares = self.squares(x)
+            value = self.value(x)
+            rest, squares = self.missed(x, value)
             variance = np.maximum(squares / self.N, least)
         cost = (squares / (variance * length) + self.N / length * np.log(variance)).sum()
         volume = np.linalg.slogdet(H)[1] - np.log(precision).sum()
@@ -331,7 +337,7 @@ class Solver:
 
     def _left(self, x: Floats) -> Floats:
         """Return the torque (N, j) that stays unexplained, beside the best drives."""
-        value, _ = self.factors(x)
+        value = self.value(x)
         drives, gain = len(Law().terms), self.gain(x)
         left = []
         for k, samples in enumerate(self.samples):
