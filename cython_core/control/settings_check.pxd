@@ -1,7 +1,7 @@
 # Whether settings and a model leave the arm enough effort, where it is now: to be held, to be
 # brought to rest if it moves, and for all that the law would ask for at this moment. Asked before
 # the first command and before every change. What needs no arm is checked in
-# featherstone_ros/nodes/controller_parameters.py: friction alone, and gains.
+# featherstone_ros/control/controller_parameters.py: friction alone, and gains.
 
 from libc.math cimport fabs
 
