@@ -13,10 +13,20 @@ from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.cases import OURS, SECTIONS
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PANELS_STYLE, YELLOW, new_table
+from featherstone_ros.tools.style import (
+    BLUE,
+    FAINT,
+    GREEN,
+    GREY,
+    INK,
+    PANELS_STYLE,
+    YELLOW,
+    new_table,
+    picture,
+)
 
 _WORST = 10  # rows of the table of all robots
-_COLOURS = (BLUE, YELLOW, "#7a9a3a", GREY)
+_COLOURS = (BLUE, YELLOW, GREEN, GREY)
 
 
 @dataclass(frozen=True)
@@ -120,20 +130,9 @@ def duration(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
-def pyplot_to_files() -> Any:
-    """Return matplotlib's pyplot, which opens no windows."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot
-
-
 def draw(found: Sequence[Row], subtitle: str, path: Path) -> None:
     """Write the picture: ratios of all methods, of all robots, and how time grows."""
-    pyplot = pyplot_to_files()
-    with pyplot.rc_context(PANELS_STYLE):
+    with picture(path, style=PANELS_STYLE) as pyplot:
         canvas = pyplot.figure(figsize=(13, 8.5), dpi=110, facecolor="white")
         grid = canvas.add_gridspec(
             2, 2, width_ratios=(1.1, 1), wspace=0.13, hspace=0.3,
@@ -145,8 +144,6 @@ def draw(found: Sequence[Row], subtitle: str, path: Path) -> None:
         _ratios(canvas.add_subplot(grid[:, 0]), found)
         _robots(canvas.add_subplot(grid[0, 1]), [row for row in found if row.section == "robots"])
         _chains(canvas.add_subplot(grid[1, 1]), [row for row in found if row.section == "chain"])
-        canvas.savefig(path)
-        pyplot.close(canvas)
 
 
 def _ratios(axes: Any, found: Sequence[Row]) -> None:

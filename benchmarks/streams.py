@@ -42,6 +42,7 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.proposal import Proposal, propose
 from featherstone_ros.tools.robot_setup import load
 from featherstone_ros.tools.setup.trial_drive import settings
+from featherstone_ros.tools.style import picture
 
 RATE, POLICY = 1000.0, 25.0  # [Hz] of the controllers, and of a chunk's points
 
@@ -193,18 +194,16 @@ def figures(record: dict[str, Floats], chunks: list[Chunk]) -> dict[str, float]:
 
 def draw(records: dict[str, dict[str, Floats]], file: Path) -> None:
     """Draw position, velocity and acceleration that are asked of the first joint."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.0, 3.2), layout="constrained")
-    for row, axes in enumerate(figure.subplots(1, 3)):
-        for name, record in reversed(records.items()):
-            values = record["reference"][:, row, 0]
-            axes.plot(np.arange(len(values)) / RATE, values, lw=1.0, label=name)
-        axes.set(xlabel="time [s]", ylabel=("[rad]", "[rad/s]", "[rad/s²]")[row])
-        axes.spines[["top", "right"]].set_visible(False)
-    lines = figure.axes[0].get_lines()
-    figure.legend(handles=lines, loc="outside lower center", ncols=2, frameon=False)
-    figure.savefig(file, dpi=100)
+    titles = ("position [rad]", "velocity [rad/s]", "acceleration [rad/s²]")
+    with picture(file) as pyplot:
+        figure = pyplot.figure(figsize=(9.0, 3.2), dpi=100, layout="constrained")
+        for row, axes in enumerate(figure.subplots(1, 3)):
+            for name, record in reversed(records.items()):
+                values = record["reference"][:, row, 0]
+                axes.plot(np.arange(len(values)) / RATE, values, lw=1.0, label=name)
+            axes.set(xlabel="time [s]", title=f"first joint, desired {titles[row]}")
+        lines = figure.axes[0].get_lines()
+        figure.legend(handles=lines, loc="outside lower center", ncols=2)
 
 
 def main() -> int:

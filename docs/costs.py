@@ -20,7 +20,7 @@ from rich.progress import track
 from scipy.linalg import cho_factor
 
 import featherstone_ros as fr
-from featherstone_ros.tools.style import PICTURE_STYLE
+from featherstone_ros.tools.style import GREY, picture
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test"))  # before docs/reference.py
 from reference import Robot, composite, operators
@@ -97,13 +97,8 @@ def slope(by_size: dict[int, float]) -> float:
 
 def draw(durations: dict[str, dict[int, float]]) -> None:
     """Draw duration over number of joints, both logarithmic: the slope is the order."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(PICTURE_STYLE):
-        figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    with picture(PICTURE) as pyplot:
+        figure, axes = pyplot.subplots(figsize=(8, 4.5), dpi=110, layout="constrained")
         for name, by_size in durations.items():
             n, t = np.array(list(by_size)), np.array(list(by_size.values())) * 1e6
             (line,) = axes.loglog(n, t, "o-", ms=4, label=f"{name}, {POWERS[ORDERS[name]]}")
@@ -113,8 +108,8 @@ def draw(durations: dict[str, dict[int, float]]) -> None:
         axes.set_xticks(SIZES, [str(n) for n in SIZES], minor=False)
         axes.minorticks_off()
         axes.grid(alpha=0.3)
-        axes.legend(frameon=False)
-        figure.savefig(PICTURE, dpi=110)
+        axes.plot([], [], ":", color=GREY, label="slope that theory gives")
+        figure.legend(loc="outside right upper")
 
 
 def main() -> None:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, RED, YELLOW, picture
 
 if TYPE_CHECKING:
     from monte_carlo import StudyResult
 
-_COLOURS = ("#c8553d", "#e0a030", "#1b6ca8")  # of the laws
-_INK, _GREY, _FAINT = "#202428", "#6b7480", "#d8dce1"
+_COLOURS = (RED, YELLOW, BLUE)  # of the laws
 
 
 def draw(report: StudyResult, laws: tuple[str, ...], path: Path) -> None:
@@ -30,21 +29,8 @@ def draw(report: StudyResult, laws: tuple[str, ...], path: Path) -> None:
         laws: Names of the laws, in the order of the report's arrays.
         path: Of the PNG file.
     """
-    style: dict[Any, Any] = {
-        "font.size": 9,
-        "axes.titlesize": 10,
-        "axes.titlelocation": "left",
-        "axes.titlecolor": _INK,
-        "axes.edgecolor": _GREY,
-        "axes.labelcolor": _INK,
-        "xtick.color": _GREY,
-        "ytick.color": _GREY,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.axisbelow": True,
-    }
-    with rc_context(style):
-        figure = Figure(figsize=(11.5, 7.8), dpi=100)
+    with picture(path) as pyplot:
+        figure = pyplot.figure(figsize=(11.5, 7.8), dpi=100)
         axes = figure.subplots(2, 2)
         figure.subplots_adjust(0.05, 0.065, 0.99, 0.845, wspace=0.26, hspace=0.28)
         _title(figure, report, laws)
@@ -52,7 +38,6 @@ def draw(report: StudyResult, laws: tuple[str, ...], path: Path) -> None:
         _budget(axes[0, 1], report)
         _masses(axes[1, 0], report)
         _torques(axes[1, 1], report)
-        figure.savefig(path, pil_kwargs={"optimize": True})
 
 
 def _title(figure: Figure, report: StudyResult, laws: tuple[str, ...]) -> None:
@@ -61,7 +46,7 @@ def _title(figure: Figure, report: StudyResult, laws: tuple[str, ...]) -> None:
         0.008, 0.963,
         f"{Path(study.robot).stem}: {np.median(report.gain):.1f} times more accurate than "
         f"{laws[1]}, with payload and friction uncertain",
-        va="center", fontsize=14, fontweight="bold", color=_INK,
+        va="center", fontsize=14, fontweight="bold", color=INK,
     )  # fmt: skip
     figure.text(
         0.008, 0.918,
@@ -69,7 +54,7 @@ def _title(figure: Figure, report: StudyResult, laws: tuple[str, ...]) -> None:
         f"{report.duration:g} s. Standard deviations from what the\ncontroller believes: "
         f"payload ({study.payload:g} kg) {100 * study.mass_spread:.0f} %, its centre "
         f"{1e3 * study.centre_spread:.0f} mm, joint friction {100 * study.friction_spread:.0f} %.",
-        color=_GREY, va="center", linespacing=1.4,
+        color=GREY, va="center", linespacing=1.4,
     )  # fmt: skip
     bars = [Patch(color=colour) for colour in _COLOURS]
     figure.legend(bars, laws, ncols=3, frameon=False, loc="center right",
@@ -86,7 +71,7 @@ def _errors(axes: Axes, report: StudyResult) -> None:
 def _torques(axes: Axes, report: StudyResult) -> None:
     """Distribution of the largest torque asked for."""
     _bands(axes, report, 100 * report.tracking.effort)
-    axes.axhline(100, color=_INK, lw=1)
+    axes.axhline(100, color=INK, lw=1)
     axes.set_ylim(0)
     axes.set_title("largest torque asked for [% of the limit]")
 
@@ -101,10 +86,10 @@ def _bands(axes: Axes, report: StudyResult, values: Floats) -> None:
         x = joints + 0.25 * (law - 1)
         axes.vlines(x, low[law], high[law], color=colour, lw=1.6)
         axes.vlines(x, lower[law], upper[law], color=colour, lw=7)
-        axes.plot(x, middle[law], "_", color=_INK, ms=8, mew=1.2)
-    axes.set_xticks(joints, _short_lines(report.joints), color=_INK)
+        axes.plot(x, middle[law], "_", color=INK, ms=8, mew=1.2)
+    axes.set_xticks(joints, _short_lines(report.joints), color=INK)
     axes.tick_params(axis="x", length=0)
-    axes.grid(axis="y", color=_FAINT, linewidth=0.6)
+    axes.grid(axis="y", color=FAINT, linewidth=0.6)
 
 
 def _budget(axes: Axes, report: StudyResult) -> None:
@@ -112,10 +97,10 @@ def _budget(axes: Axes, report: StudyResult) -> None:
     causes, shares = list(report.budget), 100 * np.array(list(report.budget.values()))
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=110, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
-        colour = "white" if share > 60 else _INK
+        colour = "white" if share > 60 else INK
         axes.text(column, row, f"{share:.0f}", ha="center", va="center", color=colour)
-    axes.set_xticks(range(len(report.joints)), _short_lines(report.joints), color=_INK)
-    axes.set_yticks(range(len(causes)), causes, color=_INK)
+    axes.set_xticks(range(len(report.joints)), _short_lines(report.joints), color=INK)
+    axes.set_yticks(range(len(causes)), causes, color=INK)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_title("where the error with feedforward comes from [% of its square]")
@@ -126,9 +111,9 @@ def _masses(axes: Axes, report: StudyResult) -> None:
     error = 1e3 * np.sqrt(np.mean(report.total**2, axis=-1))
     for law, colour in enumerate(_COLOURS):
         axes.plot(report.tracking.mass, error[:, law], ".", color=colour, ms=5, alpha=0.8)
-    axes.axvline(report.study.payload, color=_GREY, lw=0.8, ls="--")
+    axes.axvline(report.study.payload, color=GREY, lw=0.8, ls="--")
     _logarithmic(axes)
-    axes.grid(axis="y", color=_FAINT, linewidth=0.6)
+    axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_xlabel("real mass of the payload [kg] (dashed: believed)")
     axes.set_title(f"RMS error of all joints together [{report.unit}], a dot for each arm")
 

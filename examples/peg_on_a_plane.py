@@ -12,11 +12,14 @@ Examples:
   python examples/peg_on_a_plane.py --stiffness 100 400 1600 --depth 0.03
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -26,6 +29,10 @@ from rich.table import Table
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.robot_setup import load
+from featherstone_ros.tools.style import COLOURS, GREY, picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TIME_STEP = 0.001  # [s] of control and simulation
 TIP = "panda_hand_tcp"
@@ -117,28 +124,31 @@ def expected(stiffness: float, depth: float) -> float:
 
 def draw(records: dict[float, Record], path: Path) -> None:
     """Draw the paths from the side, and the forces over time."""
-    from matplotlib.figure import Figure
+    with picture(path) as pyplot:
+        figure = pyplot.figure(figsize=(9.0, 3.8), dpi=100, layout="constrained")
+        _draw(records, *figure.subplots(1, 2))
 
-    figure = Figure(figsize=(9.0, 3.8), layout="constrained")
-    side, force = figure.subplots(1, 2)
+
+def _draw(records: dict[float, Record], side: Axes, force: Axes) -> None:
     for index, (stiffness, record) in enumerate(records.items()):
-        name, color = f"{stiffness:g} N/m", f"C{index}"
+        name, color = f"{stiffness:g} N/m", COLOURS[index]
         along, up = 1e3 * record.position[:, 1], 1e3 * record.position[:, 2]
         side.plot(along, up, color=color, lw=1.2)
         force.plot(record.time, record.force[:, 2], color=color, lw=1.0, label=name)
         force.plot(record.time, np.linalg.norm(record.force[:, :2], axis=1), ":", color=color)
     desired = 1e3 * record.desired
-    side.plot(desired[:, 1], desired[:, 2], "--", color="0.4", lw=1.0, label="desired")
+    side.plot(desired[:, 1], desired[:, 2], "--", color=GREY, lw=1.0, label="desired")
     floor = -1e3 * HEIGHT
     side.axhspan(side.get_ylim()[0], floor, color="0.9", zorder=0, label="plane")
     side.set(xlabel="along the plane [mm]", ylabel="height [mm]", title="The peg from the side")
-    side.legend(frameon=False, loc="center")
-    force.set(xlabel="time [s]", ylabel="force of the plane [N]", title="dotted: friction")
-    force.legend(title="stiffness along the normal", frameon=False, loc="center")
-    for axes in (side, force):
-        axes.spines[["top", "right"]].set_visible(False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
+    side.legend(loc="center")
+    force.set(
+        xlabel="time [s]",
+        ylabel="force of the plane [N]",
+        title="Along the normal; dotted: friction",
+    )
+    force.set_ylim(top=1.35 * force.get_ylim()[1])  # room for the legend
+    force.legend(title="stiffness along the normal", loc="upper right", ncols=len(records))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

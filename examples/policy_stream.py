@@ -20,6 +20,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -36,6 +37,10 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.proposal import Proposal, propose
 from featherstone_ros.tools.robot_setup import load
 from featherstone_ros.tools.setup.trial_drive import settings
+from featherstone_ros.tools.style import COLOURS, GREY, picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PERIOD = 0.002  # [s] of the controller and its joint states
 RATE, POINTS, SPACING = 30, 16, 1.0 / 30  # chunks per second; points of each, and their times [s]
@@ -129,28 +134,26 @@ def follow(
 
 def draw(model: fr.Model, tip: str, records: dict[str, Record], path: Path) -> None:
     """Draw the tip's path, and the fastest joint's desired velocity."""
-    from matplotlib.figure import Figure
+    with picture(path) as pyplot:
+        figure = pyplot.figure(figsize=(9.0, 3.8), dpi=100, layout="constrained")
+        _draw(model, tip, records, *figure.subplots(1, 2, width_ratios=(2, 3)))
 
-    figure = Figure(figsize=(9.0, 3.8), layout="constrained")
-    side, speed = figure.subplots(1, 2, width_ratios=(2, 3))
+
+def _draw(model: fr.Model, tip: str, records: dict[str, Record], side: Axes, speed: Axes) -> None:
     dynamics = fr.Dynamics(model)
     first = next(iter(records.values()))
     joint = int(np.argmax(np.abs(first.desired).max(axis=0)))
     for index, (name, record) in enumerate(records.items()):
         tips = np.array([dynamics.link_pose(q, tip)[:3, 3] for q in record.position[::10]])
-        side.plot(1e3 * tips[:, 1], 1e3 * tips[:, 2], color=f"C{index}", lw=1.0, label=name)
+        side.plot(1e3 * tips[:, 1], 1e3 * tips[:, 2], color=COLOURS[index], lw=1.0, label=name)
         shown = record.time < first.time[0] + 1.0
-        speed.plot(record.time[shown], record.desired[shown, joint], color=f"C{index}", lw=1.0)
+        speed.plot(record.time[shown], record.desired[shown, joint], color=COLOURS[index], lw=1.0)
     tips = np.array([dynamics.link_pose(q, tip)[:3, 3] for q in first.wanted[::10]])
-    side.plot(1e3 * tips[:, 1], 1e3 * tips[:, 2], "--", color="0.4", lw=1.0, label="wanted")
+    side.plot(1e3 * tips[:, 1], 1e3 * tips[:, 2], "--", color=GREY, lw=1.0, label="wanted")
     side.set(xlabel="y [mm]", ylabel="z [mm]", title="The end effector", aspect="equal")
-    side.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=3)
+    side.legend(loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=3)
     speed.set(xlabel="time [s]", ylabel="[rad/s]")
     speed.set_title(f"Desired velocity of {model.joint_names[joint]}")
-    for axes in (side, speed):
-        axes.spines[["top", "right"]].set_visible(False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,6 +15,8 @@ Examples:
   python examples/shadow_contact.py --robot ur5e --minutes 60
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,10 @@ from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.tools.multi_sine import MultiSine, plan
 from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links
+from featherstone_ros.tools.style import COLOURS, FAINT, picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TIME_STEP = 0.001  # [s] of control and simulation
 EPISODE = 20.0  # [s] of a motion
@@ -199,30 +205,28 @@ def untouched(robot: RobotSetup, rate: float, mass_error: float, episode: int) -
 
 def draw(record: Record, gain: float, path: Path) -> None:
     """Draw force and torque of the estimate over time, with the true ones."""
-    from matplotlib.figure import Figure
+    with picture(path) as pyplot:
+        figure = pyplot.figure(figsize=(9.0, 4.2), dpi=100, layout="constrained")
+        figure.suptitle(
+            f"Wrench on a moving arm, from noisy joint states (grey: 1 / gain = {1 / gain:g} s)"
+        )
+        _draw(record, gain, *figure.subplots(1, 2))
 
-    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+
+def _draw(record: Record, gain: float, *panels: Axes) -> None:
     shown = (record.time > BEGIN - 0.5) & (record.time < BEGIN + 1.0)
     time = record.time[shown] - BEGIN
-    for column, (axes, what) in enumerate(
-        zip(figure.subplots(1, 2), ("force [N]", "torque [N m]"), strict=True)
-    ):
+    for column, (axes, what) in enumerate(zip(panels, ("force [N]", "torque [N m]"), strict=True)):
         for axis in range(3):
             index = 3 * column + axis
             axes.plot(
-                time, record.wrench[shown, index], lw=0.9, color=f"C{axis}", label="xyz"[axis]
+                time, record.wrench[shown, index], lw=0.9, color=COLOURS[axis], label="xyz"[axis]
             )
             truth = np.where(time > 0.0, FORCE[index], 0.0)
-            axes.plot(time, truth, "--", lw=1.0, color=f"C{axis}")
-        axes.axvspan(0.0, 1.0 / gain, color="0.9", zorder=0)
+            axes.plot(time, truth, "--", lw=1.0, color=COLOURS[axis])
+        axes.axvspan(0.0, 1.0 / gain, color=FAINT, zorder=0)
         axes.set(xlabel="time since the contact [s]", ylabel=what)
-        axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(title="dashed: true", frameon=False)
-    figure.suptitle(
-        f"Wrench on a moving arm, from noisy joint states (grey: 1 / gain = {1 / gain:g} s)"
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
+    axes.legend(title="dashed: true")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

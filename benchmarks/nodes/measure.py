@@ -16,11 +16,11 @@ from rich.console import Console
 from benchmarks.nodes import cycle, loops, reaction
 from benchmarks.nodes.processes import DEFAULT, FIFO, may_be_fifo
 from benchmarks.nodes.reaction import Turns
-from benchmarks.report import duration, pyplot_to_files, shown_ratio
+from benchmarks.report import duration, shown_ratio
 from featherstone_ros.arrays import Floats
 from featherstone_ros.tools.processes import own_domain, raise_priority
 from featherstone_ros.tools.robot_setup import load
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, PANELS_STYLE, new_table
+from featherstone_ros.tools.style import BLUE, FAINT, GREY, PANELS_STYLE, new_table, picture
 
 # Length of a turn [s], how many each has, length of the closed loop [s].
 USUAL, QUICK = (2.0, 8, 30.0), (0.3, 1, 2.0)
@@ -121,9 +121,8 @@ def _cell(figures: Figures, name: str) -> str:
 
 def _draw(found: list[Figures], path: Path) -> None:
     """Write the picture: a line from p50 to p99 for each, a thin one to the longest."""
-    pyplot = pyplot_to_files()
-    with pyplot.rc_context(PANELS_STYLE):
-        canvas, axes = pyplot.subplots(
+    with picture(path, style=PANELS_STYLE) as pyplot:
+        _, axes = pyplot.subplots(
             figsize=(11, 1 + 0.27 * len(found)), dpi=110, layout="constrained"
         )
         for y, it in enumerate(found):
@@ -138,5 +137,3 @@ def _draw(found: list[Figures], path: Path) -> None:
         axes.set_xlabel("s")
         axes.set_title("Latency of the nodes: p50 (point), p99 (line), longest (thin line)")
         axes.grid(axis="x", color=FAINT, lw=0.6)
-        canvas.savefig(path)
-        pyplot.close(canvas)

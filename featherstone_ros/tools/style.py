@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK, GREY, FAINT = "#202428", "#6b7480", "#d8dce1"
-BLUE, YELLOW, RED = "#1b6ca8", "#e0a030", "#c8553d"
+BLUE, YELLOW, RED, GREEN = "#1b6ca8", "#e0a030", "#c8553d", "#7a9a3a"
+COLOURS = (BLUE, YELLOW, RED, GREEN, "#7d5ba6", GREY, INK)  # of curves, in this order
 
 # matplotlib's settings for pictures
 PICTURE_STYLE = {
@@ -31,10 +32,12 @@ PICTURE_STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.7,
-}
-PANELS_STYLE = PICTURE_STYLE | {  # of pictures with many panels, each under a title of its own
     "axes.titlelocation": "left",
     "axes.titlesize": 10,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+}
+PANELS_STYLE = PICTURE_STYLE | {  # of pictures with many panels, each under a title of its own
     "axes.titleweight": "bold",
     "ytick.color": INK,
 }
@@ -121,7 +124,9 @@ def picture(
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context(dict(style)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cycle = {"axes.prop_cycle": pyplot.cycler(color=COLOURS)}
+    with pyplot.rc_context(cycle | dict(style)):
         yield pyplot
         figure = pyplot.gcf()
         figure.savefig(path)

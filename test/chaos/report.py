@@ -13,7 +13,7 @@ from checks import Figures
 from episodes import SPEED, SPEED_WITH_LOST_COMMANDS, Episode
 from rich.table import Table
 
-from featherstone_ros.tools.style import BLUE, GREY, PICTURE_STYLE, RED, new_table, shrink
+from featherstone_ros.tools.style import BLUE, GREY, RED, new_table, picture
 
 MILLI = 1e3
 COLUMNS = ("step", "first", "beyond", "speed", "sag", "sag_share", "recovery", "force")
@@ -128,11 +128,6 @@ def write_csv(outcomes: Sequence[Outcome], path: Path) -> None:
 
 def draw(outcomes: Sequence[Outcome], path: Path) -> None:
     """Draw every episode's figures over its bounds, by kind of fault."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
     kinds = list(dict.fromkeys(outcome.kind for outcome in outcomes))[::-1]
     place = np.array([kinds.index(outcome.kind) for outcome in outcomes])
     place = place + np.random.default_rng(0).uniform(-0.25, 0.25, len(place))
@@ -146,8 +141,8 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
             [o.figures.recovery / (RECOVERY_BY_HAND if o.by_hand else RECOVERY) for o in outcomes],
         ),
     )
-    with pyplot.rc_context(PICTURE_STYLE):
-        figure, axes = pyplot.subplots(1, len(panels), sharey=True, figsize=(9.0, 5.5))
+    with picture(path, 32) as pyplot:
+        figure, axes = pyplot.subplots(1, len(panels), sharey=True, figsize=(9.0, 5.5), dpi=150)
         for axis, (name, values) in zip(axes, panels, strict=True):
             values = np.clip(values, 0.0, 2.0)
             for chosen, colour in ((~bad, BLUE), (bad, RED)):
@@ -157,6 +152,3 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
             axis.set_xlabel(f"{name} / bound")
         axes[0].set_yticks(range(len(kinds)), kinds)
         figure.tight_layout()
-        figure.savefig(path, dpi=150)
-        pyplot.close(figure)
-    shrink(path, 32)

@@ -91,7 +91,9 @@ def draw(replayed: Replayed, path: Path) -> None:
             rms, peak = np.sqrt((difference**2).mean()), np.abs(torque).max()
             curves = [(taught[:, j], panels.MEASURED), (position[:, j], BLUE)]
             panels.draw_over_time(row[0], time, curves, names[j], "")
-            panels.draw_over_time(row[1], time, [(difference, RED)], "", f"RMS  {rms:.2g}")
+            panels.draw_over_time(
+                row[1], time, [(difference, RED)], "", f"RMS  {round(rms, 3):.2g}"
+            )
             panels.draw_over_time(row[2], time, [(torque, BLUE)], "", f"at most  {peak:.3g}")
             row[1].set_ylim(-bound, bound)
             middle = (taught[:, j].min() + taught[:, j].max()) / 2.0
