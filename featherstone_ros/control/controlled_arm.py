@@ -45,6 +45,7 @@ from featherstone_ros.model.parameter_files import (
     misspelt,
     parameter_names,
 )
+from featherstone_ros.model.robots import robot_file, robot_parameters
 from featherstone_ros.parameter import Parameter, Value, per_joint, values_of
 
 
@@ -59,10 +60,12 @@ class ControlledArm:
     Attributes:
         unloaded: The arm as it is described, without payload.
         values: Of all parameters, by name.
+        file: The parameter file that some were read from; None: there is none.
     """
 
     unloaded: Model
     values: Mapping[str, Value]
+    file: Path | None = None
 
     @classmethod
     def of(
@@ -88,19 +91,41 @@ class ControlledArm:
         """
         given = _given(parameters)
         model = _model(description, joints if joints is not None else given.joints())
-        if given.source and not isinstance(parameters, Mapping):
-            check_names(Path(str(given.source)), {*model.joint_names, *model.locked})
+        if isinstance(parameters, str | PathLike):
+            check_names(Path(parameters), {*model.joint_names, *model.locked})
         elif not isinstance(parameters, NodeParameters):
             _require_known(given, model)
         defaults = {name: one.default for name, one in declared_parameters(model).items()}
         try:
-            arm = cls(model, defaults)._changed({n: given[n] for n in given if n in defaults})
+            file = given.source if isinstance(given.source, Path) else None
+            arm = cls(model, defaults, file)
+            arm = arm._changed({name: given[name] for name in given if name in defaults})
             _ = arm.model
         except ValueError as error:
             if not given.source or isinstance(error, ParameterFileError):
                 raise
             raise ParameterFileError(f"{given.source}: {error}") from None
         return arm
+
+    @classmethod
+    def from_robot(
+        cls,
+        robot: str,
+        joints: Iterable[str] | None = None,
+        parameters: str | PathLike[str] | None = None,
+    ) -> ControlledArm:
+        """Return one of the package's robots with its parameters, or an arm from files.
+
+        Args:
+            robot: ``panda``, ``ur5e``, or the path of a URDF or xacro file.
+            joints: As of ``of``.
+            parameters: A parameter file; None: the package's own for ``panda`` and ``ur5e``, else
+                the defaults.
+
+        Raises:
+            FeatherstoneError: As of ``of``; or there is no such robot.
+        """
+        return cls.of(robot_file(robot), parameters or robot_parameters(robot), joints)
 
     def with_parameters(
         self, changes: Mapping[str, object] | None = None, /, **more: object
@@ -274,8 +299,10 @@ def _given(parameters: Mapping[str, object] | str | PathLike[str] | None) -> Nod
 
 def _model(description: str | PathLike[str] | Model, joints: Iterable[str] | None) -> Model:
     names = None if joints is None else list(joints)
-    if not isinstance(description, Model):
-        return Model.from_urdf(description_text(str(description)), joints=names)
+    if isinstance(description, PathLike):
+        return Model.from_file(description, joints=names)
+    if isinstance(description, str):
+        return Model.from_urdf(description_text(description), joints=names)
     if names is not None and names != list(description.joint_names):
         raise ModelError(
             f"joints are {', '.join(names)}, expected the model's: "

@@ -18,6 +18,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
@@ -25,7 +26,6 @@ from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.qos import LATCHED
-from featherstone_ros.tools.checked_arm import CheckedArm, arm_of
 from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
 from featherstone_ros.tools.node_status import NodeStatus, by_joint
 from featherstone_ros.tools.pending_trajectory import (
@@ -83,7 +83,7 @@ class ControllerClient(DiagnosticsListener):
         self.name = controller.strip("/")
         self._namespace = f"/{self.name}".rpartition("/")[0]
         self.parameters = NodeParameters({}, self.name)
-        self.arm: CheckedArm
+        self.arm: ControlledArm
         with held(until_next=True):
             super().__init__(f"featherstone_{command}")
             self._states = self.queue(JointState, f"{self._namespace}/joint_states", QUEUE)
@@ -120,7 +120,7 @@ class ControllerClient(DiagnosticsListener):
         self.parameters = NodeParameters(dict(read), self.name)
         text = description_text(str(self.parameters["robot_description"])) or self._description()
         model = Model.from_urdf(text, joints=self.parameters.joints())
-        self.arm = arm_of(model, self.parameters)
+        self.arm = ControlledArm.of(model, self.parameters)
         self._until(lambda: self.status is not None, "diagnostics")
         self.check()
         self._until(self._trajectory.get_subscription_count, "listener to trajectories")

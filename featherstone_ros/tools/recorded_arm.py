@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.payload import Payload
 from featherstone_ros.model import Model
-from featherstone_ros.tools import checked_arm
+from featherstone_ros.model.parameter_files import controller_parameters
 
 
 def load_arm(
@@ -34,20 +35,19 @@ def load_arm(
     if known is None:
         model = Model.from_file(urdf, joints=joints, gravity=gravity)
         return Arm(model, Friction.none(model.n))
-    values = checked_arm.read(known)
-    arm = checked_arm.load_arm(str(urdf), joints, known)
-    model = arm.model if "gravity" in values else arm.model.with_gravity(gravity)
-    offset = values.numbers("friction.{}.offset", joints, np.zeros(len(joints)))
+    arm = ControlledArm.from_robot(str(urdf), joints, known)
+    if "gravity" not in controller_parameters(known):
+        arm = arm.with_parameters(gravity=gravity)
     drives = arm.drives
     friction = Friction(
         drives.viscous,
         drives.coulomb,
         drives.armature,
-        offset,
+        np.asarray(drives.offset),
         load=drives.load,
         thinning=drives.thinning,
     )
-    return Arm(model, friction, drives.presliding_displacement)
+    return Arm(arm.model, friction, drives.presliding_displacement)
 
 
 def scores(explanation: Explanation | None) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from math import inf
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.feasibility import round_up
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.filtering import ZeroPhase
-from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.trajectory_check import (
     check_file,
     started,
@@ -42,7 +42,10 @@ class NothingTaughtError(FeatherstoneError):
 
 
 def taught(
-    arm: CheckedArm, time: Sequence[float], position: Sequence[Floats], marks: Sequence[float] = ()
+    arm: ControlledArm,
+    time: Sequence[float],
+    position: Sequence[Floats],
+    marks: Sequence[float] = (),
 ) -> list[UncheckedTrajectory]:
     """Return the trajectories of what was recorded, one for each part in which the arm moved.
 
@@ -74,7 +77,7 @@ def taught(
     return [within_limits(arm, *moving) for moving in moves]
 
 
-def within_limits(arm: CheckedArm, time: Floats, position: Floats) -> UncheckedTrajectory:
+def within_limits(arm: ControlledArm, time: Floats, position: Floats) -> UncheckedTrajectory:
     """Return a smooth trajectory whose whole curve is within the position limits.
 
     Before a stop at which the arm comes to rest suddenly, a smooth motion overshoots: then it ends
@@ -129,7 +132,7 @@ def smooth(time: Floats, position: Floats) -> tuple[Floats, Floats, Floats, Floa
 
 
 def few_points(
-    arm: CheckedArm, time: Floats, q: Floats, qd: Floats, qdd: Floats
+    arm: ControlledArm, time: Floats, q: Floats, qd: Floats, qdd: Floats
 ) -> UncheckedTrajectory:
     """Return a trajectory through some of the samples, as few as keep it within ``TOLERANCE``.
 
@@ -182,7 +185,9 @@ def slowed(trajectory: UncheckedTrajectory, factor: float) -> UncheckedTrajector
     return replace(trajectory, points=tuple(map(at, trajectory.points)))
 
 
-def fitted(trajectory: UncheckedTrajectory, arm: CheckedArm) -> tuple[UncheckedTrajectory, float]:
+def fitted(
+    trajectory: UncheckedTrajectory, arm: ControlledArm
+) -> tuple[UncheckedTrajectory, float]:
     """Return a trajectory slowed down as far as the arm's limits ask, and by which factor.
 
     Raises:
@@ -198,7 +203,7 @@ def fitted(trajectory: UncheckedTrajectory, arm: CheckedArm) -> tuple[UncheckedT
 
 
 def way_to(
-    goal: Floats, position: Floats, arm: CheckedArm, duration: float | None = None
+    goal: Floats, position: Floats, arm: ControlledArm, duration: float | None = None
 ) -> UncheckedTrajectory:
     """Return a trajectory from rest to rest within the arm's limits.
 

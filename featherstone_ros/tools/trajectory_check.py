@@ -8,13 +8,13 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.demand import Demand
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import Trajectory
-from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 
@@ -30,7 +30,7 @@ class FileCheck:
     """
 
     unchecked: UncheckedTrajectory
-    arm: CheckedArm
+    arm: ControlledArm
     verdict: Feasibility
     filled: UncheckedTrajectory
 
@@ -52,7 +52,7 @@ class FileCheck:
         return f"give the point a time_from_start{besides}"
 
 
-def check_file(unchecked: UncheckedTrajectory, arm: CheckedArm) -> FileCheck:
+def check_file(unchecked: UncheckedTrajectory, arm: ControlledArm) -> FileCheck:
     """Check a trajectory from its first point on: how the arm gets there is not known.
 
     Args:
@@ -71,16 +71,14 @@ def check_file(unchecked: UncheckedTrajectory, arm: CheckedArm) -> FileCheck:
     return FileCheck(unchecked, arm, verdict, filled(unchecked, trajectory, verdict.demand, arm))
 
 
-def trajectory_of(unchecked: UncheckedTrajectory, arm: CheckedArm) -> Trajectory:
+def trajectory_of(unchecked: UncheckedTrajectory, arm: ControlledArm) -> Trajectory:
     """Return a trajectory for an arm whose limits are not checked at points, but all along.
 
     Raises:
         TrajectoryError: It is invalid for any arm.
     """
     space = without_limits(arm.limits)
-    return Trajectory(
-        unchecked.names, unchecked.points, space, arm.may_end_moving, arm.interpolation
-    )
+    return Trajectory(unchecked.names, unchecked.points, space, *arm.of_trajectories)
 
 
 def without_limits(space: JointSpace) -> JointSpace:
@@ -101,7 +99,7 @@ def started(trajectory: Trajectory) -> Motion:
 
 
 def filled(
-    unchecked: UncheckedTrajectory, trajectory: Trajectory, asked: Demand, arm: CheckedArm
+    unchecked: UncheckedTrajectory, trajectory: Trajectory, asked: Demand, arm: ControlledArm
 ) -> UncheckedTrajectory:
     """Return the trajectory with the torque at every point as its effort.
 

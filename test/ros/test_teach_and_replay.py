@@ -29,7 +29,7 @@ from sensor_msgs.msg import JointState
 from terminal import in_terminal, read, read_until, read_until_end
 from test_cartesian_guiding import Guided
 
-from featherstone_ros.tools.checked_arm import load_arm
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.tools.trajectory_check import started, trajectory_of
 from featherstone_ros.tools.trajectory_files import parse
 
@@ -137,7 +137,7 @@ def test_what_was_led_by_hand_is_replayed(leader):
     assert "the arm is held" in output and "part 2" in output
     assert mode(scene) == HOLDING
     parts = parse((ros.folder / "pick.yaml").read_text(), "pick.yaml")
-    arm = load_arm("panda", scene.names)
+    arm = ControlledArm.from_robot("panda", scene.names)
     motions = [started(trajectory_of(part, arm)) for part in parts]
     taught = [motion.sample(np.arange(0.0, motion.end, 0.01))[0] for motion in motions]
     assert len(parts) == 2 and np.abs(taught[0][0] - led[0]).max() < 3e-3

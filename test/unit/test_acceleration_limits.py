@@ -7,13 +7,12 @@ import pytest
 from urdf_text import chain
 
 import featherstone_ros as fr
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.checks import check_set_point
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import MotionState
 from featherstone_ros.control.settings import Interpolation, Settings
 from featherstone_ros.control.trajectory import Point, Trajectory
-from featherstone_ros.model.parameter_files import NodeParameters
-from featherstone_ros.tools.checked_arm import arm_of
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.setup.trial_drive import MOVE_TIME, first_motion
 from featherstone_ros.tools.taught_motion import way_to
@@ -23,7 +22,7 @@ from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 FREE = fr.Model.from_urdf(
     chain("a", axis="0 1 0", inside='<limit lower="-3" upper="3" velocity="9" effort="99"/>')
 )
-FREE_ARM = arm_of(FREE, NodeParameters({}, ""))
+FREE_ARM = ControlledArm.of(FREE)
 WAY, TIME = 1.2, 2.0  # [rad], [s] of the motions
 REST = (0.0,)
 
@@ -33,7 +32,7 @@ def limited(**limits):
 
 
 def checked(model, *points):
-    return check_file(UncheckedTrajectory(("a",), points), arm_of(model, NodeParameters({}, "")))
+    return check_file(UncheckedTrajectory(("a",), points), ControlledArm.of(model))
 
 
 def quintic(model, time=TIME):
@@ -153,6 +152,6 @@ def test_what_leads_into_a_moving_trajectory_keeps_to_the_limits(is_spline):
 
 def test_the_way_to_the_start_of_a_replay_keeps_to_the_limits():
     for limits in ({"acceleration": 0.3, "deceleration": 0.1}, {"jerk": 0.2}):
-        arm = arm_of(limited(**limits), NodeParameters({}, ""))
+        arm = ControlledArm.of(limited(**limits))
         assert check_file(way_to(0.1 * np.ones(1), np.zeros(1), arm), arm).fits
         assert not check_file(way_to(0.1 * np.ones(1), np.zeros(1), FREE_ARM), arm).fits

@@ -8,6 +8,7 @@ from example_robots import ROBOTS, example_robot
 from urdf_text import geared_arm
 
 from featherstone_ros.control.armature import SHARES, assumed_armature, in_words, min_armature
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
@@ -19,7 +20,6 @@ from featherstone_ros.control.gains import (
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.checked_arm import load_arm
 from featherstone_ros.tools.proposal import propose
 
 URDF = geared_arm()
@@ -79,7 +79,7 @@ def test_nothing_is_assumed_where_nothing_is_needed(path):
 def test_preflight_and_excite_assume_what_the_nodes_assume(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(URDF)
-    arm = load_arm(str(path), ARM.joint_names)
+    arm = ControlledArm.from_robot(str(path), ARM.joint_names)
     assert arm.drives.armature.max() > 0.0
     np.testing.assert_array_equal(arm.drives.armature, assumed_armature(ARM))
 

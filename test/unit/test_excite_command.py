@@ -12,9 +12,9 @@ import urdf_text
 from studies import few_or_all
 
 import featherstone_ros as fr
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.checked_arm import load_arm
 from featherstone_ros.tools.excite.clearance import Clearance
 from featherstone_ros.tools.excite.command import LEAD_IN
 from featherstone_ros.tools.excite.excitation import Excitation
@@ -37,7 +37,7 @@ def planned(request, tmp_path_factory):
         assert not cli.main([*command, *drawn])
     assert not drawn or picture.stat().st_size > 10_000
     (trajectory,) = read(str(file))
-    arm = load_arm(request.param, trajectory.names, robot_parameters(request.param))
+    arm = ControlledArm.from_robot(request.param, trajectory.names, robot_parameters(request.param))
     return request.param, file, trajectory, arm, " ".join(said.getvalue().split())
 
 
@@ -171,7 +171,7 @@ def test_impossible_wishes_are_refused(options, words, tmp_path, capsys):
 
 
 def test_the_same_seed_gives_the_same_motion():
-    arm = load_arm("ur5e", ["shoulder_lift_joint", "elbow_joint"])
+    arm = ControlledArm.from_robot("ur5e", ["shoulder_lift_joint", "elbow_joint"])
     text = robot_file("ur5e").read_text()
     clearance = Clearance.of(arm.model, text, None)
     plans = []

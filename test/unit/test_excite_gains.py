@@ -6,6 +6,7 @@ import urdf_text
 from example_robots import ROBOTS
 
 from featherstone_ros import Model, Simulator
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.gains import Gains, SampledLoop, Timing
 from featherstone_ros.control.joint_space import JointSpace
@@ -14,7 +15,6 @@ from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.checked_arm import load_arm
 from featherstone_ros.tools.excite.gains import stable_armature
 from featherstone_ros.tools.trajectory_files import read as read_trajectory
 
@@ -42,7 +42,7 @@ def follow(planned, gains):
     """Return the phase of the real controller and where the arm is, at the end of the motion."""
     file, motion, _ = planned
     (plan,) = read_trajectory(str(motion))
-    arm = load_arm(UR10, plan.names, file)
+    arm = ControlledArm.from_robot(UR10, plan.names, file)
     model, n = arm.model, arm.model.n
     values = read_parameters(gains)["feedforward_controller"]
     p, d = (values.numbers(f"gains.{{}}.{kind}", model.joint_names, np.zeros(n)) for kind in "pd")
@@ -87,7 +87,7 @@ def test_setups_gains_abandon_the_motion_and_those_of_excite_do_not(planned):
 def test_the_controller_calls_the_gains_and_armature_of_excite_stable(planned):
     _, motion, file = planned
     (plan,) = read_trajectory(str(motion))
-    model = load_arm(UR10, plan.names).model
+    model = ControlledArm.from_robot(UR10, plan.names).model
     values = read_parameters(file)["feedforward_controller"]
     p, d, armature = (
         values.numbers(name, model.joint_names, np.zeros(model.n))

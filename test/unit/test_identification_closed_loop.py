@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 import featherstone_ros as fr
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.checked_arm import load_arm
 from featherstone_ros.tools.excite.clearance import Clearance
 from featherstone_ros.tools.excite.excitation import Excitation
 
@@ -45,7 +45,7 @@ def drive(truth, model, drives, motion, seed=None):
 
 def planned():
     """Return a motion that tells, found by a short search."""
-    arm = load_arm("ur5e", known_arm.NAMES)
+    arm = ControlledArm.from_robot("ur5e", known_arm.NAMES)
     clearance = Clearance.of(arm.model, known_arm.URDF.read_text(), None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 8)

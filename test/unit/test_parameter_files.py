@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import yaml
 
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import (
     ParameterFileError,
@@ -12,7 +13,7 @@ from featherstone_ros.model.parameter_files import (
     read_parameters,
 )
 from featherstone_ros.model.robots import robot_names, robot_parameters
-from featherstone_ros.tools import checked_arm, cli
+from featherstone_ros.tools import cli
 from featherstone_ros.tools.robot_setup import load
 
 JOINTS = ("a", "b")
@@ -114,7 +115,7 @@ def test_commands_report_a_wrong_file_in_a_line(command, text, file, capsys, mon
 def test_a_parameter_of_an_earlier_version_is_named_with_what_has_replaced_it(file):
     file.write_text("/**: {ros__parameters: {friction_velocity: 0.02}}")
     with pytest.raises(FeatherstoneError, match=r"friction_velocity \(now presliding_displacement"):
-        checked_arm.load_arm("ur5e", ("elbow_joint",), file)
+        ControlledArm.from_robot("ur5e", ("elbow_joint",), file)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_a_parameter_of_an_earlier_version_is_named_with_what_has_replaced_it(fi
 def test_an_arm_with_a_wrong_value_is_refused_by_file_and_name(file, text, name):
     file.write_text(f"/**: {{ros__parameters: {{{text}}}}}")
     with pytest.raises(FeatherstoneError, match=rf"{file.name}: {name} is "):
-        checked_arm.load_arm("ur5e", ("elbow_joint",), file)
+        ControlledArm.from_robot("ur5e", ("elbow_joint",), file)
 
 
 def test_parameters_of_a_joint_with_a_dot_in_its_name_are_not_nested(tmp_path):
@@ -188,7 +189,7 @@ def test_names_that_a_node_or_ros_has_pass(file):
 
 @pytest.mark.parametrize("robot", robot_names())
 def test_the_files_of_the_packages_robots_pass(robot):
-    checked_arm.load_arm(robot, load(robot).model.joint_names[:2], robot_parameters(robot))
+    ControlledArm.from_robot(robot, load(robot).model.joint_names[:2], robot_parameters(robot))
 
 
 TAKES_A_FILE = {**COMMANDS, "preflight": ("plan.yaml", "--urdf", "ur5e")}

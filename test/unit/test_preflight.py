@@ -10,16 +10,15 @@ from each import each
 from numpy.testing import assert_allclose
 
 from featherstone_ros import Dynamics
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.checks import MOST, check_trajectory, is_beyond
 from featherstone_ros.control.feasibility.demand import Demand, demand
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check, round_up
 from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
-from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.tools.checked_arm import CheckedArm, load_arm
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.robot_setup import load
 from featherstone_ros.tools.trajectory_check import check_file, largest_gap, started
@@ -119,7 +118,7 @@ def test_trace_of_a_moment_is_that_moment():
 @pytest.mark.parametrize("name", ROBOTS)
 def test_torque_is_what_the_simulated_arm_needs(name):
     robot, given = load(name), fast_motion(name, 1.0)
-    arm = load_arm(name, given.names)
+    arm = ControlledArm.from_robot(name, given.names)
     asked = check_file(given, arm).verdict.demand
     needed = robot.inverse_dynamics(asked.position, asked.velocity, asked.acceleration)
     swift = np.abs(asked.velocity) > 0.1
@@ -131,8 +130,9 @@ def test_torque_is_what_the_simulated_arm_needs(name):
 @pytest.mark.parametrize("factor", [1.3, 4.0])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_slowed_demand_is_that_of_the_slower_trajectory(name, factor):
-    given, arm = fast_motion(name, 1.0), load_arm(name, fast_motion(name, 1.0).names)
-    arm = replace(arm, drives=replace(arm.drives, presliding_displacement=1e-12))
+    given = fast_motion(name, 1.0)
+    arm = ControlledArm.from_robot(name, given.names)
+    arm = arm.with_parameters(presliding_displacement=1e-9)
     slowed = check_file(given, arm).verdict.demand.slowed(factor)
     again = check_file(slower(given, factor), arm).verdict.demand
     for j in range(arm.model.n):
@@ -187,7 +187,7 @@ def test_largest_root_below():
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_trajectory_slowed_down_as_advised_fits_and_one_less_so_does_not(name, stretch):
     given = fast_motion(name, stretch)
-    arm = load_arm(name, given.names)
+    arm = ControlledArm.from_robot(name, given.names)
     verdict = check_file(given, arm).verdict
     assert not verdict.fits and 1.0 < verdict.slow_down < inf
     assert check_file(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
@@ -197,8 +197,9 @@ def test_a_trajectory_slowed_down_as_advised_fits_and_one_less_so_does_not(name,
 @pytest.mark.parametrize("name", ROBOTS)
 def test_torque_alone_decides_where_there_are_no_speed_limits(name):
     given = fast_motion(name, 0.3)
-    arm = load_arm(name, given.names)
-    arm = replace(arm, limits=replace(arm.limits, velocity=np.full(arm.model.n, inf)))
+    arm = ControlledArm.from_robot(name, given.names)
+    free = replace(arm.unloaded, velocity_limit=np.full(arm.model.n, inf))
+    arm = replace(arm, unloaded=free)
     verdict = check_file(given, arm).verdict
     assert {excess.quantity for excess in verdict.excesses} == {"torque"}
     slowed = verdict.demand.slowed(verdict.slow_down)
@@ -215,10 +216,9 @@ def test_round_up_is_never_less():
 # Verdicts
 
 
-def arm_of_two(effort: float = 20.0) -> CheckedArm:
-    robot = model()
-    limits = JointSpace.of(robot, np.full(2, effort))
-    return CheckedArm(robot, NO_DRIVES, limits, False, Interpolation.LINEAR)
+def arm_of_two(effort: float = 20.0) -> ControlledArm:
+    efforts = {f"effort_limit.{joint}": effort for joint in NAMES}
+    return ControlledArm.of(model(), {**efforts, **{f"armature.{joint}": 0.0 for joint in NAMES}})
 
 
 def given(*points: Point) -> UncheckedTrajectory:
@@ -278,7 +278,7 @@ def test_extra_effort_counts_where_it_is_commanded_and_not_else():
 
 def test_line_for_the_log_names_the_worst_of_each_quantity():
     path = fast_motion("panda", 0.4)
-    verdict = check_file(path, load_arm("panda", path.names)).verdict
+    verdict = check_file(path, ControlledArm.from_robot("panda", path.names)).verdict
     text = str(verdict)
     assert text.count("velocity of") == 1 and text.count("torque of") <= 1
     assert f"and {len(verdict.excesses) - text.count(' of joint ')} more" in text
@@ -291,12 +291,12 @@ def test_drives_are_those_of_the_parameter_file(tmp_path):
         "/**/feedforward_controller:\n  ros__parameters:\n    armature: {panda_joint1: 0.1}\n"
         "    effort_scale: 0.5\n    payload: {link: panda_hand, mass: 2.0, com: [0, 0, 0.1]}\n"
     )
-    arm = load_arm("panda", ("panda_joint2", "panda_joint1"), file)
+    arm = ControlledArm.from_robot("panda", ("panda_joint2", "panda_joint1"), file)
     assert arm.drives.coulomb.tolist() == [2.5, 0.273]  # the other is the URDF's
     assert arm.drives.viscous.tolist() == [0.5, 0.003]
     assert arm.drives.armature.tolist() == [0.0, 0.1]
     assert arm.limits.effort.tolist() == [43.5, 43.5]
-    bare = load_arm("panda", ("panda_joint2", "panda_joint1"))
+    bare = ControlledArm.from_robot("panda", ("panda_joint2", "panda_joint1"))
     assert not np.allclose(*(Dynamics(a.model).gravity([0.5, 0.0]) for a in (arm, bare)))
 
 
@@ -306,7 +306,7 @@ def test_drives_are_those_of_the_parameter_file(tmp_path):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_filled_efforts_are_the_torque_at_the_points(name):
     path = fast_motion(name, 1.0)
-    checked = check_file(path, load_arm(name, path.names))
+    checked = check_file(path, ControlledArm.from_robot(name, path.names))
     asked = checked.verdict.demand
     for point in checked.filled.points[:-1]:
         k = int(np.searchsorted(asked.time, point.time, side="right")) - 1

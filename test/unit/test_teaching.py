@@ -11,10 +11,9 @@ from example_robots import ROBOTS
 from rich.console import Console
 from urdf_text import chain
 
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.model import Model
-from featherstone_ros.model.parameter_files import NodeParameters
-from featherstone_ros.tools.checked_arm import arm_of, load_arm
 from featherstone_ros.tools.taught_motion import (
     FASTEST,
     SHARE,
@@ -40,9 +39,9 @@ OTHERS = ("double_pendulum_continuous", "pr2", "a1")  # prismatic, continuous; a
 
 def arm_named(name):
     if name in ("panda", "ur5e"):
-        return load_arm(name, Model.from_robot(name).joint_names)
+        return ControlledArm.from_robot(name, Model.from_robot(name).joint_names)
     (path,) = (path for path in ROBOTS if path.stem == name)
-    return arm_of(Model.from_file(path), NodeParameters({}, name))
+    return ControlledArm.of(path)
 
 
 @pytest.fixture(
@@ -287,7 +286,7 @@ def test_a_single_point_is_a_place_to_go_to_in_its_time(panda):
 
 def test_joints_that_turn_without_end_go_the_shortest_way():
     model = Model.from_urdf(chain("turn", kind="continuous", axis="0 0 1"))
-    arm = arm_of(model, NodeParameters({}, "turn"))
+    arm = ControlledArm.of(model)
     first, last = way_to(np.array([3.0]), np.array([-3.0]), arm).points
     assert last.positions[0] - first.positions[0] == pytest.approx(6.0 - 2.0 * np.pi)
 

@@ -77,13 +77,13 @@ def run(args: argparse.Namespace) -> int:
     """
     from functools import partial
 
+    from featherstone_ros.control.controlled_arm import ControlledArm
     from featherstone_ros.identification.blas import one_thread
-    from featherstone_ros.model import Model, read_file
-    from featherstone_ros.model.robots import robot_file, robot_parameters
-    from featherstone_ros.tools.checked_arm import load_arm, read
+    from featherstone_ros.model import read_file
+    from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.excite.clearance import Clearance
     from featherstone_ros.tools.excite.excitation import Excitation
-    from featherstone_ros.tools.excite.gains import DEFAULTS, needed_gains
+    from featherstone_ros.tools.excite.gains import needed_gains
     from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.style import new_console
@@ -94,23 +94,21 @@ def run(args: argparse.Namespace) -> int:
     require_matplotlib(args.plot)
     require_writable(args.output, args.plot)
     urdf = robot_file(args.urdf)
-    parameters = args.parameters or robot_parameters(args.urdf)
-    chosen = args.joints or (read(parameters).joints() if parameters else None)
-    joints = list(chosen or Model.from_file(urdf).joint_names)
-    arm = load_arm(args.urdf, joints, parameters)
+    arm = ControlledArm.from_robot(args.urdf, args.joints, args.parameters)
+    joints = arm.model.joint_names
     text = read_file(urdf)
     clearance = Clearance.of(arm.model, text, urdf.parent)
     console = new_console()
     planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
     with delayed_progress("searching", console) as progress, one_thread():
-        plan = planner.search(_initial_positions(parameters, joints), args.seed, progress)
+        plan = planner.search(_initial_positions(arm.file, joints), args.seed, progress)
     count = round(args.duration / SPACING) + 1
     time, q, qd, qdd = plan.series.samples(count)
     trajectory = from_arrays(joints, time + LEAD_IN, q, qd, qdd, np.full_like(q, np.nan))
     checked = check_file(trajectory, arm)
     if not checked.verdict.fits:
         raise FeatherstoneError("the motion found does not pass preflight: try another --seed")
-    needed = needed_gains(arm, plan.series, read(parameters) if parameters else DEFAULTS)
+    needed = needed_gains(arm, plan.series)
     gains = args.output.with_name(f"{args.output.stem}_gains.yaml") if needed.changed else None
     write_files(
         console,

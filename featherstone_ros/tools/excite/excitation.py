@@ -21,13 +21,13 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.regression import drive_columns, link_columns
-from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.clearance import Clearance
 
 Progress = Callable[[int, int], None]
@@ -105,7 +105,7 @@ class Excitation:
 
     def __init__(
         self,
-        arm: CheckedArm,
+        arm: ControlledArm,
         clearance: Clearance,
         duration: float = 30.0,
         harmonics: int = 5,

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.armature import SHARES, in_words, max_armature, min_armature
-from featherstone_ros.control.gains import BANDWIDTH, Gains, SampledLoop, Timing
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.armature import SHARES, in_words, max_armature
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.controller_parameters import Output
+from featherstone_ros.control.gains import Gains, SampledLoop, Timing
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.model import Model
-from featherstone_ros.model.parameter_files import NodeParameters
-from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.excitation import Series
 from featherstone_ros.tools.excite.rehearsal import Rehearsal, rehearse
 from featherstone_ros.tools.outputs import each_joint, parameter_text
@@ -29,7 +29,6 @@ UNKNOWN = 0.05  # of the effort limits: Coulomb friction that the model may not 
 STIFFER, ROUNDS = 1.5, 16  # factor between the position gains that are tried, and their number
 HEAVIER_ROTOR = 2.0  # factor between inertias of a drive that are tried
 USED = 0.5  # share of the path tolerance that an error may take
-DEFAULTS = NodeParameters({}, "")  # without a parameter file
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,34 +112,19 @@ class NeededGains:
         return parameter_text(head, {"/**/feedforward_controller": values})
 
 
-def gains_of(arm: CheckedArm, values: NodeParameters, timing: Timing) -> Gains:
-    """Return the gains (n,) that the controller uses: the file's, or those that it chooses.
-
-    Raises:
-        NoStableGainsError: It can choose none.
-    """
-    joints, none = arm.model.joint_names, np.zeros(arm.model.n)
-    p, d = (values.numbers(f"gains.{{}}.{kind}", joints, none) for kind in "pd")
-    unset = (p == 0.0) & (d == 0.0)
-    if not unset.any():
-        return Gains(p, d)
-    chosen = min_armature(arm.model, values.number("gains.bandwidth", BANDWIDTH), timing).gains
-    return Gains(np.where(unset, chosen.p, p), np.where(unset, chosen.d, d))
-
-
-def needed_gains(arm: CheckedArm, series: Series, values: NodeParameters) -> NeededGains:
+def needed_gains(arm: ControlledArm, series: Series) -> NeededGains:
     """Find the least stiff gains with which the arm follows, for mode feedforward.
 
     Args:
         arm: As the parameter file says.
         series: The motion.
-        values: The controller's parameters, empty for the defaults.
+
+    Raises:
+        ValueError: The controller takes no gains of the file in that mode, or can choose none.
     """
-    timing = Timing(
-        values.number("gains.period", Timing.period), values.number("gains.delay", Timing.delay)
-    )
-    gains = gains_of(arm, values, timing)
-    tolerance = values.number("path_tolerance", Settings.path_tolerance) or np.inf
+    timing = arm.timing
+    gains = Gains(*arm.with_parameters(mode=Mode.FEEDFORWARD, output=Output.EFFORT).feedback.gains)
+    tolerance = arm.values["path_tolerance"] or np.inf
     factor = STIFFER ** np.arange(ROUNDS)[:, None]
     tried = Gains(gains.p * factor, gains.d * np.sqrt(factor))
     error = rehearse(arm, series, tried, timing, HEAVIER, UNKNOWN).error

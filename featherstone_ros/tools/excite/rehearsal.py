@@ -9,11 +9,11 @@ import numpy as np
 
 from featherstone_ros import Dynamics, Simulator
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.gains import Gains, Timing
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.friction import presliding
 from featherstone_ros.simulation import TwinSettings
-from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.excite.excitation import Series
 
 
@@ -31,7 +31,7 @@ class Rehearsal:
 
 
 def rehearse(
-    arm: CheckedArm,
+    arm: ControlledArm,
     series: Series,
     gains: Gains,
     timing: Timing,

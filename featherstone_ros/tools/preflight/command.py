@@ -83,8 +83,8 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> bool:
     from functools import partial
 
+    from featherstone_ros.control.controlled_arm import ControlledArm
     from featherstone_ros.tools import trajectory_files
-    from featherstone_ros.tools.checked_arm import load_arm
     from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.preflight.report import gap, show
     from featherstone_ros.tools.style import new_console
@@ -100,7 +100,8 @@ def _check(args: argparse.Namespace) -> bool:
     if len(found) > 1:
         console.print(f"Trajectory {args.number} of {len(found)}; --number K for another")
     unchecked = found[args.number - 1]
-    checked = check_file(unchecked, load_arm(args.urdf, unchecked.names, args.parameters))
+    arm = ControlledArm.from_robot(args.urdf, unchecked.names, args.parameters)
+    checked = check_file(unchecked, arm)
     write_files(
         console,
         (args.fill_effort, trajectory_files.as_yaml(checked.filled)),

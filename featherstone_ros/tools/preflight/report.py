@@ -49,8 +49,8 @@ def notes(checked: FileCheck) -> Iterable[str]:
     drives = checked.arm.drives
     if not (drives.viscous.any() or drives.coulomb.any() or drives.armature.any()):
         where = "give --parameters, or <dynamics> in the URDF"
-        if checked.arm.parameters:
-            where = f"{checked.arm.parameters} has none of these joints, nor has the URDF"
+        if checked.arm.file:
+            where = f"{checked.arm.file} has none of these joints, nor has the URDF"
         yield f"Without drive friction and armature: {where}"
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.tools import panels
-from featherstone_ros.tools.checked_arm import CheckedArm
 from featherstone_ros.tools.controller_client import Sample
 from featherstone_ros.tools.style import BLUE, RED, picture
 from featherstone_ros.tools.trajectory_check import started, trajectory_of
@@ -26,7 +26,7 @@ class Replayed:
         arm: That followed them.
     """
 
-    def __init__(self, arm: CheckedArm) -> None:
+    def __init__(self, arm: ControlledArm) -> None:
         """Begin without any."""
         self.arm = arm
         self._parts: list[tuple[Floats, Floats, Floats, Floats]] = []
