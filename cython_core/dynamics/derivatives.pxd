@@ -224,15 +224,29 @@ cdef inline void rnea_derivatives(const System* system, Workspace* work, const r
         base_corner(system, work, dtau_dq, dtau_dqd, M)
 
 
+cdef inline always_inline add_four_rows(const real* A, const Py_ssize_t* rows, Py_ssize_t low,
+                                        Py_ssize_t high, const lanes* columns,
+                                        lanes* sums) noexcept nogil:
+    """sums (4, 2) = -A columns of four rows of A, given by where they begin; columns: (n, 2)."""
+    cdef Py_ssize_t j, row, c
+    clear[lanes](sums, 8)
+    for j in range(low, high):
+        for row in range(4):
+            for c in range(2):
+                sums[2 * row + c] -= A[rows[row] + j] * columns[2 * j + c]
+
+
 cdef inline void negative_product(const System* system, const real* A, real* X,
                                   lanes* columns) noexcept nogil:
     """X <- -A X, (n, n) each, both zero where joints do not share a root. columns: (n, 2) scratch.
 
-    Takes two registers of columns at a time, or two columns of a register of states.
+    Takes two registers of columns at a time, or two columns of a register of states, and four rows:
+    eight sums, so that none waits for its last addition, and each number read serves several.
     """
-    cdef lanes[2] sum
+    cdef lanes[8] sums
+    cdef Py_ssize_t[4] rows
     cdef Py_ssize_t n = system.n, width = 2 * LANES if real is double else 2, first = 0, last, low
-    cdef Py_ssize_t high, i, j, k, c
+    cdef Py_ssize_t high, i, j, k, row
     while first < n:
         last = min(first + width, n)
         low = n
@@ -249,17 +263,16 @@ cdef inline void negative_product(const System* system, const real* A, real* X,
             else:
                 for k in range(last - first):
                     columns[2 * i + k] = X[i * n + first + k]
-        for i in range(low, high):
-            for c in range(2):
-                sum[c] = broadcast(0.0)
-            for j in range(low, high):
-                for c in range(2):
-                    sum[c] -= A[i * n + j] * columns[2 * j + c]
-            for k in range(last - first):
-                if real is double:
-                    X[i * n + first + k] = (<double*> sum)[k]
-                else:
-                    X[i * n + first + k] = sum[k]
+        for i in range(low, high, 4):
+            for row in range(4):
+                rows[row] = n * min(i + row, high - 1)
+            add_four_rows(A, rows, low, high, columns, sums)
+            for row in range(min(4, high - i)):
+                for k in range(last - first):
+                    if real is double:
+                        X[rows[row] + first + k] = (<double*> (sums + 2 * row))[k]
+                    else:
+                        X[rows[row] + first + k] = sums[2 * row + k]
         first = last
 
 

@@ -58,16 +58,56 @@ static inline void load_rows(const double *rows, ptrdiff_t width, ptrdiff_t coun
         x[k] = (lanes){row[0][k], row[1][k]};
 #endif
 }
+/* The numbers of two registers in turn, x[0] y[0] x[1] y[1] and so on: their lower halves, their
+ * upper halves.
+ */
+#if LANES == 8
+#define LOWER 0, 8, 1, 9, 2, 10, 3, 11
+#define UPPER 4, 12, 5, 13, 6, 14, 7, 15
+#elif LANES == 4
+#define LOWER 0, 4, 1, 5
+#define UPPER 2, 6, 3, 7
+#else
+#define LOWER 0, 2
+#define UPPER 1, 3
+#endif
+#ifdef __clang__
+#define SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define SHUFFLE(x, y, ...) __builtin_shuffle(x, y, (lane_mask){__VA_ARGS__})
+#endif
+/* Registers as a square matrix, transposed: of interleaving the upper half of its rows with the
+ * lower, log2(LANES) times.
+ */
+static inline void transpose(const lanes *x, lanes *transposed)
+{
+    lanes now[LANES], next[LANES];
+    for (int k = 0; k < LANES; k++)
+        now[k] = x[k];
+    for (int step = 1; step < LANES; step *= 2) {
+        for (int k = 0; k < LANES / 2; k++) {
+            next[2 * k] = SHUFFLE(now[k], now[k + LANES / 2], LOWER);
+            next[2 * k + 1] = SHUFFLE(now[k], now[k + LANES / 2], UPPER);
+        }
+        for (int k = 0; k < LANES; k++)
+            now[k] = next[k];
+    }
+    for (int k = 0; k < LANES; k++)
+        transposed[k] = now[k];
+}
 static inline void store_rows(const lanes *x, ptrdiff_t width, ptrdiff_t count, double *rows)
 {
+    ptrdiff_t k = 0;
     if (count == LANES)
-        for (ptrdiff_t k = 0; k < width; k++)
+        for (; k + LANES <= width; k += LANES) {
+            lanes row[LANES];
+            transpose(x + k, row);
             for (int l = 0; l < LANES; l++)
-                rows[l * width + k] = x[k][l];
-    else
-        for (ptrdiff_t k = 0; k < width; k++)
-            for (int l = 0; l < count; l++)
-                rows[l * width + k] = x[k][l];
+                store(rows + l * width + k, row[l]);
+        }
+    for (; k < width; k++)
+        for (int l = 0; l < count; l++)
+            rows[l * width + k] = x[k][l];
 }
 
 /* 1 in lane k, 0 in the others; all 0 if there is no lane k. */

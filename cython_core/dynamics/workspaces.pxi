@@ -3,7 +3,7 @@
 
 cdef enum:
     KEPT = 8
-    LARGEST_KEPT = 1 << 19             # numbers in a result: 4 MiB
+    MOST_KEPT = 1 << 22                # numbers in all of them: 32 MiB
 
 
 cdef class WorkspaceOwner:
@@ -127,8 +127,8 @@ cdef class WorkspaceOwner:
         """An array for output k: ``out``, a kept one that the caller no longer holds, or a new one.
 
         NumPy takes longer to make an array than the recursions take, and fresh memory for a large
-        batch costs as much again. So the last few results are kept, unless they are huge, and
-        reused once the caller has dropped them, as it does in a loop.
+        batch costs as much again. So the last few results are kept, unless they are huge together,
+        and reused once the caller has dropped them, as it does in a loop.
         """
         cdef cnp.npy_intp[3] shape
         cdef cnp.ndarray array
@@ -148,17 +148,29 @@ cdef class WorkspaceOwner:
     cdef cnp.ndarray new_result(self, int ndim, cnp.npy_intp* shape):
         """An array that is kept, unless it is a single number or huge."""
         cdef cnp.ndarray array = cnp.PyArray_SimpleNew(ndim, shape, cnp.NPY_DOUBLE)
-        if ndim > 0 and cnp.PyArray_SIZE(array) <= LARGEST_KEPT:
+        if ndim > 0 and cnp.PyArray_SIZE(array) <= MOST_KEPT:
             self.keep(array)
         return array
 
     cdef int keep(self, cnp.ndarray array) except -1:
-        """Keep a result in the place of the one kept longest."""
+        """Keep a result in the place of the one kept longest, and of more where all are huge."""
+        cdef int place = self.oldest, k
+        for k in range(KEPT):
+            if k == 0 or self.numbers_kept() + cnp.PyArray_SIZE(array) > MOST_KEPT:
+                Py_XDECREF(self.kept[(place + k) % KEPT])
+                self.kept[(place + k) % KEPT] = NULL
         Py_INCREF(array)
-        Py_XDECREF(self.kept[self.oldest])
-        self.kept[self.oldest] = <PyObject*> array
-        self.oldest = (self.oldest + 1) % KEPT
+        self.kept[place] = <PyObject*> array
+        self.oldest = (place + 1) % KEPT
         return 0
+
+    cdef Py_ssize_t numbers_kept(self) noexcept:
+        cdef Py_ssize_t numbers = 0
+        cdef int k
+        for k in range(KEPT):
+            if self.kept[k] != NULL:
+                numbers += cnp.PyArray_SIZE(<cnp.ndarray> self.kept[k])
+        return numbers
 
     cdef inline Py_ssize_t run(self, Call* call, cnp.ndarray q, f_ext) except? -1:
         """Call the kernel for q, (nq,) or (B, nq); batches and repeats run without the GIL.
