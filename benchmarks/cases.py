@@ -35,6 +35,7 @@ ARGUMENTS = {  # of every public method of Dynamics
     "link_acceleration": "q, qd, qdd, link",
     "jacobian": "q, link",
     "jacobian_derivative": "q, qd, link",
+    "operational_space": "q, qd, link",
     "operational_space_inertia": "q, link",
     "centre_of_mass": "q",
     "centre_of_mass_jacobian": "q",

@@ -58,5 +58,7 @@ BoundDynamics = _compiled.BoundDynamics
 CompiledModel = _compiled.CompiledModel
 Dynamics = _compiled.Dynamics
 Simulator = _compiled.Simulator
+difference_of = _compiled.difference_of
 get_num_threads = _compiled.get_num_threads
+integrated = _compiled.integrated
 set_num_threads = _compiled.set_num_threads

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import disjoint_base
 
 from featherstone_ros.model import Model
+from featherstone_ros.operational_space import OperationalSpace
 
 _Floats: TypeAlias = NDArray[np.float64]
 _Wrenches: TypeAlias = Mapping[str, ArrayLike] | None
@@ -22,6 +23,8 @@ def supported() -> list[str]: ...
 def lacking(name: str) -> list[str]: ...
 def get_num_threads() -> int: ...
 def set_num_threads(k: int) -> None: ...
+def integrated(model: Model, q: ArrayLike, v: ArrayLike, dt: float) -> _Floats: ...
+def difference_of(model: Model, q0: ArrayLike, q1: ArrayLike) -> _Floats: ...
 
 @disjoint_base
 class CompiledModel:  # made by BodyTree.compile
@@ -79,6 +82,7 @@ class Dynamics:
     def jacobian_derivative(
         self, q: ArrayLike, qd: ArrayLike, link: str, point: ArrayLike | None = None
     ) -> _Floats: ...
+    jacobian_dot = jacobian_derivative
     def link_velocity(self, q: ArrayLike, qd: ArrayLike, link: str) -> _Floats: ...
     def link_acceleration(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link: str
@@ -106,6 +110,14 @@ class Dynamics:
     def operational_space_inertia(
         self, q: ArrayLike, link: str, point: ArrayLike | None = None
     ) -> _Floats: ...
+    def operational_space(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        link: str,
+        point: ArrayLike | None = None,
+        tolerance: float = 0.001,
+    ) -> OperationalSpace: ...
     @overload
     def regressor(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: None = None

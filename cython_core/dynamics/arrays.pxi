@@ -84,7 +84,7 @@ cdef inline int refuse_floating(CompiledModel model, str what) except -1:
     return 0
 
 
-cdef int check_quaternions(cnp.ndarray q) except -1:
+cdef int check_quaternions(cnp.ndarray q, str name="q") except -1:
     """Raise ValueError unless a floating base has a unit quaternion."""
     cdef const double* x
     cdef Py_ssize_t row
@@ -93,7 +93,7 @@ cdef int check_quaternions(cnp.ndarray q) except -1:
         if (not fabs(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3] - 1)
                 <= QUATERNION_TOLERANCE):
             which = f" (row {row})" if cnp.PyArray_NDIM(q) == 2 else ""
-            raise ValueError(f"q[3:7]{which}: expected the unit quaternion x y z w of the "
+            raise ValueError(f"{name}[3:7]{which}: expected the unit quaternion x y z w of the "
                              f"floating base, got {np.array([x[0], x[1], x[2], x[3]])}")
     return 0
 

@@ -39,6 +39,7 @@ from base_coordinates cimport base_axes, base_coordinates
 from centroidal cimport centroidal_momentum_matrix
 from coriolis cimport coriolis
 from derivatives cimport aba_derivatives, rnea_derivatives
+from displacement cimport difference, displace
 from drives cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives
 from external_forces cimport add_external_stiffness, external_torque, geometric_stiffness
 from forward_dynamics cimport forward_dynamics
@@ -62,6 +63,7 @@ import numpy as np
 
 from featherstone_ros.errors import (DivergenceError, SingularInertiaError, SingularJacobianError,
                                      UnknownNameError)
+from featherstone_ros.operational_space import TOLERANCE, operational_space
 
 cnp.import_array()
 
@@ -69,6 +71,7 @@ cnp.import_array()
 include "frames.pxi"
 include "compiled_model.pxi"     # uses frames.pxi
 include "arrays.pxi"
+include "configurations.pxi"     # uses compiled_model.pxi and arrays.pxi
 include "calls.pxi"              # uses arrays.pxi
 include "threads.pxi"            # uses calls.pxi
 include "workspaces.pxi"         # uses arrays.pxi, calls.pxi and threads.pxi

@@ -1,4 +1,5 @@
-# q + h v on the group: joints along their axes, a floating base along the screw of its velocity.
+# q + h v on the group: joints along their axes, a floating base along the screw of its velocity;
+# and the v that leads from one q to another.
 #
 # In the base's own axes, u = h v = [u_l, u_a] is the screw that turns it by the vector u_a (of
 # length t) while it moves:
@@ -6,11 +7,17 @@
 #     position     p <- p + R (1 + A [u_a]x + B [u_a]x [u_a]x) u_l
 #                  A = (1 - cos t) / t^2,  B = (t - sin t) / t^3
 # (Murray, Li and Sastry, A mathematical introduction to robotic manipulation, 1994, equation 2.36).
+# The way back, from the turned quaternion [v, w] = conj(q0) * q1, the shorter way round, and the
+# movement x = R^T (p1 - p0):
+#     u_a = t v / |v|,  t = 2 atan2(|v|, w)
+#     u_l = (1 - [u_a]x / 2 + C [u_a]x [u_a]x) x,  C = (1 - t/2 cot(t/2)) / t^2
 # A Runge-Kutta step adds multiples of rates, so it works with such u: if the velocity at q + u is
 # xi, the rate of u is
 #     u_dot = xi + ad_u xi / 2 + ad_u ad_u xi / 12 + O(u^4)
 # (Munthe-Kaas, High order Runge-Kutta methods on manifolds, 1999). The order of the six is the
 # API's: linear, angular.
+
+from libc.math cimport atan2, fabs, sqrt
 
 from system cimport System
 from spatial cimport add_cross, never_inline, put, real, sine_and_cosine, square_root, unlikely
@@ -65,6 +72,48 @@ cdef inline void displace(const System* system, const real* q, double h, const r
         first = 6
     for i in range(first, system.n):
         out[extra + i] = q[extra + i] + h * v[i]
+
+
+cdef inline void base_difference(const double* q0, const double* q1, double* v) noexcept nogil:
+    """v, (6,), with q0 + v = q1 of a floating base's seven numbers; v turns by at most pi."""
+    cdef double[12] pose
+    cdef double[3] x, turned, t, tt
+    cdef double w = q0[6] * q1[6] + q0[3] * q1[3] + q0[4] * q1[4] + q0[5] * q1[5]
+    cdef double sine, half, scale, C
+    cdef Py_ssize_t j, k
+    base_pose[double](q0, pose)
+    for k in range(3):
+        turned[k] = q0[6] * q1[3 + k] - q1[6] * q0[3 + k]
+        x[k] = 0.0
+        t[k] = tt[k] = 0.0
+        for j in range(3):
+            x[k] += pose[3 * j + k] * (q1[j] - q0[j])
+    turned[0] -= q0[4] * q1[5] - q0[5] * q1[4]
+    turned[1] -= q0[5] * q1[3] - q0[3] * q1[5]
+    turned[2] -= q0[3] * q1[4] - q0[4] * q1[3]
+    sine = sqrt(turned[0] * turned[0] + turned[1] * turned[1] + turned[2] * turned[2]
+                + 1e-60)                                        # never 0
+    half = atan2(sine, fabs(w))
+    scale = 2.0 * half / sine if w >= 0 else -2.0 * half / sine
+    C = (1.0 - half * fabs(w) / sine) / (4.0 * half * half)
+    for k in range(3):
+        turned[k] *= scale
+    add_cross[double](turned, x, t)
+    add_cross[double](turned, t, tt)
+    for k in range(3):
+        v[k] = x[k] - 0.5 * t[k] + C * tt[k]
+        v[3 + k] = turned[k]
+
+
+cdef inline void difference(const System* system, const double* q0, const double* q1,
+                            double* v) noexcept nogil:
+    """v, (n,), with q0 + v = q1: what ``displace`` undoes."""
+    cdef Py_ssize_t extra = system.nq - system.n, first = 0, i
+    if unlikely(system.floating):
+        base_difference(q0, q1, v)
+        first = 6
+    for i in range(first, system.n):
+        v[i] = q1[extra + i] - q0[extra + i]
 
 
 cdef inline never_inline rate_of_displacement(const real* u, real* v) noexcept nogil:

@@ -189,7 +189,8 @@ cdef class Dynamics(WorkspaceOwner):
     ``f_ext`` maps link names to wrenches [fx fy fz tx ty tz], (6,) or (B, 6), that act on the link
     at its origin, in its own axes [N, N m].
 
-    ``mass_matrix`` and ``forward_kinematics`` are other names of ``crba`` and ``link_pose``.
+    ``mass_matrix``, ``forward_kinematics`` and ``jacobian_dot`` are other names of ``crba``,
+    ``link_pose`` and ``jacobian_derivative``.
 
     All methods raise ValueError for a shape that does not fit (naming the argument), and
     UnknownNameError (a KeyError) for a link the model does not have.
@@ -203,6 +204,9 @@ cdef class Dynamics(WorkspaceOwner):
     def __init__(self, model):
         self.adopt(model)
         self.model = model
+
+    def __repr__(self):
+        return f"<{type(self).__name__} of {self.model!r}>"
 
     def __reduce__(self):
         return copyreg.__newobj__, (type(self),), (self.model, getattr(self, "__dict__", {}))
@@ -242,8 +246,10 @@ cdef class Dynamics(WorkspaceOwner):
         f_ext.
 
         Args:
-            q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
-            f_ext: Wrenches on links, see the class.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
+            qdd: (nv,) acceleration [rad/s^2, m/s^2].
+            f_ext: Wrenches on links, see the class [N, N m].
             out: (nv,) array for the result, or None.
 
         Returns:
@@ -260,8 +266,9 @@ cdef class Dynamics(WorkspaceOwner):
         """The torque that keeps qdd at zero, C(q, qd) qd + g(q) - J^T f_ext.
 
         Args:
-            q, qd: (nq,), (nv,) position and velocity.
-            f_ext: Wrenches on links, see the class.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
+            f_ext: Wrenches on links, see the class [N, N m].
             out: (nv,) array for the result, or None.
 
         Returns:
@@ -278,7 +285,7 @@ cdef class Dynamics(WorkspaceOwner):
         """The torque that holds the robot still, g(q).
 
         Args:
-            q: (nq,) position.
+            q: (nq,) position [rad, m].
             out: (nv,) array for the result, or None.
 
         Returns:
@@ -295,12 +302,14 @@ cdef class Dynamics(WorkspaceOwner):
         """Forward dynamics: the acceleration under the torque tau.
 
         Args:
-            q, qd, tau: (nq,), (nv,), (nv,) position, velocity and torque.
-            f_ext: Wrenches on links, see the class.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
+            tau: (nv,) torque [N m, N].
+            f_ext: Wrenches on links, see the class [N, N m].
             out: (nv,) array for the result, or None.
 
         Returns:
-            (nv,) qdd.
+            (nv,) qdd [rad/s^2, m/s^2].
 
         Raises:
             SingularInertiaError: A joint moves no inertia.
@@ -317,7 +326,7 @@ cdef class Dynamics(WorkspaceOwner):
         """The joint-space inertia matrix H(q), which many texts call M(q).
 
         Args:
-            q: (nq,) position.
+            q: (nq,) position [rad, m].
             out: (nv, nv) array for the result, or None.
 
         Returns:
@@ -336,7 +345,7 @@ cdef class Dynamics(WorkspaceOwner):
         """The inverse of the joint-space inertia matrix, M(q)^-1, without forming M.
 
         Args:
-            q: (nq,) position.
+            q: (nq,) position [rad, m].
             out: (nv, nv) array for the result, or None.
 
         Returns:
@@ -366,8 +375,10 @@ cdef class Dynamics(WorkspaceOwner):
         """Derivatives of inverse dynamics, tau = rnea(q, qd, qdd, f_ext).
 
         Args:
-            q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
-            f_ext: Wrenches on links, see the class; each turns with its link.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
+            qdd: (nv,) acceleration [rad/s^2, m/s^2].
+            f_ext: Wrenches on links, see the class; each turns with its link [N, N m].
 
         Returns:
             dtau_dq, dtau_dqd, M: (nv, nv) each. Entry i, j is the derivative of tau[i] with respect
@@ -387,8 +398,10 @@ cdef class Dynamics(WorkspaceOwner):
         """Derivatives of forward dynamics, qdd = aba(q, qd, tau, f_ext).
 
         Args:
-            q, qd, tau: (nq,), (nv,), (nv,) position, velocity and torque.
-            f_ext: Wrenches on links, see the class; each turns with its link.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
+            tau: (nv,) torque [N m, N].
+            f_ext: Wrenches on links, see the class; each turns with its link [N, N m].
 
         Returns:
             dqdd_dq, dqdd_dqd, Minv: (nv, nv) each. Entry i, j is the derivative of qdd[i] with
@@ -444,7 +457,7 @@ cdef class Dynamics(WorkspaceOwner):
         """Pose of a link's frame in the base frame.
 
         Args:
-            q: (nq,) position.
+            q: (nq,) position [rad, m].
             link: Name of the link.
 
         Returns:
@@ -465,7 +478,7 @@ cdef class Dynamics(WorkspaceOwner):
         first.
 
         Args:
-            q: (nq,) position.
+            q: (nq,) position [rad, m].
             link: Name of the link.
             point: (3,) in the link's frame [m]; None is its origin.
 
@@ -485,7 +498,8 @@ cdef class Dynamics(WorkspaceOwner):
         """Time derivative of ``jacobian``: the acceleration of the point is J qdd + Jdot qd.
 
         Args:
-            q, qd: (nq,), (nv,) position and velocity.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
             link: Name of the link.
             point: (3,) in the link's frame [m], moving with it; None is its origin.
 
@@ -503,11 +517,14 @@ cdef class Dynamics(WorkspaceOwner):
         add_matrix(&call, 6, self.compiled.system.n)
         return self.at_velocity(&call, q, qd, None, None)
 
+    jacobian_dot = jacobian_derivative
+
     def link_velocity(self, q, qd, link):
         """Velocity [vx vy vz wx wy wz] of a link's origin, in the axes of the base frame.
 
         Args:
-            q, qd: (nq,), (nv,) position and velocity.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
             link: Name of the link.
 
         Returns:
@@ -524,7 +541,9 @@ cdef class Dynamics(WorkspaceOwner):
         of the base frame.
 
         Args:
-            q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
+            qdd: (nv,) acceleration [rad/s^2, m/s^2].
             link: Name of the link.
 
         Returns:
@@ -544,7 +563,7 @@ cdef class Dynamics(WorkspaceOwner):
         """Centre of mass of all links, the base link included, in the base frame.
 
         Args:
-            q: (nq,) position.
+            q: (nq,) position [rad, m].
 
         Returns:
             (3,) [m]; NaN for a model without mass.
@@ -558,7 +577,7 @@ cdef class Dynamics(WorkspaceOwner):
         """Jacobian of ``centre_of_mass``: its velocity is J qd, in the axes of the base frame.
 
         Args:
-            q: (nq,) position.
+            q: (nq,) position [rad, m].
 
         Returns:
             (3, nv); NaN for a model without mass.
@@ -575,7 +594,8 @@ cdef class Dynamics(WorkspaceOwner):
         """Kinetic and potential energy.
 
         Args:
-            q, qd: (nq,), (nv,) position and velocity.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
 
         Returns:
             Two floats, or two (B,) arrays [J]. The potential is zero with the centre of mass at the
@@ -600,7 +620,8 @@ cdef class Dynamics(WorkspaceOwner):
         the two properties, but not this formula: its velocities are not rates of coordinates.
 
         Args:
-            q, qd: (nq,), (nv,) position and velocity.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
 
         Returns:
             (nv, nv) [N m s, N s].
@@ -618,11 +639,14 @@ cdef class Dynamics(WorkspaceOwner):
         acceleration is prescribed.
 
         Args:
-            q, qd: (nq,), (nv,) position and velocity.
-            qdd: (nv,) acceleration of the prescribed joints; the other entries are ignored.
-            tau: (nv,) torque of the joints that are not prescribed; the other entries are ignored.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
+            qdd: (nv,) acceleration of the prescribed joints [rad/s^2, m/s^2]; the other entries are
+                ignored.
+            tau: (nv,) torque of the joints that are not prescribed [N m, N]; the other entries are
+                ignored.
             prescribed: (nv,) True for the joints whose acceleration is given.
-            f_ext: Wrenches on links, see the class.
+            f_ext: Wrenches on links, see the class [N, N m].
 
         Returns:
             qdd and tau of all joints, (nv,) each: the given values and the computed ones.
@@ -656,8 +680,10 @@ cdef class Dynamics(WorkspaceOwner):
         listed.
 
         Args:
-            q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
-            f_ext: Wrenches on links, see the class.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
+            qdd: (nv,) acceleration [rad/s^2, m/s^2].
+            f_ext: Wrenches on links, see the class [N, N m].
 
         Returns:
             (n, 6) [fx fy fz tx ty tz] of the joints in ``model.joint_names``, at the origin of the
@@ -675,7 +701,8 @@ cdef class Dynamics(WorkspaceOwner):
         base frame.
 
         Args:
-            q, qd: (nq,), (nv,) position and velocity.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
 
         Returns:
             (6,) [N s, N m s]. The centre of mass is that of ``centre_of_mass``, base link included,
@@ -692,7 +719,7 @@ cdef class Dynamics(WorkspaceOwner):
         """The matrix of momentum as a linear function of velocity: momentum(q, qd) = A_G qd.
 
         Args:
-            q: (nq,) position.
+            q: (nq,) position [rad, m].
 
         Returns:
             (6, nv) linear rows, then angular about the centre of mass, in the axes of the base
@@ -712,7 +739,7 @@ cdef class Dynamics(WorkspaceOwner):
         of its acceleration.
 
         Args:
-            q: (nq,) position.
+            q: (nq,) position [rad, m].
             link: Name of the link.
             point: (3,) in the link's frame [m]; None is its origin.
 
@@ -740,13 +767,47 @@ cdef class Dynamics(WorkspaceOwner):
             raise SingularJacobianError(link)
         return Lambda
 
+    def operational_space(self, q, qd, link, point=None, double tolerance=TOLERANCE):
+        """A link's dynamics as a task sees them: the force F = Lambda a + mu + p, applied as J^T F,
+        gives the link the acceleration a.
+
+        Unlike ``operational_space_inertia`` it needs no full rank: directions in which the joints
+        hardly move the link are left out, see ``tolerance``.
+
+        Args:
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
+            link: Name of the link.
+            point: (3,) in the link's frame [m]; None is its origin.
+            tolerance: Of the singular values of J [m, rad per unit of q], relative to the largest:
+                directions of smaller ones are left out.
+
+        Returns:
+            An ``OperationalSpace``: Lambda, mu, p, Jbar, N and the rank that was found; a batch
+            gives arrays (B, ...).
+
+        Raises:
+            SingularInertiaError: A joint moves no inertia.
+
+        Source: Khatib, A unified approach for motion and force control of robot manipulators, 1987.
+        """
+        cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
+        cdef cnp.ndarray qd_ = like_states(qd, q_, self.compiled.system.n, "qd")
+        gravity = self.gravity(q_)
+        Jdot = self.jacobian_derivative(q_, qd_, link, point)
+        return operational_space(self.jacobian(q_, link, point), self.minv(q_),
+                                 self.bias(q_, qd_) - gravity, gravity,
+                                 np.einsum("...ij,...j->...i", Jdot, qd_), tolerance)
+
     def regressor(self, q, qd, qdd, f_ext=None):
         """The matrix Y of the torque as a linear function of the inertial parameters:
         rnea = Y @ model.inertial_parameters.
 
         Args:
-            q, qd, qdd: (nq,), (nv,), (nv,) position, velocity and acceleration.
-            f_ext: Wrenches on links, see the class.
+            q: (nq,) position [rad, m].
+            qd: (nv,) velocity [rad/s, m/s].
+            qdd: (nv,) acceleration [rad/s^2, m/s^2].
+            f_ext: Wrenches on links, see the class [N, N m].
 
         Returns:
             Y, (nv, 10 L) for the L ``model.link_names``: ten columns each, in the order of

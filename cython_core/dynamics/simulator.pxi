@@ -229,6 +229,13 @@ cdef class Simulator(WorkspaceOwner):
         for name, value in attributes.items():
             setattr(self, name, value)
 
+    def __repr__(self):
+        if self.state_q is None:
+            return f"<{type(self).__name__} without a model>"
+        states = "" if cnp.PyArray_NDIM(self.state_q) == 1 else f"{len(self.state_q)} states of "
+        return (f"<{type(self).__name__} of {states}{self.model!r}: {self.integrator}, "
+                f"steps of {self.time_step:g} s, at {self.time:g} s>")
+
     @property
     def _interface(self):
         self.require_model()
@@ -277,10 +284,11 @@ cdef class Simulator(WorkspaceOwner):
         """Start again at time 0.
 
         Args:
-            q: (nq,) or (B, nq) positions; None is ``model.neutral``: zero, a floating base upright
-                at the world's origin. Joints in ``prescribed`` begin with their motion instead.
-            qd: (nv,) or (B, nv) velocities, likewise; None is zero. A single q or qd beside a
-                batch holds for all its states.
+            q: (nq,) or (B, nq) positions [rad, m]; None is ``model.neutral``: zero, a floating base
+                upright at the world's origin. Joints in ``prescribed`` begin with their motion
+                instead.
+            qd: (nv,) or (B, nv) velocities [rad/s, m/s], likewise; None is zero. A single q or qd
+                beside a batch holds for all its states.
 
         Raises:
             ValueError: A shape does not fit, or a number is not finite; or a table in
@@ -357,7 +365,7 @@ cdef class Simulator(WorkspaceOwner):
             tau: (nv,) or (B, nv) torques [N m, N], (nv,) for all states of a batch; those of
                 joints in ``prescribed`` are ignored.
             steps: Number of time steps.
-            f_ext: Wrenches on links, constant in the links' own axes: see ``Dynamics``.
+            f_ext: Wrenches on links, constant in the links' own axes: see ``Dynamics`` [N, N m].
 
         Raises:
             DivergenceError: The state is no longer finite: see the class about ``time_step``.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from featherstone_ros._core import difference_of, integrated
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model import body_tree, joint_selection, urdf, urdf_edit
@@ -289,7 +290,62 @@ class Model:
     def position_range(self) -> Floats:
         """The limits (2, n) of the positions, half a turn where there is none [rad or m]."""
         limits = np.array([self.lower, self.upper])
-        return np.where(np.isfinite(limits), limits, [[-np.pi], [np.pi]])
+        turn = np.minimum(-np.pi, self.upper), np.maximum(np.pi, self.lower)
+        return np.where(np.isfinite(limits), limits, turn)
+
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, size: int | None = None
+    ) -> Floats:
+        """Return a random position (nq,), or so many of them (size, nq).
+
+        Joints are drawn uniformly from ``position_range``; a floating base stands anywhere within 1
+        m of the world's origin along each axis, and is turned anyhow, all rotations being equally
+        likely.
+
+        Args:
+            rng: NumPy's generator, or a seed for a new one; None: other numbers every time.
+            size: Number of positions; None: one, not a batch.
+        """
+        random = np.random.default_rng(rng)
+        batch = () if size is None else (size,)
+        low, high = self.position_range
+        joints = random.uniform(low, high, (*batch, self.n))
+        if not self.floating:
+            return joints
+        quaternion = random.normal(size=(*batch, 4))
+        quaternion /= np.linalg.norm(quaternion, axis=-1, keepdims=True)
+        return np.concatenate([random.uniform(-1, 1, (*batch, 3)), quaternion, joints], axis=-1)
+
+    def integrate(self, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> Floats:
+        """Return the position (nq,) after a motion with constant velocity.
+
+        A floating base moves along a screw: its velocity is constant in its own axes.
+
+        Args:
+            q: (nq,) or (B, nq) position at first [rad, m].
+            v: (nv,) or (B, nv) velocity [rad/s, m/s].
+            dt: Duration [s]; negative: back.
+
+        Raises:
+            ValueError: A shape does not fit, or the quaternion of a floating base does not have
+                unit length.
+        """
+        return integrated(self, q, v, dt)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Floats:
+        """Return the velocity (nv,) that leads from one position to another in 1 s.
+
+        ``integrate`` undoes it. A floating base turns the shorter way round, by at most pi; joints
+        go straight, a continuous one also by more than half a turn.
+
+        Args:
+            q0: (nq,) or (B, nq) the one [rad, m].
+            q1: (nq,) or (B, nq) the other [rad, m].
+
+        Raises:
+            ValueError: As for ``integrate``.
+        """
+        return difference_of(self, q0, q1)
 
     @property
     def joint_names(self) -> tuple[str, ...]:

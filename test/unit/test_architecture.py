@@ -26,7 +26,7 @@ BELOW["tools"] = {*BELOW}
 # Loose modules that every room may import; those that start a node belong to the nodes.
 SHARED = {
     *("arrays", "parameter", "errors", "instruction_sets"),
-    *("message_faults", "message_templates", "text"),
+    *("message_faults", "message_templates", "operational_space", "text"),
 }
 PROGRAMS = {"digital_twin", "feedforward_controller", "torque_markers"}
 ROS = ("rclpy", "rcl_interfaces", "launch")

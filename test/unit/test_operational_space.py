@@ -108,6 +108,121 @@ def test_a_link_with_fewer_than_six_joints_has_no_operational_space_inertia(pand
         panda.dynamics.operational_space_inertia(panda.q, "panda_link4")
 
 
+# A task's dynamics, at any rank ------------------------------------------------------------------
+
+
+@pytest.fixture(params=["arm", "floating arm", "mimic"])
+def moving(request, panda):
+    """Dynamics, a random state and a link that six or more freedoms move."""
+    base = "floating" if request.param == "floating arm" else "fixed"
+    if request.param == "mimic":
+        model = Model.from_urdf(random_tree(12, 14, mimic=0.3, branching=0.0))
+    else:
+        model = Model.from_file(CONFIG / "panda.urdf", base=base)
+    random = np.random.default_rng(5)
+    q, (qd, tau) = model.random_configuration(random), random.uniform(-2, 2, (2, model.nv))
+    return Dynamics(model), q, qd, tau, ARM if request.param != "mimic" else model.link_names[-1]
+
+
+def test_the_wrench_of_a_task_gives_the_acceleration_that_it_asks_for(moving):
+    d, q, qd, _, link = moving
+    wanted = np.array([1.0, -2.0, 3.0, 0.5, -0.4, 0.3])
+    space = d.operational_space(q, qd, link, POINT)
+    J = d.jacobian(q, link, POINT)
+    qdd = d.aba(q, qd, J.T @ (space.Lambda @ wanted + space.mu + space.p))
+    found = J @ qdd + d.jacobian_dot(q, qd, link, POINT) @ qd
+    assert space.rank == 6
+    assert_equal_to_rounding(found, wanted, tolerance=1e-8)
+
+
+def test_its_inertia_is_that_without_truncation(moving):
+    d, q, qd, _, link = moving
+    space = d.operational_space(q, qd, link, POINT)
+    expected = d.operational_space_inertia(q, link, POINT)
+    assert_equal_to_rounding(space.Lambda, expected, tolerance=1e-8)
+    np.testing.assert_array_equal(space.Lambda, space.Lambda.T)
+
+
+def stretched(elbow=0.0):
+    """UR5e, nearly or wholly stretched out, in motion."""
+    model = Model.from_file(CONFIG / "ur5e.urdf")
+    q = np.array([0.3, -1.0, elbow, 0.4, 0.7, 0.2])
+    return Dynamics(model), q, np.array([0.3, -0.5, 0.7, -0.2, 0.4, 0.1]), np.ones(6), "tool0"
+
+
+@pytest.fixture(params=["whole", "stretched", "nearly stretched", "four joints"])
+def of_any_rank(request, panda):
+    """A state as ``moving``, and the rank of its Jacobian."""
+    if request.param == "four joints":
+        return (panda.dynamics, panda.q, panda.qd, panda.tau, "panda_link4"), 4
+    elbow = {"whole": 1.0, "stretched": 0.0, "nearly stretched": 1e-5}[request.param]
+    return stretched(elbow), 6 if request.param == "whole" else 5
+
+
+def test_what_a_task_leaves_free_does_not_disturb_it(of_any_rank):
+    """N and N^T are projectors; where the rank is full, or exactly less, J N = 0."""
+    (d, q, qd, tau, link), rank = of_any_rank
+    space = d.operational_space(q, qd, link)
+    J, Minv, n = d.jacobian(q, link), d.minv(q), d.model.n
+    assert space.rank == rank
+    assert_equal_to_rounding(space.N @ space.N, space.N, 1.0)
+    assert_equal_to_rounding(np.trace(space.N), float(n - rank), 1.0)
+    disturbance = J @ Minv @ space.N.T @ tau
+    assert np.abs(disturbance).max() < 1e-3 * np.abs(J @ Minv @ tau).max()
+    moved = space.Lambda @ J @ Minv @ J.T
+    assert_equal_to_rounding(moved @ moved, moved, 1.0, 1e-8)
+    assert_equal_to_rounding(np.trace(moved), float(rank), 1.0, 1e-8)
+    assert_equal_to_rounding(space.Jbar, Minv @ J.T @ space.Lambda)
+
+
+def test_near_rank_loss_no_wrench_grows_without_bound():
+    d, _, qd, _, link = stretched()
+    sizes = {}
+    for elbow in (0.0, 1e-12, 1e-6, 1e-4, 0.1):
+        space = d.operational_space(stretched(elbow)[1], qd, link)
+        sizes[elbow] = np.abs(space.Lambda).max(), np.abs(space.mu).max(), np.abs(space.p).max()
+    for elbow in (1e-12, 1e-6):
+        np.testing.assert_allclose(sizes[elbow], sizes[0.0], rtol=1e-3)
+    exact = d.operational_space(stretched(1e-4)[1], qd, link, tolerance=1e-9)
+    assert exact.rank == 6 and np.abs(exact.Lambda).max() > 1e4 * sizes[0.0][0]
+
+
+def test_the_inverse_of_the_jacobian_takes_the_least_kinetic_energy(panda):
+    d, q = panda.dynamics, panda.q
+    space, M = d.operational_space(q, panda.qd, ARM), panda.inertia
+    v = np.arange(1.0, 7.0)
+    least = space.Jbar @ v
+    assert_equal_to_rounding(d.jacobian(q, ARM) @ least, v)
+    for other in least + np.random.default_rng(1).normal(size=(5, panda.model.n)) @ space.N.T:
+        assert_equal_to_rounding(d.jacobian(q, ARM) @ other, v)
+        assert other @ M @ other > least @ M @ least
+
+
+def test_a_batch_is_what_its_states_are_of_any_rank():
+    d, _, qd, _, link = stretched()
+    states = np.stack([stretched(elbow)[1] for elbow in (0.0, 1.0, 1e-5, 0.5)])
+    batch = d.operational_space(states, qd, link)
+    assert batch.rank.tolist() == [5, 6, 5, 6]
+    for row, state in enumerate(states):
+        one = d.operational_space(state, qd, link)
+        for name in ("Lambda", "mu", "p", "Jbar", "N", "rank"):
+            assert_equal_to_rounding(getattr(batch, name)[row], getattr(one, name), 100.0)
+
+
+def test_a_batch_of_velocities_at_one_position(panda):
+    velocities = np.stack([panda.qd, 0 * panda.qd])
+    space = panda.dynamics.operational_space(panda.q, velocities, ARM)
+    assert space.Lambda.shape == (2, 6, 6) and space.mu.shape == (2, 6)
+    assert np.abs(space.mu[1]).max() < 1e-9 < np.abs(space.mu[0]).max()
+    np.testing.assert_array_equal(space.p[0], space.p[1])
+
+
+def test_no_joint_leaves_a_task_nothing():
+    model = Model.from_robot("panda", joints=())
+    space = Dynamics(model).operational_space([], [], ARM)
+    assert space.rank == 0 and not space.Lambda.any() and space.N.shape == (0, 0)
+
+
 def test_centroidal_momentum_matrix_gives_the_momentum(robot):
     d, q, qd = robot.dynamics, robot.q, robot.qd
     assert_equal_to_rounding(d.centroidal_momentum_matrix(q) @ qd, d.momentum(q, qd))
