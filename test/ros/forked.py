@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import inspect
 import json
 import os
@@ -30,7 +31,15 @@ IMPORTED = (
     "featherstone_ros.nodes.digital_twin",
     "featherstone_ros.nodes.feedforward_controller",
     "featherstone_ros.nodes.torque_markers",
+    # What nodes import as they start.
+    "numpy.ma",
+    "numpy.random",
+    "service_msgs.msg",
+    "type_description_interfaces.msg",
 )
+# Packages whose messages they send.
+MESSAGES = """builtin_interfaces diagnostic_msgs geometry_msgs lifecycle_msgs rcl_interfaces
+    sensor_msgs service_msgs std_msgs std_srvs trajectory_msgs type_description_interfaces"""
 SET_DEATH_SIGNAL, SET_SUBREAPER = 1, 36  # linux/prctl.h
 LONGEST = 1 << 17  # bytes of a request
 LOOK = 0.01  # [s] between two looks whether a process has ended
@@ -185,10 +194,12 @@ def serve(requests: socket.socket) -> list[str]:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C concerns whoever asks
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))  # whoever asks may have a priority
-    for name in IMPORTED:
+    made = [f"{name}.{name}_s__rosidl_typesupport_c" for name in MESSAGES.split()]
+    for name in (*IMPORTED, *made):
         with suppress(ImportError):  # whoever runs it is told
             import_module(name)
     inspect.getframeinfo(sys._getframe())  # finds all files, as rclpy does for its first log line
+    gc.freeze()  # what nodes share is no garbage: no collector of theirs has to visit and copy it
     arguments = serve(socket.socket(fileno=int(sys.argv[1])))
     faulthandler.enable()
     if arguments[0] == "-m":
