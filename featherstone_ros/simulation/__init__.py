@@ -1,8 +1,10 @@
-"""The digital twin without ROS. It never reads a clock: callers pass the time.
+"""The digital twin without ROS, and a loop of controller and arm. Callers pass the time.
 
 - ``settings``: the settings.
 - ``twin``: the simulated arm; its compiled part is in ``cython_core/simulation``.
 - ``drive_gains``: gains and bounds of simulated drives that follow positions.
+- ``closed_loop``: an arm that moves under its controller, simulated or on a bus.
+- ``simulated_arm``: the simulated one.
 """
 
 from .settings import Noise, TwinSettings

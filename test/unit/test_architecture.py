@@ -16,7 +16,7 @@ BELOW = {
     "model": set(),
     "kinematics": {"model"},
     "inspection": {"model"},
-    "simulation": {"model"},
+    "simulation": {"model", "control"},  # for the closed loop of both
     "observer": {"model"},
     "identification": {"model"},
     "control": {"model", "kinematics"},

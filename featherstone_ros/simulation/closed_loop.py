@@ -1,0 +1,201 @@
+"""An arm that moves under its controller, without ROS: simulated, or on a bus of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.phases import RUNNING, Phase
+from featherstone_ros.control.trajectory import Point
+
+if TYPE_CHECKING:
+    from featherstone_ros.control.controlled_arm import ControlledArm
+
+TAKEOVER = 0.1  # [s] in which the first joint states are confirmed
+
+
+class JointState(NamedTuple):
+    """What is measured of an arm.
+
+    Attributes:
+        q: (n,) position [rad or m].
+        qd: (n,) velocity, NaN where it is not measured; None: of no joint [rad/s or m/s].
+        effort: (n,) of the drives [N m or N]; None: unknown.
+        stamp: When it was measured, by the clock of the measurement [s]; 0: unknown.
+        wrench: (6,) on the arm's tip, at its origin, in its axes, force first [N, N m]; None: there
+            is no sensor.
+    """
+
+    q: Floats
+    qd: Floats | None = None
+    effort: Floats | None = None
+    stamp: float = 0.0
+    wrench: Floats | None = None
+
+
+class Command(NamedTuple):
+    """What the drives are to do.
+
+    Attributes:
+        effort: (n,) [N m or N].
+        position: (n,) for drives with position loops, to which the effort is added [rad or m];
+            None: the effort is all.
+        velocity: (n,) likewise [rad/s or m/s].
+    """
+
+    effort: Floats
+    position: Floats | None = None
+    velocity: Floats | None = None
+
+
+class Plant(Protocol):
+    """What a controller moves: a simulation, or the bus of a real arm.
+
+    Neither method waits. Arrays that have been handed over are not changed any more.
+    """
+
+    def read(self, now: float) -> JointState | None:
+        """Return the newest joint state at a time [s]; None: there is no new one."""
+
+    def write(self, at: float, command: Command) -> None:
+        """Take a command that acts from a time on [s]; a bus sends it at once."""
+
+
+class Record(NamedTuple):
+    """What happened, sample by sample: arrays of N samples, or the values of one.
+
+    Attributes:
+        time: (N,) [s].
+        q: (N, n) measured position, the last one where none came [rad or m].
+        qd: (N, n) likewise; NaN where none is measured [rad/s or m/s].
+        desired: (N, 3, n) position, velocity and acceleration, NaN where the controller follows
+            nothing [rad or m, per s, per s^2].
+        command: (N, n) effort, NaN where no command was sent [N m or N].
+        phase: (N,) of the controller, see ``control.phases``.
+    """
+
+    time: Floats | float
+    q: Floats
+    qd: Floats
+    desired: Floats
+    command: Floats
+    phase: NDArray[np.int_] | int
+
+    @classmethod
+    def of(cls, samples: Iterable[Record]) -> Record:
+        """Return samples as arrays."""
+        columns = list(zip(*samples, strict=True)) or [()] * len(cls._fields)
+        return cls(*map(np.array, columns))
+
+    @property
+    def error(self) -> Floats:
+        """(N, n) desired minus measured position [rad or m]."""
+        return self.desired[..., 0, :] - self.q
+
+
+class ClosedLoop:
+    """A controller and what it moves, on one clock that the caller, or ``advance``, moves on.
+
+    Attributes:
+        arm: What the controller knows.
+        plant: What it moves.
+        controller: For requests: targets, holds, other settings.
+        delay: From a measurement to when the command that answers it acts [s].
+        period: Of ``advance`` and ``run`` [s].
+        now: Time of the last step [s].
+    """
+
+    def __init__(
+        self,
+        arm: ControlledArm,
+        plant: Plant,
+        delay: float | None = None,
+        period: float | None = None,
+        notify: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """Begin at time 0, with an active controller that waits for a joint state.
+
+        Args:
+            arm: An arm and its settings.
+            plant: A simulation, or a bus.
+            delay: From a measurement to when the command that answers it acts [s]; None: that for
+                which the gains are made.
+            period: Between two joint states [s]; None: likewise.
+            notify: Called with a line of text when the controller acts by itself.
+        """
+        self.arm, self.plant = arm, plant
+        self.delay = arm.timing.delay if delay is None else delay
+        self.period = arm.timing.period if period is None else period
+        self.controller = arm.controller(notify)
+        self.now = 0.0
+        self._none = np.full(arm.model.n, np.nan)
+        self._last = JointState(self._none)
+        self.controller.activate(self.now)
+
+    def step(self, now: float) -> Record:
+        """Answer the joint state of a time [s]; return this sample. On a bus you call it."""
+        self.now = now
+        state, command = self.plant.read(now), None
+        if state is not None:
+            command = self._answer(state)
+        if command is None:  # with ``update_on: timer``, or no state that can be used
+            command = self.controller.update(now)
+        if command is not None:
+            command = command.copy()
+            self.plant.write(now + self.delay, self._command(command))
+        return self._sample(command)
+
+    def steps(self, duration: float) -> Iterator[Record]:
+        """Let time pass [s]; yield a sample for each period."""
+        begin = self.now
+        for k in range(round(duration / self.period)):
+            yield self.step(begin + (k + 1) * self.period)
+
+    def advance(self, duration: float) -> Record:
+        """Let time pass [s]; return what happened."""
+        return Record.of(self.steps(duration))
+
+    def run(self, trajectory: Sequence[Point], rest: float = 0.0) -> Record:
+        """Follow a trajectory from now on; return what happened until its end.
+
+        Args:
+            trajectory: Points in the order of the arm's joints.
+            rest: Time that passes after its end [s].
+
+        Raises:
+            TrajectoryError: It is refused; the arm is held as before.
+        """
+        end = self.now + TAKEOVER
+        while self.controller.phase is Phase.WAITING and self.now < end:
+            self.step(self.now + self.period)
+        self.controller.set_trajectory(self.now, self.arm.model.joint_names, trajectory)
+        return self.advance(trajectory[-1].time + rest)
+
+    def _answer(self, state: JointState) -> Floats | None:
+        self._last = state
+        if state.wrench is not None:
+            self.controller.take_wrench(self.now, state.wrench, self.arm.tip)
+        return self.controller.accept_state(self.now, *state[:4])
+
+    def _command(self, effort: Floats) -> Command:
+        if not self.arm.commands_joints:
+            return Command(effort)
+        return Command(effort, *self.controller.position_command)
+
+    def _sample(self, command: Floats | None) -> Record:
+        (q, qd, *_), compiled = self._last, self.controller.compiled
+        desired, phase = compiled.desired[:3], compiled.phase
+        if phase not in RUNNING:
+            desired[:] = np.nan
+        return Record(
+            self.now,
+            q,
+            self._none if qd is None else qd,
+            desired,
+            self._none if command is None else command,
+            phase,
+        )

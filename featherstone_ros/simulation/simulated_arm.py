@@ -1,0 +1,122 @@
+"""An arm in simulation as the plant of a closed loop."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from featherstone_ros import Model, Simulator
+from featherstone_ros.arrays import Floats
+from featherstone_ros.model.drives import Drives
+from featherstone_ros.simulation.closed_loop import Command, JointState
+from featherstone_ros.simulation.settings import TwinSettings
+
+
+class SimulatedArm:
+    """A simulated arm, which stands until its first command acts and then keeps the last one.
+
+    Attributes:
+        simulator: Its state, which may be changed.
+        gains: P and D (2, n) of drives with position loops.
+        push: Effort (n,) on the joints in addition to that of the drives [N m or N].
+        wrenches: Gives the wrench (6,) on each link, as ``f_ext`` of the simulator, at a position
+            and velocity (n,); None: there is none.
+        measure: Makes what is measured from the true joint state; nothing is where it returns None.
+    """
+
+    wrenches: Callable[[Floats, Floats], Mapping[str, ArrayLike]] | None = None
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        effort_limit: ArrayLike = np.inf,
+        gains: tuple[ArrayLike, ArrayLike] = (0.0, 0.0),
+    ) -> None:
+        """Take a simulator with its state.
+
+        Args:
+            simulator: Of one arm, or of a batch; its time step divides the loop's period.
+            effort_limit: (n,) of the drives [N m or N].
+            gains: P and D, (n,) each, of drives with position loops.
+        """
+        self.simulator, self.gains = simulator, np.asarray(gains)
+        self.push: Floats | float = 0.0
+        self.measure: Callable[[JointState], JointState | None] = lambda state: state
+        self._limit = np.asarray(effort_limit)
+        self._coming: deque[tuple[float, Command]] = deque()
+        self._command: Command | None = None
+        self._time: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        drives: Drives,
+        start: ArrayLike,
+        period: float = TwinSettings.time_step,
+    ) -> SimulatedArm:
+        """Return an arm at rest.
+
+        Args:
+            model: Its links; its effort limits hold.
+            drives: Their friction, offset and rotors.
+            start: (n,) where it stands, or (B, n) of a batch [rad or m].
+            period: Of the loop [s], which is divided into steps of 1 ms at most.
+        """
+        simulator = Simulator(
+            model,
+            TwinSettings(rate=1.0 / period).effective_time_step,
+            TwinSettings.integrator,
+            damping=drives.viscous,
+            friction=drives.coulomb,
+            armature=drives.armature,
+            load=drives.load,
+            thinning=drives.thinning,
+        )
+        simulator.reset(start)
+        arm = cls(simulator, model.effort_limit)
+        arm.push = -np.asarray(drives.offset)
+        return arm
+
+    def read(self, now: float) -> JointState | None:
+        """Let time pass until then; return what is measured."""
+        self.advance(now)
+        return self.measure(JointState(self.simulator.q, self.simulator.qd, None, now))
+
+    def write(self, at: float, command: Command) -> None:
+        """Take a command that acts from a time on."""
+        self._coming.append((at, command))
+
+    def advance(self, now: float) -> None:
+        """Let time pass until then: move under each command from when it acts, in whole steps."""
+        step, coming = self.simulator.time_step, self._coming
+        if self._time is None:
+            self._time = now
+        while True:
+            while coming and coming[0][0] < self._time + 0.5 * step:
+                self._command = coming.popleft()[1]
+            until = min(now, coming[0][0]) if coming else now
+            steps = round((until - self._time) / step)
+            if steps < 1:
+                return
+            if self._command is not None:
+                self._move(self._command, steps)
+            self._time += steps * step
+
+    def _move(self, command: Command, steps: int) -> None:
+        simulator, wrenches = self.simulator, self.wrenches
+        together = steps if wrenches is None and command.position is None else 1
+        for _ in range(steps // together):
+            effort = np.maximum(np.minimum(self._effort(command), self._limit), -self._limit)
+            f_ext = wrenches and wrenches(simulator.q, simulator.qd)
+            simulator.step(effort + self.push, together, f_ext=f_ext)
+
+    def _effort(self, command: Command) -> Floats:
+        """Return what the drives apply, position loops included."""
+        if command.position is None or command.velocity is None:
+            return command.effort
+        off = command.position - self.simulator.q, command.velocity - self.simulator.qd
+        return command.effort + self.gains[0] * off[0] + self.gains[1] * off[1]

@@ -1,0 +1,222 @@
+"""An arm that moves under its controller in plain Python."""
+
+import numpy as np
+import pytest
+import urdf_text
+from numpy.testing import assert_allclose, assert_array_equal
+
+import featherstone_ros as fr
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.simulation.closed_loop import ClosedLoop, Command, JointState
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
+
+LIMITS = (
+    '<limit lower="-2.9" upper="2.9" velocity="3" effort="40"/>'
+    '<dynamics damping="0.5" friction="0.3"/>'
+)
+URDF = urdf_text.chain("shoulder", "elbow", axis="0 1 0", inside=LIMITS)
+TIP = fr.Model.from_urdf(URDF).link_names[-1]
+START, ZERO = np.array([0.6, 0.5]), np.zeros(2)
+GOAL = [Point(1.0, START + 0.4, ZERO)]
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return ControlledArm.of(URDF)
+
+
+@pytest.fixture
+def loop(arm):
+    return ClosedLoop(arm, SimulatedArm.of(arm.model, arm.drives, START))
+
+
+def test_a_known_arm_follows_and_what_happened_is_in_the_record(arm, loop):
+    record = loop.run(GOAL, rest=0.5)
+    count = round(1.5 / arm.timing.period)
+    assert record.q.shape == record.qd.shape == record.command.shape == (count, 2)
+    assert record.desired.shape == (count, 3, 2)
+    assert_allclose(np.diff(record.time), arm.timing.period)
+    assert_array_equal(record.error, record.desired[:, 0] - record.q)
+    assert np.abs(record.error).max() < 5e-3
+    assert_allclose(record.q[-1], START + 0.4, atol=2e-3)
+    assert record.phase[0] == Phase.TRAJECTORY and record.phase[-1] == Phase.HOLDING
+    assert_allclose(record.command[-1], fr.Dynamics(arm.model).gravity(record.q[-1]), atol=0.5)
+
+
+def test_a_refused_trajectory_changes_nothing(loop):
+    with pytest.raises(TrajectoryError, match="outside its limits"):
+        loop.run([Point(1.0, START + 9.0, ZERO)])
+    record = loop.advance(0.2)
+    assert (record.phase == Phase.HOLDING).all()
+    assert np.abs(record.error).max() < 1e-3
+
+
+class Bus:
+    """Drives that stand, and notes who asked what when."""
+
+    def __init__(self, **measured):
+        self.measured, self.calls = measured, []
+
+    def read(self, now):
+        self.calls.append(("read", now))
+        return JointState(START, ZERO, **self.measured)
+
+    def write(self, at, command):
+        self.calls.append(("write", at, command))
+
+
+@pytest.mark.parametrize("delay", [None, 0.0, 0.003])
+def test_each_state_is_answered_by_a_command_that_acts_later(arm, delay):
+    bus = Bus()
+    loop = ClosedLoop(arm, bus, delay)
+    times = [50.0, 50.002, 50.005]
+    assert [loop.step(now).time for now in times] == times
+    late = arm.timing.delay if delay is None else delay
+    assert [call[1] for call in bus.calls] == [t + x for t in times for x in (0.0, late)]
+    assert_allclose(bus.calls[-1][2].effort, fr.Dynamics(arm.model).gravity(START))
+    assert bus.calls[-1][2].position is None
+
+
+def test_drives_with_position_loops_get_positions(arm):
+    bus = Bus()
+    loop = ClosedLoop(arm.with_parameters(output="joint_state"), bus)
+    loop.run(GOAL)
+    command = bus.calls[-1][2]
+    assert_array_equal([command.position, command.velocity], loop.controller.position_command)
+    assert command.position[0] > START[0] and np.isfinite(command.effort).all()
+
+
+def test_a_measured_wrench_moves_an_arm_that_yields(arm):
+    yielding = arm.with_parameters(mode="admittance", tip=TIP, output="joint_state")
+    pushed, still = (
+        ClosedLoop(yielding, Bus(wrench=np.array([0.0, 0.0, force, 0.0, 0.0, 0.0])))
+        for force in (20.0, 0.0)
+    )
+    for loop in (pushed, still):
+        loop.advance(0.5)
+    assert np.abs(pushed.controller.position_command[0] - START).max() > 0.01
+    assert_allclose(still.controller.position_command[0], START, atol=1e-6)
+
+
+def test_without_states_the_arm_is_braked_and_commands_end(loop):
+    loop.run(GOAL)
+    loop.run([Point(1.0, START, ZERO)], rest=-0.5)
+    assert np.abs(loop.plant.simulator.qd).max() > 0.3
+    loop.plant.measure = lambda state: None
+    record = loop.advance(3.0)
+    assert {Phase.BLIND, Phase.SILENT} <= set(record.phase)
+    assert np.isnan(record.command[-1]).all() and np.isnan(record.desired[-1]).all()
+    assert np.abs(loop.plant.simulator.qd).max() < 0.02
+    assert (record.q == record.q[0]).all()  # the last one that came
+
+
+def test_what_is_measured_may_be_spoilt(loop):
+    loop.advance(0.1)
+    loop.plant.measure = lambda state: state._replace(q=np.where([False, True], np.nan, state.q))
+    assert np.isnan(loop.step(loop.now + 0.002).q[1])
+    assert "elbow" in loop.controller.rejection
+
+
+# The simulated arm
+
+
+def stepped(arm, efforts):
+    """Return where a simulator ends, with an effort for each millisecond."""
+    drives = arm.drives
+    simulator = fr.Simulator(
+        arm.model, 0.001, "implicit",
+        damping=drives.viscous, friction=drives.coulomb, armature=drives.armature,
+    )  # fmt: skip
+    simulator.reset(START)
+    for effort in efforts:
+        simulator.step(effort)
+    return simulator
+
+
+def test_a_command_acts_from_its_time_on_until_the_next_one_does(arm):
+    plant = SimulatedArm.of(arm.model, arm.drives, START)
+    one, two = np.array([20.0, 5.0]), np.array([-3.0, 9.0])
+    assert_array_equal(plant.read(7.0).q, START)
+    plant.write(7.002, Command(one))
+    plant.write(7.005, Command(two))
+    assert_array_equal(plant.read(7.002).q, START)  # it stands until the first one
+    plant.advance(7.010)
+    expected = stepped(arm, [one] * 3 + [two] * 5)
+    assert_array_equal(plant.read(7.010).q, expected.q)
+    assert_array_equal(plant.simulator.qd, expected.qd)
+
+
+def test_time_steps_add_up_to_periods_that_they_do_not_divide(arm):
+    plant = SimulatedArm.of(arm.model, arm.drives, START)
+    plant.read(0.0)
+    plant.write(0.0, Command(np.array([20.0, 5.0])))
+    for k in range(1, 301):
+        plant.advance(k / 300)
+    assert plant.simulator.time == pytest.approx(1.0, abs=1e-6)
+    assert SimulatedArm.of(arm.model, arm.drives, START, 1 / 300).simulator.time_step == (
+        pytest.approx(1 / 1200)
+    )
+
+
+def test_drives_do_no_more_than_they_can_and_pushes_come_on_top(arm):
+    plant = SimulatedArm.of(arm.model, arm.drives, START)
+    plant.push = np.array([3.0, -2.0])
+    plant.read(0.0)
+    plant.write(0.0, Command(np.array([1e3, -1e3])))
+    plant.advance(0.02)
+    assert_array_equal(plant.simulator.q, stepped(arm, [np.array([43.0, -42.0])] * 20).q)
+
+
+def test_position_loops_add_to_the_effort(arm):
+    gains = np.array([[900.0, 300.0], [60.0, 20.0]])
+    plant = SimulatedArm.of(arm.model, arm.drives, START)
+    plant.gains = gains
+    plant.read(0.0)
+    gravity = fr.Dynamics(arm.model).gravity(START + 0.01)
+    plant.write(0.0, Command(gravity, START + 0.01, ZERO))
+    plant.advance(2.0)
+    friction = arm.drives.coulomb / gains[0]
+    assert (np.abs(plant.simulator.q - START - 0.01) < friction + 1e-3).all()
+
+
+def test_wrenches_act_on_links_as_they_say_at_each_step(arm):
+    force = np.array([0.0, 0.0, 5.0, 0.0, 0.0, 0.0])
+    plant = SimulatedArm.of(arm.model, arm.drives, START)
+    seen = []
+    plant.wrenches = lambda q, qd: seen.append((q, qd)) or {TIP: force}
+    plant.read(0.0)
+    effort = fr.Dynamics(arm.model).gravity(START)
+    plant.write(0.0, Command(effort))
+    plant.advance(0.01)
+    simulator = stepped(arm, [])
+    for q, qd in seen:
+        assert_array_equal([q, qd], [simulator.q, simulator.qd])
+        simulator.step(effort, f_ext={TIP: force})
+    assert len(seen) == 10
+    assert_array_equal(plant.simulator.q, simulator.q)
+
+
+def test_a_constant_effort_of_the_drives_is_compensated(arm):
+    offset = arm.with_parameters({"friction.shoulder.offset": 2.0, "friction.elbow.offset": -1.0})
+    loop = ClosedLoop(offset, SimulatedArm.of(offset.model, offset.drives, START))
+    record = loop.run(GOAL, rest=0.5)
+    assert np.abs(record.error[len(record.error) // 2 :]).max() < 5e-3  # at first it gives way
+    gravity = fr.Dynamics(arm.model).gravity(record.q[-1])
+    assert_allclose(record.command[-1] - gravity, [2.0, -1.0], atol=0.5)
+
+
+def test_a_batch_moves_as_its_arms_do(arm):
+    starts = START + np.array([[0.0, 0.0], [0.1, -0.2], [0.3, 0.1]])
+    efforts = np.array([[20.0, 5.0], [10.0, 2.0], [0.0, 0.0]])
+    batch = SimulatedArm.of(arm.model, arm.drives, starts)
+    batch.read(0.0)
+    batch.write(0.001, Command(efforts))
+    batch.advance(0.05)
+    for k, (start, effort) in enumerate(zip(starts, efforts, strict=True)):
+        one = SimulatedArm.of(arm.model, arm.drives, start)
+        one.read(0.0)
+        one.write(0.001, Command(effort))
+        one.advance(0.05)
+        assert_allclose(batch.simulator.q[k], one.simulator.q, rtol=1e-12)
