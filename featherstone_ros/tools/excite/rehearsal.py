@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from featherstone_ros import Dynamics, Simulator
+from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.gains import Gains, Timing
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.friction import presliding
-from featherstone_ros.simulation import TwinSettings
+from featherstone_ros.simulation.closed_loop import Command
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.excite.excitation import Series
 
 
@@ -55,25 +55,21 @@ def rehearse(
     sliding = presliding(q, drives.presliding_displacement, time=time)
     forward = drives.torque(Dynamics(model), q, qd, qdd, sliding)
     rubs = unknown * np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
-    steps = max(1, round(timing.period / TwinSettings.time_step))
-    simulator = Simulator(
+    plant = SimulatedArm.of(
         model.with_inertial_parameters((1.0 + excess) * model.inertial_parameters),
-        timing.period / steps,
-        TwinSettings.integrator,
-        damping=drives.viscous,
-        friction=drives.coulomb + rubs,
-        armature=drives.armature,
+        replace(drives, coulomb=drives.coulomb + rubs),
+        np.broadcast_to(q[0], p.shape),
+        timing.period,
     )
-    simulator.reset(np.broadcast_to(q[0], p.shape), np.zeros(p.shape))
-    late = round(timing.delay / timing.period)
-    coming = deque([np.broadcast_to(forward[0], p.shape)] * (late + 1), late + 1)
+    simulator = plant.simulator
     error, effort = np.zeros((2, *p.shape))
     try:
-        for k in range(len(time)):
+        for k, now in enumerate(time):
+            plant.advance(now)
             off = q[k] - simulator.q
-            coming.append(np.clip(forward[k] + p * off + d * (qd[k] - simulator.qd), -limit, limit))
-            simulator.step(coming[0], steps)
-            error, effort = np.maximum(error, np.abs(off)), np.maximum(effort, np.abs(coming[0]))
+            torque = np.clip(forward[k] + p * off + d * (qd[k] - simulator.qd), -limit, limit)
+            plant.write(now + timing.delay, Command(torque))
+            error, effort = np.maximum(error, np.abs(off)), np.maximum(effort, np.abs(torque))
     except FeatherstoneError:  # some row is so unstable that numbers end
         if len(p) == 1:
             return Rehearsal(np.full(gains.p.shape, np.inf), np.full(gains.p.shape, np.inf))
