@@ -65,9 +65,34 @@ cdef class SetPointRequest(_Detailed):
         self.address, self.refused = <size_t> &self.payload, &self.payload.detail
 
 
-# The rows of JointSettings.
-JOINT_SETTINGS = ("p", "d", "damping", "fault_damping", "coulomb", "viscous", "offset", "armature",
-                  "effort_limit", "torque_rate", "load", "thinning")
+cdef tuple joint_settings_names():
+    """Names of the rows of JointSettings in their order, as ``Settings`` has them in Python.
+
+    Rows are written by name and read by place: each must be named, and once.
+    """
+    cdef JointSettings rows
+    place = {
+        "p": <size_t> &rows.p,
+        "d": <size_t> &rows.d,
+        "damping": <size_t> &rows.damping,
+        "fault_damping": <size_t> &rows.fault_damping,
+        "coulomb": <size_t> &rows.coulomb,
+        "viscous": <size_t> &rows.viscous,
+        "offset": <size_t> &rows.offset,
+        "armature": <size_t> &rows.armature,
+        "effort_limit": <size_t> &rows.effort_limit,
+        "torque_rate": <size_t> &rows.torque_rate,
+        "load": <size_t> &rows.load,
+        "thinning": <size_t> &rows.thinning,
+    }
+    cdef size_t first = <size_t> &rows
+    every = range(first, first + sizeof(JointSettings), sizeof(double*))
+    if sorted(place.values()) != list(every):
+        raise ImportError(f"JointSettings has {len(every)} rows, named are {', '.join(place)}")
+    return tuple(sorted(place, key=place.get))
+
+
+JOINT_SETTINGS = joint_settings_names()
 
 
 cdef class ConfigureRequest(ControlRequest):

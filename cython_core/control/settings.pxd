@@ -29,7 +29,7 @@ cdef struct Settings:
     double target_timeout
     double wrench_timeout
 
-cdef struct JointSettings:   # (n,) each: rows of one array
+cdef struct JointSettings:   # (n,) each: rows of one array, which requests.pxi names
     double* p
     double* d
     double* damping

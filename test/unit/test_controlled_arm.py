@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import urdf_text
 
-from featherstone_ros import Dynamics, Model
+from featherstone_ros import Dynamics, Model, _control
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Interpolation, Mode
@@ -131,3 +131,8 @@ def test_the_packages_own_files_are_those_of_arms_with_margin(robot):
     arm = ControlledArm.of(robot_file(robot), robot_parameters(robot))
     assert arm.settings.p.all() and arm.without_margin == ""
     assert arm.assumed_armature == ""
+
+
+def test_compiled_code_takes_every_setting_of_a_joint():
+    arrays = {k for k, v in vars(ControlledArm.of(URDF).settings).items() if np.ndim(v) == 1}
+    assert arrays == set(_control.JOINT_SETTINGS)
