@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from featherstone_ros.arrays import Floats
 
 T = TypeVar("T")
+REQUIRED: Any = MISSING  # default of a field that has none
 Value = Any  # bool, int, float, str or a list of these, as the parameter is declared
 NAMES = {bool: "bool", int: "integer", float: "double", str: "string"}
 
@@ -121,7 +122,8 @@ def declared(
 
     Args:
         default: Its type is the parameter's: bool, int, float, str, an enumeration of words, or a
-            tuple of as many numbers; None where each joint has its own, see ``name``.
+            tuple of as many numbers; None, or ``REQUIRED`` of the field, where each joint has its
+            own, see ``name``.
         description: One line with the unit in brackets.
         minimum: Smallest value that the node accepts.
         maximum: Largest one.
@@ -152,7 +154,7 @@ def parameters_of(kind: type) -> Iterator[Parameter]:
             options["choices"] = tuple(map(str, type(default)))
             default = str(default)
         elif isinstance(default, tuple):
-            options["check"] = of_length(len(default))
+            options["check"] = options["check"] or of_length(len(default))
             default = list(default)
         yield Parameter(name, default, **options)
 

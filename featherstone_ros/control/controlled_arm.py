@@ -26,7 +26,7 @@ from featherstone_ros.control.controller_parameters import (
     effort_limit,
     require_effort_for_friction,
 )
-from featherstone_ros.control.drive_parameters import assumption, drives_of
+from featherstone_ros.control.drive_parameters import assumption
 from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import Timing
 from featherstone_ros.control.joint_space import JointSpace
@@ -46,7 +46,7 @@ from featherstone_ros.model.parameter_files import (
     parameter_names,
 )
 from featherstone_ros.model.robots import robot_file, robot_parameters
-from featherstone_ros.parameter import Parameter, Value, per_joint, values_of
+from featherstone_ros.parameter import Parameter, Value, values_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,19 +242,17 @@ class ControlledArm:
                 "joint_state) would work against: expected mode admittance, whose motion they "
                 "follow, or one of the joints"
             )
-        drives = drives_of(values, model)
-        require_effort_for_friction(drives, self.limits.effort, model)
+        require_effort_for_friction(self.drives, self.limits.effort, model)
         p, d = feedback.gains
         return Settings(
             p=p,
             d=d,
             damping=feedback.damping,
             fault_damping=feedback.fault_damping,
-            **drives,
             effort_limit=self.limits.effort,
-            torque_rate=per_joint(values, "torque_rate.{}", model.joint_names),
+            **values_of(Drives, values, model.joint_names),
             impedance=cartesian_parameters.impedance(values, model),
-            **values_of(Settings, values),
+            **values_of(Settings, values, model.joint_names),
         )
 
     @property

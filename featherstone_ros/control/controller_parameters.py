@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,11 +17,13 @@ from featherstone_ros.control.goal_tolerances import Tolerances
 from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate
 from featherstone_ros.model import EARTH, Model
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.parameter import (
     Parameter,
     Value,
     bounded,
     default_of,
+    joint_parameters_of,
     of_length,
     parameters_of,
     per_joint,
@@ -216,18 +219,11 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
                 0.0,
                 np.inf,
             ),
-            Parameter(
-                f"torque_rate.{joint}",
-                float(torque_rate[index]),
-                "largest change of a command per second [N m/s or N/s]",
-                1e-6,
-                check=bounded(
-                    "least",
-                    float(least_rate[index]),
-                    "the effort limit within 0.5 s, or a push could not be braked",
-                ),
-            ),
         )
+        why = "the effort limit within 0.5 s, or a push could not be braked"
+        check = bounded("least", float(least_rate[index]), why)
+        for parameter in joint_parameters_of(Settings, joint, torque_rate=torque_rate[index]):
+            yield replace(parameter, check=check)
 
 
 def declared_parameters(model: Model) -> dict[str, Parameter]:
@@ -241,11 +237,11 @@ def effort_limit(values: Mapping[str, Value], model: Model) -> Floats:
     return np.where(np.isfinite(limit), limit * values["effort_scale"], limit)
 
 
-def require_effort_for_friction(drives: Mapping[str, Floats], limit: Floats, model: Model) -> None:
+def require_effort_for_friction(drives: Drives, limit: Floats, model: Model) -> None:
     """Check that the friction to be compensated leaves the drives an effort.
 
     Args:
-        drives: ``coulomb``, ``viscous``, ``thinning`` and ``offset``, (n,).
+        drives: Those of the arm.
         limit: (n,) the effort limits, 0 where nothing is to be controlled.
         model: The arm.
 
@@ -254,14 +250,14 @@ def require_effort_for_friction(drives: Mapping[str, Floats], limit: Floats, mod
             at ``BRISK``.
     """
     speed = np.minimum(0.5 * model.velocity_limit, BRISK)
-    viscous = drives["viscous"] * speed / (1.0 + drives["thinning"] * speed)
-    friction = drives["coulomb"] + viscous + np.abs(drives["offset"])
+    coulomb, viscous, offset = np.broadcast_arrays(drives.coulomb, drives.viscous, drives.offset)
+    friction = drives.friction_torque(speed, 1.0) + np.abs(offset)
     for i in np.flatnonzero((friction > limit) & (limit > 0.0)):
         joint = model.joint_names[i]
         raise ValueError(
             f"joint {joint!r}: friction takes {friction[i]:.4g} at {speed[i]:.3g} rad/s (or m/s): "
-            f"coulomb {drives['coulomb'][i]:g}, viscous {drives['viscous'][i]:g}, offset "
-            f"{drives['offset'][i]:g}; expected less than its effort limit of {limit[i]:.4g}"
+            f"coulomb {coulomb[i]:g}, viscous {viscous[i]:g}, offset {offset[i]:g}; expected less "
+            f"than its effort limit of {limit[i]:.4g}"
         )
 
 

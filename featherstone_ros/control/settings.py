@@ -11,7 +11,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
-from featherstone_ros.parameter import declared
+from featherstone_ros.parameter import REQUIRED, declared
 
 
 class Choice(str, Enum):
@@ -79,7 +79,6 @@ class Settings:
             None: zero.
         armature: Inertia of the drives on the joints' side [kg m^2] or [kg].
         effort_limit: Largest total effort [N m] or [N], inf where there is none.
-        torque_rate: Largest change of a command per second [N m/s] or [N/s].
         impedance: Of modes cartesian_impedance and admittance: ``CartesianSettings``, for the
             latter through ``admittance.virtual_settings``, as ``cartesian_impedance.prepared``
             makes them; None: as they are.
@@ -92,7 +91,12 @@ class Settings:
     viscous: Floats
     armature: Floats
     effort_limit: Floats
-    torque_rate: Floats
+    torque_rate: Floats = declared(
+        REQUIRED,
+        "largest change of a command per second [N m/s or N/s]",
+        1e-6,
+        name="torque_rate.{}",
+    )
     fault_damping: Floats | None = None
     offset: Floats | None = None
     load: Floats | None = None

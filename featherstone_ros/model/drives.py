@@ -10,7 +10,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, smooth_sign, viscous_speed
-from featherstone_ros.parameter import Value, per_joint
+from featherstone_ros.parameter import REQUIRED, Value, declared, values_of
 
 if TYPE_CHECKING:
     from featherstone_ros import Dynamics
@@ -20,23 +20,46 @@ if TYPE_CHECKING:
 class Drives:
     """Friction and inertia of the drives; arrays (n,) in joint order.
 
+    What a field is that is ``declared`` stands there.
+
     Attributes:
-        armature: Inertia reflected to the joint [kg m^2] or [kg].
-        viscous: Viscous friction [N m s/rad] or [N s/m].
-        coulomb: Coulomb friction [N m] or [N].
-        load: Coulomb friction per torque of the links.
-        thinning: Of viscous friction with the speed [s/rad] or [s/m].
-        offset: Constant effort, of either sign [N m] or [N].
         presliding_displacement: Over which Coulomb friction turns round [rad] or [m].
     """
 
-    armature: Floats
-    viscous: Floats
-    coulomb: Floats
+    armature: Floats = declared(
+        REQUIRED,
+        "inertia of the drive, reflected to the joint [kg m^2 or kg]; default: 0, or the least "
+        "with which there are stable gains",
+        0.0,
+        name="armature.{}",
+    )
+    viscous: Floats = declared(
+        REQUIRED,
+        "viscous friction, which the controller compensates likewise [N m s/rad or N s/m]",
+        0.0,
+        name="friction.{}.viscous",
+    )
+    coulomb: Floats = declared(
+        REQUIRED,
+        "Coulomb friction, which the controller compensates at the desired velocity [N m or N]",
+        0.0,
+        name="friction.{}.coulomb",
+    )
     presliding_displacement: float = PRESLIDING_DISPLACEMENT
-    load: Floats | float = 0.0
-    thinning: Floats | float = 0.0
-    offset: Floats | float = 0.0
+    load: Floats | float = declared(
+        0.0, "Coulomb friction per torque of the links", 0.0, 1.0, name="friction.{}.load"
+    )
+    thinning: Floats | float = declared(
+        0.0,
+        "reciprocal of the speed at which half of viscous friction is left [s/rad or s/m]",
+        0.0,
+        name="friction.{}.thinning",
+    )
+    offset: Floats | float = declared(
+        0.0,
+        "constant additional effort of the drive, of either sign [N m or N]",
+        name="friction.{}.offset",
+    )
 
     @classmethod
     def of_parameters(cls, values: Mapping[str, Value], joints: Sequence[str]) -> Drives:
@@ -46,19 +69,8 @@ class Drives:
             values: Of all parameters.
             joints: n names.
         """
-
-        def of(pattern: str) -> Floats:
-            return per_joint(values, pattern, joints)
-
-        return cls(
-            of("armature.{}"),
-            of("friction.{}.viscous"),
-            of("friction.{}.coulomb"),
-            float(values["presliding_displacement"]),
-            of("friction.{}.load"),
-            of("friction.{}.thinning"),
-            of("friction.{}.offset"),
-        )
+        displacement = float(values["presliding_displacement"])
+        return cls(presliding_displacement=displacement, **values_of(cls, values, joints))
 
     def torque(
         self,

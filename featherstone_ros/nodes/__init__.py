@@ -5,8 +5,8 @@ The nodes, and what belongs to one of them:
 - ``feedforward_controller`` with ``controller_loop``, ``motion_input`` (what the arm is to do) and
   ``controller_diagnostics`` (whether it does); ``cartesian_topics``; ``controller_state``,
   ``follow_joint_trajectory``.
-- ``digital_twin`` with ``simulate_mode`` and ``simulate_parameters``, ``floating_base``;
-  ``shadow_mode`` and ``shadow_parameters``, ``payload_service``.
+- ``digital_twin`` with ``simulate_mode``, ``command_topics``, ``floating_base``;
+  ``shadow_mode``, ``payload_service``.
 - ``torque_markers``: arrows for RViz.
 
 What they share:

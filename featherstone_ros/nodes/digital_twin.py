@@ -12,17 +12,19 @@ from featherstone_ros.control.drive_parameters import drive_parameters
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.nodes import (
     floating_base,
+    payload_service,
     realtime_parameters,
-    shadow_parameters,
-    simulate_parameters,
 )
+from featherstone_ros.nodes.command_topics import topic_parameter
 from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.shadow_mode import ShadowMode
 from featherstone_ros.nodes.simulate_mode import SimulateMode
-from featherstone_ros.parameter import Parameter, Value, default_of, of_length
+from featherstone_ros.observer.settings import ShadowSettings, shadow_parameters
+from featherstone_ros.parameter import Parameter, Value, default_of, of_length, parameters_of
+from featherstone_ros.simulation import parameters as simulation
 
 Mode = SimulateMode | ShadowMode
 MODES: dict[str, type[Mode]] = {
@@ -47,9 +49,10 @@ PARAMETERS = (
         read_only=True,
         check=of_length(3),
     ),
-    *simulate_parameters.PARAMETERS,
+    *simulation.PARAMETERS,
     *floating_base.PARAMETERS,
-    *shadow_parameters.PARAMETERS,
+    *parameters_of(ShadowSettings),
+    *payload_service.PARAMETERS,
     *realtime_parameters.PARAMETERS,
 )
 
@@ -84,8 +87,9 @@ class DigitalTwin(ModelNode):
         """Return friction and armature of every joint, and what the modes need of it."""
         for index, armature in enumerate(assumed_armature(model)):
             yield from drive_parameters(model, index, float(armature))
-        yield from simulate_parameters.joint_parameters(model, self.parameters)
-        yield from shadow_parameters.joint_parameters(model)
+        yield from simulation.joint_parameters(model, self.parameters)
+        yield from map(topic_parameter, model.joint_names)
+        yield from shadow_parameters(model)
 
     def configure(self) -> None:
         """Make the mode."""

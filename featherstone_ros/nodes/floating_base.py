@@ -8,7 +8,6 @@ in the frame ``world_frame``, twists in the axes of the base link.
 from __future__ import annotations
 
 import importlib.util
-import math
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.publisher import Publisher
@@ -23,17 +22,7 @@ from featherstone_ros.message_templates import (
 from featherstone_ros.model.model import BASES
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.qos import RELIABLE, TRANSFORMS
-from featherstone_ros.parameter import Parameter, default_of, of_length
-from featherstone_ros.simulation import TwinSettings
-from featherstone_ros.simulation.twin import UNIT
-
-
-def unit_quaternion(value: list[float]) -> str | None:
-    """Say why an orientation is refused."""
-    if len(value) == 4 and abs(math.hypot(*value) - 1.0) <= UNIT:
-        return None
-    return "expected a unit quaternion x y z w"
-
+from featherstone_ros.parameter import Parameter
 
 PARAMETERS = (
     Parameter(
@@ -42,18 +31,6 @@ PARAMETERS = (
         "fixed: the base link does not move; floating: it is a free body, as a boat or a satellite",
         choices=BASES,
         read_only=True,
-    ),
-    Parameter(
-        "initial_base.position",
-        default_of(TwinSettings.initial_base_position),
-        "position of a floating base's link in world_frame, at the start and after a reset [m]",
-        check=of_length(3),
-    ),
-    Parameter(
-        "initial_base.orientation",
-        default_of(TwinSettings.initial_base_orientation),
-        "orientation likewise: unit quaternion x y z w",
-        check=unit_quaternion,
     ),
     Parameter("world_frame", "world", "frame in which a floating base moves", read_only=True),
     Parameter(
@@ -110,7 +87,7 @@ def _transform(node: ModelNode, world: str, base: str) -> list[tuple[Publisher, 
 
 
 def _warn_of_what_is_idle(node: ModelNode) -> None:
-    for setting in PARAMETERS:
-        if setting.name.startswith("initial_base"):
-            if node.parameters[setting.name] != setting.default:
-                node.get_logger().warning(f"{setting.name} is without effect: the base is fixed")
+    for name in node.parameters:
+        if name.startswith("initial_base"):
+            if node.parameters[name] != node.parameters.default(name):
+                node.get_logger().warning(f"{name} is without effect: the base is fixed")

@@ -16,12 +16,12 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from featherstone_ros._shadow import StateBuffer
-from featherstone_ros.control.drive_parameters import drives_of
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.observer.settings import default_link
-from featherstone_ros.parameter import Parameter
+from featherstone_ros.parameter import Parameter, values_of
 
 POLL_PERIOD = 0.1  # [s] between two collections of the states received
 WAITING = 32_768  # states at most in the buffer; further ones are dropped
@@ -161,6 +161,6 @@ def _online(node: ModelNode, link: str) -> Any:
     from featherstone_ros.identification.online import OnlinePayload
 
     needed_from_scipy("optimize")
-    friction = Friction(**drives_of(node.parameters, node.model))
+    friction = Friction(**values_of(Drives, node.parameters, node.model.joint_names))
     displacement = node.parameters["presliding_displacement"]
     return OnlinePayload(Arm(node.model, friction, displacement), link)

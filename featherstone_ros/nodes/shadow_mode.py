@@ -23,10 +23,10 @@ from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.qos import EVERY, RELIABLE
 from featherstone_ros.nodes.refusals import RecentText
-from featherstone_ros.nodes.shadow_parameters import shadow_settings
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.effort_contract import ContractState, ContractVerdict
 from featherstone_ros.observer.restart_reason import restart_reason
+from featherstone_ros.observer.settings import shadow_settings
 from featherstone_ros.parameter import Value
 
 INPUTS = {"joint_states": JointState, "~/commands": Float64MultiArray}

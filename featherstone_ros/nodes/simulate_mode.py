@@ -21,15 +21,16 @@ from std_srvs.srv import SetBool, Trigger
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.nodes import floating_base, realtime_loop
+from featherstone_ros.nodes.command_topics import command_topics
 from featherstone_ros.nodes.diagnostics_publisher import ERROR, Report
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.qos import AHEAD, RELIABLE
-from featherstone_ros.nodes.simulate_parameters import command_topics, twin_settings
 from featherstone_ros.parameter import Value
 from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation.parameters import twin_settings
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
 
 Answer = TypeVar("Answer", Trigger.Response, SetBool.Response)

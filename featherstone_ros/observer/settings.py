@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,16 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.observer.effort_contract import CONTRACTS, FULL
-from featherstone_ros.parameter import declared
+from featherstone_ros.parameter import (
+    Parameter,
+    Value,
+    declared,
+    joint_parameters_of,
+    values_of,
+)
 
 MEASURED, COMMANDED = EFFORT_SOURCES = ("measured", "commanded")
 SENSITIVITY = 0.1  # of the effort limit: default contact threshold
@@ -115,3 +123,19 @@ def default_threshold(model: Model) -> Floats:
 def default_link(model: Model) -> str:
     """Return the link that the last joint moves."""
     return model.tree.body_names[model.tree.joint_body[-1] + 1]
+
+
+def shadow_parameters(model: Model) -> Iterator[Parameter]:
+    """Yield the observer's gain, the effort's gain and the contact threshold of every joint."""
+    for joint, threshold in zip(model.joint_names, default_threshold(model), strict=True):
+        yield from joint_parameters_of(ShadowSettings, joint, contact_threshold=threshold)
+
+
+def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings:
+    """Return a shadow's settings from the twin's parameters."""
+    return ShadowSettings(
+        **values_of(ShadowSettings, values, model.joint_names),
+        **values_of(Drives, values, model.joint_names),
+        time_step=values["time_step"],
+        integrator=values["integrator"],
+    )

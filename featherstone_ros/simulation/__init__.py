@@ -1,6 +1,6 @@
 """The digital twin without ROS, and a loop of controller and arm. Callers pass the time.
 
-- ``settings``: the settings.
+- ``settings``: the settings; ``parameters``: how the node's parameters become them.
 - ``twin``: the simulated arm; its compiled part is in ``cython_core/simulation``.
 - ``drive_gains``: gains and bounds of simulated drives that follow positions.
 - ``closed_loop``: an arm that moves under its controller, simulated or on a bus.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,7 +12,15 @@ from numpy.typing import ArrayLike
 from featherstone_ros.parameter import declared
 
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
+UNIT = 0.01  # tolerance on the length of a quaternion
 ROUNDING = 1e-9  # relative: a period that is a multiple of the time step but for rounding
+
+
+def unit_quaternion(value: Sequence[float]) -> str | None:
+    """Return why an orientation is refused; None for a quaternion of length 1."""
+    if len(value) == 4 and abs(math.hypot(*value) - 1.0) <= UNIT:
+        return None
+    return "expected a unit quaternion x y z w"
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,6 @@ class TwinSettings:
 
     Attributes:
         initial_positions: (n,); None is ``home_positions(model)``.
-        initial_base_position: (3,) of a floating base's link in the world, after a reset [m].
-        initial_base_orientation: (4,) likewise, quaternion x y z w, its length 1 to 1 %.
         viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
         coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
         load, thinning: (n,) of friction, see ``featherstone_ros.model.friction``.
@@ -65,8 +72,17 @@ class TwinSettings:
     initial_positions: ArrayLike | None = declared(
         None, "position at the start and after a reset [rad or m]", name="initial_positions.{}"
     )
-    initial_base_position: ArrayLike = (0.0, 0.0, 0.0)
-    initial_base_orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0)
+    initial_base_position: ArrayLike = declared(
+        (0.0, 0.0, 0.0),
+        "position of a floating base's link in world_frame, at the start and after a reset [m]",
+        name="initial_base.position",
+    )
+    initial_base_orientation: ArrayLike = declared(
+        (0.0, 0.0, 0.0, 1.0),
+        "orientation likewise: unit quaternion x y z w",
+        name="initial_base.orientation",
+        check=unit_quaternion,
+    )
     viscous: ArrayLike | None = None
     coulomb: ArrayLike | None = None
     load: ArrayLike = 0.0

@@ -22,11 +22,10 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.message_templates import BaseMessage
 
 from .drive_gains import drive_bounds, drive_gains
-from .settings import TwinSettings
+from .settings import TwinSettings, unit_quaternion
 
 ABSURD_SPEED = 1e4  # [rad/s or m/s], far beyond any robot: the simulation diverges
 NANOSECONDS = 1_000_000_000
-UNIT = 0.01  # tolerance on the length of a quaternion
 
 
 class Twin(_twin.Twin):
@@ -274,7 +273,7 @@ def initial_base_pose(settings: TwinSettings) -> Floats:
     orientation = np.asarray(settings.initial_base_orientation, dtype=float)
     if position.shape != (3,) or not np.isfinite(position).all():
         raise ValueError(f"initial_base_position is {position}, expected three finite numbers")
-    if orientation.shape != (4,) or not abs(np.linalg.norm(orientation) - 1.0) <= UNIT:
+    if orientation.ndim != 1 or unit_quaternion(orientation.tolist()):
         raise ValueError(
             f"initial_base_orientation is {orientation}, expected a unit quaternion x y z w"
         )

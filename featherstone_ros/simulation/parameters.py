@@ -1,0 +1,59 @@
+"""Parameters of the digital twin's mode ``simulate``, and the settings made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from featherstone_ros.model import Model
+from featherstone_ros.model.drives import Drives
+from featherstone_ros.parameter import (
+    Parameter,
+    Value,
+    joint_parameters_of,
+    parameters_of,
+    per_joint,
+    values_of,
+)
+from featherstone_ros.simulation.drive_gains import drive_gains
+from featherstone_ros.simulation.settings import Noise, TwinSettings
+from featherstone_ros.simulation.twin import home_positions
+
+PARAMETERS = (
+    *parameters_of(TwinSettings),
+    Parameter("publish_clock", False, "publish simulation time on /clock", read_only=True),
+    Parameter(
+        "wrench_sensor",
+        "",
+        "link whose external wrench a simulated force-torque sensor publishes on ~/wrench, with "
+        "each joint state; empty: none",
+        read_only=True,
+    ),
+    Parameter("steps_per_call", 1, "integration steps per call of ~/step", 1, 10_000_000),
+    *parameters_of(Noise),
+)
+
+
+def joint_parameters(model: Model, values: Mapping[str, Value]) -> Iterable[Parameter]:
+    """Yield every joint's initial position and the gains of its drive.
+
+    Args:
+        model: The arm.
+        values: Has each joint's ``armature``.
+    """
+    p, d = drive_gains(model, per_joint(values, "armature.{}", model.joint_names))
+    for joint, q, p_joint, d_joint in zip(
+        model.joint_names, home_positions(model), p, d, strict=True
+    ):
+        yield from joint_parameters_of(
+            TwinSettings, joint, initial_positions=q, drive_p=p_joint, drive_d=d_joint
+        )
+
+
+def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
+    """Return a twin's settings from the node's parameters."""
+    return TwinSettings(
+        **values_of(TwinSettings, values, model.joint_names),
+        **values_of(Drives, values, model.joint_names),
+        noise=Noise(**values_of(Noise, values)),
+        simulation_stamps=values["publish_clock"],
+    )
