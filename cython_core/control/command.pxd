@@ -1,13 +1,13 @@
 # The command for the last good state: the desired state at this time, the control law's effort, and
 # the governor.
 
-from libc.math cimport NAN, expm1, fabs, fmin
+from libc.math cimport NAN, expm1, fmin
 from libc.string cimport memcpy, memset
 
 from control.arm cimport drives_end_effector, leads_end_effector
 from control.admittance cimport VirtualArm
 from control.cartesian_impedance cimport cartesian_impedance, update_inertia, update_kinematics
-from control.cartesian_mode cimport (drop_stale, follow_wrench, is_idle, joint_motion, move_target,
+from control.cartesian_mode cimport (drop_stale, follow_wrench, joint_motion, move_target,
                                      rest_anchored, return_to_anchor)
 from control.controller_state cimport Controller
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
@@ -15,32 +15,27 @@ from control.impedance_modes cimport joint_effort
 from control.laws cimport add_drives, damped_gravity, law, slide
 from control.measured_wrench cimport is_fresh
 from control.model_blend cimport combine, gravity, pass_time
-from control.motion cimport leads_to_rest, sample
-from control.phases cimport (ABANDON, ARRIVED, DAMPED, FAULT, FLOATING, HOLDING, RECOVER, REFERENCE,
-                             SETTLED, SETTLING, SET_POINTS_STOPPED, STOPPED, STOPPING, TRAJECTORY)
+from control.motion cimport sample
+from control.phase_changes cimport arrive, let_time_pass, respond
+from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
 from control.position_governor cimport govern_positions
 from control.settings cimport ADMITTANCE
 from control.speed_limited_torque cimport SpeedLimit
 from control.startup cimport LIMIT_SLACK
 from control.state_clock cimport StateClock
-from control.state_machine cimport Hold, fire, hold_reason, is_blind, is_tracking, note_cause
-from control.state_observer cimport REPEAT_TIME, Observer
-from control.stop cimport begin_hold, begin_tracking, stop_desired
-from control.supervision cimport fall_back, max_speed_share, supervise
-from control.torque_governor cimport (LONGEST_STEP, STANDING_SPEED, begin_transfer, govern,
-                                      transfer_left)
+from control.state_machine cimport Hold, hold_reason, is_open_loop, is_tracking
+from control.state_observer cimport REPEAT_TIME, Observer, max_speed_share
+from control.supervision cimport supervise
+from control.torque_governor cimport LONGEST_STEP, begin_transfer, govern, transfer_left
 from dynamics_interface cimport DynamicsInterface
 from smooth_friction cimport after_way, dry_torque, presliding
 
 cdef extern from *:
     """
-    #define STANDING (0.02)
     #define FASTER (1.1)
     #define COASTING (0.5)
     #define SPARSE (0.0125)
     """
-    const double STANDING          # share of the velocity limit below which an arm stands, if less
-                                   # than STANDING_SPEED
     const double FASTER            # times the speed from which a fault began to brake, or the limit
     const double COASTING          # [s] without damping then
     const double SPARSE            # [s] between states that are too far apart for the gains: 80 Hz
@@ -130,9 +125,8 @@ cdef inline void watch_wrench(Controller* c, double now) noexcept nogil:
         return_to_anchor(&c.hand)
     elif was_there and not fresh:
         rest_anchored(&c.hand, model, c.arm.settings.stop_time)
-        if c.machine.phase == REFERENCE and fire(&c.machine, ABANDON):
-            c.hand.is_anchored = False
-            note_cause(&c.machine, &reason)
+        if c.machine.phase == REFERENCE:
+            respond(c, now, &reason)
 
 
 cdef inline void lead_virtual_arm(Controller* c, double now, double dt) noexcept nogil:
@@ -160,7 +154,7 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
     for a model without inertia, NULL.
     """
     cdef Py_ssize_t i
-    if is_blind(&c.machine) or not (drives_end_effector(&c.arm)
+    if is_open_loop(&c.machine) or not (drives_end_effector(&c.arm)
                                     or (c.let_go and c.machine.phase == FLOATING)):
         return NULL
     if (not is_tracking(&c.machine)
@@ -189,9 +183,9 @@ cdef inline void command_positions(Controller* c, double dt) noexcept nogil:
     cdef const double* goal = c.observer.q
     cdef const double* speed = c.zero
     if (is_tracking(&c.machine) or c.machine.phase == FLOATING
-            or (is_blind(&c.machine) and c.is_open_loop)):
+            or (is_open_loop(&c.machine) and c.has_planned_stop)):
         goal, speed = c.desired, c.desired + c.n
-    elif is_blind(&c.machine):
+    elif is_open_loop(&c.machine):
         goal = c.positions.q
     govern_positions(&c.positions, &c.arm.limits, goal, speed, dt, longest_step(c))
 
@@ -248,39 +242,6 @@ cdef inline double held_for(const StateClock* k) noexcept nogil:
     return k.interval if k.interval > SPARSE else 0.0
 
 
-cdef inline double standing_speed(const Observer* o, Py_ssize_t i) noexcept nogil:
-    return min(STANDING * o.limits.velocity[i], STANDING_SPEED)
-
-
-cdef inline bint stands(const Observer* o) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(o.n):
-        if fabs(o.qd[i]) > standing_speed(o, i):
-            return False
-    return True
-
-
-cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept nogil:
-    """Go over to another phase where it is time to; returns whether commands end."""
-    cdef bint is_over = now - c.machine.held_since >= c.arm.settings.give_up_after
-    if (c.machine.phase == SETTLING and is_over and stands(&c.observer)
-            and fire(&c.machine, SETTLED)):
-        c.has_commanded = False
-        return True
-    if c.machine.phase == DAMPED and now >= c.machine.hold_until and fire(&c.machine, RECOVER):
-        begin_tracking(c)
-    if c.machine.phase == STOPPING and time >= c.motion.end and fire(&c.machine, STOPPED):
-        begin_hold(c, now)
-    if (c.machine.phase == REFERENCE and not leads_end_effector(&c.arm)
-            and now - c.set_point_at > c.arm.settings.reference_timeout
-            and not leads_to_rest(&c.motion, time) and fire(&c.machine, SET_POINTS_STOPPED)):
-        stop_desired(c)
-    if (c.machine.phase == REFERENCE and leads_end_effector(&c.arm)
-            and is_idle(&c.hand, now, c.arm.settings.target_timeout)):
-        fire(&c.machine, SET_POINTS_STOPPED)
-    return False
-
-
 cdef inline void joint_law(const Controller* c, double* torque) noexcept nogil:
     """What the law of the joints asks for, in the state of the last command."""
     law(&c.arm, c.observer.q, c.desired, c.presliding, held_for(&c.clock), torque)
@@ -297,7 +258,7 @@ cdef inline bint follow_law(Controller* c, double now, double dt) noexcept nogil
         joint_law(c, c.torque)
     if not issue_command(c, now, dt, c.torque):
         reason = hold_reason(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
-        fall_back(c, now, &reason)
+        respond(c, now, &reason)
         return damped_command(c, now, dt)
     if drives_end_effector(&c.arm):
         for i in range(c.n):
@@ -324,9 +285,8 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
                            c.desired)
     supervise(c, now, dt)
     if c.machine.phase == TRAJECTORY and time >= c.motion.end:
-        fire(&c.machine, ARRIVED)
-        c.watch.in_a_row = 0
-    if is_blind(&c.machine):
+        arrive(c)
+    if is_open_loop(&c.machine):
         return False
     if not is_tracking(&c.machine):
         memset(c.presliding, 0, c.n * sizeof(double))

@@ -16,7 +16,6 @@ from libc.string cimport memcpy
 
 from control.cartesian_impedance cimport cartesian_impedance, update_kinematics
 from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
-from control.command cimport standing_speed
 from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_end, on_tick
 from control.controller cimport check_age, take_state
 from control.controller_state cimport Controller
@@ -36,6 +35,7 @@ from control.measured_wrench cimport MAX_WRENCH as _MAX_WRENCH, take_measured
 from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, connect, extrapolate, follow_path,
                              hold_at, line, piece_at, place_motion, quintic_of, sample_inside,
                              sample_path, stopping_position as c_stopping_position)
+from control.phase_changes cimport standing_speed
 from control.phases cimport EVENTS, PHASES
 from control.request_handlers cimport configure, why_no_joints
 from control.settings cimport JointLimits, JointSettings, place_rows
@@ -55,6 +55,7 @@ from math import comb
 import numpy as np
 
 from featherstone_ros import _enumerations
+from featherstone_ros.control.causes import CAUSES as CAUSE_TABLE
 from featherstone_ros.control.phases import TRANSITIONS
 from featherstone_ros.message_templates import float64_multi_array, joint_state, stamped
 

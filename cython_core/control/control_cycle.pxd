@@ -20,7 +20,7 @@ from control.measured_wrench cimport MAX_WRENCH, take_measured
 from control.published_messages cimport send_command, show
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
-from control.state_machine cimport answers_states, is_blind, note
+from control.state_machine cimport answers_states, is_open_loop, note
 from cycle cimport IncomingMessage, Output, Request
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.faults cimport FOREIGN, MESSAGE_WHOLE
@@ -28,7 +28,7 @@ from ros.messages cimport JointParts, Reader, collect_joints, open_message, read
 from ros.refusals cimport begin_message, read_wrench
 
 cdef enum:
-    BLIND_PERIOD = 1000000   # [ns]; in coarser steps a motion without states would drift away
+    OPEN_LOOP_PERIOD = 1000000   # [ns]; in coarser steps a motion without states would drift away
 
 
 # Joint states come in parts, from several publishers, some time after they were measured: a state
@@ -73,7 +73,7 @@ cdef inline double transit_time(const IncomingMessage* incoming, double stamp,
 
 cdef inline int64_t period_of(const Controller* c) noexcept nogil:
     """Time between two ticks [ns]: short without states, when ticks alone give commands."""
-    return BLIND_PERIOD if is_blind(&c.machine) else <int64_t> (c.arm.settings.period * 1e9)
+    return OPEN_LOOP_PERIOD if is_open_loop(&c.machine) else <int64_t> (c.arm.settings.period * 1e9)
 
 
 cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:

@@ -6,11 +6,11 @@
 #     state_clock.pxd        is a joint state newer than the last, and in time?
 #     state_observer.pxd     where is the arm?
 #     stuck_joints.pxd       should a joint have moved?
-#     startup.pxd            the first command
+#     startup.pxd            can the arm be taken over?
 #     command.pxd            the command for a state: motion.pxd, laws.pxd, torque_governor.pxd,
 #                            position_governor.pxd
-#     supervision.pxd        does the arm do what it is asked to, and what is done if not?
-#     stop.pxd               how the arm comes to rest
+#     supervision.pxd        does the arm do what it is asked to?
+#     phase_changes.pxd      what follows if not, and every other change of phase
 #     open_loop_stop.pxd     what is done when states stop, from dead_reckoning.pxd
 #     request_handlers.pxd   what is done when somebody asks for something
 #     settings_check.pxd     may settings and payload change here?
@@ -24,19 +24,17 @@ from control.controller_state cimport Controller
 from control.dead_reckoning cimport dead_reckoning
 from control.events cimport (CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, CAUSE_NO_POSITION,
                              CAUSE_NO_STATES, NOTE_REJECTED)
-from control.open_loop_stop cimport is_over, open_loop_command, resume, unseen_since
-from control.phases cimport (ABANDON, BLIND, GIVE_UP, HOLDING, INACTIVE, REFERENCE, SILENT,
-                             TRAJECTORY, WAITING)
+from control.open_loop_stop cimport is_over, open_loop_command, unseen_since
+from control.phase_changes cimport begin_tracking, give_up, respond, resume
+from control.phases cimport HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WAITING
 from control.startup cimport begin
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
                                   pass_time, watch_clocks)
-from control.state_machine cimport (Hold, StateMachine, answers_states, fire, hold_reason, is_blind,
-                                    is_tracking, note, note_cause)
+from control.state_machine cimport (Hold, StateMachine, answers_states, hold_reason, is_open_loop,
+                                    is_tracking, note)
 from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, Judgement, Observer,
                                      judgement, observe, oldest)
-from control.stop cimport begin_open_loop_stop, begin_tracking, stop_desired
-from control.stuck_joints cimport is_stuck, push_joints
-from control.supervision cimport abandon
+from control.stuck_joints cimport StuckJoints, is_stuck, push_joints
 
 cdef extern from *:
     """
@@ -46,6 +44,12 @@ cdef extern from *:
     const double STALL             # periods without a call of ``check_age``: the process stood
                                    # still, not the arm
     const double NOTE_INTERVAL     # [s] between reports of what is wrong with states
+
+cdef struct Before:          # what was known before a state
+    double received          # when the last one arrived
+    double time              # the controller's
+    bint is_confirmed        # Observer.confirmed
+    bint is_open_loop        # an open-loop stop went on
 
 
 cdef inline void note_rejection(StateMachine* m, const Judgement* state,
@@ -86,37 +90,51 @@ cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout,
     return o.last.rejection == ACCEPTED
 
 
-cdef inline bint observe_arm(Controller* c, double now, double stamp, double on_its_way, bint live,
-                             double* q, const double* qd) noexcept nogil:
+cdef inline bint is_awaited(StateMachine* m, StateClock* clock, Observer* o, double state_timeout,
+                            double now, double stamp, double on_its_way) noexcept nogil:
+    """Whether a state is one to take: the controller is active, the state new and in time."""
+    if m.phase == INACTIVE or is_of_before(clock, now, on_its_way):
+        return False
+    if is_timely(clock, o, state_timeout, now, stamp, on_its_way):
+        return True
+    if now > clock.received:            # else simulated time stands, and its owner repeats a state
+        note_rejection(m, &o.last, now)
+    return False
+
+
+cdef inline bint observe_arm(StateClock* clock, Observer* o, StuckJoints* stuck,
+                             const Controller* c, double now, double stamp, double on_its_way,
+                             bint live, double* q, const double* qd) noexcept nogil:
     """Bring the estimate of the arm's state up to a joint state; returns whether there is one."""
+    cdef double state_timeout = c.arm.settings.state_timeout
     cdef bint usable
-    count_turns(&c.observer, c.turned, q)
-    pass_time(&c.clock, now, stamp, on_its_way, live, c.arm.settings.state_timeout)
-    usable = observe(&c.observer, q, qd, c.clock.dt, c.clock.gap > c.arm.settings.state_timeout,
-                     &c.arm.settings)
-    if is_stuck(&c.stuck, &c.observer):
+    count_turns(o, c.turned, q)
+    pass_time(clock, now, stamp, on_its_way, live, state_timeout)
+    usable = observe(o, q, qd, clock.dt, clock.gap > state_timeout, &c.arm.settings)
+    if is_stuck(stuck, o):
         return False
     # In a gap, commands need not have acted.
-    if usable and is_tracking(&c.machine) and 2.0 * c.clock.gap <= c.arm.settings.state_timeout:
-        push_joints(&c.stuck, &c.arm, &c.observer, c.desired,
-                    c.presliding, c.clock.dt)
+    if usable and is_tracking(&c.machine) and 2.0 * clock.gap <= state_timeout:
+        push_joints(stuck, &c.arm, o, c.desired, c.presliding, clock.dt)
     else:
-        c.stuck.begins = True
+        stuck.begins = True
     return usable
 
 
 cdef inline bint stop_without_position(Controller* c, double now) noexcept nogil:
-    """Begin an open-loop stop: a joint had no usable position for too long, or does not move."""
+    """Begin an open-loop stop: a joint had no usable position for too long, or does not move.
+    Returns whether there is a command.
+    """
     cdef const Observer* o = &c.observer
     cdef bint is_frozen = o.last.rejection == REPEATED
     cdef Hold reason = hold_reason(CAUSE_FROZEN if is_frozen else CAUSE_NO_POSITION, o.last.joint,
                                    oldest(o), c.arm.settings.state_timeout)
-    if answers_states(&c.machine) and o.begun:
-        if is_frozen:
-            c.stuck.joint = o.last.joint
-        begin_open_loop_stop(c, now, &reason)
-        return is_blind(&c.machine) and open_loop_command(c, now)
-    return False
+    if not (answers_states(&c.machine) and o.begun):
+        return False
+    if is_frozen:
+        c.stuck.joint = o.last.joint
+    respond(c, now, &reason)
+    return is_open_loop(&c.machine) and open_loop_command(c, now)
 
 
 cdef inline void advance_estimate(Observer* o, const Arm* arm, const double* acting,
@@ -135,6 +153,44 @@ cdef inline void advance_estimate(Observer* o, const Arm* arm, const double* act
     o.ahead += duration
 
 
+cdef inline Before before_state(const Controller* c) noexcept nogil:
+    cdef Before before
+    before.received, before.time = c.clock.received, c.clock.time
+    before.is_confirmed, before.is_open_loop = c.observer.confirmed, is_open_loop(&c.machine)
+    return before
+
+
+cdef inline bint go_on(Controller* c, double now, const Before* before,
+                       const double* effort) noexcept nogil:
+    """Change the phase as a usable state asks for; returns whether a command may follow. effort:
+    NULL if it was not measured.
+    """
+    cdef double state_timeout = c.arm.settings.state_timeout, dt = c.clock.time - before.time
+    cdef Hold gap = hold_reason(CAUSE_GAP, -1, dt, state_timeout)
+    if c.machine.phase == WAITING or c.machine.phase == SILENT:
+        return begin(c, now, effort)
+    if before.is_open_loop:
+        if not (c.observer.confirmed or c.observer.reset):
+            return False
+        resume(c, now)
+    elif c.machine.phase == HOLDING and c.observer.confirmed and not before.is_confirmed:
+        begin_tracking(c)       # the state from which the hold began may have been wrong
+    elif min(now - before.received, dt) > state_timeout:
+        # As if the watchdog had run in between: the motion would be far ahead of the arm.
+        respond(c, now, &gap)
+    return True
+
+
+cdef inline bint answer(Controller* c, double now, double dt) noexcept nogil:
+    """Work out the command for the estimate, dt [s] after the last; returns whether there is one.
+    """
+    if is_tracking(&c.machine) and c.has_commanded:
+        # Damping without a desired position is chosen for late states.
+        advance_estimate(&c.observer, &c.arm, c.acting, c.contact, c.clock.late)
+    return (command(c, now, c.clock.time, dt)
+            or (is_open_loop(&c.machine) and open_loop_command(c, now)))
+
+
 cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, bint live,
                             double* q, const double* qd, const double* effort) noexcept nogil:
     """Answer a joint state; returns whether there is a command.
@@ -143,42 +199,20 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     meanwhile, which a simulation need not have; q: gets whole turns added; qd: NaN where it was not
     measured; effort: NULL if it was not.
     """
-    cdef double last = c.clock.received, time = c.clock.time, dt
-    cdef bint blind = is_blind(&c.machine), was_confirmed = c.observer.confirmed, usable
-    cdef Hold reason
+    cdef Before before = before_state(c)
+    cdef bint usable, commands = False
     c.updated, c.stalled = now, False
-    if c.machine.phase == INACTIVE or is_of_before(&c.clock, now, on_its_way):
+    if not is_awaited(&c.machine, &c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp,
+                      on_its_way):
         return False
-    if not is_timely(&c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp, on_its_way):
-        if now > c.clock.received:      # else simulated time stands, and its owner repeats a state
-            note_rejection(&c.machine, &c.observer.last, now)
-        return False
-    usable = observe_arm(c, now, stamp, on_its_way, live, q, qd)
+    usable = observe_arm(&c.clock, &c.observer, &c.stuck, c, now, stamp, on_its_way, live, q, qd)
     note_rejection(&c.machine, &c.observer.last, now)
     if not usable:
-        return stop_without_position(c, now)
-    dt = max(c.clock.time - time, 0.0)
-    if c.machine.phase == WAITING or c.machine.phase == SILENT:
-        if not begin(c, now, effort):
-            return False
-    elif blind and not (c.observer.confirmed or c.observer.reset):
-        return False
-    elif blind:
-        dt = now - c.commanded                                  # commands have gone out since
-        resume(c, now)
-    elif c.machine.phase == HOLDING and c.observer.confirmed and not was_confirmed:
-        begin_tracking(c)       # the state from which the hold began may have been wrong
-    elif min(now - last, dt) > c.arm.settings.state_timeout:
-        # As if the watchdog had run in between: the motion would be far ahead of the arm.
-        reason = hold_reason(CAUSE_GAP, -1, dt, c.arm.settings.state_timeout)
-        abandon(c, now, &reason)
-    if c.arm.settings.on_timer:
-        return False
-    if is_tracking(&c.machine) and c.has_commanded:
-        # Damping without a desired position is chosen for late states.
-        advance_estimate(&c.observer, &c.arm, c.acting, c.contact, c.clock.late)
-    return (command(c, now, c.clock.time, dt)
-            or (is_blind(&c.machine) and open_loop_command(c, now)))
+        commands = stop_without_position(c, now)
+    elif go_on(c, now, &before, effort) and not c.arm.settings.on_timer:
+        commands = answer(c, now, now - c.commanded if before.is_open_loop
+                          else max(c.clock.time - before.time, 0.0))
+    return commands
 
 
 cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
@@ -186,9 +220,8 @@ cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
     cdef double age = now - c.heartbeat, bound = c.arm.settings.executor_timeout
     cdef Hold reason = hold_reason(CAUSE_EXECUTOR, -1, age, bound)
     if c.machine.phase == TRAJECTORY or c.machine.phase == REFERENCE:
-        if age > bound > 0.0 and fire(&c.machine, ABANDON):
-            note_cause(&c.machine, &reason)
-            stop_desired(c)
+        if age > bound > 0.0:
+            respond(c, now, &reason)
 
 
 cdef inline bint command_by_timer(Controller* c, double now) noexcept nogil:
@@ -211,14 +244,13 @@ cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     # After a stall of this process, states that have arrived are not read yet; at the next call
     # they are.
     if answers_states(&c.machine) and age > bound and (stalled_before or not c.stalled):
-        begin_open_loop_stop(c, now, &reason)
+        respond(c, now, &reason)
     watch_executor(c, now)
     if c.arm.settings.on_timer and answers_states(&c.machine) and command_by_timer(c, now):
         return True
-    if not is_blind(&c.machine):
+    if not is_open_loop(&c.machine):
         return False
     if not is_over(c, now):
         return open_loop_command(c, now)
-    c.has_commanded = c.machine.phase == BLIND
-    fire(&c.machine, GIVE_UP)
+    give_up(c)
     return False

@@ -48,6 +48,8 @@ cdef class CompiledController(CycleOwner):
         for phase in range(PHASES):
             for event in range(EVENTS):
                 c.machine.next[<int> phase][<int> event] = TRANSITIONS[phase].get(event, -1)
+        for cause, (_, action, _) in CAUSE_TABLE.items():
+            c.machine.action[<int> cause] = action
         c.arm.models.newest.model = interface_of(model.dynamics)
         c.arm.models.newest.number = model.number
         self.control.models[0], self.control.model_count = model.number, 1

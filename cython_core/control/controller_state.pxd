@@ -54,7 +54,7 @@ cdef struct Controller:
     double* contact          # (n,) effort of what the end effector touches, as far as measured
     double* state            # (4, n) from which a motion begins
     double* turned           # (n,) whole turns that were added to the last position [rad]
-    bint is_open_loop        # the motion is that of an open-loop stop, in steady time
+    bint has_planned_stop    # the motion is that of an open-loop stop, in steady time
     bint has_commanded       # since it was activated
     bint floats              # mode gravity_compensation
     bint let_go              # the transfer from the torque that led the hand still goes on

@@ -13,13 +13,13 @@ from control.events cimport CAUSE_FAILURE, GRANTED, Refusal
 from control.impedance_wrench cimport max_strain
 from control.model_blend cimport gravity
 from control.motion cimport Path
+from control.phase_changes cimport activate, deactivate, respond
 from control.published_messages cimport work_out_model_torque
-from control.request_handlers cimport (activate, configure, deactivate, follow, hold, take_model,
-                                       take_set_point, take_target)
+from control.request_handlers cimport (configure, follow, hold, take_model, take_set_point,
+                                       take_target)
 from control.settings cimport ADMITTANCE
 from control.settings_check cimport CheckPayload, SettingsChange, why_not_configure
 from control.state_machine cimport Hold, hold_reason, is_tracking
-from control.supervision cimport fall_back
 from cycle cimport STOP_REQUESTED, Request
 from dynamics_interface cimport DynamicsInterface
 
@@ -135,5 +135,5 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
     elif request.kind == REQUEST_SNAPSHOT:
         take_snapshot(cycle, <SnapshotPayload*> request.payload)
     elif request.kind == REQUEST_FALL_BACK:
-        fall_back(c, time, &failure)
+        respond(c, time, &failure)
     return GRANTED

@@ -5,8 +5,8 @@ from libc.string cimport memset
 
 from control.cycle_state cimport BUCKETS, ControlCycle, Deadline, record_note
 from control.events cimport CAUSE_LATE_COMMANDS, NOTE_CAUSE
+from control.phase_changes cimport respond
 from control.state_machine cimport Hold, hold_reason
-from control.supervision cimport fall_back
 
 cdef struct DeadlinePayload:
     double cycle_time
@@ -42,7 +42,7 @@ cdef inline void check_deadline(ControlCycle* cycle, double taken) noexcept nogi
         return
     missed = count_late(deadline, cycle.now, taken > deadline.cycle_time) > deadline.allowed
     if missed and deadline.holds:
-        fall_back(&cycle.controller, cycle.now * 1e-9, &reason)
+        respond(&cycle.controller, cycle.now * 1e-9, &reason)
     elif missed and not deadline.missed:
         record_note(cycle, NOTE_CAUSE, -1, <int> CAUSE_LATE_COMMANDS, deadline.allowed,
                     deadline.cycle_time, 0.0)

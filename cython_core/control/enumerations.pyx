@@ -11,8 +11,9 @@ include "simulation/fault.pxd"
 
 # Without the prefixes that keep names apart in C; Cython before 3.1 makes flags of them.
 for _kind, _prefix in ((Phase, ""), (Event, ""), (Mode, ""), (Terms, "TERMS_"), (Cause, "CAUSE_"),
-                       (Refusal, ""), (NoteKind, "NOTE_"), (RestartReason, "RESTART_"),
-                       (MessageFault, ""), (Reason, ""), (Field, "FIELD_"), (FaultKind, "")):
+                       (Action, ""), (Refusal, ""), (NoteKind, "NOTE_"),
+                       (RestartReason, "RESTART_"), (MessageFault, ""), (Reason, ""),
+                       (Field, "FIELD_"), (FaultKind, "")):
     _members = {name.removeprefix(_prefix): int(member)
                 for name, member in _kind.__members__.items()}
     globals()[_kind.__name__] = IntEnum(_kind.__name__, _members, module=__name__)

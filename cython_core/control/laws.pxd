@@ -16,8 +16,8 @@ from dynamics_interface cimport DynamicsInterface
 from smooth_friction cimport dry_torque, presliding, viscous_torque
 from control.arm cimport Arm, drives_end_effector
 from control.model_blend cimport combine, gravity
-from control.settings cimport (ADMITTANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL,
-                               TERMS_GRAVITY, JointSettings)
+from control.settings cimport (ADMITTANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL, TERMS_GRAVITY,
+                               JointSettings)
 
 
 cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement, double dt,

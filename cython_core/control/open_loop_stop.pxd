@@ -1,4 +1,4 @@
-# The open-loop stop (the phases BLIND and LEAVING_BLIND): without joint states that tell where the
+# The open-loop stop (phases BLIND and LEAVING_BLIND): without joint states that tell where the
 # arm is, the model brakes it from where it must be by now, and holds it. Class 1 of docs/faults.md.
 #
 # The estimate of the arm's state goes on under the same motion, so that states which return are
@@ -14,15 +14,11 @@ from control.events cimport CAUSE_STUCK
 from control.laws cimport damped_gravity, motion_torque, slide
 from control.model_blend cimport pass_time
 from control.motion cimport sample, stop_from
-from control.phases cimport FALL_BACK, HOLDING, STATE
 from control.position_governor cimport most_acceleration, speed_at_rest
 from control.settings cimport JointSettings
 from control.state_clock cimport age_of_state
-from control.state_machine cimport fire, note_cause
 from control.state_observer cimport Observer, oldest
-from control.stop cimport begin_hold, begin_tracking
 from control.stuck_joints cimport add_expected
-from control.supervision cimport return_to_fault
 from control.torque_governor cimport transfer_left
 
 cdef extern from *:
@@ -114,7 +110,7 @@ cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
     while share > EFFORT_SHARE and share < LESS * before:
         before, duration = share, LONGER * duration
         share = effort_share(c, now, duration)
-    c.is_open_loop = True
+    c.has_planned_stop = True
 
 
 cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
@@ -126,7 +122,7 @@ cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
     cdef double dt = now - c.commanded
     pass_time(&c.arm.models, dt)
     if c.arm.settings.blind_stop:
-        if not c.is_open_loop:
+        if not c.has_planned_stop:
             plan_stop(c, now)
         sample(&c.motion, now, c.desired)
         slide(c.n, c.desired + c.n, c.arm.settings.presliding_displacement, dt, c.presliding)
@@ -145,17 +141,4 @@ cdef inline bint is_over(const Controller* c, double now) noexcept nogil:
     cdef double hold = c.arm.settings.give_up_after
     if not c.arm.settings.blind_stop:
         return now - c.machine.held_since >= c.arm.settings.decay_time + hold
-    return c.is_open_loop and now >= c.motion.end + (0.0 if c.stuck.joint >= 0 else hold)
-
-
-cdef inline void resume(Controller* c, double now) noexcept nogil:
-    """Go on when states tell where the arm is."""
-    fire(&c.machine, STATE)
-    if c.machine.phase != HOLDING:                                      # leaving
-        begin_hold(c, now)
-        return
-    begin_tracking(c)
-    return_to_fault(c, now)
-    if now < c.machine.hold_until and fire(&c.machine, FALL_BACK):
-        note_cause(&c.machine, &c.machine.fallen)
-        begin_hold(c, now)
+    return c.has_planned_stop and now >= c.motion.end + (0.0 if c.stuck.joint >= 0 else hold)

@@ -5,26 +5,23 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from control.arm cimport drives_end_effector, leads_end_effector
+from control.arm cimport leads_end_effector
 from control.cartesian_mode cimport CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
 from control.controller_state cimport Controller
-from control.events cimport (CAUSE_DEACTIVATED, ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES,
-                             FOLLOWS_POSES, GRANTED, IN_FAULT, NOT_RUNNING, NO_CAUSE, NO_WRENCH,
-                             SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
+from control.events cimport (ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, GRANTED,
+                             IN_FAULT, NOT_RUNNING, NO_WRENCH, SET_POINT_TOO_FAR, STARTS_TOO_FAR,
+                             Refusal)
 from control.model_blend cimport change_model
 from control.motion cimport (Path, blend, extrapolate, follow_path, lead_in_duration, sample,
                              sample_path)
-from control.phases cimport (ACTIVATE, DEACTIVATE, FAULT, FLOAT, FLOATING, FOLLOW, HOLD, HOLDING,
-                             INACTIVE, REFERENCE, SETTLING, SET_POINT, STOPPING, TRACK, TRAJECTORY)
-from control.settings cimport (ADMITTANCE, CARTESIAN_IMPEDANCE, GRAVITY_COMPENSATION,
-                               JointSettings, Mode, Settings)
+from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, end_fault,
+                                    stop_and_hold)
+from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
+from control.settings cimport ADMITTANCE, GRAVITY_COMPENSATION, JointSettings, Mode, Settings
 from control.settings_check cimport SettingsChange, conflict
-from control.state_clock cimport start_clock
-from control.state_machine cimport (Hold, StateMachine, answers_states, fire, hold_reason, is_blind,
-                                    is_tracking, note_cause)
-from control.state_observer cimport forget, trust_velocities
-from control.stop cimport begin_hold, begin_tracking, hold_from, hold_present_state, stop_desired
+from control.state_machine cimport Hold, StateMachine, answers_states, is_open_loop, is_tracking
+from control.state_observer cimport trust_velocities
 from control.torque_governor cimport begin_transfer, shift_transfer
 from dynamics_interface cimport DynamicsInterface
 
@@ -35,38 +32,6 @@ cdef extern from *:
     """
     const double SET_POINT_SLACK   # [rad, m] that a set-point may be off without being led in
     const double SET_POINT_SPEED   # velocity limits that set-points may differ by
-
-
-cdef inline void activate(Controller* c, double now) noexcept nogil:
-    """Begin with the next joint state, or go on if the arm has not come to rest yet."""
-    c.updated = now
-    c.machine.hold.cause = c.machine.fault.cause = NO_CAUSE
-    if c.machine.phase == INACTIVE:
-        forget(&c.observer)
-        c.stuck.joint = -1
-        start_clock(&c.clock, now)                              # clocks may have been set meanwhile
-    if fire(&c.machine, ACTIVATE) and c.machine.phase == HOLDING:
-        begin_tracking(c)
-
-
-cdef inline void deactivate(Controller* c, double now) noexcept nogil:
-    """Come to rest; then the commands end."""
-    cdef Hold reason = hold_reason(CAUSE_DEACTIVATED, -1, 0.0, 0.0)
-    if not fire(&c.machine, DEACTIVATE):
-        return
-    note_cause(&c.machine, &reason)
-    if c.machine.phase == STOPPING:
-        if drives_end_effector(&c.arm):                         # its target may be far away
-            hold_present_state(c)
-        elif leads_end_effector(&c.arm):
-            hold_from(c, c.desired, c.desired + c.n)
-        else:
-            stop_desired(c)
-        c.machine.held_since = now
-    elif c.machine.phase == SETTLING:
-        begin_hold(c, now)
-    elif c.machine.phase == INACTIVE:
-        c.has_commanded = False
 
 
 cdef inline Refusal why_not(const StateMachine* m) noexcept nogil:
@@ -94,16 +59,10 @@ cdef inline Refusal hold(Controller* c, double now) noexcept nogil:
     if refusal == GRANTED or refusal == IN_FAULT:
         trust_velocities(&c.observer)
     if refusal == IN_FAULT:
-        fire(&c.machine, HOLD)
-        c.machine.hold.cause = c.machine.fault.cause = NO_CAUSE
-        c.watch.in_a_row = 0
-        begin_tracking(c)
+        end_fault(c)
         return GRANTED
     if refusal == GRANTED:
-        fire(&c.machine, HOLD)
-        if c.motion.has_effort:
-            begin_transfer(&c.governor, c.arm.settings.blend_time)
-        stop_desired(c)
+        stop_and_hold(c)
     return refusal
 
 
@@ -140,8 +99,7 @@ cdef inline Refusal follow(Controller* c, const Path* path, double start,
             return STARTS_TOO_FAR
     sample(&c.motion, time, c.state)
     follow_path(&c.motion, path, start, time, c.state, &c.arm.limits, c.arm.settings.stop_time)
-    trust_velocities(&c.observer)
-    fire(&c.machine, FOLLOW)
+    begin_trajectory(&c.machine, &c.observer)
     return GRANTED
 
 
@@ -177,7 +135,7 @@ cdef inline Refusal take_set_point(Controller* c, double now, const double* stat
     if c.machine.phase != REFERENCE:
         begin_transfer(&c.governor, c.arm.settings.blend_time)
     c.set_point_at = now
-    fire(&c.machine, SET_POINT)
+    begin_reference(&c.machine)
     return GRANTED
 
 
@@ -192,7 +150,7 @@ cdef inline Refusal take_target(Controller* c, double now,
     if c.arm.settings.mode == ADMITTANCE and not c.hand.measured.is_there:
         return NO_WRENCH
     set_target(&c.hand, now, target)
-    fire(&c.machine, SET_POINT)
+    begin_reference(&c.machine)
     return GRANTED
 
 
@@ -200,9 +158,8 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
     """Take other settings, without a step in the command."""
     cdef const Settings* settings = &change.settings
     cdef Refusal refusal = conflict(c, settings)
-    cdef bint led_hand = leads_end_effector(&c.arm)
-    cdef Mode mode = c.arm.settings.mode
-    cdef bint same_law = (settings.mode == c.arm.settings.mode and not led_hand
+    cdef Mode before = c.arm.settings.mode
+    cdef bint same_law = (settings.mode == before and not leads_end_effector(&c.arm)
                           and (c.machine.phase == FLOATING or is_tracking(&c.machine)))
     cdef Py_ssize_t i
     if refusal != GRANTED:
@@ -225,26 +182,14 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
         shift_transfer(&c.governor, c.offset, c.arm.settings.blend_time)
         return GRANTED
     begin_transfer(&c.governor, c.arm.settings.blend_time)
-    c.let_go |= led_hand and c.floats
-    if c.floats:
-        fire(&c.machine, FLOAT)
-        c.machine.fault.cause = NO_CAUSE
-    elif fire(&c.machine, TRACK):
-        begin_tracking(c)
-    elif mode != settings.mode and (led_hand or leads_end_effector(&c.arm)) and (
-            c.machine.phase != FAULT):
-        fire(&c.machine, HOLD)
-        if mode == CARTESIAN_IMPEDANCE or drives_end_effector(&c.arm):
-            begin_tracking(c)
-        else:                               # drives follow late: no step in what they follow
-            hold_from(c, c.desired, c.desired + c.n)
+    change_law(c, before)
     return GRANTED
 
 
 cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint64_t number,
                             double transition) noexcept nogil:
     """Change to another payload or gravity; at once while there are no commands."""
-    cdef bint commanding = answers_states(&c.machine) or is_blind(&c.machine)
+    cdef bint commanding = answers_states(&c.machine) or is_open_loop(&c.machine)
     change_model(&c.arm.models, model, number, transition if commanding else 0.0)
     c.stuck.begins = True
     if commanding and (transition <= 0.0 or leads_end_effector(&c.arm)):  # its inertia changes
@@ -253,4 +198,4 @@ cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint6
 
 cdef inline bint is_at_rest(const Controller* c) noexcept nogil:
     """Whether there are no commands whose end would matter."""
-    return not (answers_states(&c.machine) or is_blind(&c.machine))
+    return not (answers_states(&c.machine) or is_open_loop(&c.machine))

@@ -12,7 +12,7 @@ from control.impedance_state cimport ImpedanceChange
 from control.laws cimport law
 from control.phases cimport FLOATING
 from control.settings cimport JointSettings, Settings
-from control.state_machine cimport Hold, answers_states, is_blind, is_tracking
+from control.state_machine cimport Hold, answers_states, is_open_loop, is_tracking
 from dynamics_interface cimport DynamicsInterface
 
 cdef struct SettingsChange:
@@ -50,7 +50,7 @@ cdef inline Refusal conflict(const Controller* c, const Settings* settings) noex
     """Why the controller cannot go over to other settings in its present phase."""
     if is_of_end_effector(settings.mode) and c.hand.law.link < 0:
         return NO_TIP
-    if ((answers_states(&c.machine) or is_blind(&c.machine))
+    if ((answers_states(&c.machine) or is_open_loop(&c.machine))
             and settings.hardware_adds_gravity != c.arm.settings.hardware_adds_gravity):
         return GRAVITY_IN_USE
     return GRANTED
@@ -93,7 +93,7 @@ cdef inline Refusal why_not_configure(const Controller* c, CheckPayload* check) 
     cdef double* before = c.offset
     cdef double* after = c.offset + c.n
     cdef Refusal refusal = conflict(c, settings)
-    if refusal != GRANTED or not (answers_states(&c.machine) or is_blind(&c.machine)):
+    if refusal != GRANTED or not (answers_states(&c.machine) or is_open_loop(&c.machine)):
         return refusal                                          # the first command's check follows
     stopping_effort(c.arm.settings.stop_time, &c.arm.joints, present, c.observer.q, acceleration,
                     before)

@@ -8,14 +8,13 @@ from control.controller_state cimport Controller
 from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
 from control.model_blend cimport gravity
 from control.motion cimport any_nonzero
-from control.phases cimport STATE, WAITING
+from control.phase_changes cimport respond, take_over
+from control.phases cimport WAITING
 from control.position_governor cimport start_positions
 from control.settings cimport JointLimits
 from control.settings_check cimport suffices
-from control.state_machine cimport Hold, fire, hold_reason, note, note_cause
+from control.state_machine cimport Hold, hold_reason, note
 from control.state_observer cimport forget
-from control.stop cimport begin_tracking
-from control.supervision cimport return_to_fault
 from control.torque_governor cimport start_from
 
 cdef extern from *:
@@ -138,7 +137,7 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
     reason = why_not_begin(c, effort)
     if reason.cause != NO_CAUSE:
         if c.machine.hold.cause != reason.cause:
-            note_cause(&c.machine, &reason)
+            respond(c, now, &reason)
         forget(&c.observer)
         return False
     if c.machine.hold.cause in (CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, CAUSE_DISPUTED):
@@ -151,7 +150,5 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
     start_from(&c.governor, &c.arm.joints, holding_effort(c, effort))
     start_positions(&c.positions, c.observer.q)
     memset(c.presliding, 0, c.n * sizeof(double))
-    fire(&c.machine, STATE)
-    begin_tracking(c)
-    return_to_fault(c, now)
+    take_over(c, now)
     return True

@@ -1,7 +1,7 @@
 # The controller's state machine: its phase, why it is in it, and the only functions that change
-# them. Whoever gets a StateMachine alone cannot touch the arm.
+# them, for phase_changes.pxd. Whoever gets a StateMachine alone cannot touch the arm.
 
-from control.events cimport CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Cause, NoteKind
+from control.events cimport CAUSES, CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Cause, NoteKind
 from control.phases cimport (BLIND, DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_BLIND, PHASES,
                              REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
 
@@ -17,6 +17,7 @@ cdef struct Hold:            # why the arm is, or was last, held instead of move
 cdef struct StateMachine:    # times: of a steady clock [s]
     Phase phase
     signed char[PHASES][EVENTS] next     # -1: nothing changes
+    signed char[CAUSES] action           # Action by Cause
     Hold hold
     Hold fault               # that nobody has asked to end yet; NO_CAUSE: none
     Hold fallen              # why DAMPED does not end before hold_until
@@ -74,5 +75,6 @@ cdef inline bint answers_states(const StateMachine* m) noexcept nogil:
             or m.phase == SETTLING)
 
 
-cdef inline bint is_blind(const StateMachine* m) noexcept nogil:
+cdef inline bint is_open_loop(const StateMachine* m) noexcept nogil:
+    """Whether an open-loop stop goes on."""
     return m.phase == BLIND or m.phase == LEAVING_BLIND

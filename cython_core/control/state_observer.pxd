@@ -165,6 +165,16 @@ cdef inline const double* seen_state(const Observer* o) noexcept nogil:
     return o.at_state if o.ahead > 0.0 else o.q
 
 
+cdef inline double max_speed_share(const Observer* o) noexcept nogil:
+    """The speed of the fastest joint over its limit."""
+    cdef const double* qd = seen_state(o) + o.n
+    cdef double fastest = 0.0
+    cdef Py_ssize_t i
+    for i in range(o.n):
+        fastest = max(fastest, fabs(qd[i]) / o.limits.velocity[i])
+    return fastest
+
+
 cdef inline void return_to_state(Observer* o) noexcept nogil:
     """Undo what the model has advanced the estimate by since the last state."""
     if o.ahead > 0.0:

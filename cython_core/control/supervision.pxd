@@ -1,35 +1,22 @@
-# What is watched while joint states are answered, and what is done: one line for each condition,
-# and the worst action wins.
-#
-#     condition                                   class   action              ends
-#     a joint is too fast                         4       fault               ~/hold
-#     a joint oscillates at speed                 2, 4    fault               ~/hold
-#     the hand hammers on what it touches         2, 4    fault               ~/hold
-#     motions were abandoned too often            4       fault               ~/hold
-#     a joint is pushed and does not move         4       open-loop stop      when it moves
-#     it was seen to stop: something holds it     -       motion abandoned    next motion
-#     a joint turns out to be elsewhere           1, 4    motion abandoned    next motion
-#     positions contradict a joint's velocity     4       motion abandoned    next motion
-#     a joint is off its path, or its speed       1, 4    motion abandoned    next motion
-#
-# Classes are those of docs/faults.md. What is done when states stop is in open_loop_stop.pxd.
+# What is watched while joint states are answered. Each condition is the cause of an action, by the
+# table of featherstone_ros/control/causes.py; of several the worst action is taken. What is done
+# when states stop is in open_loop_stop.pxd.
 
 from libc.math cimport fabs
 
 from control.arm cimport drives_end_effector, leads_end_effector
-from control.controller_state cimport Controller, Supervision, begin_supervision
-from control.events cimport (CAUSE_CONTRADICTED, CAUSE_ELSEWHERE, CAUSE_GAP, CAUSE_HAMMERING,
-                             CAUSE_HELD, CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFF_SPEED,
-                             CAUSE_OFTEN, CAUSE_OSCILLATION, CAUSE_STUCK, CAUSE_TOO_FAST, NO_CAUSE,
-                             Cause)
+from control.controller_state cimport Controller, Supervision
+from control.events cimport (CAUSE_CONTACT_INSTABILITY, CAUSE_HELD, CAUSE_INCONSISTENT_VELOCITY,
+                             CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OFTEN,
+                             CAUSE_OSCILLATION, CAUSE_POSITION_JUMP, CAUSE_STUCK, CAUSE_TOO_FAST,
+                             NO_CAUSE, Cause)
 from control.impedance_state cimport Impedance
-from control.phases cimport ABANDON, FAIL, FALL_BACK, FAULT, REFERENCE, STOPPING, TRAJECTORY
+from control.phase_changes cimport declare_fault, respond
+from control.phases cimport REFERENCE, STOPPING, TRAJECTORY
 from control.settings cimport ADMITTANCE
-from control.state_machine cimport Hold, fire, hold_reason, is_tracking, note_cause
+from control.state_machine cimport Hold, StateMachine, hold_reason, is_tracking
 from control.state_observer cimport Observer, seen_state
-from control.stop cimport begin_hold, begin_open_loop_stop, hold_from
 from control.stuck_joints cimport first_stuck
-from control.torque_governor cimport begin_transfer
 from task_space.pose cimport norm
 
 cdef extern from *:
@@ -56,23 +43,20 @@ cdef extern from *:
     const int MAX_ABANDONED        # motions within
     const double ABANDONED_TIME    # [s]
 
-cdef enum Action:            # the worst comes last
-    NO_ACTION, ABANDON_MOTION, STOP_OPEN_LOOP, DECLARE_FAULT
-
-cdef struct Finding:
-    Action action
-    Hold reason
+cdef struct Findings:
+    const StateMachine* machine        # with the table
+    Hold worst
 
 
-cdef inline void report(Finding* worst, Action action, Cause cause, Py_ssize_t joint, double found,
+cdef inline void report(Findings* found, Cause cause, Py_ssize_t joint, double value,
                         double bound) noexcept nogil:
-    """Keep a finding if it is worse than the worst so far."""
-    if action > worst.action:
-        worst.action, worst.reason = action, hold_reason(cause, joint, found, bound)
+    """Keep a finding if what follows is worse than for the worst so far."""
+    if found.machine.action[<int> cause] > found.machine.action[<int> found.worst.cause]:
+        found.worst = hold_reason(cause, joint, value, bound)
 
 
 cdef inline void watch_speed(Supervision* s, const Observer* o, const double* desired_speed,
-                             double dt, Finding* worst) noexcept nogil:
+                             double dt, Findings* findings) noexcept nogil:
     """Whether a joint is faster than allowed, and than a motion that is followed, for longer than a
     bump lasts. desired_speed: (n,).
     """
@@ -84,11 +68,11 @@ cdef inline void watch_speed(Supervision* s, const Observer* o, const double* de
         ratio = fabs(qd[i]) / (SPEEDING * max(o.limits.velocity[i], fabs(desired_speed[i])))
         s.speeding[i] = max(s.speeding[i] + (dt * ratio * ratio if ratio > 1.0 else -0.5 * dt), 0.0)
         if s.speeding[i] > SPEEDING_TIME:
-            report(worst, DECLARE_FAULT, CAUSE_TOO_FAST, i, fabs(qd[i]), fabs(qd[i]) / ratio)
+            report(findings, CAUSE_TOO_FAST, i, fabs(qd[i]), fabs(qd[i]) / ratio)
 
 
 cdef inline void watch_oscillation(Supervision* s, const Observer* o, const double* desired,
-                                   double dt, Finding* worst) noexcept nogil:
+                                   double dt, Findings* findings) noexcept nogil:
     """Whether a joint oscillates at speed without being asked to, and further than the steps of an
     encoder from which its velocity is estimated. desired: (2, n) position, velocity.
     """
@@ -107,11 +91,11 @@ cdef inline void watch_oscillation(Supervision* s, const Observer* o, const doub
             s.swings[i] += 1.0
         s.direction[i], s.swung_at[i] = direction, off
         if s.swings[i] > MAX_SWINGS:
-            report(worst, DECLARE_FAULT, CAUSE_OSCILLATION, i, fabs(error), bound)
+            report(findings, CAUSE_OSCILLATION, i, fabs(error), bound)
 
 
 cdef inline void watch_contact(Supervision* s, const Impedance* law, double dt,
-                               Finding* worst) noexcept nogil:
+                               Findings* findings) noexcept nogil:
     """Whether the end effector loses a contact and meets it again, hard each time."""
     cdef double bound = law.settings.max_wrench[0], force = norm(law.felt)
     s.blows = max(s.blows - dt * MAX_BLOWS / BLOW_TIME, 0.0)
@@ -121,7 +105,7 @@ cdef inline void watch_contact(Supervision* s, const Impedance* law, double dt,
         s.is_apart = False
         s.blows += 1.0
         if s.blows > MAX_BLOWS - 1:
-            report(worst, DECLARE_FAULT, CAUSE_HAMMERING, -1, force, bound)
+            report(findings, CAUSE_CONTACT_INSTABILITY, -1, force, bound)
 
 
 cdef inline double smaller_tolerance(double a, double b) noexcept nogil:
@@ -130,7 +114,7 @@ cdef inline double smaller_tolerance(double a, double b) noexcept nogil:
 
 
 cdef inline void watch_path(const Observer* o, const double* desired, double path_tolerance,
-                            const double* own, Finding* worst) noexcept nogil:
+                            const double* own, Findings* findings) noexcept nogil:
     """Whether the arm does not follow its motion: what holds it back may let go at any time.
 
     desired: (2, n) position, velocity; own: (2, n) tolerances of the trajectory, 0: none.
@@ -143,77 +127,46 @@ cdef inline void watch_path(const Observer* o, const double* desired, double pat
             share, joint = error / bound, i
     if joint >= 0:
         bound = smaller_tolerance(path_tolerance, own[joint])
-        report(worst, ABANDON_MOTION, CAUSE_OFF_PATH, joint, share * bound, bound)
+        report(findings, CAUSE_OFF_PATH, joint, share * bound, bound)
     for i in range(n):
         error, bound = fabs(desired[n + i] - o.qd[i]), own[n + i]
         if 0.0 < bound < error:
-            report(worst, ABANDON_MOTION, CAUSE_OFF_SPEED, i, error, bound)
+            report(findings, CAUSE_OFF_SPEED, i, error, bound)
 
 
-cdef inline void watch_states(const Controller* c, Finding* worst) noexcept nogil:
+cdef inline void watch_states(const Controller* c, Findings* findings) noexcept nogil:
     """Whether the joint states show that the arm cannot follow its motion."""
     cdef const Observer* o = &c.observer
     cdef double bound
     cdef Py_ssize_t i = first_stuck(&c.stuck, o, &bound)
     if i >= 0 and c.stuck.stopped[i]:
-        report(worst, ABANDON_MOTION, CAUSE_HELD, i, fabs(c.stuck.lower_bound[i]), bound)
+        report(findings, CAUSE_HELD, i, fabs(c.stuck.lower_bound[i]), bound)
     elif i >= 0:
-        report(worst, STOP_OPEN_LOOP, CAUSE_STUCK, i, fabs(c.stuck.lower_bound[i]), bound)
+        report(findings, CAUSE_STUCK, i, fabs(c.stuck.lower_bound[i]), bound)
     if o.reset:
-        report(worst, ABANDON_MOTION, CAUSE_ELSEWHERE, -1, 0.0, 0.0)
+        report(findings, CAUSE_POSITION_JUMP, -1, 0.0, 0.0)
     if o.contradicted >= 0 and c.watch.contradicted < 0:
-        report(worst, ABANDON_MOTION, CAUSE_CONTRADICTED, o.contradicted, 0.0, 0.0)
+        report(findings, CAUSE_INCONSISTENT_VELOCITY, o.contradicted, 0.0, 0.0)
 
 
-cdef inline Finding find_worst(Supervision* s, const Controller* c, double dt) noexcept nogil:
+cdef inline Hold find_worst(Supervision* s, const Controller* c, double dt) noexcept nogil:
     """Go through all conditions."""
     cdef bint follows = c.machine.phase == TRAJECTORY or c.machine.phase == REFERENCE
     cdef const double* own = c.zero
-    cdef Finding worst
-    worst.action = NO_ACTION
+    cdef Findings findings
+    findings.machine, findings.worst = &c.machine, hold_reason(NO_CAUSE, -1, 0.0, 0.0)
     if is_tracking(&c.machine):
         if c.machine.phase == TRAJECTORY and c.motion.path != NULL:
             own = c.motion.path.tolerance
-        watch_states(c, &worst)
+        watch_states(c, &findings)
         if c.machine.phase != STOPPING and not drives_end_effector(&c.arm):
-            watch_path(&c.observer, c.desired, c.arm.settings.path_tolerance, own, &worst)
-        watch_oscillation(s, &c.observer, c.desired, dt, &worst)
+            watch_path(&c.observer, c.desired, c.arm.settings.path_tolerance, own, &findings)
+        watch_oscillation(s, &c.observer, c.desired, dt, &findings)
         if leads_end_effector(&c.arm):
-            watch_contact(s, &c.hand.law, dt, &worst)
-    watch_speed(s, &c.observer, c.desired + c.n if follows else c.zero, dt, &worst)
+            watch_contact(s, &c.hand.law, dt, &findings)
+    watch_speed(s, &c.observer, c.desired + c.n if follows else c.zero, dt, &findings)
     s.contradicted = c.observer.contradicted
-    return worst
-
-
-cdef inline double max_speed_share(const Observer* o) noexcept nogil:
-    """The speed of the fastest joint over its limit."""
-    cdef const double* qd = seen_state(o) + o.n
-    cdef double fastest = 0.0
-    cdef Py_ssize_t i
-    for i in range(o.n):
-        fastest = max(fastest, fabs(qd[i]) / o.limits.velocity[i])
-    return fastest
-
-
-cdef inline void declare_fault(Controller* c, double now, const Hold* reason) noexcept nogil:
-    """Begin a fault, which only a request ends. No transfer from the last command, which is part of
-    what went wrong: only the rate limit remains.
-    """
-    if not fire(&c.machine, FAIL):
-        return
-    note_cause(&c.machine, reason)
-    if c.machine.phase == FAULT:
-        c.machine.fault = c.machine.hold
-    begin_hold(c, now)
-    begin_transfer(&c.governor, 0.0)
-    begin_supervision(&c.watch, c.n)
-    c.watch.braked_from = max_speed_share(&c.observer)
-
-
-cdef inline void return_to_fault(Controller* c, double now) noexcept nogil:
-    """After a time without states a fault goes on: nobody has asked the arm to hold."""
-    if c.machine.fault.cause != NO_CAUSE:
-        declare_fault(c, now, &c.machine.fault)
+    return findings.worst
 
 
 cdef inline bint counts(const Controller* c, const Hold* reason) noexcept nogil:
@@ -223,7 +176,7 @@ cdef inline bint counts(const Controller* c, const Hold* reason) noexcept nogil:
     """
     if c.watch.incident > 0.0 or c.clock.gap > c.arm.settings.state_timeout:
         return False
-    return (reason.cause in (CAUSE_HELD, CAUSE_STUCK, CAUSE_CONTRADICTED)
+    return (reason.cause in (CAUSE_HELD, CAUSE_STUCK, CAUSE_INCONSISTENT_VELOCITY)
             or (reason.cause == CAUSE_OFF_PATH and reason.bound == c.arm.settings.path_tolerance))
 
 
@@ -251,51 +204,14 @@ cdef inline bint would_be_felt(const Controller* c, const Hold* reason) noexcept
             and reason.cause == CAUSE_OFF_PATH)
 
 
-cdef inline bint abandon(Controller* c, double now, const Hold* reason) noexcept nogil:
-    """Give the motion up and come to rest from the present state; returns whether there was one.
-
-    A trajectory's own effort has probably led the arm off the path, so it ends without a transfer.
-    """
-    cdef bint had_effort = c.motion.has_effort
-    if not fire(&c.machine, ABANDON):
-        return False
-    note_cause(&c.machine, reason)
-    if c.positions.used and reason.cause == CAUSE_GAP:          # the drives stood meanwhile
-        hold_from(c, c.positions.q, c.zero)
-    else:                                                       # they need not have followed
-        hold_from(c, c.observer.q, c.observer.qd)
-    if had_effort:
-        begin_transfer(&c.governor, 0.0)
-    return True
-
-
 cdef inline void supervise(Controller* c, double now, double dt) noexcept nogil:
     """Look for what is wrong, and do what is to be done about the worst of it."""
-    cdef bint was_trajectory = c.machine.phase == TRAJECTORY, given_up = False
-    cdef Finding worst
+    cdef bint was_trajectory = c.machine.phase == TRAJECTORY
+    cdef Hold worst
     c.watch.abandoned = max(c.watch.abandoned - dt * MAX_ABANDONED / ABANDONED_TIME, 0.0)
     c.watch.incident = max(c.watch.incident - dt, 0.0)
     worst = find_worst(&c.watch, c, dt)
-    if worst.action == DECLARE_FAULT:
-        declare_fault(c, now, &worst.reason)
-    elif worst.action == STOP_OPEN_LOOP:
-        begin_open_loop_stop(c, now, &worst.reason)
-        given_up = True
-    elif worst.action == ABANDON_MOTION:
-        given_up = abandon(c, now, &worst.reason)
-    if (given_up and counts(c, &worst.reason)
-            and (would_be_felt(c, &worst.reason)
-                 or is_too_often(&c.watch, c.arm.settings.stop_time, was_trajectory,
-                                 &worst.reason))):
-        declare_fault(c, now, &worst.reason)
-
-
-cdef inline void fall_back(Controller* c, double now, const Hold* reason) noexcept nogil:
-    """Abandon the motion for the damped gravity hold, which lasts at least decay_time from the last
-    call.
-    """
-    if fire(&c.machine, FALL_BACK):
-        note_cause(&c.machine, reason)
-        begin_hold(c, now)
-    c.machine.fallen = reason[0]
-    c.machine.hold_until = now + c.arm.settings.decay_time
+    if (worst.cause != NO_CAUSE and respond(c, now, &worst) and counts(c, &worst)
+            and (would_be_felt(c, &worst)
+                 or is_too_often(&c.watch, c.arm.settings.stop_time, was_trajectory, &worst))):
+        declare_fault(c, now, &worst)

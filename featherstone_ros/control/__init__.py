@@ -3,6 +3,7 @@
 What runs in every cycle is compiled (cython_core/control); here is what prepares and explains it:
 
 - ``phases``: the phases and their transitions, the table that the loop reads.
+- ``causes``: why the arm is held and what is done then, a table that the loop reads as well.
 - ``controller``: the controller for Python, around a simulation or in tests.
 - ``controlled_arm``: an arm with its parameters, and all that follows from both; begin here.
 - ``controller_parameters``, ``cartesian_parameters``, ``drive_parameters``: the parameters that are

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from featherstone_ros._enumerations import Event, NoteKind, Phase
+from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase, Refusal
+from featherstone_ros.control.causes import CAUSES, EVENTS
 from featherstone_ros.message_faults import message_fault
 
 Record = tuple[int, int, int, tuple[float, float, float, float], int]
@@ -24,68 +25,29 @@ REJECTIONS = (
 
 NOT_FINITE = 1  # of REJECTIONS
 
-# In the order of Cause, for the joint, what was found and its bound.
-CAUSES = (
-    "",
-    "deactivated",
-    "no usable joint state for {found:.3f} s (state_timeout {bound:g} s)",
-    "no joint state for {found:.3f} s (state_timeout {bound:g} s)",
-    "joint {joint!r} is {found:.3g} away from where it should be (path_tolerance {bound:g})",
-    "the commanded effort is not finite",
-    "more than {found:g} commands within a second took longer than deadline.cycle_time {bound:g} s",
-    "joint {joint!r} moves at {found:.3g}, faster than {bound:.3g}",
-    "joint {joint!r} oscillates: {found:.3g} to and fro, bound {bound:.3g}",
-    "{found:g} motions within {bound:g} s were off their path, the last at joint {joint!r}",
-    "no sign of life from the executor for {found:.1f} s (executor_timeout {bound:g} s)",
-    "joint {joint!r} needs {found:.3g} to be held, its effort limit is {bound:.3g}",
-    "unexpected exception",
-    "joint {joint!r} is {found:.3g} faster or slower than it should be (path tolerance {bound:g})",
-    "{found:g} trajectories in a row were off their path, the last at joint {joint!r} by more than "
-    "{bound:g}: the arm does not obey",
-    "joint {joint!r} stands at {found:.4g}, outside its limits (the nearest is {bound:.4g}): the "
-    "arm is not taken over there; is the joint state real?",
-    "joint {joint!r} does not move at all although its commands must have moved it by {found:.3g} "
-    "(bound {bound:g}): its brakes may be on, or something holds it",
-    "no usable joint state: the position of joint {joint!r} stays the same to the bit although "
-    "its commands must have moved it by {found:.3g} (bound {bound:g}): its brakes may be on, or "
-    "its encoder is frozen",
-    "no usable joint state: the position of joint {joint!r} stays the same to the bit although the "
-    "joint moves",
-    "no usable joint state: joint {joint!r} had no usable position for {found:.3f} s "
-    "(state_timeout {bound:g} s)",
-    "the measured effort of joint {joint!r} is {found:.3g} where gravity asks for {bound:.3g}: one "
-    "of them is wrong, or something else holds the arm; not taken over (parameter "
-    "start_from_measured_effort false ignores efforts)",
-    "the joint states jumped and stay elsewhere",
-    "velocities contradict the positions: joint {joint!r}; their sign, unit or scale may be wrong, "
-    "positions alone are used",
-    "no wrench on ~/wrench for {found:.3f} s (wrench_timeout {bound:g} s)",
-    "the hand loses its contact and meets it again, the last time with {found:.3g} N (max_force "
-    "{bound:g}): it is stiffer than contact_stiffness, or wrench and drives come later than "
-    "contact_delay says",
-)
-
-# In the order of Refusal, for the joint, what was found and its bound.
-REFUSALS = (
-    "",
-    "the controller is not running: {phase}",
-    "mode gravity_compensation follows nothing",
-    "ends {found:.3f} s in the past",
-    "starts too far from the arm: joint {joint!r} is {found:.4g} away, at most {bound:.4g} can be "
-    "reached in time",
-    "set-point too far away: joint {joint!r} is {found:.4g} from the desired position, at most "
-    "{bound:.4g} (start_tolerance)",
-    "the arm is held after a fault ({reason}): ask it to hold first (~/hold)",
-    "hardware_adds_gravity cannot change while commands are published: gravity would act twice or "
-    "not at all for a moment; deactivate first",
-    "the mode follows poses of the hand (~/target_pose), not motions of the joints",
-    "targets of the hand are followed in modes cartesian_impedance and admittance only",
-    "modes cartesian_impedance and admittance need a tip",
-    "joint {joint!r} would need {found:.4g} to be held and braked where the arm is now, or for "
-    "what the law asks, expected less than its effort limit of {bound:.4g} (effort_limit times "
-    "effort_scale)",
-    "mode admittance follows nothing while no wrench comes on ~/wrench",
-)
+# For the joint, what was found and its bound.
+REFUSALS = {
+    Refusal.GRANTED: "",
+    Refusal.NOT_RUNNING: "the controller is not running: {phase}",
+    Refusal.FOLLOWS_NOTHING: "mode gravity_compensation follows nothing",
+    Refusal.ENDED: "ends {found:.3f} s in the past",
+    Refusal.STARTS_TOO_FAR: "starts too far from the arm: joint {joint!r} is {found:.4g} away, at "
+    "most {bound:.4g} can be reached in time",
+    Refusal.SET_POINT_TOO_FAR: "set-point too far away: joint {joint!r} is {found:.4g} from the "
+    "desired position, at most {bound:.4g} (start_tolerance)",
+    Refusal.IN_FAULT: "the arm is held after a fault ({reason}): ask it to hold first (~/hold)",
+    Refusal.GRAVITY_IN_USE: "hardware_adds_gravity cannot change while commands are published: "
+    "gravity would act twice or not at all for a moment; deactivate first",
+    Refusal.FOLLOWS_POSES: "the mode follows poses of the hand (~/target_pose), not motions of the "
+    "joints",
+    Refusal.FOLLOWS_NO_POSES: "targets of the hand are followed in modes cartesian_impedance and "
+    "admittance only",
+    Refusal.NO_TIP: "modes cartesian_impedance and admittance need a tip",
+    Refusal.TOO_LITTLE_EFFORT: "joint {joint!r} would need {found:.4g} to be held and braked where "
+    "the arm is now, or for what the law asks, expected less than its effort limit of {bound:.4g} "
+    "(effort_limit times effort_scale)",
+    Refusal.NO_WRENCH: "mode admittance follows nothing while no wrench comes on ~/wrench",
+}
 
 
 class Reason(NamedTuple):
@@ -112,7 +74,8 @@ def joint_name(names: Sequence[str], index: int) -> str:
 def cause_text(cause: Reason, names: Sequence[str]) -> str:
     """Return why the arm is held, or its motion abandoned."""
     joint = joint_name(names, cause.joint)
-    return CAUSES[cause.code].format(joint=joint, found=cause.found, bound=cause.bound)
+    text = CAUSES[Cause(cause.code)].text
+    return text.format(joint=joint, found=cause.found, bound=cause.bound)
 
 
 def rejection_text(rejection: Reason, names: Sequence[str]) -> str:
@@ -128,7 +91,7 @@ def rejection_text(rejection: Reason, names: Sequence[str]) -> str:
 def refusal_text(refusal: Reason, names: Sequence[str], phase: str, reason: str) -> str:
     """Return why a request is refused in a phase; ``reason`` says why the arm is held."""
     joint = joint_name(names, refusal.joint)
-    return REFUSALS[refusal.code].format(
+    return REFUSALS[Refusal(refusal.code)].format(
         joint=joint, found=refusal.found, bound=refusal.bound, phase=phase, reason=reason
     )
 
@@ -157,7 +120,7 @@ def change_text(event: Event, before: Phase, after: Phase, reason: str) -> str |
 
 
 # Events whose cause follows in another record, perhaps a little later.
-EXPLAINED = (Event.STATES_STOPPED, Event.ABANDON, Event.FALL_BACK, Event.FAIL, Event.DEACTIVATE)
+EXPLAINED = frozenset(EVENTS.values())
 
 
 class RecordFormatter:

@@ -137,6 +137,16 @@ def test_a_class_name_has_one_meaning():
     assert not {name: at for name, at in places.items() if len(at) > 1}
 
 
+def test_events_of_the_controller_are_fired_in_one_file():
+    """What changes its phase can be read in one place."""
+    fired = {
+        path.name
+        for path in (CORE / "control").glob("*.p*")
+        if re.search(r"(?<!\bbint )\bfire\(|cimport[^\n]*\bfire\b", path.read_text())
+    }
+    assert fired == {"phase_changes.pxd"}
+
+
 def test_no_two_constants_of_the_compiled_code_share_a_name():
     """C's preprocessor knows no modules: the second #define would change the first one's file."""
     names = [

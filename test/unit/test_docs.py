@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from featherstone_ros.control import event_texts
+from featherstone_ros.control.causes import CAUSES
 from featherstone_ros.tools import cli
 
 SOURCE = Path(__file__).resolve().parents[2]
@@ -134,10 +135,12 @@ def test_every_test_that_is_named_is_there():
     assert named <= there
 
 
-@pytest.mark.parametrize("texts", ["CAUSES", "REJECTIONS"])
+@pytest.mark.parametrize(
+    "texts", [[row.text for row in CAUSES.values()], event_texts.REJECTIONS], ids=["cause", "state"]
+)
 def test_every_reason_of_the_diagnostics_is_explained(texts):
     document = (SOURCE / "docs/diagnostics.md").read_text()
-    for text in filter(None, getattr(event_texts, texts)):
+    for text in filter(None, texts):
         spoken = max(re.split(r"{.*?}", text), key=len).strip(" (:,)")
         assert spoken in document or spoken.partition(":")[0] in document, text
 

@@ -7,8 +7,9 @@ from control_loop import LoopBench
 
 from featherstone_ros._enumerations import Cause, NoteKind, Refusal
 from featherstone_ros.control import event_texts
+from featherstone_ros.control.causes import CAUSES, EVENTS, Action
 from featherstone_ros.control.event_texts import Reason, RecordFormatter
-from featherstone_ros.control.phases import Event, Phase
+from featherstone_ros.control.phases import RUNNING, TRANSITIONS, Event, Phase
 from featherstone_ros.control.trajectory import Point
 
 NAN = float("nan")
@@ -87,8 +88,23 @@ def test_a_motion_that_is_refused_after_a_fault_has_the_faults_reason():
 
 
 def test_every_cause_and_refusal_has_a_text():
-    assert len(event_texts.CAUSES) == len(Cause)
-    assert len(event_texts.REFUSALS) == len(Refusal)
+    assert set(CAUSES) == set(Cause)
+    assert set(event_texts.REFUSALS) == set(Refusal)
+
+
+def test_every_action_has_its_event_and_every_class_is_one_of_the_fault_model():
+    assert set(EVENTS) == set(Action) - {Action.NO_ACTION}
+    for cause, row in CAUSES.items():
+        assert set(row.fault_classes) <= {1, 2, 3, 4, 5}, cause
+        assert bool(row.text) == (cause is not Cause.NO_CAUSE)
+
+
+@pytest.mark.parametrize("phase", [phase for phase in Phase if phase in RUNNING])
+def test_what_a_cause_asks_for_can_follow_in_every_phase_that_runs(phase):
+    """A motion is given up only where there is one."""
+    for action, event in EVENTS.items():
+        is_possible = TRANSITIONS[phase].get(event) is not None
+        assert is_possible or (phase is Phase.FLOATING and action is Action.ABANDON_MOTION), action
 
 
 @pytest.mark.parametrize("code", list(Refusal)[1:])
