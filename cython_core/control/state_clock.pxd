@@ -6,6 +6,8 @@
 
 from libc.math cimport INFINITY, NAN, exp, fabs, isnan
 
+from stamp_order cimport NEWER, OLDER, SAME, stamp_order
+
 cdef extern from *:
     """
     #define CLOCK_JUMP (0.5)
@@ -82,14 +84,14 @@ cdef inline double elapsed(const StateClock* k, double now, double stamp) noexce
     cdef double dt
     if stamp > 0.0:  # the last one may have been 0: a simulation's first state
         dt = stamp - k.stamp
-        if -CLOCK_JUMP < dt < CLOCK_JUMP:
+        if stamp_order(dt, CLOCK_JUMP) in (OLDER, SAME, NEWER):
             return now - k.received if k.set_back else dt
     return max(now - k.received, 1e-6)
 
 
 cdef inline bint is_old(const StateClock* k, double now, double stamp) noexcept nogil:
     """Whether a state is not newer than those before it."""
-    return (k.newest - CLOCK_JUMP < stamp <= k.newest and stamp > 0.0
+    return (stamp > 0.0 and stamp_order(stamp - k.newest, CLOCK_JUMP) in (OLDER, SAME)
             or elapsed(k, now, stamp) <= 0.0)
 
 

@@ -7,6 +7,8 @@
 
 from libc.stdint cimport int64_t
 
+from stamp_order cimport NEWER, OLDER, SAME, SET_BACK, StampOrder, stamp_order
+
 cdef enum Continuity:
     FIRST                    # there is no state before it
     FOLLOWS                  # on the last one
@@ -36,19 +38,19 @@ cdef inline bint is_repeated(Py_ssize_t n, const double* last, const double* sta
 cdef inline Continuity check_continuity(Timeline* its, double max_gap, Py_ssize_t n, int64_t time,
                                         const double* last, const double* state) noexcept nogil:
     """How a state (3, n), measured at a time [ns], follows on the last good one; sets ``dt``."""
-    cdef int64_t before = its.time
     cdef bint begun = its.begun
-    its.dt = (time - before) / 1e9
-    if begun and its.dt > -max_gap:
-        if its.dt == 0.0 or is_repeated(n, last, state):
-            its.repeated += 1
-            return REPEATED
-        if its.dt < 0.0:
-            its.late += 1
-            return LATE
+    cdef StampOrder order
+    its.dt = (time - its.time) / 1e9
+    order = stamp_order(its.dt, max_gap)
+    if begun and order != SET_BACK and (order == SAME or is_repeated(n, last, state)):
+        its.repeated += 1
+        return REPEATED
+    if begun and order == OLDER:
+        its.late += 1
+        return LATE
     its.time, its.begun = time, True
     if not begun:
         return FIRST
-    if its.dt <= -max_gap:
+    if order == SET_BACK:
         return AFTER_JUMP_BACK
-    return FOLLOWS if its.dt <= max_gap else AFTER_GAP
+    return FOLLOWS if order == NEWER else AFTER_GAP
