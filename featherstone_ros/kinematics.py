@@ -2,7 +2,8 @@
 
 A pose is that of a link in the base frame: a homogeneous transform (4, 4), as
 ``Dynamics.link_pose`` returns it, or position and quaternion x y z w (7,). Every function also
-takes batches (B, ...).
+takes batches (B, ...). Numbers that are not finite spread as in ``Dynamics``; an orientation with
+such numbers is no rotation, and refused.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def pose_error(pose: ArrayLike, target: ArrayLike, last: ArrayLike | None = None
         None if before is None else _flat(before, batch, (3,)),
         error,
     )
+    if before is not None:
+        error[:, 3:][~np.isfinite(_flat(before, batch, (3,)))] = np.nan
     return error.reshape(*batch, 6)
 
 
@@ -154,6 +157,11 @@ def inverse_kinematics(
     weighting = _rows("weights", weights, (6,)).copy()
     if weighting.shape != (6,) or not (np.isfinite(weighting) & (weighting >= 0)).all():
         raise ValueError(f"weights: expected six finite numbers >= 0, got {weights!r}")
+    tolerances = position_tolerance, orientation_tolerance
+    if not min(tolerances) >= 0 or np.isnan(tolerances).any():
+        raise ValueError(
+            f"position_tolerance, orientation_tolerance: expected numbers >= 0, got {tolerances}"
+        )
     shape = np.shape(pose)
     is_position = bool(shape) and shape[-1] == 3
     if is_position:
@@ -167,7 +175,6 @@ def inverse_kinematics(
     goals, q = _flat(targets, batch, (4, 4)), _flat(start, batch, (model.n,)).copy()
     everywhere = np.full(model.n, np.inf)
     within = np.array([model.lower, model.upper] if limits else [-everywhere, everywhere])
-    tolerances = position_tolerance, orientation_tolerance
 
     def search(goals: Floats, q: Floats) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
         index, bound = model.link_names.index(link), BoundDynamics(model)
@@ -236,7 +243,7 @@ def as_transforms(name: str, value: ArrayLike) -> Floats:
 
 def _of_quaternions(name: str, poses: Floats) -> Floats:
     length = np.linalg.norm(poses[..., 3:], axis=-1)
-    if (np.abs(length - 1) > UNIT).any():
+    if not (np.abs(length - 1) <= UNIT).all():
         raise ValueError(f"{name}: expected a quaternion x y z w of length 1, got {length}")
     batch = poses.shape[:-1]
     out = np.empty((math.prod(batch), 4, 4))

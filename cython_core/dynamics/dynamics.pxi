@@ -193,7 +193,11 @@ cdef class Dynamics(WorkspaceOwner):
     ``link_pose`` and ``jacobian_derivative``.
 
     All methods raise ValueError for a shape that does not fit (naming the argument), and
-    UnknownNameError (a KeyError) for a link the model does not have.
+    UnknownNameError (a KeyError) for a link the model does not have. NaN and infinity in an array
+    are passed on: results that depend on them are not finite, all others, such as those of other
+    states of a batch, are what they are without. (A floating base's quaternion has unit length, or
+    is refused.) What keeps numbers, such as ``Model``, ``Simulator`` and the controllers, refuses
+    those that are not finite.
 
     Args:
         model: A ``Model``.
@@ -780,7 +784,7 @@ cdef class Dynamics(WorkspaceOwner):
             link: Name of the link.
             point: (3,) in the link's frame [m]; None is its origin.
             tolerance: Of the singular values of J [m, rad per unit of q], relative to the largest:
-                directions of smaller ones are left out.
+                directions of smaller ones are left out. From 0 to below 1.
 
         Returns:
             An ``OperationalSpace``: Lambda, mu, p, Jbar, N and the rank that was found; a batch
@@ -788,9 +792,12 @@ cdef class Dynamics(WorkspaceOwner):
 
         Raises:
             SingularInertiaError: A joint moves no inertia.
+            ValueError: The tolerance is out of range.
 
         Source: Khatib, A unified approach for motion and force control of robot manipulators, 1987.
         """
+        if not 0 <= tolerance < 1:
+            raise ValueError(f"tolerance: expected a number from 0 to below 1, got {tolerance}")
         cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)
         cdef cnp.ndarray qd_ = like_states(qd, q_, self.compiled.system.n, "qd")
         gravity = self.gravity(q_)

@@ -1,0 +1,217 @@
+"""What becomes of NaN and infinity: docs/python.md has the rule."""
+
+import copy
+import inspect
+
+import numpy as np
+import pytest
+from each import each
+from methods import METHODS, MODELS, TREE
+
+import featherstone_ros as fr
+from featherstone_ros import DivergenceError, Dynamics, Model, ModelError, Simulator
+from featherstone_ros.control import CartesianImpedance
+from featherstone_ros.kinematics import inverse_kinematics, pose_error, pose_error_derivative
+from featherstone_ros.simulation import Twin, TwinSettings
+
+POISONS = (np.nan, np.inf, -np.inf)
+PANDA = Model.from_robot("panda")
+HAND = "panda_hand"
+Q = np.array([0, -0.5, 0, -2, 0, 1.5, 0.8])
+ROWS, ROW = 11, 4  # more than a register holds, and the one that is spoiled
+
+
+def fields(space):
+    """Return the numbers of an OperationalSpace as one array, without its rank, a whole number."""
+    rows = space.mu.shape[:-1]
+    arrays = (space.Lambda, space.mu, space.p, space.Jbar, space.N)
+    return np.concatenate([x.reshape(*rows, -1) for x in arrays], axis=-1)
+
+
+# Beside those of METHODS, in the same form.
+OTHERS = {
+    "operational_space": lambda d, q, qd: fields(
+        d.operational_space(q, qd, d.model.link_names[-1])
+    ),
+    "operational_space_inertia": lambda d, q: d.operational_space_inertia(q, HAND),
+    "integrate": lambda d, q, qd: d.model.integrate(q, qd, 0.1),
+    "difference": lambda d, q, to: d.model.difference(q, to),
+}
+COMPUTED = METHODS | OTHERS
+DEPENDS_ON_NONE = {"hybrid"}  # of its qdd and tau only those that are given count
+
+
+def test_every_method_is_tried():
+    found = {name: it for name, it in vars(Dynamics).items() if name[0] != "_" and callable(it)}
+    methods = {name for name, it in found.items() if it.__name__ == name}
+    assert methods <= set(COMPUTED)
+
+
+def states(dynamics, method, rows):
+    """Return the arrays that a method takes, seeded."""
+    random, model = np.random.default_rng(1), dynamics.model
+    names = list(inspect.signature(COMPUTED[method]).parameters)[1:]
+    widths = [model.nq if name in ("q", "to") else model.nv for name in names]
+    return [random.uniform(-1, 1, (rows, width)) for width in widths]
+
+
+def robot_for(method):
+    return PANDA if method == "operational_space_inertia" else MODELS["tree"]
+
+
+@each("method", COMPUTED)
+@pytest.mark.parametrize("poison", POISONS)
+def test_it_spreads_to_what_depends_on_it_alone(method, poison):
+    dynamics = Dynamics(robot_for(method))
+    given = states(dynamics, method, ROWS)
+    clean = COMPUTED[method](dynamics, *given).copy()
+    others = np.arange(ROWS) != ROW
+    for array in given:
+        kept = array[ROW, -1]
+        array[ROW, -1] = poison
+        spoiled = COMPUTED[method](dynamics, *given)
+        array[ROW, -1] = kept
+        np.testing.assert_array_equal(spoiled[others], clean[others])
+        changed = spoiled[ROW] != clean[ROW]
+        assert not np.isfinite(spoiled[ROW][changed]).any() or method in DEPENDS_ON_NONE
+        assert changed.any() or method in DEPENDS_ON_NONE
+
+
+@each("method", COMPUTED)
+def test_a_single_state_is_as_a_row_of_a_batch(method):
+    dynamics = Dynamics(robot_for(method))
+    given = [array[0] for array in states(dynamics, method, 1)]
+    given[0][-1] = np.nan
+    single = COMPUTED[method](dynamics, *given)
+    batch = COMPUTED[method](dynamics, *(x[np.newaxis] for x in given))
+    np.testing.assert_array_equal(np.isfinite(single), np.isfinite(batch[0]))
+    assert not np.isfinite(single).all()
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_wrenches_and_points_spread_likewise(poison):
+    dynamics = Dynamics(PANDA)
+    f_ext = {HAND: np.zeros((3, 6))}
+    f_ext[HAND][1, 2] = poison
+    tau = dynamics.rnea(np.tile(Q, (3, 1)), 0 * Q, 0 * Q, f_ext=f_ext)
+    assert np.isfinite(tau[[0, 2]]).all() and not np.isfinite(tau[1]).any()
+    assert not np.isfinite(dynamics.jacobian(Q, HAND, (poison, 0, 0))).all()
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_where_a_base_is_does_not_matter_how_it_is_turned_must_be_known(poison):
+    model = Model.from_urdf(TREE, base="floating")
+    dynamics, q = Dynamics(model), model.neutral
+    expected = dynamics.crba(q)
+    q[0] = poison
+    np.testing.assert_array_equal(dynamics.crba(q), expected)
+    assert not np.isfinite(dynamics.link_pose(q, model.base_link)).all()
+    q[0], q[4] = 0.0, poison
+    for refused in (dynamics.crba, lambda q: model.integrate(q, np.zeros(model.nv))):
+        with pytest.raises(ValueError, match=r"^q\[3:7\]: expected the unit quaternion"):
+            refused(q)
+
+
+# Poses -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_poses_spread_it_but_a_rotation_must_be_one(poison):
+    T = Dynamics(PANDA).link_pose(Q, HAND)
+    away, turned = T.copy(), T.copy()
+    away[1, 3], turned[1, 1] = poison, poison
+    error = pose_error(np.stack([T, away]), T)
+    assert not error[0].any() and np.isfinite(error[1]).tolist() == [1, 0, 1, 1, 1, 1]
+    for wrong in (turned, [0, 0, 0, 0, 0, poison, 1]):
+        with pytest.raises(ValueError, match="pose: expected a"):
+            pose_error(wrong, T)
+        with pytest.raises(ValueError, match="pose: expected a"):
+            inverse_kinematics(PANDA, HAND, wrong, q0=Q)
+    last = pose_error(T, T, last=[0, 0, 0, poison, 0, 0])
+    assert np.isfinite(last).tolist() == [1, 1, 1, 0, 1, 1]
+    rate = pose_error_derivative([0, 0, 0, poison, 0, 0], np.zeros(6))
+    assert np.isfinite(rate).tolist() == [1, 1, 1, 0, 0, 0]
+
+
+def test_a_search_that_cannot_begin_says_so():
+    T = Dynamics(PANDA).link_pose(Q, HAND)
+    away = T.copy()
+    away[0, 3] = np.nan
+    found = inverse_kinematics(PANDA, HAND, np.stack([T, away]), q0=Q)
+    assert found.success.tolist() == [True, False] and "not finite" in found.outcome[1]
+    assert "not finite" in inverse_kinematics(PANDA, HAND, T, q0=Q * np.nan).outcome
+
+
+# What keeps numbers ------------------------------------------------------------------------------
+
+KEEPERS = {
+    "gravity": lambda x: Model.from_robot("panda", gravity=(0, 0, x)),
+    "with_gravity": lambda x: PANDA.with_gravity((0, x, 0)),
+    "mass": lambda x: PANDA.with_payload(HAND, x, (0, 0, 0)),
+    "com": lambda x: PANDA.with_payload(HAND, 1.0, (0, x, 0)),
+    "inertia": lambda x: PANDA.with_payload(HAND, 1.0, (0, 0, 0), np.diag([1, 1, x])),
+    "parameters": lambda x: PANDA.with_inertial_parameters(np.full(10 * 11, x)),
+    "locked": lambda x: Model.from_robot("panda", joints=(), locked={"panda_joint2": x}),
+    "inertial": lambda x: fr.inertial(x, (0, 0, 0)),
+    "box": lambda x: fr.box(size=(1, x, 1), mass=1.0),
+    "cylinder": lambda x: fr.cylinder(radius=x, length=1.0, mass=1.0),
+    "sphere": lambda x: fr.sphere(radius=x, mass=1.0),
+    "time_step": lambda x: Simulator(PANDA, time_step=x),
+    **{
+        name: lambda x, name=name: Simulator(PANDA, **{name: x})
+        for name in ("damping", "friction", "armature", "stop_stiffness", "stop_damping", "load")
+    },
+    "thinning": lambda x: Simulator(PANDA, thinning=x),
+    "tolerance": lambda x: Dynamics(PANDA).operational_space(Q, Q, HAND, tolerance=x),
+    "impedance's start": lambda x: CartesianImpedance(PANDA, HAND).start(np.full(7, x)),
+}
+
+
+@each("keeper", KEEPERS)
+@pytest.mark.parametrize("poison", POISONS)
+def test_what_keeps_numbers_refuses_it(keeper, poison):
+    with pytest.raises(ValueError):
+        KEEPERS[keeper](poison)
+
+
+def test_models_refuse_it_by_name():
+    with pytest.raises(ModelError, match="com is"):
+        KEEPERS["com"](np.nan)
+
+
+def test_no_tolerance_of_inverse_kinematics_is_nan():
+    T = Dynamics(PANDA).link_pose(Q, HAND)
+    with pytest.raises(ValueError, match="position_tolerance"):
+        inverse_kinematics(PANDA, HAND, T, q0=Q, position_tolerance=np.nan)
+    with pytest.raises(ValueError, match="orientation_tolerance"):
+        inverse_kinematics(PANDA, HAND, T, q0=Q, orientation_tolerance=np.nan)
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_a_simulator_stays_as_it_was(poison):
+    simulator = Simulator(PANDA)
+    simulator.reset(Q)
+    simulator.step(0 * Q, steps=5)
+    before = copy.deepcopy((simulator.q, simulator.qd, simulator.time))
+    spoiled = np.where(np.arange(7) == 3, poison, Q)
+    for error, refused in [
+        (ValueError, lambda: simulator.reset(spoiled)),
+        (ValueError, lambda: simulator.set_state(Q, spoiled)),
+        (DivergenceError, lambda: simulator.step(spoiled)),
+        (DivergenceError, lambda: simulator.step(Q, f_ext={HAND: [poison, 0, 0, 0, 0, 0]})),
+    ]:
+        with pytest.raises(error):
+            refused()
+        for now, then in zip((simulator.q, simulator.qd, simulator.time), before, strict=True):
+            np.testing.assert_array_equal(now, then)
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_a_law_and_a_twin_refuse_it(poison):
+    law, twin = CartesianImpedance(PANDA, HAND), Twin(PANDA, TwinSettings())
+    law.start(Q)
+    spoiled = np.where(np.arange(7) == 3, poison, Q)
+    for refused in (lambda: law.torque(Q, spoiled, 0.001), lambda: twin.command(spoiled, 0.0)):
+        with pytest.raises(ValueError, match="finite"):
+            refused()
+    assert np.isfinite(law.torque(Q, 0 * Q, 0.001)).all()
