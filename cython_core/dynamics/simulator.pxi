@@ -107,8 +107,8 @@ cdef class Simulator(WorkspaceOwner):
         integrator: ``"semi_implicit_euler"``, ``"implicit"`` or ``"rk4"``.
         damping: Scalar or (n,) [N m s/rad, N s/m]; None takes ``model.damping``.
         friction: Scalar or (n,) Coulomb friction [N m, N]; None takes ``model.friction``.
-        armature: Scalar or (n,) inertia of the drive on the joint's side [kg m^2, kg]; None is
-            zero.
+        armature: Scalar or (n,) inertia of the drive on the joint's side [kg m^2, kg]; None takes
+            ``model.armature``.
         stop_stiffness: Scalar or (n,) of a spring beyond ``model.lower`` and ``model.upper`` [N
             m/rad, N/m]; None or zero is no stop.
         stop_damping: Scalar or (n,) of the stop [N m s/rad, N s/m]; a stop pushes but never pulls.
@@ -165,7 +165,8 @@ cdef class Simulator(WorkspaceOwner):
         self.friction = _joint_parameter("friction",
                                          model.friction if friction is None else friction, model.n,
                                          base)
-        self.armature = _joint_parameter("armature", 0.0 if armature is None else armature, model.n,
+        self.armature = _joint_parameter("armature",
+                                         model.armature if armature is None else armature, model.n,
                                          base)
         self.stop_stiffness = _joint_parameter("stop_stiffness",
                                                0.0 if stop_stiffness is None else stop_stiffness,

@@ -1,4 +1,4 @@
-"""Inertia of the drives, which URDFs do not tell: the least with which there are stable gains.
+"""Inertia of the drives, which few URDFs tell: else the least with which there are stable gains.
 
 A light joint on a heavy arm may have no stable gains: those that carry the arm are too stiff for
 the joint alone. A real drive's rotor, which the joint feels by its gear ratio squared, is what
@@ -59,7 +59,8 @@ def min_armature(
     """Find the least armature with which gains of mode feedforward, and damping, are stable.
 
     It is the least of ``SHARES`` of the largest inertia that a joint moves: on the joints that need
-    it, or on all where these gains would not bear more.
+    it, or on all where these gains would not bear more. Joints whose armature the model knows keep
+    it.
 
     Args:
         model: The arm.
@@ -81,12 +82,12 @@ def min_armature(
             return error
         return StableArm(armature, gains, damping)
 
-    armature = np.zeros(model.n)
+    armature, known = model.armature, model.armature > 0.0
     without = choose_with(armature)
     if isinstance(without, StableArm):
         return without
     heaviest = linearised(model, armature, timing).heaviest
-    found = (choose_with(share * heaviest) for share in SHARES)
+    found = (choose_with(np.where(known, armature, share * heaviest)) for share in SHARES)
     all_joints = next((arm for arm in found if isinstance(arm, StableArm)), None)
     if all_joints is None:
         raise without
@@ -108,21 +109,21 @@ def min_armature(
 
 @lru_cache(maxsize=8)
 def assumed_armature(model: Model) -> Floats:
-    """Return what both nodes assume, (n,): the least armature at the default timing and bandwidth.
+    """Return what both nodes assume, (n,): the model's armature, where it has none the least.
 
-    Zero where no armature is enough, where joints move no inertia at all, or where there are more
-    joints than anything controls.
+    That is the least at the default timing and bandwidth; zero where no armature is enough, where
+    joints move no inertia at all, or where there are more joints than anything controls.
 
     Args:
         model: The arm; its base counts as fixed on Earth, so that both nodes assume the same.
     """
     if model.n > MOST_JOINTS:
-        return np.zeros(model.n)
+        return model.armature
     try:
         arm = replace(model, base="fixed").with_gravity(EARTH)
         return min_armature(arm).armature
     except (NoStableGainsError, np.linalg.LinAlgError):
-        return np.zeros(model.n)
+        return model.armature
 
 
 def max_armature(model: Model, time: float = SLOWEST_ROTOR) -> Floats:

@@ -173,8 +173,7 @@ class ControlledArm:
     def assumed_armature(self) -> str:
         """The armature that is assumed, not set, in words; empty for none."""
         defaults = self.parameters
-        names = self.unloaded.joint_names
-        return assumption(self.values, lambda name: defaults[name].default, names)
+        return assumption(self.values, lambda name: defaults[name].default, self.unloaded)
 
     @cached_property
     def space(self) -> JointSpace:

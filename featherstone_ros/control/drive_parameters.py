@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.armature import in_words, max_armature
 from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
@@ -38,16 +39,26 @@ def drive_parameters(model: Model, index: int, armature: float) -> Iterator[Para
             yield parameter
 
 
-def assumption(
-    values: Mapping[str, Value], default: Callable[[str], Value], joints: Sequence[str]
-) -> str:
-    """Return the armature that is assumed, not set; empty for none.
+def assumption(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> str:
+    """Return the armature that is assumed, neither set nor described; empty for none.
 
     Args:
         values: Of all parameters.
         default: Returns a parameter's default.
-        joints: The arm's.
+        model: The arm.
     """
-    armature = per_joint(values, "armature.{}", joints)
-    defaults = np.array([default(f"armature.{joint}") for joint in joints])
-    return in_words(joints, np.where(armature == defaults, armature, 0.0))
+    unset = _unset(values, default, model)
+    return in_words(model.joint_names, np.where(model.armature > 0.0, 0.0, unset))
+
+
+def described(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> str:
+    """Return the armature that is the robot description's, as of ``assumption``."""
+    unset = _unset(values, default, model)
+    return in_words(model.joint_names, np.where(model.armature > 0.0, unset, 0.0))
+
+
+def _unset(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> Floats:
+    """Return the armature (n,) of joints for which none is set, 0 for the others."""
+    armature = per_joint(values, "armature.{}", model.joint_names)
+    defaults = np.array([default(f"armature.{joint}") for joint in model.joint_names])
+    return np.where(armature == defaults, armature, 0.0)

@@ -1,14 +1,14 @@
 """The model of an arm: from a URDF, or a ``Tree`` built in Python, to what the algorithms need.
 
-``urdf`` reads a ``robot_description`` and splits its ``planar_joints``; ``urdf_versions`` and
-``xml_faults`` say what it does not read. ``joint_selection`` and ``mimic`` say what moves,
-``body_tree`` makes arrays, ``model`` joins them. ``tree`` replaces a URDF, ``urdf_edit`` writes
-inertias into one; ``finding``, ``inertia_rules`` and ``joint_rules`` say what is impossible.
-``primitives`` and ``pseudo_inertia`` are about inertias, ``rotations`` about orientations,
-``friction`` states the friction law, ``drives`` have it, and rotors. ``robots``,
-``description_parameter`` and ``share`` find files, ``xacro_files`` expands them,
-``parameter_files`` and ``bounded_yaml`` read YAML, ``ros2_control`` writes the hardware of a
-description; ``arguments`` checks numbers.
+``urdf`` reads a ``robot_description``, with the drives' inertia in its ``transmissions``, and
+splits its ``planar_joints``; ``urdf_versions`` and ``xml_faults`` say what it does not read.
+``joint_selection`` and ``mimic`` say what moves, ``body_tree`` makes arrays, ``model`` joins them.
+``tree`` replaces a URDF, ``urdf_edit`` writes inertias into one; ``finding``, ``inertia_rules`` and
+``joint_rules`` say what is impossible. ``primitives`` and ``pseudo_inertia`` are about inertias,
+``rotations`` about orientations, ``friction`` states the friction law, ``drives`` have it, and
+rotors. ``robots``, ``description_parameter`` and ``share`` find files, ``xacro_files`` expands
+them, ``parameter_files`` and ``bounded_yaml`` read YAML, ``ros2_control`` writes
+the hardware of a description; ``arguments`` checks numbers.
 """
 
 from featherstone_ros.model.model import EARTH, Model, errors_naming, read_description, read_file

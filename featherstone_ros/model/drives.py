@@ -28,8 +28,8 @@ class Drives:
 
     armature: Floats = declared(
         REQUIRED,
-        "inertia of the drive, reflected to the joint [kg m^2 or kg]; default: 0, or the least "
-        "with which there are stable gains",
+        "inertia of the drive, reflected to the joint [kg m^2 or kg]; default: the robot "
+        "description's, else 0, or the least with which there are stable gains",
         0.0,
         name="armature.{}",
     )

@@ -66,6 +66,8 @@ class Model:
         jerk_limit: (n,) greatest changes of the acceleration [rad/s^3 or m/s^3].
         damping: (n,) viscous friction, followers included [N m s/rad or N s/m].
         friction: (n,) Coulomb friction, followers included [N m or N].
+        armature: (n,) inertia of the drives, reflected to the joints, followers included, 0 where
+            the description tells nothing of it (see ``transmissions``) [kg m^2 or kg].
         mimics: Follower name to (leader in ``joint_names``, multiplier, offset).
         locked: Joint name to constant position, followers of locked joints included.
         gravity: (3,) in the frame of the base link, or of the world if it floats [m/s^2].
@@ -86,6 +88,7 @@ class Model:
     jerk_limit: Floats
     damping: Floats
     friction: Floats
+    armature: Floats
     mimics: Mapping[str, Mimic]
     locked: Mapping[str, float]
     gravity: Floats
@@ -161,6 +164,10 @@ class Model:
         model = cls.from_bodies(robot, chosen, tree, gravity, base)
         if warn:
             _warn(robot, idle)
+        if model.armature.any():
+            told = zip(model.joint_names, model.armature, strict=True)
+            text = ", ".join(f"{joint} {value:.3g}" for joint, value in told if value)
+            logger.info("robot %r: armature from its transmissions: %s", robot.name, text)
         return model
 
     @classmethod
@@ -538,8 +545,9 @@ def _warn(robot: RobotDescription, idle: list[str]) -> None:
 def _joint_properties(robot: RobotDescription, chosen: JointSelection) -> dict[str, Any]:
     """Return types, limits and friction of the degrees of freedom.
 
-    A leader bears its followers' friction, scaled by their multipliers m: from the powers d qd^2
-    and f |qd|, m^2 d for viscous and |m| f for Coulomb friction.
+    A leader bears its followers' friction and armature, scaled by their multipliers m: from the
+    powers d qd^2 and f |qd| and the energy a qd^2 / 2, m^2 for viscous friction and armature and
+    |m| for Coulomb friction.
     """
     joints = {joint.name: joint for joint in robot.joints}
     for name in (*chosen.joint_names, *chosen.mimics):
@@ -549,17 +557,20 @@ def _joint_properties(robot: RobotDescription, chosen: JointSelection) -> dict[s
                     f"joint {name!r}: <dynamics {what}> is {value:g}, expected >= 0: it would "
                     "drive the joint"
                 )
-    damping = {name: joints[name].damping for name in chosen.joint_names}
-    friction = {name: joints[name].friction for name in chosen.joint_names}
+    borne = {
+        what: {name: getattr(joints[name], what) for name in chosen.joint_names}
+        for what in ("damping", "friction", "armature")
+    }
     for name, (leader, multiplier, _) in chosen.mimics.items():
-        damping[leader] += multiplier**2 * joints[name].damping
-        friction[leader] += abs(multiplier) * joints[name].friction
-    for what, figures in (("damping", damping), ("friction", friction)):
+        borne["damping"][leader] += multiplier**2 * joints[name].damping
+        borne["friction"][leader] += abs(multiplier) * joints[name].friction
+        borne["armature"][leader] += multiplier**2 * joints[name].armature
+    for what, figures in borne.items():
         for name, value in figures.items():
             if not math.isfinite(value):
                 raise ModelError(
-                    f"joint {name!r}: <dynamics> {what!r} of it and its followers adds up to "
-                    f"{value:g}, expected a finite number"
+                    f"joint {name!r}: {'' if what == 'armature' else '<dynamics> '}{what!r} of it "
+                    f"and its followers adds up to {value:g}, expected a finite number"
                 )
     free = [joints[name] for name in chosen.joint_names]
     return {
@@ -571,6 +582,5 @@ def _joint_properties(robot: RobotDescription, chosen: JointSelection) -> dict[s
         "acceleration_limit": np.array([joint.acceleration for joint in free]),
         "deceleration_limit": np.array([joint.deceleration for joint in free]),
         "jerk_limit": np.array([joint.jerk for joint in free]),
-        "damping": np.array(list(damping.values())),
-        "friction": np.array(list(friction.values())),
+        **{what: np.array(list(figures.values())) for what, figures in borne.items()},
     }

@@ -64,6 +64,8 @@ class Joint:
         jerk: Greatest change of the acceleration [rad/s^3 or m/s^3]; inf where there is none.
         damping: Viscous friction [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
+        armature: Inertia of its drive, reflected to the joint; 0 where nothing tells it [kg m^2 or
+            kg].
         mimic: The joint it follows, if any.
         pitch: Advance of a screw along its axis per radian [m/rad].
     """
@@ -84,6 +86,7 @@ class Joint:
     jerk: float = math.inf
     damping: float = 0.0
     friction: float = 0.0
+    armature: float = 0.0
     mimic: Mimic | None = None
     pitch: float = 0.0
 

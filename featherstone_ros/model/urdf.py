@@ -1,11 +1,12 @@
 """Reads URDF text into plain, checked data, without dynamics.
 
 The text may come over the network (``robot_description``), so its size is bounded and entities are
-refused. Only ``<link>`` and ``<joint>`` directly under ``<robot>`` are read; visuals, materials,
-``<gazebo>``, ``<transmission>`` and ``<ros2_control>`` blocks are ignored.
+refused. Only ``<link>`` and ``<joint>`` directly under ``<robot>`` are read, and the inertia of the
+drives (``transmissions``); visuals, materials, ``<gazebo>`` and the like are ignored.
 """
 
 import math
+from dataclasses import replace
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -27,6 +28,7 @@ from featherstone_ros.model.rotations import (
     rotation_from_rpy,
     unit_vector,
 )
+from featherstone_ros.model.transmissions import armatures
 from featherstone_ros.model.urdf_versions import oddities
 from featherstone_ros.model.xml_faults import xml_fault
 
@@ -60,7 +62,11 @@ def read_robot(root: Element) -> RobotDescription:
     _refuse_lost_namespace(root)
     odd = oddities(root)
     links = tuple(_read_link(element) for element in children(root, "link"))
-    joints = tuple(_read_joint(element) for element in children(root, "joint"))
+    told = armatures(root)
+    joints = tuple(
+        replace(joint, armature=told.get(joint.name, 0.0) if joint.type not in SEVERAL else 0.0)
+        for joint in map(_read_joint, children(root, "joint"))
+    )
     robot = assemble(root.get("name", ""), links, joints, odd)
     _refuse_leaders_of_several_degrees(robot)
     return split_planar_joints(robot)

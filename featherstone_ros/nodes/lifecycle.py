@@ -21,7 +21,7 @@ from rclpy.task import Future
 from rclpy.time_source import CLOCK_TOPIC
 from std_msgs.msg import String
 
-from featherstone_ros.control.drive_parameters import assumption
+from featherstone_ros.control.drive_parameters import assumption, described
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
@@ -200,10 +200,12 @@ class ModelNode(LifecycleNode):
     def assumption(self) -> str:
         """The drives' armature that is assumed, not set; empty for none."""
         parameters = self.parameters
-        return assumption(parameters, parameters.default, self.model.joint_names)
+        return assumption(parameters, parameters.default, self.model)
 
     def tell_assumption(self) -> None:
-        """Log what is assumed of the drives."""
+        """Log what is known of the drives, and what is assumed."""
+        if known := described(self.parameters, self.parameters.default, self.model):
+            self.get_logger().info(f"from the robot description's drives: {known}")
         if assumed := self.assumption:
             self.get_logger().warning(
                 "no gains are stable without inertia of the drives, of which the robot description "

@@ -46,7 +46,8 @@ class Proposal:
         urdf: The file.
         text: URDF text.
         model: The arm, all joints that move.
-        armature: Drives' inertia, assumed where nothing could be stable without [kg m^2 or kg].
+        armature: Drives' inertia: the URDF's, or assumed where nothing could be stable without [kg
+            m^2 or kg].
         inspection: Findings on the description.
         loop: The closed loop that gains were chosen for.
         gains: Of mode feedforward.
@@ -75,6 +76,11 @@ class Proposal:
     def bandwidth(self) -> Floats:
         """Bandwidth of each joint [rad/s]."""
         return np.broadcast_to(self.gains.bandwidth, (self.model.n,))
+
+    @property
+    def assumed_armature(self) -> Floats:
+        """(n,) the armature of joints of which the URDF tells none [kg m^2 or kg]."""
+        return np.where(self.model.armature > 0, 0.0, self.armature)
 
     @property
     def friction_error(self) -> Floats:

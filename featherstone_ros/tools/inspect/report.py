@@ -68,7 +68,7 @@ def assumed_drives(text: str | bytes) -> dict[str, float]:
         model = Model.from_urdf(text)
     except FeatherstoneError:
         return {}  # the findings say why
-    armature = assumed_armature(model) if model.n else ()
+    armature = assumed_armature(model) * (model.armature == 0) if model.n else ()
     return {j: float(a) for j, a in zip(model.joint_names, armature, strict=True) if a}
 
 
@@ -99,13 +99,15 @@ def _link_table(
 def _joint_table(robot: RobotDescription, short: bool = False) -> Table:
     moving = [joint for joint in robot.joints if joint.moves]
     followers = any(joint.mimic for joint in moving)
-    headings = ("lower", "upper", "velocity", "effort", "damping", "friction")
+    driven = any(joint.armature for joint in moving)
+    headings = ["lower", "upper", "velocity", "effort", "damping", "friction"]
+    headings += ["armature"] if driven else []
     table = new_table("Joints that move, in rad or m, N m or N", "joint", "type", figures=headings)
     if followers:
         table.add_column("mimics", no_wrap=not short)
     for joint in moving:
         limits = (joint.lower, joint.upper, joint.velocity, joint.effort)
-        friction = (joint.damping, joint.friction)
+        friction = (joint.damping, joint.friction, *([joint.armature] if driven else []))
         table.add_row(
             Text(joint.name),
             joint.type[:4] if short else joint.type,

@@ -53,8 +53,10 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         *_rows(list(friction))(friction.values()),
         *_comment(
             "Inertia of the drives as the joints feel it, rotor times gear ratio squared [kg m^2 "
-            "or kg]: no URDF says it; from the data sheet or `featherstone-ros identify`."
-            + (f" Assumed: {assumption(proposal)}" if proposal.armature.any() else "")
+            "or kg]: "
+            + ("the URDF's transmissions. " if model.armature.any() else "the URDF has none; ")
+            + "from the data sheet or `featherstone-ros identify`."
+            + (f" Assumed: {assumption(proposal)}" if proposal.assumed_armature.any() else "")
         ),
         "    armature:",
         *per_joint([_number(value) for value in proposal.armature]),
@@ -157,8 +159,9 @@ def sentence(drive: Drive, proposal: Proposal) -> str:
 
 def assumption(proposal: Proposal) -> str:
     """Return the assumed inertia of the drives, and the reason."""
-    share = np.max(proposal.armature / (proposal.loop.heaviest - proposal.armature))
-    needed = in_words(proposal.model.joint_names, proposal.armature)
+    assumed = proposal.assumed_armature
+    share = np.max(assumed / (proposal.loop.heaviest - proposal.armature))
+    needed = in_words(proposal.model.joint_names, assumed)
     return (
         f"{needed}, {100 * share:.2g} % of the largest inertia that such a joint moves; without "
         "it, no gains would be stable."

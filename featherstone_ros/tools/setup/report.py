@@ -31,7 +31,7 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
         _table(proposal, drives),
         Text(f"Gains are stable everywhere, with a factor of 2 in hand, at {timing}.", style="dim"),
     ]
-    if proposal.armature.any():
+    if proposal.assumed_armature.any():
         assumed = f"Assumed inertia of the drives: {assumption(proposal)}"
         parts.append(Text(f"{assumed} Put in your arm's: see the file.", style="bold yellow"))
     if proposal.gains.reduced:
