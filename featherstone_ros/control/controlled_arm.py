@@ -113,6 +113,7 @@ class ControlledArm:
         robot: str,
         joints: Iterable[str] | None = None,
         parameters: str | PathLike[str] | None = None,
+        joint_limits: str | PathLike[str] | None = None,
     ) -> ControlledArm:
         """Return one of the package's robots with its parameters, or an arm from files.
 
@@ -121,11 +122,18 @@ class ControlledArm:
             joints: As of ``of``.
             parameters: A parameter file; None: the package's own for ``panda`` and ``ur5e``, else
                 the defaults.
+            joint_limits: MoveIt's joint_limits.yaml, whose limits take the place of the URDF's.
 
         Raises:
             FeatherstoneError: As of ``of``; or there is no such robot.
         """
-        return cls.of(robot_file(robot), parameters or robot_parameters(robot), joints)
+        arm = cls.of(robot_file(robot), parameters or robot_parameters(robot), joints)
+        if joint_limits is None:
+            return arm
+        try:
+            return replace(arm, unloaded=arm.unloaded.with_joint_limits(joint_limits))
+        except OSError as error:
+            raise ParameterFileError(f"{joint_limits} cannot be read: {error}") from error
 
     def with_parameters(
         self, changes: Mapping[str, object] | None = None, /, **more: object

@@ -7,7 +7,7 @@ splits its ``planar_joints``; ``urdf_versions`` and ``xml_faults`` say what it d
 ``joint_rules`` say what is impossible. ``primitives`` and ``pseudo_inertia`` are about inertias,
 ``rotations`` about orientations, ``friction`` states the friction law, ``drives`` have it, and
 rotors. ``robots``, ``description_parameter`` and ``share`` find files, ``xacro_files`` expands
-them, ``parameter_files`` and ``bounded_yaml`` read YAML, ``ros2_control`` writes
+them, ``parameter_files``, ``joint_limits`` and ``bounded_yaml`` read YAML, ``ros2_control`` writes
 the hardware of a description; ``arguments`` checks numbers.
 """
 

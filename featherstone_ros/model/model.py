@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from featherstone_ros._core import difference_of, integrated
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.model import body_tree, joint_selection, urdf, urdf_edit
+from featherstone_ros.model import body_tree, joint_limits, joint_selection, urdf, urdf_edit
 from featherstone_ros.model.arguments import finite
 from featherstone_ros.model.body_tree import BodyTree, inertial_of, parameters_of
 from featherstone_ros.model.finding import Severity, summary
@@ -36,6 +36,10 @@ logger = logging.getLogger(__name__)
 
 EARTH = (0.0, 0.0, -9.81)  # [m/s^2]
 BASES = ("fixed", "floating")
+LIMITS = (
+    *("lower", "upper", "velocity_limit", "effort_limit"),
+    *("acceleration_limit", "deceleration_limit", "jerk_limit"),
+)
 NEGLIGIBLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
 
 
@@ -440,6 +444,25 @@ class Model:
             if not np.array_equal(mine[link.name], parameters_of(link.inertial))
         }
         return urdf_edit.replace(text, changed)
+
+    def with_joint_limits(self, limits: str | PathLike[str] | Mapping[str, Any]) -> "Model":
+        """Return the model with limits of MoveIt's joint_limits.yaml in place of its own.
+
+        Limits that are not given stay as they are, also where ``has_..._limits`` is false.
+
+        Args:
+            limits: The file, or what is in it: ``{"joint_limits": {joint: {"max_velocity": ...}}}``
+                [rad or m, s, N m or N]. Joints that the model does not have are left out, with a
+                warning.
+
+        Raises:
+            ModelError: It has no ``joint_limits``, or a limit is no finite number or impossible.
+            OSError: The file cannot be read.
+        """
+        own = {name: getattr(self, name) for name in LIMITS}
+        given = joint_limits.read_limits(limits)
+        others = {*self.mimics, *self.locked}
+        return replace(self, **joint_limits.with_limits(own, given, self.joint_names, others))
 
     def with_gravity(self, g: ArrayLike) -> "Model":
         """Return the model with gravity ``g``, (3,) [m/s^2], in the axes of ``gravity``."""

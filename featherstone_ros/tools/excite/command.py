@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         parameters="parameter file: friction, payload, effort_scale, joints, initial_positions "
         "(where the motion starts); default: the package's own for panda and ur5e",
+        joint_limits="MoveIt's joint_limits.yaml: its limits in place of the URDF's",
         plot="draw position, speed and torque relative to the limits",
     )
 
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     require_matplotlib(args.plot)
     require_writable(args.output, args.plot)
     urdf = robot_file(args.urdf)
-    arm = ControlledArm.from_robot(args.urdf, args.joints, args.parameters)
+    arm = ControlledArm.from_robot(args.urdf, args.joints, args.parameters, args.joint_limits)
     joints = arm.model.joint_names
     text = read_file(urdf)
     clearance = Clearance.of(arm.model, text, urdf.parent)

@@ -3,7 +3,8 @@
 Computes the torque along the trajectory by inverse dynamics, a thousand times a second (and at most
 5000 times between two points), on the curve that the controller would follow (linear, cubic or
 quintic, depending on the fields of the points), and compares position, speed and torque of every
-joint with the URDF's limits, and acceleration, deceleration and jerk where it has such limits.
+joint with the URDF's limits, and acceleration, deceleration and jerk where it has such limits; or
+with those of MoveIt's joint_limits.yaml, --joint-limits, where that has others.
 If the trajectory does not fit, the report says by which factor to slow it down, or that no speed
 helps: gravity alone exceeds a limit, or the curve leaves the position limits.
 
@@ -62,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         parameters="parameter file of the controller (default: the package's own for panda and "
         "ur5e)",
+        joint_limits="MoveIt's joint_limits.yaml: its limits in place of the URDF's",
         plot="write a picture",
         fill_effort="write the trajectory with its effort",
     )
@@ -100,7 +102,7 @@ def _check(args: argparse.Namespace) -> bool:
     if len(found) > 1:
         console.print(f"Trajectory {args.number} of {len(found)}; --number K for another")
     unchecked = found[args.number - 1]
-    arm = ControlledArm.from_robot(args.urdf, unchecked.names, args.parameters)
+    arm = ControlledArm.from_robot(args.urdf, unchecked.names, args.parameters, args.joint_limits)
     checked = check_file(unchecked, arm)
     write_files(
         console,

@@ -1,0 +1,124 @@
+"""Limits of joints in the form of MoveIt's joint_limits.yaml, in place of those of the URDF.
+
+Each joint under ``joint_limits`` may have ``max_velocity``, ``max_acceleration``,
+``max_deceleration`` (of either sign), ``max_jerk``, ``max_effort``, and ``min_position`` with
+``max_position``; each counts where its ``has_..._limits`` is true or missing. Acceleration limits
+hold for deceleration as well, unless that has one of its own. What is not given stays as it was.
+Scaling factors are a planner's, and no limits.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.errors import ModelError
+from featherstone_ros.model.bounded_yaml import YamlError, read_yaml
+from featherstone_ros.model.robot_description import name_list
+
+logger = logging.getLogger(__name__)
+
+SECTION = "joint_limits"
+DEPTH = 5  # at which it may be in a parameter file: node, ros__parameters, robot_description_...
+QUANTITIES = ("velocity", "acceleration", "deceleration", "jerk", "effort")
+
+
+def read_limits(source: str | PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return joint name to its limits, of a file or of what such a file has.
+
+    Raises:
+        ModelError: It has no ``joint_limits``, or is no YAML.
+        OSError: The file cannot be read.
+    """
+    documents: list[object] = [source]
+    where = "limits"
+    if not isinstance(source, Mapping):
+        where = str(source)
+        try:
+            documents = read_yaml(Path(source))
+        except YamlError as error:
+            raise ModelError(f"{where}: {error}") from None
+    found = next(filter(None, (_section(document, DEPTH) for document in documents)), None)
+    if found is None:
+        raise ModelError(f"{where}: no {SECTION!r}, expected joint names and their limits below it")
+    return found
+
+
+def _section(content: object, depth: int) -> Mapping[str, Any] | None:
+    if not isinstance(content, Mapping) or not depth:
+        return None
+    if isinstance(own := content.get(SECTION), Mapping):
+        return own
+    return next(filter(None, (_section(part, depth - 1) for part in content.values())), None)
+
+
+def with_limits(
+    limits: Mapping[str, Floats],
+    given: Mapping[str, Any],
+    joints: Sequence[str],
+    others: Collection[str],
+) -> dict[str, Any]:
+    """Return limits, by the names that a ``Model`` has for them, with those given in their place.
+
+    Args:
+        limits: (n,) each, of ``lower``, ``upper``, ``velocity_limit`` and so on.
+        given: From ``read_limits``.
+        joints: Names of the n.
+        others: Names of joints that have none of their own; what is given for them is left out.
+
+    Raises:
+        ModelError: A limit is no number, or impossible.
+    """
+    changed = {name: values.copy() for name, values in limits.items()}
+    for index, joint in enumerate(joints):
+        for name, value in _limits_of(joint, given.get(joint) or {}):
+            changed[name][index] = value
+        if changed["lower"][index] > changed["upper"][index]:
+            raise ModelError(
+                f"joint {joint!r}: min_position is {changed['lower'][index]:g}, expected at most "
+                f"max_position {changed['upper'][index]:g}"
+            )
+    unknown = sorted(set(map(str, given)) - set(joints) - set(others))
+    if unknown:
+        logger.warning("limits of %s are left out: no such joint", name_list(unknown))
+    return changed
+
+
+def _limits_of(joint: str, given: object) -> Iterator[tuple[str, float]]:
+    """Yield field of a ``Model`` and limit."""
+    if not isinstance(given, Mapping):
+        raise ModelError(f"joint {joint!r}: limits are {given!r:.60}, expected names and numbers")
+    if _counts(given, "position"):
+        for field, key in (("lower", "min_position"), ("upper", "max_position")):
+            if key in given:
+                yield field, _number(joint, key, given[key])
+    for what in QUANTITIES:
+        key = f"max_{what}"
+        if key not in given or not _counts(given, what):
+            continue
+        value = _number(joint, key, given[key])
+        value = abs(value) if what == "deceleration" else value
+        if value < 0:
+            raise ModelError(f"joint {joint!r}: {key} is {value:g}, expected >= 0")
+        yield f"{what}_limit", value
+        if what == "acceleration":
+            yield "deceleration_limit", value
+
+
+def _counts(given: Mapping[str, Any], what: str) -> bool:
+    return bool(given.get(f"has_{what}_limits", True))
+
+
+def _number(joint: str, key: str, value: object) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(str(value))  # 1e3 is text in YAML
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ModelError(f"joint {joint!r}: {key} is {value!r:.40}, expected a finite number")
+    return number
