@@ -17,7 +17,7 @@ geometry; above 100 % is impossible. Boxes, cylinders, spheres and meshes (STL, 
 measured. package:// is searched for above the URDF's folder and where ROS searches. Where a link
 has no geometry, its size is estimated generously from the joints.
 
-Where no gains of the controller are stable without inertia of the drives, which URDFs do not tell,
+Where no gains of the controller are stable without inertia of the drives, and the URDF tells none,
 it says on which joints, and how much both nodes assume.
 
 Both nodes report the same in their log and on /diagnostics when they are configured.
