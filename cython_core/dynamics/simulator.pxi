@@ -96,6 +96,11 @@ cdef class Simulator(WorkspaceOwner):
     comes to rest or turns round under friction or reaches a stop: the error of that step is of the
     order of time_step^2.
 
+    Where energy matters over a long time, take ``rk4``. Semi-implicit Euler is symplectic with
+    momenta, not with joint velocities, on whose side the inertia changes with the position: a
+    double pendulum without friction, 5.7 J above its rest, lost 4.0 J in 10^6 steps of 1 ms, with
+    ``rk4`` 3e-6 J, at four times the cost.
+
     If ``time_step`` is too long for the robot, its state grows without bound. An arm without
     friction that falls until its wrist spins at 200 rad/s does so at 1 ms with both Euler
     integrators, but not with ``rk4``. Armature or damping like those of real drives, ``rk4``, or a

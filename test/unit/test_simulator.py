@@ -112,7 +112,9 @@ def test_rk4_keeps_the_energy(model, weightless, armature):
 
 
 def test_semi_implicit_euler_does_not_drift_in_energy():
-    """It is symplectic: a pendulum's energy swings, by the order of the time step, and returns."""
+    """With one joint of constant inertia it is symplectic: a pendulum's energy swings, by the order
+    of the time step, and returns.
+    """
     model = Model.from_urdf(
         robot(link("base"), link("bob", 1, "0.5 0 0"), joint("j", "base", "bob", axis="0 1 0"))
     )
@@ -126,6 +128,37 @@ def test_semi_implicit_euler_does_not_drift_in_energy():
             energies.append(sum(dynamics.energy(simulator.q, simulator.qd)))
         swings.append((min(energies), max(energies)))
     assert np.ptp(swings, axis=0).max() < 0.02 * (swings[0][1] - swings[0][0])
+
+
+def test_energy_of_a_double_pendulum_is_kept_by_rk4_alone():
+    """In joint velocities semi-implicit Euler is not symplectic where the inertia changes."""
+    turn = {"kind": "continuous", "axis": "0 1 0"}
+    arms = (link(name, com="0 0 -0.25", inertia=(0.02, 0.02, 0.002)) for name in ("one", "two"))
+    first = joint("a", "base", "one", xyz="0 0 0", **turn)
+    second = joint("b", "one", "two", xyz="0 0 -0.5", **turn)
+    model = Model.from_urdf(robot(link("base"), *arms, first, second))
+    dynamics, start = Dynamics(model), np.array([1.0, 0.5])
+    drift = {}
+    for integrator in INTEGRATORS:
+        simulator = Simulator(model, 0.001, integrator)
+        simulator.reset(start)
+        energies = [sum(dynamics.energy(start, 0 * start))]
+        for _ in range(100):
+            simulator.step([0.0, 0.0], steps=1000)
+            energies.append(sum(dynamics.energy(simulator.q, simulator.qd)))
+        drift[integrator] = np.abs(np.array(energies) - energies[0]).max()
+    assert drift["rk4"] < 1e-5
+    assert drift["semi_implicit_euler"] > 0.1 and drift["implicit"] > 0.1
+
+
+def test_a_simulator_tells_what_it_is():
+    simulator = Simulator(ROBOTS["panda"], 0.002, "rk4")
+    assert repr(simulator) == (f"<Simulator of {ROBOTS['panda']!r}: rk4, steps of 0.002 s, at 0 s>")
+    simulator.reset(np.zeros((3, 7)))
+    simulator.step(np.zeros(7), steps=5)
+    assert "3 states of <Model 'panda'" in repr(simulator) and "at 0.01 s" in repr(simulator)
+    assert repr(Dynamics(ROBOTS["panda"])) == f"<Dynamics of {ROBOTS['panda']!r}>"
+    assert repr(Simulator.__new__(Simulator)) == "<Simulator without a model>"
 
 
 @pytest.mark.parametrize(
