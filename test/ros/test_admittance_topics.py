@@ -72,8 +72,13 @@ class Sensor(Pair):
         self.felt.publish(stamped(force, frame))
 
     def feel_until(self, condition: Callable[[], Any], what: str, **push: Any) -> Any:
+        seen = None
+
         def felt() -> Any:
-            self.feel(**push)
+            nonlocal seen
+            if seen is not self.poses[-1]:
+                seen = self.poses[-1]
+                self.feel(**push)
             return condition()
 
         return self.ros.wait_for(felt, what)

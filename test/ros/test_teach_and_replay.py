@@ -49,12 +49,16 @@ class Leader(Guided):
         super().__init__(scene)
         self.twists = self.ros.collect(TwistStamped, f"{CONTROLLER}/current_twist", 1)
 
-    def lead_by(self, way, duration: float = 2.0) -> None:
+    def lead_by(self, way, duration: float) -> None:
         """Lead the hand by a way (3,) [m] and let it go, at rest."""
         begin, since = coordinates(self.poses[-1].pose.position), time.monotonic()
-        way = np.array(way)
+        way, felt = np.array(way), None
 
         def is_there() -> bool:
+            nonlocal felt
+            if felt is self.poses[-1]:
+                return False
+            felt = self.poses[-1]
             ahead = min((time.monotonic() - since) / duration, 1.0) * way
             gone = coordinates(self.poses[-1].pose.position) - begin
             velocity = coordinates(self.twists[-1].twist.linear)
@@ -126,10 +130,10 @@ def test_what_was_led_by_hand_is_replayed(leader):
         os.write(master, b" ")
         read_until(master, b"space: end")
         states.clear()
-        leader.lead_by([0.0, 0.25, 0.0])
+        leader.lead_by([0.0, 0.12, 0.0], 1.0)
         os.write(master, b"m")
         read_until(master, b"marks: 1")
-        leader.lead_by([-0.15, -0.15, -0.1])
+        leader.lead_by([-0.08, -0.08, -0.05], 1.0)
         led = positions(states)
         os.write(master, b" ")
         status, output = end(process, master)
@@ -201,7 +205,7 @@ def test_the_hand_is_led_where_it_is_free(leader):
         before = coordinates(leader.poses[-1].pose.position)
         os.write(master, b" ")
         read_until(master, b"space: end")
-        leader.lead_by([0.0, 0.15, 0.0])
+        leader.lead_by([0.0, 0.15, 0.0], 1.25)
         way = coordinates(leader.poses[-1].pose.position) - before
         os.write(master, b" ")
         status, output = end(process, master)
