@@ -315,7 +315,7 @@ def test_requests_are_answered_before_the_start_and_after_the_end(ros):
 
 
 def test_a_request_that_is_late_is_withdrawn(ros):
-    bench = Bench(ros, duration=2.0)
+    bench = Bench(ros, duration=0.5)
     bench.loop.start()
     answered = 0
 
@@ -337,7 +337,7 @@ def test_a_request_that_is_late_is_withdrawn(ros):
 
 
 def test_requests_that_were_withdrawn_leave_room_for_others(ros):
-    bench = Bench(ros, duration=2.0)
+    bench = Bench(ros, duration=0.5)
     bench.loop.start()
 
     def no_room() -> bool:
