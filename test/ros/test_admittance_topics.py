@@ -32,7 +32,7 @@ from featherstone_ros.model.robots import robot_parameters
 
 TIP = "panda_hand"
 RATE = 250.0  # [Hz]
-PACE = 3.0  # times as fast as real time
+PACE = 2.0  # times as fast as real time
 FORCE = 12.0  # [N]
 STIFFNESS = 400.0  # [N/m]
 

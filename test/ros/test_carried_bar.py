@@ -45,7 +45,7 @@ RATE = 250.0  # [Hz]
 RADIUS, TURN = 0.08, 5.0  # [m] of the circle, [s] for one
 TARGETS = 5  # states after which the hands have another target
 STEADY = 0.5  # [s] in which the bar settles
-PACE = 4.0  # times as fast as real time: more takes processors while a test waits for diagnostics
+PACE = 2.0  # times as fast as real time: more takes processors while a test waits for diagnostics
 FASTEST = 0.9  # [rad/s] of a joint: a quarter to a third of its limit
 # A stall of this machine must not end the carrying.
 PATIENT = {"state_timeout": 0.5, "executor_timeout": 10.0}
@@ -212,7 +212,7 @@ def test_nobody_takes_the_other_arms_controller_for_a_second_one(carriers):
 
 
 def test_a_bar_is_carried_along_a_circle(carriers):
-    begin = carriers.carry(2.0)
+    begin = carriers.carry(1.0 + STEADY / TURN)
     force, q, qd = carriers.since(begin + STEADY)
     mean, largest = np.abs(force).mean(), np.abs(force).max()
     hands = np.array([carriers.bar.poses(row)[:, :3, 3] for row in q[:: len(q) // 50]])

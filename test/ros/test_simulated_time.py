@@ -67,7 +67,7 @@ def motion(names: Sequence[str], begin: Any, by: float, start: float, duration: 
 
 # Twin and controllers in lockstep: bit for bit the same, whatever the machine does.
 
-START, DURATION, END = 1.5, 1.5, 3.2  # [s] of the motion, of the run
+START, DURATION, END = 1.0, 1.2, 2.4  # [s] of the motion, of the run
 PUSH = WrenchStamped(
     header=Header(frame_id="tool0"), wrench=Wrench(force=Vector3(x=3.0, y=8.0, z=0.0))
 )

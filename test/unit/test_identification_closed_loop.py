@@ -13,7 +13,7 @@ from featherstone_ros.tools.excite.excitation import Excitation
 
 pytest.importorskip("scipy")
 
-STEP = 1e-3  # [s]
+STEP = 2e-3  # [s]
 P = np.array([4000.0, 4000.0, 2500.0, 400.0, 300.0, 200.0])
 D = np.array([400.0, 400.0, 250.0, 40.0, 30.0, 20.0])
 NOISE = np.array([0.15, 0.15, 0.1, 0.02, 0.02, 0.02])  # [N m]
@@ -36,11 +36,11 @@ def drive(truth, model, drives, motion, seed=None):
         seen = arm.q + noise[0] * random.standard_normal(6)
         rate = arm.qd + noise[1] * random.standard_normal(6)
         tau = feedforward[k] + P * (q[k] - seen) + D * (qd[k] - rate)
-        if k % 5 == 0:
+        if k % 2 == 0:
             rows.append((seen, rate, tau + noise[2] * random.standard_normal(6)))
         arm.step(tau - known_arm.OFFSET)
     position, velocity, effort = (np.array(x) for x in zip(*rows, strict=True))
-    return (t[::5], position, velocity, effort), np.sqrt((error[1000:] ** 2).mean(axis=0))
+    return (t[::2], position, velocity, effort), np.sqrt((error[500:] ** 2).mean(axis=0))
 
 
 def planned():
@@ -73,7 +73,7 @@ def loop(tmp_path_factory):
     viscous, coulomb, offset = map(np.array, friction)
     identified = known_arm.Drives(viscous, coulomb, np.array(armature), offset)
     model = fr.Model.from_file(folder / "i.urdf")
-    other = known_arm.motion(duration=6.0, rate=1000.0, seed=9, speed=1.5)
+    other = known_arm.motion(duration=6.0, rate=1 / STEP, seed=9, speed=1.5)
     guess = known_arm.Drives(*np.zeros((4, 6)))
     errors = {
         name: np.linalg.norm(drive(truth, links, drives, other)[1])
