@@ -33,15 +33,11 @@ from rich.table import Table
 import featherstone_ros as fr
 from benchmarks.jtc import JointTrajectoryController
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.friction import friction_torque
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.proposal import Proposal, propose
 from featherstone_ros.tools.robot_setup import load
-from featherstone_ros.tools.setup.trial_drive import settings
 from featherstone_ros.tools.style import picture
 
 RATE, POLICY = 1000.0, 25.0  # [Hz] of the controllers, and of a chunk's points
@@ -71,10 +67,8 @@ class Ours:
     def __init__(self, proposal: Proposal, stop_time: float) -> None:
         """Hold the arm at its start."""
         self._names, self._now = proposal.model.joint_names, 0.0
-        chosen = replace(
-            settings(proposal), interpolation=Interpolation.SPLINE, stop_time=stop_time
-        )
-        self._controller = TorqueController(JointSpace.of(proposal.model), proposal.model, chosen)
+        arm = proposal.arm.with_parameters(interpolation="spline", stop_time=stop_time)
+        self._controller = arm.controller()
         self._controller.activate(0.0)
 
     def accept(self, stamp: float | None, times: Floats, positions: Floats) -> None:
@@ -146,7 +140,7 @@ def run(
     chunks: list[Chunk], rest: float, follower: Ours | JointTrajectoryController, proposal: Proposal
 ) -> dict[str, Floats]:
     """Let a follower lead the arm; return reference (N, 3, n), position and so on (N, n)."""
-    model, gains = proposal.model, settings(proposal)
+    model, gains = proposal.model, proposal.gains
     arm, dynamics = fr.Simulator(model, 0.25 / RATE, armature=proposal.armature), fr.Dynamics(model)
     arm.reset(proposal.start)
     rows, waiting = [], list(chunks)

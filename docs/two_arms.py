@@ -8,7 +8,6 @@ hands. Then the right arm's controller dies: its brakes engage, the left arm goe
 """
 
 import sys
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -16,14 +15,9 @@ import numpy as np
 
 import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS
-from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
-from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.settings import Mode
-from featherstone_ros.model.robots import robot_file
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation import Twin, TwinSettings
-from featherstone_ros.tools.proposal import propose
-from featherstone_ros.tools.setup.trial_drive import settings
 from featherstone_ros.tools.style import BLUE, GREY, RED, YELLOW, finish, picture
 
 sys.path.append(str(Path(__file__).parents[1] / "test" / "unit"))
@@ -51,19 +45,16 @@ def circle(time):
 
 def controllers(stiffness):
     """Return one for each arm; stiffness [N/m]."""
-    proposal = replace(propose(robot_file("panda")), start=PANDA.start)
-    armature = PANDA.by_joint("digital_twin", "armature.{}")
-    cartesian = CartesianSettings(stiffness=[stiffness] * 3 + [30.0] * 3)
     made = []
     for arm in ARMS:
+        parameters = {
+            "mode": "cartesian_impedance",
+            "tip": TIPS[arm],
+            "stiffness": [stiffness] * 3 + [30.0] * 3,
+            **of_joints("armature.{}", JOINTS[arm], PANDA.by_joint("digital_twin", "armature.{}")),
+        }
         model = fr.Model.from_urdf(PANDAS, joints=JOINTS[arm])
-        chosen = replace(
-            settings(proposal),
-            armature=armature,
-            mode=Mode.CARTESIAN_IMPEDANCE,
-            impedance=prepared(cartesian, model),
-        )
-        made.append(TorqueController(JointSpace.of(model), model, chosen, tip=TIPS[arm]))
+        made.append(ControlledArm.of(model, parameters).controller())
         made[-1].activate(0.0)
     return made
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -29,14 +29,13 @@ from rich.table import Table
 
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.simulation.closed_loop import ClosedLoop, Record
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.proposal import Proposal, propose
 from featherstone_ros.tools.robot_setup import load
-from featherstone_ros.tools.setup.trial_drive import settings
 from featherstone_ros.tools.style import COLOURS, GREY, picture
 
 if TYPE_CHECKING:
@@ -49,31 +48,24 @@ DURATION = 6.0  # [s]
 TIPS = {"panda": "panda_hand_tcp", "ur5e": "tool0"}
 
 
-@dataclass(frozen=True)
-class Record:
-    """One run, N samples.
+class Run(NamedTuple):
+    """What happened, N samples, and where the policy would have had the arm (N, n) [rad]."""
 
-    Attributes:
-        time: (N,) [s].
-        wanted: (N, n) where the policy would have the arm [rad].
-        desired: (N, n) velocity that the controller asks for [rad/s].
-        position: (N, n) of the arm [rad].
-        torque: (N, n) [N m].
-    """
-
-    time: Floats
+    record: Record
     wanted: Floats
-    desired: Floats
-    position: Floats
-    torque: Floats
 
     def error(self) -> float:
         """Return the RMS distance of the joints from where the policy would have them [rad]."""
-        return float(np.sqrt(np.mean((self.position - self.wanted) ** 2)))
+        return float(np.sqrt(np.mean((self.record.q - self.wanted) ** 2)))
 
-    def step(self, values: Floats) -> float:
-        """Return the largest change from one sample to the next."""
-        return float(np.abs(np.diff(values, axis=0)).max())
+    def velocity_step(self) -> float:
+        """Return the largest change of a desired velocity from one sample to the next [rad/s]."""
+        return step(self.record.desired[:, 1])
+
+
+def step(values: Floats) -> float:
+    """Return the largest change from one sample to the next."""
+    return float(np.abs(np.diff(values, axis=0)).max())
 
 
 def proposed(robot: str) -> Proposal:
@@ -99,55 +91,55 @@ def follow(
     interpolation: Interpolation,
     disagreement: float,
     inference: float,
-) -> Record:
+) -> Run:
     """Let the arm follow the stream; disagreement [rad], inference [s]."""
     model, rng = proposal.model, np.random.default_rng(1)
-    chosen = replace(settings(proposal), interpolation=interpolation)
-    controller = TorqueController(JointSpace.of(model), model, chosen)
-    arm = fr.Simulator(model, PERIOD / 4, armature=proposal.armature)
-    arm.reset(proposal.start)
-    controller.activate(0.0)
+    arm = proposal.arm.with_parameters(interpolation=interpolation)
+    plant = SimulatedArm.of(model, arm.drives, proposal.start, PERIOD)
+    loop = ClosedLoop(arm, plant, delay=0.0, period=PERIOD)
 
     def wanted(time: float) -> Floats:
         turn = np.clip(time - 0.5, 0.0, None) / TURN % 1.0
         return np.array([np.interp(turn, np.linspace(0.0, 1.0, len(way)), q) for q in way.T])
 
     chunks: list[tuple[float, list[Point]]] = []
-    rows, torque, seen = [], np.zeros(model.n), -np.inf
-    for tick in range(round(DURATION / PERIOD)):
-        now = tick * PERIOD
+    samples, wants, seen = [], [], -np.inf
+    for sample in loop.steps(DURATION):
+        now = loop.now
         if now - seen >= 1.0 / RATE:
             seen, wrong = now, rng.normal(0.0, disagreement, model.n)
             times = SPACING * np.arange(1, POINTS + 1)
             chunks.append((now, [Point(t, tuple(wanted(now + t) + wrong)) for t in times]))
-        command = controller.accept_state(now, arm.q, arm.qd, stamp=now)
-        torque = torque if command is None else command.copy()
         if chunks and chunks[0][0] + inference <= now:
             asked, points = chunks.pop(0)
-            controller.set_trajectory(now, model.joint_names, points, asked - now)
-        arm.step(torque, steps=4)
-        desired = controller.compiled.desired[1]
-        rows.append((now, *wanted(now), *desired, *arm.q, *torque))
-    table, n = np.array(rows)[round(1.0 / PERIOD) :], model.n
-    return Record(table[:, 0], *(table[:, 1 + k * n : 1 + (k + 1) * n] for k in range(4)))
+            loop.controller.set_trajectory(now, model.joint_names, points, asked - now)
+        if now > 1.0:
+            samples.append(sample)
+            wants.append(wanted(now))
+    return Run(Record.of(samples), np.array(wants))
 
 
-def draw(model: fr.Model, tip: str, records: dict[str, Record], path: Path) -> None:
+def draw(model: fr.Model, tip: str, runs: dict[str, Run], path: Path) -> None:
     """Draw the tip's path, and the fastest joint's desired velocity."""
     with picture(path) as pyplot:
         figure = pyplot.figure(figsize=(9.0, 3.8), dpi=100, layout="constrained")
-        _draw(model, tip, records, *figure.subplots(1, 2, width_ratios=(2, 3)))
+        _draw(model, tip, runs, *figure.subplots(1, 2, width_ratios=(2, 3)))
 
 
-def _draw(model: fr.Model, tip: str, records: dict[str, Record], side: Axes, speed: Axes) -> None:
+def _draw(model: fr.Model, tip: str, runs: dict[str, Run], side: Axes, speed: Axes) -> None:
     dynamics = fr.Dynamics(model)
-    first = next(iter(records.values()))
-    joint = int(np.argmax(np.abs(first.desired).max(axis=0)))
-    for index, (name, record) in enumerate(records.items()):
-        tips = np.array([dynamics.link_pose(q, tip)[:3, 3] for q in record.position[::10]])
+    first = next(iter(runs.values()))
+    joint = int(np.argmax(np.abs(first.record.desired[:, 1]).max(axis=0)))
+    for index, (name, run) in enumerate(runs.items()):
+        tips = np.array([dynamics.link_pose(q, tip)[:3, 3] for q in run.record.q[::10]])
         side.plot(1e3 * tips[:, 1], 1e3 * tips[:, 2], color=COLOURS[index], lw=1.0, label=name)
-        shown = record.time < first.time[0] + 1.0
-        speed.plot(record.time[shown], record.desired[shown, joint], color=COLOURS[index], lw=1.0)
+        shown = run.record.time < first.record.time[0] + 1.0
+        speed.plot(
+            run.record.time[shown],
+            run.record.desired[shown, 1, joint],
+            color=COLOURS[index],
+            lw=1.0,
+        )
     tips = np.array([dynamics.link_pose(q, tip)[:3, 3] for q in first.wanted[::10]])
     side.plot(1e3 * tips[:, 1], 1e3 * tips[:, 2], "--", color=GREY, lw=1.0, label="wanted")
     side.set(xlabel="y [mm]", ylabel="z [mm]", title="The end effector", aspect="equal")
@@ -170,20 +162,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     tip, proposal, console = TIPS[options.robot], proposed(options.robot), Console()
     way = circle(proposal.model, tip, proposal.start)
-    records = {
+    runs = {
         kind.value: follow(proposal, way, kind, options.disagreement, options.inference)
         for kind in track(Interpolation, "following", console=console)
     }
     table = Table("between points", "RMS error", "step of the velocity", "step of the torque")
-    for name, record in records.items():
+    for name, run in runs.items():
         table.add_row(
             name,
-            f"{1e3 * record.error():.1f} mrad",
-            f"{record.step(record.desired):.3f} rad/s",
-            f"{record.step(record.torque):.2f} N m",
+            f"{1e3 * run.error():.1f} mrad",
+            f"{run.velocity_step():.3f} rad/s",
+            f"{step(run.record.command):.2f} N m",
         )
     console.print(table)
-    draw(proposal.model, tip, records, options.output / "stream.png")
+    draw(proposal.model, tip, runs, options.output / "stream.png")
     console.print(f"picture: {options.output / 'stream.png'}")
     return 0
 

@@ -195,6 +195,13 @@ def per_joint(values: Mapping[str, Any], pattern: str, joints: Iterable[str]) ->
     return np.array([values[pattern.format(joint)] for joint in joints], dtype=float)
 
 
+def of_joints(pattern: str, joints: Iterable[str], values: Iterable[float]) -> dict[str, Value]:
+    """Return the parameters, by name, of which ``per_joint`` reads the values (n,)."""
+    return {
+        pattern.format(joint): float(value) for joint, value in zip(joints, values, strict=True)
+    }
+
+
 def default_of(value: ArrayLike) -> float | list[float]:
     """Return a setting of the algorithms as a parameter's default: a number, or a list of them."""
     return np.asarray(value, dtype=float).tolist()

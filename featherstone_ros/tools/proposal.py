@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.armature import SHARES, min_armature
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.damping import Damping
 from featherstone_ros.control.gains import (
     BANDWIDTH,
@@ -28,6 +30,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, errors_naming, read_description
 from featherstone_ros.model.model import EARTH
+from featherstone_ros.parameter import of_joints
 from featherstone_ros.tools.posture import start_posture
 
 ROUNDING = 1e-9  # [N m or N] of a weight that is none
@@ -71,6 +74,21 @@ class Proposal:
     rotors: Floats | None
     start: Floats
     tip: str
+
+    @cached_property
+    def arm(self) -> ControlledArm:
+        """The arm with these parameters."""
+        joints, gains, timing = self.model.joint_names, self.gains, self.loop.timing
+        values = {
+            **of_joints("gains.{}.p", joints, gains.p),
+            **of_joints("gains.{}.d", joints, gains.d),
+            **of_joints("damping.{}", joints, self.damping.value),
+            **of_joints("armature.{}", joints, self.armature),
+            "gains.period": timing.period,
+            "gains.delay": timing.delay,
+            "gravity": self.model.gravity,
+        }
+        return ControlledArm.of(self.model, values)
 
     @property
     def bandwidth(self) -> Floats:

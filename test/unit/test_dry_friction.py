@@ -23,7 +23,7 @@ from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, RELEASE_TIME, presliding
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.proposal import propose
-from featherstone_ros.tools.setup.trial_drive import drive, first_motion, settings
+from featherstone_ros.tools.setup.trial_drive import drive, first_motion
 from featherstone_ros.tools.trajectory_check import started
 
 ARRIVED = 2e-3  # [rad or m]
@@ -47,7 +47,7 @@ class Bench:
 
     def __init__(self, proposal, true_friction=1.0, encoder=0.0, **changes):
         self.model, self.start, self.encoder = proposal.model, proposal.start, encoder
-        self.settings = replace(settings(proposal), **changes)
+        self.settings = replace(proposal.arm.settings, **changes)
         self.controller = TorqueController(JointSpace.of(self.model), self.model, self.settings)
         self.arm = fr.Simulator(
             self.model,

@@ -22,7 +22,7 @@ def test_a_spline_follows_more_closely_and_smoothly(robot):
     )
     assert spline.error() < 0.01
     assert spline.error() < linear.error()
-    assert spline.step(spline.desired) < 0.3 * linear.step(linear.desired)
+    assert spline.velocity_step() < 0.3 * linear.velocity_step()
 
 
 def test_picture_is_written(tmp_path, capsys):

@@ -26,7 +26,7 @@ from featherstone_ros.tools.posture import EASY, gravity_load, start_posture
 from featherstone_ros.tools.proposal import SetupError, propose, sufficient_rotors, tool_link
 from featherstone_ros.tools.setup.files import _number, parameter_file, paths
 from featherstone_ros.tools.setup.report import summary
-from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion, settings
+from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion
 
 ARMS = ("kinova", "so100", "tiago_no_hand")
 PATHS = [
@@ -149,8 +149,8 @@ def test_a_drive_that_fails_says_why(panda):
 
 
 def test_the_check_drives_with_the_gains_of_the_file(panda):
-    np.testing.assert_array_equal(settings(panda).p, panda.gains.p)
-    np.testing.assert_array_equal(settings(panda).d, panda.gains.d)
+    np.testing.assert_array_equal(panda.arm.settings.p, panda.gains.p)
+    np.testing.assert_array_equal(panda.arm.settings.d, panda.gains.d)
 
 
 def test_joints_that_friction_holds_up_are_named(tmp_path, capsys):

@@ -35,7 +35,7 @@ def draw(proposal: Proposal, drives: list[Drive], path: Path) -> None:
             f"All {model.n} joints at once, by the gains of the parameter file; a command every "
             f"{1e3 * timing.period:g} ms, which acts {1e3 * timing.delay:g} ms late.",
         )
-        reached = first.desired - first.error if len(first.desired) else proposal.start[None]
+        reached = first.record.q
         lines = panels.seen_from(panels.segments(model, reached[:: max(1, len(reached) // 50)]))
         panels.draw_arm(figure.add_subplot(grid[:, 0]), lines)
         errors = [
@@ -55,11 +55,8 @@ def draw(proposal: Proposal, drives: list[Drive], path: Path) -> None:
 
 
 def _draw_torques(axes: Axes, proposal: Proposal, drive: Drive) -> None:
-    limit = proposal.model.effort_limit
-    low, high = (
-        100 * drive.effort.min(axis=0, initial=0.0) / limit,
-        100 * drive.effort.max(axis=0, initial=0.0) / limit,
-    )
+    share = 100 * drive.record.command / proposal.model.effort_limit
+    low, high = np.fmin.reduce(share, initial=0.0), np.fmax.reduce(share, initial=0.0)
     axes.axhspan(-100, 100, color=FAINT, alpha=0.5, lw=0)
     axes.bar(range(proposal.model.n), high - low, 0.5, bottom=low, color=BLUE)
     axes.set_ylim(-112, 112)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros import Dynamics, Model, Simulator
+from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.controller import RUNNING, TorqueController
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.limits import SUDDEN
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.settings import Settings
-from featherstone_ros.control.torque_governor import default_torque_rate
-from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.control.phases import RUNNING
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.simulation import TwinSettings
+from featherstone_ros.simulation.closed_loop import ClosedLoop, Record
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.proposal import Proposal
 
 MOVE, MOVE_TIME = 0.2, 3.0  # [rad or m] at most, [s] of the motion
@@ -32,42 +31,36 @@ STICKING = 0.5  # share of its effort limit from which friction is why a joint d
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """The result of one trial drive; N samples.
+    """The result of one trial drive.
 
     Attributes:
         excess: Relative excess of the arm's masses over the controller's model.
-        time: (N,) [s].
-        desired: (N, n) [rad or m].
-        error: (N, n) desired minus actual [rad or m].
-        effort: (N, n) [N m or N].
+        record: What happened, at least one sample.
         trouble: Why it ended early, empty if it did not.
     """
 
     excess: float
-    time: Floats
-    desired: Floats
-    error: Floats
-    effort: Floats
+    record: Record
     trouble: str
 
     @property
     def peak(self) -> Floats:
         """(n,) largest error [rad or m]; NaN if the arm was never held."""
-        return _greatest(self.error)
+        return _greatest(self.record.error)
 
     @property
     def end(self) -> Floats:
         """(n,) error at rest after the motion [rad or m]."""
-        return np.abs(self.error[-1]) if len(self.error) else self.peak
+        return np.abs(self.record.error[-1])
 
     def load(self, limit: Floats) -> Floats:
         """Return (n,) the largest effort over the limit."""
-        return _greatest(self.effort) / limit
+        return _greatest(self.record.command) / limit
 
 
 def _greatest(samples: Floats) -> Floats:
-    """Return (n,) the greatest magnitude, NaN of no samples."""
-    return np.abs(samples).max(axis=0) if len(samples) else np.full(samples.shape[1], np.nan)
+    """Return (n,) the greatest magnitude, NaN if all are."""
+    return np.asarray(np.fmax.reduce(np.abs(samples)))
 
 
 def first_motion(model: Model, start: Floats) -> Point:
@@ -117,60 +110,31 @@ def drive(
         excess: How much heavier the twin is than the controller believes, as a share.
         progress: Told how many periods are done, and how many there are.
     """
-    model, timing = proposal.model, proposal.loop.timing
-    controller = TorqueController(JointSpace.of(model), model, settings(proposal))
-    heavy = model.with_inertial_parameters((1.0 + excess) * model.inertial_parameters)
-    sim = Simulator(heavy, timing.period / 2, TwinSettings.integrator, armature=proposal.armature)
-    sim.reset(proposal.start)
-    now = 1.0
-    controller.activate(now)
-    coming: deque[Floats] = deque()
-    rows: list[tuple[Floats, Floats, Floats]] = []
-    trouble = ""
-    rest = round(REST / timing.period)
+    arm, timing = proposal.arm, proposal.loop.timing
+    heavy = arm.model.with_inertial_parameters((1.0 + excess) * arm.model.inertial_parameters)
+    loop = ClosedLoop(arm, SimulatedArm.of(heavy, arm.drives, proposal.start, timing.period))
+    samples: list[Record] = []
+    trouble, rest = "", round(REST / timing.period)
+    duration = 2.0 * REST + goal.time
     try:
-        total = 2 * rest + round(goal.time / timing.period)
-        for k in range(total):
-            progress(k, total)
-            if k == rest:
-                controller.set_trajectory(now, model.joint_names, [goal])
-            command = controller.accept_state(now, sim.q, sim.qd, None, now)
-            if command is None or controller.phase not in RUNNING:
-                trouble = controller.hold_reason or controller.rejection or "no command"
+        for sample in loop.steps(duration):
+            samples.append(sample)
+            progress(len(samples), round(duration / timing.period))
+            if np.isnan(sample.command[0]) or sample.phase not in RUNNING:
+                trouble = loop.controller.hold_reason or loop.controller.rejection or "no command"
                 break
-            coming.append(command.copy())
-            late = len(coming) > round(timing.delay / timing.period)
-            effort = coming.popleft() if late else coming[0]
-            effort = np.clip(effort, -model.effort_limit, model.effort_limit)
-            desired = controller.compiled.desired[0].copy()
-            rows.append((desired, desired - sim.q, effort))
-            sim.step(effort, 2)
-            now += timing.period
-    except (TrajectoryError, FeatherstoneError) as error:
+            if len(samples) == rest:
+                loop.controller.set_trajectory(loop.now, arm.model.joint_names, [goal])
+    except FeatherstoneError as error:
         trouble = str(error)
-    columns = [np.array(column).reshape(-1, model.n) for column in zip(*rows, strict=True)]
-    desired, off, effort = columns or [np.zeros((0, model.n))] * 3
-    time = timing.period * np.arange(len(desired), dtype=np.float64)
-    result = Drive(excess, time, desired, off, effort, trouble)
+    result = Drive(excess, Record.of(samples), trouble)
     if not trouble and result.peak.max() > FAR:
-        worst = int(np.argmax(result.peak))
-        trouble = f"joint {model.joint_names[worst]!r} was {result.peak[worst]:.2g} off"
-        if model.friction[worst] >= STICKING * model.effort_limit[worst]:
-            trouble += f" (friction {model.friction[worst]:g} of {model.effort_limit[worst]:g})"
-        return Drive(excess, time, desired, off, effort, trouble)
+        return replace(result, trouble=_far(arm, result.peak))
     return result
 
 
-def settings(proposal: Proposal) -> Settings:
-    """Return the controller's settings that the parameter file stands for."""
-    model, gains = proposal.model, proposal.gains
-    return Settings(
-        p=gains.p,
-        d=gains.d,
-        damping=proposal.damping.value,
-        coulomb=model.friction,
-        viscous=model.damping,
-        armature=proposal.armature,
-        effort_limit=model.effort_limit,
-        torque_rate=default_torque_rate(model.effort_limit),
-    )
+def _far(arm: ControlledArm, peak: Floats) -> str:
+    worst = int(np.argmax(peak))
+    trouble = f"joint {arm.model.joint_names[worst]!r} was {peak[worst]:.2g} off"
+    friction, limit = arm.drives.coulomb[worst], arm.model.effort_limit[worst]
+    return trouble + f" (friction {friction:g} of {limit:g})" * (friction >= STICKING * limit)
