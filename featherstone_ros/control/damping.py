@@ -86,6 +86,7 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
     loop = loop.under(Mode.GRAVITY_COMPENSATION)
     d = np.maximum(wanted, GAIN_MARGIN * loop.latency * loop.gravity_gain)
     given_up, zero, worst = LEAST_SHARE * d, np.zeros_like(d), None
+    tried: set[tuple[int, bytes]] = set()  # from there on it would go in a circle
     most = min(REVERSED / silence if silence else np.inf, NO_MARGIN / loop.latency)
     while (fastest := loop.fastest_decay(d))[0] > most:
         d = np.where(fastest[1], STEP * d, d)
@@ -94,8 +95,10 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
         if worst is None:
             return Damping(d, wanted, loop.timing)
         d = np.where(worst.contributing, d / STEP if worst.creeps else d * STEP, d)
-        if (d < given_up).any():
+        here = worst.posture, d.astype(np.float32).tobytes()  # but for rounding
+        if (d < given_up).any() or here in tried:
             break
+        tried.add(here)
     index = worst.joint if worst else 0
     raise NoStableGainsError(
         index,
