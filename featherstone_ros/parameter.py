@@ -145,6 +145,14 @@ def declared(
     return field(default=default, metadata=metadata)
 
 
+def of_each_joint(name: str, *declaration: Any, **more: Any) -> Any:
+    """Return a field that is a parameter of each joint: ``declared`` with its name before all else.
+
+    The field is an array (n,), or n words.
+    """
+    return declared(*declaration, **more, name=name)
+
+
 def parameters_of(kind: type) -> Iterator[Parameter]:
     """Yield the parameters that fields of a dataclass are ``declared`` to be, but the joints'."""
     for _, name, default, options in _declared(kind):
@@ -163,7 +171,9 @@ def joint_parameters_of(kind: type, joint: str, **defaults: float) -> Iterator[P
     """Yield a joint's parameters; ``defaults`` by field take the place of the declared ones."""
     for place, name, default, options in _declared(kind):
         if "{}" in name:
-            yield Parameter(name.format(joint), float(defaults.get(place, default)), **options)
+            value = defaults.get(place, default)
+            value = value if isinstance(value, str) else float(value)
+            yield Parameter(name.format(joint), value, **options)
 
 
 def values_of(

@@ -1,0 +1,382 @@
+"""Drives in their own units: what a drive is told for a torque, and what its measured effort means.
+
+Everything within is torque [N m] (force [N] for prismatic joints); here alone it is converted.
+
+Commands, by the drive's law (each joint has its own):
+
+    torque    tau
+    current   i = m / (direction gear_ratio torque_constant)
+    duty      u = (resistance i + back_emf_constant gear_ratio direction qd) / supply_voltage
+    position  q + (tau + damping qd) / stiffness
+
+m is the torque that the motor needs, seen from the joint: tau / efficiency where the motor drives
+the joint, tau backdrive_efficiency where the joint drives the motor, and smoothly from one to the
+other at rest. (That is dry friction which grows with the load: where ``friction.<joint>.load`` has
+it, both efficiencies stay 1.) A drive with a position loop exerts
+
+    stiffness (its command - q) - damping qd
+
+so that the offset of its command is the torque, and the loop corrects only what the model did not
+know. Sources: R. Siegwart et al., *Introduction to Autonomous Mobile Robots* 2.4 for the motor; B.
+Siciliano et al., *Robotics: Modelling, Planning and Control*, 5.2 and 8.3.
+
+Measured efforts count at the rotor: the torque that the motor exerts, friction of the gears
+included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.model.friction import smooth_sign
+from featherstone_ros.parameter import joint_parameters_of, of_each_joint
+
+COMMANDS = TORQUE, CURRENT, DUTY, POSITION = ("torque", "current", "duty", "position")
+EFFORTS = TORQUE, CURRENT, PERCENT, WITHOUT_GRAVITY = (
+    "torque",  # of the joint [N m or N]
+    "current",  # of the motor [A]
+    "percent",  # of rated_effort
+    "torque_without_gravity",  # the drive adds gravity and does not report it
+)
+# What is to be positive for a command or an effort.
+NEEDED = {
+    CURRENT: ("torque_constant",),
+    DUTY: ("torque_constant", "resistance", "supply_voltage"),
+    POSITION: ("stiffness",),
+    PERCENT: ("rated_effort",),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class DriveUnits:
+    """The drives of n joints; arrays (n,), a scalar holds for every joint.
+
+    What a field is that is ``declared`` stands there.
+
+    Attributes:
+        names: The joints.
+    """
+
+    names: tuple[str, ...]
+    command: tuple[str, ...] = of_each_joint(
+        "drives.{}.command",
+        TORQUE,
+        "what the drive is told: torque, current [A], duty (-1 to 1), or a position whose offset "
+        "makes the torque, by its stiffness",
+        choices=COMMANDS,
+    )
+    effort: tuple[str, ...] = of_each_joint(
+        "drives.{}.effort",
+        TORQUE,
+        "unit of the measured effort: torque, current, percent of rated_effort, or the torque "
+        "without that of gravity, which the drive adds",
+        choices=EFFORTS,
+    )
+    torque_constant: Floats = of_each_joint(
+        "drives.{}.torque_constant", 0.0, "torque of the motor per current [N m/A]", 0.0
+    )
+    gear_ratio: Floats = of_each_joint(
+        "drives.{}.gear_ratio",
+        1.0,
+        "turns of the motor per turn of the joint [1], per way where it slides [rad/m]",
+        1e-6,
+    )
+    direction: Floats = of_each_joint(
+        "drives.{}.direction",
+        1.0,
+        "1, or -1 where positive currents turn the joint backwards",
+        -1.0,
+        1.0,
+        check=lambda sign: None if abs(sign) == 1.0 else "expected 1 or -1",
+    )
+    efficiency: Floats = of_each_joint(
+        "drives.{}.efficiency",
+        1.0,
+        "share of the motor's torque that reaches a joint it drives",
+        1e-3,
+        1.0,
+    )
+    backdrive_efficiency: Floats = of_each_joint(
+        "drives.{}.backdrive_efficiency",
+        1.0,
+        "share of the joint's torque that reaches a motor it drives",
+        1e-3,
+        1.0,
+    )
+    resistance: Floats = of_each_joint("drives.{}.resistance", 0.0, "of the motor [Ohm]", 0.0)
+    back_emf_constant: Floats = of_each_joint(
+        "drives.{}.back_emf_constant",
+        0.0,
+        "voltage per speed of the motor [V s/rad]; 0: as much as torque_constant",
+        0.0,
+    )
+    supply_voltage: Floats = of_each_joint(
+        "drives.{}.supply_voltage", 0.0, "at a duty of 1 [V]", 0.0
+    )
+    stiffness: Floats = of_each_joint(
+        "drives.{}.stiffness",
+        0.0,
+        "torque per deflection of the drive's position loop [N m/rad or N/m]",
+        0.0,
+    )
+    damping: Floats = of_each_joint(
+        "drives.{}.damping",
+        0.0,
+        "torque per speed with which that loop opposes motion [N m s/rad or N s/m]",
+        0.0,
+    )
+    rated_effort: Floats = of_each_joint(
+        "drives.{}.rated_effort", 0.0, "torque of the joint at 100 percent [N m or N]", 0.0
+    )
+    max_current: Floats = of_each_joint(
+        "drives.{}.max_current", np.inf, "largest current [A]", 0.0, np.inf
+    )
+    max_duty: Floats = of_each_joint("drives.{}.max_duty", 1.0, "largest duty cycle", 0.0, 1.0)
+    continuous_current: Floats = of_each_joint(
+        "drives.{}.continuous_current", np.inf, "that the motor bears for ever [A]", 0.0, np.inf
+    )
+    thermal_time: Floats = of_each_joint(
+        "drives.{}.thermal_time", 60.0, "time constant of the motor's temperature [s]", 1e-3, 1e6
+    )
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any], joints: Iterable[str]) -> DriveUnits:
+        """Return the drives that parameters ``drives.<joint>.*`` describe; others have defaults.
+
+        Raises:
+            ValueError: A value that no drive has, or a parameter or joint that does not exist.
+        """
+        names = tuple(joints)
+        keys = {f.name: [f.metadata["name"].format(n) for n in names] for f in fields(cls)[1:]}
+        known = {key for some in keys.values() for key in some}
+        for key in parameters:
+            if key.startswith("drives.") and key not in known:
+                raise ValueError(f"{key}: no such parameter of the joints {', '.join(names)}")
+        values: dict[str, Any] = {
+            f.name: [parameters.get(key, f.default) for key in keys[f.name]]
+            for f in fields(cls)[1:]
+        }
+        return cls(names, **values)
+
+    def __post_init__(self) -> None:
+        """Check the values; numbers become arrays (n,) of float64, words tuples.
+
+        Raises:
+            ValueError: With the parameter, the value found and what was expected.
+        """
+        of_joints = [list(joint_parameters_of(DriveUnits, joint)) for joint in self.names]
+        for place, parameters in zip(fields(self)[1:], zip(*of_joints, strict=True), strict=True):
+            given = np.broadcast_to(np.asarray(getattr(self, place.name), object), self.n)
+            values = [p.accept(v) for p, v in zip(parameters, given.tolist(), strict=True)]
+            words = place.metadata["choices"]
+            object.__setattr__(self, place.name, tuple(values) if words else np.array(values))
+        for what in ("command", "effort"):
+            for k, word in enumerate(getattr(self, what)):
+                self._require_needed(k, f"{what} {word}", NEEDED.get(word, ()))
+
+    def _require_needed(self, joint: int, what: str, needed: Iterable[str]) -> None:
+        for name in needed:
+            value = getattr(self, name)[joint]
+            if not value > 0.0:
+                raise ValueError(
+                    f"drives.{self.names[joint]}.{name} is {value:g}, expected more than 0 for "
+                    f"{what}"
+                )
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.names)
+
+    def told(self, law: str) -> NDArray[np.bool_]:
+        """Return (n,) which drives are told in a unit, one of ``COMMANDS``."""
+        return np.array([word == law for word in self.command], dtype=bool)
+
+    @property
+    def torque_per_current(self) -> Floats:
+        """Torque of the joint per current (n,) [N m/A or N/A], 0 where it is not known."""
+        return self.direction * self.gear_ratio * self.torque_constant
+
+    @property
+    def voltage_per_speed(self) -> Floats:
+        """Back-EMF per speed of the joint (n,) [V s/rad or V s/m]."""
+        constant = np.where(self.back_emf_constant, self.back_emf_constant, self.torque_constant)
+        return self.direction * self.gear_ratio * constant
+
+    # Commands.
+
+    def commands(self, torque: Floats, q: Floats, qd: Floats) -> Floats:
+        """Return what the drives are to be told (n,), each in its unit.
+
+        It is finite and continuous where the arguments are; ``limited`` keeps it in bounds.
+
+        Args:
+            torque: (n,) or (N, n) of the joints, as the torque governor gives it [N m or N].
+            q: Position that a drive with a position loop is to hold, where there is one.
+            qd: Velocity of the joint; that which goes with ``q`` for these.
+        """
+        current = self.currents(torque, qd)
+        duty = _ratio(self.resistance * current + self.voltage_per_speed * qd, self.supply_voltage)
+        position = q + _ratio(torque + self.damping * qd, self.stiffness)
+        values = {CURRENT: current, DUTY: duty, POSITION: position}
+        return self._chosen(values, torque)
+
+    def torques(self, command: Floats, q: Floats, qd: Floats) -> Floats:
+        """Return the torque (n,) that drives exert in a state when they are so told [N m or N].
+
+        The inverse of ``commands`` and the law of simulated drives; q and qd are those of the
+        joint.
+        """
+        current = np.where(self.told(DUTY), self.currents_of_duty(command, qd), command)
+        loop = self.stiffness * (command - q) - self.damping * qd
+        by_current = self._after_gears(self.torque_per_current * current, qd)
+        values = {CURRENT: by_current, DUTY: by_current, POSITION: loop}
+        return self._chosen(values, command)
+
+    def currents(self, torque: Floats, qd: Floats) -> Floats:
+        """Return the motors' currents (n,) for a torque [A], 0 where they are not known."""
+        even, odd = self._losses
+        motor = even * torque + odd * np.abs(torque) * smooth_sign(qd)
+        return _ratio(motor, self.torque_per_current)
+
+    def currents_of_duty(self, duty: Floats, qd: Floats) -> Floats:
+        """Return the currents (n,) at a duty cycle and a speed of the joint [A]."""
+        voltage = duty * self.supply_voltage - self.voltage_per_speed * qd
+        return _ratio(voltage, self.resistance)
+
+    @property
+    def _losses(self) -> tuple[Floats, Floats]:
+        """The motor's torque per torque: mean and half difference of the directions of power."""
+        driving, driven = 1.0 / self.efficiency, self.backdrive_efficiency
+        return 0.5 * (driving + driven), 0.5 * (driving - driven)
+
+    def _after_gears(self, motor: Floats, qd: Floats) -> Floats:
+        even, odd = self._losses
+        return motor / (even + odd * np.sign(motor) * smooth_sign(qd))
+
+    def _chosen(self, values: Mapping[str, Floats], otherwise: Floats) -> Floats:
+        laws = list(values)
+        return np.select([self.told(law) for law in laws], [values[k] for k in laws], otherwise)
+
+    # Measured efforts.
+
+    @property
+    def effort_gain(self) -> Floats:
+        """Torque per unit of the measured effort (n,)."""
+        gains = {CURRENT: self.torque_per_current, PERCENT: self.rated_effort / 100.0}
+        which = [np.array([word == unit for word in self.effort]) for unit in gains]
+        return np.select(which, list(gains.values()), 1.0)
+
+    @property
+    def hides_gravity(self) -> NDArray[np.bool_]:
+        """(n,) whose measured effort lacks the torque of gravity."""
+        return np.array([word == WITHOUT_GRAVITY for word in self.effort], dtype=bool)
+
+    def measured_torque(self, effort: Floats, gravity: Floats) -> Floats:
+        """Return the torque that efforts mean.
+
+        Args:
+            effort: (n,) or (N, n), each in its unit.
+            gravity: Torque of gravity there [N m or N].
+        """
+        return self.effort_gain * effort + self.hides_gravity * gravity
+
+    # Limits.
+
+    def effort_limit(self) -> Floats:
+        """Return the torque (n,) that the drives' own limits leave at rest, inf for no limit."""
+        by_voltage = _ratio(self.max_duty * self.supply_voltage, self.resistance)
+        current = np.where(
+            by_voltage > 0.0, np.fmin(by_voltage, self.max_current), self.max_current
+        )
+        known = self.torque_constant > 0.0
+        even, odd = self._losses
+        torque = np.abs(self.torque_per_current) * np.where(known, current, 0.0) / (even + odd)
+        return np.where(known, torque, np.inf)
+
+    def limited(self, command: Floats, lower: Floats, upper: Floats) -> Floats:
+        """Return commands (n,) within the drives' own limits.
+
+        Args:
+            command: From ``commands``.
+            lower: Least position (n,), -inf for none [rad or m]; ``upper`` likewise.
+            upper: Largest position.
+        """
+        low, high = self._bounds(lower, upper)
+        return np.clip(command, low, high)
+
+    def binding(self, command: Floats, lower: Floats, upper: Floats) -> dict[str, str]:
+        """Return, by joint, which of the drive's own limits cuts a command (n,), in words."""
+        low, high = self._bounds(lower, upper)
+        return {
+            joint: f"{law} {value:.4g}{UNITS[law]} is asked for, "
+            f"{'at least' if value < least else 'at most'} "
+            f"{least if value < least else most:.4g}{UNITS[law]} is possible"
+            for joint, law, value, least, most in zip(
+                self.names, self.command, command, low, high, strict=True
+            )
+            if not least <= value <= most
+        }
+
+    def _bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        most = {CURRENT: self.max_current, DUTY: self.max_duty}
+        free = np.full(self.n, np.inf)
+        high = self._chosen({**most, POSITION: upper}, free)
+        low = self._chosen({**{law: -most[law] for law in most}, POSITION: lower}, -free)
+        return low, high
+
+
+class MotorHeat:
+    """How warm the motors are by their currents (I2t), as a share of what they bear for ever.
+
+    The temperature above that around follows the square of the current like a first-order lag, so
+    that the continuous current ends at a share of 1.
+
+    Attributes:
+        share: (n,) of the temperature rise that a motor bears.
+    """
+
+    def __init__(self, units: DriveUnits) -> None:
+        """Begin with cold motors."""
+        self._units, self.share = units, np.zeros(units.n)
+
+    def advance(self, current: Floats, duration: float) -> None:
+        """Pass a time [s] with currents (n,) [A]."""
+        end = self._end(current)
+        self.share = end + (self.share - end) * np.exp(-duration / self._units.thermal_time)
+
+    def time_left(self, current: Floats) -> Floats:
+        """Return after which time (n,) under currents a motor is too warm [s]; inf: never."""
+        end = self._end(current)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            time = self._units.thermal_time * np.log((end - self.share) / (end - 1.0))
+        return np.where(self.share >= 1.0, 0.0, np.where(end > 1.0, time, np.inf))
+
+    def binding(self) -> dict[str, str]:
+        """Return, by joint, that its motor is too warm, in words."""
+        return {
+            joint: f"the motor is at {100 * share:.0f} % of the temperature rise that its "
+            f"continuous current of {bearable:.4g} A causes"
+            for joint, share, bearable in zip(
+                self._units.names, self.share, self._units.continuous_current, strict=True
+            )
+            if share > 1.0
+        }
+
+    def _end(self, current: Floats) -> Floats:
+        return np.square(_ratio(current, self._units.continuous_current))
+
+
+UNITS = {CURRENT: " A", DUTY: "", POSITION: " rad or m"}
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Return the quotient, 0 where the denominator is 0: what is not known asks for nothing."""
+    known = denominator != 0.0
+    return np.where(known, numerator / np.where(known, denominator, 1.0), 0.0)

@@ -1,0 +1,200 @@
+"""Drives in their own units: laws, their inverses, limits, and what is refused."""
+
+import numpy as np
+import pytest
+
+from featherstone_ros.model.drive_units import COMMANDS, DriveUnits, MotorHeat
+from featherstone_ros.observer.effort_contract import contract_of
+
+NAMES = ("lift", "elbow")
+MOTOR = {
+    "torque_constant": 0.05,
+    "gear_ratio": [100.0, 80.0],
+    "direction": [1.0, -1.0],
+    "resistance": 2.0,
+    "supply_voltage": 24.0,
+    "stiffness": [30.0, 50.0],
+    "damping": [0.5, 1.0],
+}
+LOSSES = {"efficiency": [0.8, 0.7], "backdrive_efficiency": [0.6, 0.5]}
+
+
+def drives(command="torque", **more):
+    return DriveUnits(NAMES, command, **MOTOR | more)
+
+
+@pytest.fixture
+def states():
+    rng = np.random.default_rng(3)
+    return rng.uniform(-3.0, 3.0, size=(3, 200, 2))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("losses", [{}, LOSSES], ids=["ideal", "lossy"])
+def test_a_drive_so_told_exerts_the_torque(command, losses, states):
+    units = drives(command, **losses)
+    torque, q, qd = states
+    told = units.commands(torque, q, qd)
+    np.testing.assert_allclose(units.torques(told, q, qd), torque, atol=1e-12)
+    for k in range(3):
+        np.testing.assert_array_equal(told[k], units.commands(torque[k], q[k], qd[k]))
+
+
+def test_laws_by_hand():
+    torque, q, qd = np.array([5.0, 4.0]), np.array([0.3, -0.2]), np.array([1.0, 2.0])
+    current = np.array([5.0 / (0.05 * 100.0), -4.0 / (0.05 * 80.0)])
+    np.testing.assert_allclose(drives("current").commands(torque, q, qd), current)
+    voltage = 2.0 * current + 0.05 * np.array([100.0, -80.0]) * qd
+    np.testing.assert_allclose(drives("duty").commands(torque, q, qd), voltage / 24.0)
+    position = q + np.array([(5.0 + 0.5) / 30.0, (4.0 + 2.0) / 50.0])
+    np.testing.assert_allclose(drives("position").commands(torque, q, qd), position)
+
+
+def test_each_joint_has_its_own_law():
+    units = drives(["current", "position"])
+    told = units.commands(np.array([5.0, 5.0]), np.zeros(2), np.zeros(2))
+    np.testing.assert_allclose(told, [1.0, 0.1])
+
+
+def test_power_that_a_motor_gives_is_divided_and_that_it_takes_multiplied_by_efficiency():
+    units = drives("current", **LOSSES)
+    lifting = units.commands(np.array([5.0, 4.0]), np.zeros(2), np.ones(2))
+    lowering = units.commands(np.array([5.0, 4.0]), np.zeros(2), -np.ones(2))
+    np.testing.assert_allclose(lifting, [1.0 / 0.8, -1.0 / 0.7])
+    np.testing.assert_allclose(lowering, [0.6, -0.5])
+
+
+def test_turning_round_changes_a_command_without_a_step():
+    units = drives("current", **LOSSES)
+    speeds = np.linspace(-0.1, 0.1, 2001)[:, None] * np.ones(2)
+    told = units.commands(np.full_like(speeds, 5.0), speeds, speeds)
+    steps, change = np.abs(np.diff(told, axis=0)).max(axis=0), np.abs(told[-1] - told[0])
+    assert (change > 0.6).all() and (steps < change / 300).all()
+
+
+@pytest.mark.parametrize(
+    "unit, gain",
+    [
+        ("torque", [1.0, 1.0]),
+        ("current", [5.0, -4.0]),
+        ("percent", [0.2, 0.2]),
+        ("torque_without_gravity", [1.0, 1.0]),
+    ],
+)
+def test_measured_efforts_become_torques(unit, gain):
+    units = drives(effort=unit, rated_effort=20.0)
+    effort, gravity = np.array([3.0, 7.0]), np.array([10.0, -1.0])
+    hidden = gravity if unit == "torque_without_gravity" else 0.0
+    np.testing.assert_allclose(units.measured_torque(effort, gravity), gain * effort + hidden)
+
+
+def test_what_a_command_measures_as_current_is_its_torque(states):
+    """One border: what is told and what is measured agree."""
+    torque, q, qd = states
+    units = drives("current", effort="current")
+    measured = units.measured_torque(units.commands(torque, q, qd), np.zeros(2))
+    np.testing.assert_allclose(measured, torque)
+
+
+def test_limits_of_drives_as_torques():
+    assert (drives(resistance=0.0).effort_limit() == np.inf).all()
+    np.testing.assert_allclose(
+        drives(max_current=3.0).effort_limit(), [3.0 * 0.05 * 100.0, 3.0 * 0.05 * 80.0]
+    )
+    stalled = drives("duty", max_current=30.0, max_duty=0.5)
+    limit = stalled.effort_limit()
+    np.testing.assert_allclose(limit, 0.5 * 24.0 / 2.0 * 0.05 * np.array([100.0, 80.0]))
+    np.testing.assert_allclose(stalled.commands(limit, np.zeros(2), np.zeros(2)), [0.5, -0.5])
+
+
+@pytest.mark.parametrize(
+    "command, torque, words",
+    [
+        ("current", 12.0, "current 2.4 A is asked for, at most 2 A"),
+        ("current", -12.0, "current -2.4 A is asked for, at least -2 A"),
+        ("duty", 80.0, "duty 1.333 is asked for, at most 0.9"),
+        ("position", 90.0, "position 3 rad or m is asked for, at most 1 rad or m"),
+    ],
+)
+def test_what_binds_is_told_and_kept(command, torque, words):
+    units = drives(command, max_current=2.0, max_duty=0.9)
+    lower, upper = -np.ones(2), np.ones(2)
+    told = units.commands(np.array([torque, 0.1]), np.zeros(2), np.zeros(2))
+    bound = units.binding(told, lower, upper)
+    assert list(bound) == ["lift"] and words in bound["lift"]
+    kept = units.limited(told, lower, upper)
+    assert not units.binding(kept, lower, upper) and kept[1] == told[1]
+
+
+def test_a_motor_warms_until_its_continuous_current_is_too_much():
+    units = drives("current", continuous_current=[2.0, np.inf], thermal_time=10.0)
+    heat, current = MotorHeat(units), np.array([4.0, 4.0])
+    left = heat.time_left(current)
+    np.testing.assert_allclose(left, [10.0 * np.log(4.0 / 3.0), np.inf])
+    for _ in range(100):
+        heat.advance(current, left[0] / 100)
+    np.testing.assert_allclose(heat.share, [1.0, 0.0])
+    heat.advance(current, 1.0)
+    assert "continuous current of 2 A" in heat.binding()["lift"] and len(heat.binding()) == 1
+    np.testing.assert_array_equal(heat.time_left(np.zeros(2)), [0.0, np.inf])
+    heat.advance(np.array([2.0, 2.0]), 1e4)
+    np.testing.assert_allclose(heat.share, [1.0, 0.0])
+
+
+def test_drives_by_their_parameters():
+    units = DriveUnits.of(
+        {
+            "drives.elbow.command": "position",
+            "drives.elbow.stiffness": 20.0,
+            "drives.lift.effort": "current",
+            "drives.lift.torque_constant": 0.1,
+            "gains.lift.p": 3.0,
+        },
+        NAMES,
+    )
+    assert units.command == ("torque", "position") and units.effort == ("current", "torque")
+    np.testing.assert_array_equal(units.stiffness, [0.0, 20.0])
+    np.testing.assert_array_equal(units.effort_gain, [0.1, 1.0])
+
+
+@pytest.mark.parametrize(
+    "name, value, words",
+    [
+        ("elbow.command", "velocity", "expected one of torque, current, duty, position"),
+        ("elbow.command", "position", "drives.elbow.stiffness is 0, expected more than 0"),
+        ("lift.command", "duty", "drives.lift.torque_constant is 0, expected more than 0"),
+        ("lift.effort", "percent", "drives.lift.rated_effort is 0, expected more than 0"),
+        ("lift.direction", 0.5, "drives.lift.direction is 0.5: expected 1 or -1"),
+        ("lift.gear_ratio", 0.0, "drives.lift.gear_ratio is 0.0, expected 1e-06 to inf"),
+        ("lift.resistance", np.nan, "drives.lift.resistance is nan, expected a finite"),
+        ("lift.stiffness", np.inf, "drives.lift.stiffness is inf, expected a finite"),
+        ("lift.efficiency", 1.5, "drives.lift.efficiency is 1.5, expected 0.001 to 1.0"),
+        ("wrist.stiffness", 1.0, "no such parameter of the joints lift, elbow"),
+        ("lift.kt", 1.0, "drives.lift.kt: no such parameter"),
+    ],
+)
+def test_what_no_drive_has_is_refused_by_name(name, value, words):
+    with pytest.raises(ValueError, match=words.replace(".", r"\.")):
+        DriveUnits.of({f"drives.{name}": value}, NAMES)
+
+
+@pytest.mark.parametrize(
+    "effort, contract, gain",
+    [
+        ("torque", "full", [1.0, 1.0]),
+        ("current", "motor_current", [5.0, -4.0]),
+        (("torque", "current"), "motor_current", [1.0, -4.0]),
+        ("percent", "motor_current", [0.2, 0.2]),
+        ("torque_without_gravity", "without_gravity", [1.0, 1.0]),
+    ],
+)
+def test_a_shadow_is_told_the_same(effort, contract, gain):
+    found, gains = contract_of(drives(effort=effort, rated_effort=20.0))
+    assert found == contract
+    np.testing.assert_allclose(gains, gain)
+
+
+def test_a_shadow_has_one_contract_for_all_joints():
+    mixed = drives(effort=("torque_without_gravity", "torque"))
+    with pytest.raises(ValueError, match=r"drives\.elbow\.effort is torque, expected torque_wi"):
+        contract_of(mixed)
