@@ -9,12 +9,14 @@ recordings too poor for more, is effort torque?), ``regression`` (linear equatio
 friction), ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone determine),
 ``recording_checks`` (is the recording good enough); ``session.identify`` runs all of them.
 ``payload`` and ``online`` identify the load on a link, ``arm_error`` says how wrong the arm's own
-model may be. ``arm`` predicts torque, ``explanation`` rates the prediction, ``payload_report``
-describes a payload; ``blas`` keeps linear algebra to one thread, ``errors`` has the exceptions.
+model may be; ``effort_gains`` finds what torque a unit of effort is, from a known load. ``arm``
+predicts torque, ``explanation`` rates the prediction, ``payload_report`` describes a payload;
+``blas`` keeps linear algebra to one thread, ``errors`` has the exceptions.
 """
 
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
 from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.identification.effort_gains import EffortGains, gains_by_links, gains_by_load
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.fit import Fit, choose_width, noise, solve
 from featherstone_ros.identification.online import OnlinePayload
@@ -27,6 +29,7 @@ from featherstone_ros.identification.uncertainty import Estimate, estimate
 __all__ = [
     "BaseParameters",
     "Bodies",
+    "EffortGains",
     "Equations",
     "Estimate",
     "Fit",
@@ -40,6 +43,8 @@ __all__ = [
     "equations",
     "estimate",
     "find_payload",
+    "gains_by_links",
+    "gains_by_load",
     "identify",
     "noise",
     "require_enough",

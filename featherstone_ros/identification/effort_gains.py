@@ -1,0 +1,199 @@
+"""Finds what torque a unit of a drive's effort is: a torque constant, or a stiffness.
+
+Effort may be a current, a per cent, or the deflection of a drive's position loop (its command minus
+the position). Torque per effort is sought, its sign included, where the torque is known:
+
+- by a load of known mass, from a motion driven twice, without and with it: of the difference of the
+  efforts, errors of the arm's model cancel out (M. Gautier, S. Briot, "Global identification of
+  joint drive gains and dynamic parameters of robots", J. Dyn. Sys. 2014, whose total least squares
+  is replaced by errors of the effort alone, by far the largest);
+- else by the links as described.
+
+The effort, not the torque, is explained:
+
+    effort_j = response_j (Y_j(q) pi)  +  constant + viscous qd + Coulomb sign + load |effort| sign
+
+so that noise of the effort makes no gain smaller. Of the load's ten parameters pi only the mass is
+known. Deviations are those of a jackknife over blocks of the recording, so that errors of the model
+count, which are correlated in time; they grow with that of the mass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from featherstone_ros import Dynamics, Model
+from featherstone_ros.arrays import Floats
+from featherstone_ros.errors import UnknownNameError
+from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.blas import one_thread
+from featherstone_ros.identification.bodies import SIZE
+from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.filtering import SmoothMotion
+from featherstone_ros.identification.friction import Friction
+from featherstone_ros.identification.recording import Recording, interpolated, is_constant
+
+BLOCKS = 20  # of the jackknife
+ROUNDS = 8  # of Gauss-Newton, with the weights found so far
+KNOWN = 0.1  # relative deviation below which a gain counts as found
+
+
+@dataclass(frozen=True, eq=False)
+class EffortGains:
+    """Torque per unit of the effort of each joint.
+
+    Attributes:
+        joints: n names.
+        gain: (n,) its sign is the drive's direction.
+        deviation: (n,) standard deviation.
+    """
+
+    joints: tuple[str, ...]
+    gain: Floats
+    deviation: Floats
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """The joints whose gains the data determine."""
+        good = self.deviation < KNOWN * np.abs(self.gain)
+        return tuple(name for name, one in zip(self.joints, good, strict=True) if one)
+
+
+def gains_by_load(
+    model: Model,
+    loaded: Recording,
+    bare: Recording,
+    link: str,
+    mass: float,
+    mass_deviation: float = 0.0,
+    cut_off: float = 2.0,
+) -> EffortGains:
+    """Find gains from the same motion without and with a load.
+
+    Args:
+        model: The arm.
+        loaded: Recording with the load; efforts in the drives' unit.
+        bare: Without it.
+        link: What carries it.
+        mass: [kg].
+        mass_deviation: [kg].
+        cut_off: Of the filter [Hz].
+
+    Raises:
+        UnknownNameError: There is no such link.
+        EvaluationError: The recordings are too short for the filter.
+        IdentificationError: These are two motions, or a joint feels nothing of the load.
+    """
+    if link not in model.link_names:
+        raise UnknownNameError("link", link, model.link_names)
+    difference = loaded.minus(bare)
+    if difference is None:
+        raise IdentificationError(
+            f"{loaded.topic} and {bare.topic} are different motions, expected the same one twice"
+        )
+    arm = Arm(model, Friction.none(model.n))
+    motion = arm.motion(difference, cut_off)
+    whole = arm.motion(loaded, cut_off)
+    with_load = interpolated(motion.time, whole.time, whole.effort)
+    more = np.abs(with_load) - np.abs(with_load - motion.effort)
+    at = SIZE * model.link_names.index(link)
+    Y = Dynamics(model).regressor(motion.position, motion.velocity, motion.acceleration)
+    drive = _drive(motion, more)  # rotors are the same in both
+    return _found(model, motion, Y[:, :, at : at + SIZE], drive, mass, mass_deviation / mass)
+
+
+def gains_by_links(
+    model: Model, recording: Recording, deviation: float = 0.0, cut_off: float = 2.0
+) -> EffortGains:
+    """Find gains from one motion, by the links as they are described.
+
+    Args:
+        model: The arm, with what it carries.
+        recording: Its efforts are in the drives' unit.
+        deviation: Relative, of the model's masses.
+        cut_off: Of the filter [Hz].
+
+    Raises:
+        EvaluationError: The recording is too short for the filter.
+        IdentificationError: A joint feels nothing of the links.
+    """
+    motion = Arm(model, Friction.none(model.n)).motion(recording, cut_off)
+    torque = Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
+    drive = _drive(motion, np.abs(motion.effort), motion.acceleration)
+    return _found(model, motion, torque[:, :, None], drive, 1.0, deviation)
+
+
+def _drive(motion: SmoothMotion, carried: Floats, *more: Floats) -> Floats:
+    """Return the columns (N, n, m) of what drives bear besides the torque."""
+    one = np.ones_like(motion.velocity)
+    terms = one, motion.velocity, motion.sliding, carried * motion.sliding, *more
+    return np.stack(terms, axis=2)
+
+
+def _found(
+    model: Model, motion: SmoothMotion, Y: Floats, drive: Floats, known: float, relative: float
+) -> EffortGains:
+    """Return the gains where the torque is Y (N, n, p) times parameters, the first ``known``."""
+    _require_effort(model, motion.effort)
+    columns = np.concatenate([Y, motion.effort[:, :, None], drive], axis=2)
+    with one_thread():
+        blocks = np.array(
+            [np.einsum("ija,ijb->jab", b, b) for b in np.array_split(columns, BLOCKS)]
+        )
+        total, size = blocks.sum(axis=0), Y.shape[2] + 1
+        response, parameters = _solved(_roots(total, size), *_first(_roots(total, size), known))
+        without = [_solved(_roots(total - b, size), response, parameters)[0] for b in blocks]
+    spread = np.sqrt(BLOCKS - 1) * np.std(without, axis=0) / np.abs(response)
+    gain = 1.0 / response
+    return EffortGains(model.joint_names, gain, np.abs(gain) * np.hypot(spread, relative))
+
+
+def _require_effort(model: Model, effort: Floats) -> None:
+    for joint, column in zip(model.joint_names, effort.T, strict=True):
+        if is_constant(column):
+            raise IdentificationError(f"the effort of {joint} is constant: it tells of no torque")
+
+
+def _roots(products: Floats, size: int) -> Floats:
+    """Return (n, size, size) roots of the first products, without what the drives explain."""
+    own, both = products[:, size:, size:], products[:, :size, size:]
+    scale = np.sqrt(np.maximum(np.einsum("jaa->ja", own), 1e-300))
+    scaled = own / (scale[:, :, None] * scale[:, None, :])
+    inverse = np.linalg.pinv(scaled, rcond=1e-10, hermitian=True)
+    both = both / scale[:, None, :]
+    left = products[:, :size, :size] - both @ inverse @ both.swapaxes(1, 2)
+    values, vectors = np.linalg.eigh(left)
+    return np.sqrt(np.maximum(values, 0.0))[:, :, None] * vectors.swapaxes(1, 2)
+
+
+def _first(roots: Floats, known: float) -> tuple[Floats, Floats]:
+    """Return responses and parameters by linear least squares: gains times efforts are torque."""
+    n, size, _ = roots.shape
+    A = np.zeros((n, size, n + size - 2))
+    A[range(n), :, range(n)] = roots[:, :, -1]
+    A[:, :, n:] = -roots[:, :, 1:-1]
+    x = np.linalg.lstsq(A.reshape(n * size, -1), known * roots[:, :, 0].ravel(), rcond=1e-12)[0]
+    gain = np.where(np.abs(x[:n]) > 1e-300, x[:n], np.inf)
+    return 1.0 / gain, np.append(known, x[n:])
+
+
+def _solved(roots: Floats, response: Floats, parameters: Floats) -> tuple[Floats, Floats]:
+    """Return response (n,) and parameters (p,), by Gauss-Newton.
+
+    Joints are weighted by what was left of their efforts a round before. The first parameter is
+    known.
+    """
+    n, size, _ = roots.shape
+    for _ in range(ROUNDS):
+        seen = roots[:, :, :-1] @ parameters
+        left = roots[:, :, -1] - response[:, None] * seen
+        sigma = np.maximum(np.linalg.norm(left, axis=1), 1e-12)[:, None]
+        A = np.zeros((n, size, n + size - 2))
+        A[range(n), :, range(n)] = seen / sigma
+        A[:, :, n:] = response[:, None, None] * roots[:, :, 1:-1] / sigma[:, :, None]
+        step = np.linalg.lstsq(A.reshape(n * size, -1), (left / sigma).ravel(), rcond=1e-12)[0]
+        response = response + step[:n]
+        parameters = np.append(parameters[0], parameters[1:] + step[n:])
+    return response, parameters

@@ -1,0 +1,104 @@
+"""Torque per unit of effort from recordings: currents by a known load, deflections by the links."""
+
+from dataclasses import replace
+
+import known_arm
+import numpy as np
+import pytest
+from known_arm import NAMES, NOISE, NOMINAL
+
+import featherstone_ros as fr
+from featherstone_ros.identification import IdentificationError, gains_by_links, gains_by_load
+from featherstone_ros.identification.recording import Recording
+
+GAINS = np.array([14.0, -13.0, 11.0, 10.5, -11.0, 9.0])  # [N m/A]
+STIFFNESS = np.array([900.0, 800.0, 500.0, -200.0, 150.0, 60.0])  # [N m/rad]
+MASS = 3.0
+LOADED = NOMINAL.with_payload("tool0", MASS, [0.04, -0.03, 0.12], 0.01 * np.eye(3))
+
+
+def recording(model, unit, noise, motion=1):
+    """Return a recording of a motion, its efforts in drives' units."""
+    time, q, qd, qdd = known_arm.motion(30.0, seed=motion)
+    random = np.random.default_rng(noise)
+    tau = fr.Dynamics(model).rnea(q, qd, qdd) + known_arm.DRIVES.torque(qd, qdd)
+    tau += NOISE * random.standard_normal(q.shape)
+    qd = qd + 1e-3 * random.standard_normal(q.shape)
+    return Recording(f"run {noise}", NAMES, time, q, qd, tau / unit)
+
+
+def pair(seed, model=NOMINAL):
+    """Return the same motion with and without the load."""
+    loaded = recording(LOADED, GAINS, seed, seed)
+    return loaded, recording(model, GAINS, seed + 50, seed)
+
+
+def test_currents_by_a_known_load():
+    """Constants, directions, and intervals that hold what is true, but for the first joint: the
+    load's weight never reaches it.
+    """
+    scores = []
+    for seed in range(1, 4):
+        found = gains_by_load(NOMINAL, *pair(seed), "tool0", MASS)
+        assert set(NAMES[1:]) <= set(found.found)
+        np.testing.assert_allclose(found.gain[1:], GAINS[1:], rtol=0.02)
+        scores.append((found.gain - GAINS)[1:] / found.deviation[1:])
+    assert 0.3 < np.sqrt(np.mean(np.square(scores))) < 2.0
+    assert np.abs(scores).max() < 4.0
+
+
+def test_errors_of_the_arms_model_cancel_out():
+    """Both motions are those of an arm whose links differ from the description by up to 25 %."""
+    real = known_arm.deformed()
+    loaded = real.with_payload("tool0", MASS, [0.04, -0.03, 0.12], 0.01 * np.eye(3))
+    motions = recording(loaded, GAINS, 1), recording(real, GAINS, 2)
+    found = gains_by_load(NOMINAL, *motions, "tool0", MASS)
+    np.testing.assert_allclose(found.gain[1:], GAINS[1:], rtol=0.02)
+
+
+def test_gains_are_as_uncertain_as_the_mass():
+    motions = pair(1)
+    known = gains_by_load(NOMINAL, *motions, "tool0", MASS)
+    assumed = gains_by_load(NOMINAL, *motions, "tool0", 1.1 * MASS, mass_deviation=0.3)
+    np.testing.assert_allclose(assumed.gain[1:], 1.1 * known.gain[1:], rtol=1e-4)
+    share = 0.3 / (1.1 * MASS)
+    np.testing.assert_allclose(
+        assumed.deviation[1:],
+        np.abs(assumed.gain[1:]) * np.hypot((known.deviation / known.gain)[1:], share),
+        rtol=1e-2,
+    )
+
+
+def test_stiffness_from_deflections_by_the_links():
+    """What a drive's command is beside the position is torque by its stiffness."""
+    found = gains_by_links(NOMINAL, recording(NOMINAL, STIFFNESS, 3))
+    assert found.found[:3] == NAMES[1:4]
+    known = [NAMES.index(name) for name in found.found]
+    np.testing.assert_allclose(found.gain[known], STIFFNESS[known], rtol=0.1)
+    assert (np.abs(found.gain - STIFFNESS)[known] < 4.0 * found.deviation[known]).all()
+
+
+def test_a_joint_that_bears_no_torque_is_not_found():
+    """The last joint turns about an axis through the centre of mass of what it carries."""
+    found = gains_by_links(NOMINAL, recording(NOMINAL, STIFFNESS, 3))
+    assert NAMES[-1] not in found.found
+
+
+def test_two_motions_are_refused():
+    with pytest.raises(IdentificationError, match="run 1 and run 2 are different motions"):
+        gains_by_load(
+            NOMINAL, recording(LOADED, GAINS, 1, 1), recording(NOMINAL, GAINS, 2, 2), "tool0", MASS
+        )
+
+
+def test_an_unknown_link_is_named():
+    with pytest.raises(fr.UnknownNameError, match="hand"):
+        gains_by_load(NOMINAL, *pair(1), "hand", MASS)
+
+
+def test_an_effort_that_is_always_zero_is_named():
+    loaded, bare = pair(1)
+    dead = np.array([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
+    loaded, bare = (replace(r, effort=r.effort * dead) for r in (loaded, bare))
+    with pytest.raises(IdentificationError, match="elbow_joint is constant"):
+        gains_by_load(NOMINAL, loaded, bare, "tool0", MASS)
