@@ -26,8 +26,9 @@ included.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -196,14 +197,18 @@ class DriveUnits:
 
     def told(self, law: str) -> NDArray[np.bool_]:
         """Return (n,) which drives are told in a unit, one of ``COMMANDS``."""
-        return np.array([word == law for word in self.command], dtype=bool)
+        return self._told[law]
 
-    @property
+    @cached_property
+    def _told(self) -> dict[str, NDArray[np.bool_]]:
+        return {law: np.array([word == law for word in self.command]) for law in COMMANDS}
+
+    @cached_property
     def torque_per_current(self) -> Floats:
         """Torque of the joint per current (n,) [N m/A or N/A], 0 where it is not known."""
         return self.direction * self.gear_ratio * self.torque_constant
 
-    @property
+    @cached_property
     def voltage_per_speed(self) -> Floats:
         """Back-EMF per speed of the joint (n,) [V s/rad or V s/m]."""
         constant = np.where(self.back_emf_constant, self.back_emf_constant, self.torque_constant)
@@ -221,10 +226,11 @@ class DriveUnits:
             q: Position that a drive with a position loop is to hold, where there is one.
             qd: Velocity of the joint; that which goes with ``q`` for these.
         """
-        current = self.currents(torque, qd)
-        duty = _ratio(self.resistance * current + self.voltage_per_speed * qd, self.supply_voltage)
-        position = q + _ratio(torque + self.damping * qd, self.stiffness)
-        values = {CURRENT: current, DUTY: duty, POSITION: position}
+        values = {
+            CURRENT: lambda: self.currents(torque, qd),
+            DUTY: lambda: self._duties(torque, qd),
+            POSITION: lambda: q + _ratio(torque + self.damping * qd, self.stiffness),
+        }
         return self._chosen(values, torque)
 
     def torques(self, command: Floats, q: Floats, qd: Floats) -> Floats:
@@ -233,10 +239,11 @@ class DriveUnits:
         The inverse of ``commands`` and the law of simulated drives; q and qd are those of the
         joint.
         """
-        current = np.where(self.told(DUTY), self.currents_of_duty(command, qd), command)
-        loop = self.stiffness * (command - q) - self.damping * qd
-        by_current = self._after_gears(self.torque_per_current * current, qd)
-        values = {CURRENT: by_current, DUTY: by_current, POSITION: loop}
+        values = {
+            CURRENT: lambda: self._torque(command, qd),
+            DUTY: lambda: self._torque(self.currents_of_duty(command, qd), qd),
+            POSITION: lambda: self.stiffness * (command - q) - self.damping * qd,
+        }
         return self._chosen(values, command)
 
     def currents(self, torque: Floats, qd: Floats) -> Floats:
@@ -250,19 +257,32 @@ class DriveUnits:
         voltage = duty * self.supply_voltage - self.voltage_per_speed * qd
         return _ratio(voltage, self.resistance)
 
-    @property
+    @cached_property
     def _losses(self) -> tuple[Floats, Floats]:
         """The motor's torque per torque: mean and half difference of the directions of power."""
         driving, driven = 1.0 / self.efficiency, self.backdrive_efficiency
         return 0.5 * (driving + driven), 0.5 * (driving - driven)
 
-    def _after_gears(self, motor: Floats, qd: Floats) -> Floats:
+    def _torque(self, current: Floats, qd: Floats) -> Floats:
+        """Return the torque behind the gears."""
+        motor = self.torque_per_current * current
         even, odd = self._losses
         return motor / (even + odd * np.sign(motor) * smooth_sign(qd))
 
-    def _chosen(self, values: Mapping[str, Floats], otherwise: Floats) -> Floats:
-        laws = list(values)
-        return np.select([self.told(law) for law in laws], [values[k] for k in laws], otherwise)
+    def _duties(self, torque: Floats, qd: Floats) -> Floats:
+        voltage = self.resistance * self.currents(torque, qd) + self.voltage_per_speed * qd
+        return _ratio(voltage, self.supply_voltage)
+
+    def _chosen(self, values: Mapping[str, Callable[[], Floats]], otherwise: Floats) -> Floats:
+        """Return each drive's value by its law; what no drive has is not worked out."""
+        chosen = otherwise
+        for law, value in values.items():
+            which = self._told[law]
+            if which.all():
+                return value()
+            if which.any():
+                chosen = np.where(which, value(), chosen)
+        return chosen
 
     # Measured efforts.
 
@@ -286,6 +306,10 @@ class DriveUnits:
             gravity: Torque of gravity there [N m or N].
         """
         return self.effort_gain * effort + self.hides_gravity * gravity
+
+    def measured_effort(self, torque: Floats, gravity: Floats) -> Floats:
+        """Return what drives report of a torque: the inverse of ``measured_torque``."""
+        return _ratio(torque - self.hides_gravity * gravity, self.effort_gain)
 
     # Limits.
 
@@ -325,11 +349,18 @@ class DriveUnits:
         }
 
     def _bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-        most = {CURRENT: self.max_current, DUTY: self.max_duty}
         free = np.full(self.n, np.inf)
-        high = self._chosen({**most, POSITION: upper}, free)
-        low = self._chosen({**{law: -most[law] for law in most}, POSITION: lower}, -free)
-        return low, high
+        high = {
+            CURRENT: lambda: self.max_current,
+            DUTY: lambda: self.max_duty,
+            POSITION: lambda: upper,
+        }
+        low = {
+            CURRENT: lambda: -self.max_current,
+            DUTY: lambda: -self.max_duty,
+            POSITION: lambda: lower,
+        }
+        return self._chosen(low, -free), self._chosen(high, free)
 
 
 class MotorHeat:

@@ -5,9 +5,11 @@
 - ``drive_gains``: gains and bounds of simulated drives that follow positions.
 - ``closed_loop``: an arm that moves under its controller, simulated or on a bus.
 - ``simulated_arm``: the simulated one.
+- ``driven_arm``: an arm whose drives are told currents, duty cycles or positions, with play.
 """
 
+from .driven_arm import DrivenArm
 from .settings import Noise, TwinSettings
 from .twin import Twin
 
-__all__ = ["Noise", "Twin", "TwinSettings"]
+__all__ = ["DrivenArm", "Noise", "Twin", "TwinSettings"]
