@@ -40,15 +40,19 @@ def package_folders(package: str) -> Iterator[Path]:
 
 
 def package_around(file: Path, package: str) -> Path | None:
-    """Return the folder of a ROS package that a file is in, None if it is in no such package.
+    """Return the folder of a ROS package that a file is in or beside, None if there is none.
 
-    It is known by its name in package.xml, as in a checkout, or by the folder's.
+    It is known by its name in package.xml, as in a checkout, or by the folder's. Beside it are the
+    packages of the same repository, in folders of their names.
     """
-    for folder in file.absolute().parents:
+    parents = file.absolute().parents
+    for folder in parents:
         manifest = folder / "package.xml"
         if manifest.is_file() and _name_in(manifest) == package:
             return folder
-    return next((f for f in file.absolute().parents if f.name == package), None)
+    of_its_name = next((f for f in parents if f.name == package), None)
+    beside = (f / package for f in parents if (f / package / "package.xml").is_file())
+    return of_its_name or next(beside, None)
 
 
 def _name_in(manifest: Path) -> str:

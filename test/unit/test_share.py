@@ -44,3 +44,17 @@ def test_share_directory_is_the_source_tree_above_the_package(tmp_path):
 def test_share_directory_raises_if_the_files_were_not_installed(tmp_path):
     package = copy_module(tmp_path)
     assert "no share/featherstone_ros in any folder above" in location_from(package)
+
+
+def test_packages_of_one_repository_lie_beside_each_other(tmp_path):
+    """An xacro file of a description names files of the package that brings the robot up."""
+    file = tmp_path / "arm_description" / "urdf" / "arm.urdf.xacro"
+    for package in ("arm_description", "arm_bringup"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "package.xml").write_text(
+            f"<package><name>{package}</name></package>"
+        )
+    (tmp_path / "arm_tools").mkdir()
+    assert share.package_around(file, "arm_description") == tmp_path / "arm_description"
+    assert share.package_around(file, "arm_bringup") == tmp_path / "arm_bringup"
+    assert share.package_around(file, "arm_tools") is None
