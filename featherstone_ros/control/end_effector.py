@@ -60,7 +60,7 @@ class EndEffectorArrival:
         root = np.sqrt(np.asarray(law["stiffness"], dtype=np.float64))
         e = np.where(root > 0.0, R.T @ (error + way), 0.0)
         # What dry friction, a contact or a wrong model must balance, since the arm stands.
-        left = moment.command - (0.0 if settings.offset is None else settings.offset)
+        left = moment.command - settings.drives.offset
         if not settings.hardware_adds_gravity:
             left = left - moment.gravity
         sticks = bool((np.abs(left) <= STICKS * settings.coulomb).all())

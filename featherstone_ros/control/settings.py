@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.parameter import REQUIRED, declared
 
@@ -225,6 +227,11 @@ class Settings:
                 object.__setattr__(self, field.name, np.ascontiguousarray(value, np.float64))
             elif isinstance(value, float):
                 require_positive(field.name, value, field.metadata["minimum"] == 0.0)
+
+    @cached_property
+    def drives(self) -> Drives:
+        """What the controller knows of the drives."""
+        return Drives(**{field.name: getattr(self, field.name) for field in fields(Drives)})
 
     @property
     def n(self) -> int:

@@ -90,7 +90,8 @@ class Drives:
             sliding: Presliding states (``friction.presliding``); None: of a steady motion.
         """
         rigid = dynamics.rnea(q, qd, qdd)
-        return rigid + self.rotor_torque(qdd) + self.friction_torque(qd, sliding, rigid)
+        friction = self.friction_torque(qd, sliding, rigid)
+        return rigid + self.rotor_torque(qdd) + friction + self.offset
 
     def rotor_torque(self, qdd: Floats) -> Floats:
         """Return the torque that accelerates the rotors [N m] or [N]."""

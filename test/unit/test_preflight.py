@@ -237,6 +237,17 @@ def test_gravity_that_is_too_much_is_said_to_be():
     assert "slowed down" not in str(verdict)
 
 
+def test_a_constant_effort_of_a_drive_counts():
+    rest = (0.0, 0.0)
+    path = given(Point(0.0, rest, rest), Point(2.0, (0.1, 0.1), rest))
+    arm = arm_of_two()
+    assert check_file(path, arm).fits
+    (excess,) = check_file(
+        path, arm.with_parameters({"friction.elbow.offset": -25.0})
+    ).verdict.excesses
+    assert (excess.joint, excess.quantity) == ("elbow", "torque")
+
+
 def test_a_cubic_that_leaves_the_position_limits_between_its_points_is_found():
     path = given(
         Point(0.0, (2.8, 0.0), (0.0, 0.0)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from featherstone_ros import Dynamics
@@ -13,7 +15,6 @@ from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.control.trajectory import SPEED_SLACK
 from featherstone_ros.model import Model
-from featherstone_ros.model.drives import Drives
 
 FINEST = 1e-3  # [s] between two samples
 # Samples times joints. The control loop waits meanwhile: this many take about as long as reading a
@@ -55,17 +56,12 @@ def check_trajectory(
         begin: When it takes over, on the motion's clock [s].
         velocity: The desired velocity until then (n,) [rad/s] or [m/s].
     """
-    drives = Drives(
-        settings.armature,
-        settings.viscous,
-        settings.coulomb,
-        settings.presliding_displacement,
-        0.0 if settings.load is None else settings.load,
-    )
     limits = JointSpace.of(model, settings.effort_limit)
     most = MOST / model.n
     step = max(FINEST, (motion.end - begin) / most)
-    return check(dynamics, drives, limits, motion, begin, motion.end, velocity, step, True, most)
+    return check(
+        dynamics, settings.drives, limits, motion, begin, motion.end, velocity, step, True, most
+    )
 
 
 def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
@@ -104,10 +100,10 @@ def check_set_point(
     Args:
         dynamics: The arm's, with its payload.
         model: The arm.
-        settings: For armature, viscous friction and the effort limit.
+        settings: For the drives, their Coulomb friction excepted, and the effort limit.
         state: The set-point; its speed and position are checked when it is read.
     """
-    drives = Drives(settings.armature, settings.viscous, coulomb=np.zeros(model.n))
+    drives = replace(settings.drives, coulomb=np.zeros(model.n), load=0.0)  # it may turn round
     torque = drives.torque(dynamics, state.position, state.velocity, state.acceleration)
     excess = np.abs(torque) - settings.effort_limit
     worst = int(np.argmax(excess))

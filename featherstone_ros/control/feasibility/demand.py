@@ -92,7 +92,7 @@ def demand(
 
     Args:
         dynamics: The arm's.
-        drives: Friction and armature.
+        drives: Friction, armature and offset.
         motion: In the same joint order.
         begin: [s].
         end: [s].
@@ -105,6 +105,8 @@ def demand(
     rigid = dynamics.rnea(q, qd, qdd) - gravity
     sliding = presliding(q, drives.presliding_displacement, np.sign(qd[0]), time)
     coulomb = (drives.coulomb + drives.load * np.abs(gravity)) * sliding
-    standing = gravity + coulomb + extra if with_extra_effort else gravity + coulomb
+    standing = gravity + coulomb + drives.offset
+    if with_extra_effort:
+        standing = standing + extra
     inertial = rigid + drives.load * np.abs(rigid) * sliding + drives.rotor_torque(qdd)
     return Demand(time, q, qd, qdd, standing, drives.viscous * qd, inertial)
