@@ -11,13 +11,9 @@ import time
 import numpy as np
 
 from benchmarks.nodes.meter import standing_arm
-from benchmarks.nodes.processes import CONTROLLER
 from benchmarks.nodes.reaction import slow_motion
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import TEXTS, Phase
-from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.multi_sine import POINT_SPACING
@@ -27,7 +23,6 @@ PAUSES = {"tight loop": 0.0, "after 2 ms of sleep": 2e-3}  # [s] before each cyc
 _COUNTS = {0.0: 2000, 2e-3: 200}
 _PERIOD = 1_000_000  # [ns] between the stamps of two states
 _STAMP = 4  # offset of the stamp in a serialised state [bytes]
-_TORQUE_RATE = 1000.0  # [N m/s]
 
 
 def durations(robot: RobotSetup, pause: float) -> Floats:
@@ -36,20 +31,9 @@ def durations(robot: RobotSetup, pause: float) -> Floats:
     Raises:
         FeatherstoneError: The controller did not follow the trajectory all the time.
     """
-    zeros = np.zeros(robot.model.n)
-    settings = Settings(
-        p=robot.by_joint(CONTROLLER, "gains.{}.p"),
-        d=robot.by_joint(CONTROLLER, "gains.{}.d"),
-        damping=zeros,
-        coulomb=zeros,
-        viscous=zeros,
-        armature=robot.by_joint(CONTROLLER, "armature.{}"),
-        effort_limit=robot.model.effort_limit,
-        torque_rate=zeros + _TORQUE_RATE,
-    )
-    controller = TorqueController(JointSpace.of(robot.model), robot.model, settings)
+    controller = robot.arm.controller()
     controller.activate(time.monotonic())
-    controller.accept_state(time.monotonic(), robot.start, zeros, stamp=1.0)
+    controller.accept_state(time.monotonic(), robot.start, np.zeros(robot.model.n), stamp=1.0)
     samples = zip(*slow_motion(robot).samples(POINT_SPACING), strict=True)
     points = [Point(*sample) for sample in samples]
     controller.set_trajectory(time.monotonic(), robot.model.joint_names, points)

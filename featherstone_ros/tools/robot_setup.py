@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from xml.etree.ElementTree import tostring
 
@@ -11,17 +11,22 @@ from defusedxml import ElementTree
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.gains import DAMPING_RATIO, SampledLoop, choose_gains
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import (
+    CONTROLLER,
     NODES,
+    TWIN,
     NodeParameters,
     check_names,
     read_parameters,
 )
 from featherstone_ros.model.robots import robot_file, robot_parameters
+
+OF_DRIVES = ("armature.", "friction.", "presliding_displacement")  # parameters of both nodes
 
 
 @dataclass(frozen=True)
@@ -57,13 +62,21 @@ class RobotSetup:
             pattern, self.model.joint_names, np.zeros(self.model.n)
         )
 
+    @cached_property
+    def arm(self) -> ControlledArm:
+        """The arm as the controller's parameters describe it."""
+        return ControlledArm.of(self.model, self.parameters[CONTROLLER])
+
+    @cached_property
+    def drives(self) -> Drives:
+        """Friction and rotors of the twin."""
+        given = self.parameters[TWIN].items()
+        own = {name: value for name, value in given if name.startswith(OF_DRIVES)}
+        return ControlledArm.of(self.model, own).drives
+
     def inverse_dynamics(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
         """(N, n) torque that moves the twin's arm, its friction and rotors included."""
-        of_twin = partial(self.by_joint, "digital_twin")
-        drives = Drives(
-            of_twin("armature.{}"), of_twin("friction.{}.viscous"), of_twin("friction.{}.coulomb")
-        )
-        return drives.torque(Dynamics(self.model), q, qd, qdd)
+        return self.drives.torque(Dynamics(self.model), q, qd, qdd)
 
 
 def load(name: str) -> RobotSetup:

@@ -194,9 +194,8 @@ def _drive(
 
 def _conditions(excess: float, robot: RobotSetup, motion: MultiSine) -> list[str]:
     """Describe the conditions of the measurement."""
-    p = robot.by_joint("feedforward_controller", "gains.{}.p")
-    d = robot.by_joint("feedforward_controller", "gains.{}.d")
-    coulomb = robot.by_joint("digital_twin", "friction.{}.coulomb")
+    p, d = robot.arm.feedback.gains
+    coulomb = robot.drives.coulomb
     _, _, velocity, _ = motion.samples(0.005)
     share = (np.abs(velocity).max(axis=0) / robot.model.velocity_limit).min()
     load = load_share(motion, robot.model, robot.inverse_dynamics)
@@ -214,7 +213,7 @@ def _conditions(excess: float, robot: RobotSetup, motion: MultiSine) -> list[str
 
 
 def _rotors(robot: RobotSetup) -> str:
-    armature = robot.by_joint("digital_twin", "armature.{}")
+    armature = robot.drives.armature
     if not robot.has_assumed_drives:
         return "rotor inertia" if armature.any() else "no rotor inertia"
     return f"rotor inertia {_list(armature)} kg·m² (assumed: the URDF has none)"
