@@ -32,9 +32,10 @@ from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceC
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
                                       place_impedance, start_impedance)
 from control.measured_wrench cimport MAX_WRENCH as _MAX_WRENCH, take_measured
-from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, connect, extrapolate, follow_path,
-                             hold_at, line, piece_at, place_motion, quintic_of, sample_inside,
-                             sample_path, stopping_position as c_stopping_position)
+from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, Start, connect, extrapolate,
+                             follow_path, hold_at, line, piece_at, place_motion, quintic_of,
+                             sample_inside, sample_path, start_of,
+                             stopping_position as c_stopping_position)
 from control.phase_changes cimport standing_speed
 from control.phases cimport EVENTS, PHASES
 from control.request_handlers cimport configure, why_no_joints

@@ -118,6 +118,21 @@ cdef class CompiledPath:
         sample_path(&self.path, n, piece_at(&self.path, 0, time), time, floats(state))
         return state
 
+    def start(self, double elapsed, cnp.ndarray q not None, cnp.ndarray velocity not None,
+              double tolerance):
+        """Whether an arm at q (n,) may follow from a time on: see ``start_of`` in motion.pxd.
+
+        Returns:
+            Whether it is over; index of the joint that is furthest beyond what is allowed, -1 for
+            none; its distance (or how long ago the end was [s]), what is allowed, and where it
+            begins.
+        """
+        cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2)
+        cdef cnp.ndarray begin = np.zeros((4, n))
+        cdef Start start = start_of(&self.path, n, elapsed, numbers(q, n, "q"),
+                                    numbers(velocity, n, "velocity"), tolerance, floats(begin))
+        return start.is_over, start.joint, start.found, start.bound, begin[0, start.joint]
+
 
 cdef class CompiledMotion:
     """What is asked for when the controller follows a path, by the path's time.

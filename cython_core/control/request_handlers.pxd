@@ -3,7 +3,7 @@
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from control.arm cimport leads_end_effector
 from control.cartesian_mode cimport CartesianTarget, configure_mode, set_target
@@ -13,8 +13,8 @@ from control.events cimport (ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_P
                              IN_FAULT, NOT_RUNNING, NO_WRENCH, SET_POINT_TOO_FAR, STARTS_TOO_FAR,
                              Refusal)
 from control.model_blend cimport change_model
-from control.motion cimport (Path, blend, extrapolate, follow_path, lead_in_duration, sample,
-                             sample_path)
+from control.motion cimport (Path, Start, blend, extrapolate, follow_path, lead_in_duration, sample,
+                             start_of)
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, end_fault,
                                     stop_and_hold)
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
@@ -70,33 +70,21 @@ cdef inline Refusal follow(Controller* c, const Path* path, double start,
                            Hold* detail) noexcept nogil:
     """Follow a trajectory from now on; ``start`` is when its time is zero, by the controller's
     time; -inf: now.
-
-    A point still to come may be as far away as the velocity limits allow until then, plus
-    start_tolerance; where the trajectory is already under way, the tolerance alone counts.
     """
-    cdef double time = c.clock.time, elapsed, wait, allowed, distance
-    cdef Py_ssize_t i, piece = 0
+    cdef double time = c.clock.time
+    cdef Start begin
     cdef Refusal refusal = why_no_joints(c)
     if refusal != GRANTED:
         return refusal
     if start == -INFINITY:
         start = time
-    elapsed = time - start
-    detail.found, detail.joint, detail.bound = elapsed - path.duration, -1, 0.0
-    if elapsed > path.duration:
+    begin = start_of(path, c.n, time - start, c.observer.q, c.arm.limits.velocity,
+                     c.arm.settings.start_tolerance, c.state)
+    detail.joint, detail.found, detail.bound = begin.joint, begin.found, begin.bound
+    if begin.is_over:
         return ENDED
-    while piece + 1 < path.pieces and path.times[piece + 1] <= elapsed:
-        piece += 1
-    memset(c.state, 0, 4 * c.n * sizeof(double))
-    sample_path(path, c.n, piece, elapsed, c.state)
-    wait = max(path.times[0] - elapsed, 0.0)
-    for i in range(c.n):
-        allowed = c.arm.settings.start_tolerance + (
-            c.arm.limits.velocity[i] * wait if wait > 0.0 else 0.0)
-        distance = fabs(c.state[i] - c.observer.q[i])
-        if not distance <= allowed:
-            detail.joint, detail.found, detail.bound = i, distance, allowed
-            return STARTS_TOO_FAR
+    if begin.joint >= 0:
+        return STARTS_TOO_FAR
     sample(&c.motion, time, c.state)
     follow_path(&c.motion, path, start, time, c.state, &c.arm.limits, c.arm.settings.stop_time)
     begin_trajectory(&c.machine, &c.observer)

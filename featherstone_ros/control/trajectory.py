@@ -186,19 +186,17 @@ class Trajectory:
         Raises:
             TrajectoryError: It ends in the past, or begins too far away.
         """
-        if elapsed > self.duration:
-            raise TrajectoryOverError(f"ends {elapsed - self.duration:.3f} s in the past")
-        wait = max(self.times[0] - elapsed, 0.0)
-        begin = self.compiled().sample(elapsed)[0]
-        reach = self._space.velocity * wait if wait else np.zeros_like(arm)
-        allowed = tolerance + reach
-        distance = np.abs(begin - arm)
-        worst = int(np.argmax(distance - allowed))
-        if distance[worst] > allowed[worst]:
+        arm, velocity = np.ascontiguousarray(arm), np.ascontiguousarray(self._space.velocity)
+        is_over, joint, found, allowed, begin = self.compiled().start(
+            elapsed, arm, velocity, tolerance
+        )
+        if is_over:
+            raise TrajectoryOverError(f"ends {found:.3f} s in the past")
+        if joint >= 0:
             raise TrajectoryError(
-                f"starts too far from the arm: joint {self._space.names[worst]!r} at "
-                f"{begin[worst]:.4g} while the arm is at {arm[worst]:.4g}; at most "
-                f"{allowed[worst]:.4g} away can be reached in time (start_tolerance {tolerance:g})"
+                f"starts too far from the arm: joint {self._space.names[joint]!r} at "
+                f"{begin:.4g} while the arm is at {arm[joint]:.4g}; at most {allowed:.4g} away can "
+                f"be reached in time (start_tolerance {tolerance:g})"
             )
 
     def compiled(self, transition: float = 0.0, tolerance: Floats | None = None) -> CompiledPath:
