@@ -69,13 +69,3 @@ cdef inline double counted_way(double* place, double position, double displaceme
     way -= copysign(min(fabs(way), PLAY * displacement), way)
     place[0] += way
     return way
-
-
-cdef inline double drag(double viscous, double thinning, double coulomb, double load, double torque,
-                        double speed, double sticking_speed) noexcept nogil:
-    """Friction per unit of speed under a torque, for implicit time steps; below the sticking speed
-    dry friction is viscous.
-    """
-    cdef double d = damping(viscous, thinning, speed)
-    cdef double dry = dry_share(coulomb, load, torque - d * speed, copysign(1.0, speed))
-    return d + fabs(dry) / max(fabs(speed), sticking_speed)

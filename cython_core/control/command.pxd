@@ -12,7 +12,7 @@ from control.cartesian_mode cimport (drop_stale, follow_wrench, joint_motion, mo
 from control.controller_state cimport Controller
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
 from control.impedance_modes cimport joint_effort
-from control.laws cimport add_drives, damped_gravity, law, slide
+from control.laws cimport damped_gravity, drives_of, law, slide
 from control.measured_wrench cimport is_fresh
 from control.model_blend cimport combine, gravity, pass_time
 from control.motion cimport sample
@@ -28,6 +28,7 @@ from control.state_observer cimport REPEAT_TIME, Observer, max_speed_share
 from control.supervision cimport supervise
 from control.torque_governor cimport LONGEST_STEP, begin_transfer, govern, transfer_left
 from dynamics_interface cimport DynamicsInterface
+from joint_drives cimport JointDrives, add_drives
 from smooth_friction cimport after_way, dry_torque, presliding
 
 cdef extern from *:
@@ -84,6 +85,7 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
 
     The joints' desired state is the one that gives the end effector's, to first order.
     """
+    cdef JointDrives drives = drives_of(&c.arm.joints)
     cdef Py_ssize_t n = c.n, i
     dt = fmin(dt, c.arm.settings.state_timeout)
     c.hand.measured.is_there = is_fresh(&c.hand.measured, now, c.arm.settings.wrench_timeout)
@@ -105,7 +107,7 @@ cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcep
         c.stuck.given[i] = c.torque[i]
         c.torque[i] += c.gravity_torque[i]
     slide_end_effector(c, dt)
-    add_drives(&c.arm.joints, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
+    add_drives(&drives, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
     for i in range(n):
         c.stuck.given[i] += c.contact[i] - c.torque[i]      # what is not feedback
         if c.arm.settings.hardware_adds_gravity:

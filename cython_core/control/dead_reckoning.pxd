@@ -3,10 +3,10 @@
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
-from smooth_friction cimport drag
+from joint_drives cimport JointDrives, drag
 from control.arm cimport Arm
+from control.laws cimport drives_of
 from control.model_blend cimport gravity
-from control.settings cimport JointSettings
 from control.torque_governor cimport all_finite
 
 cdef extern from *:
@@ -19,24 +19,8 @@ cdef extern from *:
                                     # joint sticks
 
 
-cdef struct Drives:          # (n,) each
-    const double* armature
-    const double* viscous
-    const double* thinning
-    const double* coulomb
-    const double* load
-
-
-cdef inline Drives drives_of(const JointSettings* joints) noexcept nogil:
-    cdef Drives drives
-    drives.armature, drives.viscous, drives.thinning = (
-        joints.armature, joints.viscous, joints.thinning)
-    drives.coulomb, drives.load = joints.coulomb, joints.load
-    return drives
-
-
-cdef inline void accelerate(const DynamicsInterface* model, const Drives* drives, const double* q,
-                            const double* qd, const double* effort, double h, double* speed,
+cdef inline void accelerate(const DynamicsInterface* model, const JointDrives* drives,
+                            const double* q, const double* qd, const double* effort, double h, double* speed,
                             double* scratch) noexcept nogil:
     """Advance a speed under an effort and friction by a step h [s], implicit in the friction and so
     always stable.
@@ -49,8 +33,7 @@ cdef inline void accelerate(const DynamicsInterface* model, const Drives* drives
     cdef double* diagonal = scratch + n
     cdef double d
     for i in range(n):
-        d = drag(drives.viscous[i], drives.thinning[i], drives.coulomb[i], drives.load[i],
-                 effort[i], speed[i], STICKING_SPEED)
+        d = drag(drives, i, effort[i], speed[i], STICKING_SPEED)
         diagonal[i] = drives.armature[i] + h * d
         applied[i] = effort[i] - d * speed[i]
     if (model.aba(model.self, q, qd, applied, diagonal, speed + n)
@@ -71,11 +54,10 @@ cdef inline void dead_reckoning(const Arm* arm, const double* command, const dou
     cdef double* scratch = arm.models.scratch
     cdef double* applied = scratch
     cdef double* added_gravity = scratch + 3 * model.n
-    cdef Drives drives
+    cdef JointDrives drives = drives_of(&arm.joints)
     cdef Py_ssize_t n = model.n, i, k
     cdef Py_ssize_t steps = max(<Py_ssize_t> (duration / RECKONING_STEP + 0.5), 1)
     cdef double h = duration / steps
-    drives = drives_of(&arm.joints)
     for k in range(steps):
         if arm.settings.hardware_adds_gravity:
             gravity(&arm.models, state, added_gravity)

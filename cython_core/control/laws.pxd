@@ -13,7 +13,8 @@
 from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
-from smooth_friction cimport dry_torque, presliding, viscous_torque
+from joint_drives cimport JointDrives, add_drives
+from smooth_friction cimport presliding
 from control.arm cimport Arm, drives_end_effector
 from control.model_blend cimport combine, gravity
 from control.settings cimport (ADMITTANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL, TERMS_GRAVITY,
@@ -32,26 +33,22 @@ cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement
         sliding[i] = presliding(sliding[i], velocity[i], dt, displacement)
 
 
-cdef inline void add_drives(const JointSettings* joints, Py_ssize_t n, const double* velocity,
-                            const double* acceleration, const double* sliding,
-                            double* torque) noexcept nogil:
-    """Add what the drives need for themselves: rotor inertia, friction, a constant.
-
-    velocity: the desired one; torque: that of the links so far.
-    """
-    cdef Py_ssize_t i
-    for i in range(n):
-        torque[i] += (dry_torque(joints.coulomb[i], joints.load[i], torque[i], sliding[i])
-                      + viscous_torque(joints.viscous[i], joints.thinning[i], velocity[i])
-                      + joints.armature[i] * acceleration[i] + joints.offset[i])
+cdef inline JointDrives drives_of(const JointSettings* joints) noexcept nogil:
+    """The drives that the settings tell of."""
+    cdef JointDrives drives
+    drives.armature, drives.viscous, drives.thinning = (
+        joints.armature, joints.viscous, joints.thinning)
+    drives.coulomb, drives.load, drives.offset = joints.coulomb, joints.load, joints.offset
+    return drives
 
 
 cdef inline void motion_torque(const Arm* arm, const double* desired, const double* sliding,
                                double* torque) noexcept nogil:
     """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): the torque that a motion needs."""
+    cdef JointDrives drives = drives_of(&arm.joints)
     cdef Py_ssize_t n = arm.models.n
     combine(&arm.models, desired, desired + n, desired + 2 * n, torque)
-    add_drives(&arm.joints, n, desired + n, desired + 2 * n, sliding, torque)
+    add_drives(&drives, n, desired + n, desired + 2 * n, sliding, torque)
 
 
 cdef inline void model_torque(const Arm* arm, const double* desired, const double* sliding,
@@ -120,6 +117,7 @@ cdef inline void computed_torque(const Arm* arm, const double* state, const doub
     """RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed, of the errors after ``held``.
     """
     cdef const JointSettings* joints = &arm.joints
+    cdef JointDrives drives = drives_of(joints)
     cdef double* acceleration = arm.models.scratch
     cdef double error, wanted
     cdef Py_ssize_t n = arm.models.n, i
@@ -129,7 +127,7 @@ cdef inline void computed_torque(const Arm* arm, const double* state, const doub
         acceleration[i] = (desired[2 * n + i]
                            + wanted / (1.0 + held * (joints.d[i] + held * joints.p[i])))
     combine(&arm.models, state, state + n, acceleration, torque)
-    add_drives(joints, n, desired + n, acceleration, sliding, torque)
+    add_drives(&drives, n, desired + n, acceleration, sliding, torque)
 
 
 cdef inline void law(const Arm* arm, const double* state, const double* desired,

@@ -16,11 +16,13 @@ from libc.math cimport copysign, fabs
 from libc.string cimport memcpy, memset
 
 from control.arm cimport Arm, drives_end_effector
-from control.dead_reckoning cimport STICKING_SPEED, Drives, accelerate, drives_of
+from control.dead_reckoning cimport STICKING_SPEED, accelerate
+from control.laws cimport drives_of
 from control.model_blend cimport combine, gravity
 from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, JointLimits, JointSettings
 from control.state_observer cimport REPEAT_TIME, Observer, common, unseen
 from control.torque_governor cimport STANDING_SPEED
+from joint_drives cimport JointDrives
 
 cdef extern from *:
     """
@@ -168,7 +170,7 @@ cdef inline void find_friction(StuckJoints* s, const Arm* arm,
         s.max_friction[i] = max_stiction(joints, i) - max(borne, 0.0)
 
 
-cdef inline void move_joints(const Arm* arm, const Drives* drives, const double* q,
+cdef inline void move_joints(const Arm* arm, const JointDrives* drives, const double* q,
                              const double* effort, double h, double* way,
                              double* scratch) noexcept nogil:
     """Move the joints for a time h [s] under an effort; way: (3, n), scratch: (3, n)."""
@@ -190,7 +192,7 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef double* push = s.scratch                               # (2, n)
     cdef double* effort = s.scratch                             # later
     cdef double* still = s.scratch + 2 * s.n
-    cdef Drives least = drives_of(&arm.joints), most = least
+    cdef JointDrives least = drives_of(&arm.joints), most = least
     cdef Py_ssize_t n = s.n, i, k, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
     cdef double h = dt / steps
     if drives_end_effector(arm):

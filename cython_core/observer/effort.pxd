@@ -9,8 +9,8 @@
 # directions. So both a least and a greatest friction are followed. The gear carries what the
 # drive's torque leaves after friction, contact included.
 
-from smooth_friction cimport (after_rest, after_way, counted_way, dry_share, dry_torque,
-                              viscous_torque)
+from joint_drives cimport moving_torque
+from smooth_friction cimport after_rest, after_way, counted_way, dry_share, dry_torque
 from observer.settings cimport MOTOR_CURRENT, WITHOUT_FRICTION, WITHOUT_GRAVITY, Settings
 
 cdef struct Friction:
@@ -53,9 +53,8 @@ cdef inline void joint_torque(const Settings* settings, Py_ssize_t n, const doub
     cdef double moving, coulomb, load
     cdef Py_ssize_t i
     for i in range(n):
-        coulomb, load = settings.coulomb[i], settings.load[i]
-        moving = (viscous_torque(settings.viscous[i], settings.thinning[i], qd[i])
-                  + settings.offset[i])
+        coulomb, load = settings.drives.coulomb[i], settings.drives.load[i]
+        moving = moving_torque(&settings.drives, i, qd[i])
         if settings.contract == WITHOUT_FRICTION:               # so it is in what is left out
             friction.least[i] = friction.most[i] = moving + dry_torque(
                 coulomb, load, effort[i], 0.5 * (friction.low[i] + friction.high[i]))

@@ -118,7 +118,7 @@ cdef inline bint update_sliding(SlidingMeans* sliding, const Settings* settings,
     cdef Py_ssize_t i, k, way, ready = 0, frictional = 0
     cdef double bound, friction
     for i in range(n):
-        bound = settings.viscous[i] * SLIDING_SPEED + 0.5 * settings.coulomb[i]
+        bound = settings.drives.viscous[i] * SLIDING_SPEED + 0.5 * settings.drives.coulomb[i]
         frictional += bound > 0.0
         sliding.filtered[i] -= (expm1(-settings.gain[i] * dt)
                             * (now[i] - sliding.filtered[i]))

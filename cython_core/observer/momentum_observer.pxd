@@ -64,7 +64,7 @@ cdef inline void observe(MomentumObserver* observer, const Settings* settings,
     dynamics.crba(dynamics.self, state, observer.H)
     dynamics.coriolis(dynamics.self, state, qd, observer.C)
     for i in range(n):
-        p = settings.armature[i] * qd[i]
+        p = settings.drives.armature[i] * qd[i]
         beta = torque[i] - gravity[i]
         for k in range(n):
             p += observer.H[n * i + k] * qd[k]

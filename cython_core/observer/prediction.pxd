@@ -4,6 +4,7 @@
 from libc.math cimport isfinite, rint
 from libc.string cimport memcpy, memset
 
+from joint_drives cimport take_offset
 from observer.settings cimport Settings
 
 cdef extern from *:
@@ -43,8 +44,7 @@ cdef inline Py_ssize_t predict(const Settings* settings, Py_ssize_t n, double du
     steps = max(1, <Py_ssize_t> rint(duration / settings.time_step))
     rest = duration - steps * settings.time_step
     memset(qdd, 0, n * sizeof(double))
-    for i in range(n):
-        applied[i] = torque[i] - settings.offset[i]
+    take_offset(&settings.drives, n, torque, applied)
     failure = settings.simulator.advance(settings.simulator.simulator, steps, applied, NULL, NULL,
                                          NULL, q, qd, qdd)
     if failure:

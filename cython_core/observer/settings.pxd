@@ -1,6 +1,6 @@
 # Settings of a shadow, constant while in use. Arrays are (n,) in joint order.
 
-from dynamics_interface cimport DynamicsInterface
+from joint_drives cimport JointDrives
 from ros.messages cimport Template
 from simulator_interface cimport SimulatorInterface
 
@@ -20,12 +20,7 @@ cdef struct Settings:
     Py_ssize_t link          # on which the wrench is estimated, index in model.link_names
     double wrench_damping    # of the pseudo-inverse
     Template wrench          # message with the estimate
-    const double* viscous
-    const double* coulomb
-    const double* load       # Coulomb friction per torque that the gear carries
-    const double* thinning   # of viscous friction [s/rad or s/m]
-    const double* offset     # constant friction
-    const double* armature
+    JointDrives drives
     const double* gain       # of the observer [1/s]
     const double* effort_gain
     const double* begin      # external torque above which contact begins

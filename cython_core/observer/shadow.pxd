@@ -18,8 +18,8 @@ from observer.restart_reason cimport (NO_RESTART, RESTART_BEYOND_BOUNDS, RESTART
                                       RESTART_GAP, RESTART_JUMPED_BACK, RESTART_SINGULAR,
                                       RestartReason)
 from observer.settings cimport Settings
-from observer.timeline cimport (AFTER_GAP, AFTER_JUMP_BACK, FIRST, FOLLOWS, LATE, REPEATED,
-                                Continuity, Timeline, check_continuity)
+from observer.timeline cimport (AFTER_GAP, AFTER_JUMP_BACK, FOLLOWS, LATE, REPEATED, Continuity,
+                                Timeline, check_continuity)
 
 cdef extern from *:
     """

@@ -14,6 +14,7 @@ from libc.string cimport memcpy
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
+from joint_drives cimport JointDrives
 from observer.restart_reason cimport NO_RESTART
 from observer.settings cimport Contract, Settings
 from observer.shadow cimport (ABSURD, Outcome, Shadow, adopt, command, first_absurd, joint_torque,
@@ -40,6 +41,7 @@ cnp.import_array()
 include "memory.pxi"         # Memory: all that the shadow points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
 include "joint_arrays.pxi"
+include "simulated_drives.pxi"
 include "cycle.pxi"          # the shadow as such a cycle
 
 INPUTS = {"joint_states": JOINT_STATES, "commands": COMMANDS}
@@ -88,9 +90,7 @@ cdef class Snapshot:
         s.displacement = settings.presliding_displacement
         s.link, s.wrench_damping = simulator.model.link_names.index(link), settings.wrench_damping
         memory.template(&s.wrench, stamped(link, 6))
-        s.viscous, s.coulomb = memory.copy(simulator.damping, n), memory.copy(simulator.friction, n)
-        s.armature, s.offset = memory.copy(simulator.armature, n), memory.copy(joints["offset"], n)
-        s.load, s.thinning = memory.copy(simulator.load, n), memory.copy(simulator.thinning, n)
+        copy_drives(&s.drives, memory, simulator, joints["offset"], n)
         s.gain, s.effort_gain = (
             memory.copy(joints["gain"], n), memory.copy(joints["effort_gain"], n))
         s.begin, s.end = memory.copy(joints["begin"], n), memory.copy(joints["end"], n)

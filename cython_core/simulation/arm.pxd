@@ -12,6 +12,7 @@ from libc.math cimport INFINITY, fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from joint_drives cimport JointDrives, take_offset
 from ros.atomic cimport SECOND
 from simulation.fault cimport BEYOND_BOUNDS, DIVERGED, NO_FAULT, SINGULAR, FaultKind
 from simulation.noise cimport Generator, seed, standard_normal
@@ -58,8 +59,7 @@ cdef struct Settings:                  # constant while in use
     const double* upper
     const double* home                 # (nq,) position after a reset
     const double* limit                # of effort
-    const double* armature
-    const double* offset               # constant friction
+    JointDrives drives
     const double* drive_p              # of the drives' own position loop
     const double* drive_d
     const double* drive_speed          # within which it keeps the joints
@@ -188,8 +188,8 @@ cdef inline Py_ssize_t find_brake_effort(Arm* arm) noexcept nogil:
                              &arm.loads, arm.qdd_all, arm.scratch)
     for j in range(arm.held.count):
         i = arm.held.freedom[j] - arm.base
-        arm.effort[i] = (arm.scratch[arm.base + i] + settings.armature[i] * arm.qdd[i]
-                         + settings.offset[i])
+        arm.effort[i] = (arm.scratch[arm.base + i] + settings.drives.armature[i] * arm.qdd[i]
+                         + settings.drives.offset[i])
     return failure
 
 
@@ -201,10 +201,8 @@ cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort,
     simulator's function returns.
     """
     cdef double* tau = arm.scratch
-    cdef Py_ssize_t i
     memset(tau, 0, arm.base * sizeof(double))
-    for i in range(arm.n):
-        tau[arm.base + i] = effort[i] - arm.settings.offset[i]
+    take_offset(&arm.settings.drives, arm.n, effort, tau + arm.base)
     return arm.settings.simulator.advance(arm.settings.simulator.simulator, steps, tau, armature,
                                           &arm.held, &arm.loads, arm.q_all, arm.qd_all,
                                           arm.qdd_all)
@@ -335,7 +333,7 @@ cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
         memcpy(arm.q_all, start_q, arm.nq * sizeof(double))
         memcpy(arm.qd_all, start_qd, arm.nv * sizeof(double))
         for i in range(n):
-            armature_all[arm.base + i] = (arm.settings.armature[i]
+            armature_all[arm.base + i] = (arm.settings.drives.armature[i]
                                           + arm.settings.time_step * stiffness[i])
         failure = integrate(arm, 1, arm.applied, armature_all)
         if failure:

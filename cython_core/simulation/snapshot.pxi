@@ -44,8 +44,8 @@ cdef class Snapshot:
         s.stops = bool(simulator.stop_stiffness.any())
         s.lower, s.upper, s.home = (
             memory.copy(model.lower, n), memory.copy(model.upper, n), memory.copy(home, model.nq))
-        s.limit, s.offset, s.armature = (
-            memory.copy(limit, n), memory.copy(offset, n), memory.copy(simulator.armature, n))
+        s.limit = memory.copy(limit, n)
+        copy_drives(&s.drives, memory, simulator, offset, n)
         s.drive_p, s.drive_d = memory.copy(drive_p, n), memory.copy(drive_d, n)
         s.drive_speed, s.drive_acceleration = (
             memory.copy(drive_speed, n), memory.copy(drive_acceleration, n))

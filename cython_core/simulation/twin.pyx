@@ -16,6 +16,7 @@ from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
+from joint_drives cimport JointDrives
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.faults cimport (FIELD_EFFORT, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY,
                          MESSAGE_WHOLE, NO_JOINT, OTHER_LENGTH, TOO_MANY_LOADS, UNKNOWN_JOINT,
@@ -43,6 +44,7 @@ cnp.import_array()
 include "memory.pxi"         # Memory: all that the twin points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
 include "joint_arrays.pxi"
+include "simulated_drives.pxi"
 include "cycle.pxi"          # the twin as such a cycle
 include "snapshot.pxi"       # Snapshot, its settings; uses Memory
 
