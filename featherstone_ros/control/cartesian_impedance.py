@@ -239,6 +239,10 @@ class CartesianImpedance:
         self.settings = settings or CartesianSettings()
         self.configure(**changes)
 
+    def __repr__(self) -> str:
+        """Return the link that is led, and the arm."""
+        return f"<CartesianImpedance of {self.tip!r} of {self.model!r}>"
+
     def configure(self, **changes: Any) -> None:
         """Change settings by name; a new stiffness takes effect smoothly.
 

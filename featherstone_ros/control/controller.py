@@ -94,6 +94,11 @@ class TorqueController:
             space, model, settings, tip, pose, commands_joints=commands_joints
         )
 
+    def __repr__(self) -> str:
+        """Return mode, joints and phase."""
+        joints = ", ".join(self._space.names)
+        return f"<TorqueController in {self._settings.mode}, of {joints}: {self.phase.name}>"
+
     # Life
 
     def activate(self, now: float) -> None:

@@ -154,6 +154,11 @@ class Tree:
         self._joints: dict[str, robot_description.Joint] = {}
         self._add_link(base, inertial)
 
+    def __repr__(self) -> str:
+        """Return the name, the number of links, and the joints."""
+        joints = ", ".join(self._joints) or "none"
+        return f"<Tree {self.name!r}: {len(self._links)} links, joints {joints}>"
+
     def add(
         self,
         link: str,

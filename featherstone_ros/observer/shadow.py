@@ -131,6 +131,10 @@ class Shadow(CompiledShadow):
             ValueError: A setting that does not fit the model.
         """
 
+    def __repr__(self) -> str:
+        """Return the arm, and the link of the external wrench."""
+        return f"<Shadow of {self.model!r}, wrench on {self.wrench_link!r}>"
+
     def prepare(self, settings: ShadowSettings) -> Change:
         """Check settings; return what ``use`` puts into effect.
 

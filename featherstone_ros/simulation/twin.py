@@ -103,6 +103,11 @@ class Twin(_twin.Twin):
         self.model = model
         self.settings = settings
 
+    def __repr__(self) -> str:
+        """Return the arm, the time and a fault."""
+        fault = f", {self.fault}" if self.fault else ""
+        return f"<Twin of {self.model!r}, at {self.time / NANOSECONDS:g} s{fault}>"
+
     @property
     def fault(self) -> str:
         """Why the simulation has stopped, empty if it has not. ``reset`` clears it."""

@@ -151,16 +151,6 @@ def test_energy_of_a_double_pendulum_is_kept_by_rk4_alone():
     assert drift["semi_implicit_euler"] > 0.1 and drift["implicit"] > 0.1
 
 
-def test_a_simulator_tells_what_it_is():
-    simulator = Simulator(ROBOTS["panda"], 0.002, "rk4")
-    assert repr(simulator) == (f"<Simulator of {ROBOTS['panda']!r}: rk4, steps of 0.002 s, at 0 s>")
-    simulator.reset(np.zeros((3, 7)))
-    simulator.step(np.zeros(7), steps=5)
-    assert "3 states of <Model 'panda'" in repr(simulator) and "at 0.01 s" in repr(simulator)
-    assert repr(Dynamics(ROBOTS["panda"])) == f"<Dynamics of {ROBOTS['panda']!r}>"
-    assert repr(Simulator.__new__(Simulator)) == "<Simulator without a model>"
-
-
 @pytest.mark.parametrize(
     "integrator, order", [("semi_implicit_euler", 1), ("implicit", 1), ("rk4", 4)]
 )
