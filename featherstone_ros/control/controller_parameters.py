@@ -95,6 +95,14 @@ PARAMETERS = (
         "accept trajectories that do not name all joints; the others stay where they are",
     ),
     Parameter(
+        "policy_frequency",
+        0.0,
+        "frequency of the points of a trajectory without time_from_start, the first at its stamp, "
+        "as a policy sends them [Hz]; 0: such trajectories are refused",
+        0.0,
+        1e3,
+    ),
+    Parameter(
         "action_monitor_rate",
         20.0,
         "rate at which a goal of ~/follow_joint_trajectory is checked, with feedback [Hz]",

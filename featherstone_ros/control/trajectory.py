@@ -338,6 +338,18 @@ def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.int
     return np.array([place[joint] for joint in joints], dtype=np.intp)
 
 
+def timed(points: Sequence[Point], frequency: float) -> Sequence[Point]:
+    """Return points of which none has a time in steps of a frequency, from 0 on; others as given.
+
+    Args:
+        points: Of a trajectory.
+        frequency: Of the policy that sends them [Hz]; 0: none does.
+    """
+    if not frequency or len(points) < 2 or any(point.time for point in points):
+        return points
+    return [replace(point, time=k / frequency) for k, point in enumerate(points)]
+
+
 def check_times(times: list[float]) -> list[float]:
     """Return the times if they begin at 0 or later and increase strictly.
 

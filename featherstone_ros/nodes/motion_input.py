@@ -40,6 +40,7 @@ from featherstone_ros.control.trajectory import (
     plan_start,
     set_point,
     start_delay,
+    timed,
 )
 from featherstone_ros.control.unusable_messages import late_start
 from featherstone_ros.errors import MessageError
@@ -137,7 +138,8 @@ class MotionInput:
             TrajectoryError: It is refused.
         """
         space, settings, snapshot = self._loop.space, self._loop.settings, self._loop.snapshot()
-        names, points = message.joint_names, [point_of(point) for point in message.points]
+        frequency = float(self._node.parameters["policy_frequency"])
+        names, points = message.joint_names, timed(list(map(point_of, message.points)), frequency)
         if self._node.parameters["allow_partial_joints_goal"]:
             rest, _ = _control.stopping_position(
                 snapshot.desired, settings.stop_time, space.lower, space.upper

@@ -417,6 +417,15 @@ def test_bad_trajectory_is_refused_with_a_reason_and_the_old_one_kept(arm, case)
     assert_allclose(torque, model + 5.0, atol=1e-6)
 
 
+def test_points_without_times_come_at_the_frequency_of_the_policy(arm):
+    chunk = [point(0.0, Q + 0.005 * k) for k in range(11)]
+    arm.follow(chunk, "times do not increase")
+    assert all(arm.set(policy_frequency=20.0))
+    arm.follow(chunk, "trajectory of 11 points, 0.500 s")
+    assert_allclose(arm.settle(), gravity_at(Q + 0.05) + 5.0, atol=1e-6)
+    assert all(arm.set(policy_frequency=0.0))
+
+
 def test_target_of_a_hand_is_refused_by_a_controller_without_tip(arm):
     target = PoseStamped(header=Header(frame_id="elbow_link"))
     arm.ros.ask(

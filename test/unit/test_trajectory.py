@@ -16,6 +16,7 @@ from featherstone_ros.control.trajectory import (
     plan_start,
     set_point,
     start_delay,
+    timed,
 )
 from featherstone_ros.model.robots import robot_names
 from featherstone_ros.tools.robot_setup import load
@@ -70,6 +71,16 @@ def test_positions_alone_give_straight_lines():
     assert_allclose(motion.state(1.5).position[0], 0.75)
     assert_allclose(motion.state(1.5).velocity[0], -0.5)
     assert_allclose(motion.state(1.5).acceleration[0], 0.0)
+
+
+def test_points_of_a_policy_without_times_come_at_its_frequency():
+    points = [Point(0.0, HOME + 0.01 * k, (), (), ()) for k in range(4)]
+    chunk = timed(points, 20.0)
+    assert [point.time for point in chunk] == [0.0, 0.05, 0.1, 0.15]
+    assert all(new.positions is old.positions for new, old in zip(chunk, points, strict=True))
+    given = [replace(point, time=0.1 * k) for k, point in enumerate(points)]
+    assert timed(given, 20.0) is given and timed(points, 0.0) is points
+    assert timed(points[:1], 20.0)[0].time == 0.0 and not timed([], 20.0)
 
 
 def test_velocities_give_cubics():
