@@ -14,7 +14,9 @@ from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.payload import Payload
 from featherstone_ros.model import Model
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import controller_parameters
+from featherstone_ros.parameter import values_of
 
 
 def load_arm(
@@ -36,18 +38,10 @@ def load_arm(
         model = Model.from_file(urdf, joints=joints, gravity=gravity)
         return Arm(model, Friction.none(model.n))
     arm = ControlledArm.from_robot(str(urdf), joints, known)
-    if "gravity" not in controller_parameters(known):
-        arm = arm.with_parameters(gravity=gravity)
-    drives = arm.drives
-    friction = Friction(
-        drives.viscous,
-        drives.coulomb,
-        drives.armature,
-        np.asarray(drives.offset),
-        load=drives.load,
-        thinning=drives.thinning,
-    )
-    return Arm(arm.model, friction, drives.presliding_displacement)
+    has_gravity = "gravity" in controller_parameters(known)
+    model = arm.model if has_gravity else arm.model.with_gravity(gravity)
+    friction = Friction(**values_of(Drives, arm.values, model.joint_names))
+    return Arm(model, friction, arm.drives.presliding_displacement)
 
 
 def scores(explanation: Explanation | None) -> dict[str, Any]:

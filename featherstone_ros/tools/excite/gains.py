@@ -19,6 +19,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller_parameters import Output
 from featherstone_ros.control.gains import Gains, SampledLoop, Timing
 from featherstone_ros.control.settings import Mode
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.tools.excite.excitation import Series
 from featherstone_ros.tools.excite.rehearsal import Rehearsal, rehearse
@@ -120,10 +121,14 @@ def needed_gains(arm: ControlledArm, series: Series) -> NeededGains:
         series: The motion.
 
     Raises:
-        ValueError: The controller takes no gains of the file in that mode, or can choose none.
+        FeatherstoneError: The controller refuses the gains of the file, or can choose none.
     """
     timing = arm.timing
-    gains = Gains(*arm.with_parameters(mode=Mode.FEEDFORWARD, output=Output.EFFORT).feedback.gains)
+    try:
+        feedback = arm.with_parameters(mode=Mode.FEEDFORWARD, output=Output.EFFORT).feedback
+        gains = Gains(*feedback.gains)
+    except ValueError as why:
+        raise FeatherstoneError(f"the controller would not start: {why}") from None
     tolerance = arm.values["path_tolerance"] or np.inf
     factor = STIFFER ** np.arange(ROUNDS)[:, None]
     tried = Gains(gains.p * factor, gains.d * np.sqrt(factor))
