@@ -29,6 +29,7 @@ from featherstone_ros.control.controller_parameters import (
 from featherstone_ros.control.drive_parameters import assumption
 from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import Timing
+from featherstone_ros.control.goal_tolerances import Tolerances
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.payload import model_with_payload
 from featherstone_ros.control.settings import Choice, Interpolation, Mode, Settings
@@ -46,7 +47,7 @@ from featherstone_ros.model.parameter_files import (
     parameter_names,
 )
 from featherstone_ros.model.robots import robot_file, robot_parameters
-from featherstone_ros.parameter import Parameter, Value, values_of
+from featherstone_ros.parameter import Parameter, Value, per_joint, values_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -198,6 +199,20 @@ class ControlledArm:
         """What a ``Trajectory`` is told: whether it may end in motion, and its interpolation."""
         may_end_moving = self.values["allow_nonzero_velocity_at_trajectory_end"]
         return may_end_moving, Interpolation(self.values["interpolation"])
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """Tolerances of goals that have none of their own."""
+        values, joints = self.values, self.unloaded.joint_names
+        path, goal = (
+            per_joint(values, f"constraints.{{}}.{what}", joints) for what in ("trajectory", "goal")
+        )
+        stopped = np.full(len(joints), values["constraints.stopped_velocity_tolerance"])
+        return Tolerances(
+            np.stack([path, np.zeros(len(joints))]),
+            np.stack([goal, stopped]),
+            values["constraints.goal_time"],
+        )
 
     # Its end effector.
 

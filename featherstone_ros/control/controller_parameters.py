@@ -13,7 +13,6 @@ from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.drive_parameters import drive_parameters
 from featherstone_ros.control.feasibility.checks import Preflight
 from featherstone_ros.control.gains import BANDWIDTH, DAMPING_RATIO, Timing
-from featherstone_ros.control.goal_tolerances import Tolerances
 from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate
 from featherstone_ros.model import EARTH, Model
@@ -267,17 +266,3 @@ def require_effort_for_friction(drives: Drives, limit: Floats, model: Model) -> 
             f"coulomb {coulomb[i]:g}, viscous {viscous[i]:g}, offset {offset[i]:g}; expected less "
             f"than its effort limit of {limit[i]:.4g}"
         )
-
-
-def goal_defaults(values: Mapping[str, Value], model: Model) -> Tolerances:
-    """Return the tolerances of goals that have none of their own."""
-    joints = model.joint_names
-    path, goal = (
-        per_joint(values, f"constraints.{{}}.{what}", joints) for what in ("trajectory", "goal")
-    )
-    stopped = np.full(len(joints), values["constraints.stopped_velocity_tolerance"])
-    return Tolerances(
-        np.stack([path, np.zeros(len(joints))]),
-        np.stack([goal, stopped]),
-        values["constraints.goal_time"],
-    )

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.control.arrival import ArrivalWatch
-from featherstone_ros.control.cartesian_parameters import offset_of
 from featherstone_ros.control.controller import lost_of, rejections
-from featherstone_ros.control.controller_parameters import Output
 from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
@@ -46,7 +44,7 @@ class ControllerDiagnostics:
         self._node, self._loop, self._motions = node, loop, motions
         self.without_margin = self.contact = ""
         model = node.model
-        self._tip, self._offset = str(node.parameters["tip"]), offset_of(node.parameters)
+        self._tip, self._offset = loop.arm.tip, loop.arm.offset
         tip = EndEffectorArrival(model, self._tip, self._offset) if self._tip else None
         self._arrival = ArrivalWatch(model, tip)
         self._tracking = TrackingWatch(model.joint_names, model.upper - model.lower)
@@ -153,10 +151,10 @@ class ControllerDiagnostics:
     def _find_slow_states(self, moment: Any) -> str:
         """Return that joint states come more slowly than gains allow for; empty if they do not."""
         node, controller, told = self._node, self._loop.controller, self._period.text
-        if moment is None or node.parameters["output"] != Output.EFFORT:
+        if moment is None or self._loop.arm.commands_joints:
             return ""
         count = controller.accepted + sum(rejections(controller).values())
-        expected, silence = node.parameters["gains.period"], self._loop.settings.state_timeout
+        expected, silence = self._loop.arm.timing.period, self._loop.settings.state_timeout
         text = self._period.update(moment.time, count, expected, silence)
         if text and not told:
             node.log.warning(text)

@@ -29,6 +29,7 @@ from featherstone_ros.control.event_texts import (
     refusal_text,
     rejection_text,
 )
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import SILENT, TEXTS
 from featherstone_ros.control.settings import Settings
 from featherstone_ros.control.trajectory import TrajectoryError
@@ -51,9 +52,8 @@ class ControllerLoop(LoopMode):
 
     Attributes:
         controller: The ``CompiledController``; any thread may read its single numbers.
-        settings: Those in force.
-        dynamics: Of the model with its payload, for the executor's thread.
-        space: The joints and their limits.
+        arm: With the parameters in force.
+        dynamics: Of its model, for the executor's thread.
     """
 
     ANSWER_TIMEOUT = 0.5  # [s]
@@ -82,9 +82,9 @@ class ControllerLoop(LoopMode):
         super().__init__(
             node, [node.create_publisher(kind, f"~/{t}", RELIABLE) for t, kind in topics.items()]
         )
-        self.settings, self.dynamics, self.space = arm.settings, Dynamics(arm.model), arm.space
+        self.arm, self.dynamics = arm, Dynamics(arm.model)
         self.controller = compiled_controller(
-            self.space,
+            arm.space,
             arm.model,
             arm.settings,
             arm.tip,
@@ -118,6 +118,16 @@ class ControllerLoop(LoopMode):
         super().deactivate()
         super().cleanup()
         self._forget_example()
+
+    @property
+    def settings(self) -> Settings:
+        """Those in force."""
+        return self.arm.settings
+
+    @property
+    def space(self) -> JointSpace:
+        """The joints and their limits."""
+        return self.arm.space
 
     @property
     def commands(self) -> Publisher:
@@ -180,27 +190,25 @@ class ControllerLoop(LoopMode):
         self.ask(snapshot)
         return snapshot
 
-    def plan(
-        self, settings: Settings, loaded: Model | None, transition: float
-    ) -> Callable[[], None]:
-        """Return what goes over to other settings and another model.
+    def plan(self, arm: ControlledArm, loaded: Model | None) -> Callable[[], None]:
+        """Return what goes over to other parameters.
 
         Args:
-            settings: The new ones.
-            loaded: The model with another payload or gravity, None for the present one.
-            transition: Time in which it takes effect [s].
+            arm: With the new ones.
+            loaded: Its model if payload or gravity are others, None for the present one.
 
         Raises:
             TrajectoryError: They cannot be taken in the arm's present state.
         """
-        configure, change = _control.ConfigureRequest(settings), None
+        configure, change = _control.ConfigureRequest(arm.settings), None
         if loaded is not None:
+            transition = arm.values["payload.transition_time"]
             change = _control.ModelRequest(BoundDynamics(loaded), transition)
         if not self.running.has_ended:
             self.ask(_control.CheckRequest(configure, change))
 
         def commit() -> None:
-            self.settings = settings
+            self.arm = arm
             self.post(configure)
             if loaded is not None:
                 self.dynamics = Dynamics(loaded)

@@ -196,13 +196,13 @@ class FeedforwardController(ModelNode):
         what = ", ".join(f"{name} is {values[name]}" for name in changed)
         arm = ControlledArm(self.model, values)
         try:
-            settings = arm.settings
+            _ = arm.settings
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
         loaded = arm.model if set(changed) & set(MODEL_NAMES) else None
         margins = arm.without_margin, arm.contact_margin
         try:
-            take = loop.plan(settings, loaded, values["payload.transition_time"])
+            take = loop.plan(arm, loaded)
         except TrajectoryError as error:
             raise ValueError(f"{what}: {error}") from None
 

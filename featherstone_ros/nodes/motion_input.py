@@ -20,7 +20,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from featherstone_ros import _control
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import target_request
-from featherstone_ros.control.controller_parameters import goal_defaults
 from featherstone_ros.control.event_texts import Reason
 from featherstone_ros.control.feasibility.checks import (
     Preflight,
@@ -125,7 +124,7 @@ class MotionInput:
     @property
     def tolerances(self) -> Tolerances:
         """For trajectories and goals without tolerances of their own."""
-        return goal_defaults(self._node.parameters, self._node.model)
+        return self._loop.arm.tolerances
 
     def plan_trajectory(self, message: JointTrajectory, tolerances: Tolerances) -> Any:
         """Return the request to follow a trajectory.
@@ -244,7 +243,7 @@ class MotionInput:
         """Give the end effector a target; its frame is taken at its present pose."""
         frame, model = message.header.frame_id, self._node.model
         q = self._loop.snapshot().q if frame else np.zeros(model.n)
-        tip = str(self._node.parameters["tip"])
+        tip = self._loop.arm.tip
         place = cartesian_topics.frame_pose(frame, tip, model, self._loop.dynamics, q)
         target = cartesian_topics.target_of(message, place)
         if isinstance(message, TwistStamped):
