@@ -175,3 +175,13 @@ def test_no_two_test_files_have_one_name():
     """Pytest could collect neither folder beside the other: their modules are not in packages."""
     names = Counter(path.name for path in PACKAGE.parent.glob("test/*/test_*.py"))
     assert not [name for name, count in names.items() if count > 1]
+
+
+def test_the_controllers_settings_are_made_in_one_place():
+    """What needs an arm with its parameters begins with ``ControlledArm``."""
+    made = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for _ in re.findall(r"(?<!\w)Settings\(", path.read_text())
+    ]
+    assert made == ["control/controlled_arm.py"]
