@@ -12,7 +12,6 @@ from defusedxml import ElementTree
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.gains import DAMPING_RATIO, SampledLoop, choose_gains
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.drives import Drives
@@ -25,6 +24,7 @@ from featherstone_ros.model.parameter_files import (
     read_parameters,
 )
 from featherstone_ros.model.robots import robot_file, robot_parameters
+from featherstone_ros.parameter import of_joints
 
 OF_DRIVES = ("armature.", "friction.", "presliding_displacement")  # parameters of both nodes
 
@@ -122,26 +122,30 @@ def _with_proposal(robot: RobotSetup) -> RobotSetup:
     from featherstone_ros.tools.proposal import propose  # which examines the description
 
     proposal = propose(robot.path)
-    model, gains, armature = proposal.model, proposal.gains, proposal.armature
+    model, arm = proposal.model, proposal.arm
+    joints, unset = model.joint_names, np.zeros(model.n)
     if proposal.rotors is not None:  # of geared drives, without which light joints hardly get gains
-        armature = proposal.rotors
-        loop = SampledLoop(model, armature, proposal.loop.timing)
-        gains = choose_gains(loop, proposal.asked, DAMPING_RATIO, model.friction)
-    own = {
-        "digital_twin": {"initial_positions.{}": proposal.start},
-        "feedforward_controller": {"gains.{}.p": gains.p, "gains.{}.d": gains.d},
-    }
+        arm = arm.with_parameters(
+            {
+                **of_joints("armature.{}", joints, proposal.rotors),
+                **of_joints("gains.{}.p", joints, unset),
+                **of_joints("gains.{}.d", joints, unset),
+                "gains.bandwidth": proposal.asked,
+            }
+        )
+    p, d = arm.feedback.gains
+    armature = arm.drives.armature
     both = {
-        "friction.{}.viscous": model.damping,
-        "friction.{}.coulomb": model.friction,
-        "armature.{}": armature,
+        "joints": list(joints),
+        **of_joints("friction.{}.viscous", joints, model.damping),
+        **of_joints("friction.{}.coulomb", joints, model.friction),
+        **of_joints("armature.{}", joints, armature),
     }
-    parameters = {}
-    for node in NODES:
-        parameters[node] = NodeParameters({"joints": list(model.joint_names)}, model.name)
-        for pattern, values in {**both, **own[node]}.items():
-            for joint, value in zip(model.joint_names, values, strict=True):
-                parameters[node][pattern.format(joint)] = float(value)
+    own = {
+        TWIN: of_joints("initial_positions.{}", joints, proposal.start),
+        CONTROLLER: {**of_joints("gains.{}.p", joints, p), **of_joints("gains.{}.d", joints, d)},
+    }
+    parameters = {node: NodeParameters({**both, **own[node]}, model.name) for node in NODES}
     return replace(robot, parameters=parameters, has_assumed_drives=bool(armature.any()))
 
 
