@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import recorded_arm
 import yaml
+from studies import study
 
 import featherstone_ros as fr
 from featherstone_ros.identification.explanation import explain
@@ -38,7 +39,6 @@ def result(truth, tmp_path_factory):
     """A recording of the arm, and what identify and evaluate make of it."""
     folder = tmp_path_factory.mktemp("identified")
     bag = known_arm.write(folder / "bag", known_arm.record(truth, duration=30.0))
-    held_out = known_arm.write(folder / "friday", known_arm.record(truth, seed=8, duration=15.0))
     files = {name: folder / f"arm.{name}" for name in ("urdf", "yaml", "json", "png")}
     pictures, save = [], Figure.savefig
     with pytest.MonkeyPatch.context() as patch:
@@ -50,18 +50,23 @@ def result(truth, tmp_path_factory):
                 *("--plot", str(files["png"])),
             ]
         )
-    return {"bag": bag, "held_out": held_out, "pictures": pictures, **files}
+    return {"bag": bag, "pictures": pictures, **files}
 
 
 @pytest.fixture(scope="module")
-def apart(result, tmp_path_factory):
-    """What identify makes of all of the recording, and another to score on."""
+def apart(truth, tmp_path_factory):
+    """What identify makes of all of a recording of currents, and another to score on."""
     folder = tmp_path_factory.mktemp("apart")
+    gains, bags = np.array([11.0, 11.0, 8.0, 3.0, 3.0, 3.0]), []
+    for seed, duration in ((5, 30.0), (8, 15.0)):
+        t, q, qd, tau = known_arm.record(truth, seed=seed, duration=duration)
+        bags.append(known_arm.write(folder / f"bag{seed}", (t, q, qd, tau / gains)))
     files = {name: str(folder / f"arm.{name}") for name in ("urdf", "yaml", "json")}
+    given = ["--current-gain", *(f"{n}={gain}" for n, gain in zip(NAMES, gains, strict=True))]
+    command = ["identify", bags[0], "--held-out", bags[1], "--urdf", "ur5e", *given]
     outputs = ["--output", files["urdf"], "--parameters", files["yaml"], "--json", files["json"]]
-    command = ["identify", result["bag"], "--held-out", result["held_out"], "--urdf", "ur5e"]
     assert not cli.main([*command, *outputs])
-    return files
+    return {"bags": bags, "given": given, **files}
 
 
 def evaluated(result, tmp_path, bag):
@@ -117,16 +122,6 @@ def test_the_written_urdf_is_of_bodies_that_can_be(result):
     random = np.random.default_rng(0)
     M = fr.Dynamics(model).crba(random.uniform(-np.pi, np.pi, (500, model.n)))
     assert (np.linalg.eigvalsh(M)[:, 0] > 0).all()
-
-
-def test_a_recording_apart_is_scored_as_evaluate_scores_it(result, apart, tmp_path):
-    claimed = json.loads(Path(apart["json"]).read_text())
-    out = tmp_path / "e.json"
-    with_ = ["--urdf", apart["urdf"], "--with", apart["yaml"], "--json", str(out)]
-    assert not cli.main(["evaluate", result["held_out"], *with_])
-    scored = json.loads(out.read_text())
-    np.testing.assert_allclose(scored["r2"], claimed["held_out"]["r2"], rtol=1e-9)
-    assert min(claimed["held_out"]["r2"]) > 0.95
 
 
 def test_the_picture_is_drawn(result):
@@ -219,21 +214,15 @@ def test_velocity_and_order_of_names_do_not_matter(truth, tmp_path):
     assert scores["joints"] == NAMES and min(scores["held_out"]["r2"]) > 0.95
 
 
-def test_currents_with_their_gains_are_as_good_as_torque(truth, tmp_path):
-    t, q, qd, tau = known_arm.record(truth)
-    gains = np.array([11.0, 11.0, 8.0, 3.0, 3.0, 3.0])
-    bag = known_arm.write(tmp_path / "bag", (t, q, qd, tau / gains))
-    given = [f"{name}={gain}" for name, gain in zip(NAMES, gains, strict=True)]
-    files = ["--output", str(tmp_path / "o.urdf"), "--json", str(tmp_path / "o.json")]
-    assert not cli.main(["identify", bag, "--urdf", "ur5e", *files, "--current-gain", *given])
-    scores = json.loads((tmp_path / "o.json").read_text())
-    assert min(scores["held_out"]["r2"]) > 0.95
-    written = ["--urdf", files[1], "--with", str(tmp_path / "o.yaml"), "--json", files[3]]
-    assert not cli.main(["evaluate", bag, *written, "--current-gain", *given])
-    again = json.loads((tmp_path / "o.json").read_text())
-    np.testing.assert_allclose(again["r2"], scores["r2"], rtol=1e-9)
+def test_currents_with_their_gains_are_as_good_and_a_recording_apart_is_scored(apart, tmp_path):
+    claimed, out = json.loads(Path(apart["json"]).read_text()), tmp_path / "e.json"
+    assert min(claimed["held_out"]["r2"]) > 0.95
+    given = ["--urdf", apart["urdf"], "--with", apart["yaml"], *apart["given"]]
+    for bag, scores in zip(apart["bags"], (claimed, claimed["held_out"]), strict=True):
+        assert not cli.main(["evaluate", bag, *given, "--json", str(out)])
+        np.testing.assert_allclose(json.loads(out.read_text())["r2"], scores["r2"], rtol=1e-9)
     for j, name in enumerate(NAMES):
-        assert scores["friction"][name]["coulomb"] == pytest.approx(known_arm.COULOMB[j], rel=0.1)
+        assert claimed["friction"][name]["coulomb"] == pytest.approx(known_arm.COULOMB[j], rel=0.1)
 
 
 @pytest.mark.study  # test_evaluation_steps.py has such ones
@@ -338,13 +327,24 @@ def test_an_unknown_link_is_named(result, capsys):
     assert "no link 'hook'; valid names" in error_of(capsys, command)
 
 
-def test_an_effort_in_another_unit_is_named_and_nothing_is_written(tmp_path, capsys):
-    time, q, qd, tau = known_arm.record(known_arm.deformed())
-    bag = known_arm.write(tmp_path / "bag", (time, q, qd, tau * [1, 1, 0.09, 1, 1, 1]))
+@pytest.mark.parametrize(
+    ("of_velocity", "of_effort", "words"),
+    [
+        (1.3, 1.0, "elbow_joint: its velocity is 1.3 times the rate of its position"),
+        study(1.0, 0.09, "elbow_joint: its effort is 0.0"),  # test_faults.py names such ones
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_is_written(
+    of_velocity, of_effort, words, tmp_path, capsys
+):
+    time, q, qd, tau = known_arm.record(known_arm.deformed(), duration=12.0)
+    elbow = np.eye(6)[2]
+    qd, tau = qd * of_velocity**elbow, tau * of_effort**elbow
+    bag = known_arm.write(tmp_path / "bag", (time, q, qd, tau))
     output = tmp_path / "arm.urdf"
     command = ["identify", bag, "--urdf", "ur5e", "--output", str(output)]
     assert cli.main(command) == 1
-    assert "elbow_joint: its effort is 0.0" in capsys.readouterr().err
+    assert words in capsys.readouterr().err
     assert not output.exists() and not output.with_suffix(".yaml").exists()
 
 
