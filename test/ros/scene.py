@@ -323,6 +323,17 @@ class Scene:
 
     def recover(self, stdout: int = subprocess.PIPE) -> None:
         """Bring the arm back to where it began, held by an active controller."""
+        self.rest(stdout)
+        goal = JointTrajectoryPoint(positions=self.home, time_from_start=duration(0.6))
+        self.ros.run_for(0.1)
+        self._ask(
+            JointTrajectory(joint_names=self.names, points=[goal]),
+            lambda: np.abs(self.q - self.home).max() < 0.05 and self.speed < STANDING,
+            "home",
+        )
+
+    def rest(self, stdout: int = subprocess.PIPE) -> None:
+        """Have an active controller hold the arm, not far from where it began."""
         self.lie = truth
         if not self.controller.is_running:
             # Its last command may have thrown the arm into its stops: none takes that over.
@@ -343,13 +354,6 @@ class Scene:
         self._put_back()
         self.ros.call(Trigger, f"{CONTROLLER}/hold")
         self.wait_for_rest()
-        goal = JointTrajectoryPoint(positions=self.home, time_from_start=duration(0.6))
-        self.ros.run_for(0.1)
-        self._ask(
-            JointTrajectory(joint_names=self.names, points=[goal]),
-            lambda: np.abs(self.q - self.home).max() < 0.05 and self.speed < STANDING,
-            "home",
-        )
 
     def row(self, finding: str, rest: float) -> str:
         """Return the figures."""

@@ -61,7 +61,7 @@ def shared(tmp_path_factory) -> Iterator[Scene]:
 @pytest.fixture
 def scene(shared: Scene) -> Iterator[Scene]:
     """The arm in fast motion."""
-    shared.recover()
+    shared.rest()
     shared.move()
     yield shared
     print(shared.row("", 0.0))

@@ -48,7 +48,7 @@ def between(ros: Ros) -> Iterator[Between]:
     loaded = PANDA.model.with_payload(LINK, MASS, COM, 0.003 * np.eye(3)).to_urdf(PANDA.text)
     noise = {"noise.velocity": 1e-3, "noise.effort": 0.1}
     twin = {**WITHOUT_FRICTION, **noise, **LOCKSTEP, "robot_description": loaded, "rate": 200.0}
-    between = Between(ros.context, shadow=SHADOW)
+    between = Between(ros.context, shadow=SHADOW, pace=4.0)
     ros.start(TWIN, twin, "-r", f"joint_states:={ARM}")
     ros.wait_for_diagnostics(lambda s: s.name == CONTROLLER[1:] and "running" in s.message)
     yield between

@@ -37,6 +37,7 @@ def test_currents_are_not_taken_for_torque_without_gravity(evaluated, gains):
     assert "measured torque is 0." in text and "--current-gain" in text
 
 
+@pytest.mark.study  # test_evaluate_command.py has such efforts of another arm
 def test_torque_without_gravity_is_still_called_so(evaluated):
     import featherstone_ros as fr
 
