@@ -271,7 +271,7 @@ class SteppedArm:
         self.ros.wait_for(answered, "first command")
         self.advance(0.2)
 
-    def go(self, duration: float = 1.0, by: float = 0.4) -> None:
+    def go(self, duration: float = 0.6, by: float = 0.24) -> None:
         """Begin a motion, and move for a third of it."""
         begin = self.simulator.q.copy()
         self.goals.publish(motion(JOINTS, begin, by, 0.0, duration))
@@ -280,7 +280,7 @@ class SteppedArm:
         self.advance(duration / 3)
         assert np.abs(self.simulator.qd).max() > 0.1
 
-    def arrive(self, duration: float = 1.0) -> None:
+    def arrive(self, duration: float = 0.6) -> None:
         self.advance(duration)
         np.testing.assert_allclose(self.simulator.q, self.goal, atol=5e-3)
 
@@ -378,14 +378,14 @@ def test_a_motion_is_the_same_at_any_rate_of_simulated_time(ros, rate):
 def test_use_sim_time_changes_while_the_arm_moves(ros):
     arm = SteppedArm(ros)
     arm.begin()
-    arm.go(duration=3.0)
+    arm.go(duration=2.0)
     for simulated in (False, True):
         (result,) = ros.set_parameters(NODE, {"use_sim_time": simulated})
         assert result.successful
-        for _ in range(200):
+        for _ in range(150):
             arm.advance(PERIOD)
             ros.run_for(PERIOD)
-    arm.arrive(3.0)
+    arm.arrive(2.0)
     assert max(arm.speeds) < 1.0
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from studies import study
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.append(str(EXAMPLES))
@@ -19,7 +20,7 @@ def panda():
     return Model.from_urdf(load("panda").text, joints=[f"panda_joint{k}" for k in range(1, 8)])
 
 
-@pytest.mark.parametrize("stiffness", [200.0, 1000.0])
+@pytest.mark.parametrize("stiffness", [study(200.0), 1000.0])
 def test_peg_presses_as_two_springs_in_a_row(panda, stiffness):
     record = peg_on_a_plane.press(panda, stiffness, 0.02)
     expected = peg_on_a_plane.expected(stiffness, 0.02)
