@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from featherstone_ros.identification.regression import (
     filtered,
     fitted_cut_off,
     link_equations,
+    prepared,
 )
 
 Progress = Callable[[int, int], None]
@@ -93,6 +95,7 @@ class Fitting:
         self._stretches = [stretch for part in parts for stretch in clean(part).stretches]
         self._cut_off = fitted_cut_off(cut_off, max(s.period for s in self._stretches))
         self.armature_spread = armature_spread(self.dynamics, parts, judged)
+        self._prepared = cache(prepared)
         links = link_equations(self._stretches, self.dynamics, self.bodies, self._cut_off)
         self._links = links.of(self.judged)
 
@@ -123,7 +126,9 @@ class Fitting:
 
     def filtered(self, columns: Callable[[SmoothMotion], Floats]) -> Floats:
         """Return further columns (N, j, p) of the judged joints, see ``regression.filtered``."""
-        facts = filtered(self._stretches, columns, lambda m: m.effort, self._cut_off)
+        facts = filtered(
+            self._stretches, columns, lambda m: m.effort, self._cut_off, prepare=self._prepared
+        )
         return facts.A[:, self.judged]
 
     def with_links(self, theta: Floats) -> Dynamics:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -36,6 +37,8 @@ FASTEST, RATE = (
 WIDER = 2.5  # times the cut-off: frequency of the filter before differentiation
 DENSE = 8.0  # samples per period of that filter's frequency at which columns are computed
 SPARSE = 4.0  # samples per period of the cut-off that are kept: more are redundant
+
+Prepared: TypeAlias = tuple[SmoothMotion, float]  # a motion, and its period [s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +147,7 @@ def filtered(
     torque: Callable[[SmoothMotion], Floats],
     cut_off: float,
     displacement: float = PRESLIDING_DISPLACEMENT,
+    prepare: Callable[[Samples, float, float], Prepared] | None = None,
 ) -> Equations:
     """Return the equations of evenly sampled stretches.
 
@@ -153,6 +157,7 @@ def filtered(
         torque: Returns the torque to explain (N, n) [N m or N].
         cut_off: Of the filter [Hz].
         displacement: Over which Coulomb friction turns round [rad or m].
+        prepare: ``prepared``, or the same from memory.
 
     Raises:
         EvaluationError: No stretch is long enough, or the rate is too low for the filter.
@@ -164,21 +169,28 @@ def filtered(
             f"the recording is too short: {longest:.3g} s without a pause, expected "
             f"{SHORTEST / cut_off:.3g} s at least for a filter of {cut_off:g} Hz"
         )
-    return stacked([_of_one(s, columns, torque, cut_off, displacement) for s in long_enough])
+    motions = [(prepare or prepared)(s, cut_off, displacement) for s in long_enough]
+    return stacked([_of_one(*motion, columns, torque, cut_off) for motion in motions])
 
 
-def _of_one(
-    samples: Samples,
-    columns: Callable[[SmoothMotion], Floats],
-    torque: Callable[[SmoothMotion], Floats],
-    cut_off: float,
-    displacement: float,
-) -> Equations:
+def prepared(samples: Samples, cut_off: float, displacement: float) -> Prepared:
+    """Return the motion of samples, smooth enough for equations that are filtered, and its period.
+
+    Arguments as for ``filtered``.
+    """
     wide = max(cut_off, min(WIDER * cut_off, 0.2 / samples.period))
     motion = smooth(samples, wide, displacement)
     every = max(1, int(1 / (DENSE * wide * samples.period)))
-    motion = motion.thinned(every)
-    period = every * samples.period
+    return motion.thinned(every), every * samples.period
+
+
+def _of_one(
+    motion: SmoothMotion,
+    period: float,
+    columns: Callable[[SmoothMotion], Floats],
+    torque: Callable[[SmoothMotion], Floats],
+    cut_off: float,
+) -> Equations:
     low_pass = ZeroPhase(cut_off, period)
     A = columns(motion)
     N = len(A)
