@@ -713,7 +713,7 @@ def test_signal_ends_it_in_gravity_hold(ros):
     arm.process.send(signal.SIGTERM)
     while arm.process.is_running:
         arm.states.publish(arm.message())
-        ros.executor.spin_once(timeout_sec=0.01)
+        ros.run_for(0.005)
     assert arm.process.wait() == 0
     assert "Traceback" not in arm.process.output
     ros.wait_for(lambda: len(arm.commands) > count + 3, "commands during the stop")
