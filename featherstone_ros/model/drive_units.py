@@ -246,6 +246,13 @@ class DriveUnits:
         }
         return self._chosen(values, command)
 
+    @cached_property
+    def torque_per_speed(self) -> Floats:
+        """By how much less torque (n,) a drive exerts per speed, told the same, without losses."""
+        by_back_emf = _ratio(self.torque_per_current * self.voltage_per_speed, self.resistance)
+        values = {DUTY: lambda: by_back_emf, POSITION: lambda: self.damping}
+        return self._chosen(values, np.zeros(self.n))
+
     def currents(self, torque: Floats, qd: Floats) -> Floats:
         """Return the motors' currents (n,) for a torque [A], 0 where they are not known."""
         even, odd = self._losses

@@ -6,6 +6,7 @@
 - ``closed_loop``: an arm that moves under its controller, simulated or on a bus.
 - ``simulated_arm``: the simulated one.
 - ``driven_arm``: an arm whose drives are told currents, duty cycles or positions, with play.
+- ``drive_bus``: a plant whose bus speaks in the drives' own units.
 """
 
 from .driven_arm import DrivenArm

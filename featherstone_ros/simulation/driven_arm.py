@@ -15,12 +15,15 @@ its gear alone, if nothing else is said.
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drive_units import POSITION, DriveUnits
+from featherstone_ros.simulation.closed_loop import JointState
 
 GEAR_FREQUENCY = 60.0  # [Hz] of a rotor on its gear
 GEAR_RATIO_OF_DAMPING = 0.1  # of the critical one
@@ -94,8 +97,10 @@ class DrivenArm:
         self._theta, self._omega = self._simulator.q.copy(), np.zeros(model.n)
         positions = units.told(POSITION)
         self._passing = np.where(positions, 1.0, -np.expm1(-each(bandwidth) * time_step))
+        self._slope = units.torque_per_speed
         self.command = np.where(positions, self._theta, 0.0)
         self.torque = np.zeros(model.n)
+        self._coming: deque[tuple[float, Floats]] = deque()
 
     @property
     def q(self) -> Floats:
@@ -123,6 +128,19 @@ class DrivenArm:
         """What the drives report."""
         return self.units.measured_effort(self.torque, self._dynamics.gravity(self._simulator.q))
 
+    def read(self, now: float) -> JointState:
+        """Let time pass until then; return what is measured, efforts in the drives' units."""
+        while self._coming and self._coming[0][0] <= now:
+            at, command = self._coming.popleft()
+            self.advance(at - self.time)
+            self.command = command
+        self.advance(now - self.time)
+        return JointState(self.q, self.qd, self.effort, now)
+
+    def write(self, at: float, command: Floats) -> None:
+        """Take what the drives are told from a time on."""
+        self._coming.append((at, command))
+
     def advance(self, duration: float) -> None:
         """Advance by a time, rounded to time steps [s]."""
         steps = round(duration / self._simulator.time_step)
@@ -136,8 +154,10 @@ class DrivenArm:
         self.torque = self.torque + self._passing * (asked - self.torque)
         gear = self._gear_torque()
         free = self.torque - self._damping * self._omega - gear
-        omega = self._omega + h / self._rotor * free
-        most = h / self._rotor * self._friction  # that dry friction takes away
+        # Damping is that of the end of the step, which is stable however large it is.
+        slope = self._damping + self._passing * self._slope * (np.abs(asked) < self._limit)
+        omega = self._omega + h * free / (self._rotor + h * slope)
+        most = h * self._friction / (self._rotor + h * slope)  # that dry friction takes away
         self._omega = np.sign(omega) * np.maximum(np.abs(omega) - most, 0.0)
         self._theta = self._theta + h * self._omega
         self._simulator.step(gear)

@@ -82,10 +82,10 @@ def test_a_duty_cycle_ends_at_the_speed_whose_back_emf_it_is():
 
 def test_a_torque_told_as_current_moves_like_the_torque():
     arms = [driven(LIFT, units(law, direction=-1.0)) for law in ("torque", "current", "duty")]
-    for _ in range(100):
+    for _ in range(200):
         for arm in arms:
             arm.command = arm.units.commands(gravity(arm.q) + 0.5, arm.q, arm.qd)
-            arm.advance(0.002)
+            arm.advance(0.001)
     np.testing.assert_allclose(arms[1].q, arms[0].q, atol=1e-9)
     np.testing.assert_allclose(arms[2].q, arms[0].q, atol=2e-3)  # held while the speed changes
     assert arms[0].q > START + 0.01
