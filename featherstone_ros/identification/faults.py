@@ -3,7 +3,8 @@
 Faults compete (see ``readings``): one at a time is added to what is believed, the likeliest, as
 long as the torque becomes more probable by far. What it then is said to be has a width that
 includes how wrong the model's own joints seem to be, and is named only beyond that. Motion comes
-first: position and velocity that contradict each other need no torque.
+first: position and velocity that contradict each other need no torque. Coupled drives come next:
+no fault of single joints looks like them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.identification.couplings import couplings, in_words
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.readings import Explained, Reading, Readings
@@ -55,6 +57,9 @@ def find_faults(fitting: Fitting) -> Faults:
     contradictions = contradicting(fitting.dynamics.model.joint_names, fitting.motion())
     if contradictions:
         return Faults(tuple(contradictions), nothing)
+    coupled = couplings(fitting)
+    if coupled:
+        return Faults(tuple(in_words(fitting.dynamics.model.joint_names, coupled)), nothing)
     readings = Readings(fitting)
     found = likeliest(readings)
     return _in_words(readings, found)

@@ -13,6 +13,7 @@ from featherstone_ros.identification.recording import Recording
 
 pytest.importorskip("rosbags")
 pytest.importorskip("scipy")
+from featherstone_ros.identification.couplings import couplings
 from featherstone_ros.identification.faults import find_faults
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.session import Options, recorded
@@ -139,6 +140,57 @@ def test_swapped_joints_are_named(arm):
     (text,) = named(model, spoiled).texts
     assert "swapped" in text
     assert model.joint_names[OTHER] in text and model.joint_names[elbow] in text
+
+
+def coupled(simulated, ratio):
+    """Return the recording of an arm whose last motor turns with its last two joints."""
+    model, recording = simulated
+    _, _, qd, qdd = known_arm.motion()
+    own = np.eye(model.n)[-1]
+    way = own + ratio * np.eye(model.n)[-2]
+    drive = replace(known_arm.DRIVES, offset=np.zeros(model.n))
+    own_torque = drive.torque(qd, qdd)[:, -1]
+    turned = drive.torque(np.outer(qd @ way, own), np.outer(qdd @ way, own))[:, -1]
+    effort = recording.effort - np.outer(own_torque, own) + np.outer(turned, way)
+    return model, replace(recording, effort=effort)
+
+
+@pytest.mark.parametrize("ratio", few_or_all([1.0], [-1.0, 1.0]))
+def test_coupled_drives_are_named_with_what_to_do(simulated, ratio):
+    model, recording = coupled(simulated, ratio)
+    texts = named(model, recording).texts
+    assert [text.split(":")[0] for text in texts] == list(model.joint_names[-2:])
+    for text, other in zip(texts, model.joint_names[:-3:-1], strict=True):
+        assert f"goes with the velocity of {other}" in text and "--joints" in text
+
+
+def steps(seed, rate=100.0, time=2.0, moved=1.6):
+    """Return ten motions from point to point, all joints in step, at rest between them."""
+    random, n = np.random.default_rng(seed), known_arm.n
+    points = np.array([0.0, -1.3, 1.2, -1.0, 0.5, 0.0]) + random.uniform(-1.0, 1.0, (11, n))
+    t = np.arange(round(10 * time * rate)) / rate
+    k = np.minimum(t // time, 9).astype(int)
+    x = np.clip((t - k * time) / moved, 0.0, 1.0)
+    shape = 10 * x**3 - 15 * x**4 + 6 * x**5, 30 * x**2 - 60 * x**3 + 30 * x**4
+    bend = 60 * x - 180 * x**2 + 120 * x**3
+    way = points[k + 1] - points[k]
+    rates = [f[:, None] * way / moved**d for d, f in enumerate((*shape, bend))]
+    return t, points[k] + rates[0], rates[1], rates[2]
+
+
+@pytest.mark.parametrize("seed", few_or_all([0], range(8)))
+def test_friction_that_grows_with_the_load_couples_no_joints(seed):
+    """In motions of all joints in step the signs of velocities are much alike."""
+    random, real = np.random.default_rng(seed), known_arm.deformed(seed)
+    t, q, qd, qdd = steps(seed)
+    links = fr.Dynamics(real).rnea(q, qd, qdd)
+    tau = links * (1 + 0.15 * np.sign(links) * np.tanh(qd / known_arm.SLIDING))
+    tau = tau + known_arm.DRIVES.torque(qd, qdd)
+    tau = tau + known_arm.NOISE * random.standard_normal(q.shape)
+    noisy = q + 1e-5 * random.standard_normal(q.shape), qd + 1e-3 * random.standard_normal(q.shape)
+    recording = Recording("", known_arm.NAMES, t, *noisy, tau)
+    fitting = Fitting(known_arm.NOMINAL, [recording], range(known_arm.n), 2.0)
+    assert couplings(fitting) == []
 
 
 def test_late_effort_is_told(arm):

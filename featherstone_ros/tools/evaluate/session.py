@@ -15,6 +15,7 @@ from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import Progress, read_joint_states
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.cleaning import clean
+from featherstone_ros.identification.couplings import couplings, in_words
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.explanation import (
     FITTED,
@@ -136,11 +137,18 @@ def evaluate(
 def faults_of(
     model: Model, recording: Recording, motion: SmoothMotion, judged: Sequence[int], cut_off: float
 ) -> Faults | None:
-    """Return the recording's faults; None where it says too little."""
+    """Return the recording's faults; None where it says too little.
+
+    A recording that is too short for the others may still show coupled drives.
+    """
     try:
-        require_enough(model, [recording], [motion])
         with one_thread():
-            return find_faults(Fitting(model, [recording], judged, cut_off))
+            fitting = Fitting(model, [recording], judged, cut_off)
+            coupled = couplings(fitting)
+            if coupled:
+                return Faults(tuple(in_words(model.joint_names, coupled)), np.zeros(model.n))
+            require_enough(model, [recording], [motion])
+            return find_faults(fitting)
     except FeatherstoneError:
         return None
 
