@@ -8,10 +8,12 @@ time, 50 to 500 times a second.
 
 import sys
 import time
+from collections.abc import Callable
 
 import numpy as np
 
 import featherstone_ros as fr
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drive_units import DriveUnits
@@ -21,17 +23,22 @@ from featherstone_ros.simulation.drive_bus import DriveBus
 
 RATE = 100.0  # [Hz]
 ROTOR = 0.03  # [kg m^2] behind the gears
-STIFFNESS, DAMPING = 2000.0, 120.0  # [N m/rad, N m s/rad] of the servos' position loops
+SERVO = {"command": "position", "stiffness": 2000.0, "damping": 120.0}  # of its position loop
 
 
-def main(duration=4.0, now=time.monotonic, sleep=time.sleep):
+def main(
+    duration: float = 4.0,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Floats:
     """Swing each joint by .2 rad; print how far it was off at most, after the first second."""
     model = fr.Model.from_file(sys.argv[1]) if sys.argv[1:] else fr.Model.from_robot("panda")
     joints, start = model.joint_names, np.clip(0.0, model.lower + 0.3, model.upper - 0.3)
-    timing = {"gains.period": 1.0 / RATE, "gains.delay": 1.0 / RATE}
-    rotors = {f"armature.{joint}": ROTOR for joint in joints}
-    arm = ControlledArm.of(model, {"output": "joint_state"} | timing | rotors)
-    servos = DriveUnits(joints, "position", stiffness=STIFFNESS, damping=DAMPING)
+    parameters: dict[str, object] = {f"armature.{joint}": ROTOR for joint in joints}
+    parameters |= {"output": "joint_state", "gains.period": 1 / RATE, "gains.delay": 1 / RATE}
+    arm = ControlledArm.of(model, parameters)
+    drives = {f"drives.{joint}.{name}": SERVO[name] for joint in joints for name in SERVO}
+    servos = DriveUnits.of(drives, joints)
     bus = DrivenArm(model, servos, ROTOR, q=start, time_step=1e-3)  # yours: read(now), write(at, q)
     loop = ClosedLoop(arm, DriveBus(model, servos, bus))
     begin, samples = now(), []
@@ -41,7 +48,7 @@ def main(duration=4.0, now=time.monotonic, sleep=time.sleep):
         if k == 20:  # the arm is taken over
             ends = [Point(1.5, start + 0.2, 0.0 * start), Point(3.0, start, 0.0 * start)]
             loop.controller.set_trajectory(loop.now, joints, ends)
-    worst = np.abs([one.error for one in samples[round(RATE) :]]).max(axis=0)
+    worst: Floats = np.abs([one.error for one in samples[round(RATE) :]]).max(axis=0)
     for joint, error in zip(joints, worst, strict=True):
         print(f"{joint}: {1e3 * error:.1f} mrad")
     return worst

@@ -20,8 +20,8 @@ cdef extern from *:
 
 
 cdef inline void accelerate(const DynamicsInterface* model, const JointDrives* drives,
-                            const double* q, const double* qd, const double* effort, double h, double* speed,
-                            double* scratch) noexcept nogil:
+                            const double* q, const double* qd, const double* effort, double h,
+                            double* speed, double* scratch) noexcept nogil:
     """Advance a speed under an effort and friction by a step h [s], implicit in the friction and so
     always stable.
 

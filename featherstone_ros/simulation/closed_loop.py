@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import RUNNING, Phase
@@ -78,12 +77,12 @@ class Record(NamedTuple):
         phase: (N,) of the controller, see ``control.phases``.
     """
 
-    time: Floats | float
+    time: Any  # a float of one sample
     q: Floats
     qd: Floats
     desired: Floats
     command: Floats
-    phase: NDArray[np.int_] | int
+    phase: Any  # likewise an int
 
     @classmethod
     def of(cls, samples: Iterable[Record]) -> Record:
