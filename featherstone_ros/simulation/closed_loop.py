@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -131,6 +131,7 @@ class ClosedLoop:
         self.period = arm.timing.period if period is None else period
         self.controller = arm.controller(notify)
         self.now = 0.0
+        self._commands_joints = arm.commands_joints
         self._none = np.full(arm.model.n, np.nan)
         self._last = JointState(self._none)
         self.controller.activate(self.now)
@@ -145,7 +146,8 @@ class ClosedLoop:
             command = self.controller.update(now)
         if command is not None:
             command = command.copy()
-            self.plant.write(now + self.delay, self._command(command))
+            motion = self.controller.position_command if self._commands_joints else (None, None)
+            self.plant.write(now + self.delay, Command(command, *motion))
         return self._sample(command)
 
     def steps(self, duration: float) -> Iterator[Record]:
@@ -174,16 +176,25 @@ class ClosedLoop:
         self.controller.set_trajectory(self.now, self.arm.model.joint_names, trajectory)
         return self.advance(trajectory[-1].time + rest)
 
+    def configure(self, changes: Mapping[str, object] | None = None, /, **more: object) -> None:
+        """Change parameters, without a step in the command; payload and gravity stay.
+
+        Args:
+            changes: Their names and values.
+            **more: Likewise, of names without dots.
+
+        Raises:
+            ValueError: One is refused (named); nothing has changed.
+        """
+        arm = self.arm.with_parameters(changes, **more)
+        self.controller.configure(self.now, arm.settings)
+        self.arm = arm
+
     def _answer(self, state: JointState) -> Floats | None:
         self._last = state
         if state.wrench is not None:
             self.controller.take_wrench(self.now, state.wrench, self.arm.tip)
         return self.controller.accept_state(self.now, *state[:4])
-
-    def _command(self, effort: Floats) -> Command:
-        if not self.arm.commands_joints:
-            return Command(effort)
-        return Command(effort, *self.controller.position_command)
 
     def _sample(self, command: Floats | None) -> Record:
         (q, qd, *_), compiled = self._last, self.controller.compiled

@@ -21,6 +21,7 @@ class SimulatedArm:
     Attributes:
         simulator: Its state, which may be changed.
         gains: P and D (2, n) of drives with position loops.
+        blocked: It stands, whatever it is commanded.
         push: Effort (n,) on the joints in addition to that of the drives [N m or N].
         wrenches: Gives the wrench (6,) on each link, as ``f_ext`` of the simulator, at a position
             and velocity (n,); None: there is none.
@@ -43,6 +44,7 @@ class SimulatedArm:
             gains: P and D, (n,) each, of drives with position loops.
         """
         self.simulator, self.gains = simulator, np.asarray(gains)
+        self.blocked = False
         self.push: Floats | float = 0.0
         self.measure: Callable[[JointState], JointState | None] = lambda state: state
         self._limit = np.asarray(effort_limit)
@@ -81,10 +83,20 @@ class SimulatedArm:
         arm.push = -np.asarray(drives.offset)
         return arm
 
+    @property
+    def q(self) -> Floats:
+        """(n,) true position [rad or m]."""
+        return self.simulator.q
+
+    @property
+    def qd(self) -> Floats:
+        """(n,) true velocity [rad/s or m/s]."""
+        return self.simulator.qd
+
     def read(self, now: float) -> JointState | None:
         """Let time pass until then; return what is measured."""
         self.advance(now)
-        return self.measure(JointState(self.simulator.q, self.simulator.qd, None, now))
+        return self.measure(JointState(self.q, self.qd, None, now))
 
     def write(self, at: float, command: Command) -> None:
         """Take a command that acts from a time on."""
@@ -102,7 +114,7 @@ class SimulatedArm:
             steps = round((until - self._time) / step)
             if steps < 1:
                 return
-            if self._command is not None:
+            if self._command is not None and not self.blocked:
                 self._move(self._command, steps)
             self._time += steps * step
 
@@ -111,12 +123,12 @@ class SimulatedArm:
         together = steps if wrenches is None and command.position is None else 1
         for _ in range(steps // together):
             effort = np.maximum(np.minimum(self._effort(command), self._limit), -self._limit)
-            f_ext = wrenches and wrenches(simulator.q, simulator.qd)
+            f_ext = wrenches and wrenches(self.q, self.qd)
             simulator.step(effort + self.push, together, f_ext=f_ext)
 
     def _effort(self, command: Command) -> Floats:
         """Return what the drives apply, position loops included."""
         if command.position is None or command.velocity is None:
             return command.effort
-        off = command.position - self.simulator.q, command.velocity - self.simulator.qd
+        off = command.position - self.q, command.velocity - self.qd
         return command.effort + self.gains[0] * off[0] + self.gains[1] * off[1]

@@ -61,13 +61,12 @@ def rehearse(
         np.broadcast_to(q[0], p.shape),
         timing.period,
     )
-    simulator = plant.simulator
     error, effort = np.zeros((2, *p.shape))
     try:
         for k, now in enumerate(time):
             plant.advance(now)
-            off = q[k] - simulator.q
-            torque = np.clip(forward[k] + p * off + d * (qd[k] - simulator.qd), -limit, limit)
+            off = q[k] - plant.q
+            torque = np.clip(forward[k] + p * off + d * (qd[k] - plant.qd), -limit, limit)
             plant.write(now + timing.delay, Command(torque))
             error, effort = np.maximum(error, np.abs(off)), np.maximum(effort, np.abs(torque))
     except FeatherstoneError:  # some row is so unstable that numbers end
