@@ -5,15 +5,14 @@ import pytest
 import urdf_text
 from example_robots import ROBOTS
 
-from featherstone_ros import Model, Simulator
+from featherstone_ros import Model
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.gains import Gains, SampledLoop, Timing
-from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import Settings
-from featherstone_ros.control.torque_governor import default_torque_rate
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import read_parameters
+from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.excite.gains import stable_armature
 from featherstone_ros.tools.trajectory_files import read as read_trajectory
@@ -39,39 +38,21 @@ def planned(tmp_path_factory):
 
 
 def follow(planned, gains):
-    """Return the phase of the real controller and where the arm is, at the end of the motion."""
+    """Return how late after the motion's end the controller no longer follows it, and why."""
     file, motion, _ = planned
     (plan,) = read_trajectory(str(motion))
-    arm = ControlledArm.from_robot(UR10, plan.names, file)
-    model, n = arm.model, arm.model.n
-    values = read_parameters(gains)["feedforward_controller"]
-    p, d = (values.numbers(f"gains.{{}}.{kind}", model.joint_names, np.zeros(n)) for kind in "pd")
-    settings = Settings(
-        p=p,
-        d=d,
-        damping=np.zeros(n),
-        coulomb=arm.drives.coulomb,
-        viscous=arm.drives.viscous,
-        armature=arm.drives.armature,
-        effort_limit=model.effort_limit,
-        torque_rate=default_torque_rate(model.effort_limit),
-    )
-    controller = TorqueController(JointSpace.of(model), model, settings)
+    chosen = read_parameters(gains)["feedforward_controller"]
+    chosen = {name: value for name, value in chosen.items() if name.startswith("gains.")}
+    arm = ControlledArm.from_robot(UR10, plan.names, file).with_parameters(chosen)
+    model, drives = arm.model, arm.drives
     heavy = model.with_inertial_parameters(1.3 * model.inertial_parameters)
-    friction = arm.drives.coulomb + 0.05 * model.effort_limit
-    sim = Simulator(heavy, PERIOD / 2, "implicit", damping=arm.drives.viscous, friction=friction)
-    sim.reset(plan.points[0].positions)
-    now = 1.0
-    controller.activate(now)
-    for k in range(round((plan.points[-1].time + 1.0) / PERIOD)):
-        if k == 100:
-            controller.set_trajectory(now, model.joint_names, plan.points)
-        command = controller.accept_state(now, sim.q, sim.qd, None, now)
-        if command is None or (k > 100 and controller.phase is not Phase.TRAJECTORY):
-            break
-        sim.step(np.clip(command, -model.effort_limit, model.effort_limit), 2)
-        now += PERIOD
-    return (k - 100) * PERIOD - plan.points[-1].time, controller.hold_reason
+    other = Drives(np.zeros(model.n), drives.viscous, drives.coulomb + 0.05 * model.effort_limit)
+    loop = ClosedLoop(arm, SimulatedArm.of(heavy, other, plan.points[0].positions, PERIOD), 0.0)
+    loop.advance(0.2)
+    end = loop.now + plan.points[-1].time
+    record = loop.run(plan.points, rest=1.0)
+    over = np.argmax(record.phase != Phase.TRAJECTORY)
+    return record.time[over] - end, loop.controller.hold_reason
 
 
 @needs_ur10
