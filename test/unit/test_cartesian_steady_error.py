@@ -3,6 +3,7 @@
 As a program it prints the table of docs/cartesian.md.
 """
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,15 +12,11 @@ from scipy.spatial.transform import Rotation
 from studies import few_or_all
 
 from featherstone_ros import Dynamics
-from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
-from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import Mode, Settings
-from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.kinematics import pose_error
-from featherstone_ros.simulation.settings import TwinSettings
-from featherstone_ros.simulation.twin import Twin
+from featherstone_ros.parameter import of_joints
+from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.robot_setup import load
 
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
@@ -30,78 +27,53 @@ STIFFNESS = np.array([400.0] * 3 + [30.0] * 3)
 
 
 class Scene:
-    """A twin with all of its drives' friction, and the controller that compensates it."""
+    """A simulated arm with all of its drives' friction, and the controller that compensates it."""
 
-    def __init__(self, robot: str, dry: float, stiffness=STIFFNESS, **settings):
+    def __init__(self, robot: str, dry: float, stiffness=STIFFNESS, **parameters):
         setup = load(robot)
         self.stiffness = stiffness
         self.model, self.tip = setup.model, TIPS[robot]
         self.dynamics = Dynamics(self.model)
-        self.coulomb, viscous, armature = (
-            setup.by_joint("digital_twin", name)
-            for name in ("friction.{}.coulomb", "friction.{}.viscous", "armature.{}")
+        self.drives = replace(
+            setup.drives, coulomb=dry * setup.drives.coulomb, offset=0.02 * self.model.effort_limit
         )
-        offset = 0.02 * self.model.effort_limit
-        friction = {"viscous": viscous, "offset": offset, "armature": armature}
-        self.twin = Twin(
-            self.model,
-            TwinSettings(initial_positions=setup.start, coulomb=dry * self.coulomb, **friction),
-        )
-        zero = np.zeros(self.model.n)
-        self.controller = TorqueController(
-            JointSpace.of(self.model),
-            self.model,
-            Settings(
-                p=zero,
-                d=zero,
-                damping=zero,
-                coulomb=dry * self.coulomb,
-                effort_limit=self.model.effort_limit,
-                torque_rate=default_torque_rate(self.model.effort_limit),
-                mode=Mode.CARTESIAN_IMPEDANCE,
-                impedance=prepared(CartesianSettings(stiffness=stiffness, **settings), self.model),
-                **friction,
-            ),
-            tip=self.tip,
-        )
-        self.now = 100.0
-        self.controller.activate(self.now)
+        joints = self.model.joint_names
+        arm = setup.arm.with_parameters(
+            of_joints("friction.{}.coulomb", joints, self.drives.coulomb),
+            **of_joints("friction.{}.offset", joints, self.drives.offset),
+            mode="cartesian_impedance", tip=self.tip, stiffness=stiffness, **parameters,
+        )  # fmt: skip
+        self.arm = SimulatedArm.of(self.model, self.drives, setup.start)
+        self.loop = ClosedLoop(arm, self.arm, delay=0.0, period=STEP)
+        self.controller = self.loop.controller
 
     @property
     def pose(self):
-        return self.dynamics.link_pose(self.twin.position, self.tip)
-
-    def rest(self, duration):
-        for _ in range(round(duration / STEP)):
-            self.now += STEP
-            self.twin.advance(self.now)
-            q, qd = np.array(self.twin.position), np.array(self.twin.velocity)
-            command = self.controller.accept_state(self.now, q, qd)
-            assert command is not None, self.controller.rejection
-            self.twin.command(command, self.now)
+        return self.dynamics.link_pose(self.arm.q, self.tip)
 
     def errors(self, targets=TARGETS):
         """Go to targets about the start; return where the hand comes to rest off each."""
         random = np.random.default_rng(1)
-        self.rest(0.1)
+        self.loop.advance(0.1)
         start = self.pose
         for _ in range(targets):
             target = start.copy()
             target[:3, 3] += random.uniform(-0.1, 0.1, 3)
             turn = Rotation.from_rotvec(random.uniform(-0.2, 0.2, 3))
             target[:3, :3] = turn.as_matrix() @ target[:3, :3]
-            self.controller.set_target(self.now, target)
-            self.rest(REST)
+            self.controller.set_target(self.loop.now, target)
+            record = self.loop.advance(REST)
+            assert np.isfinite(record.command).all(), self.controller.rejection
             assert self.controller.phase is Phase.HOLDING
             yield pose_error(self.pose, target)
 
     def left_by_dry_friction(self):
         """The most by which dry friction keeps the hand off (6,): K e = Jbar^T f, |f| <= F_c."""
-        q = np.array(self.twin.position)
-        inertia = self.dynamics.crba(q) + np.diag(self.twin.settings.armature)
+        q = self.arm.q
+        inertia = self.dynamics.crba(q) + np.diag(self.drives.armature)
         J = self.dynamics.jacobian(q, self.tip)
         Jbar = np.linalg.solve(inertia, J.T) @ np.linalg.inv(J @ np.linalg.solve(inertia, J.T))
-        return np.abs(Jbar).T @ self.coulomb / self.stiffness
+        return np.abs(Jbar).T @ self.drives.coulomb / self.stiffness
 
 
 @pytest.mark.parametrize(
@@ -109,7 +81,7 @@ class Scene:
     few_or_all([("panda", "base"), ("ur5e", "tip")], product(TIPS, ["base", "tip"])),
 )
 def test_without_dry_friction_the_target_is_reached(robot, axes):
-    for error in Scene(robot, dry=0.0, axes=axes).errors():
+    for error in Scene(robot, dry=0.0, stiffness_frame=axes).errors():
         assert np.linalg.norm(error[:3]) < 1e-4
         assert np.linalg.norm(error[3:]) < 5e-4
 
