@@ -21,7 +21,7 @@ class SimulatedArm:
     Attributes:
         simulator: Its state, which may be changed.
         gains: P and D (2, n) of drives with position loops.
-        blocked: It stands, whatever it is commanded.
+        blocked: It stands at once, whatever it is commanded.
         push: Effort (n,) on the joints in addition to that of the drives [N m or N].
         wrenches: Gives the wrench (6,) on each link, as ``f_ext`` of the simulator, at a position
             and velocity (n,); None: there is none.
@@ -114,7 +114,9 @@ class SimulatedArm:
             steps = round((until - self._time) / step)
             if steps < 1:
                 return
-            if self._command is not None and not self.blocked:
+            if self.blocked:
+                self.simulator.set_state(self.q, 0.0 * self.qd)
+            elif self._command is not None:
                 self._move(self._command, steps)
             self._time += steps * step
 

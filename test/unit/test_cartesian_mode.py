@@ -75,12 +75,6 @@ class Bench(ClosedLoop):
         return np.linalg.norm(np.diff(np.array(self.poses)[:, :3, 3], axis=0), axis=1) / STEP
 
 
-def block(plant):
-    """Let the arm stand where it is."""
-    plant.simulator.set_state(plant.q, NOTHING)
-    plant.blocked = True
-
-
 def moved(pose, by, about_z=0.0):
     c, s = np.cos(about_z), np.sin(about_z)
     target = np.array(pose)
@@ -323,7 +317,7 @@ def test_an_arm_that_stands_may_be_given_a_strong_spring_at_once():
     bench = Bench(max_force=1.0, max_torque=1.0).run(0.3)
     target = moved(bench.pose, [0.0, -0.3, 0.0])
     bench.controller.set_target(bench.now, target)
-    block(bench.plant)
+    bench.plant.blocked = True
     bench.run(2.0)
     bench.configure(
         max_force=CartesianSettings().max_force, max_torque=CartesianSettings().max_torque
@@ -338,7 +332,7 @@ def test_a_free_axis_may_be_led_on_while_the_arm_stands():
     """Dry friction may hold it to the last bit: nothing is wrong with its states."""
     bench = Bench(stiffness=(0.0,) * 3 + (30.0,) * 3).run(0.3)
     bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.4, 0.0]))
-    block(bench.plant)
+    bench.plant.blocked = True
     bench.run(2.0)
     assert bench.phase is Phase.HOLDING
     assert bench.controller.hold_reason == ""

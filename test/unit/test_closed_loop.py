@@ -169,6 +169,32 @@ def test_drives_do_no_more_than_they_can_and_pushes_come_on_top(arm):
     assert_array_equal(plant.q, stepped(arm, [np.array([43.0, -42.0])] * 20).q)
 
 
+def test_a_blocked_arm_stands_and_goes_on_from_there(arm):
+    plant = SimulatedArm.of(arm.model, arm.drives, START)
+    plant.read(0.0)
+    plant.write(0.0, Command(np.array([20.0, 5.0])))
+    plant.advance(0.01)
+    q = plant.q
+    assert np.abs(plant.qd).max() > 0.1
+    plant.blocked = True
+    plant.advance(0.02)
+    assert_array_equal([plant.q, plant.qd], [q, ZERO])
+    plant.blocked = False
+    plant.advance(0.021)
+    assert (plant.q != q).all() and np.abs(plant.q - q).max() < 1e-3
+
+
+def test_parameters_change_without_a_step(loop):
+    before = loop.advance(0.2).command[-1]
+    loop.configure({"damping.elbow": 0.7}, mode="gravity_compensation")
+    record = loop.advance(0.3)
+    assert loop.arm.settings.damping[1] == 0.7 and loop.controller.phase is Phase.FLOATING
+    assert np.abs(np.diff(np.vstack([before, record.command]), axis=0)).max() < 0.05
+    with pytest.raises(ValueError, match="mode"):
+        loop.configure(mode="sleep")
+    assert loop.arm.settings.mode == "gravity_compensation"
+
+
 def test_position_loops_add_to_the_effort(arm):
     gains = np.array([[900.0, 300.0], [60.0, 20.0]])
     plant = SimulatedArm.of(arm.model, arm.drives, START)
