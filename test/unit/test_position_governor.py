@@ -6,7 +6,6 @@ Every transition is tried on a UR5e whose drives follow positions, in simulated 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,20 +14,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 import featherstone_ros as fr
 from featherstone_ros._control import SetPointRequest
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.admittance import virtual_settings
-from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
-from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, set_point
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
 from featherstone_ros.simulation.drive_gains import drive_gains
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
 STEP = 5e-4  # [s] of the simulation
 PERIOD = 0.002  # [s] between joint states
-TICK = 0.01  # [s] between two looks at their age, and
-BLIND_TICK = 0.001  # without them
 LONGEST = 0.005  # [s] of motion that one command may make up for
 MOST = 10.0  # speed limits per second
 TIP = "tool0"
@@ -36,94 +33,76 @@ MODEL = fr.Model.from_file(robot_file("ur5e"))
 NAMES, FASTEST = MODEL.joint_names, MODEL.velocity_limit
 HOME = np.array([0.3, -1.2, 1.4, -1.0, -1.2, 0.4])
 WAY = np.array([0.7, -0.5, 0.6, -0.7, 0.5, 0.9])
-ARMATURE = np.full(6, 0.2)  # [kg m^2]
-GAINS = drive_gains(MODEL, ARMATURE)
 ZERO = np.zeros(6)
 
 
-def settings(mode: Mode = Mode.FEEDFORWARD, **changes: Any) -> Settings:
-    law = CartesianSettings(stiffness=[100.0] * 3 + [10.0] * 3)
-    if mode is Mode.ADMITTANCE:
-        law = virtual_settings(law, 0.01)
-    rest = {"coulomb": ZERO, "viscous": ZERO, "armature": ARMATURE, "damping": ZERO} | changes
-    return Settings(
-        p=ZERO,
-        d=ZERO,
-        effort_limit=MODEL.effort_limit,
-        torque_rate=50.0 * MODEL.effort_limit,
-        mode=mode,
-        impedance=prepared(law, MODEL),
-        **rest,
-    )
+def of_each(pattern: str, value: float) -> dict[str, object]:
+    return {pattern.format(joint): value for joint in NAMES}
 
 
-class DrivenArm:
+ARM = ControlledArm.of(
+    MODEL,
+    {
+        **of_each("armature.{}", 0.2),
+        **of_each("friction.{}.coulomb", 0.0),
+        **of_each("friction.{}.viscous", 0.0),
+        "output": "joint_state",
+        "tip": TIP,
+        "stiffness": [100.0] * 3 + [10.0] * 3,
+    },
+)
+
+
+class DrivenArm(ClosedLoop):
     """A UR5e whose drives follow positions, and all that they were told.
 
     Attributes:
         times: Of the commands [s].
         told: (2, 6) position and velocity each.
-        push: (6,) on the tip, its axes, which a sensor there measures.
-        blocked: The drives stand, whatever they are told.
+        wrench: (6,) on the tip, its axes, which a sensor there measures.
     """
 
-    def __init__(self, mode: Mode = Mode.FEEDFORWARD, home: Floats = HOME, **changes: Any) -> None:
-        self.settings = settings(mode, **changes)
-        self.controller = TorqueController(
-            JointSpace.of(MODEL), MODEL, self.settings, tip=TIP, commands_joints=True
-        )
-        self.arm = fr.Simulator(MODEL, STEP, damping=0, friction=0, armature=ARMATURE)
-        self.arm.reset(home)
-        self.now, self.tick_due = 100.0, 0.0
-        self.push, self.blocked = ZERO, False
+    plant: SimulatedArm
+
+    def __init__(self, mode: Mode = Mode.FEEDFORWARD, home: Floats = HOME) -> None:
+        plant = SimulatedArm.of(MODEL, ARM.drives, home, STEP)
+        plant.gains = np.array(drive_gains(MODEL, ARM.drives.armature))
+        plant.measure = self.measured
+        plant.wrenches = lambda q, qd: {TIP: self.wrench}
+        super().__init__(ARM.with_parameters(mode=mode), plant, delay=0.0, period=PERIOD)
+        self.wrench, self.states, self.sensor = ZERO, True, True
         self.times: list[float] = []
         self.told: list[Floats] = []
-        self.effort = ZERO
-        self.controller.activate(self.now)
+
+    def measured(self, state: JointState) -> JointState | None:
+        if not self.states:
+            return None
+        if self.plant.blocked:  # an encoder that works shows some noise
+            state = state._replace(q=state.q + 1e-8 * (-1) ** round(self.now / PERIOD))
+        sensed = self.sensor and self.arm.mode is Mode.ADMITTANCE
+        return state._replace(wrench=self.wrench if sensed else None)
 
     @property
     def phase(self) -> Phase:
         return self.controller.phase
 
-    def keep(self, command: Floats | None) -> None:
-        if command is not None:
-            self.effort = command.copy()
-            self.times.append(self.now)
-            self.told.append(self.controller.position_command)
-
     def run(self, duration: float, states: bool = True, sensor: bool = True) -> DrivenArm:
-        for k in range(round(duration / STEP)):
-            self.now += STEP
-            if self.blocked:  # an encoder that works shows some noise
-                self.arm.set_state(self.arm.q + 1e-8 * (-1) ** (k // 4), ZERO)
-            elif self.told:
-                q, qd = self.told[-1]
-                torque = self.effort + GAINS[0] * (q - self.arm.q) + GAINS[1] * (qd - self.arm.qd)
-                self.arm.step(torque, f_ext={TIP: self.push})
-            if states and (k + 1) % round(PERIOD / STEP) == 0:
-                if sensor and self.settings.mode is Mode.ADMITTANCE:
-                    self.controller.take_wrench(self.now, self.push, TIP)
-                self.keep(self.controller.accept_state(self.now, self.arm.q, self.arm.qd))
-                self.tick_due = self.now + TICK
-            elif self.now >= self.tick_due - 1e-9:
-                self.keep(self.controller.update(self.now))
-                blind = self.phase in (Phase.BLIND, Phase.LEAVING_BLIND)
-                self.tick_due = self.now + (BLIND_TICK if blind else TICK)
+        self.states, self.sensor = states, sensor
+        for sample in self.steps(duration):
+            if np.isfinite(sample.command).all():
+                self.times.append(self.now)
+                self.told.append(self.controller.position_command)
         return self
-
-    def configure(self, mode: Mode) -> None:
-        self.settings = settings(mode)
-        self.controller.configure(self.now, self.settings)
 
     def move(self, way: Floats = WAY, duration: float = 1.2) -> None:
         """Lead the joints, or the hand."""
-        goal = self.arm.q + way
-        if self.settings.mode is Mode.ADMITTANCE:
-            pose = fr.Dynamics(MODEL).link_pose(self.arm.q, TIP)
+        goal = self.plant.q + way
+        if self.arm.mode is Mode.ADMITTANCE:
+            pose = fr.Dynamics(MODEL).link_pose(self.plant.q, TIP)
             pose[:3, 3] += [0.1, -0.15, 0.1]
             self.controller.set_target(self.now, pose)
-            self.push = np.array([8.0, 15.0, -20.0, 0.0, 0.0, 0.0])
-        elif self.settings.mode is Mode.FEEDFORWARD:
+            self.wrench = np.array([8.0, 15.0, -20.0, 0.0, 0.0, 0.0])
+        elif self.arm.mode is Mode.FEEDFORWARD:
             self.controller.set_trajectory(self.now, NAMES, [Point(duration, goal, ZERO, ZERO)])
 
 
@@ -182,32 +161,32 @@ def leave_blind(arm: DrivenArm) -> None:
 
 
 def other_mode(arm: DrivenArm) -> None:
-    feeds = arm.settings.mode is Mode.FEEDFORWARD
-    arm.configure(Mode.ADMITTANCE if feeds else Mode.FEEDFORWARD)
+    feeds = arm.arm.mode is Mode.FEEDFORWARD
+    arm.configure(mode=Mode.ADMITTANCE if feeds else Mode.FEEDFORWARD)
 
 
 def float_and_back(arm: DrivenArm) -> None:
-    mode = arm.settings.mode
-    arm.configure(Mode.GRAVITY_COMPENSATION)
+    mode = arm.arm.mode
+    arm.configure(mode=Mode.GRAVITY_COMPENSATION)
     arm.run(0.1)
-    arm.configure(mode)
+    arm.configure(mode=mode)
 
 
 def contact(arm: DrivenArm) -> None:
-    arm.push = np.array([0.0, 0.0, -60.0, 0.0, 0.0, 0.0])
+    arm.wrench = np.array([0.0, 0.0, -60.0, 0.0, 0.0, 0.0])
     arm.run(0.3)
-    arm.push = ZERO
+    arm.wrench = ZERO
 
 
 def protective_stop(arm: DrivenArm) -> None:
-    arm.blocked = True
+    arm.plant.blocked = True
     arm.run(1.5)
-    arm.blocked = False
+    arm.plant.blocked = False
 
 
 def fault(arm: DrivenArm) -> None:
     for _ in range(3):
-        arm.arm.set_state(arm.arm.q + 0.35, ZERO)
+        arm.plant.simulator.set_state(arm.plant.q + 0.35, ZERO)
         arm.run(0.4)
     assert arm.phase is Phase.FAULT
 
@@ -222,7 +201,7 @@ def sensor_stops(arm: DrivenArm) -> None:
 
 def set_points(arm: DrivenArm) -> None:
     """They jump as far as they may."""
-    if arm.settings.mode is Mode.FEEDFORWARD:
+    if arm.arm.mode is Mode.FEEDFORWARD:
         begin = arm.controller.compiled.desired[0]
         for k in range(100):
             near = arm.controller.compiled.desired[0]
@@ -246,11 +225,11 @@ def test_no_transition_makes_a_step(transition: Callable[[DrivenArm], None], mod
     if moving:
         arm.move()
         arm.run(0.45)
-        assert np.abs(arm.arm.qd / FASTEST).max() > 0.1
+        assert np.abs(arm.plant.qd / FASTEST).max() > 0.1
     transition(arm)
     arm.run(1.0)
     require_smooth(arm)
-    if arm.phase is Phase.HOLDING and arm.settings.mode is Mode.FEEDFORWARD:
+    if arm.phase is Phase.HOLDING and arm.arm.mode is Mode.FEEDFORWARD:
         assert_array_equal(arm.told[-1], arm.controller.compiled.desired[:2])
 
 
@@ -259,13 +238,13 @@ def test_a_smooth_motion_is_commanded_as_it_is_asked_for(share):
     """Also one that takes a joint to its speed limit, at 8 speed limits per second."""
     arm = DrivenArm().run(0.1)
     joint, acceleration = 5, 8.0 * share * FASTEST[5]
-    ramp, cruise, points, at, speed, place = 0.125, 0.2, [], 0.0, 0.0, arm.arm.q
+    ramp, cruise, points, at, speed, place = 0.125, 0.2, [], 0.0, 0.0, arm.plant.q
     for duration, rate in ((ramp, acceleration), (cruise, 0.0), (ramp, -acceleration)):
         at, place = at + duration, place.copy()
         place[joint] += duration * (speed + 0.5 * rate * duration)
         speed += rate * duration
         points.append(Point(at, place, np.eye(6)[joint] * speed))
-    start = Point(0.0, arm.arm.q, ZERO)
+    start = Point(0.0, arm.plant.q, ZERO)
     arm.controller.set_trajectory(arm.now, NAMES, [start, *points])
     seen = []
     for _ in range(round((2 * ramp + cruise) / PERIOD) + 20):
@@ -279,7 +258,7 @@ def test_a_smooth_motion_is_commanded_as_it_is_asked_for(share):
 def test_a_step_of_the_speed_is_made_within_the_bound_and_then_made_up_for():
     """Points with positions alone are joined by lines."""
     arm = DrivenArm().run(0.1)
-    goal = arm.arm.q + 0.2
+    goal = arm.plant.q + 0.2
     arm.controller.set_trajectory(arm.now, NAMES, [Point(0.4, goal), Point(0.8, goal - 0.2)])
     off = []
     for _ in range(500):
@@ -303,8 +282,8 @@ def test_the_first_position_is_the_measured_one_and_no_single_wrong_one():
 def test_after_silence_the_commands_go_on_from_where_the_arm_is():
     arm = DrivenArm().run(0.1)
     arm.run(2.5, states=False)
-    arm.arm.set_state(HOME + 0.1, ZERO)  # somebody has led it away
-    arm.blocked, count = True, len(arm.told)
+    arm.plant.simulator.set_state(HOME + 0.1, ZERO)  # somebody has led it away
+    arm.plant.blocked, count = True, len(arm.told)
     arm.run(0.1)
     assert_allclose(arm.told[count][0], HOME + 0.1, atol=1e-9)
 
@@ -325,13 +304,13 @@ def test_a_joint_that_is_led_back_stops_before_its_limit():
     """The drives stop by themselves on the way to it: the joint is led back to where it is."""
     arm = DrivenArm().run(0.1)
     way = np.zeros(6)
-    way[2] = MODEL.upper[2] - arm.arm.q[2]
-    arm.controller.set_trajectory(arm.now, NAMES, [Point(1.4, arm.arm.q + way, ZERO, ZERO)])
+    way[2] = MODEL.upper[2] - arm.plant.q[2]
+    arm.controller.set_trajectory(arm.now, NAMES, [Point(1.4, arm.plant.q + way, ZERO, ZERO)])
     arm.run(0.8)
-    arm.blocked = True
+    arm.plant.blocked = True
     arm.run(1.5)
     require_smooth(arm)
     assert "away from where it should be" in arm.controller.hold_reason
     told = np.array(arm.told)[:, 0, 2]
     assert told.max() < MODEL.upper[2]
-    assert_allclose(told[-1], arm.arm.q[2], atol=1e-6)
+    assert_allclose(told[-1], arm.plant.q[2], atol=1e-6)
