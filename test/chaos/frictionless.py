@@ -22,7 +22,6 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -37,13 +36,14 @@ from rich.progress import track
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.gains import Timing
-from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import DivergenceError
+from featherstone_ros.parameter import of_joints
+from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.proposal import SetupError, propose
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
@@ -61,6 +61,7 @@ BLIND = 0.35
 LEAST_WAY = 1e-3  # [rad or m] of the range in which a target is looked for
 TIPPING = 1.0  # of its time constants in which nothing holds the arm
 STEP = 0.5e-3  # [s] of the simulation; delays are multiples of it
+PERIOD = 0.002  # [s] between joint states
 DELAYS = ((0.002, 0.0), (0.002, 0.001), (0.002, 0.002), (0.005, 0.003), (0.005, 0.005))
 COASTING = (Phase.FLOATING, Phase.DAMPED, Phase.FAULT, Phase.SETTLING)
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -79,14 +80,16 @@ class Arm:
 
 
 @lru_cache(maxsize=16)
-def default_settings(the_arm: Arm, delay: float, mode: Mode) -> Settings:
-    """Return the node's settings where only the robot description and the delay are given."""
-    model = the_arm.model
-    values: dict[str, object] = {"gains.delay": delay, "tip": the_arm.tip, "mode": mode}
-    for joint, armature in zip(model.joint_names, the_arm.armature, strict=True):
-        values |= {f"friction.{joint}.{kind}": 0.0 for kind in ("coulomb", "viscous")}
-        values[f"armature.{joint}"] = float(armature)
-    return ControlledArm.of(model, values).settings
+def controlled(the_arm: Arm, delay: float, mode: Mode) -> ControlledArm:
+    """Return the arm with the node's defaults for robot description and delay."""
+    joints = the_arm.model.joint_names
+    values = {
+        **of_joints("armature.{}", joints, the_arm.armature),
+        **of_joints("friction.{}.coulomb", joints, 0.0 * the_arm.armature),
+        **of_joints("friction.{}.viscous", joints, 0.0 * the_arm.armature),
+    }
+    values |= {"gains.delay": delay, "tip": the_arm.tip, "mode": mode}
+    return ControlledArm.of(the_arm.model, values)
 
 
 @lru_cache(maxsize=4)
@@ -109,67 +112,41 @@ def arm(path: Path) -> Arm | str:
     return Arm(path.stem, limited, proposal.armature, proposal.start, proposal.tip, speed)
 
 
-class Episode:
+class Episode(ClosedLoop):
     """An arm without friction and its controller in simulated time."""
 
-    def __init__(self, the_arm: Arm, stated: float, late: float, mode: Mode, seed: int) -> None:
+    plant: SimulatedArm
+
+    def __init__(self, robot: Arm, stated: float, late: float, mode: Mode, seed: int) -> None:
         """Take the arm over at rest; its commands act ``late`` [s] after the state."""
-        self.arm, self.model = the_arm, the_arm.model
+        self.robot, self.model, self.stated = robot, robot.model, stated
+        simulator = Simulator(self.model, STEP, damping=0, friction=0, armature=robot.armature)
+        simulator.reset(robot.start)
+        plant = SimulatedArm(simulator, self.model.effort_limit)
+        super().__init__(controlled(robot, stated, mode), plant, late, PERIOD)
         self.random = np.random.default_rng(seed)
-        self.stated = stated
-        self.settings = default_settings(the_arm, stated, mode)
-        self.controller = TorqueController(
-            JointSpace.of(self.model), self.model, self.settings, tip=the_arm.tip
-        )
-        none = np.zeros(self.model.n)
-        self.sim = Simulator(
-            self.model, STEP, damping=none, friction=none, armature=the_arm.armature
-        )
-        self.sim.reset(the_arm.start)
         self.dynamics = Dynamics(self.model)
-        self.now = 100.0
-        self.steps = round(0.002 / STEP)
-        self.waiting = deque([self.dynamics.gravity(the_arm.start)] * round(late / STEP))
-        self.command = self.dynamics.gravity(the_arm.start)
-        self.push = none
         self.fastest = self.driven = 0.0  # of the speed limits; [J] when it was last driven
         self.transfers_until = 0.0  # from the last command of another mode
-        self.sees = True
-        self.controller.activate(self.now)
         self.run(0.3)
 
     def run(self, duration: float) -> None:
-        """Let time pass, until the arm is far too fast."""
-        limit = self.model.effort_limit
-        for _ in range(round(duration / (STEP * self.steps))):
-            if self.controller.phase in (Phase.INACTIVE, Phase.SILENT):
-                return  # commands have ended: brakes hold the arm
-            command = None
-            if self.sees:
-                command = self.controller.accept_state(self.now, self.sim.q, self.sim.qd)
-            if not self.sees or command is None:
-                command = self.controller.update(self.now)
-            if command is not None:
-                self.command = command.copy()
-            for _ in range(self.steps):
-                self.waiting.append(self.command)
-                acting = self.waiting.popleft()
-                self.sim.step(np.clip(acting, -limit, limit) + self.push)
-            self.now += STEP * self.steps
+        """Let time pass, until the arm is far too fast or brakes hold it: commands have ended."""
+        for _ in self.steps(duration):
             self._watch()
-            if self.fastest > 100.0:
+            if self.fastest > 100.0 or self.controller.phase in (Phase.INACTIVE, Phase.SILENT):
                 return
 
     def _watch(self) -> None:
         """Note the speed, unless the arm coasts: it may pass all its energy to a light wrist."""
-        energy = self.dynamics.energy(self.sim.q, self.sim.qd)[0]
-        energy += 0.5 * self.arm.armature @ self.sim.qd**2
-        falls = (np.abs(self.dynamics.gravity(self.sim.q)) > self.model.effort_limit).any()
+        q, qd = self.plant.q, self.plant.qd
+        energy = self.dynamics.energy(q, qd)[0] + 0.5 * self.robot.armature @ qd**2
+        falls = (np.abs(self.dynamics.gravity(q)) > self.model.effort_limit).any()
         drives = self.controller.phase not in COASTING or self.now < self.transfers_until
-        if drives or falls or self.push.any():
+        if drives or falls or np.any(self.plant.push):
             self.driven = energy
         if self.controller.phase not in COASTING or energy > self.driven:
-            self.fastest = max(self.fastest, float((np.abs(self.sim.qd) / self.arm.speed).max()))
+            self.fastest = max(self.fastest, float((np.abs(qd) / self.robot.speed).max()))
 
     def move(self, share: float = 1.0) -> None:
         """Begin a motion of all joints and follow a share of it."""
@@ -179,42 +156,42 @@ class Episode:
         self.run(share * duration)
 
     def _target(self) -> tuple[Floats, float]:
-        model, start = self.model, self.arm.start
+        model, start = self.model, self.robot.start
         lower = np.maximum(model.lower, start - 1.0)
         upper = np.minimum(model.upper, start + 1.0)
         while (upper - lower).max() > LEAST_WAY:
             target = start + 0.8 * (self.random.uniform(lower, upper) - start)
             way = target - start
-            duration = max(1.0, 1.875 * float((np.abs(way) / self.arm.speed).max()) / SHARE)
+            duration = max(1.0, 1.875 * float((np.abs(way) / self.robot.speed).max()) / SHARE)
             s = np.linspace(0.0, 1.0, 50)[:, None]
             q = start + way * (10 * s**3 - 15 * s**4 + 6 * s**5)
             for _ in range(4):
                 qd = way * (30 * s**2 - 60 * s**3 + 30 * s**4) / duration
                 qdd = way * (60 * s - 180 * s**2 + 120 * s**3) / duration**2
-                torque = np.abs(self.dynamics.rnea(q, qd, qdd) + self.arm.armature * qdd)
+                torque = np.abs(self.dynamics.rnea(q, qd, qdd) + self.robot.armature * qdd)
                 if (torque <= HELD * model.effort_limit).all():
                     return target, duration
                 duration *= 1.5
             lower, upper = start + 0.7 * (lower - start), start + 0.7 * (upper - start)
-        raise ValueError(f"{self.arm.name}: no motion from its start is feasible")
+        raise ValueError(f"{self.robot.name}: no motion from its start is feasible")
 
     def pushed(self, joint: int | None = None) -> None:
         """Push a joint for PUSH: as hard as moves no joint beyond its share of the speed limit."""
         joint = int(self.random.integers(self.model.n)) if joint is None else joint
-        inertia = self.dynamics.crba(self.sim.q) + np.diag(self.arm.armature)
-        column = np.abs(np.linalg.inv(inertia)[:, joint]) / self.arm.speed
+        inertia = self.dynamics.crba(self.plant.q) + np.diag(self.robot.armature)
+        column = np.abs(np.linalg.inv(inertia)[:, joint]) / self.robot.speed
         effort = SHARE / (PUSH * column.max())
         push = np.zeros(self.model.n)
         push[joint] = self.random.choice([-1.0, 1.0]) * min(effort, self.model.effort_limit[joint])
-        self.push = push
+        self.plant.push = push
         self.run(PUSH)
-        self.push = np.zeros(self.model.n)
+        self.plant.push = 0.0
 
     def change(self, mode: Mode) -> None:
         """Change the mode while everything goes on."""
-        self.settings = default_settings(self.arm, self.stated, mode)
-        self.transfers_until = self.now + self.settings.blend_time
-        self.controller.configure(self.now, self.settings)
+        self.arm = controlled(self.robot, self.stated, mode)
+        self.transfers_until = self.now + self.arm.settings.blend_time
+        self.controller.configure(self.now, self.arm.settings)
 
     def comply(self, before: float, duration: float) -> None:
         """Lead the end effector for a duration [s], as far as some motion of the joints would."""
@@ -222,7 +199,7 @@ class Episode:
         self.run(before)
         if self.controller.phase is not Phase.FAULT:  # the arm may have swung before
             target, _ = self._target()
-            self.controller.set_target(self.now, self.dynamics.link_pose(target, self.arm.tip))
+            self.controller.set_target(self.now, self.dynamics.link_pose(target, self.robot.tip))
         self.run(duration)
 
     def blind(self, duration: float, halfway: Callable[[float], object] | None = None) -> None:
@@ -233,16 +210,16 @@ class Episode:
             halfway: What is done in the middle, at a given time.
         """
         rest = np.zeros(self.model.n)
-        stiffness, _, inertia = self.dynamics.rnea_derivatives(self.sim.q, rest, rest)
-        inertia = inertia + np.diag(self.arm.armature)
+        stiffness, _, inertia = self.dynamics.rnea_derivatives(self.plant.q, rest, rest)
+        inertia = inertia + np.diag(self.robot.armature)
         tipping = -np.linalg.eigvals(np.linalg.solve(inertia, stiffness)).real.min()
         duration = min(duration, TIPPING / np.sqrt(max(tipping, 1.0)))
-        self.sees = False
+        sees, self.plant.measure = self.plant.measure, lambda state: None
         self.run(0.5 * duration)
         if halfway:
             halfway(self.now)
         self.run(0.5 * duration)
-        self.sees = True
+        self.plant.measure = sees
 
 
 # Ways into the phases. Each gets an episode in which the arm stands.
@@ -338,8 +315,7 @@ def float_moving(e: Episode) -> None:
 
 def push_fault(e: Episode) -> None:
     """Pushes that are off the path again and again lead to the phase ``fault``."""
-    e.settings = replace(e.settings, path_tolerance=1e-3)
-    e.controller.configure(e.now, e.settings)
+    e.configure(path_tolerance=1e-3)
     for _ in range(5):
         e.pushed()
     e.run(1.0)

@@ -36,7 +36,7 @@ def test_damping_that_is_too_strong_for_the_loop_is_found() -> None:
     arm = frictionless.arm(frictionless.paths(["config/panda"])[0])
     assert not isinstance(arm, str)
     episode = frictionless.Episode(arm, *FAST, frictionless.Mode.FEEDFORWARD, seed=0)
-    strong = replace(episode.settings, damping=200.0 * episode.settings.damping)
+    strong = replace(episode.arm.settings, damping=200.0 * episode.arm.settings.damping)
     episode.controller.configure(episode.now, strong)
     frictionless.stop_moving(episode)
     assert episode.fastest > frictionless.BEYOND
