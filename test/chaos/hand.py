@@ -18,7 +18,7 @@ import argparse
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
 
 import numpy as np
@@ -26,14 +26,12 @@ from arm import TIPS
 from rich.progress import track
 from scipy.spatial.transform import Rotation
 
-from featherstone_ros import Dynamics, Simulator
-from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
-from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros import Dynamics
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import Mode, Settings
-from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import TrajectoryError
+from featherstone_ros.parameter import of_joints
+from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.robot_setup import load
 
 STEP = 1e-3
@@ -67,11 +65,7 @@ class Outcome:
 
 
 class Hand:
-    """An arm without friction on the simulator, and its controller.
-
-    Attributes:
-        armature: (n,) of its rotors [kg m^2].
-    """
+    """An arm without friction, and the parameters of its controller."""
 
     def __init__(
         self, robot: str = "panda", armature: float | None = None, leaves: bool = False
@@ -79,22 +73,17 @@ class Hand:
         """Take rotors of that inertia [kg m^2]; None: those of config/."""
         setup = load(robot)
         self.model, self.tip, self.leaves = setup.model, TIPS[robot], leaves
-        given = setup.by_joint("digital_twin", "armature.{}")
-        self.armature = given if armature is None else np.full_like(given, armature)
+        joints, given = self.model.joint_names, setup.drives.armature
+        rotors = given if armature is None else np.full_like(given, armature)
         self.dynamics = Dynamics(self.model)
-        self.rate = default_torque_rate(self.model.effort_limit)
-        zero = np.zeros(self.model.n)
-        self.settings = Settings(
-            p=zero,
-            d=zero,
-            damping=np.full(self.model.n, 1.0),
-            coulomb=zero,
-            viscous=zero,
-            armature=self.armature,
-            effort_limit=self.model.effort_limit,
-            torque_rate=self.rate,
-            mode=Mode.CARTESIAN_IMPEDANCE,
-            impedance=prepared(CartesianSettings(), self.model),
+        self.arm = setup.arm.with_parameters(
+            {
+                **of_joints("armature.{}", joints, rotors),
+                **of_joints("friction.{}.coulomb", joints, 0.0 * rotors),
+                **of_joints("friction.{}.viscous", joints, 0.0 * rotors),
+            },
+            mode="cartesian_impedance",
+            tip=self.tip,
         )
 
     def posture(self, random: np.random.Generator) -> np.ndarray:
@@ -142,53 +131,44 @@ class Hand:
         kind = random.choice(KINDS)
         reach = {"near": 0.05, "far": 2.0}.get(kind, 0.3)
         angle = np.pi if kind == "turned" else random.uniform(0.0, 0.5)
-        pose = self.dynamics.link_pose(episode.arm.q, self.tip)
+        pose = self.dynamics.link_pose(episode.plant.q, self.tip)
         axis = random.normal(size=3)
         turn = Rotation.from_rotvec(angle * axis / np.linalg.norm(axis)).as_matrix()
         pose[:3, 3] += random.uniform(-reach, reach, 3)
         pose[:3, :3] = turn @ pose[:3, :3]
         if kind in ("stiffness", "shaped"):
-            impedance = CartesianSettings(
+            episode.configure(
                 stiffness=10 ** random.uniform([0.5] * 3 + [-0.5] * 3, [3.0] * 3 + [1.7] * 3),
                 damping_ratio=random.uniform(0.3, 2.0, 6),
-                axes=random.choice(["base", "tip"]),
-                inertia_shaping=kind == "shaped",
+                stiffness_frame=str(random.choice(["base", "tip"])),
+                inertia_shaping=bool(kind == "shaped"),
             )
-            self_made = replace(self.settings, impedance=prepared(impedance, self.model))
-            controller.configure(now, self_made)
         twist = random.normal(size=6) if kind == "moving" else None
         wrench = random.uniform(-1.0, 1.0, 6) * PRESS if kind == "pressing" else None
         with suppress(TrajectoryError):  # after a fault
             controller.set_target(now, pose, twist, wrench)
 
 
-class Episode:
+class Episode(ClosedLoop):
     """A controller around a simulated arm, on one clock."""
+
+    plant: SimulatedArm
 
     def __init__(self, hand: Hand, seed: int, q: np.ndarray) -> None:
         """Begin at rest."""
-        self.hand, self.outcome, self.now = hand, Outcome(seed), 100.0
-        self.arm = Simulator(hand.model, STEP, damping=0, friction=0, armature=hand.armature)
-        self.arm.reset(q)
-        self.controller = TorqueController(
-            JointSpace.of(hand.model), hand.model, hand.settings, tip=hand.tip
-        )
+        super().__init__(hand.arm, SimulatedArm.of(hand.model, hand.arm.drives, q), 0.0, STEP)
+        self.hand, self.outcome = hand, Outcome(seed)
         self.last = hand.dynamics.gravity(q)
         self.phase = self.controller.phase
-        self.controller.activate(self.now)
 
     def go_on(self, ticks: int, wrench: np.ndarray | None = None) -> None:
         """Let time pass; brakes hold the arm when commands have ended."""
-        f_ext = {} if wrench is None else {self.hand.tip: wrench}
-        for _ in range(ticks):
-            self.now += STEP
-            command = self.controller.accept_state(self.now, self.arm.q, self.arm.qd)
+        self.plant.wrenches = None if wrench is None else lambda q, qd: {self.hand.tip: wrench}
+        for sample in self.steps(ticks * STEP):
             if self.controller.phase is Phase.INACTIVE or not self.outcome.finite:
                 return
-            if command is not None:
-                self.take(command)
-            if self.outcome.finite:
-                self.arm.step(self.last, f_ext=f_ext)
+            if not np.isnan(sample.command).all():
+                self.take(sample.command)
             self.look()
 
     def take(self, command: np.ndarray) -> None:
@@ -196,14 +176,14 @@ class Episode:
         its, hand = self.outcome, self.hand
         its.finite &= bool(np.isfinite(command).all())
         torque = np.abs(command) / hand.model.effort_limit
-        rate = np.abs(command - self.last) / (hand.rate * STEP)
+        rate = np.abs(command - self.last) / (hand.arm.settings.torque_rate * STEP)
         its.torque = max(its.torque, float(torque.max()))
         its.rate = max(its.rate, float(rate.max()))
-        self.last = command.copy()
+        self.last = command
 
     def look(self) -> None:
         """Note how fast the arm is, and faults."""
-        speed = np.abs(self.arm.qd) / self.hand.model.velocity_limit
+        speed = np.abs(self.plant.qd) / self.hand.model.velocity_limit
         self.outcome.speed = max(self.outcome.speed, float(speed.max()))
         if self.controller.phase is not self.phase:
             self.phase = self.controller.phase
