@@ -3,7 +3,6 @@
 The arms are real ones with 1 N m in every joint, and the gains that setup chooses for them.
 """
 
-from collections import deque
 from dataclasses import replace
 from functools import cache
 
@@ -14,7 +13,6 @@ from numpy.testing import assert_allclose
 from studies import few_or_all
 
 import featherstone_ros as fr
-from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.feasibility.demand import demand
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Mode
@@ -22,6 +20,8 @@ from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, RELEASE_TIME, presliding
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.simulation.closed_loop import ClosedLoop, Record
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.setup.trial_drive import drive, first_motion
 from featherstone_ros.tools.trajectory_check import started
@@ -42,39 +42,25 @@ def proposed(path, coulomb=1.0):
     return replace(proposal, model=replace(proposal.model, friction=coulomb * revolute))
 
 
-class Bench:
+class Bench(ClosedLoop):
     """The controller of a proposal, and its arm with friction that may be another."""
 
-    def __init__(self, proposal, true_friction=1.0, encoder=0.0, **changes):
-        self.model, self.start, self.encoder = proposal.model, proposal.start, encoder
-        self.settings = replace(proposal.arm.settings, **changes)
-        self.controller = TorqueController(JointSpace.of(self.model), self.model, self.settings)
-        self.arm = fr.Simulator(
-            self.model,
-            PERIOD / 2,
-            "implicit",
-            friction=true_friction * self.settings.coulomb,
-            armature=self.settings.armature,
-        )
-        self.arm.reset(self.start)
-        self.now, self.late = 1.0, deque([np.zeros(self.model.n)])
-        self.controller.activate(self.now)
-        self.run(0.2)
+    def __init__(self, proposal, true_friction=1.0, encoder=0.0):
+        arm = proposal.arm
+        drives = replace(arm.drives, coulomb=true_friction * arm.drives.coulomb)
+        plant = SimulatedArm.of(arm.model, drives, proposal.start, PERIOD)
+        super().__init__(arm, plant, PERIOD, PERIOD)
+        self.model, self.start, self.settings = arm.model, proposal.start, arm.settings
+        if encoder:
+            plant.measure = lambda it: it._replace(q=np.round(it.q / encoder) * encoder, qd=None)
+        self.advance(0.2)
 
     def run(self, duration):
         """Let time pass [s]; return desired motion (N, 3, n), position and command (N, n)."""
-        rows = []
-        for _ in range(round(duration / PERIOD)):
-            q, qd = self.arm.q, self.arm.qd
-            if self.encoder:
-                q, qd = np.round(q / self.encoder) * self.encoder, None
-            command = self.controller.accept_state(self.now, q, qd)
-            assert command is not None
-            rows.append((self.controller.compiled.desired[:3], self.arm.q.copy(), command.copy()))
-            self.late.append(command.copy())
-            self.arm.step(self.late.popleft(), 2)
-            self.now += PERIOD
-        return [np.array(column) for column in zip(*rows, strict=True)]
+        position = []
+        record = Record.of(position.append(self.plant.q) or one for one in self.steps(duration))
+        assert np.isfinite(record.command).all()
+        return record.desired, np.array(position), record.command
 
     def move(self, way, duration=1.0, back=True):
         """Set out on a motion by ``way`` in every joint [rad or m], and back."""
@@ -87,7 +73,7 @@ class Bench:
     @property
     def error(self):
         """(n,) [rad or m]."""
-        return self.controller.compiled.desired[0] - self.arm.q
+        return self.controller.compiled.desired[0] - self.plant.q
 
 
 def stiff(path, distance=0.02):
