@@ -282,7 +282,7 @@ DEMO = [*BAGS, "matplotlib", "xacro"]
 EVALUATE = [*BAGS, *SCIPY, "matplotlib", "threadpoolctl"]
 EXAMPLES = ["dask", "distributed", "matplotlib", "playwright", "viser"]  # playwright: to test one
 # Reference implementations: tests and benchmarks compare with those that are installed.
-PEERS = [*SCIPY, "example-robot-data", "mujoco", "pin", "trimesh"]
+PEERS = [*SCIPY, "example-robot-data", "mujoco", "pin", "toppra", "trimesh"]
 
 
 def ros_wheels(rclpy, messages):

@@ -16,7 +16,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``armature``: the inertia of the drives that is assumed where no gains are stable without.
 - ``joint_space``: the joints with their limits.
 - ``motion``, ``trajectory``: a JointTrajectory checked, when it starts, and the motion that it is.
-- ``feasibility``: whether the motors can follow it.
+- ``feasibility``: whether the motors can follow it; ``retiming``: as fast as they can.
 - ``goal_tolerances``, ``tracking_error``: the outcome of an action's goal; how well the arm
   follows.
 - ``spline``, ``pose_stream``: velocities for points and for poses that come without.
@@ -37,5 +37,14 @@ from featherstone_ros.control.cartesian_impedance import (
     Wall,
     box,
 )
+from featherstone_ros.control.retiming.retime import Retimed, RetimingError, retime
 
-__all__ = ["CartesianImpedance", "CartesianSettings", "Wall", "box"]
+__all__ = [
+    "CartesianImpedance",
+    "CartesianSettings",
+    "Retimed",
+    "RetimingError",
+    "Wall",
+    "box",
+    "retime",
+]

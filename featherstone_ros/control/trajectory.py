@@ -122,6 +122,16 @@ class Trajectory:
         """Time from the start to the last point [s]."""
         return self.times[-1]
 
+    @property
+    def is_lines(self) -> bool:
+        """Whether its points have positions alone, joined by straight lines."""
+        return not self._degrees.any()
+
+    @property
+    def positions(self) -> Floats:
+        """(K, n) of the points [rad or m]."""
+        return self._states.position
+
     def state(self, index: int) -> MotionState:
         """Return a point, zeros for what it does not have."""
         return self._states.at(index)

@@ -27,6 +27,7 @@ ROSDEP_KEYS = {
     "matplotlib": "python3-matplotlib",
     "numpy": "python3-numpy",
     "rich": "python3-rich",
+    "scipy": "python3-scipy",
     "yaml": "python3-yaml",
 }
 # What uses one says how to get it where it is missing, or does without (threadpoolctl); rosdep has

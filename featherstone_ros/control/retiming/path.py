@@ -1,0 +1,181 @@
+"""A trajectory's path without its times: smooth stretches, between which the arm has to stop.
+
+Parametrised by length in joint space: where a trajectory rests, its derivatives by time vanish, and
+say nothing about where the path leads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.motion import Motion
+
+SAMPLES = 400  # of a stretch, which a cubic spline joins
+FINEST = 20_000  # samples in search of lengths, corners and turning points, at most
+SHORTEST = 1e-9  # [rad or m] of a path that leads anywhere
+SIDE = 1e-5  # share of the length by which a direction is taken beside a point
+CORNER = np.cos(np.radians(1.0))  # of the angle between two directions that are one
+BACK = np.cos(np.radians(150.0))  # of a corner that is passed no faster rounded than with a stop
+BLEND_SHAPE = 3.5 / 32.0  # distance of a blend's middle from the corner, see ``_blend``
+BLEND_SAMPLES = 25
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A smooth path.
+
+    Attributes:
+        length: About its length in joint space [rad or m].
+        curve: Cubic spline of the positions (n,) by the length.
+    """
+
+    length: float
+    curve: Any
+
+    @classmethod
+    def through(cls, positions: Floats) -> Stretch:
+        """Return the spline through positions (K, n), of which no two that follow are equal."""
+        from scipy.interpolate import CubicSpline
+
+        along = _lengths(positions)
+        return cls(float(along[-1]), CubicSpline(along, positions))
+
+    def at(self, along: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return positions and their first and second derivatives by the length, each (N, n)."""
+        return self.curve(along), self.curve(along, 1), self.curve(along, 2)
+
+
+def of_motion(motion: Motion, begin: float, end: float) -> list[Stretch]:
+    """Return the path of a motion from one time to another [s]; where it rests does not matter."""
+    time = _dense(motion, begin, end)
+    time = np.unique(np.concatenate([time, _slowest(motion, time)]))
+    position = motion.sample(time)[0]
+    along = _lengths(position)
+    if along[-1] < SHORTEST:
+        return []
+    stops = [along[0], *_corners(motion, time, along, begin, end), along[-1]]
+    found = []
+    for first, last in pairwise(stops):
+        count = max(int(SAMPLES * (last - first) / along[-1]), 20)
+        wanted = np.linspace(first, last, count)
+        found.append(Stretch.through(motion.sample(_times_at(wanted, along, time))[0]))
+    return found
+
+
+def of_corners(positions: Floats, blend: float) -> list[Stretch]:
+    """Return the path of straight lines between positions (K, n), its corners rounded.
+
+    Args:
+        positions: [rad] or [m].
+        blend: Greatest distance of any joint from the corners [rad or m]; 0: the arm stops there,
+            as it does in any case where the path turns back.
+    """
+    moved = np.linalg.norm(np.diff(positions, axis=0), axis=1) > SHORTEST
+    corners = positions[np.append(True, moved)]
+    if len(corners) < 2:
+        return []
+    stretches: list[list[Floats]] = [[corners[:1]]]
+    for before, corner, after in zip(corners, corners[1:], corners[2:], strict=False):
+        rounded = _blend(before, corner, after, blend)
+        if rounded is None:
+            stretches[-1].append(corner[None])
+            stretches.append([corner[None]])
+        else:
+            stretches[-1].append(rounded)
+    stretches[-1].append(corners[-1:])
+    return [Stretch.through(_with_lines(parts)) for parts in stretches]
+
+
+def _blend(before: Floats, corner: Floats, after: Floats, most: float) -> Floats | None:
+    """Return positions (K, n) round a corner, None for a stop.
+
+    A Bézier curve of degree 5 whose first three and last three points are equally spaced on the two
+    lines: its curvature is zero where it meets them. Its middle is ``BLEND_SHAPE`` times its reach
+    times the difference of the lines' directions from the corner, no other point of it is farther
+    from the lines.
+
+    Source: Farin, Curves and Surfaces for CAGD, 2002, sections 5.1 and 5.3.
+    """
+    reach = min(np.linalg.norm(corner - before), np.linalg.norm(after - corner)) / 2.0
+    one, other = (way / np.linalg.norm(way) for way in (corner - before, after - corner))
+    if one @ other > 1.0 - 1e-12:
+        return corner[None]
+    if most == 0.0 or one @ other < BACK:
+        return None
+    reach = min(reach, most / (BLEND_SHAPE * np.abs(other - one).max()))
+    share = np.linspace(0.0, 1.0, BLEND_SAMPLES)[:, None]
+    on_one = (1.0 - share) ** 5 + 2.5 * share * (1.0 - share) ** 4
+    on_other = share**5 + 2.5 * share**4 * (1.0 - share)
+    return corner + reach * (on_other * other - on_one * one)
+
+
+def _with_lines(parts: list[Floats]) -> Floats:
+    """Return parts (K, n) of a path joined by straight lines, which are sampled."""
+    joined = parts[:1]
+    for before, after in pairwise(parts):
+        begin, end = before[-1], after[0]
+        if np.linalg.norm(end - begin) > SHORTEST:
+            share = np.linspace(0.0, 1.0, 9)[1:, None]
+            joined.append(begin + share * (end - begin))
+        joined.append(after[1:])
+    return np.concatenate(joined)
+
+
+def _lengths(positions: Floats) -> Floats:
+    """Return the length of the lines between positions (K, n) up to each (K,)."""
+    return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(positions, axis=0), axis=1)))
+
+
+def _times_at(wanted: Floats, along: Floats, time: Floats) -> Floats:
+    """Return the times of lengths of the path; of those at which it rests, the first."""
+    moved = np.append(True, np.diff(along) > 0.0)
+    return np.interp(wanted, along[moved], time[moved])
+
+
+def _dense(motion: Motion, begin: float, end: float) -> Floats:
+    """Return times within and at the corners of a motion [s]."""
+    between = motion.corners[(motion.corners > begin) & (motion.corners < end)]
+    corners = np.array([begin, *between, end])
+    count = max(FINEST // len(corners), 4)
+    share = np.linspace(0.0, 1.0, count, endpoint=False)
+    return np.append((corners[:-1, None] + np.diff(corners)[:, None] * share).ravel(), end)
+
+
+def _slowest(motion: Motion, time: Floats) -> Floats:
+    """Return the times between others at which the speed is least [s]: there it may turn back."""
+    speed = np.linalg.norm(motion.sample(time)[1], axis=1)
+    dip = (speed[1:-1] <= speed[:-2]) & (speed[1:-1] <= speed[2:])
+    at = np.flatnonzero(dip & (speed[1:-1] < 0.01 * speed.max())) + 1
+    begin, end = time[at - 1], time[at + 1]
+    for _ in range(20):
+        tried = begin + (end - begin) * np.linspace(0.0, 1.0, 9)[:, None]
+        speed = np.linalg.norm(motion.sample(tried.ravel())[1], axis=1).reshape(tried.shape)
+        least = speed.argmin(axis=0)
+        column = np.arange(len(at))
+        begin, end = (
+            tried[np.maximum(least - 1, 0), column],
+            tried[np.minimum(least + 1, 8), column],
+        )
+    return (begin + end) / 2.0
+
+
+def _corners(motion: Motion, time: Floats, along: Floats, begin: float, end: float) -> list[float]:
+    """Return the lengths at which the path has another direction before than after."""
+    within = motion.corners[(motion.corners > begin) & (motion.corners < end)]
+    at = np.interp(np.concatenate([within, _slowest(motion, time)]), time, along)
+    side = SIDE * along[-1]
+    at = np.unique(at[(at > side) & (at < along[-1] - side)])
+    before, here, after = (
+        motion.sample(_times_at(at + way, along, time))[0] for way in (-side, 0.0, side)
+    )
+    one, other = here - before, after - here
+    cosine = (one * other).sum(axis=1) / (
+        np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    )
+    turns = at[cosine < CORNER].tolist()
+    return [length for i, length in enumerate(turns) if i == 0 or length - turns[i - 1] > side]

@@ -1,0 +1,389 @@
+"""Time a path anew: as fast as the arm can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.feasibility.feasibility import Feasibility, check
+from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.motion import Motion
+from featherstone_ros.control.retiming.demands import (
+    ArmOnPath,
+    Excesses,
+    Margins,
+    RetimingLimits,
+    bounds_on,
+)
+from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motion
+from featherstone_ros.control.retiming.timing import durations, faster
+from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.torque_governor import default_torque_rate
+from featherstone_ros.control.trajectory import LIMIT_SLACK, Point, Trajectory
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model import Model
+from featherstone_ros.model.drives import Drives
+
+BLEND = 0.02  # [rad or m] that joints pass the corners of straight lines by
+SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in
+FEWEST, MOST = 40, 1500  # intervals of a stretch
+BY_KNOTS = 0.2  # share of a grid's nodes that is even in the path's knots, not in time
+SLOWER = 2.0  # than a timing, for whose friction there is none
+REGRIDDED, OTHER = 5, 0.1  # rounds in which another share of the time makes another grid
+ROUNDS = 12  # timings of a stretch, each judged and corrected
+ENOUGH = 2e-3  # share of the duration that is not worth another round
+CLOSE = 1e-6  # share by which a last timing is slower than what just fits
+LAST_ATTEMPTS = 5  # to slow down by factors that are all but 1
+
+
+class RetimingError(FeatherstoneError, ValueError):
+    """A path that cannot be timed; the message names the joint and the limit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Retimed:
+    """A path timed anew: quintics between K points, at rest in the first and the last.
+
+    Attributes:
+        names: Joint names, the order of the arrays' columns.
+        times: (K,) from 0 [s].
+        positions: (K, n) [rad or m].
+        velocities: (K, n) [rad/s or m/s].
+        accelerations: (K, n) [rad/s^2 or m/s^2].
+        verdict: Of the same check that the controller and preflight make.
+    """
+
+    names: tuple[str, ...]
+    times: Floats
+    positions: Floats
+    velocities: Floats
+    accelerations: Floats
+    verdict: Feasibility
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last point [s]."""
+        return float(self.times[-1])
+
+    def points(self, begin: float = 0.0) -> list[Point]:
+        """Return the points of a trajectory, the first at a time [s]."""
+        rows = (self.positions, self.velocities, self.accelerations)
+        return [
+            Point(begin + time, *(tuple(row.tolist()) for row in fields))
+            for time, *fields in zip(self.times.tolist(), *rows, strict=True)
+        ]
+
+
+def retime(
+    model: Model,
+    path: Trajectory | ArrayLike,
+    *,
+    drives: Drives | None = None,
+    limits: JointSpace | None = None,
+    acceleration: float | None = None,
+    effort: float = 1.0,
+    torque_rate: Floats | None = None,
+    link_speed: Mapping[str, float] | None = None,
+    blend: float = BLEND,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Retimed:
+    """Time a path anew, as fast as the arm can follow it, from rest to rest.
+
+    Velocity, acceleration, jerk and torque, with friction and rotors, stay within their limits
+    between the points, too: each timing is judged by the check that the controller makes, corrected
+    where it exceeds a limit, and at last slowed down by the little that is left.
+
+    Args:
+        model: The arm, with its payload.
+        path: Positions (K, n) in joint order [rad or m], joined by straight lines whose corners are
+            rounded; or a trajectory, whose curve is kept (straight lines: likewise), its times not.
+            Where the curve turns sharply or back, the arm stops; rests in between are left out.
+        drives: Friction and armature; None: the model's friction.
+        limits: Of the joints; None: the model's. Joints without acceleration limit get that of the
+            controller, ``SPEED_UP`` velocity limits per second.
+        acceleration: Instead of acceleration and deceleration limits [rad/s^2 or m/s^2].
+        effort: Share of the effort limits that may be used.
+        torque_rate: (n,) greatest change of torque, dry friction apart [N m/s or N/s]; None: what
+            the controller's torque governor allows by default.
+        link_speed: Link name to the greatest speed of the link's origin [m/s].
+        blend: Greatest distance of any joint from corners of straight lines [rad or m]; 0: the arm
+            stops at each.
+        report: Called with the rounds done and their number at most.
+
+    Raises:
+        RetimingError: The path leads nowhere or leaves the range of a joint, gravity and friction
+            alone exceed a limit, nothing limits the speed of a joint, or scipy is missing.
+        ValueError: An argument is out of range.
+        UnknownNameError: There is no such link.
+    """
+    space = _space(model, limits, acceleration, effort)
+    rate = default_torque_rate(space.effort) if torque_rate is None else np.asarray(torque_rate)
+    if drives is None:
+        drives = Drives(np.zeros(model.n), model.damping, model.friction)
+    wanted = RetimingLimits(space, rate, dict(link_speed or {}))
+    arm = ArmOnPath(model, Dynamics(model), drives, wanted)
+    _require_scipy()
+    stretches = _stretches(path, space, blend)
+    _check(arm, stretches)
+    total = ROUNDS * len(stretches)
+    timings: list[TimedStretch] = []
+    for stretch in stretches:
+        timings.append(_timed(arm, stretch, partial(_report, report, ROUNDS * len(timings), total)))
+    report(total, total)
+    return _joined(arm, timings)
+
+
+def _report(report: Callable[[int, int], None], before: int, total: int, done: int) -> None:
+    report(before + done, total)
+
+
+def _require_scipy() -> None:
+    """Raise RetimingError if SciPy, with its solver of linear programmes, is missing."""
+    try:
+        import scipy.interpolate
+        import scipy.optimize
+        import scipy.sparse  # noqa: F401
+    except ImportError as error:
+        raise RetimingError(f"scipy cannot be imported ({error}): pip install scipy") from None
+
+
+def _space(
+    model: Model, limits: JointSpace | None, acceleration: float | None, effort: float
+) -> JointSpace:
+    """Return the limits that the arguments ask for."""
+    if not 0.0 < effort <= 1.0:
+        raise ValueError(f"effort is {effort:g}, expected a share of the limits, above 0 up to 1")
+    if acceleration is not None and not acceleration > 0.0:
+        raise ValueError(f"acceleration is {acceleration:g}, expected more than 0")
+    space = JointSpace.of(model) if limits is None else limits
+    space = replace(space, effort=effort * space.effort)
+    if acceleration is None:
+        return space
+    most = np.full(model.n, acceleration)
+    return replace(space, acceleration=most, deceleration=most)
+
+
+def _stretches(path: Trajectory | ArrayLike, space: JointSpace, blend: float) -> list[Stretch]:
+    """Return the stretches of a path."""
+    if not 0.0 <= blend < np.inf:
+        raise ValueError(f"blend is {blend:g}, expected a distance of at least 0")
+    if not isinstance(path, Trajectory):
+        found = of_corners(_positions(path, space), blend)
+    elif path.is_lines:
+        found = of_corners(path.positions, blend)
+    else:
+        motion = path.motion(path.times[0], path.state(0), Settings.stop_time)
+        found = of_motion(motion, path.times[0], path.times[-1])
+    if not found:
+        raise RetimingError("the path leads nowhere: all its points are at one place")
+    return found
+
+
+def _positions(path: ArrayLike, space: JointSpace) -> Floats:
+    """Return the positions (K, n) of a path."""
+    positions = np.asarray(path, float)
+    if positions.ndim != 2 or positions.shape[1] != len(space.names):
+        raise ValueError(f"path has shape {positions.shape}, expected (K, {len(space.names)})")
+    if not np.isfinite(positions).all():
+        k, j = np.argwhere(~np.isfinite(positions))[0]
+        raise ValueError(f"path: joint {space.names[j]!r} of point {k} is {positions[k, j]}")
+    return positions
+
+
+def _check(arm: ArmOnPath, stretches: list[Stretch]) -> None:
+    """Check what no timing could help.
+
+    Raises:
+        RetimingError: It leaves a range, or the arm could not even stand there, or not be bounded.
+    """
+    space = arm.limits.joints
+    q = np.concatenate(
+        [stretch.at(np.linspace(0, stretch.length, 1000))[0] for stretch in stretches]
+    )
+    beyond = np.maximum(space.lower - q, q - space.upper)
+    i, j = map(int, np.unravel_index(int(beyond.argmax()), q.shape))
+    if beyond[i, j] > LIMIT_SLACK:
+        raise RetimingError(
+            f"the path leads joint {space.names[j]!r} to {q[i, j]:.4g} "
+            f"{space.unit(j, 'position')}, outside its limits "
+            f"[{space.lower[j]:g}, {space.upper[j]:g}]"
+        )
+    zero = np.zeros_like(q)
+    dry = arm.drives.torque(arm.dynamics, q, zero, zero, 1.0) - arm.dynamics.gravity(q)
+    gravity = arm.dynamics.gravity(q)
+    moving = np.ptp(q, axis=0) > 0.0
+    standing = np.abs(gravity) + np.where(moving, dry, 0.0)
+    worst = int(np.argmax((standing - space.effort).max(axis=0)))
+    if standing[:, worst].max() >= space.effort[worst]:
+        raise RetimingError(
+            f"gravity and friction alone take {standing[:, worst].max():.4g} "
+            f"{space.unit(worst, 'torque')} of joint {space.names[worst]!r}, as much as its effort "
+            f"limit of {space.effort[worst]:.4g}, or more: no speed would help"
+        )
+    for j in np.flatnonzero(moving).tolist():
+        if np.isinf([space.velocity[j], arm.limits.acceleration[j], space.effort[j]]).all():
+            raise RetimingError(
+                f"joint {space.names[j]!r} has no limit of velocity, acceleration or effort: "
+                "nothing bounds how fast it may be"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class TimedStretch:
+    """A stretch with squared speeds x (N + 1,) at the nodes of a grid (N + 1,) of lengths."""
+
+    stretch: Stretch
+    grid: Floats
+    x: Floats
+
+    @property
+    def nodes(self) -> Floats:
+        """Times of the nodes (N + 1,) [s]."""
+        return np.append(0.0, np.cumsum(durations(self.grid, self.x)))
+
+    def slower(self, factor: float) -> TimedStretch:
+        """Return the same in ``factor`` times the time."""
+        return replace(self, x=self.x / factor**2)
+
+    def sampled(self, begin: float = 0.0) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return times (N + 1,), and positions, velocities, accelerations (N + 1, n) at the nodes.
+
+        The speed of the path is a cubic spline over time: without steps of acceleration or jerk.
+        Times are whole nanoseconds, as messages have them, counted from a beginning that is added.
+        """
+        from scipy.interpolate import CubicSpline
+
+        nodes = self.nodes
+        speed = CubicSpline(nodes, np.sqrt(self.x), bc_type="clamped")
+        time = (np.round(1e9 * (begin + nodes)) - np.round(1e9 * begin)) / 1e9
+        s, v, u = (part(time) for part in (speed.antiderivative(), speed, speed.derivative()))
+        v[-1] = u[-1] = 0.0
+        s, v, u = (self.stretch.length / s[-1] * part for part in (s, v, u))
+        q, first, second = self.stretch.at(np.clip(s, 0.0, self.stretch.length))
+        v, u = v[:, None], u[:, None]
+        return time, q, first * v, first * u + second * v**2
+
+
+def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> TimedStretch:
+    """Return the fastest timing of a stretch, slowed down by what it still exceeds limits.
+
+    Two timings make the grid; those that follow are judged, and limits lowered where they exceed
+    them between its nodes.
+    """
+    grid, x = _rough(arm, stretch)
+    best, least = None, np.inf
+    margins = Margins.none(len(grid) - 1, arm.model.n)
+    for k in range(ROUNDS):
+        report(k)
+        found = faster(grid, *bounds_on(arm, stretch, grid, x, margins), x)
+        if found is None:
+            x = x / SLOWER**2
+            continue
+        change = np.log(durations(grid, found).sum() / durations(grid, x).sum())
+        if k == 0 or (k < REGRIDDED and abs(change) > OTHER):
+            grid, x = _regridded(stretch, grid, found)
+            margins = Margins.none(len(grid) - 1, arm.model.n)
+            continue
+        x = found
+        timing = TimedStretch(stretch, grid, x)
+        excess, factor = _judged(arm, timing)
+        duration = factor * timing.nodes[-1]
+        gain = 1.0 - duration / least
+        if gain > 0.0:
+            best, least = timing.slower(factor), duration
+        if factor < 1.0 + ENOUGH and gain < ENOUGH:
+            break
+        margins = excess.added(margins)
+    if best is None:
+        raise RetimingError("no timing was found within the limits")
+    return best
+
+
+def _rough(arm: ArmOnPath, stretch: Stretch) -> tuple[Floats, Floats]:
+    """Return a grid, and squared speeds at its nodes, from limits of all but jerk and the like."""
+    grid = stretch.curve.x
+    if len(grid) <= FEWEST:
+        grid = np.linspace(0.0, stretch.length, FEWEST + 1)
+    x = np.ones(len(grid))
+    margins = Margins.none(len(grid) - 1, arm.model.n)
+    for _ in range(ROUNDS):
+        most, bounds = bounds_on(arm, stretch, grid, x, margins)
+        free = [replace(bound, rate=np.full_like(bound.rate, np.inf)) for bound in bounds]
+        found = faster(grid, most, free, x)
+        if found is not None:
+            return _regridded(stretch, grid, found)
+        x = x / SLOWER**2
+    raise RetimingError("no timing was found within the limits")
+
+
+def _regridded(stretch: Stretch, grid: Floats, x: Floats) -> tuple[Floats, Floats]:
+    """Return a grid that is even in time, finer where the path is given by more, and its speeds."""
+    time = np.append(0.0, np.cumsum(durations(grid, x)))
+    count = int(np.clip(time[-1] / SPACING, FEWEST, MOST))
+    knots = np.interp(grid, stretch.curve.x, np.linspace(0.0, 1.0, len(stretch.curve.x)))
+    measure = (1.0 - BY_KNOTS) * time / time[-1] + BY_KNOTS * knots
+    wanted = np.interp(np.linspace(0.0, 1.0, count + 1), measure, time)
+    at = np.clip(np.searchsorted(time, wanted, "right") - 1, 0, len(x) - 2)
+    since, u = wanted - time[at], (np.diff(x) / np.diff(grid))[at] / 2.0
+    speed = np.sqrt(x)[at] + u * since
+    finer = grid[at] + (np.sqrt(x)[at] + speed) * since / 2.0
+    finer[-1], speed[-1] = grid[-1], 0.0
+    return finer, np.maximum(speed, 0.0) ** 2
+
+
+def _judged(arm: ArmOnPath, timing: TimedStretch) -> tuple[Excesses, float]:
+    """Return by how much a timing exceeds limits, and how much slower it would fit."""
+    verdict, motion = _verdict(arm, timing.sampled())
+    found = Excesses(arm, motion, verdict.demand, timing.nodes)
+    return found, max(verdict.slow_down, found.own, 1.0)
+
+
+def _verdict(arm: ArmOnPath, samples: tuple[Floats, ...]) -> tuple[Feasibility, Motion]:
+    """Return the check of a trajectory as a controller makes it, and the motion."""
+    time, *fields = samples
+    rows = zip(time.tolist(), *fields, strict=True)
+    n, space = arm.model.n, arm.limits.joints
+    unlimited = np.full(n, np.inf)
+    free = replace(space, lower=-unlimited, upper=unlimited, effort=unlimited)
+    trajectory = Trajectory(space.names, [Point(*row) for row in rows], free)
+    motion = trajectory.motion(0.0, trajectory.state(0), Settings.stop_time)
+    verdict = check(arm.dynamics, arm.drives, space, motion, 0.0, motion.end, np.zeros(n))
+    return verdict, motion
+
+
+def _joined(arm: ArmOnPath, timings: list[TimedStretch]) -> Retimed:
+    """Return stretches one after the other, slowed down together by the little that is missing.
+
+    Raises:
+        RetimingError: That does not help: the path leaves the range of a joint.
+    """
+    for _ in range(LAST_ATTEMPTS):
+        samples = _sampled(timings)
+        verdict, motion = _verdict(arm, samples)
+        own = Excesses(arm, motion, verdict.demand, samples[0]).own
+        if verdict.fits and own <= 1.0 + CLOSE:
+            return Retimed(arm.model.joint_names, *samples, verdict)
+        factor = max(verdict.slow_down, own) * (1.0 + CLOSE)
+        if np.isinf(factor):
+            break
+        timings = [timing.slower(factor) for timing in timings]
+    raise RetimingError(str(verdict))
+
+
+def _sampled(timings: list[TimedStretch]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return times (K,), positions, velocities and accelerations (K, n) of all stretches."""
+    begin = 0.0
+    parts: list[list[Floats]] = []
+    for timing in timings:
+        time, *fields = timing.sampled(begin)
+        first = 1 if parts else 0  # where one ends, the next begins
+        parts.append([array[first:] for array in (begin + time, *fields)])
+        begin += time[-1]
+    times, q, qd, qdd = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return times, q, qd, qdd

@@ -1,0 +1,323 @@
+"""Time a path anew: as fast as the limits allow, along the same path, from rest to rest."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import urdf_text
+from control_arm import NAMES, URDF, model, space
+from numpy.testing import assert_allclose
+
+import featherstone_ros as fr
+from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.retiming.path import BACK, Stretch, of_corners, of_motion
+from featherstone_ros.control.retiming.timing import durations
+from featherstone_ros.control.settings import Interpolation, Settings
+from featherstone_ros.control.trajectory import Point, Trajectory
+from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.friction import presliding
+
+ARM = model()
+DRIVES = Drives(np.array([0.1, 0.05]), np.array([0.5, 0.3]), np.array([0.8, 0.4]))
+PATH = np.array([[0.3, 0.4], [1.2, -0.8], [0.2, -1.0], [-0.5, 0.6]])
+TIGHT = replace(space(), effort=np.array([14.0, 5.0]))
+SLIDE = fr.Model.from_urdf(
+    urdf_text.chain(
+        "a", kind="prismatic", inside='<limit lower="-9" upper="9" velocity="0" effort="0"/>'
+    )
+)
+WAY = 1.5  # [m]
+
+
+def sampled(timed, step=2e-4):
+    """Times, positions, velocities and accelerations of the quintics, between the points too."""
+    n = timed.positions.shape[1]
+    free = replace(
+        timed.verdict.limits,
+        lower=np.full(n, -99.0),
+        upper=np.full(n, 99.0),
+        effort=np.full(n, 1e9),
+    )
+    trajectory = Trajectory(timed.names, timed.points(), free)
+    motion = trajectory.motion(0.0, trajectory.state(0), Settings.stop_time)
+    time = np.arange(0.0, timed.duration, step)
+    return time, *motion.sample(time)[:3]
+
+
+def from_lines(points, corners):
+    """Distance of points (K, n) from the lines between corners: the largest joint's."""
+    nearest = np.full(len(points), np.inf)
+    for begin, end in pairwise(corners):
+        way = end - begin
+        share = np.clip((points - begin) @ way / (way @ way), 0.0, 1.0)
+        off = np.abs(points - begin - share[:, None] * way).max(axis=1)
+        nearest = np.minimum(nearest, off)
+    return nearest
+
+
+@pytest.fixture(scope="module")
+def timed():
+    return fr.control.retime(ARM, PATH, drives=DRIVES, limits=TIGHT, blend=0.05)
+
+
+def test_limits_hold_between_the_points_and_are_used(timed):
+    time, q, qd, qdd = sampled(timed)
+    dynamics = fr.Dynamics(ARM)
+    sliding = presliding(q, DRIVES.presliding_displacement, 0.0, time)
+    torque = DRIVES.torque(dynamics, q, qd, qdd, sliding)
+    assert (np.abs(torque).max(axis=0) < 1.001 * TIGHT.effort).all()
+    assert (np.abs(qd).max(axis=0) < 1.001 * TIGHT.velocity).all()
+    used = np.maximum(np.abs(torque) / TIGHT.effort, np.abs(qd) / TIGHT.velocity).max(axis=1)
+    assert np.median(used) > 0.9
+
+
+def test_the_torque_has_no_steps(timed):
+    _, q, qd, qdd = sampled(timed)
+    smooth = replace(DRIVES, coulomb=np.zeros(2))
+    torque = smooth.torque(fr.Dynamics(ARM), q, qd, qdd, 0.0)
+    change = (torque[50:] - torque[:-50]) / 0.01
+    assert (np.abs(change).max(axis=0) < 1.01 * 50.0 * TIGHT.effort).all()
+
+
+def test_corners_are_rounded_within_the_tolerance_and_the_ends_reached(timed):
+    _, q, _, _ = sampled(timed)
+    off = from_lines(q, PATH)
+    assert 0.01 < off.max() < 0.0501
+    assert_allclose(timed.positions[[0, -1]], PATH[[0, -1]], atol=1e-9)
+
+
+def test_it_begins_and_ends_at_rest(timed):
+    for field in (timed.velocities, timed.accelerations):
+        assert_allclose(field[[0, -1]], 0.0, atol=1e-9)
+
+
+def test_without_blend_the_arm_stops_at_each_corner(timed):
+    stopping = fr.control.retime(ARM, PATH, drives=DRIVES, limits=TIGHT, blend=0.0)
+    assert from_lines(stopping.positions, PATH).max() < 1e-9
+    assert (np.abs(stopping.velocities).max(axis=1) < 1e-9).sum() == len(PATH)
+    assert stopping.duration > 1.05 * timed.duration
+
+
+def test_an_acceleration_limit_is_used_to_the_full():
+    """Full acceleration half of the way, full braking the other: the torque's turn apart."""
+    timed = fr.control.retime(SLIDE, [[0.0], [WAY]], acceleration=2.0)
+    assert timed.duration == pytest.approx(2.0 * np.sqrt(WAY / 2.0), rel=0.02)
+    assert timed.duration > 2.0 * np.sqrt(WAY / 2.0)
+
+
+@pytest.mark.parametrize("jerk", [5.0, 40.0])
+def test_a_jerk_limit_is_used_to_the_full(jerk):
+    """From rest to rest in four equal times of the greatest jerk: T = (32 D / J)^(1/3)."""
+    limits = replace(JointSpace.of(SLIDE), jerk=np.array([jerk]))
+    timed = fr.control.retime(SLIDE, [[0.0], [WAY]], limits=limits, acceleration=50.0)
+    least = np.cbrt(32.0 * WAY / jerk)
+    assert least < timed.duration < 1.01 * least
+    time, _, _, qdd = sampled(timed)
+    assert np.abs(np.diff(qdd[:, 0]) / np.diff(time)).max() < 1.005 * jerk
+
+
+def test_braking_may_be_weaker_than_speeding_up():
+    limits = replace(
+        JointSpace.of(SLIDE), acceleration=np.array([4.0]), deceleration=np.array([1.0])
+    )
+    timed = fr.control.retime(SLIDE, [[0.0], [WAY]], limits=limits)
+    assert timed.duration == pytest.approx(np.sqrt(2.0 * WAY * (1.0 + 0.25)), rel=0.03)
+    assert timed.accelerations.min() > -1.001 < 3.5 < timed.accelerations.max() < 4.001
+
+
+def test_scaled_limits_scale_the_time():
+    """Without gravity and friction: twice the time is half the velocity, a quarter of torque."""
+    free = fr.Model.from_urdf(URDF, gravity=(0.0, 0.0, 0.0))
+    drives = replace(DRIVES, viscous=np.zeros(2), coulomb=np.zeros(2))
+    took = [
+        fr.control.retime(
+            free,
+            PATH,
+            drives=drives,
+            limits=replace(TIGHT, effort=TIGHT.effort / k**2, velocity=TIGHT.velocity / k),
+            acceleration=40.0 / k**2,
+            torque_rate=200.0 * TIGHT.effort / k**3,
+            blend=0.05,
+        ).duration
+        for k in (1.0, 1.5)
+    ]
+    assert took[1] / took[0] == pytest.approx(1.5, rel=0.01)
+
+
+def test_less_effort_takes_longer(timed):
+    weaker = fr.control.retime(ARM, PATH, drives=DRIVES, limits=TIGHT, blend=0.05, effort=0.95)
+    assert weaker.duration > 1.005 * timed.duration
+    assert (np.abs(weaker.verdict.demand.torque).max(axis=0) < 0.951 * TIGHT.effort).all()
+
+
+def test_the_speed_of_a_link_is_limited(timed):
+    link, most = ARM.link_names[-1], 0.5
+    slow = fr.control.retime(
+        ARM, PATH, drives=DRIVES, limits=TIGHT, blend=0.05, link_speed={link: most}
+    )
+    _, q, qd, _ = sampled(slow, 2e-3)
+    dynamics = fr.Dynamics(ARM)
+    speed = [
+        np.linalg.norm(dynamics.jacobian(*at, link)[:3] @ v)
+        for at, v in zip(zip(q, strict=True), qd, strict=True)
+    ]
+    assert 0.98 * most < max(speed) < 1.001 * most
+    assert slow.duration > timed.duration
+
+
+def test_a_trajectory_keeps_its_curve_and_loses_its_pauses():
+    times = [0.0, 1.0, 1.7, 2.5]
+    spline = Trajectory(
+        NAMES,
+        [Point(t, q) for t, q in zip(times, PATH, strict=True)],
+        space(),
+        interpolation=Interpolation.SPLINE,
+    )
+    timed = fr.control.retime(ARM, spline, drives=DRIVES, limits=TIGHT)
+    motion = spline.motion(0.0, spline.state(0), Settings.stop_time)
+    curve = motion.sample(np.linspace(0.0, 2.5, 5000))[0]
+    off = [np.abs(curve - at).max(axis=1).min() for at in sampled(timed, 5e-3)[1]]
+    assert max(off) < 1e-3
+    assert (np.linalg.norm(timed.velocities[1:-1], axis=1) > 1e-3).all()
+    waits = [*spline_points(times, PATH), Point(9.0, PATH[-1], np.zeros(2))]
+    waiting = Trajectory(NAMES, waits, space())
+    assert len(of_motion(started(waiting), 0.0, 9.0)) == len(of_motion(started(waiting), 0.0, 2.5))
+
+
+def spline_points(times, path):
+    rest = np.zeros(2)
+    return [Point(t, q, rest) for t, q in zip(times, path, strict=True)]
+
+
+def started(trajectory):
+    return trajectory.motion(trajectory.times[0], trajectory.state(0), Settings.stop_time)
+
+
+def test_the_arm_stops_where_a_path_turns_back():
+    """At a point, and between two where a cubic overshoots."""
+    there = Trajectory(
+        NAMES,
+        [
+            Point(0.0, (0.0, 0.0), (0.0, 0.0)),
+            Point(1.0, (1.0, 0.5), (0.0, 0.0)),
+            Point(2.0, (0.0, 0.0), (0.0, 0.0)),
+        ],
+        space(),
+    )
+    parts = of_motion(started(there), 0.0, 2.0)
+    assert [part.length for part in parts] == pytest.approx([np.hypot(1.0, 0.5)] * 2, rel=1e-3)
+    over = Trajectory(
+        ("a",), [Point(0.0, (0.0,), (4.0,)), Point(1.0, (0.5,), (0.0,))], JointSpace.of(SLIDE), True
+    )
+    parts = of_motion(started(over), 0.0, 1.0)
+    turn = parts[0].at(np.array([parts[0].length]))[0][0, 0]
+    times = np.linspace(0.0, 1.0, 100_001)
+    assert turn == pytest.approx(started(over).sample(times)[0].max(), abs=1e-6)
+    timed = fr.control.retime(ARM, there, drives=DRIVES, limits=TIGHT)
+    at = np.abs(timed.positions - [1.0, 0.5]).max(axis=1).argmin()
+    assert_allclose(timed.positions[at], [1.0, 0.5], atol=1e-6)
+    assert_allclose(timed.velocities[at], 0.0, atol=1e-9)
+
+
+def test_sharp_corners_of_lines_are_stops():
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.2]])
+    cosine = (corners[1] - corners[0]) @ (corners[2] - corners[1])
+    assert cosine / np.linalg.norm(corners[2] - corners[1]) < BACK
+    assert len(of_corners(corners, 0.05)) == 2
+    assert len(of_corners(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), 0.05)) == 1
+
+
+def test_points_that_change_nothing_change_nothing():
+    """Repeated ones, and those on a straight line."""
+    doubled = np.array([[0.0, 0.0], [0.5, 0.25], [0.5, 0.25], [1.0, 0.5], [1.0, 0.5]])
+    plain = fr.control.retime(ARM, doubled[[0, -1]], drives=DRIVES)
+    assert fr.control.retime(ARM, doubled, drives=DRIVES).duration == pytest.approx(
+        plain.duration, rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("path", [[[0.3, 0.4]], [[0.3, 0.4]] * 3])
+def test_a_path_that_leads_nowhere_is_refused(path):
+    with pytest.raises(fr.control.RetimingError, match="the path leads nowhere"):
+        fr.control.retime(ARM, path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "words"),
+    [
+        ({"effort": np.array([3.0, 20.0])}, PATH, r"take .* of joint 'shoulder', .* limit of 3"),
+        ({}, [[0.0, 0.0], [3.5, 0.0]], r"joint 'shoulder' to 3\.5 rad, outside"),
+    ],
+)
+def test_what_no_timing_helps_is_refused_by_joint_and_limit(changes, path, words):
+    with pytest.raises(fr.control.RetimingError, match=words):
+        fr.control.retime(ARM, path, limits=replace(space(), **changes))
+
+
+def test_a_joint_that_nothing_bounds_is_refused():
+    with pytest.raises(fr.control.RetimingError, match="joint 'a' has no limit of velocity"):
+        fr.control.retime(SLIDE, [[0.0], [1.0]])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"effort": 1.2}, "effort is 1.2, expected a share"),
+        ({"effort": 0.0}, "effort is 0, expected"),
+        ({"acceleration": -1.0}, "acceleration is -1, expected"),
+        ({"blend": -0.1}, "blend is -0.1, expected"),
+        ({"path": PATH[0]}, r"path has shape \(2,\), expected \(K, 2\)"),
+        ({"path": [[0.0, np.nan], [1.0, 1.0]]}, "joint 'elbow' of point 0 is nan"),
+    ],
+)
+def test_arguments_are_checked(given, words):
+    with pytest.raises(ValueError, match=words):
+        fr.control.retime(ARM, given.pop("path", PATH), **given)
+
+
+def test_an_unknown_link_is_refused_with_those_there_are():
+    with pytest.raises(fr.UnknownNameError, match="valid names"):
+        fr.control.retime(ARM, PATH, link_speed={"hand": 1.0})
+
+
+def test_it_is_no_slower_than_toppra():
+    """Within limits of velocity and acceleration, which both have, on the same curve."""
+    toppra = pytest.importorskip("toppra", reason="toppra is not installed")
+    from toppra import algorithm, constraint
+
+    (stretch,) = of_corners(PATH, 0.05)
+    grid = np.linspace(0.0, stretch.length, 2001)
+    curve = toppra.SplineInterpolator(grid, stretch.at(grid)[0])
+    velocity, most = TIGHT.velocity, 12.0
+    solver = algorithm.TOPPRA(
+        [
+            constraint.JointVelocityConstraint(np.stack([-velocity, velocity], axis=1)),
+            constraint.JointAccelerationConstraint(np.tile([-most, most], (2, 1))),
+        ],
+        curve,
+        gridpoints=grid,
+    )
+    _, speed, _ = solver.compute_parameterization(0.0, 0.0)
+    least = durations(grid, speed**2).sum()
+    strong = replace(TIGHT, effort=np.full(2, np.inf))
+    ours = fr.control.retime(ARM, PATH, limits=strong, acceleration=most, blend=0.05)
+    assert 0.999 * least < ours.duration < 1.03 * least
+
+
+def test_progress_comes_to_an_end():
+    seen = []
+    fr.control.retime(ARM, PATH, drives=DRIVES, report=lambda *at: seen.append(at))
+    done, total = zip(*seen, strict=True)
+    assert list(done) == sorted(done)
+    assert len(set(total)) == 1 and done[-1] == total[-1]
+
+
+def test_a_stretch_is_the_spline_through_its_points():
+    angle = np.linspace(0.0, 2.0, 60)
+    stretch = Stretch.through(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    q, first, second = stretch.at(np.linspace(0.2, 1.8, 50))
+    assert stretch.length == pytest.approx(2.0, rel=1e-3)
+    assert_allclose(np.linalg.norm(q, axis=1), 1.0, atol=1e-5)
+    assert_allclose(np.linalg.norm(first, axis=1), 1.0, atol=1e-3)
+    assert_allclose(second, -q, atol=5e-3)
