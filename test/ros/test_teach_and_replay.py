@@ -160,7 +160,7 @@ def test_what_was_led_by_hand_is_replayed(leader):
     assert np.abs(scene.q - taught[1][-1]).max() < 0.02 and scene.speed < STANDING
 
 
-@pytest.mark.parametrize("how", ["q", study("Ctrl-C"), study("SIGTERM"), "terminal lost"])
+@pytest.mark.parametrize("how", [study("q"), study("Ctrl-C"), study("SIGTERM"), "terminal lost"])
 def test_whatever_ends_teaching_the_arm_is_held_afterwards(leader, how):
     scene = leader.scene
     with teaching(scene, "--output", "none.yaml") as (process, master):
