@@ -16,6 +16,7 @@ COMMANDS = (
     "identify",
     "payload",
     "preflight",
+    "retime",
     "monitor",
     "teach",
     "replay",

@@ -62,6 +62,18 @@ def gain(text: str) -> tuple[str, float]:
     return joint, value
 
 
+def link_speed(text: str) -> tuple[str, float]:
+    """Return link and speed of LINK=V."""
+    link, _, speed = text.rpartition("=")
+    try:
+        value = float(speed)
+    except ValueError:
+        value = 0.0
+    if not link or not isfinite(value) or value <= 0.0:
+        raise argparse.ArgumentTypeError(f"{text} is not LINK=V with a speed V > 0 [m/s]")
+    return link, value
+
+
 class _Urdf(argparse.Action):
     """Take the description from its place or its option, but not from both."""
 

@@ -79,6 +79,17 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
     raise SourceError(f"no file {source!r}; the name of a topic begins with /")
 
 
+def chosen(found: Sequence[UncheckedTrajectory], number: int, source: str) -> UncheckedTrajectory:
+    """Return one of the trajectories of a source, from 1.
+
+    Raises:
+        SourceError: It does not have that many.
+    """
+    if not 1 <= number <= len(found):
+        raise SourceError(f"--number {number}: {source} has {len(found)}")
+    return found[number - 1]
+
+
 def from_arrays(
     names: Sequence[str], times: Iterable[float], *fields: Floats
 ) -> UncheckedTrajectory:

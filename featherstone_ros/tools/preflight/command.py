@@ -97,11 +97,9 @@ def _check(args: argparse.Namespace) -> bool:
     require_writable(args.plot, args.fill_effort)
     found = trajectory_files.read(args.trajectory, args.topic)
     console = new_console()
-    if not 1 <= args.number <= len(found):
-        raise FeatherstoneError(f"--number {args.number}: {args.trajectory} has {len(found)}")
+    unchecked = trajectory_files.chosen(found, args.number, args.trajectory)
     if len(found) > 1:
         console.print(f"Trajectory {args.number} of {len(found)}; --number K for another")
-    unchecked = found[args.number - 1]
     arm = ControlledArm.from_robot(args.urdf, unchecked.names, args.parameters, args.joint_limits)
     checked = check_file(unchecked, arm)
     write_files(

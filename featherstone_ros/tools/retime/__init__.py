@@ -1,0 +1,1 @@
+"""``featherstone-ros retime``: a trajectory's path as fast as the arm can."""

@@ -1,0 +1,136 @@
+"""Time a trajectory anew: the same path, as fast as the arm can follow it.
+
+Keeps the path and finds new times, velocities and accelerations, from rest to rest, so that every
+joint stays within its limits: of velocity, acceleration, deceleration and jerk (URDF 1.2, or
+MoveIt's joint_limits.yaml), of torque, with gravity, friction, rotors and payload, and of the
+torque's rate, the controller's torque_rate, by default 50 effort limits per second. They hold
+between the points, too: what is written is judged by the check of `featherstone-ros preflight`.
+
+Joints without acceleration limit get what the controller takes at most, 100 velocity limits per
+second; --acceleration sets one for all. Use --effort 80 to leave a fifth of the torque to the
+feedback, whose errors and disturbances need some, too.
+
+Points with positions alone are joined by straight lines. Their corners are rounded: no joint passes
+them by more than --blend, the larger, the faster. With --blend 0, at corners sharper than 150
+degrees, and where a trajectory with velocities turns back, the arm stops. Rests on the way are left
+out.
+
+Takes the same files, and the same parameters, as `featherstone-ros preflight`. Needs scipy.
+
+Exit status: 0 if it is written, 1 if no timing is within the limits (the joint and the limit are
+named), 2 if the trajectory cannot be read or used.
+
+Examples:
+  featherstone-ros retime plan.yaml --urdf arm.urdf --output fast.yaml
+  featherstone-ros retime plan.yaml --urdf arm.urdf --effort 80 --output fast.yaml --plot fast.png
+  featherstone-ros retime plan.yaml --urdf panda --acceleration 10 --output fast.yaml
+  featherstone-ros retime plan.yaml --urdf panda --link-speed panda_link8=0.25 --output slow.yaml
+  featherstone-ros preflight fast.yaml --urdf arm.urdf --parameters arm.yaml    the judge
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.text import shortened
+from featherstone_ros.tools.options import (
+    add_files,
+    add_number,
+    add_urdf_argument,
+    between,
+    link_speed,
+    positive,
+    positive_up_to,
+    require_matplotlib,
+    require_writable,
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "trajectory", metavar="TRAJECTORY", help="YAML file, rosbag2 recording, or /topic"
+    )
+    add_urdf_argument(parser)
+    parser.add_argument("--topic", help="topic of the recording (default: all)")
+    add_number(parser, "--number", "K", int, 1, "which trajectory, from 1")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="FILE", help="the trajectory with its times"
+    )
+    add_number(
+        parser, "--effort", "PERCENT", positive_up_to(100), 100, "of the effort limits to use"
+    )
+    add_number(
+        parser, "--acceleration", "A", positive, None, "limit of every joint [rad/s^2 or m/s^2]"
+    )
+    add_number(
+        parser, "--blend", "D", between(0, 1), 0.02,
+        "how far joints may pass the corners of straight lines by [rad or m]",
+    )  # fmt: skip
+    parser.add_argument(
+        "--link-speed", type=link_speed, action="append", default=[], metavar="LINK=V",
+        help="greatest speed of a link's origin [m/s]; may be repeated",
+    )  # fmt: skip
+    add_files(
+        parser,
+        parameters="parameter file of the controller (default: the package's own for panda and "
+        "ur5e)",
+        joint_limits="MoveIt's joint_limits.yaml: its limits in place of the URDF's",
+        plot="write a picture",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Time the trajectory.
+
+    Returns:
+        0 if it is written, 1 if it cannot be timed, 2 if it cannot be read or used.
+    """
+    from featherstone_ros.control import RetimingError
+
+    try:
+        _retime(args)
+    except RetimingError as error:
+        print(f"featherstone-ros retime: {shortened(error)}", file=sys.stderr)
+        return 1
+    except FeatherstoneError as error:
+        print(f"featherstone-ros retime: {shortened(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _retime(args: argparse.Namespace) -> None:
+    from functools import partial
+
+    from featherstone_ros.control.controlled_arm import ControlledArm
+    from featherstone_ros.tools.outputs import write_files
+    from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.retime.retimed_file import retimed_file, summary
+    from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.trajectory_check import check_file
+    from featherstone_ros.tools.trajectory_files import as_yaml, chosen, read
+    from featherstone_ros.tools.trajectory_picture import draw
+
+    require_matplotlib(args.plot)
+    require_writable(args.plot, args.output)
+    console = new_console()
+    given = chosen(read(args.trajectory, args.topic), args.number, args.trajectory)
+    arm = ControlledArm.from_robot(args.urdf, given.names, args.parameters, args.joint_limits)
+    arm = arm.with_parameters(allow_nonzero_velocity_at_trajectory_end=True)  # it will stand
+    with delayed_progress("timing", console) as report:
+        timed, written = retimed_file(
+            given,
+            arm,
+            effort=args.effort / 100.0,
+            acceleration=args.acceleration,
+            link_speed=dict(args.link_speed),
+            blend=args.blend,
+            report=report,
+        )
+    checked = check_file(written, arm)
+    write_files(console, (args.output, as_yaml(written)), (args.plot, partial(draw, checked)))
+    for line in summary(check_file(given, arm), timed):
+        console.print(line, highlight=False, soft_wrap=True)
