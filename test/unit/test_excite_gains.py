@@ -9,12 +9,13 @@ from featherstone_ros import Model
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.gains import Gains, SampledLoop, Timing
 from featherstone_ros.control.phases import Phase
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.excite.gains import stable_armature
+from featherstone_ros.tools.excite.gains import gains_of, stable_armature
 from featherstone_ros.tools.trajectory_files import read as read_trajectory
 
 pytest.importorskip("scipy")
@@ -76,6 +77,13 @@ def test_the_controller_calls_the_gains_and_armature_of_excite_stable(planned):
     )
     assert SampledLoop(model, 0.0 * armature).worst(p, d) is not None
     assert SampledLoop(model, armature).is_stable(p, d)
+
+
+def test_gains_that_the_controller_refuses_are_refused_before_the_search():
+    given = {"gains.elbow_joint.p": 1e9, "armature.elbow_joint": 0.5}
+    arm = ControlledArm.of(Model.from_robot("ur5e"), given)
+    with pytest.raises(FeatherstoneError, match=r"not start: gains\.elbow_joint\.p is 1e\+09"):
+        gains_of(arm)
 
 
 def test_a_wrist_of_next_to_nothing_gets_the_armature_of_a_rotor():

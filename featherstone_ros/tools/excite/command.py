@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.excite.clearance import Clearance
     from featherstone_ros.tools.excite.excitation import Excitation
-    from featherstone_ros.tools.excite.gains import needed_gains
+    from featherstone_ros.tools.excite.gains import gains_of, needed_gains
     from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.style import new_console
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     require_writable(args.output, args.plot)
     urdf = robot_file(args.urdf)
     arm = ControlledArm.from_robot(args.urdf, args.joints, args.parameters, args.joint_limits)
-    joints = arm.model.joint_names
+    joints, own_gains = arm.model.joint_names, gains_of(arm)
     text = read_file(urdf)
     clearance = Clearance.of(arm.model, text, urdf.parent)
     console = new_console()
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     checked = check_file(trajectory, arm)
     if not checked.verdict.fits:
         raise FeatherstoneError("the motion found does not pass preflight: try another --seed")
-    needed = needed_gains(arm, plan.series)
+    needed = needed_gains(arm, own_gains, plan.series)
     gains = args.output.with_name(f"{args.output.stem}_gains.yaml") if needed.changed else None
     write_files(
         console,

@@ -113,22 +113,28 @@ class NeededGains:
         return parameter_text(head, {"/**/feedforward_controller": values})
 
 
-def needed_gains(arm: ControlledArm, series: Series) -> NeededGains:
+def gains_of(arm: ControlledArm) -> Gains:
+    """Return the gains (n,) that the controller uses in mode feedforward.
+
+    Raises:
+        FeatherstoneError: It refuses those of the parameter file, or can choose none.
+    """
+    try:
+        feedback = arm.with_parameters(mode=Mode.FEEDFORWARD, output=Output.EFFORT).feedback
+        return Gains(*feedback.gains)
+    except ValueError as error:
+        raise FeatherstoneError(f"the controller would not start: {error}") from None
+
+
+def needed_gains(arm: ControlledArm, gains: Gains, series: Series) -> NeededGains:
     """Find the least stiff gains with which the arm follows, for mode feedforward.
 
     Args:
         arm: As the parameter file says.
+        gains: Its own.
         series: The motion.
-
-    Raises:
-        FeatherstoneError: The controller refuses the gains of the file, or can choose none.
     """
     timing = arm.timing
-    try:
-        feedback = arm.with_parameters(mode=Mode.FEEDFORWARD, output=Output.EFFORT).feedback
-        gains = Gains(*feedback.gains)
-    except ValueError as why:
-        raise FeatherstoneError(f"the controller would not start: {why}") from None
     tolerance = arm.values["path_tolerance"] or np.inf
     factor = STIFFER ** np.arange(ROUNDS)[:, None]
     tried = Gains(gains.p * factor, gains.d * np.sqrt(factor))
