@@ -1,6 +1,6 @@
 """Types of the compiled core. What the methods do, their shapes and units: help(Dynamics)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -71,10 +71,20 @@ class Dynamics:
     mass_matrix = crba
     def minv(self, q: ArrayLike, out: _Floats | None = None) -> _Floats: ...
     def rnea_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: _Wrenches = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        f_ext: _Wrenches = None,
+        out: Sequence[_Floats] | None = None,
     ) -> tuple[_Floats, _Floats, _Floats]: ...
     def aba_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: _Wrenches = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        f_ext: _Wrenches = None,
+        out: Sequence[_Floats] | None = None,
     ) -> tuple[_Floats, _Floats, _Floats]: ...
     def link_pose(self, q: ArrayLike, link: str) -> _Floats: ...
     forward_kinematics = link_pose

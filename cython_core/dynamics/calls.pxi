@@ -24,7 +24,7 @@ cdef struct Call:
     int y_ndim[4]                      # of the result for one state: 0, 1 or 2
     Py_ssize_t y_rows[4]
     Py_ssize_t y_columns[4]
-    bint into                          # y[0] is the caller's ``out``
+    bint into                          # y are the caller's ``out``
     const Wrenches* wrenches
     Py_ssize_t slot                    # the link that the call is about, and its pose there
     const double* pose
@@ -86,24 +86,34 @@ cdef inline void add_matrix(Call* call, Py_ssize_t rows, Py_ssize_t columns) noe
 
 
 cdef int refuse_overlap(const Call* call, Py_ssize_t rows) except -1:
-    """Raise ValueError if ``out`` overlaps what rows are read from after others are written."""
+    """Raise ValueError if ``out`` overlaps what rows are read from after others are written, or
+    itself.
+    """
     cdef const Wrenches* w = call.wrenches
-    cdef Py_ssize_t k
-    for k in range(call.inputs):
-        if shares(call, rows, call.x[k], call.x_width[k], call.x_width[k]):
-            raise _overlap(("q", "qd", "qdd or tau")[min(k, 2)])
-    for k in range(w.count if w != NULL else 0):
-        if shares(call, rows, w.wrench[k], 6, w.stride[k] if rows > 1 else 6):
-            raise _overlap("a wrench in f_ext")
+    cdef Py_ssize_t j, k
+    for j in range(call.outputs):
+        for k in range(call.inputs):
+            if shares(call, rows, j, call.x[k], call.x_width[k], call.x_width[k]):
+                raise _overlap(("q", "qd", "qdd or tau")[min(k, 2)])
+        for k in range(w.count if w != NULL else 0):
+            if shares(call, rows, j, w.wrench[k], 6, w.stride[k] if rows > 1 else 6):
+                raise _overlap("a wrench in f_ext")
+        for k in range(j):
+            if (call.y[k] < call.y[j] + rows * call.y_width[j]
+                    and call.y[j] < call.y[k] + rows * call.y_width[k]):
+                raise ValueError("out: expected arrays apart from each other")
     return 0
 
 
-cdef bint shares(const Call* call, Py_ssize_t rows, const double* x, Py_ssize_t width,
-                 Py_ssize_t stride) noexcept:
-    """Whether ``out`` lies where the rows of an input do, but not each in the place of its own."""
-    cdef const double* y = call.y[0]
-    return (x < y + rows * call.y_width[0] and y < x + ((rows - 1) * stride + width)
-            and not (x == y and stride == call.y_width[0]))
+cdef bint shares(const Call* call, Py_ssize_t rows, Py_ssize_t output, const double* x,
+                 Py_ssize_t width, Py_ssize_t stride) noexcept:
+    """Whether an output lies where the rows of an input do; a single one may have each row in the
+    place of the input's.
+    """
+    cdef const double* y = call.y[output]
+    cdef Py_ssize_t y_width = call.y_width[output]
+    return (x < y + rows * y_width and y < x + ((rows - 1) * stride + width)
+            and not (call.outputs == 1 and x == y and stride == y_width))
 
 
 cdef object _overlap(str name):

@@ -375,7 +375,7 @@ cdef class Dynamics(WorkspaceOwner):
         for k in range(3):
             add_matrix(call, self.compiled.system.n, self.compiled.system.n)
 
-    def rnea_derivatives(self, q, qd, qdd, f_ext=None):
+    def rnea_derivatives(self, q, qd, qdd, f_ext=None, out=None):
         """Derivatives of inverse dynamics, tau = rnea(q, qd, qdd, f_ext).
 
         Args:
@@ -383,6 +383,8 @@ cdef class Dynamics(WorkspaceOwner):
             qd: (nv,) velocity [rad/s, m/s].
             qdd: (nv,) acceleration [rad/s^2, m/s^2].
             f_ext: Wrenches on links, see the class; each turns with its link [N, N m].
+            out: Three (nv, nv) arrays for the results, apart from each other and the inputs; or
+                None. Saves the fresh memory that results of more than 32 MiB need each time.
 
         Returns:
             dtau_dq, dtau_dqd, M: (nv, nv) each. Entry i, j is the derivative of tau[i] with respect
@@ -396,9 +398,9 @@ cdef class Dynamics(WorkspaceOwner):
         self.begin(&call, <Kernel> call_rnea_derivatives[double],
                    <Kernel> call_rnea_derivatives[lanes])
         self.add_derivatives(&call)
-        return self.at_motion(&call, q, qd, "qdd", qdd, f_ext, None)
+        return self.at_motion(&call, q, qd, "qdd", qdd, f_ext, out)
 
-    def aba_derivatives(self, q, qd, tau, f_ext=None):
+    def aba_derivatives(self, q, qd, tau, f_ext=None, out=None):
         """Derivatives of forward dynamics, qdd = aba(q, qd, tau, f_ext).
 
         Args:
@@ -406,6 +408,8 @@ cdef class Dynamics(WorkspaceOwner):
             qd: (nv,) velocity [rad/s, m/s].
             tau: (nv,) torque [N m, N].
             f_ext: Wrenches on links, see the class; each turns with its link [N, N m].
+            out: Three (nv, nv) arrays for the results, apart from each other and the inputs; or
+                None. Saves the fresh memory that results of more than 32 MiB need each time.
 
         Returns:
             dqdd_dq, dqdd_dqd, Minv: (nv, nv) each. Entry i, j is the derivative of qdd[i] with
@@ -423,7 +427,7 @@ cdef class Dynamics(WorkspaceOwner):
         self.begin(&call, <Kernel> call_aba_derivatives[double],
                    <Kernel> call_aba_derivatives[lanes])
         self.add_derivatives(&call)
-        return self.at_motion(&call, q, qd, "tau", tau, f_ext, None)
+        return self.at_motion(&call, q, qd, "tau", tau, f_ext, out)
 
     # Kinematics -----------------------------------------------------------------------------------
 

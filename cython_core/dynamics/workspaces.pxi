@@ -104,21 +104,23 @@ cdef class WorkspaceOwner:
         """
         cdef cnp.ndarray y
         if unlikely(call.outputs > 1):
-            return self.several(call, q, f_ext)
+            return self.several(call, q, f_ext, out)
         y = self.result(call, 0, q, out)
         call.y[0] = data(y)
         call.into = out is not None
         call.failure = self.run(call, q, f_ext)
         return y
 
-    cdef tuple several(self, Call* call, cnp.ndarray q, f_ext):
-        """Run a call with two or three results."""
-        cdef cnp.ndarray first = self.result(call, 0, q, None)
-        cdef cnp.ndarray second = self.result(call, 1, q, None), third = None
+    cdef tuple several(self, Call* call, cnp.ndarray q, f_ext, out):
+        """Run a call with two or three results (in the arrays of ``out``, unless None)."""
+        cdef tuple places = (None, None, None) if out is None else _several(out, call.outputs)
+        cdef cnp.ndarray first = self.result(call, 0, q, places[0])
+        cdef cnp.ndarray second = self.result(call, 1, q, places[1]), third = None
         call.y[0], call.y[1] = data(first), data(second)
         if call.outputs == 3:
-            third = self.result(call, 2, q, None)
+            third = self.result(call, 2, q, places[2])
             call.y[2] = data(third)
+        call.into = out is not None
         self.run(call, q, f_ext)
         return (first, second) if call.outputs == 2 else (first, second, third)
 

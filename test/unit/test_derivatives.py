@@ -226,3 +226,41 @@ def test_a_robot_on_rails_is_the_same_a_kilometre_away():
         there, here = (derivatives(q, wagon.qd, wagon.tau) for q in (away, wagon.q))
         for actual, expected in zip(there, here, strict=True):
             assert_equal_to_rounding(actual, expected, None, lost)
+
+
+# Results in the caller's arrays -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["rnea_derivatives", "aba_derivatives"])
+@pytest.mark.parametrize("batch", [(), (0,), (11,)], ids=["single", "B=0", "B=11"])
+def test_out_receives_the_derivatives(method, batch):
+    derive = getattr(Dynamics(Model.from_robot("panda")), method)
+    states = np.random.default_rng(1).uniform(-1, 1, (3, *batch, 7))
+    expected = [y.copy() for y in derive(*states)]
+    out = tuple(np.full((*batch, 7, 7), np.nan) for _ in range(3))
+    found = derive(*states, out=out)
+    assert all(a is b for a, b in zip(found, out, strict=True))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (np.empty((3, 1, 1)), "out: expected 3 arrays, got ndarray"),
+        ([np.empty((1, 1))] * 2, "out: expected 3 arrays, got 2"),
+        ([np.empty((1, 1))] * 3, r"out: expected arrays apart from each other"),
+        ([np.empty((2, 2))] * 3, r"out: expected shape \(1, 1\), got \(2, 2\)"),
+    ],
+)
+def test_out_that_does_not_fit_is_refused(out, message):
+    arm = Dynamics(Model.from_robot("panda", joints=["panda_joint2"]))
+    with pytest.raises(ValueError, match=message):
+        arm.rnea_derivatives([0.1], [0.2], [0.3], out=out)
+
+
+def test_out_that_is_an_input_is_refused():
+    arm, q = Dynamics(Model.from_robot("panda", joints=["panda_joint2"])), np.array([0.1])
+    out = (np.empty((1, 1)), q.reshape(1, 1), np.empty((1, 1)))
+    with pytest.raises(ValueError, match=r"it overlaps q$"):
+        arm.aba_derivatives(q, [0.2], [0.3], out=out)
