@@ -46,7 +46,7 @@ class EffortGains:
 
     Attributes:
         joints: n names.
-        gain: (n,) its sign is the drive's direction.
+        gain: (n,) its sign is the drive's direction; NaN where the effort never changes.
         deviation: (n,) standard deviation.
     """
 
@@ -84,7 +84,7 @@ def gains_by_load(
     Raises:
         UnknownNameError: There is no such link.
         EvaluationError: The recordings are too short for the filter.
-        IdentificationError: These are two motions, or a joint feels nothing of the load.
+        IdentificationError: These are two motions, or no effort changes.
     """
     if link not in model.link_names:
         raise UnknownNameError("link", link, model.link_names)
@@ -117,7 +117,7 @@ def gains_by_links(
 
     Raises:
         EvaluationError: The recording is too short for the filter.
-        IdentificationError: A joint feels nothing of the links.
+        IdentificationError: No effort changes.
     """
     motion = Arm(model, Friction.none(model.n)).motion(recording, cut_off)
     torque = Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
@@ -136,8 +136,10 @@ def _found(
     model: Model, motion: SmoothMotion, Y: Floats, drive: Floats, known: float, relative: float
 ) -> EffortGains:
     """Return the gains where the torque is Y (N, n, p) times parameters, the first ``known``."""
-    _require_effort(model, motion.effort)
-    columns = np.concatenate([Y, motion.effort[:, :, None], drive], axis=2)
+    measured = [k for k, effort in enumerate(motion.effort.T) if not is_constant(effort)]
+    if not measured:
+        raise IdentificationError("no effort changes: it tells of no torque")
+    columns = np.concatenate([Y, motion.effort[:, :, None], drive], axis=2)[:, measured]
     with one_thread():
         blocks = np.array(
             [np.einsum("ija,ijb->jab", b, b) for b in np.array_split(columns, BLOCKS)]
@@ -146,14 +148,10 @@ def _found(
         response, parameters = _solved(_roots(total, size), *_first(_roots(total, size), known))
         without = [_solved(_roots(total - b, size), response, parameters)[0] for b in blocks]
     spread = np.sqrt(BLOCKS - 1) * np.std(without, axis=0) / np.abs(response)
-    gain = 1.0 / response
-    return EffortGains(model.joint_names, gain, np.abs(gain) * np.hypot(spread, relative))
-
-
-def _require_effort(model: Model, effort: Floats) -> None:
-    for joint, column in zip(model.joint_names, effort.T, strict=True):
-        if is_constant(column):
-            raise IdentificationError(f"the effort of {joint} is constant: it tells of no torque")
+    gain, deviation = np.full((2, model.n), np.nan)
+    gain[measured] = 1.0 / response
+    deviation[measured] = np.abs(1.0 / response) * np.hypot(spread, relative)
+    return EffortGains(model.joint_names, gain, deviation)
 
 
 def _roots(products: Floats, size: int) -> Floats:

@@ -390,3 +390,45 @@ def test_a_refusal_names_the_joint_that_is_explained_worse_and_what_to_do():
     (why,) = reasons_against(found, explain("", torque, torque + [0.05, 0.5] * noise), urdf)
     assert re.search(r"elbow 0\.5\d* instead of 0\.3\d* N m", why) and "shoulder" not in why
     assert "excite" in why and "--held-out" in why
+
+
+@pytest.fixture(scope="module")
+def by_load(truth, tmp_path_factory):
+    """What identify makes of currents, of an arm that was driven again with a known load."""
+    folder = tmp_path_factory.mktemp("by_load")
+    gains = np.array([14.0, -13.0, 11.0, 10.5, -11.0, 9.0])
+    loaded, bags = truth.with_payload("tool0", 4.0, [0.05, 0.03, 0.1], 0.02 * np.eye(3)), []
+    for seed, model in ((5, truth), (6, loaded)):
+        t, q, qd, tau = known_arm.record(model, seed=seed, duration=30.0)
+        bags.append(known_arm.write(folder / f"bag{seed}", (t, q, qd, tau / gains)))
+    files = {name: str(folder / f"arm.{name}") for name in ("urdf", "yaml", "json")}
+    command = ["identify", bags[0], "--loaded", bags[1], "--load", "tool0=4", "--urdf", "ur5e"]
+    outputs = ["--output", files["urdf"], "--parameters", files["yaml"], "--json", files["json"]]
+    assert not cli.main([*command, *outputs])
+    return {"gains": gains, "bags": bags, **files}
+
+
+def test_currents_are_identified_by_a_known_load(by_load, truth):
+    """Torque constants and directions, and with them links and friction."""
+    told = json.loads(Path(by_load["json"]).read_text())
+    found = {name: told["effort_gain"][name] for name in NAMES[1:]}
+    for gain, one in zip(by_load["gains"][1:], found.values(), strict=True):
+        assert one["identified"] and one["value"] == pytest.approx(gain, rel=0.03)
+        assert abs(one["value"] - gain) < 4.0 * one["standard_deviation"]
+    assert set(NAMES[1:]) <= set(told["joints"])
+    assert min(told["held_out"]["r2"][-5:]) > 0.98
+
+
+def test_a_shadow_is_told_what_the_currents_are(by_load):
+    """By parameters that it has."""
+    written = yaml.safe_load(Path(by_load["yaml"]).read_text())
+    values = written["/**/digital_twin"]["ros__parameters"]
+    assert values["effort_contract"] == "motor_current"
+    for name, gain in zip(NAMES[1:], by_load["gains"][1:], strict=True):
+        assert values["effort_gain"][name] == pytest.approx(gain, rel=0.03)
+
+
+def test_a_load_without_its_recording_is_refused(by_load, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["identify", by_load["bags"][0], "--load", "tool0=4", "--urdf", "ur5e"])
+    assert "--loaded and --load LINK=KG belong together" in capsys.readouterr().err

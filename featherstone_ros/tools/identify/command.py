@@ -12,7 +12,8 @@ the combinations that torque depends on, are given with standard deviations (--j
 those that the data do not determine are named.
 
 A good recording follows what `excite` plans: every joint, both directions, half a minute or more.
-Effort must be joint torque in N m (N), gravity included; --current-gain converts from currents.
+Effort must be joint torque in N m (N), gravity included; --current-gain converts from currents. If
+nobody knows the torque per ampere, record the motion again with a known load (--loaded, --load).
 What looks like anything else (another unit or sign in one joint, joints swapped, an encoder that is
 off, efforts that come late) is named with the joint, and nothing is written, nor if the result
 explains what was held out worse than the given URDF.
@@ -22,6 +23,7 @@ Examples:
   featherstone-ros identify monday/ tuesday/ --held-out friday/ --urdf arm.urdf
   featherstone-ros identify rec.mcap --urdf arm.urdf --output mended.urdf
   featherstone-ros identify rec/ --urdf arm.urdf --current-gain j1=11.4 j2=7.9
+  featherstone-ros identify bare/ --loaded kg/ --load hand=2.8 --urdf arm.urdf
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from featherstone_ros.tools.options import (
     RECORDING,
     add_files,
     add_recording_options,
+    gain,
     recording_options,
     require_matplotlib,
     require_writable,
@@ -68,6 +71,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="fit less than 10 s, and write what faults or a poor score speak against",
     )
+    parser.add_argument(
+        "--loaded",
+        metavar="BAG",
+        help="the motion of the first recording with a known load: efforts are currents, or of "
+        "another unit, and the load tells what torque they are",
+    )
+    parser.add_argument(
+        "--load",
+        type=gain,
+        metavar="LINK=KG",
+        help="the load of --loaded: on which link, and its mass",
+    )
     add_files(
         parser,
         output="the corrected URDF (default: ARM_identified.urdf)",
@@ -90,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.model import read_file
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.model.urdf import read_xml
-    from featherstone_ros.tools.identify import files
+    from featherstone_ros.tools.identify import effort_units, files
     from featherstone_ros.tools.identify.picture import draw
     from featherstone_ros.tools.identify.report import reasons_against, tables
     from featherstone_ros.tools.outputs import json_text, write_files
@@ -114,6 +129,9 @@ def run(args: argparse.Namespace) -> int:
         boxes=dict(boxes(shapes(read_xml(read_file(urdf)), urdf.parent))),
         **recording_options(args),
     )
+    gains = effort_units.find_gains(args, urdf, options)
+    options = effort_units.with_gains(options, gains)
+    console.print(effort_units.table(gains), end="")
     with delayed_progress("identifying", console) as progress:
         found = identify(args.bags, urdf, options, progress)
     judged, cut_off = found.judged, found.cut_off
@@ -126,15 +144,16 @@ def run(args: argparse.Namespace) -> int:
     write_files(
         console,
         (output, partial(files.write_urdf, found.arm.model, urdf)),
-        (parameters, files.parameter_file(found, sources)),
+        (parameters, files.parameter_file(found, sources, effort_units.parameters(gains))),
     )
     written = load_arm(output, found.model.joint_names, parameters, args.gravity)
     _, whole = score(written, found.recordings, judged, cut_off, "identified")
     motion, held_out = score(written, found.held_out, judged, cut_off, "identified")
     console.print(tables(found, whole, held_out, before))
+    numbers = files.as_dict(found, whole, held_out, before) | effort_units.as_dict(gains)
     write_files(
         console,
-        (args.json, json_text(files.as_dict(found, whole, held_out, before))),
+        (args.json, json_text(numbers)),
         (args.plot, partial(draw, found, motion, held_out, before)),
     )
     return 0

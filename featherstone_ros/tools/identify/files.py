@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +31,27 @@ def write_urdf(model: Model, source: Path, path: Path) -> None:
     path.write_bytes(model.to_urdf(text).encode(encoding))
 
 
-def parameter_file(found: Identification, sources: str) -> str:
-    """Return friction, armature and offset of the joints whose effort counted."""
+def parameter_file(
+    found: Identification, sources: str, more: Mapping[str, Mapping[str, object]]
+) -> str:
+    """Return friction, armature and offset of the joints whose effort counted.
+
+    Args:
+        found: The result.
+        sources: The recordings, in words.
+        more: Further parameters, by node.
+    """
     drives, names, terms = found.arm.friction, found.model.joint_names, used_terms(found)
     friction = {names[j]: {term: getattr(drives, term)[j] for term in terms} for j in found.judged}
     armature = {names[j]: rounded(drives.armature[j]) for j in found.judged}
-    nodes: dict[str, dict[str, object]] = {
-        "/**": {"friction": each_joint(friction), "armature": armature}
-    }
+    common: dict[str, object] = {"friction": each_joint(friction), "armature": armature}
     if found.law.displacement != PRESLIDING_DISPLACEMENT:
-        nodes["/**"]["presliding_displacement"] = found.law.displacement
+        common["presliding_displacement"] = found.law.displacement
     head = [
         f"Drives of {found.model.name}, for both nodes, with the URDF of the same name:",
         f"identified by featherstone-ros from {sources}.",
     ]
-    return parameter_text(head, nodes)
+    return parameter_text(head, {"/**": common, **more})
 
 
 def used_terms(found: Identification) -> tuple[str, ...]:

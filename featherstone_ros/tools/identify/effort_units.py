@@ -1,0 +1,92 @@
+"""What torque the recorded efforts are, from the same motion with a known load."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group
+from rich.text import Text
+
+from featherstone_ros.identification.effort_gains import EffortGains, gains_by_load
+from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.session import Options, recorded
+from featherstone_ros.model import Model
+from featherstone_ros.tools.outputs import rounded
+from featherstone_ros.tools.style import new_table
+
+
+def find_gains(args: argparse.Namespace, urdf: Path, options: Options) -> EffortGains | None:
+    """Return the gains of the recorded efforts; None if there is no recording with a load.
+
+    Raises:
+        IdentificationError: The load tells the gain of no joint.
+    """
+    if bool(args.loaded) != bool(args.load):
+        args.parser.error("--loaded and --load LINK=KG belong together")
+    if not args.loaded:
+        return None
+    (loaded, bare), names, _ = recorded([args.loaded, args.bags[0]], urdf, options)
+    model = Model.from_file(urdf, joints=bare.joint_names, gravity=options.gravity)
+    link, mass = args.load
+    found = gains_by_load(model, loaded, bare, link, mass, cut_off=options.cut_off)
+    told = [name for name in found.found if name in names]
+    if not told:
+        raise IdentificationError(
+            f"{mass:g} kg on {link} tell of no joint what torque its effort is: a heavier load, or "
+            "a motion that turns more joints against gravity"
+        )
+    return found
+
+
+def with_gains(options: Options, gains: EffortGains | None) -> Options:
+    """Return options that make torques of the efforts, of those joints whose gains are known."""
+    if gains is None:
+        return options
+    known = by_joint(gains)
+    scale = {name: known[name] * options.gains.get(name, 1.0) for name in known}
+    asked = options.joints or gains.joints
+    return replace(options, gains=scale, joints=[name for name in asked if name in known])
+
+
+def by_joint(gains: EffortGains) -> dict[str, float]:
+    """Return the gains that are known."""
+    values = zip(gains.joints, gains.gain, strict=True)
+    return {name: rounded(float(gain)) for name, gain in values if name in gains.found}
+
+
+def parameters(gains: EffortGains | None) -> dict[str, dict[str, object]]:
+    """Return what a shadow is to know of the efforts, by node."""
+    if gains is None:
+        return {}
+    values: dict[str, object] = {"effort_contract": "motor_current"}
+    values["effort_gain"] = by_joint(gains)
+    return {"/**/digital_twin": values}
+
+
+def as_dict(gains: EffortGains | None) -> dict[str, Any]:
+    """Return the gains as numbers in SI units, with their standard deviations."""
+    if gains is None:
+        return {}
+    rows = zip(gains.joints, gains.gain, gains.deviation, strict=True)
+    return {
+        "effort_gain": {
+            name: {"value": gain, "standard_deviation": deviation, "identified": name in known}
+            for known in [gains.found]
+            for name, gain, deviation in rows
+        }
+    }
+
+
+def table(gains: EffortGains | None) -> Group:
+    """Return the gains for the terminal."""
+    if gains is None:
+        return Group()
+    rows = new_table("Torque per unit of effort", "joint", figures=("gain", "±"))
+    for name, gain, deviation in zip(gains.joints, gains.gain, gains.deviation, strict=True):
+        known = name in gains.found
+        rows.add_row(name, f"{gain:.4g}" if known else "unknown", f"{deviation:.2g}" * known)
+    line = " ".join(f"{name}={gain:g}" for name, gain in by_joint(gains).items())
+    return Group(rows, Text(f"For other commands: --current-gain {line}"), Text())
