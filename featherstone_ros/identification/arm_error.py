@@ -13,15 +13,16 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.fit import noise
 from featherstone_ros.identification.regression import Equations
 
-WIDTHS = np.geomspace(0.003, 1.0, 30)  # equally probable before the data
+WIDTHS = np.geomspace(0.001, 1.0, 31)  # equally probable before the data: figures are rounded
+IMPROBABLE = 1e-3  # relative probability of widths that do not count
 NEGLIGIBLE = 1e-9  # relative singular value of unknowns that the torque does not determine
 
 
-def width(facts: Equations, by_theta: Floats) -> float:
-    """Return the root mean square width that the torque allows for.
+def probable_widths(facts: Equations, by_theta: Floats) -> tuple[Floats, Floats]:
+    """Return the widths (k,) that the torque allows for, and their probabilities (k,).
 
-    Its probability, for unit noise, is that of the torque orthogonal to the fitted unknowns: normal
-    with variance 1 + (width s)^2 along each singular direction of ``by_theta`` there.
+    The probability of one, for unit noise, is that of the torque orthogonal to the fitted unknowns:
+    normal with variance 1 + (width s)^2 along each singular direction of ``by_theta`` there.
 
     Args:
         facts: N samples of the torque that the arm leaves, and the unknowns that may explain it:
@@ -29,7 +30,7 @@ def width(facts: Equations, by_theta: Floats) -> float:
         by_theta: (N, n, 10 b), filtered likewise.
     """
     p = facts.A.shape[2]
-    both = Equations(np.concatenate([facts.A, by_theta], axis=2), facts.tau)
+    both = facts.beside(Equations(by_theta, facts.tau))
     R, y = both.reduced(1 / noise(both))
     R, y = R[:-1], y[:-1]  # the last row is noise alone
     U, s, _ = np.linalg.svd(R[:, :p] / (np.linalg.norm(R[:, :p], axis=0) + 1e-300))
@@ -39,4 +40,5 @@ def width(facts: Equations, by_theta: Floats) -> float:
     variance = 1 + (WIDTHS[:, None] * s) ** 2
     logarithm = -0.5 * (np.log(variance) + seen**2 / variance).sum(axis=1)
     probability = np.exp(logarithm - logarithm.max())
-    return float(np.sqrt(probability @ WIDTHS**2 / probability.sum()))
+    told = probability > IMPROBABLE
+    return WIDTHS[told], probability[told] / probability[told].sum()

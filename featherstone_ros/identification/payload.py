@@ -2,10 +2,11 @@
 
 The torque that the arm without its payload leaves unexplained is the link's columns of the
 regressor times the payload's parameters. If the arm's friction is not known, it is fitted at the
-same time. A weak prior draws the payload towards a solid ball of its mass: static poses determine
-mass and centre of mass, but only fast rotations determine the inertia. The deviations include the
-errors of the arm: those of its identification, or those of its links that the torque allows for,
-see ``arm_error``. They are larger than those of noise.
+same time. Errors of the arm, those of its identification, or those of its links that the torque
+allows for (see ``arm_error``), are unknowns of known deviation: they are integrated out, so that
+each torque counts by how well the arm predicts it, and the deviations include them. A weak prior
+draws the payload towards a solid ball of its mass: static poses determine mass and centre of mass,
+but only fast rotations determine the inertia.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError, UnknownNameError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.arm_error import width
+from featherstone_ros.identification.arm_error import probable_widths
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import SIZE, Bodies, Deformable, upper_cholesky
 from featherstone_ros.identification.cleaning import clean
@@ -46,6 +47,7 @@ SPREAD = np.array([1.0, *[0.8] * 3, *[0.5] * 3, *[10.0] * 3])
 SIGNIFICANT = 3.0  # standard deviations
 MIN_LOAD = 0.05  # [kg] that is reported as forgotten
 MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
+DRIVE_TERMS = len(Law().terms)
 STEP = 1e-6  # of theta, for derivatives
 
 
@@ -91,6 +93,30 @@ class Payload:
     def significant(self) -> bool:
         """Whether the data show that there is a load at all."""
         return self.free_mass > SIGNIFICANT * self.free_deviation
+
+
+@dataclass(frozen=True, eq=False)
+class ArmErrors:
+    """Torque that errors of the arm may cause.
+
+    Attributes:
+        columns: (N, n, m) of independent errors, whose deviation is the width.
+        widths: (k,) candidates.
+        probability: (k,) of each.
+    """
+
+    columns: Floats
+    widths: Floats
+    probability: Floats
+
+    @property
+    def width(self) -> float:
+        """Root mean square of the widths."""
+        return float(np.sqrt(self.probability @ self.widths**2))
+
+    def mean(self, values: Sequence[Floats]) -> Floats:
+        """Return the mean of values, one for each width."""
+        return np.tensordot(self.probability, np.array(values), axes=1)
 
 
 def find_payload(
@@ -151,10 +177,12 @@ def find_payload(
         facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])
         if np.linalg.norm(facts.A[:, :, 0]) < 1e-9:
             raise IdentificationError(f"no joint that was recorded feels a load on {link}")
+        widths, probability = np.ones((2, 1))
         if subtracted:
             by_arm = of_arm[:, :, :0]
         elif arm.errors is None:
-            by_arm = width(facts, of_arm) * of_arm
+            widths, probability = probable_widths(facts, of_arm)
+            by_arm = of_arm
         else:
             b, terms = SIZE * len(bodies.names), len(arm.errors.law.terms)
             drives = [b + k * model.n + j for k in range(terms) for j in arm.errors.joints]
@@ -162,7 +190,7 @@ def find_payload(
         if not fit_drives:
             facts = Equations(facts.A[:, :, :SIZE], facts.tau)
         names = tuple(model.joint_names[j] for j in joints)
-        return _solve(link, names, facts, by_arm, len(joints) if fit_drives else 0)
+        return _solve(link, names, facts, ArmErrors(by_arm, widths, probability))
 
 
 def forgotten_load(
@@ -186,36 +214,31 @@ def forgotten_load(
     return found if telling else None
 
 
-def _solve(
-    link: str, joints: tuple[str, ...], facts: Equations, by_arm: Floats, drives: int
-) -> Payload:
-    sigma = noise(facts)
-    rows = (facts.A / sigma[:, None]).reshape(-1, facts.A.shape[2])
-    free, deviation = least_squares(rows, (facts.tau / sigma).ravel())
+def _solve(link: str, joints: tuple[str, ...], facts: Equations, errors: ArmErrors) -> Payload:
+    both = facts.beside(Equations(errors.columns, facts.tau))
+    sigma = noise(both)
+    p = facts.A.shape[2]
+    reduced = both.reduced(1 / sigma)
+    R, y = _without_arm(*reduced, p, errors.width)
+    free, deviation = least_squares(R, y)
     if not np.isfinite(deviation[0]):
         raise IdentificationError(
             f"the motion does not separate mass and place of a load on {link}: turn the link "
             "about several axes"
         )
     ball = Deformable(upper_cholesky(_ball(free)[None]))
-    R, y = facts.reduced(1 / sigma)
-    arm = (by_arm / sigma[:, None]).reshape(len(rows), -1)
-    pulled = rows.T @ arm
-    hidden = np.linalg.lstsq(rows, arm, rcond=None)[0][:4]  # in mass and first moment
-    fit = solve(R, y, ball, np.ones(drives), SPREAD)
+    fit = solve(R, y, ball, np.ones((p - SIZE) // DRIVE_TERMS), SPREAD)
     values = _mass_com_inertia(ball.deformed(fit.theta))
     left = facts.tau - facts.A @ fit.unknowns(ball)
-    bare = (
-        facts.tau
-        - facts.A[:, :, SIZE:]
-        @ np.linalg.lstsq(rows[:, SIZE:], (facts.tau / sigma).ravel(), rcond=None)[0]
-    )
-    spread = _deviations(R, pulled, ball, fit)
-    # Near the least mass theta moves little: there the errors of the arm count as they are.
-    of_com = (hidden[1:] - np.outer(values[1:4], hidden[0])) / values[0]
-    of_arm = np.linalg.norm(np.vstack([hidden[:1], of_com]), axis=1)
-    spread[:4] = np.maximum(spread[:4], of_arm)
-    spread[4:] = np.maximum(spread[4:], _moment_of_ball(values[0] + of_arm[0]) * of_arm[0])
+    drives = facts.A[:, :, SIZE:]
+    rows = (drives / sigma[:, None]).reshape(facts.tau.size, -1)
+    bare = facts.tau - drives @ np.linalg.lstsq(rows, (facts.tau / sigma).ravel(), rcond=None)[0]
+    by_width = [_without_arm(*reduced, p, width)[0] for width in errors.widths]
+    covariance = errors.mean([_inverse(R.T @ R)[:4, :4] for R in by_width])
+    free_deviation = float(np.sqrt(covariance[0, 0]))
+    spread = np.sqrt(errors.mean([_variances(R, ball, fit) for R in by_width]))
+    if free[0] < SIGNIFICANT * free_deviation:
+        spread = np.maximum(spread, _of_hardly_any_load(values, covariance))
     return Payload(
         link=link,
         joints=joints,
@@ -226,10 +249,46 @@ def _solve(
         com_deviation=spread[1:4],
         inertia_deviation=inertia_matrix(spread[4:]),
         free_mass=float(free[0]),
-        free_deviation=float(np.hypot(deviation[0], np.linalg.norm(hidden[0]))),
+        free_deviation=free_deviation,
         before=np.sqrt((bare**2).mean(axis=0)),
         after=np.sqrt((left**2).mean(axis=0)),
     )
+
+
+def _without_arm(R: Floats, y: Floats, p: int, width: float) -> tuple[Floats, Floats]:
+    """Return R (r, p) and y (r,) with the arm's errors integrated out.
+
+    Args:
+        R: Of ``Equations.reduced``, of p unknowns and the arm's errors.
+        y: Likewise.
+        p: How many unknowns stay.
+        width: Standard deviation of the errors.
+    """
+    m = R.shape[1] - p
+    first = np.column_stack([width * R[:, p:], R[:, :p], y])
+    prior = np.eye(m, first.shape[1])
+    rest = np.asarray(np.linalg.qr(np.vstack([first, prior]), "r"))[m:, m:]
+    return rest[:, :p], rest[:, p]
+
+
+def _inverse(information: Floats) -> Floats:
+    return np.asarray(np.linalg.pinv(information), float)
+
+
+def _of_hardly_any_load(values: Floats, covariance: Floats) -> Floats:
+    """Return the deviations (10,) of ``values``, as ``_mass_com_inertia``, if none may be there.
+
+    Theta moves a load near the least mass little: mass and first moment count as they are.
+
+    Args:
+        values: (10,) of the fit.
+        covariance: (4, 4) of mass and first moment by least squares alone.
+    """
+    mass = float(np.sqrt(covariance[0, 0]))
+    moved = np.column_stack([-values[1:4], np.eye(3)]) / values[0]
+    of_com = np.sqrt(np.einsum("ij,jk,ik->i", moved, covariance, moved))
+    inertia = np.full(6, _moment_of_ball(values[0] + mass) * mass)
+    return np.concatenate([[mass], 1.0 / np.hypot(1.0 / of_com, 1.0 / NEAR), inertia])
 
 
 def _moment_of_ball(mass: float) -> float:
@@ -253,13 +312,11 @@ def _mass_com_inertia(parameters: Floats) -> Floats:
     return np.concatenate([[mass], com, about[np.triu_indices(3)]])
 
 
-def _deviations(R: Floats, pulled: Floats, ball: Deformable, fit: Fit) -> Floats:
-    """Return the standard deviations (10,) of ``_mass_com_inertia``, by linear propagation.
+def _variances(R: Floats, ball: Deformable, fit: Fit) -> Floats:
+    """Return the variances (10,) of ``_mass_com_inertia``, by linear propagation.
 
     Args:
-        R: Of ``Equations.reduced``.
-        pulled: The unknowns' columns times the errors of the torque that the arm's links may cause,
-            of unit deviation each; all weighted.
+        R: As for ``fit.solve``.
         ball: The undeformed load.
         fit: Its fit.
     """
@@ -268,9 +325,7 @@ def _deviations(R: Floats, pulled: Floats, ball: Deformable, fit: Fit) -> Floats
     A = R @ chain
     information = A.T @ A
     information[:SIZE, :SIZE] += np.diag(1 / SPREAD**2)
-    by_noise = np.linalg.pinv(information)
-    by_arm = by_noise @ chain.T @ pulled
-    covariance = (by_noise + by_arm @ by_arm.T)[:SIZE, :SIZE]
+    covariance = _inverse(information)[:SIZE, :SIZE]
     steps = STEP * np.eye(SIZE)
     slope = np.array(
         [
@@ -282,4 +337,4 @@ def _deviations(R: Floats, pulled: Floats, ball: Deformable, fit: Fit) -> Floats
             for s in steps
         ]
     ).T
-    return np.sqrt(np.einsum("ij,jk,ik->i", slope, covariance, slope))
+    return np.asarray(np.einsum("ij,jk,ik->i", slope, covariance, slope))

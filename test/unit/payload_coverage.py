@@ -1,11 +1,12 @@
 """How often a payload's interval covers the truth: of mass, centre of mass and inertia.
 
 Three arms, each with links that differ from its URDF, friction that nobody knows and torque noise,
-carry loads of 0.5, 1 and 3 kg with random places and shapes. Printed is the share of true values
-within two standard deviations (95 % are expected), and the RMS error of the mass. With
-``--identified`` also for arms that are identified from another motion, half a minute each.
+carry a load of 0.5, 1 or 3 kg with a random place and shape. Printed is the share of true values
+within 1.96 standard deviations (95 % are expected), and how many times as wide these are as the
+errors (the RMS of their ratio). With ``--identified`` also for arms that are identified from
+another motion, half a minute each.
 
-    python test/unit/payload_coverage.py [--truths 20] [--identified]
+    python test/unit/payload_coverage.py [--truths 60] [--identified]
 """
 
 import argparse
@@ -29,10 +30,12 @@ ARMS = {
     "xarm7": lambda: (example_robot("xarm7"), "link7"),
 }
 MASSES = (0.5, 1.0, 3.0)  # [kg]
-LINK_ERRORS = (0.02, 0.1, 0.2)  # standard deviations of theta, see ``bodies``
+LINK_ERRORS = (0.003, 0.1)  # standard deviations of theta, see ``bodies``: from, to
 FRICTION, NOISE = 0.04, 0.002  # of the effort limits
 DENSITY = 1000.0  # [kg/m^3]
 UPPER = np.triu_indices(3)
+INTERVAL = 1.96  # deviations
+FIGURES = {"mass": slice(0, 1), "com": slice(1, 4), "inertia": slice(4, 10)}
 
 
 def motion(model, seed, duration=20.0, rate=100.0):
@@ -60,18 +63,14 @@ def recording(model, drives, moved, random):
     return Recording("", model.joint_names, t, *noisy, tau)
 
 
-def loads(random):
-    """Return (mass, com, inertia) of a random body for each mass."""
-    for mass in MASSES:
-        half = random.uniform(0.5, 1.5, 3)  # of a box, turned about
-        half *= (mass / DENSITY / random.uniform(0.4, 2.5) / (8 * half.prod())) ** (1 / 3)  # [m]
-        turn = np.linalg.qr(random.normal(size=(3, 3)))[0]
-        moments = mass / 3 * (half @ half - half**2)
-        yield (
-            mass,
-            random.uniform([-0.05, -0.05, 0.02], [0.05, 0.05, 0.15]),
-            (turn @ np.diag(moments) @ turn.T),
-        )
+def load(random, mass):
+    """Return the centre of mass and the inertia of a random box."""
+    half = random.uniform(0.5, 1.5, 3)
+    half *= (mass / DENSITY / random.uniform(0.4, 2.5) / (8 * half.prod())) ** (1 / 3)  # [m]
+    turn = np.linalg.qr(random.normal(size=(3, 3)))[0]
+    moments = mass / 3 * (half @ half - half**2)
+    com = random.uniform([-0.05, -0.05, 0.02], [0.05, 0.05, 0.15])
+    return com, turn @ np.diag(moments) @ turn.T
 
 
 def identified(model, states):
@@ -81,66 +80,61 @@ def identified(model, states):
     return fitting.arm(best, fit)
 
 
-def is_within(load, mass, com, inertia):
-    """Return which of 10 numbers lie within two standard deviations."""
-    off = np.concatenate([[load.mass - mass], load.com - com, (load.inertia - inertia)[UPPER]])
-    deviation = np.concatenate(
-        [[load.mass_deviation], load.com_deviation, load.inertia_deviation[UPPER]]
-    )
-    return np.abs(off) < 2 * deviation
+def measure(name, truths, also_identified=False):
+    """Return errors and deviations, each (truths, 10), of mass, place and inertia, by way."""
+    urdf, link = ARMS[name]()
+    model = fr.Model.from_file(urdf)
+    bodies, limit = Bodies.of(model), model.effort_limit
+    found = defaultdict(list)
+    for truth in range(truths):
+        random = np.random.default_rng([truth, len(name)])
+        size = np.exp(random.uniform(*np.log(LINK_ERRORS)))
+        theta = size * random.normal(size=10 * len(bodies.names))
+        real = model.with_inertial_parameters(bodies.link_parameters(theta))
+        drives = random.uniform(0.3, 1.0, (3, model.n)) * FRICTION * limit
+        drives[2] *= random.choice([-0.2, 0.2], model.n)
+        moved, mass = motion(model, truth), MASSES[truth % 3]
+        com, inertia = load(random, mass)
+        bare = recording(real, drives, moved, random)
+        carried = recording(real.with_payload(link, mass, com, inertia), drives, moved, random)
+        unknown = Arm(model, Friction.none(model.n))
+        ways = {
+            "URDF": (unknown, carried, True),
+            "difference": (unknown, carried.minus(bare), False),
+        }
+        if also_identified:
+            other = motion(model, truth + 1000, duration=30.0)
+            states = recording(real, drives, other, np.random.default_rng(truth))
+            ways["identified"] = (identified(model, states), carried, False)
+        for way, (arm, states, fit) in ways.items():
+            got = identification.find_payload(
+                arm, [states], link, fit_drives=fit, subtracted=way == "difference"
+            )
+            off = [got.mass - mass, *(got.com - com), *(got.inertia - inertia)[UPPER]]
+            wide = [got.mass_deviation, *got.com_deviation, *got.inertia_deviation[UPPER]]
+            found[way].append((off, wide))
+    return {way: np.array(values).swapaxes(0, 1) for way, values in found.items()}
+
+
+def rated(off, wide):
+    """Return the share of errors within 1.96 deviations, and the deviations per RMS error."""
+    ratio = np.sqrt(((off / wide) ** 2).mean())
+    return (np.abs(off) < INTERVAL * wide).mean(), 1.0 / ratio
 
 
 def main():
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--truths", type=int, default=20)
+    parser.add_argument("--truths", type=int, default=60)
     parser.add_argument("--identified", action="store_true")
     args = parser.parse_args()
-    within, errors, said = defaultdict(list), defaultdict(list), defaultdict(list)
-    for name, find in ARMS.items():
-        urdf, link = find()
-        model = fr.Model.from_file(urdf)
-        bodies, limit = Bodies.of(model), model.effort_limit
-        for truth in range(args.truths):
-            random = np.random.default_rng([truth, len(name)])
-            theta = random.normal(size=10 * len(bodies.names)) * LINK_ERRORS[truth % 3]
-            real = model.with_inertial_parameters(bodies.link_parameters(theta))
-            drives = random.uniform(0.3, 1.0, (3, model.n)) * FRICTION * limit
-            drives[2] *= random.choice([-0.2, 0.2], model.n)
-            moved = motion(model, truth)
-            bare = recording(real, drives, moved, random)
-            known = Friction(drives[1], drives[0], np.zeros(model.n), drives[2], doubtful={})
-            if args.identified:
-                other = motion(model, truth + 1000, duration=30.0)
-                states = recording(real, drives, other, np.random.default_rng(truth))
-                own = identified(model, states)
-            for mass, com, inertia in loads(random):
-                carried = recording(
-                    real.with_payload(link, mass, com, inertia), drives, moved, random
-                )
-                ways = {
-                    "URDF, drives fitted": (Arm(model, Friction.none(model.n)), carried, True),
-                    "URDF, drives known": (Arm(model, known), carried, False),
-                    "difference": (Arm(model, Friction.none(model.n)), carried.minus(bare), False),
-                }
-                if args.identified:
-                    ways["identified"] = (own, carried, False)
-                for way, (arm, states, fit) in ways.items():
-                    load = identification.find_payload(
-                        arm, [states], link, fit_drives=fit, subtracted=way == "difference"
-                    )
-                    within[name, way].append(is_within(load, mass, com, inertia))
-                    errors[name, way].append(load.mass - mass)
-                    said[name, way].append(load.mass_deviation)
-        for (arm, way), found in within.items():
-            if arm == name:
-                share = np.mean(found, axis=0)
-                rms, mean = np.sqrt(np.mean(np.square(errors[arm, way]))), np.mean(said[arm, way])
-                print(
-                    f"{arm:8}{way:22}mass {share[0]:4.0%}  com {share[1:4].mean():4.0%}  inertia "
-                    f"{share[4:].mean():4.0%}  mass off by {rms:.3f} kg, said {mean:.3f}",
-                    flush=True,
-                )
+    for name in ARMS:
+        for way, (off, wide) in measure(name, args.truths, args.identified).items():
+            line = f"{name:8}{way:12}"
+            for what, those in FIGURES.items():
+                share, ratio = rated(off[:, those], wide[:, those])
+                line += f"{what} {share:6.1%} x{ratio:5.2f}  "
+            print(line + f"mass off by {np.sqrt((off[:, 0] ** 2).mean()):.4f} kg", flush=True)
 
 
 if __name__ == "__main__":
