@@ -48,6 +48,7 @@ SIGNIFICANT = 3.0  # standard deviations
 MIN_LOAD = 0.05  # [kg] that is reported as forgotten
 MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
 DRIVE_TERMS = len(Law().terms)
+LEAST_TRUST = 0.1  # of a joint's samples, RMS
 STEP = 1e-6  # of theta, for derivatives
 
 
@@ -187,10 +188,13 @@ def find_payload(
             b, terms = SIZE * len(bodies.names), len(arm.errors.law.terms)
             drives = [b + k * model.n + j for k in range(terms) for j in arm.errors.joints]
             by_arm = of_arm[:, :, [*range(b), *drives]] @ arm.errors.factor
+        # Of a joint at rest little is trusted: its noise is that of as many samples as are.
+        offsets = facts.A[:, range(len(joints)), -len(joints) + np.arange(len(joints))]
+        trust = np.sqrt((offsets**2).mean(axis=0))
         if not fit_drives:
             facts = Equations(facts.A[:, :, :SIZE], facts.tau)
         names = tuple(model.joint_names[j] for j in joints)
-        return _solve(link, names, facts, ArmErrors(by_arm, widths, probability))
+        return _solve(link, names, facts, ArmErrors(by_arm, widths, probability), trust)
 
 
 def forgotten_load(
@@ -214,9 +218,11 @@ def forgotten_load(
     return found if telling else None
 
 
-def _solve(link: str, joints: tuple[str, ...], facts: Equations, errors: ArmErrors) -> Payload:
+def _solve(
+    link: str, joints: tuple[str, ...], facts: Equations, errors: ArmErrors, trust: Floats
+) -> Payload:
     both = facts.beside(Equations(errors.columns, facts.tau))
-    sigma = noise(both)
+    sigma = noise(both) / np.maximum(trust, LEAST_TRUST)
     p = facts.A.shape[2]
     reduced = both.reduced(1 / sigma)
     R, y = _without_arm(*reduced, p, errors.width)
