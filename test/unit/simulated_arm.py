@@ -14,13 +14,10 @@ import numpy as np
 
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
-from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import Interpolation, Mode, Settings
-from featherstone_ros.control.torque_governor import default_torque_rate
+from featherstone_ros.control.settings import Interpolation, Mode
 from featherstone_ros.control.trajectory import Point
+from featherstone_ros.parameter import of_joints
 from featherstone_ros.tools import robot_setup
 
 load = cache(robot_setup.load)
@@ -49,42 +46,25 @@ class SimulatedArm:
         self.lower, self.upper = self.model.lower, self.model.upper
         self.fastest = self.model.velocity_limit
 
-        def of(node: str, pattern: str) -> Floats:
-            return robot.by_joint(node, pattern)
-
+        drives, limit = robot.drives, self.model.effort_limit
         self.simulator = fr.Simulator(
             self.model,
             STEP,
-            damping=of("digital_twin", "friction.{}.viscous"),
-            friction=stiction * of("digital_twin", "friction.{}.coulomb"),
-            armature=of("digital_twin", "armature.{}"),
+            damping=drives.viscous,
+            friction=stiction * drives.coulomb,
+            armature=drives.armature,
         )
         self.simulator.reset(robot.start)
-        limit = self.model.effort_limit
-        settings = Settings(
-            p=of("feedforward_controller", "gains.{}.p"),
-            d=of("feedforward_controller", "gains.{}.d"),
-            damping=0.02 * limit / self.model.velocity_limit,
-            coulomb=known_friction * of("feedforward_controller", "friction.{}.coulomb"),
-            viscous=of("feedforward_controller", "friction.{}.viscous"),
-            armature=of("feedforward_controller", "armature.{}"),
-            effort_limit=limit,
-            torque_rate=default_torque_rate(limit),
-            path_tolerance=float(
-                robot.parameters["feedforward_controller"]["path_tolerance"]
-                if path_tolerance is None
-                else path_tolerance
-            ),
-            mode=mode,
-            interpolation=interpolation,
-            impedance=prepared(CartesianSettings(), self.model),
-        )
+        known = known_friction * robot.arm.drives.coulomb
+        changes = {} if path_tolerance is None else {"path_tolerance": path_tolerance}
+        arm = robot.arm.with_parameters(
+            of_joints("friction.{}.coulomb", self.model.joint_names, known),
+            **of_joints("damping.{}", self.model.joint_names, 0.02 * limit / self.fastest),
+            mode=mode, interpolation=interpolation, tip=TIPS[name], **changes,
+        )  # fmt: skip
         self.tip = TIPS[name]
-        space = JointSpace.of(self.model)
         self.notes: list[str] = []
-        self.controller = TorqueController(
-            space, self.model, settings, self.notes.append, tip=self.tip
-        )
+        self.controller = arm.controller(self.notes.append)
         self.every = round(1.0 / (rate * STEP))
         self.now, self.steps, self.commanded = 100.0, 0, -np.inf
         self.braked = self.deaf = False  # deaf drives keep the last command, then brake

@@ -11,7 +11,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.checks import check_set_point
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import MotionState
-from featherstone_ros.control.settings import Interpolation, Settings
+from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.setup.trial_drive import MOVE_TIME, first_motion
@@ -83,10 +83,7 @@ def test_a_jump_of_the_acceleration_counts_over_a_hundredth_of_a_second():
 
 def test_a_set_point_beyond_the_acceleration_is_refused():
     model = limited(acceleration=4.0, deceleration=6.0)
-    nothing = dict.fromkeys(("p", "d", "damping", "coulomb", "torque_rate"), np.zeros(1))
-    settings = Settings(
-        effort_limit=np.array([99.0]), armature=np.zeros(1), viscous=np.zeros(1), **nothing
-    )
+    settings = ControlledArm.of(model).settings
     for velocity, acceleration, said in [
         (1.0, 3.9, ""),
         (1.0, 4.1, "acceleration 4.1"),
