@@ -10,17 +10,17 @@ from control_arm import LIMITS, PERIOD, Bench, Q, space
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
-from featherstone_ros.control.admittance import virtual_settings
 from featherstone_ros.control.arrival import SETTLING, ArrivalWatch
-from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
-from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.end_effector import EndEffectorArrival
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
-from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
 GOAL = Q + np.array([0.4, -0.4])
 DURATION = 0.6
@@ -253,7 +253,7 @@ def test_the_largest_errors_are_named_in_the_units_of_their_joints():
     arm = arm.replace("</robot>", f"{urdf_text.link('tip')}{finger}</robot>")
     model = fr.Model.from_urdf(arm)
     watch, n = ArrivalWatch(model), model.n
-    settings = plain_settings(model, p=np.full(n, 100.0))
+    settings = replace(plain(model).settings, p=np.full(n, 100.0))
     q = np.linspace(0.02, 0.05, n)
 
     class Moment:
@@ -271,19 +271,16 @@ def test_the_largest_errors_are_named_in_the_units_of_their_joints():
 # The hand
 
 
-def plain_settings(model, p=None, coulomb=None, **changes) -> Settings:
-    zero = np.zeros(model.n)
-    return Settings(
-        p=zero if p is None else p,
-        d=zero,
-        damping=np.full(model.n, 0.5),
-        coulomb=zero if coulomb is None else coulomb,
-        viscous=zero,
-        armature=zero,
-        effort_limit=np.full(model.n, 300.0),
-        torque_rate=np.full(model.n, 1e5),
-        **changes,
-    )
+def plain(model, coulomb=0.0, **parameters) -> ControlledArm:
+    """Return an arm of 300 N m whose friction the controller believes to be that."""
+    each = {
+        "friction.{}.coulomb": coulomb,
+        "friction.{}.viscous": 0.0,
+        "armature.{}": 0.1,
+        "effort_limit.{}": 300.0,
+    }
+    each = {pattern.format(j): value for pattern, value in each.items() for j in model.joint_names}
+    return ControlledArm.of(model, each | parameters)
 
 
 # As an iiwa stands at 0: seven joints along one line, turned by a quarter from one to the next.
@@ -302,59 +299,48 @@ UPWARDS = {
 }
 
 
-class Hand:
+class Hand(ClosedLoop):
     """An arm whose hand is led in a simulation, looked at once a second."""
 
-    def __init__(self, urdf, tip, joints, q, friction=0.0, told=None, **impedance) -> None:
-        model = fr.Model.from_urdf(urdf, joints=joints)
-        self.tip, self.dynamics = tip, fr.Dynamics(model)
-        self.told = np.full(model.n, friction if told is None else told)
-        self.settings = plain_settings(
-            model,
-            coulomb=self.told,
-            mode=Mode.CARTESIAN_IMPEDANCE,
-            impedance=prepared(CartesianSettings(**impedance), model),
-        )
-        self.controller = TorqueController(JointSpace.of(model), model, self.settings, tip=tip)
+    def __init__(self, model, tip, q, friction=0.0, told=None, **parameters) -> None:
+        self.tip, self.model, self.dynamics = tip, model, fr.Dynamics(model)
+        told = friction if told is None else told
+        arm = plain(model, told, mode="cartesian_impedance", tip=tip, **parameters)
+        one = np.ones(model.n)
+        plant = SimulatedArm.of(model, Drives(0.1 * one, one, friction * one), q)
+        super().__init__(arm, plant, delay=0.0, period=0.002)
         self.watch = ArrivalWatch(model, EndEffectorArrival(model, tip, np.eye(4)))
-        self.sim = fr.Simulator(
-            model, 0.001, "implicit", damping=np.full(model.n, 1.0),
-            friction=np.full(model.n, friction), armature=np.full(model.n, 0.1),
-        )  # fmt: skip
-        self.sim.reset(q)
-        self.names, self.now, self.push = model.joint_names, 10.0, None
-        self.controller.activate(self.now)
-        self.run(0.5)
+        self.look(0.5)
 
-    def run(self, duration) -> str:
-        for _ in range(round(duration / 0.002)):
-            self.now += 0.002
-            command = self.controller.accept_state(self.now, self.sim.q, self.sim.qd)
-            assert command is not None, self.controller.rejection
-            self.sim.step(command, 2, f_ext=self.push)
+    def look(self, duration) -> str:
+        record = self.advance(duration)
+        assert np.isfinite(record.command).all(), self.controller.rejection
+        goal = np.zeros(self.model.n)
         return self.watch.update(
-            self.now,
-            self.controller.snapshot(),
-            self.settings,
-            np.zeros(len(self.names)),
-            self.dynamics,
+            self.now, self.controller.snapshot(), self.arm.settings, goal, self.dynamics
         )
+
+    def push(self, x) -> None:
+        """Push the hand along its x axis [N]."""
+        self.plant.wrenches = lambda q, qd: {self.tip: [x, 0.0, 0.0, 0.0, 0.0, 0.0]}
 
     def lead(self, by) -> None:
-        pose = self.dynamics.link_pose(self.sim.q, self.tip)
+        pose = self.dynamics.link_pose(self.plant.q, self.tip)
         pose[:3, 3] += by
         self.controller.set_target(self.now, pose)
         self.watch.begin()
 
     def said(self) -> str:
         for _ in range(5):
-            text = self.run(1.0)
+            text = self.look(1.0)
         return text
 
 
+PANDA = fr.Model.from_file(robot_file("panda"), joints=[f"panda_joint{k}" for k in range(1, 8)])
+
+
 def panda(q, **options) -> Hand:
-    joints = [f"panda_joint{k}" for k in range(1, 8)]
-    return Hand(robot_file("panda").read_text(), "panda_hand", joints, np.array(q), **options)
+    return Hand(PANDA, "panda_hand", np.array(q), **options)
 
 
 HOME = np.pi / 4 * np.array([0.0, -1.0, 0.0, -3.0, 0.0, 2.0, 1.0])
@@ -370,7 +356,7 @@ def test_hand_that_reaches_its_target_is_not_named():
 @pytest.mark.parametrize("friction", [0.0, 0.5])
 def test_arm_that_is_stretched_upwards_says_that_its_posture_is_singular(robot, friction):
     urdf, tip, q = UPWARDS[robot]
-    arm = Hand(urdf, tip, None, q, friction=friction)
+    arm = Hand(fr.Model.from_urdf(urdf), tip, q, friction=friction)
     arm.lead([0.0, 0.0, 0.05])
     said = arm.said()
     assert said.startswith("did not arrive: hand 50.0 mm and 0.0 deg from its target (expected ")
@@ -391,8 +377,8 @@ def test_hand_that_a_joints_limit_stops_names_the_joint():
     q = HOME.copy()
     q[5] = 3.6  # its upper limit is 3.75
     arm = panda(q, stiffness=[400.0] * 3 + [30.0] * 3)
-    pose = arm.dynamics.link_pose(arm.sim.q, arm.tip)
-    turned = arm.dynamics.link_pose(arm.sim.q + 0.6 * np.eye(7)[5], arm.tip)
+    pose = arm.dynamics.link_pose(arm.plant.q, arm.tip)
+    turned = arm.dynamics.link_pose(arm.plant.q + 0.6 * np.eye(7)[5], arm.tip)
     target = np.eye(4)
     target[:3, :3], target[:3, 3] = turned[:3, :3], pose[:3, 3]
     arm.controller.set_target(arm.now, turned)
@@ -403,14 +389,14 @@ def test_hand_that_a_joints_limit_stops_names_the_joint():
 
 def test_hand_that_is_held_says_so():
     arm = panda(HOME)
-    arm.push = {"panda_hand": [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]}
+    arm.push(0.0)
     assert arm.said() == ""
-    arm.push = {"panda_hand": [8.0, 0.0, 0.0, 0.0, 0.0, 0.0]}  # 20 mm on a spring of 400 N/m
+    arm.push(8.0)  # 20 mm on a spring of 400 N/m
     said = arm.said()
     assert ": something holds it: a contact" in said
     far = float(said.split("hand ")[1].split(" mm")[0])
     assert far == pytest.approx(20.0, rel=0.1)
-    arm.push = None
+    arm.push(0.0)
     assert arm.said() == ""
 
 
@@ -429,9 +415,9 @@ def test_known_friction_explains_a_hand_that_is_near_its_target_and_unknown_does
 
 def test_free_axes_have_no_target():
     arm = panda(HOME, stiffness=[0.0, 400.0, 400.0, 30.0, 30.0, 30.0])
-    arm.push = {"panda_hand": [2.0, 0.0, 0.0, 0.0, 0.0, 0.0]}
-    arm.run(1.0)
-    arm.push = None
+    arm.push(2.0)
+    arm.look(1.0)
+    arm.push(0.0)
     said = arm.said()
     error = arm.controller.snapshot().hand[:2].sum(axis=0)
     assert abs(error[0]) > 0.02
@@ -439,84 +425,80 @@ def test_free_axes_have_no_target():
 
 
 class Yielding(Hand):
-    """A Panda that yields to its sensor: drives that follow at once."""
+    """A Panda that yields to its sensor: drives that follow at once, by a share.
+
+    It is pushed along y of the base [N].
+    """
 
     def __init__(self, push=0.0) -> None:
-        model = fr.Model.from_urdf(
-            robot_file("panda").read_text(), joints=[f"panda_joint{k}" for k in range(1, 8)]
-        )
-        self.tip, self.dynamics, self.push = "panda_hand", fr.Dynamics(model), push
-        law = virtual_settings(CartesianSettings(), 0.01)
-        self.settings = plain_settings(model, mode=Mode.ADMITTANCE, impedance=prepared(law, model))
-        self.controller = TorqueController(
-            JointSpace.of(model), model, self.settings, tip=self.tip, commands_joints=True
-        )
-        self.watch = ArrivalWatch(model, EndEffectorArrival(model, self.tip, np.eye(4)))
-        self.names, self.now = model.joint_names, 10.0
+        self.tip, self.model, self.dynamics = "panda_hand", PANDA, fr.Dynamics(PANDA)
+        self.force, self.share, self.sensor = push, 1.0, True
         self.state = np.array([HOME, np.zeros(7)])
-        self.share, self.sensor = 1.0, True
-        self.controller.activate(self.now)
-        self.run(0.5)
+        arm = plain(PANDA, mode="admittance", tip=self.tip, output="joint_state")
+        ClosedLoop.__init__(self, arm, self, delay=0.0, period=0.004)
+        self.watch = ArrivalWatch(PANDA, EndEffectorArrival(PANDA, self.tip, np.eye(4)))
+        self.look(0.5)
+
+    def read(self, now) -> JointState:
+        axes = self.dynamics.link_pose(self.state[0], self.tip)[:3, :3]
+        wrench = np.append(axes.T @ [0.0, self.force, 0.0], np.zeros(3))
+        return JointState(*self.state, None, now, wrench if self.sensor else None)
+
+    def write(self, at, command) -> None:
+        led = np.array([command.position - HOME, command.velocity])
+        self.state = [HOME, np.zeros(7)] + self.share * led
+
+    def look(self, duration) -> str:
+        self.advance(duration)
+        goal = np.zeros(7)
+        return self.watch.update(
+            self.now, self.controller.snapshot(), self.arm.settings, goal, self.dynamics
+        )
 
     @property
     def place(self):
         return self.dynamics.link_pose(self.state[0], self.tip)[:3, 3]
 
-    def run(self, duration) -> str:
-        for _ in range(round(duration / 0.004)):
-            self.now += 0.004
-            axes = self.dynamics.link_pose(self.state[0], self.tip)[:3, :3]
-            force = axes.T @ [0.0, self.push, 0.0]
-            if self.sensor:
-                self.controller.take_wrench(self.now, np.append(force, np.zeros(3)), self.tip)
-            command = self.controller.accept_state(self.now, *self.state)
-            if command is not None:
-                led = self.controller.position_command - [HOME, np.zeros(7)]
-                self.state = [HOME, np.zeros(7)] + self.share * led
-        return self.watch.update(
-            self.now, self.controller.snapshot(), self.settings, np.zeros(7), self.dynamics
-        )
-
 
 def test_hand_that_yields_to_its_sensor_says_to_what_and_goes_back():
     arm = Yielding(push=20.0)
-    arm.run(1.0)
+    arm.look(1.0)
     assert arm.said().endswith("it yields to 19.0 N and 0.00 N m on ~/wrench")
-    arm.push = 0.0
-    arm.run(5.0)
+    arm.force = 0.0
+    arm.look(5.0)
     assert arm.said() == ""
 
 
 def test_gaps_in_the_wrench_do_not_move_where_the_hand_is_held():
     arm = Yielding()
     held = arm.place
-    arm.push = 20.0
+    arm.force = 20.0
     for _ in range(10):
         arm.sensor = True
-        arm.run(0.3)
+        arm.look(0.3)
         arm.sensor = False
-        arm.run(0.1)
+        arm.look(0.1)
     assert np.linalg.norm(arm.place - held) > 0.01
-    arm.sensor, arm.push = True, 0.0
-    arm.run(7.0)
+    arm.sensor, arm.force = True, 0.0
+    arm.look(7.0)
     assert_allclose(arm.place, held, atol=1e-3)
 
 
 def test_drives_that_do_not_follow_the_virtual_arm_are_named():
     arm = Yielding()
-    arm.run(1.0)
-    arm.share, arm.push = 0.5, 20.0
-    arm.run(2.0)
+    arm.look(1.0)
+    arm.share, arm.force = 0.5, 20.0
+    arm.look(2.0)
     assert "panda_joint" in arm.said()
 
 
 def test_hand_that_a_gap_in_the_states_interrupts_is_compared_with_where_it_was_to_stand():
     arm = Yielding()
-    arm.run(1.0)
+    arm.look(1.0)
     arm.watch.abandon()
     assert arm.said() == "" and not arm.watch.is_abandoned
     arm.watch.abandon()
-    arm.push = 20.0
-    arm.run(1.0)
+    arm.force = 20.0
+    arm.look(1.0)
     said = "did not arrive: hand 47.4 mm and 0.0 deg from where it was to stand"
     assert arm.said().startswith(said) and arm.watch.is_abandoned
