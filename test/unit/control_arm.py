@@ -10,10 +10,12 @@ import featherstone_ros as fr
 from featherstone_ros import _control
 from featherstone_ros.control.admittance import virtual_settings
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Mode, Settings
 from featherstone_ros.control.trajectory import Point, set_point
+from featherstone_ros.parameter import of_joints
 
 NAMES = ("shoulder", "elbow")
 LIMITS = '<limit lower="-2.9" upper="2.9" velocity="3" effort="20"/>'
@@ -35,19 +37,22 @@ def impedance(mode: Mode) -> dict[str, Any]:
     return prepared(virtual_settings(law, 0.01) if mode is Mode.ADMITTANCE else law, model())
 
 
+ARM = ControlledArm.of(
+    URDF,
+    {
+        **of_joints("gains.{}.p", NAMES, (100.0, 20.0)),
+        **of_joints("gains.{}.d", NAMES, (10.0, 1.0)),
+        **of_joints("damping.{}", NAMES, (0.5, 0.2)),
+        **of_joints("torque_rate.{}", NAMES, (200.0, 200.0)),
+        "gains.period": PERIOD,
+        "gains.delay": 0.0,
+    },
+)
+
+
 def settings(**changes: Any) -> Settings:
-    zero = np.zeros(2)
-    base = Settings(
-        p=np.array([100.0, 20.0]),
-        d=np.array([10.0, 1.0]),
-        damping=np.array([0.5, 0.2]),
-        coulomb=zero,
-        viscous=zero,
-        armature=zero,
-        effort_limit=np.full(2, 20.0),
-        torque_rate=np.full(2, 200.0),
-    )
-    return replace(base, **{"impedance": impedance(changes.get("mode", base.mode)), **changes})
+    law = {"impedance": impedance(changes.get("mode", ARM.mode)), "fault_damping": None}
+    return replace(ARM.settings, **{**law, **changes})
 
 
 class Bench:
