@@ -55,18 +55,8 @@ from rich.progress import track
 from featherstone_ros import Dynamics, Model
 from featherstone_ros._twin import INPUTS
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.admittance import virtual_settings
-from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
-from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.damping import (
-    choose_damping,
-    choose_fault_damping,
-    wanted_damping,
-)
-from featherstone_ros.control.gains import SampledLoop
-from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Settings
-from featherstone_ros.control.torque_governor import default_torque_rate
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.simulation.settings import TwinSettings
 from featherstone_ros.simulation.twin import Twin, nanoseconds
@@ -187,14 +177,22 @@ class Side:
     """One of the arms: its joints of the twin, what it is to do, its controller and its traffic.
 
     Attributes:
-        model: Of it alone.
-        tip: Its hand's link.
+        arms: It alone with its controller's parameters, by mode.
         joints: Which of the twin's.
     """
 
-    model: Model
-    tip: str
+    arms: dict[Mode, ControlledArm]
     joints: slice
+
+    @property
+    def model(self) -> Model:
+        """Of it alone."""
+        return self.arms[Mode.FEEDFORWARD].model
+
+    @property
+    def tip(self) -> str:
+        """Its hand's link."""
+        return self.arms[Mode.FEEDFORWARD].tip
 
     def begin(self, episode: Episode, random: np.random.Generator, corruption: Corruption) -> None:
         """Begin an episode."""
@@ -237,52 +235,31 @@ class Replica:
         self.arm, self._hand, self._press = the_arm, hand, press
         robot, model = the_arm.robot, the_arm.model
 
-        def of(node: str, pattern: str) -> Floats:
-            return robot.by_joint(node, pattern)
-
-        given = robot.parameters["feedforward_controller"]
-        armature = of("feedforward_controller", "armature.{}")
-        loop = SampledLoop(model, armature)
-        damping = choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout).value
-        law = CartesianSettings(force_axes="z" if press else "")
-        if hand is Mode.ADMITTANCE:
-            law = virtual_settings(law, SENSOR_DELAY)
-        self._settings = Settings(
-            p=of("feedforward_controller", "gains.{}.p"),
-            d=of("feedforward_controller", "gains.{}.d"),
-            damping=damping,
-            fault_damping=choose_fault_damping(model, loop, damping, Settings.velocity_cutoff),
-            coulomb=of("feedforward_controller", "friction.{}.coulomb"),
-            viscous=of("feedforward_controller", "friction.{}.viscous"),
-            armature=armature,
-            effort_limit=model.effort_limit,
-            torque_rate=default_torque_rate(model.effort_limit),
-            path_tolerance=float(given["path_tolerance"]),
-            blind_stop=bool(given["blind_stop"]),
+        led = robot.arm.with_parameters(
+            tip=the_arm.tip,
             give_up_after=GIVE_UP_AFTER,
+            contact_delay=SENSOR_DELAY,
+            force_axes="z" if press else "",
         )
-        self._law = {Mode.FEEDFORWARD: CartesianSettings(), hand: law}
-        self._sides = [Side(model, the_arm.tip, slice(0, model.n))]
-        self._model = model
+        controlled, self._model = [led], model
         if arms == 2:
             urdf = joined(robot.text, model.base_link, PLACES)
-            names = [[f"{arm}_{joint}" for joint in model.joint_names] for arm in ARMS]
-            self._sides = [
-                Side(
-                    Model.from_urdf(urdf, joints=joints),
-                    f"{arm}_{the_arm.tip}",
-                    slice(k * model.n, (k + 1) * model.n),
-                )
-                for k, (arm, joints) in enumerate(zip(ARMS, names, strict=True))
-            ]
-            every = [joint for joints in names for joint in joints]
+            controlled = [prefixed(led, urdf, arm) for arm in ARMS]
+            every = [joint for arm in controlled for joint in arm.model.joint_names]
             self._model = Model.from_urdf(urdf, joints=every)
+        self._sides = [
+            Side(
+                {mode: arm.with_parameters(mode=mode) for mode in (Mode.FEEDFORWARD, hand)},
+                slice(k * model.n, (k + 1) * model.n),
+            )
+            for k, arm in enumerate(controlled)
+        ]
         twin = robot.parameters["digital_twin"]
         self._twin_settings = TwinSettings(
             rate=RATE,
-            viscous=np.tile(of("digital_twin", "friction.{}.viscous"), arms),
-            coulomb=np.tile(of("digital_twin", "friction.{}.coulomb"), arms),
-            armature=np.tile(of("digital_twin", "armature.{}"), arms),
+            viscous=np.tile(robot.drives.viscous, arms),
+            coulomb=np.tile(robot.drives.coulomb, arms),
+            armature=np.tile(robot.drives.armature, arms),
             stop_stiffness=float(twin["stops.stiffness"]),
             stop_damping=float(twin["stops.damping"]),
             command_timeout=COMMAND_TIMEOUT,
@@ -399,11 +376,7 @@ class Replica:
         self._twin = Twin(self._model, settings, own_commands=own)
 
     def _start_controller(self, side: Side) -> None:
-        law = prepared(self._law[self._mode], side.model)
-        settings = replace(self._settings, impedance=law, mode=self._mode)
-        side.controller = TorqueController(
-            JointSpace.of(side.model), side.model, settings, tip=side.tip
-        )
+        side.controller = side.arms[self._mode].controller()
         side.controller.activate(self._now)
         side.process += 1
 
@@ -498,6 +471,18 @@ class Replica:
             refusals = self._twin.message(topic, message, nanoseconds(self._now))[1]
             if not refusals and not delivery.spoiled:
                 side.record.given.append(len(self._states) - 1)
+
+
+def prefixed(arm: ControlledArm, urdf: str, prefix: str) -> ControlledArm:
+    """Return one of the arms of a URDF in which the names of its parts have a prefix."""
+    joints = arm.model.joint_names
+
+    def renamed(name: str) -> str:
+        return ".".join(f"{prefix}_{it}" if it in joints else it for it in name.split("."))
+
+    values = {renamed(name): value for name, value in arm.values.items()}
+    model = Model.from_urdf(urdf, joints=[renamed(joint) for joint in joints])
+    return ControlledArm.of(model, values | {"tip": f"{prefix}_{arm.tip}"})
 
 
 def taken(waiting: deque[Any]) -> list[Any]:
