@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.admittance import virtual_settings
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
@@ -48,6 +50,14 @@ HOME = np.array([0.2, -0.5, 0.1, -2.0, 0.1, 1.6, 0.8])
 PANDA = Arm(MODEL, TIP, HOME)
 
 
+@cache
+def geared(model: Model) -> Settings:
+    """Return the settings of an arm whose drives follow positions, without friction."""
+    each = {"armature.{}": ARMATURE, "friction.{}.coulomb": 0.0, "friction.{}.viscous": 0.0}
+    each = {pattern.format(j): value for pattern, value in each.items() for j in model.joint_names}
+    return ControlledArm.of(model, each | {"output": "joint_state"}).settings
+
+
 def settings(
     delay: float = DELAY, model: Model | None = None, arm: Arm = PANDA, **changes: Any
 ) -> Settings:
@@ -57,19 +67,8 @@ def settings(
     law = CartesianSettings(**changes)
     if own.get("mode") is not Mode.CARTESIAN_IMPEDANCE:
         law = virtual_settings(law, delay + 0.5 * PERIOD * STEP)
-    zero = np.zeros(arm.n)
-    rest = {"mode": Mode.ADMITTANCE, "impedance": prepared(law, model)} | own
-    return Settings(
-        p=zero,
-        d=zero,
-        damping=zero,
-        coulomb=rest.pop("coulomb", zero),
-        viscous=zero,
-        armature=np.full(arm.n, ARMATURE),
-        effort_limit=model.effort_limit,
-        torque_rate=np.full(arm.n, 1000.0),
-        **rest,
-    )
+    own = {"mode": Mode.ADMITTANCE, "impedance": prepared(law, model)} | own
+    return replace(geared(model), **own)
 
 
 class ContactBench:
