@@ -13,7 +13,9 @@ from compiled import control_parts
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
-from featherstone_ros.control.settings import Settings, Terms
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.settings import Terms
+from featherstone_ros.parameter import of_joints
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.append(str(EXAMPLES))
@@ -43,24 +45,23 @@ def mean_square(study, number=16):
 def test_a_run_is_what_the_controller_makes_of_the_arm():
     study = replace(SHORT, mass_spread=0.5)
     scene, sample = prepare(study), drive(study, 3)
-    model, limit, zero = scene.model, scene.model.effort_limit, np.zeros(scene.model.n)
+    model, limit = scene.model, scene.model.effort_limit
     believed = model.with_payload(scene.link, study.payload, monte_carlo.CENTRE)
     qdd = np.gradient(scene.qd, monte_carlo.TIME_STEP, axis=0)
+    joints = model.joint_names
+    known = ControlledArm.of(
+        believed,
+        {
+            **of_joints("gains.{}.p", joints, scene.p),
+            **of_joints("gains.{}.d", joints, scene.d),
+            **of_joints("friction.{}.coulomb", joints, scene.coulomb),
+            **of_joints("friction.{}.viscous", joints, scene.viscous),
+            **of_joints("armature.{}", joints, scene.armature),
+        },
+    )
     for law, terms in enumerate((Terms.NONE, Terms.GRAVITY, Terms.FULL)):
-        laws = control_parts.ControlLaws(
-            believed,
-            Settings(
-                p=scene.p,
-                d=scene.d,
-                damping=zero,
-                coulomb=scene.coulomb,
-                viscous=scene.viscous,
-                armature=scene.armature,
-                effort_limit=limit,
-                torque_rate=np.full(model.n, np.inf),
-                feedforward_terms=terms,
-            ),
-        )
+        chosen = known.with_parameters(feedforward_terms=terms).settings
+        laws = control_parts.ControlLaws(believed, chosen)
         arm = fr.Simulator(
             model.with_payload(scene.link, sample.mass, sample.centre),
             monte_carlo.TIME_STEP,
