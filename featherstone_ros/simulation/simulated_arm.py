@@ -122,15 +122,21 @@ class SimulatedArm:
 
     def _move(self, command: Command, steps: int) -> None:
         simulator, wrenches = self.simulator, self.wrenches
-        together = steps if wrenches is None and command.position is None else 1
-        for _ in range(steps // together):
-            effort = np.maximum(np.minimum(self._effort(command), self._limit), -self._limit)
-            f_ext = wrenches and wrenches(self.q, self.qd)
-            simulator.step(effort + self.push, together, f_ext=f_ext)
+        if wrenches is None and command.position is None:
+            simulator.step(self._limited(command.effort), steps)
+            return
+        for _ in range(steps):
+            q, qd = simulator.q, simulator.qd
+            effort = self._limited(self._effort(command, q, qd))
+            simulator.step(effort, f_ext=wrenches and wrenches(q, qd))
 
-    def _effort(self, command: Command) -> Floats:
-        """Return what the drives apply, position loops included."""
+    def _effort(self, command: Command, q: Floats, qd: Floats) -> Floats:
+        """Return what the drives are to apply, position loops included."""
         if command.position is None or command.velocity is None:
             return command.effort
-        off = command.position - self.q, command.velocity - self.qd
-        return command.effort + self.gains[0] * off[0] + self.gains[1] * off[1]
+        p, d = self.gains
+        return command.effort + p * (command.position - q) + d * (command.velocity - qd)
+
+    def _limited(self, effort: Floats) -> Floats:
+        """Return what acts on the joints: the drives' effort within their limits, and pushes."""
+        return np.maximum(np.minimum(effort, self._limit), -self._limit) + self.push
