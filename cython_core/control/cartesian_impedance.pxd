@@ -48,19 +48,361 @@
 #    folds falls like it. So each of these modes gets the damping that it lacks to be critical:
 #    little where J has its rank and D holds the end effector.
 #
-# Each term has its file: impedance_target.pxd (rule 6), impedance_modes.pxd (2, 3, 4, 7 and 9),
-# impedance_wrench.pxd (1), impedance_joints.pxd (4, 5, 8 and 9), impedance_bending.pxd (10).
+# Each term has its file: cartesian_impedance.pxd (rule 6), impedance_modes.pxd (2, 3, 4, 7 and 9),
+# cartesian_impedance.pxd (1), cartesian_impedance.pxd (4, 5, 8 and 9), impedance_modes.pxd (10).
 # Settings and state are in impedance_state.pxd.
 
+from libc.math cimport fmin, sqrt, fabs, fmax, copysign
 from libc.string cimport memcpy
 
-from control.impedance_bending cimport damp_bending
-from control.impedance_joints cimport add_posture, add_repulsion, limit_speed
-from control.impedance_modes cimport find_inertia, find_modes, joint_effort
-from control.impedance_state cimport Impedance
-from control.impedance_target cimport approach, blend_stiffness
-from control.impedance_wrench cimport find_wrench
+from control.impedance_modes cimport (damp_bending, damper, find_inertia, find_modes, from_axes,
+                                      joint_effort, max_frequency, reduce_spring, times_inertia,
+                                      to_axes)
+from control.impedance_state cimport Impedance, Wall
 from dynamics_interface cimport DynamicsInterface
+from task_space.pose cimport add_cross_product, norm, pose_error, turn, turn_factor
+
+# What leads the end effector, the desired
+# pose on its way to the target (rule 6) and the stiffness on its way to the one that is set.
+
+cdef extern from *:
+    """
+    #define AT_REST (1e-12)
+    """
+    const double AT_REST  # [m/s, rad/s]; with the denormal numbers that a decay ends in a cycle
+                          # took three times as long
+
+
+cdef inline void approach_part(Impedance* law, Py_ssize_t part, double dt) noexcept nogil:
+    """Velocity of the desired pose after dt, linear (part 0) or angular (1)."""
+    cdef const double* remaining = law.remaining + 3 * part
+    cdef double* velocity = law.desired_velocity + 3 * part
+    cdef double rate = law.settings.approach_rate[part], max_speed = law.settings.max_speed[part]
+    cdef double max_acceleration = law.settings.max_acceleration[part]
+    cdef double distance = norm(remaining), speed, size, factor
+    cdef double[3] change
+    cdef Py_ssize_t k
+    speed = fmin(fmin(rate * distance, sqrt(max_acceleration * distance)), max_speed)
+    for k in range(3):
+        change[k] = law.target_velocity[3 * part + k] - velocity[k]
+        if distance > 0.0:
+            change[k] += speed / distance * remaining[k]
+        change[k] *= fmin(4.0 * rate * dt, 1.0)
+    size = norm(change)
+    factor = max_acceleration * dt / size if size > max_acceleration * dt else 1.0
+    for k in range(3):
+        velocity[k] += factor * change[k]
+    size = norm(velocity)
+    for k in range(3):
+        if size > max_speed:
+            velocity[k] *= max_speed / size
+        elif size < AT_REST:
+            velocity[k] = 0.0
+
+
+cdef inline void displace(double* pose, const double* velocity, double time) noexcept nogil:
+    """Move a pose (16) by a velocity (6) that lasts for a time [s]."""
+    cdef double[3] phi
+    cdef Py_ssize_t k
+    for k in range(3):
+        pose[4 * k + 3] += time * velocity[k]
+        phi[k] = time * velocity[3 + k]
+    turn(phi, pose)
+
+
+cdef inline void approach(Impedance* law, double dt) noexcept nogil:
+    """Move the desired pose towards the target (rule 6)."""
+    pose_error(law.desired, law.target, law.remaining + 3, law.remaining)
+    approach_part(law, 0, dt)
+    approach_part(law, 1, dt)
+    displace(law.desired, law.desired_velocity, dt)
+
+
+cdef inline void blend_stiffness(Impedance* law, double dt) noexcept nogil:
+    """Lead the stiffness from the old one to the one that is set, with zero slope at both ends."""
+    cdef double p = 1.0
+    cdef Py_ssize_t k
+    law.elapsed += dt
+    if law.elapsed < law.settings.transition_time:
+        p = law.elapsed / law.settings.transition_time
+        p = p * p * (3.0 - 2.0 * p)
+    for k in range(6):
+        law.stiffness[k] = (law.old_stiffness[k]
+                            + p * (law.settings.stiffness[k] - law.old_stiffness[k]))
+
+
+# The wrench F on the end effector, from
+# spring, damper, feed-forward and walls (rule 1).
+
+cdef extern from *:
+    """
+    #define WALL (3.0)
+    #define EFFORT (0.9)
+    """
+    const double WALL            # times max_force: spring and feed-forward have two of them
+                                 # together
+    const double EFFORT          # share of a joint's effort limit that gravity and load take: the
+                                 # rest is for damping
+
+
+cdef inline double strain(const double* stiffness, double max_force,
+                          const double* e) noexcept nogil:
+    """An error (3) relative to s_max, from which the spring pulls with its largest force (rule 1).
+    """
+    cdef double s2 = 0.0, k_max = 0.0
+    cdef Py_ssize_t k
+    for k in range(3):
+        s2 += stiffness[k] * e[k] * e[k]
+        k_max = fmax(k_max, stiffness[k])
+    return sqrt(s2 * k_max) / max_force
+
+
+cdef inline double max_strain(const Impedance* law) noexcept nogil:
+    """The strain of the spring, linear or angular."""
+    cdef double[6] e
+    to_axes(law, law.error, 1, e)
+    return fmax(strain(law.stiffness, law.settings.max_wrench[0], e),
+                strain(law.stiffness + 3, law.settings.max_wrench[1], e + 3))
+
+
+cdef inline void spring(const double* stiffness, double max_force, const double* e,
+                        double* f) noexcept nogil:
+    """f = K e, (3); beyond s_max it keeps the length that it has there (rule 1)."""
+    cdef double factor = 1.0 / fmax(strain(stiffness, max_force, e), 1.0)
+    cdef Py_ssize_t k
+    for k in range(3):
+        f[k] = factor * stiffness[k] * e[k]
+
+
+cdef inline void limit(double largest, double* f) noexcept nogil:
+    """Shorten f, (3), to a length if it is longer."""
+    cdef double size = norm(f)
+    cdef Py_ssize_t k
+    if size > largest:
+        for k in range(3):
+            f[k] *= largest / size
+
+
+cdef inline void limit_wrench(const Impedance* law, double* F) noexcept nogil:
+    limit(law.settings.max_wrench[0], F)
+    limit(law.settings.max_wrench[1], F + 3)
+
+
+cdef inline void spring_wrench(const Impedance* law, const double* e, double* F) noexcept nogil:
+    """F = K e with the moment of a rotation vector (rule 1)."""
+    cdef double[3] gradient, turned
+    cdef Py_ssize_t i
+    spring(law.stiffness, law.settings.max_wrench[0], e, F)
+    spring(law.stiffness + 3, law.settings.max_wrench[1], e + 3, gradient)
+    for i in range(3):
+        turned[i] = 0.0
+    add_cross_product(1.0, e + 3, gradient, turned)
+    for i in range(3):
+        F[3 + i] = gradient[i] - 0.5 * turned[i]
+    add_cross_product(turn_factor(e + 3), e + 3, turned, F + 3)
+    limit(law.settings.max_wrench[1], F + 3)
+
+
+cdef inline void add_walls(const Impedance* law, double* F) noexcept nogil:
+    """F += what the walls push with: a wall never pulls. Base axes.
+
+    More than WALL times max_force would only throw out an end effector that a new wall has found
+    within it.
+    """
+    cdef const Wall* wall
+    cdef double depth, rate, push
+    cdef Py_ssize_t i, k
+    for i in range(law.walls.count):
+        wall = &law.walls.wall[i]
+        depth, rate = wall.offset, 0.0
+        for k in range(3):
+            depth -= wall.normal[k] * law.pose[4 * k + 3]
+            rate -= wall.normal[k] * law.velocity[k]
+        if depth > 0.0:
+            push = fmin(fmax(wall.stiffness * depth + wall.damping * rate, 0.0),
+                        WALL * law.settings.max_wrench[0])
+            for k in range(3):
+                F[k] += push * wall.normal[k]
+
+
+cdef inline void pull_of_target(const Impedance* law, const double* drag,
+                                double* pull) noexcept nogil:
+    """pull: D V_d, given in compliance axes, and the feed-forward, bounded together; base axes."""
+    cdef Py_ssize_t k
+    from_axes(law, drag, pull)
+    for k in range(6):
+        pull[k] += law.feedforward[k]
+    limit_wrench(law, pull)
+
+
+cdef inline void limit_load(Impedance* law, const double* gravity,
+                            const double* effort) noexcept nogil:
+    """Lighten the load as far as the joints' effort limits (n,) ask for, beside gravity's torque
+    (n,).
+    """
+    cdef double share = 1.0, torque, room
+    cdef Py_ssize_t i
+    for i in range(law.n):
+        torque = joint_effort(law, law.load, i)
+        room = fmax(EFFORT * effort[i] - (gravity[i] if torque > 0.0 else -gravity[i]), 0.0)
+        if fabs(torque) * share > room:
+            share = room / fabs(torque)
+    for i in range(6):
+        law.load[i] *= share
+
+
+cdef inline double take_damping(Impedance* law) noexcept nogil:
+    """F = load - D V. Returns what that takes out of the end effector [W]."""
+    cdef double[6] v, drag, D_v
+    cdef double dissipated = 0.0
+    cdef Py_ssize_t k
+    to_axes(law, law.velocity, 1, v)
+    damper(law, v, drag)
+    from_axes(law, drag, D_v)
+    for k in range(6):
+        law.wrench[k] = law.load[k] - D_v[k]
+        dissipated += drag[k] * v[k]
+    return fmax(dissipated, 0.0)                                # shaped, it may be negative
+
+
+cdef inline double find_wrench(Impedance* law, const double* gravity,
+                               const double* effort) noexcept nogil:
+    """Find F in base axes, for effort limits (n,) beside gravity's torque (n,); NULL: none. Returns
+    what its damping takes out of the end effector [W].
+
+    D V only takes energy out and is not bounded; D V_d is what the target pulls with, and bounded
+    as the feed-forward.
+    """
+    cdef double[6] e, v, F, drag, pull
+    cdef Py_ssize_t k
+    pose_error(law.pose, law.desired, law.error + 3, law.error)
+    to_axes(law, law.desired_velocity, 1, v)
+    damper(law, v, drag)
+    pull_of_target(law, drag, pull)
+    to_axes(law, law.error, 1, e)
+    spring_wrench(law, e, F)
+    reduce_spring(law, F)
+    limit_wrench(law, F)
+    from_axes(law, F, law.load)
+    for k in range(6):
+        law.load[k] += pull[k]
+    add_walls(law, law.load)
+    if effort != NULL:
+        limit_load(law, gravity, effort)
+    return take_damping(law)
+
+
+# The joints' torques in addition to J^T F.
+# They keep a posture without moving the end effector (rules 4 and 5), keep off their stops, and
+# keep within their speed limits (rule 8), no stiffer than the delay allows (rule 9).
+
+cdef extern from *:
+    """
+    #define SLOW (0.7)
+    #define BRAKING (0.01)
+    """
+    const double SLOW            # share of a joint's speed limit from which it is braked
+    const double BRAKING         # time constant of this braking [s]
+
+
+cdef inline void null_velocity(const Impedance* law, const double* qd, double* out) noexcept nogil:
+    """out = N^T qd, the joints' motion that does not move the end effector."""
+    cdef double[6] v
+    cdef Py_ssize_t i, k, n = law.n
+    to_axes(law, law.velocity, 1, v)
+    times_inertia(law.L, v)
+    for i in range(n):
+        out[i] = qd[i]
+        for k in range(6):
+            out[i] -= law.T[k * n + i] * v[k]
+
+
+cdef inline void project(const Impedance* law, double* torque) noexcept nogil:
+    """torque <- N torque, the part that does not move the end effector."""
+    cdef double[6] a
+    cdef Py_ssize_t i, k, n = law.n
+    for k in range(6):
+        a[k] = 0.0
+        for i in range(n):
+            a[k] += law.T[k * n + i] * torque[i]
+    times_inertia(law.L, a)
+    for i in range(n):
+        for k in range(6):
+            torque[i] -= law.Jc[k * n + i] * a[k]
+
+
+cdef inline void add_posture(Impedance* law, const double* q, const double* qd, double dissipated,
+                             double dt, double* tau) noexcept nogil:
+    """tau += N (posture's spring) - N D0 N^T qd; the spring is limited by the tank (rule 5).
+
+    dissipated: what the damping of the end effector takes out [W].
+    """
+    cdef double* u = law.scratch                                # N^T qd
+    cdef double* torque = law.scratch + law.n
+    cdef double* damping = law.scratch + 2 * law.n
+    cdef double power = 0.0, share, ratio, w, inertia, stiffness
+    cdef Py_ssize_t i, n = law.n
+    null_velocity(law, qd, u)
+    for i in range(n):
+        ratio, inertia = law.joints.damping_ratio[i], 1.0 / law.Minv[i * (n + 1)]
+        w = max_frequency(&law.settings, ratio)
+        stiffness = fmin(law.joints.stiffness[i], w * w * inertia)
+        damping[i] = 2.0 * ratio * sqrt(stiffness * inertia)
+        torque[i] = stiffness * (law.joints.posture[i] - q[i])
+        power += torque[i] * u[i]
+    share = fmin(1.0, 4.0 * law.tank / law.settings.tank) if power > 0.0 else 1.0
+    law.tank -= share * power * dt
+    for i in range(n):
+        torque[i] = share * torque[i] - damping[i] * u[i]
+        dissipated += damping[i] * u[i] * u[i]
+    law.tank = fmin(fmax(law.tank + dissipated * dt, 0.0), law.settings.tank)
+    project(law, torque)
+    for i in range(n):
+        tau[i] += torque[i]
+
+
+cdef inline double repulsion(double depth, double margin, double strength, double inertia,
+                             double max_stiffness, double inward) noexcept nogil:
+    """The repulsion from a stop at a depth into the margin before it: strength (depth / margin)^2,
+    from where that is as stiff as it may be on a straight line; critically damped.
+    """
+    cdef double x = fmin(depth / margin, 2.0)
+    cdef double bent = fmin(x, 0.5 * max_stiffness * margin / strength)
+    if depth <= 0.0:
+        return 0.0
+    return fmax(strength * bent * (2.0 * x - bent)
+                - 2.0 * sqrt(2.0 * strength * bent / margin * inertia) * inward, 0.0)
+
+
+cdef inline void add_repulsion(const Impedance* law, const double* q, const double* qd,
+                               double* tau) noexcept nogil:
+    """tau += what keeps the joints away from their stops: it only pushes, and only before a stop.
+    """
+    cdef double margin, strength, inertia, max_stiffness, w = max_frequency(&law.settings, 1.0)
+    cdef Py_ssize_t i
+    for i in range(law.n):
+        margin, strength = law.joints.margin[i], law.joints.repulsion[i]
+        if margin > 0.0 and strength > 0.0:
+            inertia = 1.0 / law.Minv[i * (law.n + 1)]
+            max_stiffness = inertia * w * w
+            tau[i] += repulsion(law.joints.lower[i] + margin - q[i], margin, strength, inertia,
+                                max_stiffness, qd[i])
+            tau[i] -= repulsion(q[i] - law.joints.upper[i] + margin, margin, strength, inertia,
+                                max_stiffness, -qd[i])
+
+
+cdef inline void limit_speed(const Impedance* law, const double* qd, double* tau) noexcept nogil:
+    """Take out of tau what drives a joint beyond its speed limit (rule 8)."""
+    cdef double rate = fmin(1.0 / BRAKING, max_frequency(&law.settings, 1.0)), speed, limit, slow
+    cdef Py_ssize_t i
+    for i in range(law.n):
+        speed, limit = fabs(qd[i]), law.joints.max_speed[i]
+        slow = SLOW * limit
+        if speed <= slow:
+            continue
+        if tau[i] * qd[i] > 0.0:
+            tau[i] *= fmax((limit - speed) / (limit - slow), 0.0)
+        tau[i] -= copysign(rate * (speed - slow) / law.Minv[i * (law.n + 1)], qd[i])
 
 
 cdef inline void update_kinematics(Impedance* law, const DynamicsInterface* arm, const double* q,

@@ -4,29 +4,25 @@
 from libc.math cimport NAN, expm1, fmin
 from libc.string cimport memcpy, memset
 
-from control.arm cimport drives_end_effector, leads_end_effector
-from control.admittance cimport VirtualArm
+from control.cartesian_mode cimport (VirtualArm, drop_stale, follow_wrench, joint_motion,
+                                     move_target, rest_anchored, return_to_anchor)
+from control.arm cimport combine, drives_end_effector, gravity, leads_end_effector, pass_time
 from control.cartesian_impedance cimport cartesian_impedance, update_inertia, update_kinematics
-from control.cartesian_mode cimport (drop_stale, follow_wrench, joint_motion, move_target,
-                                     rest_anchored, return_to_anchor)
-from control.controller_state cimport Controller
+from control.controller_state cimport Controller, Hold, hold_reason, is_open_loop, is_tracking
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
 from control.impedance_modes cimport joint_effort
 from control.laws cimport damped_gravity, drives_of, law, slide
 from control.measured_wrench cimport is_fresh
-from control.model_blend cimport combine, gravity, pass_time
 from control.motion cimport sample
 from control.phase_changes cimport arrive, let_time_pass, respond
 from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
 from control.position_governor cimport govern_positions
 from control.settings cimport ADMITTANCE
-from control.speed_limited_torque cimport SpeedLimit
 from control.startup cimport LIMIT_SLACK
 from control.state_clock cimport StateClock
-from control.state_machine cimport Hold, hold_reason, is_open_loop, is_tracking
 from control.state_observer cimport REPEAT_TIME, Observer, max_speed_share
 from control.supervision cimport supervise
-from control.torque_governor cimport LONGEST_STEP, begin_transfer, govern, transfer_left
+from control.torque_governor cimport LONGEST_STEP, SpeedLimit, begin_transfer, govern, transfer_left
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives
 from smooth_friction cimport after_way, dry_torque, presliding
@@ -66,7 +62,7 @@ cdef inline void find_contact_effort(Controller* c) noexcept nogil:
 
 cdef inline void slide_end_effector(Controller* c, double dt) noexcept nogil:
     """Advance presliding states by the desired motion, and by what a force adds to the torques that
-    press (force_axes.pxd); c.torque: so far.
+    press (measured_wrench.pxd); c.torque: so far.
     """
     cdef Py_ssize_t n = c.n, i
     cdef double more

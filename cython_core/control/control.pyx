@@ -18,14 +18,14 @@ from control.cartesian_impedance cimport cartesian_impedance, update_kinematics
 from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
 from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_end, on_tick
 from control.controller cimport check_age, take_state
-from control.controller_state cimport Controller
+from control.controller_state cimport Controller, Hold
 from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CONFIGURE,
                                      REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
                                      REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_MODEL, REQUEST_SET_POINT,
                                      REQUEST_SNAPSHOT, REQUEST_TARGET, FollowPayload, ModelPayload,
                                      SetPointPayload, SnapshotPayload)
-from control.cycle_state cimport FALL_TIME, ControlCycle, record_note, release_unused
-from control.deadline cimport DeadlinePayload
+from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, record_note,
+                                  release_unused)
 from control.events cimport NO_TIP
 from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
@@ -42,7 +42,6 @@ from control.request_handlers cimport configure, why_no_joints
 from control.settings cimport JointLimits, JointSettings, place_rows
 from control.settings_check cimport CheckPayload, SettingsChange
 from control.state_clock cimport CLOCK_JUMP as _CLOCK_JUMP, age_by_stamp, start_clock
-from control.state_machine cimport Hold
 from control.state_observer cimport REJECTIONS, Observer
 from control.stuck_joints cimport StuckJoints
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request

@@ -1,26 +1,23 @@
 # The controller's cycle (cycle.pxd): from a joint state's bytes to a command's.
 #
-# cycle_state.pxd is what it knows. Each part has its file:
+# Each part has its file:
 #
-#     controller.pxd             a state or the time in, at most one command out
-#     published_messages.pxd     the command, and what is published about the motion
-#     deadline.pxd               was it in time?
-#     cycle_requests.pxd         what it may be asked for, and what is done then
+#     controller.pxd        a state or the time in, at most one command out
+#     cycle_state.pxd       what the cycle knows, are commands in time, and what is published
+#     cycle_requests.pxd    what it may be asked for, and what is done then
 
 from libc.math cimport NAN, isnan
 from libc.stdint cimport int32_t, int64_t
 
 from control.controller cimport check_age, take_state, watch_executor
-from control.controller_state cimport Controller
+from control.controller_state cimport Controller, answers_states, is_open_loop, note
 from control.cycle_requests cimport answer
-from control.cycle_state cimport FALLS, INPUT_WRENCH, ControlCycle, begin_call, release_unused
-from control.deadline cimport check_deadline
+from control.cycle_state cimport (FALLS, INPUT_WRENCH, ControlCycle, begin_call, check_deadline,
+                                  release_unused, send_command, show)
 from control.events cimport NOTE_MESSAGE
 from control.measured_wrench cimport MAX_WRENCH, take_measured
-from control.published_messages cimport send_command, show
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
-from control.state_machine cimport answers_states, is_open_loop, note
 from cycle cimport IncomingMessage, Output, Request
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.faults cimport FOREIGN, MESSAGE_WHOLE

@@ -1,7 +1,7 @@
 # The torque controller, one step at a time: a joint state or the time in, at most one command out.
 #
-# controller_state.pxd is what it knows: among that, state_machine.pxd its phase and why, arm.pxd
-# what it is told. Each part of the step has its file:
+# controller_state.pxd is what it knows: its phase and why, and all else; arm.pxd what it is told.
+# Each part of the step has its file:
 #
 #     state_clock.pxd        is a joint state newer than the last, and in time?
 #     state_observer.pxd     where is the arm?
@@ -11,7 +11,7 @@
 #                            position_governor.pxd
 #     supervision.pxd        does the arm do what it is asked to?
 #     phase_changes.pxd      what follows if not, and every other change of phase
-#     open_loop_stop.pxd     what is done when states stop, from dead_reckoning.pxd
+#     open_loop_stop.pxd     what is done when states stop
 #     request_handlers.pxd   what is done when somebody asks for something
 #     settings_check.pxd     may settings and payload change here?
 
@@ -20,18 +20,17 @@ from libc.string cimport memcpy
 
 from control.arm cimport Arm
 from control.command cimport command
-from control.controller_state cimport Controller
-from control.dead_reckoning cimport dead_reckoning
+from control.controller_state cimport (Controller, Hold, StateMachine, answers_states, hold_reason,
+                                       is_open_loop, is_tracking, note)
 from control.events cimport (CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, CAUSE_NO_POSITION,
                              CAUSE_NO_STATES, NOTE_REJECTED)
+from control.laws cimport dead_reckoning
 from control.open_loop_stop cimport is_over, open_loop_command, unseen_since
 from control.phase_changes cimport begin_tracking, give_up, respond, resume
 from control.phases cimport HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WAITING
 from control.startup cimport begin
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
                                   pass_time, watch_clocks)
-from control.state_machine cimport (Hold, StateMachine, answers_states, hold_reason, is_open_loop,
-                                    is_tracking, note)
 from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, Judgement, Observer,
                                      judgement, observe, oldest)
 from control.stuck_joints cimport StuckJoints, is_stuck, push_joints

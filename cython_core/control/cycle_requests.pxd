@@ -4,22 +4,19 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from control.arm cimport leads_end_effector
+from control.arm cimport gravity, leads_end_effector
+from control.cartesian_impedance cimport max_strain
 from control.cartesian_mode cimport CartesianTarget
-from control.controller_state cimport Controller
-from control.cycle_state cimport ControlCycle, release
-from control.deadline cimport DeadlinePayload, take_deadline
+from control.controller_state cimport Controller, Hold, hold_reason, is_tracking
+from control.cycle_state cimport (ControlCycle, DeadlinePayload, release, take_deadline,
+                                  work_out_model_torque)
 from control.events cimport CAUSE_FAILURE, GRANTED, Refusal
-from control.impedance_wrench cimport max_strain
-from control.model_blend cimport gravity
 from control.motion cimport Path
 from control.phase_changes cimport activate, deactivate, respond
-from control.published_messages cimport work_out_model_torque
 from control.request_handlers cimport (configure, follow, hold, take_model, take_set_point,
                                        take_target)
 from control.settings cimport ADMITTANCE
 from control.settings_check cimport CheckPayload, SettingsChange, why_not_configure
-from control.state_machine cimport Hold, hold_reason, is_tracking
 from cycle cimport STOP_REQUESTED, Request
 from dynamics_interface cimport DynamicsInterface
 

@@ -7,12 +7,11 @@
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
+from control.arm cimport pass_time
 from control.command cimport issue_command, longest_step
 from control.controller_state cimport Controller
-from control.dead_reckoning cimport dead_reckoning
 from control.events cimport CAUSE_STUCK
-from control.laws cimport damped_gravity, motion_torque, slide
-from control.model_blend cimport pass_time
+from control.laws cimport damped_gravity, dead_reckoning, motion_torque, slide
 from control.motion cimport sample, stop_from
 from control.position_governor cimport most_acceleration, speed_at_rest
 from control.settings cimport JointSettings

@@ -9,7 +9,8 @@ from libc.string cimport memcpy, memset
 
 from control.arm cimport drives_end_effector, is_of_end_effector, leads_end_effector
 from control.cartesian_mode cimport begin_mode, is_idle, stop_target
-from control.controller_state cimport Controller, begin_supervision
+from control.controller_state cimport (Controller, Hold, StateMachine, begin_supervision, fire,
+                                       hold_reason, note_cause)
 from control.events cimport (ABANDON_MOTION, CAUSE_DEACTIVATED, CAUSE_EXECUTOR, CAUSE_GAP,
                              CAUSE_NO_WRENCH, CAUSE_STUCK, DECLARE_FAULT, HOLD_BY_GRAVITY, LEAVE,
                              NO_CAUSE, STOP_OPEN_LOOP, Action)
@@ -20,7 +21,6 @@ from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, BLIND, DAMPED, DEACTIVA
                              STATES_STOPPED, STOPPED, STOPPING, TRACK)
 from control.settings cimport CARTESIAN_IMPEDANCE, Mode
 from control.state_clock cimport start_clock
-from control.state_machine cimport Hold, StateMachine, fire, hold_reason, note_cause
 from control.state_observer cimport Observer, forget, max_speed_share, trust_velocities
 from control.torque_governor cimport STANDING_SPEED, begin_transfer, push_no_further
 

@@ -5,14 +5,14 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from control.arm cimport leads_end_effector
+from control.arm cimport change_model, leads_end_effector
 from control.cartesian_mode cimport CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
-from control.controller_state cimport Controller
+from control.controller_state cimport (Controller, Hold, StateMachine, answers_states, is_open_loop,
+                                       is_tracking)
 from control.events cimport (ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, GRANTED,
                              IN_FAULT, NOT_RUNNING, NO_WRENCH, SET_POINT_TOO_FAR, STARTS_TOO_FAR,
                              Refusal)
-from control.model_blend cimport change_model
 from control.motion cimport (Path, Start, blend, extrapolate, follow_path, lead_in_duration, sample,
                              start_of)
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, end_fault,
@@ -20,7 +20,6 @@ from control.phase_changes cimport (begin_reference, begin_trajectory, change_la
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
 from control.settings cimport ADMITTANCE, GRAVITY_COMPENSATION, JointSettings, Mode, Settings
 from control.settings_check cimport SettingsChange, conflict
-from control.state_machine cimport Hold, StateMachine, answers_states, is_open_loop, is_tracking
 from control.state_observer cimport trust_velocities
 from control.torque_governor cimport begin_transfer, shift_transfer
 from dynamics_interface cimport DynamicsInterface

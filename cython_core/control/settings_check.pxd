@@ -5,14 +5,13 @@
 
 from libc.math cimport fabs
 
-from control.arm cimport Arm, is_of_end_effector
-from control.controller_state cimport Controller
+from control.arm cimport Arm, is_of_end_effector, suffices
+from control.controller_state cimport Controller, Hold, answers_states, is_open_loop, is_tracking
 from control.events cimport GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Refusal
 from control.impedance_state cimport ImpedanceChange
 from control.laws cimport law
 from control.phases cimport FLOATING
 from control.settings cimport JointSettings, Settings
-from control.state_machine cimport Hold, answers_states, is_open_loop, is_tracking
 from dynamics_interface cimport DynamicsInterface
 
 cdef struct SettingsChange:
@@ -24,11 +23,6 @@ cdef struct CheckPayload:
     const SettingsChange* change
     const DynamicsInterface* model   # NULL: stays as it is
     Hold detail                      # of a refusal
-
-
-cdef inline bint suffices(const JointSettings* joints, Py_ssize_t i, double effort) noexcept nogil:
-    """Whether a joint's effort limit allows an effort. With a limit of 0 nothing is controlled."""
-    return fabs(effort) <= joints.effort_limit[i] and joints.effort_limit[i] > 0.0
 
 
 cdef inline void stopping_effort(double stop_time, const JointSettings* joints,

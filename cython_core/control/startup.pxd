@@ -4,16 +4,14 @@
 from libc.math cimport INFINITY, fabs, isinf
 from libc.string cimport memset
 
-from control.controller_state cimport Controller
+from control.arm cimport gravity, suffices
+from control.controller_state cimport Controller, Hold, hold_reason, note
 from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
-from control.model_blend cimport gravity
 from control.motion cimport any_nonzero
 from control.phase_changes cimport respond, take_over
 from control.phases cimport WAITING
 from control.position_governor cimport start_positions
 from control.settings cimport JointLimits
-from control.settings_check cimport suffices
-from control.state_machine cimport Hold, hold_reason, note
 from control.state_observer cimport forget
 from control.torque_governor cimport start_from
 

@@ -15,10 +15,8 @@
 from libc.math cimport copysign, fabs
 from libc.string cimport memcpy, memset
 
-from control.arm cimport Arm, drives_end_effector
-from control.dead_reckoning cimport STICKING_SPEED, accelerate
-from control.laws cimport drives_of
-from control.model_blend cimport combine, gravity
+from control.arm cimport Arm, combine, drives_end_effector, gravity
+from control.laws cimport STICKING_SPEED, accelerate, drives_of
 from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, JointLimits, JointSettings
 from control.state_observer cimport REPEAT_TIME, Observer, common, unseen
 from control.torque_governor cimport STANDING_SPEED

@@ -5,7 +5,8 @@
 from libc.math cimport fabs
 
 from control.arm cimport drives_end_effector, leads_end_effector
-from control.controller_state cimport Controller, Supervision
+from control.controller_state cimport (Controller, Hold, StateMachine, Supervision, hold_reason,
+                                       is_tracking)
 from control.events cimport (CAUSE_CONTACT_INSTABILITY, CAUSE_HELD, CAUSE_INCONSISTENT_VELOCITY,
                              CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OFTEN,
                              CAUSE_OSCILLATION, CAUSE_POSITION_JUMP, CAUSE_STUCK, CAUSE_TOO_FAST,
@@ -14,7 +15,6 @@ from control.impedance_state cimport Impedance
 from control.phase_changes cimport declare_fault, respond
 from control.phases cimport REFERENCE, STOPPING, TRAJECTORY
 from control.settings cimport ADMITTANCE
-from control.state_machine cimport Hold, StateMachine, hold_reason, is_tracking
 from control.state_observer cimport Observer, seen_state
 from control.stuck_joints cimport first_stuck
 from task_space.pose cimport norm

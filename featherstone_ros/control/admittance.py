@@ -1,6 +1,6 @@
 """What mode admittance needs to know of contact and sensor, without ROS.
 
-The law is ``cython_core/control/admittance.pxd``.
+The law is ``cython_core/control/cartesian_mode.pxd``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from featherstone_ros.control.cartesian_impedance import CartesianSettings, spre
 from featherstone_ros.model import Model
 
 PHASE_MARGIN = pi / 3  # of the loop of a contact
-FASTEST = 1000.0  # [1/s] rate of a virtual arm: one over VIRTUAL_STEP of admittance.pxd
+FASTEST = 1000.0  # [1/s] rate of a virtual arm: one over VIRTUAL_STEP of cartesian_mode.pxd
 OF_DAMPING = ("stiffness", "shaped_inertia", "damping_ratio", "damping", "least_damping")
 
 

@@ -23,7 +23,7 @@ LED = np.array([1e-4, 1e-3])  # [m, rad] from the target at which the desired po
 MOVES = 1e-3  # [rad/s, m/s] of a joint: the end effector is on its way
 SINGULAR = 0.1  # of the spring's torque, relative to its largest in any direction
 MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit that are at it
-EFFORT = 0.9  # share of an effort limit that gravity and the spring take: impedance_wrench.pxd
+EFFORT = 0.9  # share of an effort limit that gravity and the spring take: cartesian_impedance.pxd
 PRESSED = 0.5  # of the spring's largest torque, with which it presses a joint on its limit
 
 

@@ -16,7 +16,7 @@ def test_every_limit_is_kept_on_the_way_to_ten_targets(seed):
     assert outcome.torque > 0.1
 
 
-@pytest.mark.parametrize("seed", [158, 6134])  # 2.6 speed limits without speed_limited_torque.pxd
+@pytest.mark.parametrize("seed", [158, 6134])  # 2.6 speed limits without torque_governor.pxd
 def test_light_drives_keep_their_speed(seed):
     outcome = light.run(seed)
     assert outcome.is_safe, outcome

@@ -5,20 +5,17 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, NAN
 from libc.string cimport memcpy
 
-from control.arm cimport Arm
+from control.arm cimport (Arm, ModelBlend, change_model, combine, gravity,
+                          pass_time as pass_blend_time)
 from control.controller cimport is_timely
-from control.dead_reckoning cimport dead_reckoning
-from control.laws cimport damped_gravity, law, model_torque
-from control.model_blend cimport ModelBlend, change_model, combine, gravity
-from control.model_blend cimport pass_time as pass_blend_time
+from control.laws cimport damped_gravity, dead_reckoning, law, model_torque
 from control.settings cimport JointLimits, JointSettings, Settings
 from control.settings_check cimport SettingsChange
-from control.speed_limited_torque cimport SpeedLimit
+from control.torque_governor cimport (Governor, SpeedLimit, begin_transfer, govern, push_no_further,
+                                      start_from, transfer_weight)
 from control.state_clock cimport StateClock, pass_time, start_clock
 from control.state_observer cimport (REJECTIONS, Observer, forget, observe, oldest,
                                      predict, reach, speed_reach)
-from control.torque_governor cimport (Governor, begin_transfer, push_no_further, govern,
-                                      start_from, transfer_weight)
 from dynamics_interface cimport DynamicsInterface
 
 import numpy as np
@@ -102,7 +99,7 @@ cdef class TorqueGovernor:
             asked: (n,) [N m] or [N].
             dt: Time since the last command [s].
             added: (n,) that the drives add by themselves; the limits hold for the sum.
-            motion: What the speed limit needs (speed_limited_torque.pxd): arrays (n,) of the limits
+            motion: What the speed limit needs (torque_governor.pxd): arrays (n,) of the limits
                 and velocities, (n, n) of the inverse inertia, (n,) of the torque that accelerates
                 nothing; None: no speed limit.
         """
@@ -138,7 +135,7 @@ def transfer_weight_at(double progress):
 
 cdef class InverseDynamicsBlend:
     """Inverse dynamics of a robot that is being given another payload or gravity: see
-    model_blend.pxd.
+    arm.pxd.
 
     Args:
         model: A ``Model``.
