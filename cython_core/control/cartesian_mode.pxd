@@ -8,6 +8,7 @@ from libc.string cimport memcpy, memmove, memset
 from control.cartesian_impedance cimport (add_walls, displace, joint_torques, limit, limit_wrench,
                                           pull_of_target, spring_wrench, take_damping,
                                           update_kinematics, update_law)
+from control.fault_bounds cimport ACCELERATION, FALLBACK_SPEED
 from control.impedance_modes cimport (from_axes, shaped_damping, through_modes, times_inertia,
                                       to_axes)
 from control.impedance_state cimport (Impedance, ImpedanceChange, configure_impedance,
@@ -15,7 +16,6 @@ from control.impedance_state cimport (Impedance, ImpedanceChange, configure_impe
 from control.measured_wrench cimport (ForceAxes, MeasuredWrench, find_contact, find_external,
                                       find_felt, forget_wrench, keep_force_axes, lead_by_force)
 from control.settings cimport JointLimits, place_rows
-from control.state_observer cimport ACCELERATION, FALLBACK_SPEED
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport norm, pose_error, quaternion_of
 

@@ -10,6 +10,7 @@ from control.arm cimport combine, drives_end_effector, gravity, leads_end_effect
 from control.cartesian_impedance cimport cartesian_impedance, update_inertia, update_kinematics
 from control.controller_state cimport Controller, Hold, hold_reason, is_open_loop, is_tracking
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
+from control.fault_bounds cimport COASTING, FASTER, LIMIT_SLACK, LONGEST_STEP, REPEAT_TIME
 from control.impedance_modes cimport joint_effort
 from control.laws cimport damped_gravity, drives_of, law, slide
 from control.measured_wrench cimport is_fresh
@@ -18,23 +19,18 @@ from control.phase_changes cimport arrive, let_time_pass, respond
 from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
 from control.position_governor cimport govern_positions
 from control.settings cimport ADMITTANCE
-from control.startup cimport LIMIT_SLACK
 from control.state_clock cimport StateClock
-from control.state_observer cimport REPEAT_TIME, Observer, max_speed_share
+from control.state_observer cimport Observer, max_speed_share
 from control.supervision cimport supervise
-from control.torque_governor cimport LONGEST_STEP, SpeedLimit, begin_transfer, govern, transfer_left
+from control.torque_governor cimport SpeedLimit, begin_transfer, govern, transfer_left
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives
 from smooth_friction cimport after_way, dry_torque, presliding
 
 cdef extern from *:
     """
-    #define FASTER (1.1)
-    #define COASTING (0.5)
     #define SPARSE (0.0125)
     """
-    const double FASTER            # times the speed from which a fault began to brake, or the limit
-    const double COASTING          # [s] without damping then
     const double SPARSE            # [s] between states that are too far apart for the gains: 80 Hz
 
 

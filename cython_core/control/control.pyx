@@ -27,11 +27,12 @@ from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CO
 from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, record_note,
                                   release_unused)
 from control.events cimport NO_TIP
+from control.fault_bounds cimport CLOCK_JUMP as _CLOCK_JUMP, MAX_WRENCH as _MAX_WRENCH
 from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
                                       place_impedance, start_impedance)
-from control.measured_wrench cimport MAX_WRENCH as _MAX_WRENCH, take_measured
+from control.measured_wrench cimport take_measured
 from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, Start, connect, extrapolate,
                              follow_path, hold_at, line, piece_at, place_motion, quintic_of,
                              sample_inside, sample_path, start_of,
@@ -41,7 +42,7 @@ from control.phases cimport EVENTS, PHASES
 from control.request_handlers cimport configure, why_no_joints
 from control.settings cimport JointLimits, JointSettings, place_rows
 from control.settings_check cimport CheckPayload, SettingsChange
-from control.state_clock cimport CLOCK_JUMP as _CLOCK_JUMP, age_by_stamp, start_clock
+from control.state_clock cimport age_by_stamp, start_clock
 from control.state_observer cimport REJECTIONS, Observer
 from control.stuck_joints cimport StuckJoints
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request

@@ -15,7 +15,8 @@ from control.cycle_requests cimport answer
 from control.cycle_state cimport (FALLS, INPUT_WRENCH, ControlCycle, begin_call, check_deadline,
                                   release_unused, send_command, show)
 from control.events cimport NOTE_MESSAGE
-from control.measured_wrench cimport MAX_WRENCH, take_measured
+from control.fault_bounds cimport MAX_WRENCH
+from control.measured_wrench cimport take_measured
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
 from cycle cimport IncomingMessage, Output, Request

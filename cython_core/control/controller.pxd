@@ -24,6 +24,7 @@ from control.controller_state cimport (Controller, Hold, StateMachine, answers_s
                                        is_open_loop, is_tracking, note)
 from control.events cimport (CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, CAUSE_NO_POSITION,
                              CAUSE_NO_STATES, NOTE_REJECTED)
+from control.fault_bounds cimport NOTE_INTERVAL, STALL
 from control.laws cimport dead_reckoning
 from control.open_loop_stop cimport is_over, open_loop_command, unseen_since
 from control.phase_changes cimport begin_tracking, give_up, respond, resume
@@ -34,15 +35,6 @@ from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old
 from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, Judgement, Observer,
                                      judgement, observe, oldest)
 from control.stuck_joints cimport StuckJoints, is_stuck, push_joints
-
-cdef extern from *:
-    """
-    #define STALL (3.0)
-    #define NOTE_INTERVAL (0.1)
-    """
-    const double STALL             # periods without a call of ``check_age``: the process stood
-                                   # still, not the arm
-    const double NOTE_INTERVAL     # [s] between reports of what is wrong with states
 
 cdef struct Before:          # what was known before a state
     double received          # when the last one arrived

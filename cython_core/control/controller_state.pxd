@@ -100,8 +100,8 @@ cdef struct Supervision:     # what no single state shows
     double* swings           # (n,) changes of direction at speed; decays
     double* direction        # (n,) of the last swing: -1, 0, 1
     double* swung_at         # (n,) distance from the desired position then
-    bint is_apart            # the end effector has felt little since the last blow
-    double blows             # beyond max_force on what it touches; decays
+    bint is_apart            # the end effector has met little force since the last impact
+    double impacts           # beyond max_force on what it touches; decays
     double abandoned         # motions that left their path; decays
     double incident          # [s] in which another abandoned motion is not counted again
     double braked_from       # fastest joint over its limit as the fault began
@@ -151,4 +151,4 @@ cdef inline void begin_supervision(Supervision* s, Py_ssize_t n) noexcept nogil:
     memset(s.speeding, 0, n * sizeof(double))
     memset(s.swings, 0, n * sizeof(double))
     memset(s.direction, 0, n * sizeof(double))
-    s.coasts_until = s.blows = 0.0
+    s.coasts_until = s.impacts = 0.0

@@ -11,25 +11,17 @@ from libc.math cimport INFINITY, fabs, fmax, fmin, copysign
 from libc.string cimport memcmp, memcpy, memset
 
 from control.cartesian_impedance cimport WALL, limit
+from control.fault_bounds cimport INTERVAL_SHARE, KEPT, REPEAT_TIME, SAME
 from control.impedance_modes cimport from_axes, to_axes
 from control.impedance_state cimport Impedance, ImpedanceSettings
 from control.state_clock cimport StateClock, late_by, lateness, start_clock, watch_clocks
-from control.state_observer cimport REPEAT_TIME
 from task_space.pose cimport add_cross_product, norm
 
 cdef extern from *:
     """
-    #define MAX_WRENCH (1e6)
     #define CONTACT_TIME (0.2)
-    #define KEPT (0.8)
-    #define INTERVAL_SHARE (0.2)
-    #define SAME (1.5)
     """
-    const double MAX_WRENCH      # [N, N m] no arm feels more
     const double CONTACT_TIME    # [s] in which a contact comes to max_force, or ends
-    const double KEPT            # share of a change's size that still counts at the next sample
-    const double INTERVAL_SHARE  # of the last interval in the estimate of the sensor's
-    const double SAME            # intervals within which equal numbers are the same sample
 
 cdef enum:
     WINDOW = 3               # samples: one more than numbers that are wrong in a row
@@ -46,7 +38,7 @@ cdef struct MeasuredWrench:  # at the end effector's origin, in its axes
     double at                # steady time at which the last one was measured [s]; -inf: none yet
     StateClock clock         # of its stamps
     bint is_there            # it was not too old when it was last used
-    double[6] contact        # on the end effector, base axes: what is felt, without its blows
+    double[6] contact        # on the end effector, base axes: what is measured, without impacts
 
 
 cdef inline void rotate(const double* R, const double* x, double* out) noexcept nogil:

@@ -11,6 +11,7 @@ from control.arm cimport pass_time
 from control.command cimport issue_command, longest_step
 from control.controller_state cimport Controller
 from control.events cimport CAUSE_STUCK
+from control.fault_bounds cimport EFFORT_SHARE, LESS, LONGER, SHORTEST_OPEN_LOOP, STOP_LOOKS
 from control.laws cimport damped_gravity, dead_reckoning, motion_torque, slide
 from control.motion cimport sample, stop_from
 from control.position_governor cimport most_acceleration, speed_at_rest
@@ -19,20 +20,6 @@ from control.state_clock cimport age_of_state
 from control.state_observer cimport Observer, oldest
 from control.stuck_joints cimport add_expected
 from control.torque_governor cimport transfer_left
-
-cdef extern from *:
-    """
-    #define SHORTEST_OPEN_LOOP (0.25)
-    #define LONGER (1.25)
-    #define LESS (0.98)
-    #define EFFORT_SHARE (0.8)
-    #define STOP_LOOKS (6)
-    """
-    const double SHORTEST_OPEN_LOOP    # [s] of a stop; a sharper one is not followed as well
-    const double LONGER                # is a stop tried that takes too much effort
-    const double LESS                  # effort it must then take, or gravity alone is too much
-    const double EFFORT_SHARE          # of the limits: the rest is for what the model does not know
-    const int STOP_LOOKS               # at the effort that a stop takes
 
 
 cdef inline double unseen_since(const Controller* c, double now) noexcept nogil:

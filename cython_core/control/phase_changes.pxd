@@ -14,6 +14,7 @@ from control.controller_state cimport (Controller, Hold, StateMachine, begin_sup
 from control.events cimport (ABANDON_MOTION, CAUSE_DEACTIVATED, CAUSE_EXECUTOR, CAUSE_GAP,
                              CAUSE_NO_WRENCH, CAUSE_STUCK, DECLARE_FAULT, HOLD_BY_GRAVITY, LEAVE,
                              NO_CAUSE, STOP_OPEN_LOOP, Action)
+from control.fault_bounds cimport STANDING, STANDING_SPEED
 from control.motion cimport leads_to_rest, sample, stop_from
 from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, BLIND, DAMPED, DEACTIVATE, FAIL, FALL_BACK,
                              FAULT, FLOAT, FOLLOW, GIVE_UP, HOLD, HOLDING, INACTIVE, RECOVER,
@@ -22,14 +23,7 @@ from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, BLIND, DAMPED, DEACTIVA
 from control.settings cimport CARTESIAN_IMPEDANCE, Mode
 from control.state_clock cimport start_clock
 from control.state_observer cimport Observer, forget, max_speed_share, trust_velocities
-from control.torque_governor cimport STANDING_SPEED, begin_transfer, push_no_further
-
-cdef extern from *:
-    """
-    #define STANDING (0.02)
-    """
-    const double STANDING          # share of the velocity limit below which an arm stands, if less
-                                   # than STANDING_SPEED
+from control.torque_governor cimport begin_transfer, push_no_further
 
 
 # How the arm comes to rest.

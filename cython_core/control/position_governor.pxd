@@ -15,8 +15,8 @@
 
 from libc.math cimport copysign, fabs, fmax, fmin, isfinite
 
+from control.fault_bounds cimport FALLBACK_SPEED
 from control.settings cimport JointLimits
-from control.state_observer cimport FALLBACK_SPEED
 from stopping_speed cimport speed_to_reach, stopping_speed
 
 cdef extern from *:

@@ -7,6 +7,7 @@ from libc.string cimport memset
 from control.arm cimport gravity, suffices
 from control.controller_state cimport Controller, Hold, hold_reason, note
 from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
+from control.fault_bounds cimport BEYOND_GRAVITY, LIMIT_SLACK
 from control.motion cimport any_nonzero
 from control.phase_changes cimport respond, take_over
 from control.phases cimport WAITING
@@ -14,16 +15,6 @@ from control.position_governor cimport start_positions
 from control.settings cimport JointLimits
 from control.state_observer cimport forget
 from control.torque_governor cimport start_from
-
-cdef extern from *:
-    """
-    #define BEYOND_GRAVITY (0.5)
-    #define LIMIT_SLACK (1e-3)
-    """
-    const double BEYOND_GRAVITY    # share of the effort limit by which a measured effort may differ
-                                   # from gravity
-    const double LIMIT_SLACK       # [rad, m] by which an encoder may read beyond a
-                                   # limit, and a trajectory lead there
 
 
 cdef inline bint is_measured(const Controller* c, const double* effort) noexcept nogil:

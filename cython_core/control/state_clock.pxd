@@ -6,21 +6,8 @@
 
 from libc.math cimport INFINITY, NAN, exp, fabs, isnan
 
+from control.fault_bounds cimport CLOCK_DRIFT, CLOCK_JUMP, REMEMBERED, STAMP_JITTER
 from stamp_order cimport NEWER, OLDER, SAME, stamp_order
-
-cdef extern from *:
-    """
-    #define CLOCK_JUMP (0.5)
-    #define CLOCK_DRIFT (1e-3)
-    #define STAMP_JITTER (0.01)
-    #define REMEMBERED (0.1)
-    """
-    const double CLOCK_JUMP       # [s] a stamp that differs by more from the last one belongs to
-                                  # another clock
-    const double CLOCK_DRIFT      # of the clocks of two computers, at most (quartz: 1e-4)
-    const double STAMP_JITTER     # [s] of the time on the way: later than this is late, which the
-                                  # margin of the gains does not cover
-    const double REMEMBERED       # [s] for which a long time between states counts
 
 cdef struct StateClock:
     double time              # the controller's, as the last state came [s]

@@ -25,33 +25,10 @@
 from libc.math cimport INFINITY, M_PI, NAN, copysign, exp, fabs, isfinite, isnan
 from libc.string cimport memcpy
 
+from control.fault_bounds cimport (ACCELERATION, COMPARED_OVER, ENCODER_STEP, EXCESS_TIME,
+                                   FALLBACK_SPEED, FILTER_SHARE, MAX_SPEED, REPEAT_TIME,
+                                   SPEED_NOISE, STEPS_UNSEEN)
 from control.settings cimport JointLimits, Settings
-
-cdef extern from *:
-    """
-    #define SPEED_NOISE (0.05)
-    #define ACCELERATION (5.0)
-    #define MAX_SPEED (2.0)
-    #define EXCESS_TIME (0.1)
-    #define REPEAT_TIME (0.025)
-    #define COMPARED_OVER (0.25)
-    #define FILTER_SHARE (0.3)
-    #define ENCODER_STEP (0.0062)
-    #define STEPS_UNSEEN (2.0)
-    #define FALLBACK_SPEED (20.0)
-    """
-    const double SPEED_NOISE      # of a velocity, in speed limits: noise, and a bump at once
-    const double ACCELERATION     # in speed limits per second: more is a contact, and believed a
-                                  # state or two later
-    const double MAX_SPEED        # in speed limits, of a joint that nobody has seen for a while
-    const double EXCESS_TIME      # [s] for which an unseen velocity may have acted on a position
-    const double REPEAT_TIME      # [s] between two measurements of the slowest hardware (40 Hz)
-    const double COMPARED_OVER    # [s] over which ways and velocities are compared
-    const double FILTER_SHARE     # of the way, by which they may differ: velocities are filtered
-    const double ENCODER_STEP     # [rad, m] of the coarsest encoder, 10 bits a turn: assumed before
-                                  # a joint has shown a smaller one
-    const double STEPS_UNSEEN     # of its encoder: a motion that two states may not show
-    const double FALLBACK_SPEED   # [rad/s, m/s] where the robot description has no speed limit
 
 cdef enum Rejection:         # why a value or a state is not used; the texts are in
                              # featherstone_ros/control/event_texts.py

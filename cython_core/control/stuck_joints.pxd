@@ -16,10 +16,10 @@ from libc.math cimport copysign, fabs
 from libc.string cimport memcpy, memset
 
 from control.arm cimport Arm, combine, drives_end_effector, gravity
+from control.fault_bounds cimport REPEAT_TIME, STANDING_SPEED
 from control.laws cimport STICKING_SPEED, accelerate, drives_of
 from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, JointLimits, JointSettings
-from control.state_observer cimport REPEAT_TIME, Observer, common, unseen
-from control.torque_governor cimport STANDING_SPEED
+from control.state_observer cimport Observer, common, unseen
 from joint_drives cimport JointDrives
 
 cdef extern from *:

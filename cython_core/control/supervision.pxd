@@ -11,6 +11,8 @@ from control.events cimport (CAUSE_CONTACT_INSTABILITY, CAUSE_HELD, CAUSE_INCONS
                              CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OFTEN,
                              CAUSE_OSCILLATION, CAUSE_POSITION_JUMP, CAUSE_STUCK, CAUSE_TOO_FAST,
                              NO_CAUSE, Cause)
+from control.fault_bounds cimport (ABANDONED_TIME, APART, IMPACT_TIME, MAX_ABANDONED, MAX_IMPACTS,
+                                   MAX_SWINGS, SPEEDING, SPEEDING_TIME, SWING, SWING_TIME)
 from control.impedance_state cimport Impedance
 from control.phase_changes cimport declare_fault, respond
 from control.phases cimport REFERENCE, STOPPING, TRAJECTORY
@@ -18,30 +20,6 @@ from control.settings cimport ADMITTANCE
 from control.state_observer cimport Observer, seen_state
 from control.stuck_joints cimport first_stuck
 from task_space.pose cimport norm
-
-cdef extern from *:
-    """
-    #define SPEEDING (1.2)
-    #define SPEEDING_TIME (0.1)
-    #define SWING (0.25)
-    #define MAX_SWINGS (3)
-    #define SWING_TIME (1.0)
-    #define MAX_BLOWS (3)
-    #define BLOW_TIME (3.0)
-    #define APART (0.1)
-    #define MAX_ABANDONED (3)
-    #define ABANDONED_TIME (10.0)
-    """
-    const double SPEEDING          # times the velocity limit, or the desired velocity: too fast
-    const double SPEEDING_TIME     # [s] of that speed; of a higher one less, by its energy
-    const double SWING             # share of the velocity limit: an oscillation is too fast beyond
-    const int MAX_SWINGS           # changes of its direction within
-    const double SWING_TIME        # [s]
-    const int MAX_BLOWS            # beyond max_force on something hard, within
-    const double BLOW_TIME         # [s]
-    const double APART             # share of max_force below which a contact is lost
-    const int MAX_ABANDONED        # motions within
-    const double ABANDONED_TIME    # [s]
 
 cdef struct Findings:
     const StateMachine* machine        # with the table
@@ -98,13 +76,13 @@ cdef inline void watch_contact(Supervision* s, const Impedance* law, double dt,
                                Findings* findings) noexcept nogil:
     """Whether the end effector loses a contact and meets it again, hard each time."""
     cdef double bound = law.settings.max_wrench[0], force = norm(law.felt)
-    s.blows = max(s.blows - dt * MAX_BLOWS / BLOW_TIME, 0.0)
+    s.impacts = max(s.impacts - dt * MAX_IMPACTS / IMPACT_TIME, 0.0)
     if force < APART * bound:
         s.is_apart = True
     elif force > bound and s.is_apart:
         s.is_apart = False
-        s.blows += 1.0
-        if s.blows > MAX_BLOWS - 1:
+        s.impacts += 1.0
+        if s.impacts > MAX_IMPACTS - 1:
             report(findings, CAUSE_CONTACT_INSTABILITY, -1, force, bound)
 
 

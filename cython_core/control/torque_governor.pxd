@@ -15,6 +15,7 @@
 from libc.math cimport fmax, isfinite, sqrt, fabs
 from libc.string cimport memcpy, memset
 
+from control.fault_bounds cimport LONGEST_STEP, STANDING_SPEED
 from control.settings cimport JointSettings
 
 # Speed limits: they keep joints within them although torques may only change at a limited rate.
@@ -109,15 +110,6 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
         if not changed:
             return
 
-
-cdef extern from *:
-    """
-    #define LONGEST_STEP (0.005)
-    #define STANDING_SPEED (0.05)
-    """
-    const double LONGEST_STEP          # [s] one command may use up the torque rate of this time,
-                                       # even after a gap
-    const double STANDING_SPEED        # [rad/s, m/s] a slower joint counts as standing
 
 cdef struct Governor:
     Py_ssize_t n
