@@ -24,7 +24,6 @@ from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
 from featherstone_ros.simulation.drive_gains import drive_gains
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
-STEP = 5e-4  # [s] of the simulation
 PERIOD = 0.002  # [s] between joint states
 LONGEST = 0.005  # [s] of motion that one command may make up for
 MOST = 10.0  # speed limits per second
@@ -65,7 +64,7 @@ class DrivenArm(ClosedLoop):
     plant: SimulatedArm
 
     def __init__(self, mode: Mode = Mode.FEEDFORWARD, home: Floats = HOME) -> None:
-        plant = SimulatedArm.of(MODEL, ARM.drives, home, STEP)
+        plant = SimulatedArm.of(MODEL, ARM.drives, home)
         plant.gains = np.array(drive_gains(MODEL, ARM.drives.armature))
         plant.measure = self.measured
         plant.wrenches = lambda q, qd: {TIP: self.wrench}
