@@ -63,7 +63,7 @@ NEEDS_URDF = {
     "identify": ["monday/", "tuesday/"],
     "payload": ["--link=tool0", "rec/"],
     "preflight": ["plan.yaml"],
-    "retime": ["plan.yaml", "--output=fast.yaml"],
+    "retime": ["--output=fast.yaml", "plan.yaml"],
 }
 
 

@@ -22,10 +22,11 @@ named), 2 if the trajectory cannot be read or used.
 
 Examples:
   featherstone-ros retime plan.yaml --urdf arm.urdf --output fast.yaml
-  featherstone-ros retime plan.yaml --urdf arm.urdf --effort 80 --output fast.yaml --plot fast.png
-  featherstone-ros retime plan.yaml --urdf panda --acceleration 10 --output fast.yaml
-  featherstone-ros retime plan.yaml --urdf panda --link-speed panda_link8=0.25 --output slow.yaml
-  featherstone-ros preflight fast.yaml --urdf arm.urdf --parameters arm.yaml    the judge
+  featherstone-ros retime plan.yaml --urdf arm.urdf --effort 80 --output f.yaml
+  featherstone-ros retime plan.yaml --urdf panda --acceleration 10 --output f.yaml
+  featherstone-ros retime plan.yaml --urdf panda --output slow.yaml \\
+      --link-speed panda_link8=0.25 --plot slow.png
+  featherstone-ros preflight fast.yaml --urdf arm.urdf   the judge
 """
 
 from __future__ import annotations
