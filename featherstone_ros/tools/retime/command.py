@@ -23,9 +23,9 @@ named), 2 if the trajectory cannot be read or used.
 Examples:
   featherstone-ros retime plan.yaml --urdf arm.urdf --output fast.yaml
   featherstone-ros retime plan.yaml --urdf arm.urdf --effort 80 --output f.yaml
-  featherstone-ros retime plan.yaml --urdf panda --acceleration 10 --output f.yaml
-  featherstone-ros retime plan.yaml --urdf panda --output slow.yaml \\
-      --link-speed panda_link8=0.25 --plot slow.png
+  featherstone-ros retime p.yaml --urdf ur5e --acceleration 10 --output f.yaml
+  featherstone-ros retime plan.yaml --urdf panda --output slow.yaml --plot t.png
+  featherstone-ros retime p.yaml --urdf ur5e --link-speed tool0=1 --output f
   featherstone-ros preflight fast.yaml --urdf arm.urdf   the judge
 """
 
