@@ -16,7 +16,10 @@ from featherstone_ros.control.diagnostics import (
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.tracking_error import TrackingWarning
 
-DOCS = Path(__file__).parents[2] / "docs"
+PAGES = "".join(
+    (Path(__file__).parents[2] / f"docs/{page}.md").read_text()
+    for page in ("diagnostics", "did_not_arrive")
+)
 WHY = "joint 'elbow' is 0.2 away"
 
 # Phase: level, line, phase and what is followed, in the words that users match.
@@ -154,4 +157,4 @@ def test_no_finding_hides_that_the_arm_is_held():
 
 @pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:4] + PROBLEMS[6:12]])
 def test_the_page_explains_what_is_told(line):
-    assert line.partition(": ")[0].partition(" /")[0] in (DOCS / "diagnostics.md").read_text()
+    assert line.partition(": ")[0].partition(" /")[0] in PAGES

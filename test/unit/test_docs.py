@@ -139,7 +139,8 @@ def test_every_test_that_is_named_is_there():
     "texts", [[row.text for row in CAUSES.values()], event_texts.REJECTIONS], ids=["cause", "state"]
 )
 def test_every_reason_of_the_diagnostics_is_explained(texts):
-    document = (SOURCE / "docs/diagnostics.md").read_text()
+    pages = ("diagnostics", "motion_abandoned", "did_not_arrive")
+    document = "\n".join((SOURCE / f"docs/{page}.md").read_text() for page in pages)
     for text in filter(None, texts):
         spoken = max(re.split(r"{.*?}", text), key=len).strip(" (:,)")
         assert spoken in document or spoken.partition(":")[0] in document, text
