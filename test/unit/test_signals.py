@@ -14,6 +14,15 @@ from featherstone_ros.tools.processes import NodeProcess, node_environment
 from featherstone_ros.tools.signals import count, ended_by_signals, held
 
 
+@pytest.fixture
+def terminal():
+    """Be as in a terminal, though the tests may run under nohup: SIGHUP is not ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_waits_for_the_end_of_the_outermost_block(signum):
     reached = []
