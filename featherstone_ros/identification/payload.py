@@ -278,7 +278,7 @@ def _without_arm(R: Floats, y: Floats, p: int, width: float) -> tuple[Floats, Fl
 
 
 def _inverse(information: Floats) -> Floats:
-    return np.asarray(np.linalg.pinv(information), float)
+    return np.asarray(np.linalg.pinv(information, hermitian=True), float)
 
 
 def _of_hardly_any_load(values: Floats, covariance: Floats) -> Floats:
@@ -292,7 +292,8 @@ def _of_hardly_any_load(values: Floats, covariance: Floats) -> Floats:
     """
     mass = float(np.sqrt(covariance[0, 0]))
     moved = np.column_stack([-values[1:4], np.eye(3)]) / values[0]
-    of_com = np.sqrt(np.einsum("ij,jk,ik->i", moved, covariance, moved))
+    variance = np.einsum("ij,jk,ik->i", moved, covariance, moved)
+    of_com = np.sqrt(np.where(variance > 0.0, variance, np.inf))  # lost in rounding: not known
     inertia = np.full(6, _moment_of_ball(values[0] + mass) * mass)
     return np.concatenate([[mass], 1.0 / np.hypot(1.0 / of_com, 1.0 / NEAR), inertia])
 
