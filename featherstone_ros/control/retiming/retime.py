@@ -181,7 +181,10 @@ def _stretches(path: Trajectory | ArrayLike, space: JointSpace, blend: float) ->
         motion = path.motion(path.times[0], path.state(0), Settings.stop_time)
         found = of_motion(motion, path.times[0], path.times[-1])
     if not found:
-        raise RetimingError("the path leads nowhere: all its points are at one place")
+        raise RetimingError(
+            "the path leads nowhere: all its points are at one place; expected where it begins as "
+            "the first point, and where it leads as another"
+        )
     return found
 
 
