@@ -151,8 +151,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = dealt(items, config.workerinput["workercount"])
 
 
-def pytest_collection_finish() -> None:
-    """Keep thousands of collected tests out of every search for garbage."""
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Search for no garbage among thousands of tests while they are collected, nor afterwards."""
+    gc.disable()
+    yield
+    gc.enable()
     gc.freeze()
 
 

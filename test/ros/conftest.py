@@ -1,6 +1,7 @@
 """Fixtures of the node tests."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,10 @@ if TYPE_CHECKING:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of this folder."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker("ros")
+    for path, tests in groupby(items, lambda item: item.path):
+        if path.is_relative_to(Path(__file__).parent):
+            for test in tests:
+                test.add_marker("ros")
 
 
 @pytest.fixture

@@ -19,9 +19,7 @@ from sensor_msgs.msg import JointState
 
 import featherstone_ros as fr
 
-pytest.importorskip("viser", reason="viser is not installed: pip install viser")
 Image = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install pillow")
-sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 # WebGL by the processor.
 OPTIONS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
@@ -33,6 +31,8 @@ RIGHT, LEFT = 0.78, -2.36  # [rad] of the first joint: the arm points there, as 
 
 @pytest.fixture
 def page() -> Iterator[Any]:
+    pytest.importorskip("viser", reason="viser is not installed: pip install viser")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     if not CHROMIUM:
         pytest.skip("there is no chromium: apt install chromium")
     with sync_api.sync_playwright() as playwright:

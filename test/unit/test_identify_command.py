@@ -23,8 +23,6 @@ from featherstone_ros.tools.identify.report import reasons_against
 
 pytest.importorskip("scipy")
 pytest.importorskip("matplotlib")
-from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
 NAMES = list(known_arm.NAMES)
 
@@ -37,6 +35,8 @@ def truth():
 @pytest.fixture(scope="module")
 def result(truth, tmp_path_factory):
     """A recording of the arm, and what identify and evaluate make of it."""
+    from matplotlib.figure import Figure  # takes long: not in every process that collects this
+
     folder = tmp_path_factory.mktemp("identified")
     bag = known_arm.write(folder / "bag", known_arm.record(truth, duration=30.0))
     files = {name: folder / f"arm.{name}" for name in ("urdf", "yaml", "json", "png")}
@@ -243,6 +243,8 @@ def test_an_arm_in_several_messages_is_read_as_one(result, truth, tmp_path):
 
 def test_the_picture_is_legible(result):
     """Nothing smaller than 8 points, no text cut off, one colour for what was measured."""
+    from matplotlib.colors import to_hex
+
     (figure,) = result["pictures"]
     parameters = figure.axes[-1]
     texts = [t for axes in figure.axes for t in (*axes.get_xticklabels(), *axes.get_yticklabels())]
