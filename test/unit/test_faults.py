@@ -21,13 +21,14 @@ from featherstone_ros.identification.session import Options, recorded
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
 BAG, URDF = SHARED / "panda_exciting_trajectory.db3", SHARED / "panda_fer_hand.urdf"
 ELBOW = {"simulated": 2, "real": 3}
+LENGTH = 10.0  # [s] of the simulated recording
 OTHER = 1  # joint, of which each arm has an elbow beside it
 
 
 @pytest.fixture(scope="module")
 def simulated():
     """Return a model, and a recording of an arm that is not quite it."""
-    signals = known_arm.record(known_arm.deformed())
+    signals = known_arm.record(known_arm.deformed(), duration=LENGTH)
     return known_arm.NOMINAL, Recording("", known_arm.NAMES, *signals)
 
 
@@ -145,7 +146,7 @@ def test_swapped_joints_are_named(arm):
 def coupled(simulated, ratio):
     """Return the recording of an arm whose last motor turns with its last two joints."""
     model, recording = simulated
-    _, _, qd, qdd = known_arm.motion()
+    _, _, qd, qdd = known_arm.motion(LENGTH)
     own = np.eye(model.n)[-1]
     way = own + ratio * np.eye(model.n)[-2]
     drive = replace(known_arm.DRIVES, offset=np.zeros(model.n))

@@ -264,7 +264,7 @@ def test_the_picture_is_legible(result):
 
 def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, capsys):
     loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
-    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9))
+    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9, duration=10.0))
     out = tmp_path / "load.json"
     known = ["--urdf", str(result["urdf"]), "--with", str(result["yaml"])]
     assert not cli.main(["payload", bag, *known, "--link", "tool0", "--json", str(out)])
@@ -281,7 +281,7 @@ def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, capsy
 
 def test_a_load_is_found_beside_a_recording_without_it(result, truth, tmp_path, capsys):
     loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
-    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9))
+    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9, duration=10.0))
     files = {name: tmp_path / f"load.{name}" for name in ("json", "png")}
     options = ["--link", "tool0", "--json", str(files["json"]), "--plot", str(files["png"])]
     command = ["payload", bag, "--urdf", "ur5e", "--without", result["bag"], *options]
@@ -361,7 +361,7 @@ def test_what_a_fault_forbids_is_written_by_force(off, capsys):
 @pytest.fixture
 def off(tmp_path):
     """What identify is to do with a recording of which an encoder is off, and its output."""
-    time, q, qd, tau = known_arm.record(known_arm.deformed())
+    time, q, qd, tau = known_arm.record(known_arm.deformed(), duration=12.0)
     bag = known_arm.write(tmp_path / "bag", (time, q + 0.3 * np.eye(6)[2], qd, tau))
     output = tmp_path / "arm.urdf"
     return ["identify", bag, "--urdf", "ur5e", "--output", str(output)], output
@@ -401,7 +401,7 @@ def by_load(truth, tmp_path_factory):
     gains = np.array([14.0, -13.0, 11.0, 10.5, -11.0, 9.0])
     loaded, bags = truth.with_payload("tool0", 4.0, [0.05, 0.03, 0.1], 0.02 * np.eye(3)), []
     for seed, model in ((5, truth), (6, loaded)):
-        t, q, qd, tau = known_arm.record(model, seed=seed, duration=30.0)
+        t, q, qd, tau = known_arm.record(model, seed=seed, duration=20.0)
         bags.append(known_arm.write(folder / f"bag{seed}", (t, q, qd, tau / gains)))
     files = {name: str(folder / f"arm.{name}") for name in ("urdf", "yaml", "json")}
     command = ["identify", bags[0], "--loaded", bags[1], "--load", "tool0=4", "--urdf", "ur5e"]
