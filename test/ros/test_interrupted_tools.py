@@ -28,6 +28,7 @@ def interrupted(ros: Ros, kind: tuple[str, str], *arguments: str):
     return ros.run([sys.executable, str(script), *kind, *arguments])
 
 
+@pytest.mark.study  # test_run_command.py ends it by Ctrl-C, test_monitor in a message
 def test_run(ros):
     process = interrupted(ros, DIAGNOSTICS, "run", "ur5e")
     assert process.wait() == 0, process.output

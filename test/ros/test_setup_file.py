@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from studies import study
 from support import status_values
 from unit.urdf_text import chain
 
@@ -14,7 +15,11 @@ from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS 
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 
-@pytest.mark.parametrize("kind", ["ur5e", "continuous joints without limits, dots in their names"])
+ODD = "continuous joints without limits, dots in their names"
+
+
+# As a UR5e moves with the file: test_friction_and_mujoco.py.
+@pytest.mark.parametrize("kind", [study("ur5e"), ODD])
 def test_both_nodes_start_from_the_file_without_a_warning_and_follow(kind, ros):
     robot = kind  # there is nothing odd about its URDF
     if kind != "ur5e":

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from studies import few_or_all, study
 from support import DEADLINE, NodeProcess, Ros, ros_in_free_domain, status_values
 
 # isort: split
@@ -170,7 +171,8 @@ def lockstep_run(folder: Path, law: str, stop_at: Sequence[float] = ()) -> bytes
 STOPS = (START + 0.4, START + 0.9)
 
 
-@pytest.mark.parametrize("law", LAWS)
+# With one controller by states: test_digital_twin.py, undisturbed.
+@pytest.mark.parametrize("law", few_or_all(("by the timer", "admittance", "two controllers"), LAWS))
 def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path, law):
     undisturbed = lockstep_run(tmp_path, law)
     states = np.frombuffer(undisturbed).reshape(-1, 18)
@@ -348,7 +350,7 @@ def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros)
     assert max(arm.speeds) < 1.2
 
 
-@pytest.mark.parametrize("to", [0.0, 12.0, 500.0], ids=["to 0", "back", "ahead"])
+@pytest.mark.parametrize("to", [study(0.0), 12.0, 500.0], ids=["to 0", "back", "ahead"])
 def test_a_clock_that_is_set_neither_throws_the_arm_nor_ends_the_commands(ros, to):
     arm = SteppedArm(ros)
     arm.begin()
