@@ -153,7 +153,7 @@ def test_ctrl_c_while_the_nodes_start_ends_them(ros, pause):
 
 def test_an_arm_that_does_not_come_to_rest_is_named_and_the_exit_status_tells(ros):
     stays = ros.folder / "stays.yaml"
-    stays.write_text("/**/digital_twin: {ros__parameters: {wrench_timeout: 0.0}}")
+    stays.write_text("/**/digital_twin: {ros__parameters: {wrench_timeout: 0.0, rate: 100.0}}")
     process = start(ros, str(robot_file("ur5e")), "--parameters", str(stays))
     states = ros.collect(JointState, "joint_states", 1)
     wrenches = ros.publisher(WrenchStamped, "digital_twin/external_wrench")
