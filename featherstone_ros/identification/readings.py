@@ -102,6 +102,7 @@ class Readings:
         self.judged = fitting.judged
         self.width, self.length = max(THETAS), np.ones(len(self.judged))
         self._rows: dict[object, Rows] = {}
+        self._explained: dict[object, Explained] = {}  # with the settled correlation
 
     def rows(self, reading: Reading, weightless: bool = False) -> Rows:
         """Return the equations of a reading's motion, with or without gravity."""
@@ -135,7 +136,10 @@ class Readings:
 
     def explained(self, reading: Reading, width: float | None = None) -> Explained:
         """Return the best explanation of the torque by a reading, with the settled width or one."""
-        return Solver(self, reading, width or self.width).solve()
+        key = reading, width or self.width
+        if key not in self._explained:
+            self._explained[key] = Solver(self, *key).solve()
+        return self._explained[key]
 
     def freely(self, reading: Reading) -> Explained:
         """Return the best explanation with any width of the prior."""
@@ -154,6 +158,7 @@ class Readings:
             self.width = max(THETAS, key=lambda w: self.explained(reading, w).evidence)
             found = self.explained(reading)
             self.length = np.minimum(correlation_length(found.left), LONGEST)
+            self._explained.clear()
         return self.explained(reading)
 
 
