@@ -19,7 +19,7 @@ ROBOTS = [
 FAST, SLOW = (0.002, 0.002), (0.005, 0.003)
 
 
-@pytest.mark.parametrize("name", few_or_all(["config/panda", "so100"], ROBOTS))
+@pytest.mark.parametrize("name", few_or_all(["so100"], ROBOTS))
 def test_no_phase_or_way_into_it_excites_an_arm_without_friction(name: str) -> None:
     path = frictionless.paths([name])[0]
     seed = ROBOTS.index(name)

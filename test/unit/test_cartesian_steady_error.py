@@ -78,7 +78,7 @@ class Scene:
 
 @pytest.mark.parametrize(
     ("robot", "axes"),
-    few_or_all([("panda", "base"), ("ur5e", "tip")], product(TIPS, ["base", "tip"])),
+    few_or_all([("ur5e", "tip")], product(TIPS, ["base", "tip"])),
 )
 def test_without_dry_friction_the_target_is_reached(robot, axes):
     for error in Scene(robot, dry=0.0, stiffness_frame=axes).errors():
@@ -87,7 +87,7 @@ def test_without_dry_friction_the_target_is_reached(robot, axes):
 
 
 @pytest.mark.parametrize("times", few_or_all([1.0], [0.5, 1.0, 4.0]))
-@pytest.mark.parametrize("robot", TIPS)
+@pytest.mark.parametrize("robot", few_or_all(["panda"], TIPS))
 def test_dry_friction_leaves_what_its_torque_is_over_the_stiffness(robot, times):
     """Compensated along the desired velocity, it is not compensated at rest."""
     scene = Scene(robot, dry=1.0, stiffness=times * STIFFNESS)

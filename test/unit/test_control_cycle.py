@@ -356,7 +356,7 @@ def test_drives_are_told_positions_of_the_turn_on_which_they_measure():
     bench.arm.reset([0.0, 0.0])
     bench.start()
     bench.configure(mode=Mode.GRAVITY_COMPENSATION)
-    for speed in 2.5 * np.sin(np.arange(0.0, 10.0, PERIOD)):  # [rad/s]
+    for speed in 2.5 * np.sin(np.arange(0.0, 2 * np.pi, PERIOD)):  # [rad/s], to and fro
         bench.arm.set_state(bench.arm.q + PERIOD * np.array([speed, 0.0]), [speed, 0.0])
         bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
         bench.state()

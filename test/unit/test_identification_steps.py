@@ -9,7 +9,7 @@ import pytest
 import recorded_arm
 import single_masses
 import urdf_text
-from studies import few_or_all
+from studies import few_or_all, study
 
 import featherstone_ros as fr
 from featherstone_ros.identification.arm import Arm
@@ -220,7 +220,7 @@ DRIVES = Friction(
 
 
 @pytest.mark.parametrize("error", few_or_all([0.1], [0.03, 0.1]))
-@pytest.mark.parametrize("fit_drives", [True, False], ids=["drives fitted", "drives known"])
+@pytest.mark.parametrize("fit_drives", [True, study(False)], ids=["drives fitted", "drives known"])
 def test_a_loads_interval_covers_the_errors_of_the_arms_own_model(error, fit_drives):
     """As with a URDF that is a little wrong everywhere; torque noise alone would be 2 g."""
     off, said, places = [], [], []

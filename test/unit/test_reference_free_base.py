@@ -300,7 +300,7 @@ def satellite():
 
     state = np.concatenate([q, qd, base, V_0])
     before, dt = at(state), 1e-3
-    for _ in range(300):
+    for _ in range(150):
         k1 = rate(state)
         k2 = rate(state + dt / 2 * k1)
         k3 = rate(state + dt / 2 * k2)

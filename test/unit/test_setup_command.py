@@ -50,7 +50,7 @@ def pictured():
 
 
 @pytest.mark.parametrize(
-    "path", few_or_all([path for path in PATHS if path.stem in ("panda", "so100")], PATHS)
+    "path", few_or_all([path for path in PATHS if path.stem == "so100"], PATHS)
 )
 def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
     output = tmp_path / "new" / "arm.yaml"
