@@ -31,7 +31,7 @@ from witness import CONTROLLER, PANDA, TWIN, Pair
 from featherstone_ros.model.robots import robot_parameters
 
 TIP = "panda_hand"
-RATE = 250.0  # [Hz]
+RATE = 125.0  # [Hz]
 PACE = 2.0  # times as fast as real time
 FORCE = 12.0  # [N]
 STIFFNESS = 400.0  # [N/m]
