@@ -28,6 +28,7 @@ from featherstone_ros.control.cartesian_impedance import (
     prepared,
     require_tip,
 )
+from featherstone_ros.control.payload import payload_of
 from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Settings
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model import Model
@@ -182,13 +183,14 @@ def impedance_settings(values: Mapping[str, Value], model: Model) -> CartesianSe
 
 def sensed_weight(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     """Return the weight that a wrench contains: the payload's, if it is on the sensor's body."""
-    carrier, mass = str(values["payload.link"]), values["payload.mass"]
+    _, load = payload_of(values)
+    carrier, mass = str(load["link"]), load["mass"]
     if not (values["wrench_has_weight"] and mass):
         return {}
     poses = sensor_poses(model, str(values["tip"]), offset_of(values))
     if carrier not in poses:
         return {}
-    at = poses[carrier] @ np.append(np.asarray(values["payload.com"], float), 1.0)
+    at = poses[carrier] @ np.append(np.asarray(load["com"], float), 1.0)
     return {"weight": mass * np.asarray(values["gravity"], float), "weight_at": at[:3]}
 
 

@@ -39,6 +39,7 @@ from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import (
     CONTROLLER,
+    PAYLOAD_NAMES,
     NodeParameters,
     ParameterFileError,
     check_names,
@@ -100,7 +101,7 @@ class ControlledArm:
         try:
             file = given.source if isinstance(given.source, Path) else None
             arm = cls(model, defaults, file)
-            arm = arm._changed({name: given[name] for name in given if name in defaults})
+            arm = arm._changed(given)
             _ = arm.model
         except ValueError as error:
             if not given.source or isinstance(error, ParameterFileError):
@@ -149,10 +150,14 @@ class ControlledArm:
             ValueError: There is no such parameter, or its value is refused (named).
         """
         changed = {**(changes or {}), **more}
-        _require_known(changed, self.unloaded)
+        _require_known({PAYLOAD_NAMES: self.values[PAYLOAD_NAMES], **changed}, self.unloaded)
         return self._changed(changed)
 
     def _changed(self, changes: Mapping[str, object]) -> ControlledArm:
+        if PAYLOAD_NAMES in changes:
+            return self._with_payloads(changes[PAYLOAD_NAMES])._changed(
+                {name: changes[name] for name in changes if name != PAYLOAD_NAMES}
+            )
         parameters = self.parameters
         accepted = {
             name: parameters[name].accept(_as_read(parameters[name], value))
@@ -161,10 +166,17 @@ class ControlledArm:
         }
         return replace(self, values={**self.values, **accepted})
 
+    def _with_payloads(self, names: object) -> ControlledArm:
+        """Return the arm with parameters of the payloads that have these names."""
+        accepted = self.parameters[PAYLOAD_NAMES].accept(names)
+        declared = declared_parameters(self.unloaded, accepted)
+        defaults = {name: one.default for name, one in declared.items()}
+        return replace(self, values={**defaults, **self.values, PAYLOAD_NAMES: accepted})
+
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
         """All parameters by name, with their defaults for this arm."""
-        return declared_parameters(self.unloaded)
+        return declared_parameters(self.unloaded, self.values[PAYLOAD_NAMES])
 
     # The arm.
 
@@ -331,9 +343,10 @@ def _model(description: str | PathLike[str] | Model, joints: Iterable[str] | Non
     return description
 
 
-def _require_known(given: Iterable[str], model: Model) -> None:
+def _require_known(given: Mapping[str, object], model: Model) -> None:
     """Raise ValueError with the names of parameters that the controller does not have."""
-    known = parameter_names(CONTROLLER, {*model.joint_names, *model.locked})
+    payloads = NodeParameters(given, "").payloads()
+    known = parameter_names(CONTROLLER, {*model.joint_names, *model.locked}, payloads)
     unknown = [f"no parameter {misspelt(name, known)}" for name in given if name not in known]
     if unknown:
         raise ValueError("; ".join(unknown))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from featherstone_ros.control.settings import Choice, Settings
 from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.parameter import (
     Parameter,
     Value,
@@ -73,6 +75,32 @@ GAIN_PARAMETERS = (
         1.0,
     ),
 )
+
+
+def payload_parameters(prefix: str) -> Iterable[Parameter]:
+    """Yield the parameters of a payload, whose names begin with ``prefix``."""
+    yield Parameter(f"{prefix}.link", "", "link that carries the payload")
+    yield Parameter(f"{prefix}.mass", 0.0, "mass of the payload [kg]; 0: no payload", 0.0, 1e4)
+    yield Parameter(
+        f"{prefix}.com",
+        [0.0, 0.0, 0.0],
+        "centre of mass of the payload in the link's frame [m]",
+        check=of_length(3),
+    )
+    yield Parameter(
+        f"{prefix}.inertia",
+        [0.0] * 6,
+        "inertia about the centre of mass in link axes [kg m^2]: ixx ixy ixz iyy iyz izz, or all 9",
+        check=of_length(6, 9),
+    )
+
+
+def nameable(names: Collection[str]) -> str | None:
+    """Return why payloads cannot have these names, or None."""
+    if len(set(names)) < len(names):
+        return "expected different names"
+    wrong = [name for name in names if not re.fullmatch(r"\w+", name)]
+    return f"{wrong[0]!r} is no name of letters, digits and underscores" if wrong else None
 
 
 PARAMETERS = (
@@ -152,19 +180,20 @@ PARAMETERS = (
         100.0,
         check=of_length(3),
     ),
-    Parameter("payload.link", "", "link that carries the payload"),
-    Parameter("payload.mass", 0.0, "mass of the payload [kg]; 0: no payload", 0.0, 1e4),
+    *payload_parameters("payload"),
     Parameter(
-        "payload.com",
-        [0.0, 0.0, 0.0],
-        "centre of mass of the payload in the link's frame [m]",
-        check=of_length(3),
+        PAYLOAD_NAMES,
+        [],
+        "payloads that have parameters of their own, payloads.<payload>.link, mass, com and "
+        "inertia; empty for none",
+        read_only=True,
+        check=nameable,
     ),
     Parameter(
-        "payload.inertia",
-        [0.0] * 6,
-        "inertia about the centre of mass in link axes [kg m^2]: ixx ixy ixz iyy iyz izz, or all 9",
-        check=of_length(6, 9),
+        "payload.name",
+        "",
+        "payload that the arm carries, of payload.names; empty: that of payload.link, mass, com "
+        "and inertia",
     ),
     Parameter(
         "payload.transition_time",
@@ -175,6 +204,13 @@ PARAMETERS = (
     ),
     *cartesian_parameters.PARAMETERS,
 )
+
+
+def parameters_of_arm(model: Model, payloads: Iterable[str]) -> Iterable[Parameter]:
+    """Yield the parameters of every joint and of every payload that has a name."""
+    yield from joint_parameters(model)
+    for name in payloads:
+        yield from payload_parameters(f"payloads.{name}")
 
 
 def joint_parameters(model: Model) -> Iterable[Parameter]:
@@ -233,9 +269,9 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
             yield replace(parameter, check=check)
 
 
-def declared_parameters(model: Model) -> dict[str, Parameter]:
-    """Return all parameters by name, with their defaults for an arm."""
-    return {one.name: one for one in (*PARAMETERS, *joint_parameters(model))}
+def declared_parameters(model: Model, payloads: Iterable[str] = ()) -> dict[str, Parameter]:
+    """Return all parameters by name, with their defaults for an arm and payloads of these names."""
+    return {one.name: one for one in (*PARAMETERS, *parameters_of_arm(model, payloads))}
 
 
 def effort_limit(values: Mapping[str, Value], model: Model) -> Floats:

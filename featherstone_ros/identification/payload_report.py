@@ -41,6 +41,7 @@ def snippet(found: Payload) -> str:
     """Return the controller's parameters, as YAML."""
     inertia = found.inertia[UPPER]
     payload = {
+        "name": "",  # these numbers, whichever of payload.names was carried before
         "link": found.link,
         "mass": _rounded(found.mass),
         "com": [_rounded(x) for x in found.com],

@@ -25,6 +25,8 @@ from featherstone_ros.text import plain
 TWIN, CONTROLLER = NODES = ("digital_twin", "feedforward_controller")
 OF_EVERY_NODE = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 JOINT = "<joint>"  # in the names of parameters that each joint has
+PAYLOAD = "<payload>"  # likewise, of those of each payload that PAYLOAD_NAMES lists
+PAYLOAD_NAMES = "payload.names"
 SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 FORMER = {  # parameters of earlier versions, and what has taken their place
@@ -77,10 +79,17 @@ class NodeParameters(dict[str, object]):
 
     def joints(self) -> list[str] | None:
         """Return the names of the joints that the node moves; None: all of them."""
-        value = self.get("joints", [])
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise self._error("joints", "a list of names")
-        return [name for name in value if name] or None
+        return self._names("joints") or None
+
+    def payloads(self) -> list[str]:
+        """Return the names of the payloads that have parameters of their own."""
+        return self._names(PAYLOAD_NAMES)
+
+    def _names(self, name: str) -> list[str]:
+        value = self.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self._error(name, "a list of names")
+        return [one for one in value if one]
 
     def _error(self, name: str, expected: str) -> ParameterFileError:
         value = plain(repr(self[name]))
@@ -131,6 +140,7 @@ def check_names(path: Path, joints: Collection[str]) -> None:
         ParameterFileError: It does; with the unknown names, and the nearest that there are.
     """
     nodes = _nodes(path)
+    payloads = read_parameters(path)[CONTROLLER].payloads()
     wrong = []
     for key in nodes:
         name = key.rpartition("/")[2]
@@ -138,7 +148,7 @@ def check_names(path: Path, joints: Collection[str]) -> None:
         if alike and name not in NODES:
             wrong.append(f"{key!r} is no node: expected /**/{alike[0]}")
     for key, of in {"/**": NODES, **{f"/**/{node}": (node,) for node in NODES}}.items():
-        known = {name for node in of for name in parameter_names(node, joints)}
+        known = {name for node in of for name in parameter_names(node, joints, payloads)}
         wrong += [
             f"no parameter {misspelt(name, known)}"
             for name in _flat(_section(nodes, key, path))
@@ -154,26 +164,38 @@ def misspelt(name: str, known: Collection[str]) -> str:
     name = name[:LONGEST]
     if name in FORMER:
         return f"{name} (now {FORMER[name]})"
+    section, _, rest = name.partition(".")
+    payload = f"{section}.{rest.partition('.')[0]}."
+    if section == "payloads" and not any(one.startswith(payload) for one in known):
+        return f"{name} (expected its payload in {PAYLOAD_NAMES})"
     nearest = get_close_matches(name, known, 1)
     return f"{name} (nearest: {nearest[0]})" if nearest else name
 
 
-def parameter_names(node: str, joints: Iterable[str]) -> set[str]:
-    """Return the names of all parameters of a node for an arm with these joints."""
-    names = {name for name in _documented(node) if JOINT not in name}
-    patterns = _documented(node) - names
-    return names | {pattern.replace(JOINT, joint) for pattern in patterns for joint in joints}
+def parameter_names(node: str, joints: Collection[str], payloads: Collection[str] = ()) -> set[str]:
+    """Return the names of all parameters of a node.
+
+    Args:
+        node: Its name.
+        joints: The arm's.
+        payloads: Names of those that have parameters of their own.
+    """
+    names = set()
+    for pattern in _documented(node):
+        place, of = (PAYLOAD, payloads) if PAYLOAD in pattern else (JOINT, joints)
+        names |= {pattern.replace(place, name) for name in of} if place in pattern else {pattern}
+    return names
 
 
 @cache
 def _documented(node: str) -> frozenset[str]:
     """Return the parameters in the node's file in ``config/``, which lists all that it has.
 
-    Those of each joint stand in comments, with ``<joint>``.
+    Those of each joint and payload stand in comments, with ``<joint>`` or ``<payload>``.
     """
     path = share_directory() / "config" / f"{node}.yaml"
-    of_joints = re.findall(rf"^ *#  +(\S*{JOINT}\S*)", path.read_text(), re.MULTILINE)
-    return frozenset([*read_parameters(path)[node], *of_joints])
+    patterns = re.findall(rf"^ *#  +(\S*(?:{JOINT}|{PAYLOAD})\S*)", path.read_text(), re.MULTILINE)
+    return frozenset([*read_parameters(path)[node], *patterns])
 
 
 def of_joint(joint: str, values: Mapping[str, Value]) -> dict[str, Value | Mapping[str, Value]]:

@@ -19,15 +19,16 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller_parameters import (
     DEADLINE_NAMES,
     PARAMETERS,
-    joint_parameters,
+    parameters_of_arm,
 )
 from featherstone_ros.control.gains import NoStableGainsError
-from featherstone_ros.control.payload import MODEL_NAMES
+from featherstone_ros.control.payload import gravity_and_payload
 from featherstone_ros.control.rest import LastMotion, last_motion
 from featherstone_ros.control.settings import LONGEST_STOP
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
+from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.nodes import realtime_parameters
 from featherstone_ros.nodes.controller_diagnostics import ControllerDiagnostics
 from featherstone_ros.nodes.controller_loop import ControllerLoop
@@ -60,8 +61,8 @@ class FeedforwardController(ModelNode):
         )
 
     def joint_parameters(self, model: Model) -> Iterable[Parameter]:
-        """Return gains, damping, friction, armature and limits of every joint."""
-        return joint_parameters(model)
+        """Return those of every joint, and of every payload that has a name."""
+        return parameters_of_arm(model, self.parameters[PAYLOAD_NAMES])
 
     # Lifecycle.
 
@@ -195,11 +196,13 @@ class FeedforwardController(ModelNode):
         changed = [name for name in values if values[name] != self.parameters[name]]
         what = ", ".join(f"{name} is {values[name]}" for name in changed)
         arm = ControlledArm(self.model, values)
+        model = arm.model  # also a payload that is not in force must be possible
         try:
             _ = arm.settings
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
-        loaded = arm.model if set(changed) & set(MODEL_NAMES) else None
+        is_other = gravity_and_payload(values) != gravity_and_payload(self.parameters)
+        loaded = model if is_other else None
         margins = arm.without_margin, arm.contact_margin
         try:
             take = loop.plan(arm, loaded)

@@ -75,6 +75,12 @@ PARAMETERS = {
     **{f"gains.{name}.d": 10.0 for name in NAMES},
 }
 TIMEOUTS = ("state_timeout", "reference_timeout", "executor_timeout", "give_up_after")
+NAMED_PAYLOAD = {
+    "payload.names": ["load"],
+    "payloads.load.link": "elbow_link",
+    "payloads.load.mass": 1.0,
+    "payloads.load.com": [0.0, 0.0, 0.2],
+}
 PATIENT = dict.fromkeys(TIMEOUTS, 10.0)  # a node that stands still for seconds goes on
 
 
@@ -192,13 +198,13 @@ def point(seconds: float, q: Sequence[float], **fields: Any) -> JointTrajectoryP
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedArm]:
     with ros_in_free_domain(tmp_path_factory.mktemp("controller")) as ros:
-        yield ScriptedArm(ros, **PATIENT)
+        yield ScriptedArm(ros, **PATIENT, **NAMED_PAYLOAD)
 
 
 @pytest.fixture
 def arm(shared: ScriptedArm) -> Iterator[ScriptedArm]:
     """The shared controller, holding the arm at Q in mode feedforward."""
-    unloaded = {"payload__mass": 0.0, "payload__link": ""}
+    unloaded = {"payload__mass": 0.0, "payload__link": "", "payload__name": ""}
     shared.set(mode="gravity_compensation", preflight="warn", **unloaded, **PATIENT)
     assert all(shared.set(mode="feedforward"))
     shared.settle()  # where tests with nodes of their own ran meanwhile, it was without states
@@ -575,6 +581,19 @@ def test_payload_is_one_set(arm):
     assert all(arm.set(**payload, payload__transition_time=0.1))
     loaded = fr.Model.from_urdf(URDF).with_payload("elbow_link", 1.0, com)
     assert_allclose(arm.settle(), fr.Dynamics(loaded).gravity(Q), atol=1e-6)
+
+
+def test_payload_is_exchanged_by_name(arm):
+    assert all(arm.set(payload__transition_time=0.2, payload__name="load"))
+    loaded = fr.Dynamics(fr.Model.from_urdf(URDF).with_payload("elbow_link", 1.0, [0, 0, 0.2]))
+    share = (arm.answer() - GRAVITY) / (loaded.gravity(Q) - GRAVITY)
+    assert (share < 0.5).all()
+    assert_allclose(arm.settle(), loaded.gravity(Q), atol=1e-6)
+    (result,) = arm.ros.set_parameters(NODE, {"payload.name": "laod"})
+    assert "payload.name is laod (nearest: load)" in result.reason
+    (result,) = arm.ros.set_parameters(NODE, {"payload.names": ["load", "laod"]})
+    assert not result.successful
+    assert_allclose(arm.settle(states=5), loaded.gravity(Q), atol=1e-6)
 
 
 def test_gravity_changes_at_run_time(arm):

@@ -136,3 +136,88 @@ def test_the_packages_own_files_are_those_of_arms_with_margin(robot):
 def test_compiled_code_takes_every_setting_of_a_joint():
     arrays = {k for k, v in vars(ControlledArm.of(URDF).settings).items() if np.ndim(v) == 1}
     assert arrays == set(_control.JOINT_SETTINGS)
+
+
+# Payloads by name
+
+GRIPPER = {"link": TIP, "mass": 1.5, "com": [0.0, 0.0, 0.1]}
+NAMED = {
+    "payload.names": ["gripper", "empty"],
+    **{f"payloads.gripper.{part}": value for part, value in GRIPPER.items()},
+}
+
+
+def weight(arm):
+    return Dynamics(arm.model).gravity([0.6, 0.5])
+
+
+def test_a_payload_is_exchanged_by_name():
+    arm = ControlledArm.of(URDF, NAMED)
+    bare, gripped = weight(ControlledArm.of(URDF)), weight(ControlledArm.of(URDF, PAYLOAD))
+    assert np.abs(gripped - bare).min() > 0.1
+    np.testing.assert_array_equal(weight(arm), bare)
+    carrying = arm.with_parameters({"payload.name": "gripper"})
+    np.testing.assert_array_equal(weight(carrying), gripped)
+    for name in ("empty", ""):
+        other = carrying.with_parameters({"payload.name": name})
+        np.testing.assert_array_equal(weight(other), bare)
+    heavier = carrying.with_parameters({"payloads.gripper.mass": 3.0})
+    np.testing.assert_allclose(weight(heavier) - bare, 2.0 * (gripped - bare))
+
+
+def test_payloads_of_a_file_are_those_of_a_mapping(file):
+    gripper = f"{{link: {TIP}, mass: 1.5, com: [0.0, 0.0, 0.1]}}"
+    path = file(
+        "payload: {names: [gripper, empty], name: gripper}", f"payloads: {{gripper: {gripper}}}"
+    )
+    arm = ControlledArm.of(URDF, path)
+    assert arm.values == ControlledArm.of(URDF, {**NAMED, "payload.name": "gripper"}).values
+    np.testing.assert_array_equal(weight(arm), weight(ControlledArm.of(URDF, PAYLOAD)))
+
+
+def test_the_weight_in_the_measured_wrench_is_that_of_the_named_payload():
+    hand = {"tip": TIP, "mode": Mode.CARTESIAN_IMPEDANCE}
+    loaded, named = (
+        ControlledArm.of(URDF, {**hand, **more}).settings.impedance
+        for more in (PAYLOAD, {**NAMED, "payload.name": "gripper"})
+    )
+    assert loaded["weight"][2] == pytest.approx(-1.5 * 9.80665, rel=1e-3)
+    np.testing.assert_array_equal(named["weight"], loaded["weight"])
+    np.testing.assert_array_equal(named["weight_at"], loaded["weight_at"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"payload.name": "griper"}, r"payload\.name is griper \(nearest: gripper\), expected one"),
+        ({"payloads.empty.mass": 1.0}, r"payloads\.empty\.mass is 1\.0, but payloads\.empty\.link"),
+        ({"payloads.empty.link": "hand"}, r"payloads\.empty\.link is 'hand'; the links are"),
+        ({"payloads.gripper.com": [0.0, 0.0, 100.0]}, r"payloads\.gripper\.com is .* millimetres"),
+        ({"payloads.gripper.mas": 1.0}, r"payloads\.gripper\.mas \(nearest: payloads\.gripper\.m"),
+        (
+            {"payloads.box.mass": 1.0},
+            r"payloads\.box\.mass \(expected its payload in payload\.names",
+        ),
+    ],
+)
+def test_a_payload_that_cannot_be_is_refused_by_name(file, changed, expected):
+    """Also one that the arm does not carry: or it would be refused when it is picked up."""
+    with pytest.raises(ValueError, match=expected):
+        ControlledArm.of(URDF, {**NAMED, **changed})
+    path = file(", ".join(f"{n}: {v}" for n, v in {**NAMED, **changed}.items()))
+    with pytest.raises(ParameterFileError, match=expected):
+        ControlledArm.of(URDF, path)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a", "a"], "expected different names"),
+        (["a.b"], r"'a\.b' is no name of letters"),
+        (3, "payload.names is 3, expected a list of names"),
+    ],
+)
+def test_names_of_payloads_are_different_words(names, expected):
+    """A name with a dot could not be told from a name and a part of its parameters."""
+    with pytest.raises(ValueError, match=expected):
+        ControlledArm.of(URDF, {"payload.names": names})
