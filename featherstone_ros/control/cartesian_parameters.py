@@ -153,8 +153,8 @@ def require_slow_damping(
     if rate * latency(values) > DAMPER_EDGE:
         raise ValueError(
             f"free_damping is {list(values['free_damping'])}: with gains.delay plus half of "
-            f"gains.period, {1e3 * latency(values):.2g} ms, the hand swings up; expected at most "
-            f"{DAMPER_EDGE / (rate * latency(values)):.2g} times as much"
+            f"gains.period, {1e3 * latency(values):.2g} ms, the end effector swings up; "
+            f"expected at most {DAMPER_EDGE / (rate * latency(values)):.2g} times as much"
         )
 
 
@@ -233,9 +233,9 @@ def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:
         return ""
     share = (margin / (DELAY_MARGIN * delay)) ** 2
     return (
-        f"stiffness: the hand is softer in some postures, where it would oscillate with a delay of "
-        f"{1e3 * margin:.2g} ms; gains.delay plus half of gains.period is {1e3 * delay:.2g} ms; "
-        f"{share:.2g} times the stiffness is kept everywhere"
+        f"stiffness: the end effector is softer in some postures, where it would oscillate "
+        f"with a delay of {1e3 * margin:.2g} ms; gains.delay plus half of gains.period is "
+        f"{1e3 * delay:.2g} ms; {share:.2g} times the stiffness is kept everywhere"
     )
 
 

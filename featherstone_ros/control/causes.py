@@ -152,7 +152,7 @@ CAUSES = {
     C.CONTACT_INSTABILITY: CauseRow(
         (2, 4),
         A.DECLARE_FAULT,
-        "the hand loses its contact and meets it again, the last time with {found:.3g} N "
+        "the end effector loses its contact and meets it again, the last time with {found:.3g} N "
         "(max_force {bound:g}): it is stiffer than contact_stiffness, or wrench and drives come "
         "later than contact_delay says",
     ),

@@ -100,8 +100,8 @@ def summary(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel
         problems.append("effort limits reached")
     if found.is_strained:
         problems.append(
-            "the hand is so far from its desired pose that its spring pulls with max_force or "
-            "max_torque"
+            "the end effector is so far from its desired pose that its spring pulls with "
+            "max_force or max_torque"
         )
     if found.missing:
         problems.append(found.missing)

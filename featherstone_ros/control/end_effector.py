@@ -135,7 +135,7 @@ def off_text(away: Floats, what: str, bound: Floats) -> str:
     """Return in words how far the end effector is [m, rad] from what, and how far it may be."""
     (far, turned), (near, straight) = away, bound
     return (
-        f"hand {1e3 * far:.1f} mm and {np.degrees(turned):.1f} deg from {what} (expected "
+        f"end effector {1e3 * far:.1f} mm and {np.degrees(turned):.1f} deg from {what} (expected "
         f"{1e3 * near:.2g} mm, {np.degrees(straight):.2g} deg)"
     )
 

@@ -38,10 +38,10 @@ REFUSALS = {
     Refusal.IN_FAULT: "the arm is held after a fault ({reason}): ask it to hold first (~/hold)",
     Refusal.GRAVITY_IN_USE: "hardware_adds_gravity cannot change while commands are published: "
     "gravity would act twice or not at all for a moment; deactivate first",
-    Refusal.FOLLOWS_POSES: "the mode follows poses of the hand (~/target_pose), not motions of the "
-    "joints",
-    Refusal.FOLLOWS_NO_POSES: "targets of the hand are followed in modes cartesian_impedance and "
-    "admittance only",
+    Refusal.FOLLOWS_POSES: "the mode follows poses of the end effector (~/target_pose), not "
+    "motions of the joints",
+    Refusal.FOLLOWS_NO_POSES: "targets of the end effector are followed in modes "
+    "cartesian_impedance and admittance only",
     Refusal.NO_TIP: "modes cartesian_impedance and admittance need a tip",
     Refusal.TOO_LITTLE_EFFORT: "joint {joint!r} would need {found:.4g} to be held and braked where "
     "the arm is now, or for what the law asks, expected less than its effort limit of {bound:.4g} "

@@ -145,7 +145,9 @@ class ControllerDiagnostics:
         if not (yields or presses) or silence <= settings.wrench_timeout:
             return ""
         age = f"for {silence:.1f} s" if np.isfinite(last) else "so far"
-        what = "the hand is held, and follows no target" if yields else "force_axes do nothing"
+        what = (
+            "the end effector is held, and follows no target" if yields else "force_axes do nothing"
+        )
         return f"no wrench on ~/wrench {age}: {what}"
 
     def _find_slow_states(self, moment: Any) -> str:

@@ -141,7 +141,7 @@ def test_hand_of_a_stretched_arm_does_not_arrive_above_and_says_why(ros):
     target = PoseStamped(pose=poses[-1].pose)
     target.pose.position.z += 0.05
     targets.publish(target)
-    status = arm.status("did not arrive: hand")
+    status = arm.status("did not arrive: end effector")
     assert status.level == DiagnosticStatus.WARN
     far, turned = map(float, re.findall(r"([\d.]+) (?:mm|deg) ", status.message)[:2])
     assert far == pytest.approx(50.0, abs=1.0) and turned < 0.5
@@ -188,7 +188,7 @@ def test_hand_that_is_held_is_not_where_its_target_is_though_that_is_sent_again_
     ros.wait_for(lambda: poses, "pose of the hand")
     target = PoseStamped(pose=poses[-1].pose)
     target.pose.position.z += 0.096
-    found = ros.new_diagnostics(lambda s: "did not arrive: hand 9" in s.message)
+    found = ros.new_diagnostics(lambda s: "did not arrive: end effector 9" in s.message)
     seen = None
 
     def told() -> DiagnosticStatus | None:

@@ -437,7 +437,9 @@ def test_target_of_a_hand_is_refused_by_a_controller_without_tip(arm):
     arm.ros.ask(
         arm.ros.publisher(PoseStamped, f"{NODE}/target_pose"),
         target,
-        arm.ros.new_diagnostics(lambda s: "refused target_pose: targets of the hand" in s.message),
+        arm.ros.new_diagnostics(
+            lambda s: "refused target_pose: targets of the end effector" in s.message
+        ),
         "refusal",
     )
     assert "Traceback" not in arm.process.output

@@ -239,7 +239,7 @@ def test_mode_begins_and_ends_without_a_jump():
 
 def test_trajectories_are_refused():
     bench = ContactBench()
-    with pytest.raises(TrajectoryError, match="follows poses of the hand"):
+    with pytest.raises(TrajectoryError, match="follows poses of the end effector"):
         bench.controller.set_trajectory(bench.now, MODEL.joint_names, [Point(1.0, HOME.tolist())])
 
 

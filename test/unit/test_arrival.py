@@ -359,7 +359,9 @@ def test_arm_that_is_stretched_upwards_says_that_its_posture_is_singular(robot, 
     arm = Hand(fr.Model.from_urdf(urdf), tip, q, friction=friction)
     arm.lead([0.0, 0.0, 0.05])
     said = arm.said()
-    assert said.startswith("did not arrive: hand 50.0 mm and 0.0 deg from its target (expected ")
+    assert said.startswith(
+        "did not arrive: end effector 50.0 mm and 0.0 deg from its target (expected "
+    )
     assert ": singular posture or out of reach" in said
 
 
@@ -394,7 +396,7 @@ def test_hand_that_is_held_says_so():
     arm.push(8.0)  # 20 mm on a spring of 400 N/m
     said = arm.said()
     assert ": something holds it: a contact" in said
-    far = float(said.split("hand ")[1].split(" mm")[0])
+    far = float(said.split("end effector ")[1].split(" mm")[0])
     assert far == pytest.approx(20.0, rel=0.1)
     arm.push(0.0)
     assert arm.said() == ""
@@ -500,5 +502,5 @@ def test_hand_that_a_gap_in_the_states_interrupts_is_compared_with_where_it_was_
     arm.watch.abandon()
     arm.force = 20.0
     arm.look(1.0)
-    said = "did not arrive: hand 47.4 mm and 0.0 deg from where it was to stand"
+    said = "did not arrive: end effector 47.4 mm and 0.0 deg from where it was to stand"
     assert arm.said().startswith(said) and arm.watch.is_abandoned

@@ -367,7 +367,7 @@ def test_bad_targets_are_refused_by_name(target, reason):
 
 def test_each_mode_refuses_what_it_does_not_follow():
     bench = Bench().run(0.1)
-    with pytest.raises(TrajectoryError, match="follows poses of the hand"):
+    with pytest.raises(TrajectoryError, match="follows poses of the end effector"):
         bench.controller.ask(_control.SetPointRequest(np.zeros((4, 7))), bench.now)
     bench.configure(mode=Mode.FEEDFORWARD)
     with pytest.raises(TrajectoryError, match="in modes cartesian_impedance and admittance only"):

@@ -128,7 +128,7 @@ def test_stiffness_of_the_hand_that_delay_makes_unstable_is_told():
     assert arm(**hand, stiffness=[400.0] * 3 + [3.0] * 3).without_margin == ""
     stiff = {"stiffness": [400.0] * 3 + [3000.0] * 3}
     text = arm(**hand, **stiff).without_margin
-    assert text.startswith("stiffness: the hand is softer in some postures")
+    assert text.startswith("stiffness: the end effector is softer in some postures")
     told = float(text.partition("gains.period is ")[2].partition(" ms")[0])
     assert told == pytest.approx(2.0 + 500 * ARM.timing.period)
     share = float(text.rpartition("; ")[2].partition(" times")[0])

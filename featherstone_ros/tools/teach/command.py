@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=_axes,
         metavar="AXES",
-        help="let the hand go along some of xyz, in rotation, or both, and nowhere else",
+        help="let the end effector go along some of xyz, in rotation, or both, and nowhere else",
     )
     add_controller(parser)
 
