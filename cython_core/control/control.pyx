@@ -22,8 +22,8 @@ from control.controller_state cimport Controller, Hold
 from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CONFIGURE,
                                      REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
                                      REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_MODEL, REQUEST_SET_POINT,
-                                     REQUEST_SNAPSHOT, REQUEST_TARGET, FollowPayload, ModelPayload,
-                                     SetPointPayload, SnapshotPayload)
+                                     REQUEST_SNAPSHOT, REQUEST_TARGET, REQUEST_ZERO, FollowPayload,
+                                     ModelPayload, SetPointPayload, SnapshotPayload)
 from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, record_note,
                                   release_unused)
 from control.events cimport NO_TIP
@@ -39,7 +39,7 @@ from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, Start, connect, 
                              stopping_position as c_stopping_position)
 from control.phase_changes cimport standing_speed
 from control.phases cimport EVENTS, PHASES
-from control.request_handlers cimport configure, why_no_joints
+from control.request_handlers cimport ZeroPayload, configure, why_no_joints
 from control.settings cimport JointLimits, JointSettings, place_rows
 from control.settings_check cimport CheckPayload, SettingsChange
 from control.state_clock cimport age_by_stamp, start_clock

@@ -13,8 +13,8 @@ from control.cycle_state cimport (ControlCycle, DeadlinePayload, release, take_d
 from control.events cimport CAUSE_FAILURE, GRANTED, Refusal
 from control.motion cimport Path
 from control.phase_changes cimport activate, deactivate, respond
-from control.request_handlers cimport (configure, follow, hold, take_model, take_set_point,
-                                       take_target)
+from control.request_handlers cimport (ZeroPayload, configure, follow, hold, take_model,
+                                       take_set_point, take_target, zero_wrench)
 from control.settings cimport ADMITTANCE
 from control.settings_check cimport CheckPayload, SettingsChange, why_not_configure
 from cycle cimport STOP_REQUESTED, Request
@@ -23,7 +23,7 @@ from dynamics_interface cimport DynamicsInterface
 cdef enum RequestKind:
     REQUEST_ACTIVATE, REQUEST_DEACTIVATE, REQUEST_HOLD, REQUEST_FOLLOW, REQUEST_SET_POINT
     REQUEST_CONFIGURE, REQUEST_MODEL, REQUEST_DEADLINE, REQUEST_SNAPSHOT, REQUEST_FALL_BACK
-    REQUEST_TARGET, REQUEST_CHECK
+    REQUEST_TARGET, REQUEST_CHECK, REQUEST_ZERO
 
 cdef struct FollowPayload:
     const Path* path
@@ -118,6 +118,8 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
         return take_target(c, time, <const CartesianTarget*> request.payload)
     if request.kind == REQUEST_CHECK:
         return why_not_configure(c, <CheckPayload*> request.payload)
+    if request.kind == REQUEST_ZERO:
+        return zero_wrench(c, time, <ZeroPayload*> request.payload)
     if request.kind == REQUEST_CONFIGURE:
         return configure(c, <const SettingsChange*> request.payload)
     if request.kind == STOP_REQUESTED or request.kind == REQUEST_DEACTIVATE:

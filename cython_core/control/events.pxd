@@ -23,6 +23,7 @@ cdef enum:
 cpdef enum Refusal:          # the answer to a request; 0: granted
     GRANTED, NOT_RUNNING, FOLLOWS_NOTHING, ENDED, STARTS_TOO_FAR, SET_POINT_TOO_FAR, IN_FAULT
     GRAVITY_IN_USE, FOLLOWS_POSES, FOLLOWS_NO_POSES, NO_TIP, TOO_LITTLE_EFFORT, NO_WRENCH
+    NOT_STILL, NO_READINGS, FORCE_SCATTERS, MOMENT_SCATTERS
 
 cpdef enum NoteKind:         # reports of the controller without a request
     NOTE_REFUSED             # REFUSED of ros/refusals.pxd: a wrench

@@ -30,6 +30,9 @@ cdef extern from *:
     #define KEPT (0.8)
     #define INTERVAL_SHARE (0.2)
     #define SAME (1.5)
+    #define SETTLED_AFTER (0.25)
+    #define SCATTER_OF_FORCE (1.0)
+    #define SCATTER_OF_MOMENT (0.1)
     #define BEYOND_GRAVITY (0.5)
     #define LIMIT_SLACK (1e-3)
     #define SPEEDING (1.2)
@@ -84,6 +87,13 @@ cdef extern from *:
     const double KEPT              # share of a change's size that still counts at the next sample
     const double INTERVAL_SHARE    # of the last interval in the estimate of the sensor's
     const double SAME              # intervals within which equal numbers are the same sample
+    # Likewise, which readings tell the zero of their sensor (sensor_zero.pxd):
+    const double SETTLED_AFTER     # [s] of readings that are enough
+    # Standard deviation with which a mean is taken, or the dead zone where that is more: such noise
+    # moves nothing, and of the 25 readings of a sensor of 100 Hz the mean is within a fifth of it.
+    # A hand that touches the arm shows more.
+    const double SCATTER_OF_FORCE  # [N]
+    const double SCATTER_OF_MOMENT # [N m]
     # Of class 4: may the arm be taken over (startup.pxd):
     const double BEYOND_GRAVITY    # share of the effort limit by which a measured effort may differ
                                    # from gravity

@@ -14,6 +14,7 @@ from control.cartesian_impedance cimport WALL, limit
 from control.fault_bounds cimport INTERVAL_SHARE, KEPT, REPEAT_TIME, SAME
 from control.impedance_modes cimport from_axes, to_axes
 from control.impedance_state cimport Impedance, ImpedanceSettings
+from control.sensor_zero cimport Readings, note_reading
 from control.state_clock cimport StateClock, late_by, lateness, start_clock, watch_clocks
 from task_space.pose cimport add_cross_product, norm
 
@@ -39,6 +40,8 @@ cdef struct MeasuredWrench:  # at the end effector's origin, in its axes
     StateClock clock         # of its stamps
     bint is_there            # it was not too old when it was last used
     double[6] contact        # on the end effector, base axes: what is measured, without impacts
+    double[6] offset         # of the sensor, which is subtracted from every sample
+    Readings readings        # of what is used
 
 
 cdef inline void rotate(const double* R, const double* x, double* out) noexcept nogil:
@@ -65,6 +68,8 @@ cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
     measured.at = measured.judged_at = measured.changed_at = -INFINITY
     measured.interval, measured.count, measured.is_there = 0.0, 0, False
     memset(measured.contact, 0, 6 * sizeof(double))
+    memset(measured.offset, 0, 6 * sizeof(double))
+    measured.readings.count = 0
     start_clock(&measured.clock, -INFINITY)
 
 
@@ -109,6 +114,8 @@ cdef inline void judge(MeasuredWrench* measured, const double* sample,
     memcpy(measured.samples[measured.count % WINDOW], sample, 6 * sizeof(double))
     for k in range(6):
         judge_number(measured, k, sample[k], dead_zone[k // 3])
+    if measured.count >= WINDOW:                    # before, nothing is certain
+        note_reading(&measured.readings, measured.wrench, measured.at)
 
 
 cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings* settings,
@@ -120,16 +127,41 @@ cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings
     """
     cdef double[6] sample
     cdef double at
+    cdef Py_ssize_t k
     watch_clocks(&measured.clock, now, on_its_way)
     lateness(&measured.clock, now, on_its_way)
     at = now - late_by(&measured.clock, on_its_way, timeout)
     if at < measured.at:
         return
     if at - measured.at > timeout:
-        measured.count = 0                          # it tells nothing of what is felt now
+        measured.count = measured.readings.count = 0    # it tells nothing of what is felt now
     measured.at = at
     move_wrench(pose, wrench, sample)
+    for k in range(6):
+        sample[k] -= measured.offset[k]
     judge(measured, sample, settings.dead_zone)
+
+
+cdef inline void shift_zero(MeasuredWrench* measured, const double* by) noexcept nogil:
+    """Add to the sensor's offset (6), as if it had always had it: no sample is sudden for that."""
+    cdef Py_ssize_t k, i
+    for k in range(6):
+        measured.offset[k] += by[k]
+        measured.wrench[k] -= by[k]
+        measured.certain[k] -= by[k]
+        measured.readings.mean[k] -= by[k]
+        for i in range(WINDOW):
+            measured.samples[i][k] -= by[k]
+
+
+cdef inline void find_weight(const Impedance* law, double* out) noexcept nogil:
+    """out, (6): the payload's weight in a measured wrench, in the end effector's axes."""
+    cdef Py_ssize_t i, k
+    for k in range(3):
+        out[k] = out[3 + k] = 0.0
+        for i in range(3):
+            out[k] += law.pose[4 * i + k] * law.settings.weight[i]
+    add_cross_product(1.0, law.settings.weight_at, out, out + 3)
 
 
 cdef inline bint is_fresh(const MeasuredWrench* measured, double now,

@@ -6,18 +6,22 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from control.arm cimport change_model, leads_end_effector
+from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
 from control.controller_state cimport (Controller, Hold, StateMachine, answers_states, is_open_loop,
                                        is_tracking)
 from control.events cimport (ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, GRANTED,
-                             IN_FAULT, NOT_RUNNING, NO_WRENCH, SET_POINT_TOO_FAR, STARTS_TOO_FAR,
-                             Refusal)
+                             FORCE_SCATTERS, IN_FAULT, MOMENT_SCATTERS, NOT_RUNNING, NOT_STILL,
+                             NO_READINGS, NO_WRENCH, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
+from control.fault_bounds cimport SETTLED_AFTER
+from control.measured_wrench cimport MeasuredWrench, find_weight, is_fresh, shift_zero
 from control.motion cimport (Path, Start, blend, extrapolate, follow_path, lead_in_duration, sample,
                              start_of)
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, end_fault,
-                                    stop_and_hold)
+                                    stands, stop_and_hold)
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
+from control.sensor_zero cimport are_enough, most_scatter, scatter
 from control.settings cimport ADMITTANCE, GRAVITY_COMPENSATION, JointSettings, Mode, Settings
 from control.settings_check cimport SettingsChange, conflict
 from control.state_observer cimport trust_velocities
@@ -138,6 +142,47 @@ cdef inline Refusal take_target(Controller* c, double now,
         return NO_WRENCH
     set_target(&c.hand, now, target)
     begin_reference(&c.machine)
+    return GRANTED
+
+
+cdef struct ZeroPayload:
+    double[6] offset         # of the answer: of the sensor, in the end effector's frame
+    Hold detail              # of a refusal
+
+
+cdef inline Refusal why_not_zero(const Controller* c, double now, Hold* detail) noexcept nogil:
+    """Why the sensor's offset cannot be found now."""
+    cdef const MeasuredWrench* measured = &c.hand.measured
+    cdef Py_ssize_t half
+    if c.machine.phase != HOLDING or not stands(&c.observer):
+        return NOT_STILL
+    detail.bound = SETTLED_AFTER
+    if not (is_fresh(measured, now, c.arm.settings.wrench_timeout)
+            and are_enough(&measured.readings)):
+        return NO_READINGS
+    for half in range(2):
+        detail.found = scatter(&measured.readings, half)
+        detail.bound = most_scatter(c.hand.law.settings.dead_zone, half)
+        if not detail.found <= detail.bound:
+            return MOMENT_SCATTERS if half else FORCE_SCATTERS
+    return GRANTED
+
+
+cdef inline Refusal zero_wrench(Controller* c, double now, ZeroPayload* answer) noexcept nogil:
+    """Take what the sensor reads, but for the payload's weight, as its offset from now on."""
+    cdef MeasuredWrench* measured = &c.hand.measured
+    cdef Refusal refusal = why_not_zero(c, now, &answer.detail)
+    cdef double[6] by
+    cdef Py_ssize_t k
+    if refusal != GRANTED:
+        return refusal
+    if not leads_end_effector(&c.arm):              # else its pose is known
+        update_kinematics(&c.hand.law, c.arm.models.newest.model, c.observer.q, c.observer.qd)
+    find_weight(&c.hand.law, by)
+    for k in range(6):
+        by[k] = measured.readings.mean[k] - by[k]
+    shift_zero(measured, by)
+    memcpy(answer.offset, measured.offset, 6 * sizeof(double))
     return GRANTED
 
 

@@ -181,6 +181,25 @@ cdef class CheckRequest(_Detailed):
         self.address, self.refused = <size_t> &self.check, &self.check.detail
 
 
+cdef class ZeroRequest(_Detailed):
+    """Take what the sensor of the wrench reads as its offset.
+
+    Attributes:
+        offset: (6,) of force and moment in the hand's frame, once it is granted [N, N m].
+    """
+
+    cdef ZeroPayload zero
+
+    def __init__(self):
+        super().__init__(REQUEST_ZERO)
+        self.zero.detail.joint = -1
+        self.address, self.refused = <size_t> &self.zero, &self.zero.detail
+
+    @property
+    def offset(self):
+        return np.array(self.zero.offset)
+
+
 cdef class DeadlineRequest(ControlRequest):
     """Count commands that take longer than ``cycle_time`` [s], and hold the arm while there are too
     many.

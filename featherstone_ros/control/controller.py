@@ -234,6 +234,24 @@ class TorqueController:
             raise ValueError(f"wrench: expected at most {_control.MAX_WRENCH:g}, got {values}")
         self.compiled.take_wrench(now, values, sensors.index(link))
 
+    def zero_wrench(self, now: float) -> Floats:
+        """Take what the sensor reads, the mean of the last 0.25 s, as its offset from now on.
+
+        The payload's weight, where the wrench has it, is not part of the offset.
+
+        Args:
+            now: Steady time [s].
+
+        Returns:
+            (6,) the offset that is subtracted from now on, in the hand's frame [N, N m].
+
+        Raises:
+            TrajectoryError: The arm is not held still, or the readings are too few or scatter.
+        """
+        request = _control.ZeroRequest()
+        self.ask(request, now)
+        return request.offset
+
     def hold(self, now: float) -> None:
         """Come to rest within ``stop_time`` and stay there; ends a fault.
 

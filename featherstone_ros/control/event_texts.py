@@ -47,6 +47,14 @@ REFUSALS = {
     "the arm is now, or for what the law asks, expected less than its effort limit of {bound:.4g} "
     "(effort_limit times effort_scale)",
     Refusal.NO_WRENCH: "mode admittance follows nothing while no wrench comes on ~/wrench",
+    Refusal.NOT_STILL: "the sensor is zeroed only while the arm is held still and is asked for "
+    "nothing, not while it moves or presses: {phase}",
+    Refusal.NO_READINGS: "the sensor is zeroed by its readings of the last {bound:g} s, but none, "
+    "or fewer, have come on ~/wrench",
+    Refusal.FORCE_SCATTERS: "the force on ~/wrench scatters by {found:.3g} N, expected at most "
+    "{bound:.3g} N: the sensor is zeroed while nothing touches the arm",
+    Refusal.MOMENT_SCATTERS: "the moment on ~/wrench scatters by {found:.3g} N m, expected at most "
+    "{bound:.3g} N m: the sensor is zeroed while nothing touches the arm",
 }
 
 

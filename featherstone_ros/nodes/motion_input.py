@@ -69,7 +69,7 @@ class PlannedTrajectory(_control.FollowRequest):
 
 
 class MotionInput:
-    """The topics and the service that move the arm, and what the action needs of them.
+    """The topics and the services that move the arm, and what the action needs of them.
 
     Attributes:
         followed: The last trajectory that the loop has accepted; None before.
@@ -95,13 +95,17 @@ class MotionInput:
             self._listen(WrenchStamped, "target_wrench", self._on_target, NEWEST),
             self._listen(Float64MultiArray, "stiffness", self._on_stiffness, NEWEST),
         ]
-        self._hold = node.create_service(Trigger, "~/hold", self._on_hold)
+        self._services = [
+            node.create_service(Trigger, "~/hold", self._on_hold),
+            node.create_service(Trigger, "~/zero_wrench", self._on_zero_wrench),
+        ]
 
     def destroy(self) -> None:
         """Stop listening."""
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
-        self._node.destroy_service(self._hold)
+        for service in self._services:
+            self._node.destroy_service(service)
 
     def _listen(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
@@ -263,6 +267,22 @@ class MotionInput:
             result = self._node.set_parameters_atomically([changed])
             if not result.successful:
                 raise MessageError(result.reason)
+
+    def _on_zero_wrench(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        request = _control.ZeroRequest()
+        try:
+            self._loop.ask(request)
+        except TrajectoryError as error:
+            response.success, response.message = False, str(error)
+            return response
+        force, moment = request.offset.reshape(2, 3)
+        response.success = True
+        response.message = (
+            f"subtracted from now on, at the tip: {force[0]:.2f} {force[1]:.2f} {force[2]:.2f} N, "
+            f"{moment[0]:.3f} {moment[1]:.3f} {moment[2]:.3f} N m"
+        )
+        self._node.get_logger().info(f"zero of ~/wrench: {response.message}")
+        return response
 
     def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success, response.message = True, "stopping and holding"

@@ -12,7 +12,7 @@ usage: feedforward_controller [--help] [--version] [--ros-args ...]
 
 Answers joint states with joint torques: gravity compensation, feedforward with PD, computed torque.
 
-  listens   joint_states, ~/joint_trajectory, ~/reference; service ~/hold
+  listens   joint_states, ~/joint_trajectory, ~/reference; services ~/hold, ~/zero_wrench
             action ~/follow_joint_trajectory, where control_msgs is installed
   publishes ~/commands (output: joint_state: ~/joint_commands), ~/desired, ~/error, /diagnostics
 

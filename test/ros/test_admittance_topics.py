@@ -24,6 +24,7 @@ from geometry_msgs.msg import PoseStamped, Vector3, Wrench, WrenchStamped
 from led import coordinates
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
+from std_srvs.srv import Trigger
 from terminal import in_terminal, read_until
 from test_teach_and_replay import COMMAND, end
 from witness import CONTROLLER, PANDA, TWIN, Pair
@@ -149,6 +150,28 @@ def test_push_moves_the_hand_as_its_spring_says(hand):
     )
     hand.feel_until(lambda: np.abs(hand.position - start).max() < 1.5e-3, "the hand back again")
     assert np.abs(hand.commands[-1].velocity).max() < 0.05
+
+
+def test_a_zeroed_sensor_moves_the_hand_no_more(hand):
+    """Nor when what it read is gone and it is zeroed again: refused until the hand stands."""
+    hand.feel_until(hand.tells("running"), "green diagnostics")
+    start, answers = hand.position, []
+
+    def zeroed() -> bool:
+        answers.append(hand.ros.call(Trigger, f"{CONTROLLER}/zero_wrench", Trigger.Request()))
+        return answers[-1].success
+
+    for force in ((0.0, 0.0, FORCE), (0.0, 0.0, 0.0)):
+        hand.feel_until(
+            lambda: np.abs(hand.position - start).max() > 0.01, "a hand that yields", force=force
+        )
+        hand.feel_until(zeroed, "a zero", force=force)
+        said = answers[-1].message.partition("tip: ")[2].split()[:3]
+        np.testing.assert_allclose(np.array(said, float), force, atol=0.2)
+        hand.feel_until(
+            lambda: np.abs(hand.position - start).max() < 1.5e-3, "the hand back again", force=force
+        )
+    assert any("only while the arm is held still" in answer.message for answer in answers)
 
 
 def test_contact_is_told(hand):
