@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control import cartesian_parameters
@@ -32,7 +33,9 @@ from featherstone_ros.control.gains import Timing
 from featherstone_ros.control.goal_tolerances import Tolerances
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.payload import model_with_payload
+from featherstone_ros.control.retiming.retime import Retimed, retime
 from featherstone_ros.control.settings import Choice, Interpolation, Mode, Settings
+from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
@@ -224,6 +227,26 @@ class ControlledArm:
             np.stack([path, np.zeros(len(joints))]),
             np.stack([goal, stopped]),
             values["constraints.goal_time"],
+        )
+
+    def retimed(self, path: Trajectory | ArrayLike, **options: Any) -> Retimed:
+        """Return a path timed anew, with this arm's payload, drives and limits.
+
+        Args:
+            path: As of ``fr.control.retime``.
+            **options: Its others.
+
+        Raises:
+            RetimingError: No timing is within the limits.
+        """
+        rate = per_joint(self.values, "torque_rate.{}", self.unloaded.joint_names)
+        return retime(
+            self.model,
+            path,
+            drives=self.drives,
+            limits=self.limits,
+            torque_rate=rate,
+            **options,
         )
 
     # Its end effector.

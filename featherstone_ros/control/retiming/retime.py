@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
+from featherstone_ros.control.feasibility.limits import excesses
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.retiming.demands import (
@@ -78,6 +79,35 @@ class Retimed:
             Point(begin + time, *(tuple(row.tolist()) for row in fields))
             for time, *fields in zip(self.times.tolist(), *rows, strict=True)
         ]
+
+    def slower(self, factor: float) -> Retimed:
+        """Return the same in ``factor`` times the time, at least 1."""
+        demand, limits = self.verdict.demand.slowed(factor), self.verdict.limits
+        return replace(
+            self,
+            times=self.times * factor,
+            velocities=self.velocities / factor,
+            accelerations=self.accelerations / factor**2,
+            verdict=Feasibility(demand, limits, excesses(demand, limits), []),
+        )
+
+    def used(self) -> str:
+        """Return the largest share of each kind of limits, and whose it is, in words."""
+        return ", ".join(_used(self.verdict))
+
+
+def _used(verdict: Feasibility) -> Iterator[str]:
+    asked, limits = verdict.demand, verdict.limits
+    most = np.maximum(limits.acceleration, limits.deceleration)
+    for quantity, values, limit in (
+        ("velocity", asked.velocity, limits.velocity),
+        ("acceleration", asked.acceleration, most),
+        ("torque", asked.torque, limits.effort),
+    ):
+        share = np.abs(values).max(axis=0) / limit
+        worst = int(np.argmax(share))
+        if share[worst] > 0.0:
+            yield f"{quantity} {share[worst]:.1%} (joint {limits.names[worst]!r})"
 
 
 def retime(

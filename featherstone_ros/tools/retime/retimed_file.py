@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-import numpy as np
-
-from featherstone_ros.control import Retimed, retime
+from featherstone_ros.control import Retimed
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.feasibility.feasibility import Feasibility
-from featherstone_ros.parameter import per_joint
 from featherstone_ros.tools.trajectory_check import FileCheck, trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
@@ -39,12 +35,8 @@ def retimed_file(
         TrajectoryError: The trajectory is invalid for any arm.
     """
     trajectory = trajectory_of(given, arm)
-    timed = retime(
-        arm.model,
+    timed = arm.retimed(
         trajectory,
-        drives=arm.drives,
-        limits=arm.limits,
-        torque_rate=per_joint(arm.values, "torque_rate.{}", arm.model.joint_names),
         effort=effort,
         acceleration=acceleration,
         link_speed=link_speed,
@@ -59,19 +51,4 @@ def summary(before: FileCheck, timed: Retimed) -> Iterator[str]:
     begin, end = before.verdict.demand.time[[0, -1]]
     was = f"{end - begin:.3f} s before{'' if before.fits else ', which does not fit'}"
     yield f"[bold]{timed.duration:.3f} s[/], {was}; {len(timed.times)} points"
-    yield f"Of the limits: {', '.join(_used(timed.verdict))}"
-
-
-def _used(verdict: Feasibility) -> Iterator[str]:
-    """Yield the largest share of each kind of limits, and whose it is."""
-    asked, limits = verdict.demand, verdict.limits
-    most = np.maximum(limits.acceleration, limits.deceleration)
-    for quantity, values, limit in (
-        ("velocity", asked.velocity, limits.velocity),
-        ("acceleration", asked.acceleration, most),
-        ("torque", asked.torque, limits.effort),
-    ):
-        share = np.abs(values).max(axis=0) / limit
-        worst = int(np.argmax(share))
-        if share[worst] > 0.0:
-            yield f"{quantity} {share[worst]:.1%} (joint {limits.names[worst]!r})"
+    yield f"Of the limits: {timed.used()}"
