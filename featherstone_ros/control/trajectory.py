@@ -44,6 +44,10 @@ class TrajectoryError(FeatherstoneError, ValueError):
     """A trajectory or set-point that is refused; the message says why."""
 
 
+class LimitsError(TrajectoryError):
+    """It asks for more than the arm's limits allow: with more time, it might not."""
+
+
 class JointsError(TrajectoryError):
     """It does not name the joints."""
 
@@ -128,6 +132,11 @@ class Trajectory:
         return not self._degrees.any()
 
     @property
+    def has_effort(self) -> bool:
+        """Whether efforts are given that add to the model's."""
+        return bool(self._states.effort.any())
+
+    @property
     def positions(self) -> Floats:
         """(K, n) of the points [rad or m]."""
         return self._states.position
@@ -166,7 +175,7 @@ class Trajectory:
         points that are closer in time, what changes the velocity by its limit.
 
         Raises:
-            TrajectoryError: One does.
+            LimitsError: One does.
         """
         times, duration = self.times, np.diff(self.times)[:, None]
         bound = np.maximum(SPEED_UP, 1.0 / duration)
@@ -176,7 +185,7 @@ class Trajectory:
         largest, limit = size.max(axis=0), bound * self._space.velocity
         if at := first(largest > limit):
             i, j = at
-            raise TrajectoryError(
+            raise LimitsError(
                 f"acceleration of joint {self._space.names[j]!r} is {largest[at]:.4g} between "
                 f"point {i} at {times[i]:g} s and the next at {times[i + 1]:g} s, expected at most "
                 f"{limit[at]:.4g}, {bound[i, 0]:.4g} times its velocity limit per second"
@@ -194,6 +203,7 @@ class Trajectory:
             tolerance: [rad] or [m].
 
         Raises:
+            LimitsError: It is a single point ahead, a goal that is not reached in time.
             TrajectoryError: It ends in the past, or begins too far away.
         """
         arm, velocity = np.ascontiguousarray(arm), np.ascontiguousarray(self._space.velocity)
@@ -203,11 +213,33 @@ class Trajectory:
         if is_over:
             raise TrajectoryOverError(f"ends {found:.3f} s in the past")
         if joint >= 0:
-            raise TrajectoryError(
+            is_goal = len(self.times) == 1 and elapsed < self.times[0]
+            kind = LimitsError if is_goal else TrajectoryError
+            raise kind(
                 f"starts too far from the arm: joint {self._space.names[joint]!r} at "
                 f"{begin:.4g} while the arm is at {arm[joint]:.4g}; at most {allowed:.4g} away can "
                 f"be reached in time (start_tolerance {tolerance:g})"
             )
+
+    def from_rest(self, q: Floats, elapsed: float) -> Trajectory:
+        """Return the way from a position, at rest, through the points that lie ahead.
+
+        Args:
+            q: (n,) the position [rad or m].
+            elapsed: Time since the trajectory's start, before that of the last point [s].
+
+        Raises:
+            TrajectoryError: The position is outside the limits.
+        """
+        begin = max(elapsed, 0.0)
+        zeros = [] if self.is_lines else [0.0] * len(q)
+        points = [Point(0.0, q.tolist(), zeros, zeros)]
+        for k, (time, degree) in enumerate(zip(self.times, self._degrees, strict=True)):
+            if time > begin:
+                at = self.state(k)
+                fields = (at.position, at.velocity, at.acceleration)[: degree + 1]
+                points.append(Point(time - begin, *(field.tolist() for field in fields)))
+        return Trajectory(self._space.names, points, self._space)
 
     def compiled(self, transition: float = 0.0, tolerance: Floats | None = None) -> CompiledPath:
         """Return the trajectory as the compiled controller follows it.
