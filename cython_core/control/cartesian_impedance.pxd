@@ -47,14 +47,22 @@
 #    D does not see. An arm that a far target has stretched swings on it like a pendulum, one that
 #    folds falls like it. So each of these modes gets the damping that it lacks to be critical:
 #    little where J has its rank and D holds the end effector.
+# 15. (11 to 14 are those of mode admittance.) The load leads no joint to where gravity alone takes
+#     what its drive has. With h the share of the effort limit that gravity takes, and |x|^2 = x^T
+#     M^-1 x, the load's torque tau gets - w |tau| grad h / |grad h|, w rising from 0 (HEAVY) by 1
+#     up to TOO_HEAVY and on. At rest both are in balance where w = 1 alone, or tau = 0: so a
+#     posture is left only for a target, and every target below TOO_HEAVY is reached. Beyond, tau
+#     fades: what is left leads back under any damping, since grad h^T D^-1 grad h > 0. On the way
+#     there the motion along grad h is braked.
 #
-# Each term has its file: cartesian_impedance.pxd (rule 6), impedance_modes.pxd (2, 3, 4, 7 and 9),
-# cartesian_impedance.pxd (1), cartesian_impedance.pxd (4, 5, 8 and 9), impedance_modes.pxd (10).
+# Each term has its file: cartesian_impedance.pxd (1, 4, 5, 6, 8, 9 and 15), impedance_modes.pxd (2,
+# 3, 4, 7, 9 and 10).
 # Settings and state are in impedance_state.pxd.
 
 from libc.math cimport fmin, sqrt, fabs, fmax, copysign
 from libc.string cimport memcpy
 
+from control.fault_bounds cimport FLAT, HEAVY, TOO_HEAVY, WEIGHT_BRAKING, WEIGHT_STEP
 from control.impedance_modes cimport (damp_bending, damper, find_inertia, find_modes, from_axes,
                                       joint_effort, max_frequency, reduce_spring, times_inertia,
                                       to_axes)
@@ -292,6 +300,73 @@ cdef inline double find_wrench(Impedance* law, const double* gravity,
     return take_damping(law)
 
 
+# Where the arm's own weight takes what a joint's drive has (rule 15).
+
+cdef inline void find_weight_gradient(const Impedance* law, const DynamicsInterface* arm,
+                                      const double* q, Py_ssize_t joint,
+                                      double unit) noexcept nogil:
+    """scratch: how a joint's gravity torque changes with q, (n,), in a unit, and M^-1 times that.
+
+    Gravity has a potential, so this is how all torques change with that joint alone.
+    """
+    cdef double* gradient = law.scratch
+    cdef double* after = law.scratch + law.n
+    cdef double* moved = law.scratch + 2 * law.n
+    cdef Py_ssize_t n = law.n, i, k
+    memcpy(moved, q, n * sizeof(double))
+    moved[joint] = q[joint] - WEIGHT_STEP
+    arm.gravity(arm.self, moved, gradient)
+    moved[joint] = q[joint] + WEIGHT_STEP
+    arm.gravity(arm.self, moved, after)
+    for i in range(n):
+        gradient[i] = (after[i] - gradient[i]) / (2.0 * WEIGHT_STEP * unit)
+    for i in range(n):
+        after[i] = 0.0
+        for k in range(n):
+            after[i] += law.Minv[i * n + k] * gradient[k]
+
+
+cdef inline void relieve(const Impedance* law, Py_ssize_t joint, double share, const double* qd,
+                         double* tau) noexcept nogil:
+    """tau -= a share of the load's size along the gradient in scratch, in the metric of M^-1, and
+    what brakes; of a share beyond 1 the load itself fades. Where the gradient vanishes, at the most
+    that gravity can take, only this is left.
+    """
+    cdef const double* gradient = law.scratch
+    cdef const double* response = law.scratch + law.n
+    cdef double* pull = law.scratch + 2 * law.n
+    cdef double size = 0.0, speed = 0.0, fade = fmin(fmax(share - 1.0, 0.0), 1.0), force
+    cdef double mobility = FLAT * FLAT * law.Minv[joint * (law.n + 1)]
+    cdef Py_ssize_t n = law.n, i, k
+    for i in range(n):
+        pull[i] = joint_effort(law, law.load, i)
+        for k in range(i):
+            size += 2.0 * pull[i] * law.Minv[i * n + k] * pull[k]
+        size += pull[i] * law.Minv[i * (n + 1)] * pull[i]
+        speed += gradient[i] * qd[i]
+        mobility += gradient[i] * response[i]
+    force = share * sqrt(fmax(size, 0.0) / mobility)
+    force += (fmin(share, 1.0) * fmax(speed, 0.0) / mobility
+              * fmin(1.0 / WEIGHT_BRAKING, max_frequency(&law.settings, 1.0)))
+    for i in range(n):
+        tau[i] -= force * gradient[i] + fade * pull[i]
+
+
+cdef inline void limit_weight(const Impedance* law, const DynamicsInterface* arm, const double* q,
+                              const double* qd, const double* gravity, const double* effort,
+                              double* tau) noexcept nogil:
+    """Keep the load from leading the arm to where gravity's torque (n,) takes too much of the
+    effort limits (n,).
+    """
+    cdef double taken
+    cdef Py_ssize_t i
+    for i in range(law.n):
+        taken = fabs(gravity[i]) - HEAVY * effort[i]
+        if taken > 0.0 and effort[i] > 0.0:
+            find_weight_gradient(law, arm, q, i, copysign(effort[i], gravity[i]))
+            relieve(law, i, fmin(taken / ((TOO_HEAVY - HEAVY) * effort[i]), 2.0), qd, tau)
+
+
 # The joints' torques in addition to J^T F.
 # They keep a posture without moving the end effector (rules 4 and 5), keep off their stops, and
 # keep within their speed limits (rule 8), no stiffer than the delay allows (rule 9).
@@ -457,17 +532,21 @@ cdef inline Py_ssize_t update_law(Impedance* law, const DynamicsInterface* arm,
 
 cdef inline void joint_torques(Impedance* law, const DynamicsInterface* arm, const double* q,
                                const double* qd, double dissipated, double dt,
+                               const double* gravity, const double* effort,
                                double* tau) noexcept nogil:
     """tau, (n,) of the wrench and of all that moves the joints besides.
 
     arm: NULL where the joints are not to be damped by rule 10.
     dissipated: what the damping of the end effector takes out [W].
+    gravity, effort: as for cartesian_impedance.
     """
     cdef Py_ssize_t i
     for i in range(law.n):
         tau[i] = joint_effort(law, law.wrench, i)
     if arm != NULL:
         damp_bending(law, arm, q, qd, tau)
+    if effort != NULL:
+        limit_weight(law, arm, q, qd, gravity, effort, tau)
     add_posture(law, q, qd, dissipated, dt, tau)
     add_repulsion(law, q, qd, tau)
     limit_speed(law, qd, tau)
@@ -485,5 +564,5 @@ cdef inline Py_ssize_t cartesian_impedance(Impedance* law, const DynamicsInterfa
     cdef Py_ssize_t failure = update_law(law, arm, armature, q, qd, dt)
     if failure == 0:
         joint_torques(law, arm, q, qd, find_wrench(law, gravity, effort), dt,
-                      tau)
+                      gravity, effort, tau)
     return failure

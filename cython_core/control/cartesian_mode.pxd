@@ -113,7 +113,7 @@ cdef inline bint move_virtual_arm(VirtualArm* v, Impedance* law, const DynamicsI
     for k in range(steps):
         if update_law(law, arm, armature, v.q, v.qd, h):
             return False
-        joint_torques(law, NULL, v.q, v.qd, find_virtual_wrench(law), h, v.tau)
+        joint_torques(law, NULL, v.q, v.qd, find_virtual_wrench(law), h, NULL, NULL, v.tau)
         share = 1.0
         for i in range(n):
             acceleration[i] = -braking * v.qd[i]

@@ -116,3 +116,20 @@ cdef extern from *:
     const double STANDING          # share of the velocity limit below which an arm stands, if less
                                    # than STANDING_SPEED
     const double STANDING_SPEED    # [rad/s, m/s] a slower joint counts as standing
+
+# Where the arm's own weight is not to lead it (rule 15 in cartesian_impedance.pxd).
+
+cdef extern from *:
+    """
+    #define HEAVY (0.78)
+    #define TOO_HEAVY (0.86)
+    #define FLAT (0.1)
+    #define WEIGHT_STEP (1e-4)
+    #define WEIGHT_BRAKING (0.05)
+    """
+    const double HEAVY           # share of an effort limit that gravity takes where the load that
+                                 # would raise it begins to be taken away,
+    const double TOO_HEAVY       # and where nothing of it is left
+    const double FLAT            # change of gravity's share [1/rad, 1/m] that counts as little
+    const double WEIGHT_STEP     # of a joint, to see how gravity's torque changes [rad, m]
+    const double WEIGHT_BRAKING  # time constant of braking [s]

@@ -24,6 +24,7 @@ MOVES = 1e-3  # [rad/s, m/s] of a joint: the end effector is on its way
 SINGULAR = 0.1  # of the spring's torque, relative to its largest in any direction
 MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit that are at it
 EFFORT = 0.9  # share of an effort limit that gravity and the spring take: cartesian_impedance.pxd
+WEIGHT = 0.84  # that gravity alone takes, where the spring may hardly raise it: the same, rule 15
 PRESSED = 0.5  # of the spring's largest torque, with which it presses a joint on its limit
 
 
@@ -111,6 +112,10 @@ class EndEffectorArrival:
         above, below = q > model.upper - margin, q < model.lower + margin
         pressed = np.where(above, torque, 0.0) - np.where(below, torque, 0.0)
         joint = int(np.argmax(pressed))
+        driven = settings.mode is not Mode.ADMITTANCE
+        weight = np.abs(moment.gravity) / settings.effort_limit
+        if driven and weight.max() > WEIGHT:
+            return self._no_harder(int(np.argmax(weight)), settings)
         if np.linalg.norm(torque) < SINGULAR * np.linalg.norm(force) * np.linalg.norm(J, 2):
             return "singular posture or out of reach, no motion of the joints leads it there"
         if pressed[joint] > PRESSED * np.abs(torque).max():
@@ -120,15 +125,18 @@ class EndEffectorArrival:
             f, m = distance(felt)
             return f"it yields to {f:.1f} N and {m:.2f} N m on ~/wrench"
         load = np.abs(moment.gravity + torque) / settings.effort_limit
-        if settings.mode is not Mode.ADMITTANCE and load.max() > EFFORT:
-            joint = int(np.argmax(load))
-            return (
-                f"the effort limit of {model.joint_names[joint]} "
-                f"({settings.effort_limit[joint]:.3g}) lets the spring pull no harder"
-            )
+        if driven and load.max() > EFFORT:
+            return self._no_harder(int(np.argmax(load)), settings)
         if sticks:
             return "the joints' dry friction is stronger than the spring, see stiffness"
         return "something holds it: a contact, an unknown payload, or friction that is not known"
+
+    def _no_harder(self, joint: int, settings: Settings) -> str:
+        """Return that a joint's effort limit bounds what the spring may do."""
+        return (
+            f"the effort limit of {self._model.joint_names[joint]} "
+            f"({settings.effort_limit[joint]:.3g}) lets the spring pull no harder"
+        )
 
 
 def off_text(away: Floats, what: str, bound: Floats) -> str:

@@ -375,6 +375,35 @@ def test_target_out_of_reach_is_told_also_where_the_spring_pulls_with_all_its_fo
     assert arm.controller.snapshot().strain > 0.9
 
 
+@pytest.mark.parametrize("stiffness", [400.0, 1500.0])
+@pytest.mark.parametrize("way", [[3.0, 0.0, 0.0], [2.0, 1.0, -1.0]], ids=["ahead", "oblique"])
+def test_arm_is_not_led_to_where_its_weight_takes_more_than_its_drives_have(way, stiffness):
+    """Stretched forwards this arm needs 1.1 times the effort limit of its second joint."""
+    stiffness = [stiffness] * 3 + [30.0] * 3
+    arm = panda(HOME, stiffness=stiffness, **{"effort_limit.panda_joint2": 45.0})
+    arm.lead(way)
+    for _ in arm.steps(15.0):
+        assert (np.abs(arm.plant.qd) < 0.6 * PANDA.velocity_limit).all()
+        assert abs(arm.dynamics.gravity(arm.plant.q)[1]) < 0.9 * 45.0
+    said = arm.said()
+    assert arm.controller.phase is Phase.HOLDING and not arm.controller.hold_reason
+    assert (np.abs(arm.plant.qd) < 0.005 * PANDA.velocity_limit).all()
+    assert abs(arm.dynamics.gravity(arm.plant.q)[1]) > 0.8 * 45.0  # as far as it may
+    assert said.endswith("the effort limit of panda_joint2 (45) lets the spring pull no harder")
+
+
+def test_posture_that_is_heavy_is_held_and_left():
+    """Nothing is taken from a spring that does not pull, nor from one that pulls back."""
+    q = HOME.copy()
+    q[1], q[3] = 1.0, -0.9
+    limit = abs(fr.Dynamics(PANDA).gravity(q)[1]) / 0.88
+    arm = panda(q, **{"effort_limit.panda_joint2": limit})
+    arm.look(2.0)
+    assert_allclose(arm.plant.q, q, atol=1e-3)
+    arm.lead([-0.1, 0.0, -0.05])
+    assert arm.said() == ""
+
+
 def test_hand_that_a_joints_limit_stops_names_the_joint():
     q = HOME.copy()
     q[5] = 3.6  # its upper limit is 3.75
