@@ -35,7 +35,7 @@ from featherstone_ros.control.feasibility.feasibility import check
 from featherstone_ros.control.feasibility.limits import SUDDEN
 from featherstone_ros.control.feasibility.slow_down import slow_down
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.settings import Interpolation, Settings
+from featherstone_ros.control.settings import ControllerSettings, Interpolation
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.model.friction import presliding
@@ -166,7 +166,7 @@ def _spline(bench: Bench, path: Floats) -> Demand:
     unlimited = np.full(len(limits.names), np.inf)
     free = replace(limits, lower=-unlimited, upper=unlimited, effort=unlimited)
     trajectory = Trajectory(limits.names, points, free, interpolation=Interpolation.SPLINE)
-    motion = trajectory.motion(0.0, trajectory.state(0), Settings.stop_time)
+    motion = trajectory.motion(0.0, trajectory.state(0), ControllerSettings.stop_time)
     verdict = check(
         bench.dynamics, arm.drives, free, motion, 0.0, motion.end, np.zeros(len(limits.names))
     )

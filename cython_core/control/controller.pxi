@@ -6,7 +6,7 @@ cdef class CompiledController(CycleOwner):
 
     Args:
         space: A ``featherstone_ros.control.joint_space.JointSpace``.
-        settings: A ``featherstone_ros.control.Settings``.
+        settings: A ``featherstone_ros.control.settings.ControllerSettings``.
         model: A ``ModelRequest``: the first model.
         tip: Index of the link that the hand is part of, in the model's ``link_names``; -1: there is
             none.

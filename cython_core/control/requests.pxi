@@ -66,7 +66,7 @@ cdef class SetPointRequest(_Detailed):
 
 
 cdef tuple joint_settings_names():
-    """Names of the rows of JointSettings in their order, as ``Settings`` has them in Python.
+    """Names of the rows of JointSettings in order, as Python's ``ControllerSettings`` has them.
 
     Rows are written by name and read by place: each must be named, and once.
     """
@@ -96,7 +96,7 @@ JOINT_SETTINGS = joint_settings_names()
 
 
 cdef class ConfigureRequest(ControlRequest):
-    """Take other settings, a ``featherstone_ros.control.Settings``."""
+    """Take other settings, a ``featherstone_ros.control.settings.ControllerSettings``."""
 
     cdef SettingsChange change
     cdef ImpedanceChange impedance

@@ -26,7 +26,7 @@ from featherstone_ros.control.gains import (
     choose,
     linearised,
 )
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.model import EARTH, Model
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of a joint's largest inertia
@@ -73,11 +73,13 @@ def min_armature(
     timing = timing or Timing()
 
     def choose_with(armature: Floats) -> StableArm | NoStableGainsError:
-        loop, cutoff = linearised(model, armature, timing), Settings.velocity_cutoff
-        law = Settings.mode
+        loop, cutoff = linearised(model, armature, timing), ControllerSettings.velocity_cutoff
+        law = ControllerSettings.mode
         try:
             gains = choose(loop, law, bandwidth, DAMPING_RATIO, model.friction, cutoff)
-            damping = choose_damping(loop, wanted_damping(model, loop), Settings.state_timeout)
+            damping = choose_damping(
+                loop, wanted_damping(model, loop), ControllerSettings.state_timeout
+            )
         except NoStableGainsError as error:
             return error
         return StableArm(armature, gains, damping)

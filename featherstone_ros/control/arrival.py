@@ -17,7 +17,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.end_effector import MOVES, EndEffectorArrival
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
 from featherstone_ros.control.phases import TRACKING, Phase
-from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Settings
+from featherstone_ros.control.settings import OF_END_EFFECTOR, ControllerSettings, Mode
 from featherstone_ros.model import Model
 
 SETTLING = 0.5  # [s] in which an arm may creep in, or be pushed
@@ -71,7 +71,7 @@ class ArrivalWatch:
         self,
         now: float,
         moment: SnapshotRequest | None,
-        settings: Settings,
+        settings: ControllerSettings,
         tolerance: Floats,
         dynamics: Dynamics,
     ) -> str:
@@ -138,7 +138,7 @@ class ArrivalWatch:
         self,
         arrival: EndEffectorArrival,
         moment: SnapshotRequest,
-        settings: Settings,
+        settings: ControllerSettings,
         dynamics: Dynamics,
     ) -> str:
         """Return how far it is from its target and why; empty if it is there or moves.

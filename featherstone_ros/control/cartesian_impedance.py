@@ -514,7 +514,7 @@ def _checked(settings: CartesianSettings, model: Model, start: Floats) -> dict[s
 
 
 def prepared(settings: CartesianSettings, model: Model) -> dict[str, Any]:
-    """Return settings as ``Settings.impedance`` takes them.
+    """Return settings as ``ControllerSettings.impedance`` takes them.
 
     Raises:
         ValueError: One of them is out of range (named).

@@ -29,7 +29,7 @@ from featherstone_ros.control.cartesian_impedance import (
     require_tip,
 )
 from featherstone_ros.control.payload import payload_of
-from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Settings
+from featherstone_ros.control.settings import OF_END_EFFECTOR, ControllerSettings, Mode
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model import Model
 from featherstone_ros.parameter import (
@@ -129,7 +129,7 @@ def offset_of(values: Mapping[str, Value]) -> Floats:
 
 
 def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
-    """Return ``Settings.impedance`` for a set of parameter values.
+    """Return ``ControllerSettings.impedance`` for a set of parameter values.
 
     Raises:
         ValueError: They do not fit together.
@@ -194,7 +194,7 @@ def sensed_weight(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     return {"weight": mass * np.asarray(values["gravity"], float), "weight_at": at[:3]}
 
 
-def contact_margin(values: Mapping[str, Value], settings: Settings) -> str:
+def contact_margin(values: Mapping[str, Value], settings: ControllerSettings) -> str:
     """Return in one line what contact mode admittance bears; empty in other modes.
 
     Args:

@@ -34,7 +34,7 @@ from featherstone_ros.control.goal_tolerances import Tolerances
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.payload import model_with_payload
 from featherstone_ros.control.retiming.retime import Retimed, retime
-from featherstone_ros.control.settings import Choice, Interpolation, Mode, Settings
+from featherstone_ros.control.settings import Choice, ControllerSettings, Interpolation, Mode
 from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
@@ -284,7 +284,7 @@ class ControlledArm:
         return Feedback(self.values, self.unloaded)
 
     @cached_property
-    def settings(self) -> Settings:
+    def settings(self) -> ControllerSettings:
         """All that the controller is told.
 
         Raises:
@@ -301,7 +301,7 @@ class ControlledArm:
             )
         require_effort_for_friction(self.drives, self.limits.effort, model)
         p, d = feedback.gains
-        return Settings(
+        return ControllerSettings(
             p=p,
             d=d,
             damping=feedback.damping,
@@ -309,7 +309,7 @@ class ControlledArm:
             effort_limit=self.limits.effort,
             **values_of(Drives, values, model.joint_names),
             impedance=cartesian_parameters.impedance(values, model),
-            **values_of(Settings, values, model.joint_names),
+            **values_of(ControllerSettings, values, model.joint_names),
         )
 
     @property

@@ -28,7 +28,7 @@ from featherstone_ros.control.event_texts import Reason, RecordFormatter, cause_
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, TEXTS, Phase
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.torque_governor import cut
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, plan_start
 from featherstone_ros.errors import UnknownNameError
@@ -63,7 +63,7 @@ class TorqueController:
         self,
         space: JointSpace,
         model: Model,
-        settings: Settings,
+        settings: ControllerSettings,
         notify: Callable[[str], None] = lambda line: None,
         tip: str = "",
         offset: ArrayLike | None = None,
@@ -260,7 +260,7 @@ class TorqueController:
         """
         self.ask(_control.HOLD_REQUEST, now)
 
-    def configure(self, now: float, settings: Settings) -> None:
+    def configure(self, now: float, settings: ControllerSettings) -> None:
         """Change the settings at any time, without a step in the command.
 
         Raises:
@@ -359,7 +359,12 @@ class TorqueController:
 
 
 def compiled_controller(
-    space: JointSpace, model: Model, settings: Settings, tip: str, offset: Floats, **options: Any
+    space: JointSpace,
+    model: Model,
+    settings: ControllerSettings,
+    tip: str,
+    offset: Floats,
+    **options: Any,
 ) -> _control.CompiledController:
     """Return an inactive controller; arguments and errors are those of ``TorqueController``.
 
@@ -422,7 +427,7 @@ def explain(request: _control.ControlRequest, refusal: int) -> Reason:
     return Reason(refusal, *getattr(request, "detail", (-1, 0.0, 0.0)))
 
 
-def desired_of(snapshot: _control.SnapshotRequest, settings: Settings) -> Desired | None:
+def desired_of(snapshot: _control.SnapshotRequest, settings: ControllerSettings) -> Desired | None:
     """Return desired state and error of a snapshot; None unless the selected law commands."""
     if Phase(snapshot.phase) not in RUNNING:
         return None
@@ -441,7 +446,7 @@ def desired_of(snapshot: _control.SnapshotRequest, settings: Settings) -> Desire
 
 
 def lost_of(
-    snapshot: _control.SnapshotRequest, settings: Settings, names: Sequence[str]
+    snapshot: _control.SnapshotRequest, settings: ControllerSettings, names: Sequence[str]
 ) -> dict[str, str]:
     """Return, by joint, how the effort limits reduced the parts of a snapshot's command."""
     if Phase(snapshot.phase) not in RUNNING:

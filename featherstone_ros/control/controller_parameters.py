@@ -15,7 +15,7 @@ from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.drive_parameters import drive_parameters
 from featherstone_ros.control.feasibility.checks import Preflight
 from featherstone_ros.control.gains import BANDWIDTH, DAMPING_RATIO, Timing
-from featherstone_ros.control.settings import Choice, Settings
+from featherstone_ros.control.settings import Choice, ControllerSettings
 from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
@@ -106,7 +106,7 @@ def nameable(names: Collection[str]) -> str | None:
 
 PARAMETERS = (
     *GAIN_PARAMETERS,
-    *parameters_of(Settings),
+    *parameters_of(ControllerSettings),
     Parameter(
         "output",
         str(Output.EFFORT),
@@ -278,7 +278,9 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
         )
         why = "the effort limit within 0.5 s, or a push could not be braked"
         check = bounded("least", float(least_rate[index]), why)
-        for parameter in joint_parameters_of(Settings, joint, torque_rate=torque_rate[index]):
+        for parameter in joint_parameters_of(
+            ControllerSettings, joint, torque_rate=torque_rate[index]
+        ):
             yield replace(parameter, check=check)
 
 

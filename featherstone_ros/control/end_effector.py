@@ -12,7 +12,7 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros._control import SnapshotRequest
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import ControllerSettings, Mode
 from featherstone_ros.kinematics import pose_error
 from featherstone_ros.model import Model
 
@@ -41,7 +41,9 @@ class EndEffectorArrival:
         """
         self._model, self._tip, self._offset = model, tip, offset
 
-    def look(self, moment: SnapshotRequest, settings: Settings, dynamics: Dynamics) -> str | None:
+    def look(
+        self, moment: SnapshotRequest, settings: ControllerSettings, dynamics: Dynamics
+    ) -> str | None:
         """Return how far the end effector is from its target and why.
 
         Args:
@@ -95,7 +97,12 @@ class EndEffectorArrival:
         return axes
 
     def _reason(
-        self, J: Floats, force: Floats, moment: SnapshotRequest, settings: Settings, sticks: bool
+        self,
+        J: Floats,
+        force: Floats,
+        moment: SnapshotRequest,
+        settings: ControllerSettings,
+        sticks: bool,
     ) -> str:
         """Return what keeps the end effector from where its spring pulls it.
 
@@ -131,7 +138,7 @@ class EndEffectorArrival:
             return "the joints' dry friction is stronger than the spring, see stiffness"
         return "something holds it: a contact, an unknown payload, or friction that is not known"
 
-    def _no_harder(self, joint: int, settings: Settings) -> str:
+    def _no_harder(self, joint: int, settings: ControllerSettings) -> str:
         """Return that a joint's effort limit bounds what the spring may do."""
         return (
             f"the effort limit of {self._model.joint_names[joint]} "

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, remembered
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import ControllerSettings, Mode
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
 
@@ -485,7 +485,7 @@ def choose_gains(
     bandwidth: float,
     damping_ratio: float,
     coulomb: ArrayLike = 0.0,
-    cutoff: float = Settings.velocity_cutoff,
+    cutoff: float = ControllerSettings.velocity_cutoff,
 ) -> ChosenGains:
     """Choose P and D of every joint, as stiff as wanted and as period and delay allow.
 
@@ -530,7 +530,7 @@ def choose_acceleration_gains(
     bandwidth: float,
     damping_ratio: float,
     coulomb: ArrayLike = 0.0,
-    cutoff: float = Settings.velocity_cutoff,
+    cutoff: float = ControllerSettings.velocity_cutoff,
 ) -> ChosenGains:
     """Choose P = w^2 [1/s^2] and D = 2 zeta w [1/s] of computed torque, as ``choose_gains`` does.
 
@@ -567,7 +567,7 @@ def choose(
     bandwidth: float,
     damping_ratio: float,
     coulomb: ArrayLike = 0.0,
-    cutoff: float = Settings.velocity_cutoff,
+    cutoff: float = ControllerSettings.velocity_cutoff,
 ) -> ChosenGains:
     """Choose the gains that a mode takes; see the two functions for the arguments."""
     rule = choose_acceleration_gains if mode is Mode.COMPUTED_TORQUE else choose_gains

@@ -23,7 +23,7 @@ from featherstone_ros._enumerations import Cause
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.event_texts import Reason, cause_text
 from featherstone_ros.control.phases import TEXTS, Phase
-from featherstone_ros.control.settings import Choice, Mode, Settings
+from featherstone_ros.control.settings import Choice, ControllerSettings, Mode
 from featherstone_ros.control.trajectory import (
     JointsError,
     Point,
@@ -145,7 +145,11 @@ def _chosen(value: float, default: float, where: str) -> float:
 
 
 def arrival_tolerance(
-    goal: Floats, settings: Settings, dynamics: Dynamics, q: Floats, slides: NDArray[np.bool_]
+    goal: Floats,
+    settings: ControllerSettings,
+    dynamics: Dynamics,
+    q: Floats,
+    slides: NDArray[np.bool_],
 ) -> Floats:
     """Return how far the joints (n,) may be from where they are to stand [rad or m].
 

@@ -64,7 +64,7 @@ LONGEST_STOP = 10.0  # [s] that stop_time may be
 
 
 @dataclass(frozen=True)
-class Settings:
+class ControllerSettings:
     """Settings of the controller; arrays are (n,) in joint order, all finite unless said otherwise.
 
     What a field is that is ``declared`` stands there.

@@ -29,7 +29,7 @@ from featherstone_ros._control import CLOCK_JUMP, CompiledMotion, CompiledPath
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import TURN, JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
-from featherstone_ros.control.settings import Interpolation, Settings
+from featherstone_ros.control.settings import ControllerSettings, Interpolation
 from featherstone_ros.control.spline import spline_accelerations, spline_velocities
 from featherstone_ros.errors import FeatherstoneError
 
@@ -278,7 +278,7 @@ class Trajectory:
 def plan_start(
     trajectory: Trajectory,
     moment: Any,
-    settings: Settings,
+    settings: ControllerSettings,
     delay: float | None = None,
     inspect: Callable[[Motion, float], None] = lambda motion, begin: None,
 ) -> float | None:

@@ -31,7 +31,7 @@ from featherstone_ros.control.event_texts import (
 )
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import SILENT, TEXTS
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.unusable_messages import unusable_state
 from featherstone_ros.message_faults import refusal
@@ -120,7 +120,7 @@ class ControllerLoop(LoopMode):
         self._forget_example()
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ControllerSettings:
         """Those in force."""
         return self.arm.settings
 

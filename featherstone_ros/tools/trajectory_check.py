@@ -13,7 +13,7 @@ from featherstone_ros.control.feasibility.demand import Demand
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
@@ -89,7 +89,7 @@ def without_limits(space: JointSpace) -> JointSpace:
 
 def started(trajectory: Trajectory) -> Motion:
     """Return the motion of an arm that is at the first point at that point's time."""
-    return trajectory.motion(trajectory.times[0], trajectory.state(0), Settings.stop_time)
+    return trajectory.motion(trajectory.times[0], trajectory.state(0), ControllerSettings.stop_time)
 
 
 # The model's torque in a trajectory's effort fields. joint_trajectory_controller adds them to its

@@ -19,7 +19,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import ControllerSettings, Mode
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.simulation.drive_gains import drive_gains
 
@@ -51,7 +51,7 @@ PANDA = Arm(MODEL, TIP, HOME)
 
 
 @cache
-def geared(model: Model) -> Settings:
+def geared(model: Model) -> ControllerSettings:
     """Return the settings of an arm whose drives follow positions, without friction."""
     each = {"armature.{}": ARMATURE, "friction.{}.coulomb": 0.0, "friction.{}.viscous": 0.0}
     each = {pattern.format(j): value for pattern, value in each.items() for j in model.joint_names}
@@ -60,10 +60,12 @@ def geared(model: Model) -> Settings:
 
 def settings(
     delay: float = DELAY, model: Model | None = None, arm: Arm = PANDA, **changes: Any
-) -> Settings:
+) -> ControllerSettings:
     """Return the controller's settings; changes are of the end effector or of ``Settings``."""
     model = model or arm.model
-    own = {k: changes.pop(k) for k in list(changes) if hasattr(Settings, k) or k == "coulomb"}
+    own = {
+        k: changes.pop(k) for k in list(changes) if hasattr(ControllerSettings, k) or k == "coulomb"
+    }
     law = CartesianSettings(**changes)
     if own.get("mode") is not Mode.CARTESIAN_IMPEDANCE:
         law = virtual_settings(law, delay + 0.5 * PERIOD * STEP)
@@ -87,7 +89,7 @@ class ContactBench:
 
     def __init__(
         self,
-        chosen: Settings | None = None,
+        chosen: ControllerSettings | None = None,
         delay: float = DELAY,
         model: Model | None = None,
         friction: ArrayLike = 0.0,

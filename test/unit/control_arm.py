@@ -13,7 +13,7 @@ from featherstone_ros.control.cartesian_impedance import CartesianSettings, prep
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.settings import Mode, Settings
+from featherstone_ros.control.settings import ControllerSettings, Mode
 from featherstone_ros.control.trajectory import Point, set_point
 from featherstone_ros.parameter import of_joints
 
@@ -50,7 +50,7 @@ ARM = ControlledArm.of(
 )
 
 
-def settings(**changes: Any) -> Settings:
+def settings(**changes: Any) -> ControllerSettings:
     law = {"impedance": impedance(changes.get("mode", ARM.mode)), "fault_damping": None}
     return replace(ARM.settings, **{**law, **changes})
 

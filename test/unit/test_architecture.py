@@ -190,6 +190,6 @@ def test_the_controllers_settings_are_made_in_one_place():
     made = [
         path.relative_to(PACKAGE).as_posix()
         for path in sorted(PACKAGE.rglob("*.py"))
-        for _ in re.findall(r"(?<!\w)Settings\(", path.read_text())
+        for _ in re.findall(r"(?<!\w)ControllerSettings\(", path.read_text())
     ]
     assert made == ["control/controlled_arm.py"]

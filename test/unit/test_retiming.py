@@ -13,7 +13,7 @@ import featherstone_ros as fr
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.retiming.path import BACK, Stretch, of_corners, of_motion
 from featherstone_ros.control.retiming.timing import durations
-from featherstone_ros.control.settings import Interpolation, Settings
+from featherstone_ros.control.settings import ControllerSettings, Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import presliding
@@ -40,7 +40,7 @@ def sampled(timed, step=2e-4):
         effort=np.full(n, 1e9),
     )
     trajectory = Trajectory(timed.names, timed.points(), free)
-    motion = trajectory.motion(0.0, trajectory.state(0), Settings.stop_time)
+    motion = trajectory.motion(0.0, trajectory.state(0), ControllerSettings.stop_time)
     time = np.arange(0.0, timed.duration, step)
     return time, *motion.sample(time)[:3]
 
@@ -175,7 +175,7 @@ def test_a_trajectory_keeps_its_curve_and_loses_its_pauses():
         interpolation=Interpolation.SPLINE,
     )
     timed = fr.control.retime(ARM, spline, drives=DRIVES, limits=TIGHT)
-    motion = spline.motion(0.0, spline.state(0), Settings.stop_time)
+    motion = spline.motion(0.0, spline.state(0), ControllerSettings.stop_time)
     curve = motion.sample(np.linspace(0.0, 2.5, 5000))[0]
     off = [np.abs(curve - at).max(axis=1).min() for at in sampled(timed, 5e-3)[1]]
     assert max(off) < 1e-3
@@ -191,7 +191,7 @@ def spline_points(times, path):
 
 
 def started(trajectory):
-    return trajectory.motion(trajectory.times[0], trajectory.state(0), Settings.stop_time)
+    return trajectory.motion(trajectory.times[0], trajectory.state(0), ControllerSettings.stop_time)
 
 
 def test_the_arm_stops_where_a_path_turns_back():

@@ -12,7 +12,7 @@ from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.feasibility.limits import ROUNDING, excesses
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
-from featherstone_ros.control.settings import Choice, Settings
+from featherstone_ros.control.settings import Choice, ControllerSettings
 from featherstone_ros.control.trajectory import SPEED_SLACK
 from featherstone_ros.model import Model
 
@@ -39,7 +39,7 @@ class Preflight(Choice):
 def check_trajectory(
     dynamics: Dynamics,
     model: Model,
-    settings: Settings,
+    settings: ControllerSettings,
     motion: Motion,
     begin: float,
     velocity: Floats,
@@ -93,7 +93,7 @@ def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
 
 
 def check_set_point(
-    dynamics: Dynamics, model: Model, settings: Settings, state: MotionState
+    dynamics: Dynamics, model: Model, settings: ControllerSettings, state: MotionState
 ) -> str:
     """Return why the motors cannot follow a streamed set-point, empty if they can.
 

@@ -24,7 +24,7 @@ from featherstone_ros.control.retiming.demands import (
 )
 from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motion
 from featherstone_ros.control.retiming.timing import durations, faster
-from featherstone_ros.control.settings import Settings
+from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import LIMIT_SLACK, Point, Trajectory
 from featherstone_ros.errors import FeatherstoneError
@@ -208,7 +208,7 @@ def _stretches(path: Trajectory | ArrayLike, space: JointSpace, blend: float) ->
     elif path.is_lines:
         found = of_corners(path.positions, blend)
     else:
-        motion = path.motion(path.times[0], path.state(0), Settings.stop_time)
+        motion = path.motion(path.times[0], path.state(0), ControllerSettings.stop_time)
         found = of_motion(motion, path.times[0], path.times[-1])
     if not found:
         raise RetimingError(
@@ -385,7 +385,7 @@ def _verdict(arm: ArmOnPath, samples: tuple[Floats, ...]) -> tuple[Feasibility, 
     unlimited = np.full(n, np.inf)
     free = replace(space, lower=-unlimited, upper=unlimited, effort=unlimited)
     trajectory = Trajectory(space.names, [Point(*row) for row in rows], free)
-    motion = trajectory.motion(0.0, trajectory.state(0), Settings.stop_time)
+    motion = trajectory.motion(0.0, trajectory.state(0), ControllerSettings.stop_time)
     verdict = check(arm.dynamics, arm.drives, space, motion, 0.0, motion.end, np.zeros(n))
     return verdict, motion
 
