@@ -301,8 +301,10 @@ def braked(ros) -> Iterator[Scene]:
         print(scene.row("", 0.0), f"at the last command {scene.peak_at_last_command:.2f}")
 
 
-@pytest.mark.parametrize("joint", [1, study(3)])
+@pytest.mark.alone
+@pytest.mark.parametrize("joint", [1, 3])
 def test_a_dead_encoder_that_says_it_stands_is_named_and_the_arm_is_braked(joint, braked):
+    """On a busy machine the arm may be off its path before the time that it takes to be sure."""
     braked.move()
     braked.lie = FrozenJoint(joint)
     assert f"panda_joint{joint + 1}" in status(braked, "no usable joint state")
