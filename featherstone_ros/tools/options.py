@@ -50,28 +50,27 @@ def between(minimum: float, maximum: float) -> Callable[[str], float]:
     return number
 
 
-def gain(text: str) -> tuple[str, float]:
-    """Return joint and factor of JOINT=K."""
-    joint, _, factor = text.rpartition("=")
-    try:
-        value = float(factor)
-    except ValueError:
-        value = 0.0
-    if not joint or not isfinite(value) or value == 0:
-        raise argparse.ArgumentTypeError(f"{text} is not JOINT=K with a number K other than 0")
-    return joint, value
+def not_zero(text: str) -> float:
+    """Return a finite number other than 0."""
+    value = float(text)
+    if not isfinite(value) or value == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not a number other than 0")
+    return value
 
 
-def link_speed(text: str) -> tuple[str, float]:
-    """Return link and speed of LINK=V."""
-    link, _, speed = text.rpartition("=")
-    try:
-        value = float(speed)
-    except ValueError:
-        value = 0.0
-    if not link or not isfinite(value) or value <= 0.0:
-        raise argparse.ArgumentTypeError(f"{text} is not LINK=V with a speed V > 0 [m/s]")
-    return link, value
+def named(metavar: str, number: Callable[[str], float]) -> Callable[[str], tuple[str, float]]:
+    """Return a type of a name with a number of some type: NAME=K, as ``metavar`` says it."""
+
+    def pair(text: str) -> tuple[str, float]:
+        name, _, value = text.rpartition("=")
+        if not name:
+            raise argparse.ArgumentTypeError(f"{text} is not {metavar}")
+        try:
+            return name, number(value)
+        except (argparse.ArgumentTypeError, ValueError) as error:
+            raise argparse.ArgumentTypeError(f"{text} is not {metavar}: {error}") from None
+
+    return pair
 
 
 class _Urdf(argparse.Action):
@@ -109,6 +108,25 @@ def add_urdf_argument(parser: argparse.ArgumentParser, what: str = "the arm") ->
         "name:=ur5e ur_type:=ur5e",
     )
     parser.add_argument("--urdf", action=_Urdf, metavar="URDF", help="the same, as an option")
+
+
+JOINT_LIMITS = "MoveIt's joint_limits.yaml: its limits in place of the URDF's"
+
+
+def add_trajectory_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare a trajectory, and the arm that is to follow it."""
+    parser.add_argument(
+        "trajectory", metavar="TRAJECTORY", help="YAML file, rosbag2 recording, or /topic"
+    )
+    add_urdf_argument(parser)
+    parser.add_argument("--topic", help="topic of the recording (default: all)")
+    add_number(parser, "--number", "K", int, 1, "which trajectory, from 1")
+    add_files(
+        parser,
+        parameters="parameter file of the controller (default: the package's own for panda and "
+        "ur5e)",
+        joint_limits=JOINT_LIMITS,
+    )
 
 
 def require_urdf(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
@@ -161,7 +179,7 @@ def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: st
     )
     parser.add_argument(
         "--current-gain",
-        type=gain,
+        type=named("JOINT=K", not_zero),
         action="extend",
         nargs="+",
         default=[],

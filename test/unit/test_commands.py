@@ -80,6 +80,23 @@ def test_the_description_has_a_place_and_an_option(command, given, monkeypatch):
     assert seen.get("bags", NEEDS_URDF["identify"]) == NEEDS_URDF["identify"]
 
 
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        (["retime", "--link-speed", "tool0=-1"], "tool0=-1 is not LINK=V: -1 is not a positive"),
+        (["retime", "--link-speed", "0.2"], "0.2 is not LINK=V"),
+        (["identify", "--load", "tool0=-2"], "tool0=-2 is not LINK=KG: -2 is not a positive"),
+        (["identify", "--current-gain", "j1=0"], "j1=0 is not JOINT=K: 0 is not a number other"),
+        (["identify", "--current-gain", "j1=much"], "j1=much is not JOINT=K: could not convert"),
+    ],
+    ids=str,
+)
+def test_a_name_with_a_number_that_cannot_be_is_refused(capsys, command, reason):
+    status, output = output_of(capsys, *command)
+    assert status == 2
+    assert reason in " ".join(output.err.split())
+
+
 def test_piped_output_has_whole_names_and_figures(tmp_path):
     name = "a_joint_whose_name_is_so_long_that_a_table_of_80_columns_would_cut_it_off"
     limit = '<limit lower="-1" upper="1" velocity="2" effort="90"/>'

@@ -35,6 +35,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
+    JOINT_LIMITS,
     add_files,
     add_number,
     add_urdf_argument,
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         parameters="parameter file: friction, payload, effort_scale, joints, initial_positions "
         "(where the motion starts); default: the package's own for panda and ur5e",
-        joint_limits="MoveIt's joint_limits.yaml: its limits in place of the URDF's",
+        joint_limits=JOINT_LIMITS,
         plot="draw position, speed and torque relative to the limits",
     )
 

@@ -36,7 +36,8 @@ from featherstone_ros.tools.options import (
     RECORDING,
     add_files,
     add_recording_options,
-    gain,
+    named,
+    positive,
     recording_options,
     require_matplotlib,
     require_writable,
@@ -79,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--load",
-        type=gain,
+        type=named("LINK=KG", positive),
         metavar="LINK=KG",
         help="the load of --loaded: on which link, and its mass",
     )

@@ -44,8 +44,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.text import shortened
 from featherstone_ros.tools.options import (
     add_files,
-    add_number,
-    add_urdf_argument,
+    add_trajectory_arguments,
     require_matplotlib,
     require_writable,
 )
@@ -53,17 +52,9 @@ from featherstone_ros.tools.options import (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "trajectory", metavar="TRAJECTORY", help="YAML file, rosbag2 recording, or /topic"
-    )
-    add_urdf_argument(parser)
-    parser.add_argument("--topic", help="topic of the recording (default: all)")
-    add_number(parser, "--number", "K", int, 1, "which trajectory, from 1")
+    add_trajectory_arguments(parser)
     add_files(
         parser,
-        parameters="parameter file of the controller (default: the package's own for panda and "
-        "ur5e)",
-        joint_limits="MoveIt's joint_limits.yaml: its limits in place of the URDF's",
         plot="write a picture",
         fill_effort="write the trajectory with its effort",
     )

@@ -40,9 +40,9 @@ from featherstone_ros.text import shortened
 from featherstone_ros.tools.options import (
     add_files,
     add_number,
-    add_urdf_argument,
+    add_trajectory_arguments,
     between,
-    link_speed,
+    named,
     positive,
     positive_up_to,
     require_matplotlib,
@@ -52,12 +52,7 @@ from featherstone_ros.tools.options import (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "trajectory", metavar="TRAJECTORY", help="YAML file, rosbag2 recording, or /topic"
-    )
-    add_urdf_argument(parser)
-    parser.add_argument("--topic", help="topic of the recording (default: all)")
-    add_number(parser, "--number", "K", int, 1, "which trajectory, from 1")
+    add_trajectory_arguments(parser)
     parser.add_argument(
         "--output", type=Path, required=True, metavar="FILE", help="the trajectory with its times"
     )
@@ -72,16 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "how far joints may pass the corners of straight lines by [rad or m]",
     )  # fmt: skip
     parser.add_argument(
-        "--link-speed", type=link_speed, action="append", default=[], metavar="LINK=V",
-        help="greatest speed of a link's origin [m/s]; may be repeated",
+        "--link-speed", type=named("LINK=V", positive), action="append", default=[],
+        metavar="LINK=V", help="greatest speed of a link's origin [m/s]; may be repeated",
     )  # fmt: skip
-    add_files(
-        parser,
-        parameters="parameter file of the controller (default: the package's own for panda and "
-        "ur5e)",
-        joint_limits="MoveIt's joint_limits.yaml: its limits in place of the URDF's",
-        plot="write a picture",
-    )
+    add_files(parser, plot="write a picture")
 
 
 def run(args: argparse.Namespace) -> int:
