@@ -145,7 +145,8 @@ def _found(
             [np.einsum("ija,ijb->jab", b, b) for b in np.array_split(columns, BLOCKS)]
         )
         total, size = blocks.sum(axis=0), Y.shape[2] + 1
-        response, parameters = _solved(_roots(total, size), *_first(_roots(total, size), known))
+        roots = _roots(total, size)
+        response, parameters = _solved(roots, *_first(roots, known))
         without = [_solved(_roots(total - b, size), response, parameters)[0] for b in blocks]
     spread = np.sqrt(BLOCKS - 1) * np.std(without, axis=0) / np.abs(response)
     gain, deviation = np.full((2, model.n), np.nan)

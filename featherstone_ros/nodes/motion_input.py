@@ -197,8 +197,7 @@ class MotionInput:
 
     def _delay(self, asked: float, snapshot: Any) -> float | None:
         """Return how long after the last joint state a start lies [s]; None: stamp 0 is now."""
-        stamp = snapshot.stamp[0] + 1e-9 * snapshot.stamp[1]
-        return start_delay(asked, stamp, self._loop.ros_time) if asked else None
+        return start_delay(asked, _stamp(snapshot), self._loop.ros_time) if asked else None
 
     def _planned(
         self,
@@ -217,8 +216,7 @@ class MotionInput:
             verdict = inspect(snapshot.desired[1], motion, begin)
 
         start = plan_start(trajectory, snapshot, settings, delay, judge)
-        stamp = snapshot.stamp[0] + 1e-9 * snapshot.stamp[1]
-        if asked and is_same_clock(asked, stamp, now):
+        if asked and is_same_clock(asked, _stamp(snapshot), now):
             start = asked - snapshot.origin  # the same to the bit, whenever it arrives
         late = late_start(delay or 0.0, now)
         if late:
@@ -420,6 +418,11 @@ class MotionInput:
         except TrajectoryError as error:
             response.success, response.message = False, str(error)
         return response
+
+
+def _stamp(snapshot: Any) -> float:
+    """Return the stamp of the last joint state [s]."""
+    return float(snapshot.stamp[0] + 1e-9 * snapshot.stamp[1])
 
 
 def point_of(message: JointTrajectoryPoint) -> Point:

@@ -75,13 +75,10 @@ class ArmOnPath:
     def link_speeds(self, q: Floats, qd: Floats) -> Floats:
         """Return the speeds of the limited links, as shares of their limits (N, links)."""
         shares = [
-            [
-                np.linalg.norm(self.dynamics.jacobian(position, link)[:3] @ velocity) / limit
-                for link, limit in self.limits.link_speed.items()
-            ]
-            for position, velocity in zip(q, qd, strict=True)
+            np.linalg.norm(self.dynamics.link_velocity(q, qd, link)[:, :3], axis=1) / limit
+            for link, limit in self.limits.link_speed.items()
         ]
-        return np.reshape(shares, (len(q), -1))
+        return np.reshape(shares, (-1, len(q))).T
 
     def torque_rates(self, motion: Motion, asked: Demand) -> Floats:
         """Return the change of the torque in the ``SUDDEN`` up to each sample (N, n) per second.

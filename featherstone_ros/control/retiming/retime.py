@@ -248,8 +248,8 @@ def _check(arm: ArmOnPath, stretches: list[Stretch]) -> None:
             f"[{space.lower[j]:g}, {space.upper[j]:g}]"
         )
     zero = np.zeros_like(q)
-    dry = arm.drives.torque(arm.dynamics, q, zero, zero, 1.0) - arm.dynamics.gravity(q)
     gravity = arm.dynamics.gravity(q)
+    dry = arm.drives.torque(arm.dynamics, q, zero, zero, 1.0) - gravity
     moving = np.ptp(q, axis=0) > 0.0
     standing = np.abs(gravity) + np.where(moving, dry, 0.0)
     worst = int(np.argmax((standing - space.effort).max(axis=0)))
