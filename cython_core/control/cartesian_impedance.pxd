@@ -50,13 +50,12 @@
 # 15. (11 to 14 are those of mode admittance.) The load leads no joint to where gravity alone takes
 #     what its drive has. With h the share of the effort limit that gravity takes, and |x|^2 = x^T
 #     M^-1 x, the load's torque tau gets - w |tau| grad h / |grad h|, w rising from 0 (HEAVY) by 1
-#     up to TOO_HEAVY and on. At rest both are in balance where w = 1 alone, or tau = 0: so a
-#     posture is left only for a target, and every target below TOO_HEAVY is reached. Beyond, tau
-#     fades: what is left leads back under any damping, since grad h^T D^-1 grad h > 0. On the way
-#     there the motion along grad h is braked.
+#     up to TOO_HEAVY and on. At rest both are in balance where w = 1 alone, or tau = 0: so, with
+#     one such joint, a posture is left only for a target, and every target below TOO_HEAVY is
+#     reached. Beyond, tau fades: what is left leads back under any damping, since grad h^T D^-1
+#     grad h > 0. On the way there the motion along grad h is braked.
 #
-# Each term has its file: cartesian_impedance.pxd (1, 4, 5, 6, 8, 9 and 15), impedance_modes.pxd (2,
-# 3, 4, 7, 9 and 10).
+# Rules 2, 3, 7 and 10, and what 4 and 9 say of modes, are in impedance_modes.pxd, the others here.
 # Settings and state are in impedance_state.pxd.
 
 from libc.math cimport fmin, sqrt, fabs, fmax, copysign
@@ -70,8 +69,8 @@ from control.impedance_state cimport Impedance, Wall
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport add_cross_product, norm, pose_error, turn, turn_factor
 
-# What leads the end effector, the desired
-# pose on its way to the target (rule 6) and the stiffness on its way to the one that is set.
+# What leads the end effector: the desired pose on its way to the target (rule 6), and the stiffness
+# on its way to the one that is set.
 
 cdef extern from *:
     """
@@ -367,9 +366,9 @@ cdef inline void limit_weight(const Impedance* law, const DynamicsInterface* arm
             relieve(law, i, fmin(taken / ((TOO_HEAVY - HEAVY) * effort[i]), 2.0), qd, tau)
 
 
-# The joints' torques in addition to J^T F.
-# They keep a posture without moving the end effector (rules 4 and 5), keep off their stops, and
-# keep within their speed limits (rule 8), no stiffer than the delay allows (rule 9).
+# The joints' torques in addition to J^T F. They keep a posture without moving the end effector
+# (rules 4 and 5), keep off their stops, and keep within their speed limits (rule 8), no stiffer
+# than the delay allows (rule 9).
 
 cdef extern from *:
     """

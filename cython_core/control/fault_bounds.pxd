@@ -61,7 +61,7 @@ cdef extern from *:
     const double STALL             # periods without a call of ``check_age``: the process stood
                                    # still, not the arm
     const double NOTE_INTERVAL     # [s] between reports of what is wrong with states
-    const double SHORTEST_OPEN_LOOP# [s] of a stop; a sharper one is not followed as well
+    const double SHORTEST_OPEN_LOOP  # [s] of a stop; a sharper one is not followed as well
     const double LONGER            # is a stop tried that takes too much effort
     const double LESS              # effort it must then take, or gravity alone is too much
     const double EFFORT_SHARE      # of the limits: the rest is for what the model does not know
@@ -105,8 +105,8 @@ cdef extern from *:
     const double SWING             # share of the velocity limit: an oscillation is too fast beyond
     const int MAX_SWINGS           # changes of its direction within
     const double SWING_TIME        # [s]
-    const int MAX_IMPACTS            # beyond max_force on something hard, within
-    const double IMPACT_TIME         # [s]
+    const int MAX_IMPACTS          # beyond max_force on something hard, within
+    const double IMPACT_TIME       # [s]
     const double APART             # share of max_force below which a contact is lost
     const int MAX_ABANDONED        # motions within
     const double ABANDONED_TIME    # [s]
