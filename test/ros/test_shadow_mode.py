@@ -1,8 +1,10 @@
 """The digital twin beside an arm: another twin that simulates, or a recorded one, over DDS."""
 
+import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -202,23 +204,37 @@ def test_another_effort_contract_is_reported_loudly(ros):
     )
 
 
-def publish_at_rest(ros: Ros, effort: np.ndarray, duration: float, start: float = 1.0) -> None:
-    """Publish joint states of an arm at rest, as fast as they go."""
+def publish_at_rest(
+    ros: Ros,
+    effort: np.ndarray,
+    duration: float,
+    start: float = 1.0,
+    until: Callable[[], Any] = lambda: True,
+) -> float:
+    """Publish joint states of an arm at rest, as fast as they go; return the last one's stamp.
+
+    until: Go on until this is true as well: a shadow publishes nothing before it knows of listeners.
+    """
     arm = ros.publisher(JointState, "/joint_states")
     message = JointState(name=PANDA.model.joint_names, position=READY, effort=effort)
     message.velocity = np.zeros(7)
-    for time_ns in range(int(start * 1e9), int((start + duration) * 1e9), 20_000_000):
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(time_ns, NANOSECONDS)
+    stamps = itertools.count(round(start * NANOSECONDS), 20_000_000)
+
+    def stamp_of_last() -> int:
+        stamp = next(stamps)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
         arm.publish(message)
         ros.run_for(0.005)
+        return stamp if stamp >= (start + duration) * NANOSECONDS and until() else 0
+
+    return ros.wait_for(stamp_of_last, "what states at rest lead to") / NANOSECONDS
 
 
 def test_odd_joint_states_are_refused_or_passed_over_and_reported(ros):
     node = start_shadow(ros, PANDA.text, **MODEL_FIGURES)
     said = outputs(ros)
     gravity = fr.Dynamics(PANDA.model).gravity(READY)
-    publish_at_rest(ros, gravity, 1.0)
-    ros.wait_for(lambda: len(said["residual"]) >= 5, "residuals")
+    last = publish_at_rest(ros, gravity, 1.0, until=lambda: len(said["residual"]) >= 5)
     arm = ros.publisher(JointState, "/joint_states")
     names = list(PANDA.model.joint_names)
     for message, reason in (
@@ -233,7 +249,7 @@ def test_odd_joint_states_are_refused_or_passed_over_and_reported(ros):
         arm.publish(message)
         ros.wait_for_diagnostics(lambda s, reason=reason: reason in s.message, reason)
     arm.publish(JointState(name=["gripper"], position=[0.0]))
-    publish_at_rest(ros, gravity, 0.2, start=3.0)
+    publish_at_rest(ros, gravity, 0.2, start=last + 1.0)
     node.wait_for_output("the observer starts anew")
     status = ros.wait_for_diagnostics(lambda s: status_values(s).get("restarts") == "1", "restart")
     assert status_values(status)["refused messages"] == "4"
@@ -250,11 +266,14 @@ def test_states_without_stamps_are_taken_when_they_arrive(ros):
     message = JointState(name=PANDA.model.joint_names, position=READY, effort=gravity)
     message.velocity = np.zeros(7)
     sent = []
-    for _ in range(40):
+
+    def publish() -> bool:
         sent.append(time.time_ns())
         arm.publish(message)
         ros.run_for(0.02)
-    ros.wait_for(lambda: len(said["residual"]) > 20, "residuals")
+        return len(said["residual"]) > 20
+
+    ros.wait_for(publish, "residuals")
     stamps = [nanoseconds(m.header.stamp) for m in said["residual"]]
     assert np.median(np.diff(stamps)) == pytest.approx(np.median(np.diff(sent)), rel=0.5)
 
@@ -286,10 +305,9 @@ def test_commands_are_what_is_predicted_with_if_asked_for(ros):
     start_shadow(ros, PANDA.text, **MODEL_FIGURES, prediction_effort="commanded")
     said = outputs(ros)
     commands = ros.publisher(Float64MultiArray, f"{SHADOW}/commands")
-    publish_at_rest(ros, np.zeros(7), 1.0)
-    ros.wait_for(lambda: said["predicted"], "prediction")
+    last = publish_at_rest(ros, np.zeros(7), 1.0, until=lambda: said["predicted"])
     assert list(said["predicted"][-1].effort) == [0.0] * 7
-    starts = iter(np.arange(2.02, 20.0, 0.1))
+    starts = itertools.count(last + 0.02, 0.1)
 
     def is_used() -> bool:
         commands.publish(Float64MultiArray(data=[2.0] * 7))
@@ -394,12 +412,17 @@ def test_a_state_in_parts_is_one_state(ros):
         half.velocity = np.zeros(len(half.name))
     missing = ros.new_diagnostics(lambda s: "missing: panda_joint4" in s.message)
     ros.ask(arm, halves[0], missing, "joints missing")  # it may not be heard at once
-    for k in range(40):
+    stamps = itertools.count(NANOSECONDS, 20_000_000)
+
+    def publish() -> bool:
+        stamp = divmod(next(stamps), NANOSECONDS)
         for half in halves:
-            half.header.stamp.sec, half.header.stamp.nanosec = 1, k * 20_000_000
+            half.header.stamp.sec, half.header.stamp.nanosec = stamp
             arm.publish(half)
         ros.run_for(0.02)
-    ros.wait_for(lambda: len(said["residual"]) > 20, "residuals")
+        return len(said["residual"]) > 20
+
+    ros.wait_for(publish, "residuals")
     stamps = [nanoseconds(message.header.stamp) for message in said["residual"]]
     assert set(np.diff(stamps)) <= {20_000_000}  # one for each pair
     np.testing.assert_allclose(said["residual"][-1].effort, 0.0, atol=1e-9)
