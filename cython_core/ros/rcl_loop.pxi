@@ -34,7 +34,7 @@ cdef class RclLoop:
             raise OSError(errno, "eventfd")
 
     def __init__(self, cycle, subscriptions, publishers, clock=None, *, bint at_once=True,
-                 bint is_stamped=False, size_t largest_message=65536):
+                 bint is_stamped=False, bint awaits_listener=False, size_t largest_message=65536):
         """Prepare; messages are queued from now on.
 
         Args:
@@ -45,6 +45,8 @@ cdef class RclLoop:
             clock: The node's rclpy clock; None for the system clock.
             at_once: Handle messages as they come; False: at the latest just before the next tick.
             is_stamped: Messages of the first topic have a stamp, which tells ROS time, too.
+            awaits_listener: In simulated time, take none of them before somebody subscribes to the
+                first publisher.
             largest_message: Larger ones are dropped [bytes].
 
         Raises:
@@ -56,6 +58,7 @@ cdef class RclLoop:
         self._find_rcl()
         self._make_room(largest_message, len(subscriptions), len(publishers))
         self.loop.at_once, self.loop.is_stamped = at_once, is_stamped
+        self.loop.awaits_listener = awaits_listener
         self.loop.clock_topic = -1
         if clock is not None:
             self.loop.clock = self._use(clock)

@@ -76,7 +76,8 @@ def summary(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel
             return DiagnosticLevel.ERROR, reason
         refused = f"; refused joint_states: {found.unusable}" if found.unusable else ""
         standing = f"; {found.standing}" if found.standing else ""
-        return DiagnosticLevel.WARN, f"waiting for joint states{refused}{standing}"
+        unheard = f"; nobody listens to {found.unheard}" if found.unheard else ""
+        return DiagnosticLevel.WARN, f"waiting for joint states{refused}{standing}{unheard}"
     if phase not in RUNNING:
         return DiagnosticLevel.ERROR, f"{reason}: {phase_text(phase)}"
     problems = [*found.duplicates]

@@ -105,7 +105,8 @@ class ControllerLoop(LoopMode):
         """
         self._note_event = note_event
         wrench = {"~/wrench": WrenchStamped} if self.controller.sensors else {}
-        self._run(self.controller, {"joint_states": JointState, **wrench}, NEWEST, is_stamped=True)
+        topics = {"joint_states": JointState, **wrench}
+        self._run(self.controller, topics, NEWEST, is_stamped=True, awaits_listener=True)
         self.set_deadline(self._node.parameters)
 
     def activate(self) -> None:
