@@ -480,16 +480,24 @@ class Ros:
                 set_priority(process.pid, RUNNING)
 
     def wait_for(
-        self, condition: Callable[[], Any], what: str = "condition", timeout: float = DEADLINE
+        self,
+        condition: Callable[[], Any],
+        what: str = "condition",
+        timeout: float = DEADLINE,
+        period: float = 0.1,
     ) -> Any:
-        """Run callbacks until ``condition`` returns something true; return that."""
+        """Run callbacks until ``condition`` returns something true; return that.
+
+        It is looked at after each callback, or after ``period`` [s] without one: 0 where it has
+        run callbacks itself.
+        """
         end = time.monotonic() + timeout
         while not (result := condition()):
             remaining = end - time.monotonic()
             if remaining <= 0:
                 outputs = "\n".join(process.output for process in self._processes)
                 pytest.fail(f"no {what} within {timeout} s; output of the nodes:\n{outputs}")
-            self.executor.spin_once(timeout_sec=min(remaining, 0.1))
+            self.executor.spin_once(timeout_sec=min(remaining, period))
         return result
 
     def run_for(self, duration: float) -> None:
