@@ -51,6 +51,7 @@ FAST = 0.6  # [rad/s]
 LONG = 60.0  # [s] that it lasts if nothing ends it
 GAP = 0.1  # [s] without a command in which an arm may race without a fault
 STILL = 0.25  # [s] at rest: longer than the turning point of a motion
+HELD = 0.4  # [s] of commands after a stop, in place of a second: many tests wait for their end
 
 Lie = Callable[[JointState], "JointState | None"]
 
@@ -109,7 +110,7 @@ class Scene:
         self.urdf = robot_file(arm).read_text()
         self._file = ("--params-file", str(robot_parameters(arm)))
         self._pace, self._paced, self._repeats = pace, Pace(pace), Repeats()
-        self._parameters = {"robot_description": self.urdf, **parameters}
+        self._parameters = {"robot_description": self.urdf, "give_up_after": HELD, **parameters}
         if pace:
             self._parameters = SIMULATED | self._parameters
         self.lie: Lie = truth
@@ -257,15 +258,20 @@ class Scene:
         return self.controller.output.count("no commands until the next usable joint state")
 
     def points(self, seconds: float) -> list[JointTrajectoryPoint]:
-        """Return a motion to and fro about the start, at most so long."""
+        """Return a motion to and fro about home, at most so long.
+
+        It begins towards the far side, so that the arm is fast soon, wherever it has stopped.
+        """
         points = []
+        away = float(np.mean(self.q - self.home)) / SWAY
+        sway = -SWAY if away > 0.0 else SWAY
         for t in np.arange(PERIOD / 4, seconds, PERIOD / 16):
             phase = 2.0 * np.pi * t / PERIOD
             points.append(
                 JointTrajectoryPoint(
-                    positions=self.home + SWAY * np.sin(phase),
-                    velocities=np.full(len(self.home), SWAY * 2.0 * np.pi / PERIOD * np.cos(phase)),
-                    time_from_start=duration(t),
+                    positions=self.home + sway * np.sin(phase),
+                    velocities=np.full(len(self.home), sway * 2.0 * np.pi / PERIOD * np.cos(phase)),
+                    time_from_start=duration(t + abs(away) * PERIOD / 4),
                 )
             )
         points[-1].velocities = [0.0] * len(self.home)
