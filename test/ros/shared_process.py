@@ -19,6 +19,7 @@ import rclpy
 
 from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.nodes import execution
+from featherstone_ros.nodes.feedforward_controller import FeedforwardController
 from featherstone_ros.nodes.lifecycle import ModelNode
 
 nodes: list[ModelNode] = []
@@ -92,5 +93,6 @@ if __name__ == "__main__":
     ModelNode.__init__ = make_and_note
     # The tests need not wait as long as a node does: an arm that brakes rests within a second.
     ModelNode.REST_PATIENCE, execution.LONGEST_END = 3.0, 2.0
+    FeedforwardController.LONGEST_STOP = 2.0
     threading.Thread(target=obey, args=[Path("now").absolute()], daemon=True).start()
     sys.exit(importlib.import_module(module).main())
