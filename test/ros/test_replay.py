@@ -37,7 +37,7 @@ pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a b
 def shared(tmp_path_factory) -> Iterator[Scene]:
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("replayed")) as ros,
-        closing(Scene(ros, pace=1.0)) as scene,
+        closing(Scene(ros, pace=3.0)) as scene,
     ):
         yield scene
 
@@ -157,7 +157,7 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     twin, heard = {"rate": 200.0, **LOCKSTEP}, ("-r", f"joint_states:={ARM}")
     ros.start("featherstone_ros.digital_twin", twin, *left, *commands, *heard)
     ros.start("featherstone_ros.feedforward_controller", SIMULATED, *left)
-    between = Between(ros.context, pace=1.0, states="/left/joint_states")
+    between = Between(ros.context, pace=3.0, states="/left/joint_states")
     states = ros.collect(JointState, ARM, 1)
     ros.wait_for(lambda: states, "a joint state")
     names, home = states[-1].name, np.array(states[-1].position)

@@ -131,7 +131,7 @@ def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros, nam
 )
 def test_a_trajectory_that_is_not_followed_ends_with_a_reason(ros, arguments, goal, reason):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
-    process = ros.run([*command, *arguments, "--trajectory", write_plan(ros, goal)])
+    process = ros.run([*command, *arguments, "--trajectory", write_plan(ros, goal)], fork=True)
     nodes = ros.wait_for(lambda: children(process), "first node")
     assert process.wait() == 1, process.output
     assert reason in process.output and "Traceback" not in process.output
@@ -195,6 +195,6 @@ def test_what_a_node_refuses_is_shown(ros):
     file = ros.folder / "wrong.yaml"
     file.write_text("/**/digital_twin: {ros__parameters: {rate: -1.0}}")
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", "panda"]
-    process = ros.run([*command, "--parameters", str(file)])
+    process = ros.run([*command, "--parameters", str(file)], fork=True)
     assert process.wait() == 1
     assert "digital_twin ended with exit status" in process.output and "rate" in process.output

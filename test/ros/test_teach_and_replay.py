@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -51,7 +50,7 @@ class Leader(Guided):
 
     def lead_by(self, way, duration: float) -> None:
         """Lead the hand by a way (3,) [m] and let it go, at rest."""
-        begin, since = coordinates(self.poses[-1].pose.position), time.monotonic()
+        begin, since = coordinates(self.poses[-1].pose.position), self.scene.now
         way, felt = np.array(way), None
 
         def is_there() -> bool:
@@ -59,7 +58,7 @@ class Leader(Guided):
             if felt is self.poses[-1]:
                 return False
             felt = self.poses[-1]
-            ahead = min((time.monotonic() - since) / duration, 1.0) * way
+            ahead = min((self.scene.now - since) / duration, 1.0) * way
             gone = coordinates(self.poses[-1].pose.position) - begin
             velocity = coordinates(self.twists[-1].twist.linear)
             force = self.SPRING * (ahead - gone) - self.DAMPER * velocity
@@ -75,7 +74,7 @@ class Leader(Guided):
 def shared(tmp_path_factory) -> Iterator[Leader]:
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("taught")) as ros,
-        closing(Scene(ros, "panda", pace=1.0, tip=HAND)) as scene,
+        closing(Scene(ros, "panda", pace=2.0, tip=HAND)) as scene,
     ):
         yield Leader(scene)
 
@@ -186,7 +185,8 @@ def test_an_arm_whose_teacher_is_killed_floats_slowly_until_it_is_taught_again(l
         process.wait()
     assert mode(scene) == FLOATING
     scene.watch()
-    scene.ros.run_for(2.0)
+    begin = scene.now
+    scene.ros.wait_for(lambda: scene.now > begin + 2.0, "two seconds")
     scene.assert_no_race(scene.peak, 0.1)
     with teaching(scene, "--output", "none.yaml") as (process, master):
         os.write(master, b" ")
