@@ -168,10 +168,11 @@ def test_a_finger_that_is_stuck_is_named_in_millimetres(ros):
         "initial_positions.finger": 0.0,
     }
     arm = Arm(ros, URDF.replace("</robot>", FINGER), {**twin, **stuck}, **GAINS)
-    arm.follow([*START.values(), 0.03], names=[*NAMES, "finger"])
+    # Less than twice the 10 mm that are noted first: whenever that is, the error has not doubled.
+    arm.follow([*START.values(), 0.018], names=[*NAMES, "finger"])
     # Where it is taken for braked it is an error first, until the arm is held again.
     status = ros.wait_for_diagnostics(
-        lambda s: "finger 30.0 mm (expected " in s.message and s.level == DiagnosticStatus.WARN,
+        lambda s: "finger 18.0 mm (expected " in s.message and s.level == DiagnosticStatus.WARN,
         "the finger",
     )
     assert "did not arrive: " in status.message

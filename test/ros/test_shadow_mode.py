@@ -213,7 +213,7 @@ def publish_at_rest(
 ) -> float:
     """Publish joint states of an arm at rest, as fast as they go; return the last one's stamp.
 
-    until: Go on until this is true as well: a shadow publishes nothing before it knows of listeners.
+    until: Go on until this, too: a shadow publishes nothing before it knows of listeners.
     """
     arm = ros.publisher(JointState, "/joint_states")
     message = JointState(name=PANDA.model.joint_names, position=READY, effort=effort)
