@@ -226,15 +226,16 @@ def test_velocities_alone_lead_the_hand_until_they_end(hand):
     assert hand.is_at(before, 2e-3)
 
 
-@pytest.mark.parametrize("length", [0, 3, 11, 40, 3000])
 @pytest.mark.parametrize("kind", [PoseStamped, TwistStamped, WrenchStamped])
-def test_bytes_that_are_no_message_are_survived(hand, kind, length):
+def test_bytes_that_are_no_message_are_survived(hand, kind):
     name = {PoseStamped: "pose", TwistStamped: "twist", WrenchStamped: "wrench"}[kind]
     publisher = hand.ros.publisher(kind, f"{CONTROLLER}/target_{name}")
     before = hand.position
-    data = b"\x00\x01\x00\x00" + b"\xff" * length if length else b""
-    for _ in range(20):
-        publisher.publish(data)
+    for length in (0, 3, 11, 40, 3000):
+        data = b"\x00\x01\x00\x00" + b"\xff" * length if length else b""
+        for _ in range(20):
+            publisher.publish(data)
+        hand.ros.run_for(0.05)
     hand.ros.run_for(0.3)
     assert hand.is_at(before, 5e-3)
     hand.ros.wait_for(lambda: hand.ros.state(CONTROLLER) == "active", "an active controller")
