@@ -1,8 +1,14 @@
 """The site: ``make docs``, or rosdoc2. docs/reference.py writes the nodes' reference."""
 
+import re
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 import featherstone_ros
 
@@ -28,5 +34,32 @@ napoleon_attr_annotations = False
 html_theme = "furo"
 html_title = f"featherstone_ros {version}"
 html_show_sphinx = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+
+BETWEEN_WORDS = re.compile(r"(?<=\w[_/])(?=\w)|(?<=\w)(?=[.]\w{4})|(?<=[a-z])(?=[A-Z][a-z])")
 
 reference.write(DOCS / "reference")
+
+
+class NamesThatBreak(HTML5Translator):
+    """Lets a browser break long names between their words, in headings and narrow tables."""
+
+    def visit_Text(self, node: nodes.Text) -> None:
+        """Write the text with the places where it may break."""
+        begin = len(self.body)
+        super().visit_Text(node)
+        if any(isinstance(above, nodes.entry | nodes.title) for above in ancestors(node)):
+            self.body[begin:] = [BETWEEN_WORDS.sub("<wbr>", text) for text in self.body[begin:]]
+
+
+def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
+    """Yield what a node stands in."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.set_translator("html", NamesThatBreak)
