@@ -109,6 +109,18 @@ def sentences(notes: Iterable[str]) -> list[Text]:
 
 
 @contextmanager
+def pyplot_in_style(style: Mapping[str, object] = PICTURE_STYLE) -> Iterator[Any]:
+    """Yield pyplot with these settings of matplotlib, drawing into memory."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    with pyplot.rc_context({"axes.prop_cycle": pyplot.cycler(color=COLOURS)} | dict(style)):
+        yield pyplot
+
+
+@contextmanager
 def picture(
     path: Path, colours: int = 64, style: Mapping[str, object] = PICTURE_STYLE
 ) -> Iterator[Any]:
@@ -119,14 +131,8 @@ def picture(
         colours: In the palette of a PNG.
         style: matplotlib's settings.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     path.parent.mkdir(parents=True, exist_ok=True)
-    cycle = {"axes.prop_cycle": pyplot.cycler(color=COLOURS)}
-    with pyplot.rc_context(cycle | dict(style)):
+    with pyplot_in_style(style) as pyplot:
         yield pyplot
         figure = pyplot.gcf()
         figure.savefig(path)

@@ -81,7 +81,8 @@ def finished(folder, *arguments, status=0):
 
 def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path):
     pytest.importorskip("matplotlib")
-    report = finished(tmp_path)
+    report = finished(tmp_path, "--animation", "demo.gif")
+    assert (tmp_path / "demo.gif").read_bytes().startswith(b"GIF89a")
     assert report["joints"] == [f"panda_joint{i}" for i in range(1, 8)]
     assert min(report["velocity_share"]) >= 0.5
     assert not report["disturbances"] and not report["real_time"]

@@ -8,10 +8,12 @@ import pytest
 from rich.console import Console
 
 import featherstone_ros as fr
+from featherstone_ros.tools.demo.animation import animate
 from featherstone_ros.tools.demo.measure import (
     LAWS,
     DemoRecording,
     MeasurementError,
+    Run,
     improvement,
     measure,
 )
@@ -252,6 +254,27 @@ def test_picture_is_drawn_for_an_arm_without_limits(report, tmp_path):
     pytest.importorskip("matplotlib")
     draw(replace(report, robot=unlimited(report.robot)), tmp_path / "report.png")
     assert (tmp_path / "report.png").stat().st_size > 10_000
+
+
+def test_animation_of_a_whole_demo_is_small_and_shows_every_instant(robot, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    pytest.importorskip("matplotlib")
+    motion = plan(robot.model, robot.inverse_dynamics, robot.start, duration=10.0)
+    time = np.arange(0, 10, 0.002)
+    desired, _, _ = motion.at(time)
+    lag = {law: 0.05 * np.sin(3 * time + k)[:, None] for k, law in enumerate(LAWS)}
+    runs = [Run(law, time, desired - e, e + 0 * desired, desired, 0.0) for law, e in lag.items()]
+    animate(DemoReport(robot, motion, runs, 500.0), tmp_path / "demo.gif")
+    assert (tmp_path / "demo.gif").stat().st_size < 2_000_000
+    with image.open(tmp_path / "demo.gif") as shown:
+        assert shown.n_frames == 126 and shown.info["duration"] == 80
+        first = np.asarray(shown.convert("RGB"))
+        shown.seek(60)
+        later = np.asarray(shown.convert("RGB"))
+    arms = slice(100, 380)  # rows of pixels
+    moved = (first[arms] != later[arms]).any(axis=(0, 2))
+    left, right = np.split(moved, 2)
+    assert left.sum() > 50 and right.sum() > 50
 
 
 def test_segments_join_base_joints_and_tool(robot):

@@ -18,6 +18,7 @@ Examples:
   featherstone-ros demo --robot my_arm.urdf --rate 1000
   featherstone-ros demo --real-time         rates and latency of messages
   featherstone-ros demo --model-error 10    an arm heavier than its model
+  featherstone-ros demo --animation demo.gif
   featherstone-ros demo --domain 42 & ROS_DOMAIN_ID=42 ros2 topic list
 
 Exit status: 0; 1 if a node failed; 3 if a run was disturbed, so that no errors can be compared.
@@ -34,6 +35,7 @@ from featherstone_ros.tools.options import (
     positive_up_to,
     require_matplotlib,
     require_ros,
+    require_writable,
 )
 
 DISTURBED = 3  # exit status
@@ -53,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=Path("demo"),
         metavar="FOLDER",
         help="folder for report.png, report.json and the nodes' logs (default: demo)",
+    )
+    parser.add_argument(
+        "--animation",
+        type=_gif,
+        metavar="FILE.gif",
+        help="also show the arm in motion, with PD alone and with full feedforward",
     )
     parser.add_argument(
         "--real-time",
@@ -82,6 +90,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _gif(text: str) -> Path:
+    """Return the file of an animation."""
+    if not text.endswith(".gif"):
+        raise argparse.ArgumentTypeError(f"{text} is not the name of a .gif file")
+    return Path(text)
+
+
 def run(args: argparse.Namespace) -> int:
     """Run the demo.
 
@@ -91,6 +106,7 @@ def run(args: argparse.Namespace) -> int:
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = args.discovery_range
     require_ros()
     require_matplotlib("the picture")
+    require_writable(args.animation)
     from featherstone_ros.tools.demo.play import play
 
     return 0 if play(args).is_fair else DISTURBED

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
-_COLOURS = {"none": RED, "gravity": YELLOW, "full": BLUE}
+LAW_COLOURS = {"none": RED, "gravity": YELLOW, "full": BLUE}
 _TOP = {"left": 0.01, "right": 0.988, "top": 0.845, "bottom": 0.515}
 _ROWS = {"left": 0.068, "right": 0.988, "top": 0.435, "bottom": 0.06}
 
@@ -59,7 +59,7 @@ def draw(report: DemoReport, path: Path) -> None:
         x, y = lines[:, -1, 1].T  # the path of its tip
         arm.plot(x, y, color=RED, lw=1, alpha=0.8, zorder=12)
         bars = figure.add_subplot(top[1])
-        errors = [(LAWS[run.law], 1e3 * run.rms, _COLOURS[run.law]) for run in report.runs]
+        errors = [(LAWS[run.law], 1e3 * run.rms, LAW_COLOURS[run.law]) for run in report.runs]
         panels.draw_errors(bars, names, errors, lambda error: milli(error / 1e3))
         bars.set_ylabel(f"RMS tracking error [{report.unit}]")
         _time_rows(figure, rows, report)
@@ -111,7 +111,9 @@ def _draw_position(axes: Axes, report: DemoReport, j: int, limits: tuple[float, 
     start = report.motion.centre[j]
     axes.plot(time, desired[:, j] - start, color=INK, lw=3.5, alpha=0.22)
     for run in (report.runs[0], report.runs[-1]):
-        axes.plot(thin(run.time), thin(run.position[:, j] - start), color=_COLOURS[run.law], lw=0.9)
+        axes.plot(
+            thin(run.time), thin(run.position[:, j] - start), color=LAW_COLOURS[run.law], lw=0.9
+        )
     axes.set_ylim(limits)
     if j == 0:
         axes.text(0.02, 0.03, "grey: desired", transform=axes.transAxes, fontsize=7, color=GREY)
@@ -120,7 +122,7 @@ def _draw_position(axes: Axes, report: DemoReport, j: int, limits: tuple[float, 
 def _draw_error(axes: Axes, report: DemoReport, j: int, limits: tuple[float, float]) -> None:
     for run in report.runs:
         time, envelope = _envelope(run.time, 1e3 * np.abs(run.error[:, j]))
-        axes.plot(time, envelope, color=_COLOURS[run.law], lw=1.0)
+        axes.plot(time, envelope, color=LAW_COLOURS[run.law], lw=1.0)
     axes.set_yscale("log")
     axes.set_ylim(limits)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -131,7 +133,7 @@ def _draw_torque(axes: Axes, report: DemoReport, j: int) -> None:
     run = report.runs[-1]
     share = 100 * run.effort[:, j] / report.robot.model.effort_limit[j]
     axes.axhspan(-100, 100, color=FAINT, alpha=0.4, lw=0)
-    axes.plot(thin(run.time), thin(share), color=_COLOURS[run.law], lw=0.9)
+    axes.plot(thin(run.time), thin(share), color=LAW_COLOURS[run.law], lw=0.9)
     axes.set_ylim(-112, 112)
     axes.set_yticks((-100, 0, 100))
 

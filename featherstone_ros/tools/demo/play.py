@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from featherstone_ros.model.parameter_files import NODES
+from featherstone_ros.tools.demo.animation import animate
 from featherstone_ros.tools.demo.measure import LAWS, MeasurementError, Run, measure
 from featherstone_ros.tools.demo.picture import draw
 from featherstone_ros.tools.demo.report import DemoReport
@@ -81,6 +82,7 @@ def play(options: argparse.Namespace) -> DemoReport:
         console,
         (options.output / "report.json", json_text(report.as_dict())),
         (options.output / "report.png", partial(draw, report)),
+        (options.animation, partial(animate, report)),
         (chosen, parameter_text(head, {f"/**/{node}": robot.parameters[node] for node in NODES})),
     )
     console.print(f"{time.monotonic() - began:.0f} s in all")
