@@ -50,7 +50,7 @@ class Damping:
         """Return in a few words where the value of a joint comes from."""
         wanted = f"{self.wanted[joint]:.2g} for hand guiding"
         if self.value[joint] < self.wanted[joint]:
-            return f"{wanted}, no more at its lightest"
+            return f"{wanted}, less for its smallest inertia"
         if self.value[joint] > self.wanted[joint]:
             return f"{wanted}, more against late gravity"
         return "for hand guiding"

@@ -201,7 +201,7 @@ def test_the_file_has_the_damping_and_its_reason(panda, tmp_path):
     written = [parameters[f"damping.{joint}"] for joint in panda.model.joint_names]
     np.testing.assert_allclose(written, panda.damping.value, rtol=1e-3)
     assert (panda.damping.value < panda.damping.wanted).any()
-    assert "for hand guiding, no more at its lightest" in path.read_text()
+    assert "for hand guiding, less for its smallest inertia" in path.read_text()
 
 
 LIMITED = '<limit lower="-1" upper="1" velocity="2" effort="{}"/>'

@@ -62,7 +62,8 @@ def line(arm: ArmStatus, model: Model, elapsed: float, now: float) -> Text:
 def _largest_error(error: Floats, model: Model) -> str:
     joint = int(np.argmax(np.abs(error)))
     unit = "mm" if model.joint_types[joint] == "prismatic" else "mrad"
-    return f"error {1e3 * abs(error[joint]):.2g} {unit} ({model.joint_names[joint]})"
+    value = 1e3 * abs(error[joint])
+    return f"error {round(value, 0 if value >= 10 else 2):g} {unit} ({model.joint_names[joint]})"
 
 
 def _largest_load(effort: Floats, model: Model) -> str:

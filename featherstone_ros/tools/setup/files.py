@@ -172,24 +172,24 @@ def _gains(proposal: Proposal) -> list[str]:
     loop, timing, asked = proposal.loop, proposal.loop.timing, proposal.asked
     text = (
         "Of torque [N m/rad, N m s/rad; N/m, N s/m], for mode feedforward. Without the joints' "
-        "lines the controller chooses for itself, for mode computed_torque, too. For a joint that "
-        "is to answer with w, P = m w^2 + k, D = 2 sqrt(m P): m is the largest inertia that it "
-        f"moves anywhere, and k keeps gravity from tipping it over. w is {asked:g} rad/s, where "
-        "the joints' own elasticity, which no URDF has, is still far away; more, at most "
-        f"{FASTEST:g}, where friction that is {100 * UNCERTAIN:g} % wrong would cost more than "
-        f"{1e3 * ARRIVED:g} mrad or mm; less where period and delay of the loop are too long for "
-        "the joint at its lightest. The arm is stable everywhere with twice these gains, and "
-        "without measured velocities."
+        "lines the controller chooses its own, also for mode computed_torque. P = m w^2 + k and "
+        "D = 2 sqrt(m P), where w is the joint's bandwidth, m the largest inertia that it moves in "
+        "any pose, and k the stiffness that gravity needs so as not to tip the joint over. "
+        f"w is {asked:g} rad/s, far below the elastic resonance of the joints, which no URDF "
+        f"states. It is higher, at most {FASTEST:g}, where friction that is {100 * UNCERTAIN:g} % "
+        f"wrong would cost more than {1e3 * ARRIVED:g} mrad or mm. It is lower where the loop's "
+        "period and delay are too long for the joint's smallest inertia. The arm is stable in "
+        "every pose with twice these gains, and without measured velocities."
     )
     if proposal.gains.reduced:
         text += (
-            " Joints marked * got less: they move much with the arm stretched out, and in some "
-            "posture next to nothing; damping for the one would be too much for the other."
+            " Joints marked * have less: their largest inertia, with the arm stretched out, is "
+            "many times their smallest, and damping for the one would be too much for the other."
         )
     if proposal.rotors is not None:
         text += (
-            " Geared drives do not let a joint be that light. With an armature as in the last "
-            f"column all joints would get {asked:g} rad/s: put in yours above, and delete the "
+            " With geared drives a joint's inertia is never that small. With an armature as in the "
+            f"last column all joints would get {asked:g} rad/s: write yours above, and delete the "
             "joints' lines here."
         )
     lines = _comment(text)
@@ -235,9 +235,9 @@ def _damping(proposal: Proposal, names: list[str]) -> list[str]:
     text = (
         "In gravity_compensation and the gravity hold [N m s/rad or N s/m]. Hand guiding takes "
         f"{100 * GUIDING:g} % of the effort limit at the velocity limit, or stops a joint without "
-        f"limits in {COASTING:g} s. Too much makes a joint at its lightest swing up with period "
-        "and delay above, or throws it when states stop; with too little, gravity that comes late "
-        "drives it."
+        f"limits in {COASTING:g} s. With too much, a joint oscillates at its smallest inertia "
+        "with period and delay above, or jerks when states stop; with too little, gravity torque "
+        "that comes late drives it."
     )
     return [
         *_comment(text),

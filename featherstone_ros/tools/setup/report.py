@@ -50,13 +50,15 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
 
 def _reduced(proposal: Proposal) -> str:
     slow = (
-        f"* Less than {proposal.asked:g} rad/s, or than friction asks for: more damping would be "
-        "unstable at its lightest."
+        f"* Below {proposal.asked:g} rad/s, or below what friction asks for: with more damping the "
+        "joint would be unstable in the pose where its inertia is smallest."
     )
     if proposal.rotors is None:
         return slow
     share = np.max(proposal.rotors / proposal.loop.heaviest)
-    return f"{slow} An armature of {share:.0%} of its largest inertia would allow it: see the file."
+    return (
+        f"{slow} An armature of {share:.0%} of its largest inertia would allow more: see the file."
+    )
 
 
 def _stuck(proposal: Proposal) -> str:
