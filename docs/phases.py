@@ -1,7 +1,7 @@
-"""Print the controller's table of phases for docs/phases.md, as Markdown or as a picture.
+"""Print the controller's tables of phases and causes for docs/phases.md, and the picture.
 
-From the repository's folder: ``python docs/phases.py --table``; and without an argument a graph for
-Graphviz: ``python docs/phases.py | dot -Tsvg > docs/phases.svg``.
+From the repository's folder: ``python docs/phases.py --table`` and ``--causes``; and without an
+argument a graph for Graphviz: ``python docs/phases.py | dot -Tsvg > docs/phases.svg``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 
+from featherstone_ros.control.causes import CAUSES, EVENTS
 from featherstone_ros.control.phases import (
     HOLDS,
     RUNNING,
@@ -41,17 +42,17 @@ EVENT_TEXTS = {
     E.ACTIVATE: "activate",
     E.DEACTIVATE: "deactivate, shutdown or a signal",
     E.STATE: "a usable joint state",
-    E.STATES_STOPPED: "no usable joint state for state_timeout",
+    E.STATES_STOPPED: "no usable joint state",
     E.GIVE_UP: "give_up_after is over",
     E.FOLLOW: "a trajectory",
     E.ARRIVED: "the trajectory has ended",
     E.SET_POINT: "a set-point",
     E.SET_POINTS_STOPPED: "no set-point for reference_timeout",
     E.HOLD: "asked to hold",
-    E.ABANDON: "off the path, a gap in the states, or Python gives no sign of life",
-    E.FALL_BACK: "commands too late, or not finite",
+    E.ABANDON: "a cause to abandon the motion",
+    E.FALL_BACK: "a cause to hold by gravity",
     E.RECOVER: "that is over",
-    E.FAIL: "too fast, oscillating, or abandoned too often",
+    E.FAIL: "a fault",
     E.FLOAT: "mode gravity_compensation",
     E.TRACK: "another mode",
     E.STOPPED: "stop_time is over",
@@ -72,6 +73,15 @@ def table() -> str:
     for (phase, target), events in arrows().items():
         texts = "; ".join(EVENT_TEXTS[event] for event in events)
         lines.append(f"| {TEXTS[phase]} | {texts} | {TEXTS[target]} |")
+    return "\n".join(lines) + "\n"
+
+
+def causes() -> str:
+    """Return the causes of events as Markdown, by their names in the table of causes."""
+    lines = ["| event | causes |", "| --- | --- |"]
+    for action, event in EVENTS.items():
+        names = (cause.name.lower() for cause, row in CAUSES.items() if row.action == action)
+        lines.append(f"| {EVENT_TEXTS[event]} | {', '.join(f'`{name}`' for name in names)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -143,4 +153,5 @@ def arrows() -> dict[tuple[Phase, Phase], list[Event]]:
 
 
 if __name__ == "__main__":
-    print(table() if "--table" in sys.argv else picture(), end="")
+    tables = {"--table": table, "--causes": causes}
+    print(tables.get(sys.argv[-1], picture)(), end="")

@@ -84,7 +84,8 @@ def test_every_phase_and_event_is_described():
 
 
 def test_the_page_and_its_picture_show_the_table():
-    assert phases.table() in (DOCS / "phases.md").read_text()
+    page = (DOCS / "phases.md").read_text()
+    assert phases.table() in page and phases.causes() in page
     drawn = re.findall(r"<title>(\w+)->(\w+)</title>", unescape((DOCS / "phases.svg").read_text()))
     assert sorted(drawn) == sorted((a.name, b.name) for a, b in phases.drawn())
     assert phases.picture().count(" -> ") == len(drawn)
