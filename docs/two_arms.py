@@ -4,7 +4,7 @@ From this project's folder (half a minute): ``python docs/two_arms.py``.
 
 Two controllers in mode cartesian_impedance, each with its own seven joints, command one twin of
 fourteen, whose dry friction is 1.3 times what they compensate. The bar is a spring between the
-hands. Then the right arm's controller dies: its brakes engage, the left arm goes on.
+end effectors. Then the right arm's controller dies: its brakes engage, the left arm goes on.
 """
 
 import sys
@@ -60,10 +60,10 @@ def controllers(stiffness):
 
 
 def carry(stiffness, disagreement, bar):
-    """Return what happened, N samples; the right hand is led too near by ``disagreement`` [m].
+    """Return what happened, N samples; the targets of both are too near by ``disagreement`` [m].
 
-    These are time (N,), ways of the hands (N, 2, 3) and of their targets (N, 3), force in the bar
-    (N,), speeds of the joints (N, 14) and efforts (N, 14).
+    These are time (N,), paths of the end effectors (N, 2, 3) and of their targets (N, 3), force in
+    the bar (N,), speeds of the joints (N, 14) and efforts (N, 14).
     """
     armature = np.tile(PANDA.by_joint("digital_twin", "armature.{}"), 2)
     chosen = TwinSettings(
@@ -96,8 +96,8 @@ def carry(stiffness, disagreement, bar):
                 velocity = (circle(now) - circle(now - STEP)) / STEP
                 arm.set_target(now, target, np.r_[velocity, np.zeros(3)])
         twin.advance(now)
-        hands = bar.poses(q)[:, :3, 3] - home[:, :3, 3]
-        rows.append(np.r_[now, hands.ravel(), circle(now), force, qd, twin.effort])
+        ends = bar.poses(q)[:, :3, 3] - home[:, :3, 3]
+        rows.append(np.r_[now, ends.ravel(), circle(now), force, qd, twin.effort])
     table = np.array(rows)
     parts = np.split(table, [1, 7, 10, 11, 25], axis=1)
     return parts[0][:, 0], parts[1].reshape(-1, 2, 3), parts[2], parts[3][:, 0], *parts[4:]
@@ -109,25 +109,27 @@ def during(time, begin, end):
 
 
 def draw(results):
-    """Draw the hands' ways, and the force in the bar."""
+    """Draw the paths of the end effectors, and the force in the bar."""
     with picture(PICTURE) as pyplot:
         _, (path, panel) = pyplot.subplots(
             1, 2, figsize=(10, 3.6), dpi=100, width_ratios=(2, 5), layout="constrained"
         )
         stiffest = STIFFNESSES[-1]
-        time, hands, wanted, *_ = results[stiffest, 0.0]
+        time, ends, desired, *_ = results[stiffest, 0.0]
         shown = during(time, START, DEAD)
-        path.plot(*1e3 * wanted[shown, ::2].T, "--", color="0.5", lw=1.0, label="wanted")
+        path.plot(*1e3 * desired[shown, ::2].T, "--", color="0.5", lw=1.0, label="desired")
         for k, (arm, colour) in enumerate(zip(ARMS, (BLUE, RED), strict=True)):
-            path.plot(*1e3 * hands[shown, k, ::2].T, color=colour, lw=1.0, label=f"{arm} hand")
+            path.plot(*1e3 * ends[shown, k, ::2].T, color=colour, lw=1.0, label=arm)
         path.set(xlabel="x [mm]", ylabel="z [mm]", aspect="equal", title=f"{stiffest:g} N/m")
         path.legend(frameon=False, fontsize=8, loc="center")
         for (stiffness, apart), (time, _, _, force, *_) in results.items():
             colour = dict(zip(STIFFNESSES, (YELLOW, BLUE), strict=True))[stiffness]
-            label = f"{stiffness:g} N/m" + (f", led {1e3 * apart:g} mm too near" if apart else "")
+            near = f", targets {1e3 * apart:g} mm too near" if apart else ""
+            label = f"{stiffness:g} N/m{near}"
             panel.plot(time, force, "--" if apart else "-", color=colour, lw=1.0, label=label)
         panel.axvspan(DEAD, END, color="0.92", zorder=0)
-        top = panel.get_ylim()[1]
+        top = panel.get_ylim()[1] + 15.0  # [N]
+        panel.set_ylim(top=top)
         panel.text(DEAD, top, " the right controller\n is dead", va="top", color=GREY)
         panel.set(xlabel="time [s]", title="Force in the bar [N]")
         panel.legend(frameon=False, fontsize=8, loc="lower left")
@@ -140,14 +142,14 @@ def main():
     results = {}
     for stiffness, apart in product(STIFFNESSES, DISAGREEMENTS):
         run = results[stiffness, apart] = carry(stiffness, apart, Bar(5000.0, 20.0))
-        time, hands, wanted, force, speed, _ = run
+        time, ends, desired, force, speed, _ = run
         on = during(time, START, DEAD)
-        far = np.linalg.norm(hands[on].mean(axis=1) - wanted[on], axis=1)
+        far = np.linalg.norm(ends[on].mean(axis=1) - desired[on], axis=1)
         dead = time >= DEAD
         pressed, alone = np.abs(force[on]), np.abs(force[dead])
         print(
             f"{stiffness:g} N/m, {1e3 * apart:g} mm: force mean {pressed.mean():.1f} N, largest "
-            f"{pressed.max():.1f} N; bar off its way by {1e3 * far.mean():.1f} mm, largest "
+            f"{pressed.max():.1f} N; bar off its path by {1e3 * far.mean():.1f} mm, largest "
             f"{1e3 * far.max():.1f} mm; after the death {alone.max():.1f} N, joints "
             f"{np.abs(speed[dead]).max():.2f} rad/s (before: {np.abs(speed[on]).max():.2f})"
         )
