@@ -60,7 +60,7 @@ def controllers(stiffness):
 
 
 def carry(stiffness, disagreement, bar):
-    """Return what happened, N samples; the targets of both are too near by ``disagreement`` [m].
+    """Return what happened, N samples; the right target is too near by ``disagreement`` [m].
 
     These are time (N,), paths of the end effectors (N, 2, 3) and of their targets (N, 3), force in
     the bar (N,), speeds of the joints (N, 14) and efforts (N, 14).
