@@ -106,7 +106,7 @@ cdef inline bint observe_arm(StateClock* clock, Observer* o, StuckJoints* stuck,
         return False
     # In a gap, commands need not have acted.
     if usable and is_tracking(&c.machine) and 2.0 * clock.gap <= state_timeout:
-        push_joints(stuck, &c.arm, o, c.desired, c.presliding, clock.dt)
+        push_joints(stuck, &c.arm, o, c.desired, c.presliding, c.contact, clock.dt)
     else:
         stuck.begins = True
     return usable

@@ -10,7 +10,8 @@
 # it were free: by the change of the feedback's push since the position last changed, since a load
 # that it bore before is no push. Twice: against more friction than the joint may have (its lower
 # bound), and against the known friction (what is expected, relative to the desired motion, which
-# the feedforward drives). Arrays are (n,).
+# the feedforward drives). A measured wrench may explain why a joint stays where it is; alone it does
+# not tell that the joint should have moved, since its sensor may be wrong. Arrays are (n,).
 
 from libc.math cimport copysign, fabs
 from libc.string cimport memcpy, memset
@@ -48,7 +49,7 @@ cdef struct StuckJoints:
     Py_ssize_t joint         # that did not move, until its position changes; -1: none
     bint begins              # no earlier push is known
     double* push             # (2, n) feedback when each position last changed, with and without the
-                             # velocities' share
+                             # velocities' share; or what the end effector touches, if it is led
     bint* stopped            # whether the joint was seen to stop against it
     double* change           # of the push since then, as far as both show it
     double* start            # desired position then
@@ -183,9 +184,9 @@ cdef inline void move_joints(const Arm* arm, const JointDrives* drives, const do
 
 cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
                              const double* desired, const double* presliding,
-                             double dt) noexcept nogil:
+                             const double* contact, double dt) noexcept nogil:
     """Take a joint state into account, dt [s] after the last one; desired: (4, n) of the last
-    command; presliding: of the feedforward.
+    command; presliding: of the feedforward; contact: effort of what the end effector touches.
     """
     cdef double* push = s.scratch                               # (2, n)
     cdef double* effort = s.scratch                             # later
@@ -195,7 +196,8 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef double h = dt / steps
     if drives_end_effector(arm):
         memcpy(push, s.given, n * sizeof(double))
-        memcpy(push + n, s.given, n * sizeof(double))
+        for i in range(n):
+            push[n + i] = s.given[i] - contact[i]
     else:
         memset(still, 0, n * sizeof(double))
         feedback_effort(arm, o.q, o.qd, desired, push)

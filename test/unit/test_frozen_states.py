@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.contact_bench import ContactBench
 from unit.simulated_arm import ROBOTS, STEP, SimulatedArm
 
 from featherstone_ros.arrays import Floats
@@ -211,3 +212,12 @@ def test_friction_that_is_not_what_the_controller_knows_freezes_nothing(name, st
             arm.run(duration + 0.5)
     assert not arm.controller.refused
     assert arm.phase is Phase.HOLDING
+
+
+def test_a_wrong_wrench_does_not_accuse_an_arm_that_stands():
+    """A wrench may explain why a joint stays where it is, never alone that it should have moved."""
+    for axis in range(3):
+        bench = ContactBench(mode=Mode.CARTESIAN_IMPEDANCE)
+        bench.run(1.0, felt=15.0 * np.eye(6)[axis])
+        assert bench.phase is Phase.HOLDING, bench.controller.hold_reason
+        assert not bench.controller.refused
