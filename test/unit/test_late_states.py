@@ -10,6 +10,7 @@ import pytest
 from studies import few_or_all
 from unit.simulated_arm import ROBOTS, SimulatedArm
 
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 
@@ -119,3 +120,13 @@ def test_a_joint_that_sticks_is_not_taken_for_fast_since_the_model_would_move_it
     arm.follow(arm.away(WAY), 1.0)
     arm.run(2.0)
     assert arm.phase is not Phase.FAULT
+
+
+def test_states_without_stamps_are_not_late_on_a_clock_that_begins_at_zero():
+    """A simulation's: no stamp is not the time at which its clock began."""
+    arm = ControlledArm.from_robot("ur5e")
+    controller, q = arm.controller(), np.array([0.3, -1.2, 1.4, -1.0, -1.2, 0.4])
+    controller.activate(0.0)
+    for k in range(200):
+        assert controller.accept_state(0.002 * k, q, 0.0 * q) is not None, controller.rejection
+    assert controller.compiled.time == pytest.approx(0.002 * 199)
