@@ -6,7 +6,8 @@
 #
 # 1. the velocity stays within the speed limit, and changes by at most DRIVE_ACCELERATION: the
 #    position is the integral of it and so has no steps;
-# 2. a joint always can stop before its limits, and before what is asked for if that lies beyond;
+# 2. a joint always can stop before its limits, also where what is asked for lies beyond (as where a
+#    floating arm is pushed); one that stands beyond them goes no further;
 # 3. what is asked for is commanded to the bit where these bounds allow to be there; otherwise the
 #    joint is led there, at a speed from which it can still be braked.
 #
@@ -15,7 +16,7 @@
 
 from libc.math cimport copysign, fabs, fmax, fmin, isfinite
 
-from control.fault_bounds cimport FALLBACK_SPEED
+from control.fault_bounds cimport FALLBACK_SPEED, LIMIT_SLACK
 from control.settings cimport JointLimits
 from stopping_speed cimport speed_to_reach, stopping_speed
 
@@ -77,8 +78,11 @@ cdef inline void follow_position(double* q, double* qd, double goal, double spee
 
     fastest, most: bounds of velocity and acceleration.
     """
-    cdef double off = q[0] - goal + speed * h, slip = qd[0] - speed, next
-    lower, upper = fmin(lower, fmin(goal, q[0])), fmax(upper, fmax(goal, q[0]))
+    cdef double off, slip, next
+    lower, upper = fmin(lower - LIMIT_SLACK, q[0]), fmax(upper + LIMIT_SLACK, q[0])
+    if not lower <= goal <= upper:
+        goal, speed = fmin(fmax(goal, lower), upper), 0.0
+    off, slip = q[0] - goal + speed * h, qd[0] - speed
     if (is_in_reach(off, slip, most, h)
             and fabs(speed) <= (1.0 + TOUCHING) * fastest
             and fabs(goal - q[0]) <= (1.0 + TOUCHING) * fastest * h

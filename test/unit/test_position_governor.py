@@ -313,3 +313,15 @@ def test_a_joint_that_is_led_back_stops_before_its_limit():
     told = np.array(arm.told)[:, 0, 2]
     assert told.max() < MODEL.upper[2]
     assert_allclose(told[-1], arm.plant.q[2], atol=1e-6)
+
+
+def test_a_floating_arm_that_is_pushed_is_not_led_beyond_its_limits():
+    """Drives that follow positions refuse those; at the limit they stop the arm."""
+    home = HOME.copy()
+    home[2] = MODEL.upper[2] - 0.1
+    arm = DrivenArm(Mode.GRAVITY_COMPENSATION, home).run(0.1)
+    arm.plant.push = np.eye(6)[2] * 30.0
+    arm.run(1.5)
+    require_smooth(arm)
+    assert MODEL.upper[2] - 0.01 < arm.told[-1][0][2] <= MODEL.upper[2] + 1e-3
+    assert arm.plant.q[2] < MODEL.upper[2] + 0.05
