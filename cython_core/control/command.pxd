@@ -17,7 +17,7 @@ from control.measured_wrench cimport is_fresh
 from control.motion cimport sample
 from control.phase_changes cimport arrive, let_time_pass, respond
 from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
-from control.position_governor cimport govern_positions
+from control.position_governor cimport govern_positions, govern_servos
 from control.settings cimport ADMITTANCE
 from control.state_clock cimport StateClock
 from control.state_observer cimport Observer, max_speed_share
@@ -182,6 +182,9 @@ cdef inline void command_positions(Controller* c, double dt) noexcept nogil:
     elif is_open_loop(&c.machine):
         goal = c.positions.q
     govern_positions(&c.positions, &c.arm.limits, goal, speed, dt, longest_step(c))
+    if c.servos.told.used:
+        govern_servos(&c.servos, &c.arm.limits, &c.positions, c.governor.command, dt,
+                      longest_step(c))
 
 
 cdef inline bint issue_command(Controller* c, double now, double dt,

@@ -46,6 +46,7 @@ from control.state_clock cimport age_by_stamp, start_clock
 from control.state_observer cimport REJECTIONS, Observer
 from control.stuck_joints cimport StuckJoints
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
+from drive_units cimport DriveUnits
 from dynamics_interface cimport DynamicsInterface
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, Template
@@ -70,6 +71,7 @@ CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 include "memory.pxi"         # Memory: all that the controller points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
 include "joint_arrays.pxi"
+include "drive_units.pxi"
 include "motion.pxi"         # paths and motions
 include "impedance.pxi"      # Cartesian impedance control of its own
 include "requests.pxi"       # the request classes; uses all above

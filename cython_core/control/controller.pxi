@@ -17,6 +17,8 @@ cdef class CompiledController(CycleOwner):
         show_period: Time between two messages about the motion [s].
         commands_joints: Commands are JointStates for drives with loops of their own, not efforts
             alone.
+        units: A ``featherstone_ros.model.drive_units.DriveUnits``: what is published and measured;
+            None: torques. Methods take and return torques all the same.
     """
 
     cdef readonly list sensors         # links on which a wrench may be measured, by name
@@ -26,7 +28,8 @@ cdef class CompiledController(CycleOwner):
     cdef cnp.ndarray command_array     # (n,) the last command
 
     def __cinit__(self, space, settings, ModelRequest model not None, Py_ssize_t tip, offset,
-                  str base, dict sensors, double show_period=0.02, bint commands_joints=False):
+                  str base, dict sensors, double show_period=0.02, bint commands_joints=False,
+                  units=None):
         cdef Py_ssize_t n = len(space.names)
         cdef Controller* c = &self.control.controller
         if interface_of(model.dynamics).n != n:
@@ -39,7 +42,13 @@ cdef class CompiledController(CycleOwner):
         c.hand.law.link = tip
         fill(c.hand.law.offset, offset, 16, "offset")
         self._set_limits(space)
-        c.positions.used = commands_joints
+        copy_drive_units(&self.control.border.units, self.memory, units)
+        self.control.border.by_name = commands_joints
+        c.servos.told.used = self.control.border.units.places
+        c.positions.used = commands_joints or c.servos.told.used
+        if units is not None:
+            memcpy(c.servos.compliance, self.control.border.units.compliance, n * sizeof(double))
+            memcpy(c.servos.damping, self.control.border.units.damping, n * sizeof(double))
         self._make_messages(space.names, base)
         self.sensors = list(sensors)
         self.memory.list_names(&self.control.links, self.sensors)
@@ -67,6 +76,13 @@ cdef class CompiledController(CycleOwner):
         c.positions.n = n
         c.positions.q = m.doubles(2 * n)
         c.positions.qd = c.positions.q + n
+        c.servos.told.n = n
+        c.servos.told.q, c.servos.told.qd = m.doubles(n), m.doubles(n)
+        c.servos.compliance, c.servos.damping = m.doubles(n), m.doubles(n)
+        c.servos.goal, c.servos.offset = m.doubles(2 * n), m.doubles(n)
+        c.servos.speed = c.servos.goal + n
+        self.control.border.told, self.control.border.squared = m.doubles(n), m.doubles(n)
+        self.control.border.cut = m.doubles(n)
         place_rows(<double**> &c.arm.joints, sizeof(JointSettings),
                    m.doubles(len(JOINT_SETTINGS) * n), n)
         c.arm.limits.lower, c.arm.limits.upper, c.arm.limits.velocity = (
@@ -338,6 +354,21 @@ cdef class CompiledController(CycleOwner):
         """(2, n) position and velocity of the last command to drives with position loops, a copy.
         """
         return values(self.control.controller.positions.q, (2, self.control.controller.n))
+
+    @property
+    def told(self):
+        """(n,) the last command in the drives' units, a copy; zero where all are told torques."""
+        return values(self.control.border.told, self.control.controller.n)
+
+    @property
+    def squared_current(self):
+        """(n,) integral of the motors' squared currents since the beginning [A^2 s], a copy."""
+        return values(self.control.border.squared, self.control.controller.n)
+
+    @property
+    def cut(self):
+        """(n,) how many commands the drives' own limits cut, a copy."""
+        return values(self.control.border.cut, self.control.controller.n)
 
     @property
     def wrench_at(self):

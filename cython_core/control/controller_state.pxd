@@ -11,7 +11,7 @@ from control.events cimport CAUSES, CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, C
 from control.motion cimport Motion
 from control.phases cimport (BLIND, DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_BLIND, PHASES,
                              REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
-from control.position_governor cimport PositionGovernor
+from control.position_governor cimport PositionGovernor, ServoGovernor
 from control.state_clock cimport StateClock
 from control.state_observer cimport Observer
 from control.stuck_joints cimport StuckJoints
@@ -118,6 +118,7 @@ cdef struct Controller:
     StuckJoints stuck
     Governor governor
     PositionGovernor positions
+    ServoGovernor servos
     SpeedLimit speed
     Motion motion
     CartesianMode hand

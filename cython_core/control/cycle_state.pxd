@@ -5,7 +5,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from control.arm cimport gravity, uses
+from control.arm cimport ModelBlend, gravity, uses
 from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport write_pose
 from control.controller_state cimport Controller, Hold, hold_reason, is_tracking
@@ -15,6 +15,7 @@ from control.phase_changes cimport respond
 from control.phases cimport FLOATING
 from control.settings cimport GRAVITY_COMPENSATION
 from cycle cimport Output, Record
+from drive_units cimport TOLD_POSITION, DriveUnits, current_for, told, torque_of, within
 from ros.atomic cimport SECOND
 from ros.messages cimport JointNames, JointStateMessage, Reader, Template, write_last, write_stamp
 from ros.refusals cimport Refusals
@@ -29,6 +30,7 @@ cdef enum:
     BUCKETS = 10             # of a second, in which late commands are counted
     FALLS = 3                # of sequence numbers, within
     FALL_TIME = 2000000000   # [ns], are no accident
+    SHORT = 100000000        # [ns] between two commands that motors' heat counts
 
 cdef struct Deadline:        # how long a command may take after the joint state that it answers
     double cycle_time        # [s]; 0: any time
@@ -38,8 +40,17 @@ cdef struct Deadline:        # how long a command may take after the joint state
     int[BUCKETS] counts
     int64_t bucket           # the newest: tenths of a second
 
+cdef struct DriveBorder:     # between the controller's torques and what drives speak
+    DriveUnits units
+    bint by_name             # commands are JointStates
+    double* told             # (n,) the last command in the drives' units
+    double* squared          # (n,) integral of the squared currents [A^2 s]
+    double* cut              # (n,) how many commands the drives' own limits cut
+    int64_t sent             # when the last one was [ns]
+
 cdef struct ControlCycle:
     Controller controller
+    DriveBorder border
     JointNames names
     Reader reader
     JointStateMessage message
@@ -163,17 +174,53 @@ cdef inline void check_deadline(ControlCycle* cycle, double taken) noexcept nogi
     deadline.missed = missed
 
 
-# What the controller publishes: the command, as efforts or as what drives with loops of their own
-# are to follow, and the motion, for subscribers that watch it.
+# What the controller publishes: the command, as drives are told it, and the motion, for subscribers
+# that watch it.
 
 cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
-    cdef bint positions = cycle.controller.positions.used
-    cdef Template* message = &cycle.joint_command if positions else &cycle.command
+    cdef Template* message = &cycle.joint_command if cycle.border.by_name else &cycle.command
     cdef Py_ssize_t n = cycle.controller.n
-    if positions:
+    cdef const double* command = cycle.controller.governor.command
+    if cycle.border.units.converts:
+        tell_drives(&cycle.border, &cycle.controller, cycle.now)
+        command = cycle.border.told
+    if cycle.border.by_name:
         write_drives_motion(cycle)
-    write_last(message, <int32_t> n, 0, cycle.controller.governor.command)
+    write_last(message, <int32_t> n, 0, command)
     cycle.output.publish(cycle.output.loop, OUTPUT_COMMANDS, message.data, message.size)
+
+
+cdef inline void tell_drives(DriveBorder* border, const Controller* c, int64_t now) noexcept nogil:
+    """Put the command in the drives' units, within their own limits.
+
+    Where commands are JointStates, positions have a place of their own.
+    """
+    cdef const DriveUnits* u = &border.units
+    cdef double duration = min(now - border.sent, SHORT) * 1e-9 if border.sent else 0.0, asked
+    cdef Py_ssize_t i
+    for i in range(c.n):
+        if u.law[i] == TOLD_POSITION:
+            border.told[i] = 0.0 if border.by_name else c.servos.told.q[i] - c.turned[i]
+            border.cut[i] += c.servos.goal[i] != c.positions.q[i] + c.servos.offset[i]
+        else:
+            asked = told(u, i, c.governor.command[i], c.observer.qd[i])
+            border.told[i] = within(asked, u.most[i])
+            border.cut[i] += border.told[i] != asked
+        asked = within(current_for(u, i, c.governor.command[i], c.observer.qd[i]), u.max_current[i])
+        border.squared[i] += asked * asked * duration
+    border.sent = now
+
+
+cdef inline void take_torques(const DriveUnits* u, const ModelBlend* models, const double* q,
+                              double* weight, double* effort) noexcept nogil:
+    """Make torques of measured efforts (n,). weight: (n,) scratch."""
+    cdef Py_ssize_t i
+    if not u.measures:
+        return
+    if u.hides:
+        gravity(models, q, weight)
+    for i in range(models.n):
+        effort[i] = torque_of(u, i, effort[i], weight[i] if u.hides else 0.0)
 
 
 cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
@@ -181,12 +228,15 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
     which they measure.
     """
     cdef const Controller* c = &cycle.controller
+    cdef bint with_torque = cycle.border.units.places
+    cdef const double* q = c.servos.told.q if with_torque else c.positions.q
     cdef Py_ssize_t n = c.n, i
     for i in range(n):
-        cycle.shown[i] = c.positions.q[i] - c.turned[i]
+        cycle.shown[i] = q[i] - c.turned[i]
     write_stamp(&cycle.joint_command, cycle.sec, cycle.nanosec)
     write_last(&cycle.joint_command, <int32_t> n, 2, cycle.shown)
-    write_last(&cycle.joint_command, <int32_t> n, 1, c.positions.qd)
+    write_last(&cycle.joint_command, <int32_t> n, 1,
+               c.servos.told.qd if with_torque else c.positions.qd)
 
 
 cdef inline void work_out_model_torque(const Controller* c, double* torque) noexcept nogil:

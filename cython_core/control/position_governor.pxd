@@ -13,6 +13,9 @@
 #
 # While no command comes, drives stand where they were told: the time beyond a usual step, of which
 # they know nothing, brakes the command and does not move it.
+#
+# To some of these drives the torque goes as an offset of the position (``ServoGovernor``): what
+# they are told is governed likewise, after it.
 
 from libc.math cimport copysign, fabs, fmax, fmin, isfinite
 
@@ -118,3 +121,49 @@ cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits
             follow_position(g.q + i, g.qd + i, goal[i] if follows else g.q[i],
                             speed[i] if follows else 0.0, limits.lower[i], limits.upper[i],
                             limits.velocity[i], most, h)
+
+
+# Drives that are told a torque as an offset of their position, of which their loop makes it:
+# position + compliance (torque + damping velocity), see featherstone_ros/model/drive_units.py.
+
+cdef struct ServoGovernor:
+    PositionGovernor told    # ``used``: there are such drives
+    double* compliance       # (n,) of the drives; 0: none of these
+    double* damping          # (n,)
+    double* offset           # (n,) the last one
+    double* goal             # (2, n) what is asked for: position,
+    double* speed            # velocity
+
+
+cdef inline double offset_for(const ServoGovernor* g, Py_ssize_t i, double torque,
+                              double speed) noexcept nogil:
+    return g.compliance[i] * (torque + g.damping[i] * speed)
+
+
+cdef inline void start_servos(ServoGovernor* g, const double* q,
+                              const double* torque) noexcept nogil:
+    """Begin at rest at a position (n,), with the torque (n,) that holds it."""
+    cdef Py_ssize_t i
+    for i in range(g.told.n):
+        g.offset[i] = offset_for(g, i, torque[i], 0.0)
+        g.goal[i] = g.told.q[i] = q[i] + g.offset[i]
+        g.told.qd[i] = 0.0
+
+
+cdef inline void govern_servos(ServoGovernor* g, const JointLimits* limits,
+                               const PositionGovernor* positions, const double* torque, double dt,
+                               double longest) noexcept nogil:
+    """Work out what drives are told for a position, as governed, and a torque (n,).
+
+    A torque does not lead a command beyond a joint's limits. dt, longest: as of govern_positions.
+    """
+    cdef double h = fmin(dt, longest), q, offset
+    cdef Py_ssize_t i
+    for i in range(g.told.n):
+        q, offset = positions.q[i], offset_for(g, i, torque[i], positions.qd[i])
+        g.speed[i] = positions.qd[i] + ((offset - g.offset[i]) / h if h > 0.0 else 0.0)
+        g.offset[i] = offset
+        g.goal[i] = fmin(fmax(q + offset, fmin(limits.lower[i], q)), fmax(limits.upper[i], q))
+        if g.goal[i] != q + offset:
+            g.speed[i] = 0.0
+    govern_positions(&g.told, limits, g.goal, g.speed, dt, longest)

@@ -11,7 +11,7 @@ from control.fault_bounds cimport BEYOND_GRAVITY, LIMIT_SLACK
 from control.motion cimport any_nonzero
 from control.phase_changes cimport respond, take_over
 from control.phases cimport WAITING
-from control.position_governor cimport start_positions
+from control.position_governor cimport start_positions, start_servos
 from control.settings cimport JointLimits
 from control.state_observer cimport forget
 from control.torque_governor cimport start_from
@@ -138,6 +138,7 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
         i = outside(c, i + 1, c.arm.settings.start_tolerance)
     start_from(&c.governor, &c.arm.joints, holding_effort(c, effort))
     start_positions(&c.positions, c.observer.q)
+    start_servos(&c.servos, c.observer.q, c.governor.command)
     memset(c.presliding, 0, c.n * sizeof(double))
     take_over(c, now)
     return True

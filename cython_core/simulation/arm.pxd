@@ -12,6 +12,8 @@ from libc.math cimport INFINITY, fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from drive_units cimport (TOLD_DUTY, TOLD_POSITION, TOLD_TORQUE, DriveUnits, Law, effort_of,
+                          motor_share, stall_torque)
 from joint_drives cimport JointDrives, take_offset
 from ros.atomic cimport SECOND
 from simulation.fault cimport BEYOND_BOUNDS, DIVERGED, NO_FAULT, SINGULAR, FaultKind
@@ -60,6 +62,7 @@ cdef struct Settings:                  # constant while in use
     const double* home                 # (nq,) position after a reset
     const double* limit                # of effort
     JointDrives drives
+    DriveUnits units                   # of commands and measured efforts
     const double* drive_p              # of the drives' own position loop
     const double* drive_d
     const double* drive_speed          # within which it keeps the joints
@@ -77,6 +80,8 @@ cdef struct Arm:
     double* qd
     double* qdd
     double* command                    # effort, before the limits
+    double* stalled                    # the motor's, at standstill, by a current or duty
+    double* share                      # the motor's torque per torque, there
     double* desired_q                  # of joints whose drives follow a position or velocity
     double* desired_qd
     bint* follows_position
@@ -221,13 +226,39 @@ cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort,
 # the step it is stable for any gains; the stiffness acts like an armature of h stiffness. There is
 # one solution, found by trying pieces (Judice, Pires, "A block principal pivoting algorithm for
 # large-scale strictly monotone linear complementarity problems", 1994).
+#
+# In their own units (drive_units.pxd), a drive that is told a position is such a spring, and one
+# that is told a duty cycle such a damper, by its back-EMF. Losses in gears are those at the speed
+# with which a time step begins.
+
+cdef inline Law law_of(const Arm* arm, Py_ssize_t i) noexcept nogil:
+    return <Law> arm.settings.units.law[i] if arm.settings.units.converts else TOLD_TORQUE
+
+
+cdef inline void lose_in_gears(Arm* arm) noexcept nogil:
+    """Bring the torques of motors that are told currents or duties behind their gears."""
+    cdef const DriveUnits* u = &arm.settings.units
+    cdef double torque
+    cdef Py_ssize_t i
+    for i in range(arm.n):
+        if law_of(arm, i) in (TOLD_TORQUE, TOLD_POSITION):
+            continue
+        torque = arm.stalled[i]
+        if arm.follows_velocity[i]:
+            torque -= arm.settings.drive_d[i] * arm.qd[i]
+        arm.share[i] = motor_share(u, i, torque, arm.qd[i])
+        arm.command[i] = arm.stalled[i] / arm.share[i]
+        saturate(arm, i)
+
 
 cdef inline double position_gain(const Arm* arm, Py_ssize_t i) noexcept nogil:
     return arm.settings.drive_p[i] if arm.follows_position[i] and not arm.braked[i] else 0.0
 
 
 cdef inline double velocity_gain(const Arm* arm, Py_ssize_t i) noexcept nogil:
-    return arm.settings.drive_d[i] if arm.follows_velocity[i] and not arm.braked[i] else 0.0
+    if not arm.follows_velocity[i] or arm.braked[i]:
+        return 0.0
+    return arm.settings.drive_d[i] / arm.share[i]
 
 
 cdef inline bint closes_loop(const Arm* arm, Py_ssize_t i) noexcept nogil:
@@ -350,10 +381,12 @@ cdef inline Py_ssize_t drive(Arm* arm, int64_t steps) noexcept nogil:
     cdef int64_t k
     cdef Py_ssize_t failure = 0
     cdef bint forced = arm.held.count < arm.n or base_is_free(arm)       # something moves by forces
-    if forced and not arm.servo and not arm.held.count:
+    if forced and not (arm.servo or arm.held.count or arm.settings.units.loses):
         return integrate(arm, steps, arm.applied, NULL)
     for k in range(steps):
         plan_braking(arm)
+        if arm.settings.units.loses:
+            lose_in_gears(arm)
         if forced:
             failure = servo_step(arm) if arm.servo else integrate(arm, 1, arm.applied, NULL)
         if failure:
@@ -399,6 +432,23 @@ cdef inline void sense(Arm* arm, int k, const double* values) noexcept nogil:
             measured[i] += arm.settings.deviation[k] * standard_normal(&arm.generator)
 
 
+cdef inline void report_in_units(Arm* arm) noexcept nogil:
+    """Put the measured efforts in the drives' units."""
+    cdef const DriveUnits* u = &arm.settings.units
+    cdef const SimulatorInterface* simulator = arm.settings.simulator
+    cdef double* effort = arm.measured + 2 * arm.n
+    cdef double* weight = arm.scratch + arm.base
+    cdef Py_ssize_t i
+    if not u.measures:
+        return
+    if u.hides:
+        memset(arm.scratch + arm.nq, 0, 2 * arm.nq * sizeof(double))
+        simulator.hold(simulator.simulator, False, arm.q_all, arm.scratch + arm.nq, NULL,
+                       arm.scratch + 2 * arm.nq, arm.scratch)
+    for i in range(arm.n):
+        effort[i] = effort_of(u, i, effort[i], weight[i] if u.hides else 0.0)
+
+
 cdef inline void measure(Arm* arm) noexcept nogil:
     """Measure, unless an effort is not finite: that is a fault, and is never published."""
     cdef Py_ssize_t i, failure
@@ -415,6 +465,7 @@ cdef inline void measure(Arm* arm) noexcept nogil:
     sense(arm, 0, arm.q)
     sense(arm, 1, arm.qd)
     sense(arm, 2, arm.effort)
+    report_in_units(arm)
 
 
 cdef inline void measure_now(Arm* arm) noexcept nogil:
@@ -458,7 +509,8 @@ cdef inline void reset_arm(Arm* arm) noexcept nogil:
     memset(arm.qdd_all, 0, arm.nv * sizeof(double))
     arm.servo, arm.base_held = False, arm.settings.hold_until_command
     for i in range(arm.n):
-        command_effort(arm, i, 0.0)
+        command_drive(arm, i, arm.q[i] if law_of(arm, i) == TOLD_POSITION else 0.0)
+        arm.servo = arm.servo or arm.follows_velocity[i]
         saturate(arm, i)
         arm.command_time[i], arm.braked[i] = NEVER, False
         if arm.settings.hold_until_command:
@@ -467,9 +519,19 @@ cdef inline void reset_arm(Arm* arm) noexcept nogil:
     measure_now(arm)
 
 
-cdef inline void command_effort(Arm* arm, Py_ssize_t i, double effort) noexcept nogil:
-    """Write an effort as a joint's command: its drive follows no position or velocity."""
-    arm.command[i], arm.follows_position[i], arm.follows_velocity[i] = effort, False, False
+cdef inline void command_drive(Arm* arm, Py_ssize_t i, double value) noexcept nogil:
+    """Write what a drive is told, in its unit and within its own limits, as its command."""
+    cdef const DriveUnits* u = &arm.settings.units
+    cdef Law law = law_of(arm, i)
+    arm.follows_position[i] = law == TOLD_POSITION
+    arm.follows_velocity[i] = law == TOLD_POSITION or law == TOLD_DUTY
+    arm.desired_qd[i], arm.command[i], arm.share[i] = 0.0, 0.0, 1.0
+    if law == TOLD_POSITION:
+        arm.desired_q[i] = value
+    elif law == TOLD_TORQUE:
+        arm.command[i] = value
+    else:
+        arm.stalled[i] = arm.command[i] = stall_torque(u, i, clipped(value, u.most[i]))
 
 
 cdef inline void take_command(Arm* arm, const bint* commanded, int64_t now) noexcept nogil:

@@ -45,7 +45,7 @@ cdef struct BaseMessage:     # about the motion of a floating base
     Template message
     size_t stamp, pose, twist          # their offsets in it; 0: not there
 
-cdef struct CommandTopic:     # std_msgs/Float64MultiArray: an effort for each of its joints
+cdef struct CommandTopic:     # std_msgs/Float64MultiArray: what each of its joints' drives is told
     int32_t n
     int32_t* joint           # (n,)
     bint answered            # in lockstep: since the last period
@@ -245,7 +245,7 @@ cdef void take_commands(TwinCycle* twin, CommandTopic* topic, Reader* r, int64_t
         return
     memset(twin.commanded, 0, twin.arm.n * sizeof(bint))
     for k in range(topic.n):
-        command_effort(&twin.arm, topic.joint[k], twin.wanted[k])
+        command_drive(&twin.arm, topic.joint[k], twin.wanted[k])
         twin.commanded[topic.joint[k]] = True
     topic.answered = True
     command_taken(twin, topic == &twin.commands or all_have_answered(twin), now, output)
@@ -299,12 +299,13 @@ cdef bint gather_effort(TwinCycle* twin) noexcept nogil:
 cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
                               Output* output) noexcept nogil:
     """sensor_msgs/JointState: efforts; or positions and velocities for the drives to follow, with
-    efforts as feed-forward.
+    efforts as feed-forward. A drive that is told something else than a torque takes that alone.
     """
     cdef Arm* arm = &twin.arm
     cdef JointStateMessage* names = &twin.names
     cdef Py_ssize_t n = arm.n, i
     cdef const double* wanted = twin.wanted
+    cdef bint places
     if not read_some_joints(twin, r, False):
         return
     if not (names.position.length or names.velocity.length or names.effort.length):
@@ -315,8 +316,12 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
     if not (gather_motion(twin) and gather_effort(twin)):
         return
     for i in range(n):
-        twin.commanded[i] = names.place[i] >= 0
-        if twin.commanded[i]:
+        places = law_of(arm, i) == TOLD_POSITION
+        twin.commanded[i] = names.place[i] >= 0 and (names.position.length or not places)
+        if twin.commanded[i] and law_of(arm, i) != TOLD_TORQUE:
+            command_drive(arm, i, wanted[i] if places else
+                          wanted[2 * n + i] if names.effort.length else 0.0)
+        elif twin.commanded[i]:
             arm.follows_position[i] = names.position.length != 0
             arm.follows_velocity[i] = names.position.length != 0 or names.velocity.length != 0
             arm.desired_q[i] = wanted[i]
@@ -333,8 +338,9 @@ cdef bint is_idle_command(const Arm* arm, const bint* commanded) noexcept nogil:
     """
     cdef Py_ssize_t i
     for i in range(arm.n):
-        if commanded[i] and (arm.command[i] != 0.0 or arm.follows_velocity[i]
-                             or not arm.braked[i] or arm.command_time[i] != NEVER):
+        if commanded[i] and (arm.command[i] != 0.0 or not arm.braked[i]
+                             or (arm.follows_velocity[i] and law_of(arm, i) != TOLD_DUTY)
+                             or arm.command_time[i] != NEVER):
             return False
     return not arm.settings.lockstep
 

@@ -46,6 +46,7 @@ cdef class Snapshot:
             memory.copy(model.lower, n), memory.copy(model.upper, n), memory.copy(home, model.nq))
         s.limit = memory.copy(limit, n)
         copy_drives(&s.drives, memory, simulator, offset, n)
+        copy_drive_units(&s.units, memory, settings.units)
         s.drive_p, s.drive_d = memory.copy(drive_p, n), memory.copy(drive_d, n)
         s.drive_speed, s.drive_acceleration = (
             memory.copy(drive_speed, n), memory.copy(drive_acceleration, n))

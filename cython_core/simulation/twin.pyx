@@ -15,6 +15,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
+from drive_units cimport TOLD_DUTY, TOLD_POSITION, TOLD_TORQUE, DriveUnits
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
@@ -27,8 +28,8 @@ from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointSta
 from ros.refusals cimport (REFUSED, Refusals, begin_message, read_efforts, read_wrench,
                            refuse_figure, refuse_name, refuse_reader, within)
 from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, Settings, adopt_settings,
-                             advance_arm, apply_load, base_is_free, command_effort,
-                             external_wrench, reset_arm, restart_timeout, simulation_time,
+                             advance_arm, apply_load, base_is_free, command_drive,
+                             external_wrench, law_of, reset_arm, restart_timeout, simulation_time,
                              state_was_set, take_command)
 from simulation.fault cimport NO_FAULT
 from simulation.pacing cimport Pace, count_due, next_due, set_pace
@@ -45,6 +46,7 @@ include "memory.pxi"         # Memory: all that the twin points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
 include "joint_arrays.pxi"
 include "simulated_drives.pxi"
+include "drive_units.pxi"
 include "cycle.pxi"          # the twin as such a cycle
 include "snapshot.pxi"       # Snapshot, its settings; uses Memory
 
@@ -177,6 +179,7 @@ cdef class Twin(CycleOwner):
         arm.good_q, arm.good_qd = memory.doubles(nq), memory.doubles(nv)
         arm.command, arm.desired_q, arm.desired_qd = (
             memory.doubles(n), memory.doubles(n), memory.doubles(n))
+        arm.stalled, arm.share = memory.doubles(n), memory.doubles(n)
         arm.applied, arm.effort, arm.measured = (
             memory.doubles(n), memory.doubles(n), memory.doubles(3 * n))
         arm.braking, arm.braking_left = memory.doubles(n), memory.doubles(n)
@@ -233,7 +236,9 @@ cdef class Twin(CycleOwner):
 
     @property
     def effort(self):
-        """Measured effort (n,) of the drives or, while the brakes are on, of these [N m or N]."""
+        """Measured effort (n,) of the drives or, while the brakes are on, of these, in the drives'
+        units.
+        """
         return values(self.twin.arm.measured + 2 * self.n, self.n)
 
     @property
@@ -287,13 +292,13 @@ cdef class Twin(CycleOwner):
 
     # Call by call.
 
-    def _take_command(self, cnp.ndarray effort not None, int64_t now):
-        """Take efforts (n,); releases the brakes."""
+    def _take_command(self, cnp.ndarray command not None, int64_t now):
+        """Take what the drives are told (n,); releases the brakes."""
         cdef Arm* arm = &self.twin.arm
-        cdef const double* tau = numbers(effort, self.n, "effort")
+        cdef const double* told = numbers(command, self.n, "command")
         cdef Py_ssize_t i
         for i in range(self.n):
-            command_effort(arm, i, tau[i])
+            command_drive(arm, i, told[i])
             self.twin.commanded[i] = True
         take_command(arm, self.twin.commanded, now)
 

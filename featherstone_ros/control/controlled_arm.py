@@ -39,6 +39,7 @@ from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
+from featherstone_ros.model.drive_units import POSITION, TORQUE, DriveUnits
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import (
     CONTROLLER,
@@ -193,6 +194,18 @@ class ControlledArm:
         """Friction and rotors."""
         return Drives.of_parameters(self.values, self.unloaded.joint_names)
 
+    @cached_property
+    def units(self) -> DriveUnits:
+        """What the drives are told, and what their measured efforts mean.
+
+        Raises:
+            ValueError: A constant is missing, or a command does not go with ``output``.
+        """
+        units = DriveUnits.of(self.values, self.unloaded.joint_names)
+        if self.sends_joints:
+            _require_fields(units)
+        return units
+
     @property
     def assumed_armature(self) -> str:
         """The armature that is assumed, not set, in words; empty for none."""
@@ -274,9 +287,14 @@ class ControlledArm:
         return Timing(self.values["gains.period"], self.values["gains.delay"])
 
     @property
-    def commands_joints(self) -> bool:
-        """Whether the drives have position loops of their own, which take positions."""
+    def sends_joints(self) -> bool:
+        """Whether commands are joint states, of positions with feed-forward efforts."""
         return bool(self.values["output"] == Output.JOINT_STATE)
+
+    @property
+    def commands_joints(self) -> bool:
+        """Whether some drives have position loops of their own, which take positions."""
+        return bool(self.feedback.follows.any())
 
     @cached_property
     def feedback(self) -> Feedback:
@@ -292,12 +310,12 @@ class ControlledArm:
             ValueError: Values do not fit together.
         """
         values, model = self.values, self.unloaded
-        feedback = self.feedback
-        if feedback.drives_follow and self.mode is Mode.CARTESIAN_IMPEDANCE:
+        feedback, _ = self.feedback, self.units
+        if self.commands_joints and self.mode is Mode.CARTESIAN_IMPEDANCE:
             raise ValueError(
                 "mode is cartesian_impedance, which drives with position loops (output: "
-                "joint_state) would work against: expected mode admittance, whose motion they "
-                "follow, or one of the joints"
+                "joint_state, drives.<joint>.command: position) would work against: expected mode "
+                "admittance, whose motion they follow, or one of the joints"
             )
         require_effort_for_friction(self.drives, self.limits.effort, model)
         p, d = feedback.gains
@@ -341,6 +359,16 @@ class ControlledArm:
             self.offset,
             self.commands_joints,
         )
+
+
+def _require_fields(units: DriveUnits) -> None:
+    """Raise ValueError if a joint state has no field for what a drive is told."""
+    for joint, told in zip(units.names, units.command, strict=True):
+        if told not in (TORQUE, POSITION):
+            raise ValueError(
+                f"drives.{joint}.command is {told}, expected {TORQUE} or {POSITION} with output: "
+                f"{Output.JOINT_STATE}, or output: {Output.EFFORT}"
+            )
 
 
 def _given(parameters: Mapping[str, object] | str | PathLike[str] | None) -> NodeParameters:

@@ -374,7 +374,7 @@ def compiled_controller(
         settings: The first ones.
         tip: Link of the end effector, empty for none.
         offset: (4, 4) pose of the end effector's frame in the tip's.
-        **options: ``show_period`` and ``commands_joints`` of a ``CompiledController``.
+        **options: ``show_period``, ``commands_joints`` and ``units`` of a ``CompiledController``.
     """
     if tip:
         require_tip(model, tip)

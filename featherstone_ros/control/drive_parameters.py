@@ -10,6 +10,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.armature import in_words, max_armature
 from featherstone_ros.model import Model
+from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.parameter import (
     Parameter,
@@ -21,7 +22,7 @@ from featherstone_ros.parameter import (
 
 
 def drive_parameters(model: Model, index: int, armature: float) -> Iterator[Parameter]:
-    """Yield friction and armature of a joint; the defaults of friction are the description's.
+    """Yield friction, armature and units of a drive; the defaults of friction are the description's.
 
     Args:
         model: The arm.
@@ -37,6 +38,18 @@ def drive_parameters(model: Model, index: int, armature: float) -> Iterator[Para
             yield replace(parameter, check=bounded("most", most, why))
         else:
             yield parameter
+    yield from joint_parameters_of(DriveUnits, joint)
+
+
+def require_same_units(values: Mapping[str, Value], before: Mapping[str, Value]) -> None:
+    """Check that drives keep their units, which nobody exchanges under an arm that is held.
+
+    Raises:
+        ValueError: Another value of a parameter ``drives.<joint>.*`` (named).
+    """
+    for name in values:
+        if name.startswith("drives.") and values[name] != before[name]:
+            raise ValueError(f"{name} is fixed until the node is cleaned up and configured")
 
 
 def assumption(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> str:

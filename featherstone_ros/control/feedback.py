@@ -38,6 +38,7 @@ from featherstone_ros.control.gains import (
 )
 from featherstone_ros.control.settings import WITHOUT_GAINS, Mode
 from featherstone_ros.model import Model
+from featherstone_ros.model.drive_units import POSITION
 from featherstone_ros.parameter import per_joint
 
 
@@ -47,7 +48,8 @@ class Feedback:
     What cannot be chosen or can never be stable raises a ValueError where it is asked for.
 
     Attributes:
-        drives_follow: Whether the drives close the position loops, so that nothing is chosen.
+        follows: (n,) whose drives close their position loops.
+        drives_follow: Whether all do, so that nothing is chosen.
         has_gains: Whether gains of the joints are used.
     """
 
@@ -55,11 +57,16 @@ class Feedback:
         """Take the values of all parameters, and the arm."""
         self._values, self._model = values, model
         self._mode = Mode(values["mode"])
-        self.drives_follow = values.get("output") == "joint_state"
+        told = [values.get(f"drives.{joint}.command") for joint in model.joint_names]
+        self.follows = np.array(
+            [values.get("output") == "joint_state" or word == POSITION for word in told]
+        )
+        self.drives_follow = bool(self.follows.all())
         self.has_gains = not self.drives_follow and self._mode not in WITHOUT_GAINS
         self._timing = Timing(values["gains.period"], values["gains.delay"])
         self._armature = self._of_joints("armature.{}")
         self._given = np.stack([self._of_joints("gains.{}.p"), self._of_joints("gains.{}.d")])
+        self._given[:, self.follows] = 0.0
         self._is_unset = np.asarray(~self._given.any(axis=0))
         self._loop = linearised(model, self._armature, self._timing)
         self._loop_of_mode = self._loop.under(self._mode)
@@ -83,9 +90,14 @@ class Feedback:
 
     @cached_property
     def gains(self) -> Floats:
-        """P and D (2, n) in force; zero if the drives close the position loops."""
+        """P and D (2, n) in force; zero where drives close their position loops."""
+        return np.where(self.follows, 0.0, self._loop_gains)
+
+    @cached_property
+    def _loop_gains(self) -> Floats:
+        """P and D (2, n), as if no drive closed a loop of its own."""
         if self.drives_follow:
-            return np.zeros_like(self._given)
+            return self._given
         self._require_possible()
         gains = self._given
         if self.chosen is not None:
@@ -138,7 +150,7 @@ class Feedback:
     @cached_property
     def unstable_gains(self) -> list[Unstable]:
         """The joints with set gains that are not stable with margin, in a mode that uses them."""
-        return self._unstable(self.gains, GAIN_MARGIN)
+        return self._unstable(self._loop_gains, GAIN_MARGIN)
 
     def _unstable(self, gains: Floats, margin: float) -> list[Unstable]:
         loop = self._loop_of_mode
@@ -173,7 +185,12 @@ class Feedback:
     @cached_property
     def damping(self) -> Floats:
         """The damping of the gravity hold, set or chosen; one that swings an arm up is refused."""
-        given = self._of_joints("damping.{}")
+        return np.where(self.follows, self._of_joints("damping.{}"), self._loop_damping)
+
+    @cached_property
+    def _loop_damping(self) -> Floats:
+        """The same, as if no drive closed a loop of its own."""
+        given = np.where(self.follows, 0.0, self._of_joints("damping.{}"))
         if self.drives_follow:
             return given
         damping = np.where(given > 0.0, given, self.chosen_damping.value)
@@ -192,7 +209,8 @@ class Feedback:
         if self.drives_follow:
             return self.damping
         cutoff = self._values["velocity_cutoff"]
-        return choose_fault_damping(self._model, self._loop, self.damping, cutoff)
+        chosen = choose_fault_damping(self._model, self._loop, self._loop_damping, cutoff)
+        return np.where(self.follows, self.damping, chosen)
 
     # In words.
 
@@ -202,7 +220,7 @@ class Feedback:
         gains = one_line([self._gains_text(finding) for finding in self.unstable_gains])
         if self.drives_follow:
             return gains
-        findings = self._unstable_damping(self.damping, GAIN_MARGIN)
+        findings = self._unstable_damping(self._loop_damping, GAIN_MARGIN)
         damping = one_line([self._damping_text(finding) for finding in findings])
         return "; ".join(filter(None, (gains, damping)))
 

@@ -21,7 +21,7 @@ know. Sources: R. Siegwart et al., *Introduction to Autonomous Mobile Robots* 2.
 Siciliano et al., *Robotics: Modelling, Planning and Control*, 5.2 and 8.3.
 
 Measured efforts count at the rotor: the torque that the motor exerts, friction of the gears
-included.
+included; of a sensor behind the gears, without it.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ from featherstone_ros.model.friction import smooth_sign
 from featherstone_ros.parameter import joint_parameters_of, of_each_joint
 
 COMMANDS = TORQUE, CURRENT, DUTY, POSITION = ("torque", "current", "duty", "position")
-EFFORTS = TORQUE, CURRENT, PERCENT, WITHOUT_GRAVITY = (
+EFFORTS = TORQUE, CURRENT, PERCENT, WITHOUT_GRAVITY, WITHOUT_FRICTION = (
     "torque",  # of the joint [N m or N]
     "current",  # of the motor [A]
     "percent",  # of rated_effort
     "torque_without_gravity",  # the drive adds gravity and does not report it
+    "torque_without_friction",  # a sensor behind the gears
 )
 # What is to be positive for a command or an effort.
 NEEDED = {
@@ -75,8 +76,8 @@ class DriveUnits:
     effort: tuple[str, ...] = of_each_joint(
         "drives.{}.effort",
         TORQUE,
-        "unit of the measured effort: torque, current, percent of rated_effort, or the torque "
-        "without that of gravity, which the drive adds",
+        "unit of the measured effort: torque, current, percent of rated_effort, the torque without "
+        "that of gravity, which the drive adds, or without friction (a sensor behind the gears)",
         choices=EFFORTS,
     )
     torque_constant: Floats = of_each_joint(
@@ -204,6 +205,16 @@ class DriveUnits:
         return {law: np.array([word == law for word in self.command]) for law in COMMANDS}
 
     @cached_property
+    def laws(self) -> NDArray[np.int32]:
+        """Which drive (n,) is told what: indices in ``COMMANDS``."""
+        return np.array([COMMANDS.index(word) for word in self.command], dtype=np.int32)
+
+    @cached_property
+    def compliance(self) -> Floats:
+        """Deflection per torque (n,) of drives that are told positions, 0 of others."""
+        return _ratio(self.told(POSITION).astype(float), self.stiffness)
+
+    @cached_property
     def torque_per_current(self) -> Floats:
         """Torque of the joint per current (n,) [N m/A or N/A], 0 where it is not known."""
         return self.direction * self.gear_ratio * self.torque_constant
@@ -255,7 +266,7 @@ class DriveUnits:
 
     def currents(self, torque: Floats, qd: Floats) -> Floats:
         """Return the motors' currents (n,) for a torque [A], 0 where they are not known."""
-        even, odd = self._losses
+        even, odd = self.losses
         motor = even * torque + odd * np.abs(torque) * smooth_sign(qd)
         return _ratio(motor, self.torque_per_current)
 
@@ -265,7 +276,7 @@ class DriveUnits:
         return _ratio(voltage, self.resistance)
 
     @cached_property
-    def _losses(self) -> tuple[Floats, Floats]:
+    def losses(self) -> tuple[Floats, Floats]:
         """The motor's torque per torque: mean and half difference of the directions of power."""
         driving, driven = 1.0 / self.efficiency, self.backdrive_efficiency
         return 0.5 * (driving + driven), 0.5 * (driving - driven)
@@ -273,7 +284,7 @@ class DriveUnits:
     def _torque(self, current: Floats, qd: Floats) -> Floats:
         """Return the torque behind the gears."""
         motor = self.torque_per_current * current
-        even, odd = self._losses
+        even, odd = self.losses
         return motor / (even + odd * np.sign(motor) * smooth_sign(qd))
 
     def _duties(self, torque: Floats, qd: Floats) -> Floats:
@@ -327,7 +338,7 @@ class DriveUnits:
             by_voltage > 0.0, np.fmin(by_voltage, self.max_current), self.max_current
         )
         known = self.torque_constant > 0.0
-        even, odd = self._losses
+        even, odd = self.losses
         torque = np.abs(self.torque_per_current) * np.where(known, current, 0.0) / (even + odd)
         return np.where(known, torque, np.inf)
 
@@ -341,6 +352,12 @@ class DriveUnits:
         """
         low, high = self._bounds(lower, upper)
         return np.clip(command, low, high)
+
+    @cached_property
+    def most(self) -> Floats:
+        """Largest current or duty (n,), inf of other drives."""
+        nothing = np.full(self.n, np.inf)
+        return self._bounds(-nothing, nothing)[1]
 
     def binding(self, command: Floats, lower: Floats, upper: Floats) -> dict[str, str]:
         """Return, by joint, which of the drive's own limits cuts a command (n,), in words."""

@@ -69,10 +69,10 @@ class ControllerLoop(LoopMode):
         Raises:
             ValueError: The settings need a tip, and there is none.
         """
-        commands_joints = arm.commands_joints
+        sends_joints = arm.sends_joints
         topics: dict[str, type] = {
-            "joint_commands" if commands_joints else "commands": (
-                JointState if commands_joints else Float64MultiArray
+            "joint_commands" if sends_joints else "commands": (
+                JointState if sends_joints else Float64MultiArray
             ),
             "desired": JointState,
             "error": JointState,
@@ -90,7 +90,8 @@ class ControllerLoop(LoopMode):
             arm.tip,
             arm.offset,
             show_period=1.0 / arm.values["state_publish_rate"],
-            commands_joints=commands_joints,
+            commands_joints=sends_joints,
+            units=arm.units,
         )
         self._formatter = RecordFormatter(self.space.names)
         self._unusable = RecentText(SHOW_REFUSAL)

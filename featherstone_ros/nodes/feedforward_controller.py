@@ -21,6 +21,7 @@ from featherstone_ros.control.controller_parameters import (
     PARAMETERS,
     parameters_of_arm,
 )
+from featherstone_ros.control.drive_parameters import require_same_units
 from featherstone_ros.control.gains import NoStableGainsError
 from featherstone_ros.control.payload import gravity_and_payload
 from featherstone_ros.control.rest import LastMotion, last_motion
@@ -77,8 +78,9 @@ class FeedforwardController(ModelNode):
         self._loop = ControllerLoop(self, arm)
         self._motions = MotionInput(self, self._loop)
         self._condition = ControllerDiagnostics(self, self._loop, self._motions)
-        if arm.feedback.has_gains and not settings.p.all():
-            idle = ", ".join(np.array(self.model.joint_names)[settings.p == 0.0])
+        no_loop = (settings.p == 0.0) & ~arm.feedback.follows
+        if arm.feedback.has_gains and no_loop.any():
+            idle = ", ".join(np.array(self.model.joint_names)[no_loop])
             self.get_logger().warning(f"gains.<joint>.p is 0 for {idle}: nothing corrects an error")
         self._note_margins(arm.without_margin, arm.contact_margin)
         for text in arm.feedback.choices():
@@ -194,6 +196,7 @@ class FeedforwardController(ModelNode):
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the controller for new settings, all of which must be valid."""
         loop = self._configured_loop
+        require_same_units(values, self.parameters)
         changed = [name for name in values if values[name] != self.parameters[name]]
         what = ", ".join(f"{name} is {values[name]}" for name in changed)
         arm = ControlledArm(self.model, values)

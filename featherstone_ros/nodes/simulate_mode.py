@@ -19,6 +19,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
+from featherstone_ros.control.drive_parameters import require_same_units
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.nodes import floating_base, realtime_loop
 from featherstone_ros.nodes.command_topics import command_topics
@@ -136,8 +137,9 @@ class SimulateMode(LoopMode):
         """Prepare the twin for new settings; state, command and time go on.
 
         Raises:
-            ValueError: They cannot be used, or change the topics of commands.
+            ValueError: They cannot be used, or change the topics or units of commands.
         """
+        require_same_units(values, self._node.parameters)
         for joint in self._node.model.joint_names:
             name = f"command_topic.{joint}"
             if values[name] != self._node.parameters[name]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from featherstone_ros.model import Model
+from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.parameter import (
     Parameter,
@@ -54,6 +55,7 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
     return TwinSettings(
         **values_of(TwinSettings, values, model.joint_names),
         **values_of(Drives, values, model.joint_names),
+        units=DriveUnits.of(values, model.joint_names),
         noise=Noise(**values_of(Noise, values)),
         simulation_stamps=values["publish_clock"],
     )

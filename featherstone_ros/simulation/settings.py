@@ -9,6 +9,7 @@ from functools import cached_property
 
 from numpy.typing import ArrayLike
 
+from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.parameter import declared
 
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
@@ -34,7 +35,7 @@ class Noise:
         0.0, "standard deviation of velocities [rad/s or m/s]", 0.0, name="noise.velocity"
     )
     effort: float = declared(
-        0.0, "standard deviation of efforts [N m or N]", 0.0, name="noise.effort"
+        0.0, "standard deviation of efforts, as torques [N m or N]", 0.0, name="noise.effort"
     )
     seed: int = declared(0, "seed of the sensor noise: the same seed gives the same noise", 0)
 
@@ -53,6 +54,7 @@ class TwinSettings:
         offset: (n,) constant additional effort of the drives [N m or N].
         armature: (n,) reflected inertia of the drives [kg m^2 or kg].
         drive_p: (n,); None chooses it, and ``drive_d`` likewise.
+        units: Of the drives' commands and measured efforts; None: torques.
         noise: Of the sensors.
         simulation_stamps: Stamp states with simulation time, as in lockstep anyway.
         follows_ros_time: The clock for other stamps is another node's simulation time.
@@ -125,6 +127,7 @@ class TwinSettings:
         0.0,
         3600.0,
     )
+    units: DriveUnits | None = None
     noise: Noise = field(default_factory=Noise)
     simulation_stamps: bool = False
     follows_ros_time: bool = False

@@ -20,6 +20,7 @@ from featherstone_ros._twin import ANSWERS, REQUESTS, Snapshot
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.message_templates import BaseMessage
+from featherstone_ros.model.drive_units import DUTY, POSITION
 
 from .drive_gains import drive_bounds, drive_gains
 from .settings import TwinSettings, unit_quaternion
@@ -133,17 +134,17 @@ class Twin(_twin.Twin):
         """Go back to the initial position at time 0, without command, wrenches and fault."""
         self._do("reset", now)
 
-    def command(self, effort: ArrayLike, now: float) -> None:
-        """Take efforts and release the brakes.
+    def command(self, command: ArrayLike, now: float) -> None:
+        """Take what the drives are told and release the brakes.
 
         Args:
-            effort: (n,) [N m or N].
+            command: (n,) efforts [N m or N], or each in its drive's unit.
             now: Real time [s].
 
         Raises:
             ValueError: Wrong length or not finite; the command before stays.
         """
-        array = joint_array(effort, self.model, "command")
+        array = joint_array(command, self.model, "command")
         require(np.isfinite(array), array, self.model.joint_names, "command", "a finite number")
         self._take_command(array, nanoseconds(now))
 
@@ -217,19 +218,34 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
             simulator.step(np.zeros(model.nv))
         except SingularInertiaError as error:
             raise ModelError(str(error)) from error
-    p, d = drive_gains(model, simulator.armature)
+    p, d = drive_loops(model, settings, simulator.armature)
     speed, acceleration = drive_bounds(model)
+    if settings.units is not None:  # a duty cycle keeps a motor to no speed
+        free = np.where(settings.units.told(DUTY), np.inf, 0.0)
+        speed, acceleration = np.maximum(speed, free), np.maximum(acceleration, free)
     return Snapshot(
         simulator,
         settings,
         home=home,
         limit=np.broadcast_to(model.effort_limit if settings.saturate_effort else np.inf, model.n),
         offset=finite_joint_array(settings.offset, model, "offset"),
-        drive_p=p if settings.drive_p is None else gains(settings.drive_p, model, "drive_p"),
-        drive_d=d if settings.drive_d is None else gains(settings.drive_d, model, "drive_d"),
+        drive_p=p,
+        drive_d=d,
         drive_speed=speed,
         drive_acceleration=acceleration,
     )
+
+
+def drive_loops(model: Model, settings: TwinSettings, armature: Floats) -> tuple[Floats, Floats]:
+    """Return P and D (n,) of the drives' own loops: of their units, else set, else chosen."""
+    p, d = drive_gains(model, armature)
+    p = p if settings.drive_p is None else gains(settings.drive_p, model, "drive_p")
+    d = d if settings.drive_d is None else gains(settings.drive_d, model, "drive_d")
+    units = settings.units
+    if units is None:
+        return p, d
+    places, drops = units.told(POSITION), units.told(DUTY)
+    return np.where(places, units.stiffness, p), np.where(places | drops, units.torque_per_speed, d)
 
 
 def fault_text(kind: int, model: Model, joint: int, position: float, velocity: float) -> str:
