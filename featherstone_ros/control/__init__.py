@@ -22,7 +22,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``spline``, ``pose_stream``: velocities for points and for poses that come without.
 - ``stream_watch``: how trajectories that follow each other fit together.
 - ``arrival``, ``end_effector``: whether the arm, or its tip, is where it was asked to go.
-- ``diagnostics``: level and line of the diagnostics.
+- ``diagnostics``: level and line of the diagnostics; ``drive_watch``: what limits of drives bind.
 - ``payload``: the model with payload and gravity from the parameters.
 - ``event_texts``, ``unusable_messages``: text for the compiled controller's records, and for
   messages that cannot be used.

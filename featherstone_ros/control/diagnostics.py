@@ -35,6 +35,7 @@ class Findings:
         is_abandoned: Whether the last motion was abandoned and the arm is not where it was to end.
         is_late: Whether commands come too late.
         is_saturated: Whether a joint would need more than its effort limit.
+        drives: What limits of the drives' own bind.
         is_strained: Whether the end effector's spring pulls with its largest force or torque.
         standing: What is wrong with simulated time.
         missing: What the mode needs and does not get.
@@ -53,6 +54,7 @@ class Findings:
     is_abandoned: bool = False
     is_late: bool = False
     is_saturated: bool = False
+    drives: str = ""
     is_strained: bool = False
     standing: str = ""
     missing: str = ""
@@ -99,6 +101,8 @@ def summary(phase: Phase, reason: str, found: Findings) -> tuple[DiagnosticLevel
         problems.append("commands come too late, see deadline.cycle_time")
     if found.is_saturated:
         problems.append("effort limits reached")
+    if found.drives:
+        problems.append(found.drives)
     if found.is_strained:
         problems.append(
             "the end effector is so far from its desired pose that its spring pulls with "

@@ -22,7 +22,7 @@ from featherstone_ros.parameter import (
 
 
 def drive_parameters(model: Model, index: int, armature: float) -> Iterator[Parameter]:
-    """Yield friction, armature and units of a drive; the defaults of friction are the description's.
+    """Yield friction, armature and units of a drive; friction is by default the description's.
 
     Args:
         model: The arm.

@@ -9,6 +9,7 @@ import numpy as np
 from featherstone_ros.control.arrival import ArrivalWatch
 from featherstone_ros.control.controller import lost_of, rejections
 from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
+from featherstone_ros.control.drive_watch import DriveWatch
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
@@ -50,6 +51,7 @@ class ControllerDiagnostics:
         self._tracking = TrackingWatch(model.joint_names, model.upper - model.lower)
         self._duplicates = DuplicatePublishers(node)
         self._period = StatePeriod()
+        self._drives = DriveWatch(loop.arm.units)
 
     def note_event(self, event: Event, before: Phase) -> None:
         """Keep in mind what was asked of the arm."""
@@ -70,6 +72,7 @@ class ControllerDiagnostics:
         phase = loop.phase
         moment = self._moment()
         lost = lost_of(moment, loop.settings, names) if moment else {}
+        bound = self._drives.update(loop.now, controller.cut, controller.squared_current)
         duplicates = self._duplicates.among(
             {
                 "on joint_states": 1 + controller.has_several_publishers(loop.now),
@@ -94,6 +97,7 @@ class ControllerDiagnostics:
                 is_abandoned=self._arrival.is_abandoned,
                 is_late=controller.is_late,
                 is_saturated=bool(lost),
+                drives="; ".join(f"{joint}: {what}" for joint, what in bound.items()),
                 is_strained=moment is not None and moment.strain > 1.0,
                 standing=loop.time_problem(),
                 missing=self._missing(),
@@ -124,6 +128,7 @@ class ControllerDiagnostics:
             "last refusal": loop.refusals.last or (refused and f"joint_states: {refused}"),
             "publishers on joint_states": ", ".join(publishers_of(node, loop.states.topic_name)),
             **{f"effort limit of {joint}": what for joint, what in lost.items()},
+            **{f"drive of {joint}": what for joint, what in bound.items()},
             **loop.running.timing.report(),
             "commands saturated": counters["saturated"],
             "governor interventions": counters["interventions"],
@@ -153,7 +158,7 @@ class ControllerDiagnostics:
     def _find_slow_states(self, moment: Any) -> str:
         """Return that joint states come more slowly than gains allow for; empty if they do not."""
         node, controller, told = self._node, self._loop.controller, self._period.text
-        if moment is None or self._loop.arm.commands_joints:
+        if moment is None or self._loop.arm.feedback.drives_follow:
             return ""
         count = controller.accepted + sum(rejections(controller).values())
         expected, silence = self._loop.arm.timing.period, self._loop.settings.state_timeout

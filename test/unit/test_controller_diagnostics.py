@@ -127,6 +127,7 @@ PROBLEMS = [
         {Phase.TRAJECTORY},
     ),
     ("refusal", "reference: no", DiagnosticLevel.WARN, "refused reference: no", RUNNING),
+    ("drives", "lift: hot", DiagnosticLevel.WARN, "lift: hot", RUNNING),
 ]
 
 

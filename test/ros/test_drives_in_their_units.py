@@ -1,0 +1,187 @@
+"""Arms whose drives take currents, duty cycles or positions: both nodes, in lockstep."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import DEEP, LOCKSTEP, SIMULATED, Ros, seconds, status_values
+
+# isort: split
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+import featherstone_ros as fr
+from featherstone_ros.model.drive_units import DriveUnits
+from featherstone_ros.model.robots import robot_file
+
+CONTROLLER, TWIN = "featherstone_ros.feedforward_controller", "featherstone_ros.digital_twin"
+NODE, ARM = "/feedforward_controller", "/digital_twin"
+MODEL = fr.Model.from_robot("panda")
+NAMES = list(MODEL.joint_names)
+START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.8])
+WAY = np.array([0.4, 0.3, -0.4, 0.5, 0.4, -0.4, 0.4])
+RATE = 500.0
+MOTOR = {"torque_constant": 0.1, "gear_ratio": 100.0, "direction": -1.0, "effort": "current"}
+DUTY = MOTOR | {"command": "duty", "resistance": 0.5, "supply_voltage": 48.0}
+SERVO = {"command": "position", "stiffness": 2000.0, "damping": 100.0, "effort": "percent"}
+SERVO |= {"rated_effort": 50.0}
+
+
+def drives(*each: dict[str, object]) -> dict[str, object]:
+    """Return parameters of drives, the last of which are the others' too."""
+    every = [*each, *[each[-1]] * (len(NAMES) - len(each))]
+    return {
+        f"drives.{j}.{k}": v for j, one in zip(NAMES, every, strict=True) for k, v in one.items()
+    }
+
+
+KINDS = {
+    "current": drives(MOTOR | {"command": "current", "efficiency": 0.8}),
+    "servo": drives(SERVO),
+    "mixed": drives(SERVO, SERVO, DUTY, DUTY, MOTOR | {"command": "current"}, {}),
+}
+
+
+class Controlled:
+    """Both nodes in lockstep, what drives are told, and where the arm is."""
+
+    def __init__(self, ros: Ros, real: dict[str, object], known: dict[str, object]) -> None:
+        self.ros, self.units = ros, DriveUnits.of(known, NAMES)
+        urdf = {"robot_description": robot_file("panda").read_text()}
+        rotors = {f"armature.{name}": 0.1 for name in NAMES}
+        home = {f"initial_positions.{j}": float(q) for j, q in zip(NAMES, START, strict=True)}
+        timing = {"gains.period": 1.0 / RATE, "gains.delay": 1.0 / RATE}
+        self.states = ros.collect(JointState, "joint_states", DEEP)
+        self.told = ros.collect(Float64MultiArray, f"{ARM}/commands", DEEP)
+        ros.start(
+            CONTROLLER,
+            {**urdf, **rotors, **timing, **SIMULATED, **known},
+            "-r",
+            f"{NODE}/commands:={ARM}/commands",
+        )
+        ros.wait_for_state(NODE, "active")
+        ros.start(TWIN, {**urdf, **rotors, **home, **LOCKSTEP, "rate": RATE, **real})
+        self.publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
+        self.run(0.5)
+
+    @property
+    def time(self) -> float:
+        return seconds(self.states[-1].header.stamp) if self.states else 0.0
+
+    def run(self, duration: float) -> None:
+        """Let simulated time pass."""
+        end = self.time + duration
+        self.ros.wait_for(lambda: self.time > end, f"simulated time {end:.2f}")
+
+    @property
+    def q(self) -> np.ndarray:
+        return self._of_state("position")
+
+    @property
+    def torque(self) -> np.ndarray:
+        gravity = fr.Dynamics(MODEL).gravity(self.q)
+        return self.units.measured_torque(self._of_state("effort"), gravity)
+
+    def _of_state(self, field: str) -> np.ndarray:
+        state = self.states[-1]
+        values = dict(zip(state.name, getattr(state, field), strict=True))
+        return np.array([values[name] for name in NAMES])
+
+    def move(self, goal: np.ndarray, duration: float) -> None:
+        point = JointTrajectoryPoint(positions=list(goal), velocities=[0.0] * len(NAMES))
+        point.time_from_start.sec = int(duration)
+        self.ros.ask(
+            self.publisher,
+            JointTrajectory(joint_names=NAMES, points=[point]),
+            lambda: np.abs(self.q - goal).max() < 0.02,
+            "arm there",
+        )
+
+    def largest_steps(self) -> np.ndarray:
+        """Largest changes (n,) of what drives were told from one command to the next."""
+        return np.abs(np.diff([message.data for message in self.told], axis=0)).max(axis=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_arm_follows_and_its_drives_are_told_no_step(ros, kind):
+    """From the brakes to a motion, a hold, another mode and the end."""
+    arm = Controlled(ros, KINDS[kind], KINDS[kind])
+    held = fr.Dynamics(MODEL).gravity(START)
+    np.testing.assert_allclose(arm.torque, held, atol=0.3)
+    assert np.abs(arm.q - START).max() < 2e-3
+    arm.move(START + WAY, 2)
+    arm.run(1.0)
+    assert np.abs(arm.q - START - WAY).max() < 2e-3
+    assert ros.call(Trigger, f"{NODE}/hold").success
+    arm.run(0.3)
+    assert ros.set_parameters(NODE, {"mode": "gravity_compensation"})[0].successful
+    arm.run(0.5)
+    assert ros.set_parameters(NODE, {"mode": "feedforward"})[0].successful
+    arm.run(0.5)
+    assert np.abs(arm.q - START - WAY).max() < 0.02
+    bound = arm.units.commands(0.1 * MODEL.effort_limit, np.zeros(7), np.zeros(7))
+    places = arm.units.told("position")
+    bound = np.where(places, 2.0 * MODEL.velocity_limit / RATE, np.abs(bound))
+    assert (arm.largest_steps() < bound).all()
+    assert len(arm.told) > 1000
+
+
+def test_servos_of_wrong_stiffness_hold_the_arm_better_than_alone(ros):
+    real = drives(SERVO | {"stiffness": 2000.0 / 1.3})
+    arm = Controlled(ros, real, KINDS["servo"])
+    arm.move(START + WAY, 2)
+    arm.run(1.0)
+    sag = np.abs(fr.Dynamics(MODEL).gravity(arm.q) / (2000.0 / 1.3))
+    assert np.abs(arm.q - START - WAY).max() < 0.4 * sag.max()
+    before = arm.q
+    arm.run(0.5)
+    assert np.abs(arm.q - before).max() < 1e-4
+
+
+@pytest.mark.parametrize(
+    "module, name, value, words",
+    [
+        (CONTROLLER, "torque_constant", 0.0, "torque_constant is 0, expected more than 0"),
+        (CONTROLLER, "direction", 0.5, "direction is 0.5: expected 1 or -1"),
+        (TWIN, "command", "position", "stiffness is 0, expected more than 0 for command position"),
+        (TWIN, "command", "volts", "command is 'volts', expected one of torque, current"),
+    ],
+)
+def test_wrong_or_missing_constants_are_refused_by_name(ros, module, name, value, words):
+    wrong = {f"drives.panda_joint3.{name}": value}
+    urdf = {"robot_description": robot_file("panda").read_text()}
+    node = ros.start(module, urdf | KINDS["current"] | wrong)
+    node.wait_for_output(f"drives.panda_joint3.{words}")
+
+
+def test_joint_states_carry_no_currents(ros):
+    urdf = {"robot_description": robot_file("panda").read_text(), "output": "joint_state"}
+    node = ros.start(CONTROLLER, urdf | KINDS["current"])
+    node.wait_for_output("drives.panda_joint1.command is current, expected torque or position")
+
+
+def test_units_are_kept_under_an_arm_that_is_held(ros):
+    Controlled(ros, KINDS["current"], KINDS["current"])
+    result = ros.set_parameters(NODE, {"drives.panda_joint1.torque_constant": 0.2})[0]
+    assert not result.successful
+    assert "drives.panda_joint1.torque_constant is fixed until the node is cleaned" in result.reason
+
+
+def test_what_binds_a_drive_is_told(ros):
+    """Friction that the controller does not know of carries what the current does not."""
+    strong = MOTOR | {"command": "current"}
+    weak = strong | {"max_current": 0.8, "continuous_current": 0.5, "thermal_time": 1.0}
+    stiff = {"friction.panda_joint2.coulomb": 20.0}
+    arm = Controlled(ros, drives(strong) | stiff, drives(strong, weak, strong))
+
+    def status() -> DiagnosticStatus:
+        return ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/"))
+
+    said = ros.wait_for(lambda: "the motor is at" in (s := status()).message and s, "heat")
+    assert "panda_joint2: drives.panda_joint2.max_current of 0.8 A cut" in said.message
+    assert "of the temperature rise that its continuous current of 0.5 A" in said.message
+    assert status_values(said)["drive of panda_joint2"] in said.message
+    assert np.abs(np.array([message.data for message in arm.told])[:, 1]).max() == 0.8
