@@ -12,6 +12,11 @@ integrated out, by Laplace's method (D. MacKay, "Bayesian interpolation", Neural
 it pays for every unknown that the data do not need. The noise of each joint is what its own best
 explanation leaves; errors of a model are correlated in time, so a sample counts as much less than
 one where they are.
+
+The explanation is found by the method of Levenberg and Marquardt: several bodies explain a torque
+nearly as well, along curved valleys in which full steps of Gauss and Newton swing from side to
+side. It begins at the URDF's bodies, or at those that the same reading had but for the offsets of
+encoders: another reading's are bent to a fault that this one may be free of.
 """
 
 from __future__ import annotations
@@ -31,9 +36,10 @@ from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.regression import drive_columns, link_columns
 
-ROUNDS = 12  # of Gauss-Newton
+ROUNDS, TRIES = 40, 8  # of steps at most, and of dampings for a step
+DAMPING = 1e-2  # of the first step, relative
+CONVERGED = 0.02  # least growth of a probability's logarithm by a step
 RELINEARISED = 3  # times, in encoders' offsets
-LARGEST_STEP = 0.5  # of theta and of the logarithm of a gain
 # Candidates for the prior deviation of theta, and how much less probable (the logarithm) they are.
 THETAS = {0.15: 0.0, 0.3: 2.0, 0.6: 5.0}
 # Prior deviations of a load's mass [kg], first moment [kg m] and inertia [kg m^2], of an offset
@@ -41,7 +47,6 @@ THETAS = {0.15: 0.0, 0.3: 2.0, 0.6: 5.0}
 LOAD = np.array([3.0, *[0.5] * 3, *[0.1] * 6])
 OFFSET, DELAY, GAIN = 0.15, 0.1, 2.0
 NO_LOAD = 1e-3  # times ``LOAD``
-FIRST_NOISE = 0.05  # share of the torque's squares, for the first step
 LEAST_NOISE = 0.005  # of the torque's RMS: no model is better
 ENOUGH = 1500  # samples: those of an hour tell nothing more of faults
 LONGEST = 40.0  # samples that errors of a model are correlated over at most
@@ -77,9 +82,9 @@ class Rows:
     """Each judged joint's equations.
 
     Attributes:
-        products: (j, m, m) of the columns [links | offsets | delay | all efforts] with each other,
-            beside the joint's drive.
-        samples: (N, j, drive + m) the columns, and the drive's before them.
+        products: (j, m, m) of the columns with each other.
+        samples: (j, N, m) the columns [links | offsets | delay | all efforts], of which is left
+            what the joint's drive does not explain.
         efforts: (N, j).
     """
 
@@ -103,6 +108,7 @@ class Readings:
         self.width, self.length = max(THETAS), np.ones(len(self.judged))
         self._rows: dict[object, Rows] = {}
         self._explained: dict[object, Explained] = {}  # with the settled correlation
+        self._similar: dict[object, Explained] = {}  # but for offsets
 
     def rows(self, reading: Reading, weightless: bool = False) -> Rows:
         """Return the equations of a reading's motion, with or without gravity."""
@@ -125,20 +131,19 @@ class Readings:
             return _columns(seen, dynamics, self.bodies, judged)
 
         samples = self.fitting.filtered(columns)
-        samples = samples[:: max(1, len(samples) // ENOUGH)].copy()
-        drives = len(Law().terms)
-        R = [
-            np.asarray(np.linalg.qr(samples[:, k], "r"))[drives:, drives:]
-            for k in range(len(judged))
-        ]
-        efforts = samples[:, 0, -len(judged) :]
-        return Rows(np.array([r.T @ r for r in R]), samples, efforts)
+        by_joint = samples[:: max(1, len(samples) // ENOUGH)].swapaxes(0, 1)
+        own, rest = np.split(by_joint, [len(Law().terms)], axis=2)
+        Q = np.linalg.qr(own).Q
+        left = rest - Q @ (np.swapaxes(Q, 1, 2) @ rest)
+        return Rows(np.swapaxes(left, 1, 2) @ left, left, rest[0, :, -len(judged) :])
 
     def explained(self, reading: Reading, width: float | None = None) -> Explained:
         """Return the best explanation of the torque by a reading, with the settled width or one."""
         key = reading, width or self.width
         if key not in self._explained:
-            self._explained[key] = Solver(self, *key).solve()
+            alike = replace(reading, offsets=(), shifts=())
+            found = Solver(self, *key).solve(self._similar.get(alike))
+            self._explained[key] = self._similar[alike] = found
         return self._explained[key]
 
     def freely(self, reading: Reading) -> Explained:
@@ -192,6 +197,7 @@ class Explained:
         delay: Of all efforts [s], and its deviation.
         load: Mass on the last link [kg], and its deviation.
         left: (N, j) torque that stays unexplained.
+        links: Unknowns of links, load and delay.
     """
 
     reading: Reading
@@ -203,10 +209,30 @@ class Explained:
     delay: tuple[float, float]
     load: tuple[float, float]
     left: Floats = field(repr=False)
+    links: Floats = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """What some unknowns explain.
+
+    Attributes:
+        x: (p,) the unknowns.
+        value: (m,) factors of a joint's torque.
+        rest: (j, m) products of the columns with what is left.
+        weight: (j,) of the squares: the reciprocal of the noise, correlation counted.
+        cost: Minus the logarithm of the probability, but for a constant.
+    """
+
+    x: Floats
+    value: Floats
+    rest: Floats
+    weight: Floats
+    cost: float
 
 
 class Solver:
-    """Explains the torque by one reading, by Gauss and Newton."""
+    """Explains the torque by one reading."""
 
     def __init__(self, readings: Readings, reading: Reading, width: float) -> None:
         """Lay out the unknowns: theta, load, delay, offsets, logarithms of gains."""
@@ -220,8 +246,8 @@ class Solver:
         rows = [light if k in reading.weightless else plain for k in range(j)]
         self.products = np.array([row.products[k] for k, row in enumerate(rows)])
         self.inner = self.products[:, : links + n, : links + n].copy()  # contiguous, for BLAS
-        self.samples = [row.samples[:, k] for k, row in enumerate(rows)]
-        self.N, self.j, self.n, self.links = len(plain.samples), j, n, links
+        self.samples = [row.samples[k] for k, row in enumerate(rows)]
+        self.N, self.j, self.n, self.links = len(plain.efforts), j, n, links
         self.effort = [links + n + 1 + order[k] for k in range(j)]
         self.offsets = links + np.array(reading.offsets, dtype=np.intp)
         self.sign = np.ones(j)
@@ -235,6 +261,9 @@ class Solver:
             np.full(len(reading.gains), GAIN),
         ]
         self.spread = np.concatenate(parts)
+        self.precision = self.spread**-2
+        scale = self.products[range(j), self.effort, self.effort] / self.N
+        self.least = LEAST_NOISE**2 * scale + 1e-300
         self.at = np.cumsum([len(part) for part in parts])
 
     @cached_property
@@ -269,19 +298,28 @@ class Solver:
         slope[self.offsets, np.arange(c, d)] = 1.0
         return slope
 
-    def missed(self, x: Floats, value: Floats) -> tuple[Floats, Floats]:
-        """Return what each joint misses: the columns with what is left (j, m), its squares (j,)."""
+    def remaining(self, x: Floats, value: Floats) -> Floats:
+        """Return each joint's factors (j, m) of the columns in the torque that is left."""
         left = np.zeros(self.products.shape[:2])
         left[range(self.j), self.effort] = 1.0
         left[:, : len(value)] -= self.gain(x)[:, None] * value
         left[:, len(value)] -= x[self.at[1]]
-        rest = (self.products @ left[:, :, None])[:, :, 0]
-        return rest, np.maximum((left * rest).sum(axis=1), 0.0)
+        return left
 
-    def normal(
-        self, x: Floats, value: Floats, rest: Floats, weight: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return the second derivatives (p, p) and the gradient (p,) of the likelihood."""
+    def at_point(self, x: Floats) -> Point:
+        """Return what unknowns explain; the noise is what they leave."""
+        value, length = self.value(x), self.all.length
+        left = self.remaining(x, value)
+        rest = (self.products @ left[:, :, None])[:, :, 0]
+        squares = np.maximum((left * rest).sum(axis=1), 0.0)
+        variance = np.maximum(squares / self.N, self.least)
+        noise = (squares / (variance * length) + self.N / length * np.log(variance)).sum()
+        cost = 0.5 * float(noise + self.precision @ x**2)
+        return Point(x, value, rest, 1.0 / (variance * length), cost)
+
+    def normal(self, point: Point) -> tuple[Floats, Floats]:
+        """Return the second derivatives (p, p) of the cost, and what it falls by per unknown."""
+        x, value, rest, weight = point.x, point.value, point.rest, point.weight
         m, gain, late, member = len(value), self.gain(x), self.at[1], self.member
         G, scaled, slope = self.products, weight * gain, self.slope(x)
         own = self.inner @ value
@@ -298,28 +336,43 @@ class Solver:
         gradient = slope.T @ (scaled @ rest[:, :m])
         gradient[late] += weight @ rest[:, m]
         gradient[self.at[3] :] += (weight * (rest[:, :m] @ value)) @ by_gain
-        return H, gradient
+        return H + np.diag(self.precision), gradient - self.precision * x
 
-    def solve(self) -> Explained:
-        """Return the explanation."""
-        x, precision, length = np.zeros(len(self.spread)), self.spread**-2, self.all.length
-        scale = self.products[range(self.j), self.effort, self.effort] / self.N
-        least = LEAST_NOISE**2 * scale + 1e-300
-        variance = np.maximum(FIRST_NOISE * scale, least)
-        value = self.value(x)
-        rest, _ = self.missed(x, value)
+    @np.errstate(over="ignore", invalid="ignore")  # a step too far is not taken
+    def solve(self, similar: Explained | None = None) -> Explained:
+        """Return the explanation; that of a similar reading may be where to begin."""
+        point, damping = self.at_point(np.zeros(len(self.spread))), DAMPING
+        if similar:
+            point = min(point, self.at_point(self._beginning(similar)), key=lambda p: p.cost)
         for _ in range(ROUNDS):
-            H, gradient = self.normal(x, value, rest, 1.0 / (variance * length))
-            H += np.diag(precision)
-            step = np.linalg.solve(H, gradient - precision * x)
-            x = x + np.clip(step, -LARGEST_STEP, LARGEST_STEP)
-            value = self.value(x)
-            rest, squares = self.missed(x, value)
-            variance = np.maximum(squares / self.N, least)
-        cost = (squares / (variance * length) + self.N / length * np.log(variance)).sum()
-        volume = np.linalg.slogdet(H)[1] - np.log(precision).sum()
-        evidence = -0.5 * (cost + precision @ x**2 + volume) - THETAS[self.width]
-        return self._explained(x, float(evidence), np.asarray(np.linalg.inv(H), float))
+            H, fall = self.normal(point)
+            there, damping = self._lower(point, H, fall, damping)
+            better, point = point.cost - there.cost, there
+            if better < CONVERGED:
+                break
+        volume = np.linalg.slogdet(H)[1] - np.log(self.precision).sum()
+        evidence = -point.cost - 0.5 * volume - THETAS[self.width]
+        return self._explained(point.x, float(evidence), np.asarray(np.linalg.inv(H), float))
+
+    def _beginning(self, similar: Explained) -> Floats:
+        """Return the unknowns of an explanation with the same gains."""
+        *_, c, d, p = self.at
+        shifts = np.zeros(self.n) + np.array(self.reading.shifts or 0.0)
+        x = np.empty(p)
+        x[:c] = similar.links
+        x[c:d] = (similar.offsets - shifts)[list(self.reading.offsets)]
+        x[d:] = [np.log(np.abs(similar.gains[group[0]])) for group in self.reading.gains]
+        return x
+
+    def _lower(self, point: Point, H: Floats, fall: Floats, damping: float) -> tuple[Point, float]:
+        """Return a point of less cost, and the next damping; the same point if none is found."""
+        for _ in range(TRIES):
+            step = np.linalg.solve(H + damping * np.diag(np.diag(H)), fall)
+            there = self.at_point(point.x + step)
+            if there.cost < point.cost:
+                return there, 0.1 * damping
+            damping *= 10.0
+        return point, damping
 
     def _explained(self, x: Floats, evidence: float, covariance: Floats) -> Explained:
         deviation = np.sqrt(np.diag(covariance))
@@ -338,16 +391,10 @@ class Solver:
             (float(x[b]), float(deviation[b])),
             (float(x[a]), float(deviation[a])),
             self._left(x),
+            x[:c],
         )
 
     def _left(self, x: Floats) -> Floats:
         """Return the torque (N, j) that stays unexplained, beside the best drives."""
-        value = self.value(x)
-        drives, gain = len(Law().terms), self.gain(x)
-        left = []
-        for k, samples in enumerate(self.samples):
-            own, rest = samples[:, :drives], samples[:, drives:]
-            y = rest[:, self.effort[k]] - rest[:, self.links + self.n] * x[self.at[1]]
-            y = y - gain[k] * (rest[:, : len(value)] @ value)
-            left.append(y - own @ np.linalg.lstsq(own, y, rcond=None)[0])
-        return np.column_stack(left)
+        factors = self.remaining(x, self.value(x))
+        return np.column_stack([s @ f for s, f in zip(self.samples, factors, strict=True)])

@@ -16,6 +16,7 @@ pytest.importorskip("scipy")
 from featherstone_ros.identification.couplings import couplings
 from featherstone_ros.identification.faults import find_faults
 from featherstone_ros.identification.model_order import Fitting
+from featherstone_ros.identification.readings import Reading, Readings, Solver
 from featherstone_ros.identification.session import Options, recorded
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
@@ -192,6 +193,19 @@ def test_friction_that_grows_with_the_load_couples_no_joints(seed):
     recording = Recording("", known_arm.NAMES, t, *noisy, tau)
     fitting = Fitting(known_arm.NOMINAL, [recording], range(known_arm.n), 2.0)
     assert couplings(fitting) == []
+
+
+@pytest.mark.parametrize("gain", few_or_all([0.09], [0.09, 0.5, 12.0]))
+def test_bodies_that_have_to_bend_far_are_found_from_anywhere(simulated, gain):
+    """Of all efforts in another unit, which bodies of another mass explain as well."""
+    model, recording = simulated
+    spoiled = replace(recording, effort=gain * recording.effort)
+    readings = Readings(Fitting(model, [spoiled], range(model.n), 2.0))
+    narrow, wide = (Solver(readings, Reading(), width) for width in (0.15, 0.6))
+    found = wide.solve()
+    again, other = wide.solve(found), wide.solve(narrow.solve())
+    assert again.evidence == pytest.approx(found.evidence, abs=1.0)
+    assert other.evidence == pytest.approx(found.evidence, abs=5.0)  # what a first fault costs
 
 
 def test_late_effort_is_told(arm):
