@@ -19,6 +19,7 @@ import featherstone_ros as fr
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.session import Options, identify
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.style import BLUE, GREY, RED, finish, picture
@@ -71,7 +72,7 @@ def identified(folder, urdf, names):
 def followed(arm, states, threshold=np.inf):
     """Return (N, 6) external torque and contact, and (N,) force [N] on the last link."""
     friction = arm.friction
-    settings = ShadowSettings(
+    drives = Drives(
         viscous=friction.viscous,
         coulomb=friction.coulomb,
         offset=friction.offset,
@@ -79,9 +80,8 @@ def followed(arm, states, threshold=np.inf):
         load=friction.load,
         thinning=friction.thinning,
         presliding_displacement=arm.displacement,
-        contact_threshold=threshold,
     )
-    shadow = Shadow(arm.model, settings)
+    shadow = Shadow(arm.model, ShadowSettings(drives=drives, contact_threshold=threshold))
     external, contact, force = np.zeros_like(states[1]), [], []
     for k, (time, *state) in enumerate(zip(*states, strict=True)):
         update = shadow.update(round(1e9 * time), *state)

@@ -16,6 +16,7 @@ import numpy as np
 import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS
 from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation import Twin, TwinSettings
 from featherstone_ros.tools.style import BLUE, GREY, RED, YELLOW, finish, picture
@@ -68,8 +69,7 @@ def carry(stiffness, disagreement, bar):
     armature = np.tile(PANDA.by_joint("digital_twin", "armature.{}"), 2)
     chosen = TwinSettings(
         initial_positions=bar.start,
-        armature=armature,
-        coulomb=FRICTION * bar.model.friction,
+        drives=Drives.of_model(bar.model, armature=armature, coulomb=FRICTION * bar.model.friction),
         command_timeout=COMMAND_TIMEOUT,
     )
     twin = Twin(bar.model, chosen, own_commands=[JOINTS[arm] for arm in ARMS])

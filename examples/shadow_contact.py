@@ -20,8 +20,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,7 +32,6 @@ from rich.progress import track
 
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.tools.multi_sine import MultiSine, plan
 from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links
@@ -84,14 +82,7 @@ class Record:
 
 def settings_for(robot: RobotSetup, **changes: Any) -> ShadowSettings:
     """Return a shadow's settings with the robot's friction and armature."""
-    viscous, coulomb, armature = friction_and_armature(robot)
-    return ShadowSettings(viscous=viscous, coulomb=coulomb, armature=armature, **changes)
-
-
-def friction_and_armature(robot: RobotSetup) -> tuple[Floats, Floats, Floats]:
-    """Return viscous friction, Coulomb friction and rotor inertia, each (n,)."""
-    known = partial(robot.by_joint, "digital_twin")
-    return known("friction.{}.viscous"), known("friction.{}.coulomb"), known("armature.{}")
+    return ShadowSettings(drives=robot.drives, **changes)
 
 
 def motion_of(robot: RobotSetup, speed: float, centre: Floats | None = None) -> MultiSine:
@@ -120,20 +111,18 @@ def drive(
         f_ext: Wrenches on links over time [s].
     """
     model = robot.model
-    viscous, coulomb, armature = friction_and_armature(robot)
     heavier = with_heavier_links(robot.text, mass_error)
     arm = fr.Simulator(
         fr.Model.from_urdf(heavier, joints=model.joint_names),
         TIME_STEP,
-        damping=viscous,
-        friction=coulomb,
-        armature=armature,
+        **robot.drives.of_simulator,
     )
     random = np.random.default_rng(seed)
     p, d = (robot.by_joint("feedforward_controller", f"gains.{{}}.{gain}") for gain in "pd")
     time, q, qd, qdd = motion.samples(TIME_STEP)
-    drives = Drives(armature, viscous=np.zeros(model.n), coulomb=np.zeros(model.n))
-    feedforward = drives.torque(fr.Dynamics(model), q, qd, qdd)
+    still = np.zeros(model.n)
+    frictionless = replace(robot.drives, viscous=still, coulomb=still)
+    feedforward = frictionless.torque(fr.Dynamics(model), q, qd, qdd)
     arm.reset(q[0])
     every = round(1.0 / (rate * TIME_STEP))
     for k in range(len(time) - 1):

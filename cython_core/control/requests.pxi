@@ -66,7 +66,7 @@ cdef class SetPointRequest(_Detailed):
 
 
 cdef tuple joint_settings_names():
-    """Names of the rows of JointSettings in order, as Python's ``ControllerSettings`` has them.
+    """Names of the rows of JointSettings in order, as Python's settings and ``Drives`` have them.
 
     Rows are written by name and read by place: each must be named, and once.
     """
@@ -104,13 +104,14 @@ cdef class ConfigureRequest(ControlRequest):
 
     def __init__(self, settings):
         super().__init__(REQUEST_CONFIGURE)
-        self.change.settings = vars(settings) | {
+        values = vars(settings) | vars(settings.drives)
+        self.change.settings = values | {
             "mode": _enumerations.Mode[str(settings.mode).upper()],
             "terms": _enumerations.Terms[str(settings.feedforward_terms).upper()],
             "on_timer": str(settings.update_on) == "timer",
             "period": settings.period,
         }
-        self.rows = np.array([getattr(settings, name) for name in JOINT_SETTINGS], dtype=float)
+        self.rows = np.array([values[name] for name in JOINT_SETTINGS], dtype=float)
         place_rows(<double**> &self.change.joints, sizeof(JointSettings), floats(self.rows),
                    settings.n)
         if settings.impedance is not None:

@@ -60,6 +60,7 @@ cdef class Snapshot:
         simulator: A ``Simulator`` used for nothing else, with friction, armature, integrator and
             time step.
         settings: ``ShadowSettings``, checked against the model.
+        displacement: Presliding [rad or m].
         commanded: Predict under the last commanded torque, not the measured one.
         contract: Index in ``effort_contract.CONTRACTS``.
         link: Name of the link on which the wrench is estimated.
@@ -75,8 +76,8 @@ cdef class Snapshot:
     cdef tuple owned
     cdef Py_ssize_t n
 
-    def __cinit__(self, int number, simulator, settings, bint commanded, int contract, str link,
-                  dict joints):
+    def __cinit__(self, int number, simulator, settings, double displacement, bint commanded,
+                  int contract, str link, dict joints):
         cdef Settings* s = &self.settings
         cdef Memory memory = Memory()
         cdef Py_ssize_t n = simulator.model.n
@@ -87,7 +88,7 @@ cdef class Snapshot:
         s.number, s.time_step, s.commanded, s.contract = (
             number, simulator.time_step, commanded, <Contract> contract)
         s.horizon, s.max_gap = settings.prediction_horizon, settings.max_gap
-        s.displacement = settings.presliding_displacement
+        s.displacement = displacement
         s.link, s.wrench_damping = simulator.model.link_names.index(link), settings.wrench_damping
         memory.template(&s.wrench, stamped(link, 6))
         copy_drives(&s.drives, memory, simulator, joints["offset"], n)

@@ -325,7 +325,7 @@ class ControlledArm:
             damping=feedback.damping,
             fault_damping=feedback.fault_damping,
             effort_limit=self.limits.effort,
-            **values_of(Drives, values, model.joint_names),
+            drives=self.drives,
             impedance=cartesian_parameters.impedance(values, model),
             **values_of(ControllerSettings, values, model.joint_names),
         )

@@ -107,6 +107,7 @@ def nameable(names: Collection[str]) -> str | None:
 PARAMETERS = (
     *GAIN_PARAMETERS,
     *parameters_of(ControllerSettings),
+    *parameters_of(Drives),
     Parameter(
         "output",
         str(Output.EFFORT),
@@ -308,12 +309,12 @@ def require_effort_for_friction(drives: Drives, limit: Floats, model: Model) -> 
             at ``BRISK``.
     """
     speed = np.minimum(0.5 * model.velocity_limit, BRISK)
-    coulomb, viscous, offset = np.broadcast_arrays(drives.coulomb, drives.viscous, drives.offset)
+    offset = np.asarray(drives.offset)
     friction = drives.friction_torque(speed, 1.0) + np.abs(offset)
     for i in np.flatnonzero((friction > limit) & (limit > 0.0)):
         joint = model.joint_names[i]
         raise ValueError(
             f"joint {joint!r}: friction takes {friction[i]:.4g} at {speed[i]:.3g} rad/s (or m/s): "
-            f"coulomb {coulomb[i]:g}, viscous {viscous[i]:g}, offset {offset[i]:g}; expected less "
-            f"than its effort limit of {limit[i]:.4g}"
+            f"coulomb {drives.coulomb[i]:g}, viscous {drives.viscous[i]:g}, "
+            f"offset {offset[i]:g}; expected less than its effort limit of {limit[i]:.4g}"
         )

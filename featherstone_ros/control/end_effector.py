@@ -66,7 +66,7 @@ class EndEffectorArrival:
         left = moment.command - settings.drives.offset
         if not settings.hardware_adds_gravity:
             left = left - moment.gravity
-        sticks = bool((np.abs(left) <= STICKS * settings.coulomb).all())
+        sticks = bool((np.abs(left) <= STICKS * settings.drives.coulomb).all())
         sticks &= settings.mode is not Mode.ADMITTANCE  # the virtual arm has no friction
         bound, away = MAX_ERROR if sticks else MIN_ERROR, distance(e)
         if (away <= bound).all():

@@ -163,8 +163,8 @@ def arrival_tolerance(
     """
     stiffness = settings.p
     if settings.mode is Mode.COMPUTED_TORQUE:
-        stiffness = stiffness * (np.diag(dynamics.crba(q)) + settings.armature)
-    unknown = UNKNOWN_FRICTION * settings.coulomb
+        stiffness = stiffness * (np.diag(dynamics.crba(q)) + settings.drives.armature)
+    unknown = UNKNOWN_FRICTION * settings.drives.coulomb
     least, most = (np.where(slides, by[True], by[False]) for by in (LEAST_ERROR, MOST_ERROR))
     left = np.divide(unknown, stiffness, out=np.full(len(q), np.inf), where=stiffness > 0.0)
     return np.where(goal > 0.0, goal, np.minimum(least + left, most))

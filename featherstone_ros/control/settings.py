@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.parameter import REQUIRED, declared
 
 
@@ -74,12 +72,7 @@ class ControllerSettings:
         d: Velocity gains [N m s/rad] or [N s/m]; in computed torque [1/s].
         damping: Damping of gravity compensation and of the gravity hold [N m s/rad] or [N s/m].
         fault_damping: Damping that brakes the arm in a fault, where it is more; None: the same.
-        coulomb: Coulomb friction that is compensated [N m] or [N].
-        viscous: Viscous friction that is compensated [N m s/rad] or [N s/m].
-        load, thinning: Of friction, see ``featherstone_ros.model.friction``; None: zero.
-        offset: Constant effort of the drives that is compensated, of either sign [N m] or [N];
-            None: zero.
-        armature: Inertia of the drives on the joints' side [kg m^2] or [kg].
+        drives: Their friction, offset and inertia, which are compensated.
         effort_limit: Largest total effort [N m] or [N], inf where there is none.
         impedance: Of modes cartesian_impedance and admittance: ``CartesianSettings``, for the
             latter through ``admittance.virtual_settings``, as ``cartesian_impedance.prepared``
@@ -89,9 +82,7 @@ class ControllerSettings:
     p: Floats
     d: Floats
     damping: Floats
-    coulomb: Floats
-    viscous: Floats
-    armature: Floats
+    drives: Drives
     effort_limit: Floats
     torque_rate: Floats = declared(
         REQUIRED,
@@ -100,9 +91,6 @@ class ControllerSettings:
         name="torque_rate.{}",
     )
     fault_damping: Floats | None = None
-    offset: Floats | None = None
-    load: Floats | None = None
-    thinning: Floats | None = None
     mode: Mode = declared(Mode.FEEDFORWARD, "control law")
     feedforward_terms: Terms = declared(
         Terms.FULL, "torque that mode feedforward takes from the model: full, gravity alone or none"
@@ -121,12 +109,6 @@ class ControllerSettings:
         True,
         "begin with the effort in joint_states if it is finite, not all zero, and differs from "
         "g(q) by less than half the effort limits, else with g(q)",
-    )
-    presliding_displacement: float = declared(
-        PRESLIDING_DISPLACEMENT,
-        "desired motion after which 63 % of Coulomb friction is compensated [rad or m]",
-        1e-9,
-        1.0,
     )
     blend_time: float = declared(
         0.2,
@@ -206,32 +188,24 @@ class ControllerSettings:
     impedance: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """Check the values; arrays become contiguous ones of float64.
+        """Check the values.
 
         Raises:
             ValueError: With the name of the setting, what was found and what is expected.
         """
-        for name in ("offset", "load", "thinning"):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, np.zeros(self.n))
         if self.fault_damping is None:
             object.__setattr__(self, "fault_damping", self.damping)
         if self.mode is Mode.ADMITTANCE and not (self.impedance or {}).get("inertia_shaping", True):
             raise ValueError(
                 "impedance: mode admittance expects what control.admittance.virtual_settings gives"
             )
-        for field in fields(self):
-            value = getattr(self, field.name)
+        values = vars(self) | vars(self.drives)
+        for field in (*fields(self), *fields(self.drives)):
+            value = values[field.name]
             if isinstance(value, np.ndarray):
                 require_array(field.name, value, self.p.shape)
-                object.__setattr__(self, field.name, np.ascontiguousarray(value, np.float64))
             elif isinstance(value, float):
                 require_positive(field.name, value, field.metadata["minimum"] == 0.0)
-
-    @cached_property
-    def drives(self) -> Drives:
-        """What the controller knows of the drives."""
-        return Drives(**{field.name: getattr(self, field.name) for field in fields(Drives)})
 
     @property
     def n(self) -> int:

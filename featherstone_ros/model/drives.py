@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,17 +13,14 @@ from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, smooth_sign
 from featherstone_ros.parameter import REQUIRED, Value, declared, values_of
 
 if TYPE_CHECKING:
-    from featherstone_ros import Dynamics
+    from featherstone_ros import Dynamics, Model
 
 
 @dataclass(frozen=True, eq=False)
 class Drives:
-    """Friction and inertia of the drives; arrays (n,) in joint order.
+    """Friction and inertia of the drives; arrays (n,) in joint order, of which none is left scalar.
 
-    What a field is that is ``declared`` stands there.
-
-    Attributes:
-        presliding_displacement: Over which Coulomb friction turns round [rad] or [m].
+    What each field is stands where it is ``declared``.
     """
 
     armature: Floats = declared(
@@ -45,7 +42,12 @@ class Drives:
         0.0,
         name="friction.{}.coulomb",
     )
-    presliding_displacement: float = PRESLIDING_DISPLACEMENT
+    presliding_displacement: float = declared(
+        PRESLIDING_DISPLACEMENT,
+        "motion after which 63 % of Coulomb friction has turned round [rad or m]",
+        1e-9,
+        1.0,
+    )
     load: Floats | float = declared(
         0.0, "Coulomb friction per torque of the links", 0.0, 1.0, name="friction.{}.load"
     )
@@ -61,6 +63,19 @@ class Drives:
         name="friction.{}.offset",
     )
 
+    def __post_init__(self) -> None:
+        """Bring the arrays to the armature's shape.
+
+        Raises:
+            ValueError: Names the one that has another.
+        """
+        shape = np.shape(self.armature)
+        for name in (field.name for field in fields(self) if "{}" in field.metadata["name"]):
+            array = np.asarray(getattr(self, name), dtype=np.float64)
+            if array.shape not in ((), shape):
+                raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
+            object.__setattr__(self, name, np.broadcast_to(array, shape))
+
     @classmethod
     def of_parameters(cls, values: Mapping[str, Value], joints: Sequence[str]) -> Drives:
         """Return the drives that a node's parameters describe.
@@ -69,8 +84,24 @@ class Drives:
             values: Of all parameters.
             joints: n names.
         """
-        displacement = float(values["presliding_displacement"])
-        return cls(presliding_displacement=displacement, **values_of(cls, values, joints))
+        return cls(**values_of(cls, values, joints))
+
+    @classmethod
+    def of_model(cls, model: Model, **given: Any) -> Drives:
+        """Return the drives of a robot description: its friction, no inertia; or what is given."""
+        armature = np.broadcast_to(given.pop("armature", 0.0), model.n)
+        return cls(armature, **{"viscous": model.damping, "coulomb": model.friction, **given})
+
+    @property
+    def of_simulator(self) -> dict[str, Any]:
+        """The keyword arguments of a ``Simulator``, which knows all but the offset."""
+        return {
+            "damping": self.viscous,
+            "friction": self.coulomb,
+            "armature": self.armature,
+            "load": self.load,
+            "thinning": self.thinning,
+        }
 
     def torque(
         self,

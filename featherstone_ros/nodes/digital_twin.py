@@ -10,6 +10,7 @@ from rclpy.context import Context
 from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.drive_parameters import drive_parameters
 from featherstone_ros.model import EARTH, Model
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.nodes import (
     floating_base,
     payload_service,
@@ -52,6 +53,7 @@ PARAMETERS = (
     *simulation.PARAMETERS,
     *floating_base.PARAMETERS,
     *parameters_of(ShadowSettings),
+    *parameters_of(Drives),
     *payload_service.PARAMETERS,
     *realtime_parameters.PARAMETERS,
 )

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.observer.effort_contract import CONTRACTS, FULL
 from featherstone_ros.parameter import (
     Parameter,
@@ -35,11 +34,7 @@ class ShadowSettings:
     Attributes:
         time_step: Longest integration step of predictions [s].
         integrator: As for ``featherstone_ros.Simulator``.
-        viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
-        coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
-        load, thinning: (n,) of friction, see ``featherstone_ros.model.friction``.
-        offset: (n,) constant additional effort of the drives [N m or N].
-        armature: (n,) reflected inertia of the drives [kg m^2 or kg].
+        drives: None takes the model's, ``Drives.of_model``.
         contact_threshold: (n,); None for ``default_threshold``.
     """
 
@@ -53,18 +48,7 @@ class ShadowSettings:
     )
     time_step: float = 0.001
     integrator: str = "implicit"
-    viscous: ArrayLike | None = None
-    coulomb: ArrayLike | None = None
-    offset: ArrayLike = 0.0
-    armature: ArrayLike = 0.0
-    load: ArrayLike = 0.0
-    thinning: ArrayLike = 0.0
-    presliding_displacement: float = declared(
-        PRESLIDING_DISPLACEMENT,
-        "motion after which 63 % of Coulomb friction has turned round [rad or m]",
-        1e-9,
-        1.0,
-    )
+    drives: Drives | None = None
     observer_gain: ArrayLike = declared(
         25.0,
         "gain of the momentum observer [1/s]: the inverse of its time constant",
@@ -135,7 +119,7 @@ def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings
     """Return a shadow's settings from the twin's parameters."""
     return ShadowSettings(
         **values_of(ShadowSettings, values, model.joint_names),
-        **values_of(Drives, values, model.joint_names),
+        drives=Drives.of_parameters(values, model.joint_names),
         time_step=values["time_step"],
         integrator=values["integrator"],
     )

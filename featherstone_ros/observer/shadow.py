@@ -12,6 +12,7 @@ from featherstone_ros import Model, Simulator, UnknownNameError
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._shadow import MOST_ABSURD, CompiledShadow, Snapshot
 from featherstone_ros.arrays import Floats
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer.effort_contract import CONTRACTS, ContractState, ContractVerdict
 from featherstone_ros.observer.friction_check import FrictionCheck
 from featherstone_ros.observer.rest_check import RestCheck
@@ -285,15 +286,12 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
     contract = settings.effort_contract
     if contract not in CONTRACTS:
         raise ValueError(f"effort_contract: expected one of {', '.join(CONTRACTS)}, got {contract}")
+    drives = settings.drives or Drives.of_model(model)
     simulator = Simulator(
         model,
         time_step=settings.time_step,
         integrator=settings.integrator,
-        damping=given(settings.viscous, model.damping),
-        friction=given(settings.coulomb, model.friction),
-        armature=given(settings.armature),
-        load=given(settings.load),
-        thinning=given(settings.thinning),
+        **drives.of_simulator,
     )
     effort_gain = given(settings.effort_gain)
     threshold = given(settings.contact_threshold, default_threshold(model))
@@ -302,11 +300,12 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
         number,
         simulator,
         settings,
+        drives.presliding_displacement,
         settings.prediction_effort == COMMANDED,
         CONTRACTS.index(contract),
         link,
         {
-            "offset": given(settings.offset),
+            "offset": given(drives.offset),
             "gain": given(settings.observer_gain),
             "effort_gain": effort_gain,
             "begin": threshold,

@@ -54,7 +54,7 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
     """Return a twin's settings from the node's parameters."""
     return TwinSettings(
         **values_of(TwinSettings, values, model.joint_names),
-        **values_of(Drives, values, model.joint_names),
+        drives=Drives.of_parameters(values, model.joint_names),
         units=DriveUnits.of(values, model.joint_names),
         noise=Noise(**values_of(Noise, values)),
         simulation_stamps=values["publish_clock"],

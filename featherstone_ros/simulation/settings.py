@@ -10,6 +10,7 @@ from functools import cached_property
 from numpy.typing import ArrayLike
 
 from featherstone_ros.model.drive_units import DriveUnits
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.parameter import declared
 
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
@@ -48,11 +49,7 @@ class TwinSettings:
 
     Attributes:
         initial_positions: (n,); None is ``home_positions(model)``.
-        viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
-        coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
-        load, thinning: (n,) of friction, see ``featherstone_ros.model.friction``.
-        offset: (n,) constant additional effort of the drives [N m or N].
-        armature: (n,) reflected inertia of the drives [kg m^2 or kg].
+        drives: None takes the model's, ``Drives.of_model``.
         drive_p: (n,); None chooses it, and ``drive_d`` likewise.
         units: Of the drives' commands and measured efforts; None: torques.
         noise: Of the sensors.
@@ -85,12 +82,7 @@ class TwinSettings:
         name="initial_base.orientation",
         check=unit_quaternion,
     )
-    viscous: ArrayLike | None = None
-    coulomb: ArrayLike | None = None
-    load: ArrayLike = 0.0
-    thinning: ArrayLike = 0.0
-    offset: ArrayLike = 0.0
-    armature: ArrayLike = 0.0
+    drives: Drives | None = None
     drive_p: ArrayLike | None = declared(
         None,
         "position gain of the simulated drive, for ~/joint_commands [N m/rad or N/m]",

@@ -72,15 +72,11 @@ class SimulatedArm:
             model,
             TwinSettings(rate=1.0 / period).effective_time_step,
             TwinSettings.integrator,
-            damping=drives.viscous,
-            friction=drives.coulomb,
-            armature=drives.armature,
-            load=drives.load,
-            thinning=drives.thinning,
+            **drives.of_simulator,
         )
         simulator.reset(start)
         arm = cls(simulator, model.effort_limit)
-        arm.push = -np.asarray(drives.offset)
+        arm.push = -drives.offset
         return arm
 
     @property

@@ -21,6 +21,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.message_templates import BaseMessage
 from featherstone_ros.model.drive_units import DUTY, POSITION
+from featherstone_ros.model.drives import Drives
 
 from .drive_gains import drive_bounds, drive_gains
 from .settings import TwinSettings, unit_quaternion
@@ -196,17 +197,14 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
         ValueError: A setting that the simulator refuses.
         ModelError: A floating base moves no inertia.
     """
+    drives = settings.drives or Drives.of_model(model)
     simulator = Simulator(
         model,
         time_step=settings.effective_time_step,
         integrator=settings.integrator,
-        damping=settings.viscous,
-        friction=settings.coulomb,
-        armature=settings.armature,
         stop_stiffness=settings.stop_stiffness,
         stop_damping=settings.stop_damping,
-        load=settings.load,
-        thinning=settings.thinning,
+        **drives.of_simulator,
     )
     home = home_positions(model)
     if settings.initial_positions is not None:
@@ -228,7 +226,7 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
         settings,
         home=home,
         limit=np.broadcast_to(model.effort_limit if settings.saturate_effort else np.inf, model.n),
-        offset=finite_joint_array(settings.offset, model, "offset"),
+        offset=finite_joint_array(drives.offset, model, "offset"),
         drive_p=p,
         drive_d=d,
         drive_speed=speed,

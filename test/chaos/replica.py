@@ -58,6 +58,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
 from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.simulation.settings import TwinSettings
 from featherstone_ros.simulation.twin import Twin, nanoseconds
 
@@ -254,12 +255,12 @@ class Replica:
             )
             for k, arm in enumerate(controlled)
         ]
-        twin = robot.parameters["digital_twin"]
+        twin, drives = robot.parameters["digital_twin"], robot.drives
         self._twin_settings = TwinSettings(
             rate=RATE,
-            viscous=np.tile(robot.drives.viscous, arms),
-            coulomb=np.tile(robot.drives.coulomb, arms),
-            armature=np.tile(robot.drives.armature, arms),
+            drives=Drives(
+                *(np.tile(x, arms) for x in (drives.armature, drives.viscous, drives.coulomb))
+            ),
             stop_stiffness=float(twin["stops.stiffness"]),
             stop_damping=float(twin["stops.damping"]),
             command_timeout=COMMAND_TIMEOUT,

@@ -20,6 +20,7 @@ from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import ControllerSettings, Mode
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.simulation.drive_gains import drive_gains
 
@@ -63,9 +64,7 @@ def settings(
 ) -> ControllerSettings:
     """Return the controller's settings; changes are of the end effector or of ``Settings``."""
     model = model or arm.model
-    own = {
-        k: changes.pop(k) for k in list(changes) if hasattr(ControllerSettings, k) or k == "coulomb"
-    }
+    own = {k: changes.pop(k) for k in list(changes) if hasattr(ControllerSettings, k)}
     law = CartesianSettings(**changes)
     if own.get("mode") is not Mode.CARTESIAN_IMPEDANCE:
         law = virtual_settings(law, delay + 0.5 * PERIOD * STEP)
@@ -121,9 +120,8 @@ class ContactBench:
 
     def known_friction(self, coulomb: ArrayLike) -> ShadowSettings:
         """Return the settings of a shadow that knows this Coulomb friction [N m]."""
-        return ShadowSettings(
-            coulomb=coulomb, viscous=0.0, armature=ARMATURE, wrench_link=self.kind.tip
-        )
+        drives = Drives(np.full(self.kind.n, ARMATURE), 0.0, coulomb)
+        return ShadowSettings(drives=drives, wrench_link=self.kind.tip)
 
     @property
     def pose(self) -> Floats:

@@ -52,7 +52,13 @@ ARM = ControlledArm.of(
 
 def settings(**changes: Any) -> ControllerSettings:
     law = {"impedance": impedance(changes.get("mode", ARM.mode)), "fault_damping": None}
-    return replace(ARM.settings, **{**law, **changes})
+    return with_changes(ARM.settings, **{**law, **changes})
+
+
+def with_changes(settings: ControllerSettings, **changes: Any) -> ControllerSettings:
+    """Return settings with others among them, or among what they say of the drives."""
+    drives = {name: changes.pop(name) for name in vars(settings.drives) if name in changes}
+    return replace(settings, drives=replace(settings.drives, **drives), **changes)
 
 
 class Bench:
@@ -77,7 +83,7 @@ class Bench:
     def configure(self, **changes: Any) -> None:
         if "mode" in changes:
             changes = {"impedance": impedance(changes["mode"]), **changes}
-        self.settings = replace(self.settings, **changes)
+        self.settings = with_changes(self.settings, **changes)
         self.controller.configure(self.now, self.settings)
 
     def set_point(self, point: Point) -> None:

@@ -18,11 +18,7 @@ class NumpyShadow:
             model,
             settings.time_step,
             settings.integrator,
-            damping=settings.viscous,
-            friction=settings.coulomb,
-            armature=settings.armature,
-            load=settings.load,
-            thinning=settings.thinning,
+            **settings.drives.of_simulator,
         )
         self.last, self.place = None, None
         given = settings.contact_threshold
@@ -32,7 +28,7 @@ class NumpyShadow:
 
     def follow(self, dt, q):
         """Advance the presliding states (2, n) to a position."""
-        displacement = self.settings.presliding_displacement
+        displacement = self.settings.drives.presliding_displacement
         if self.place is None:
             self.place = q
             return
@@ -44,12 +40,12 @@ class NumpyShadow:
         self.sliding = end + (self.sliding - end) * kept
 
     def moving(self, qd):
-        s = self.settings
+        s = self.settings.drives
         return s.viscous * qd / (1.0 + s.thinning * np.abs(qd)) + s.offset
 
     def carried(self, qd, torque, state):
         """Return what the gears carry of a torque (n,): friction is the rest."""
-        s = self.settings
+        s = self.settings.drives
         carried = torque - self.moving(qd) - s.coulomb * state
         return carried / (1.0 + s.load * np.sign(carried) * state)
 
@@ -61,12 +57,12 @@ class NumpyShadow:
 
     def hidden(self, q, qd, carried):
         """Return what of the joint torque (n,) is not in the effort."""
-        s = self.settings
-        dry = (s.coulomb + s.load * np.abs(carried)) * self.sliding.mean(axis=0)
+        drives = self.settings.drives
+        dry = (drives.coulomb + drives.load * np.abs(carried)) * self.sliding.mean(axis=0)
         return {
             "without_gravity": self.dynamics.gravity(q),
             "without_friction": self.moving(qd) + dry,
-        }.get(s.effort_contract, 0.0)
+        }.get(self.settings.effort_contract, 0.0)
 
     def gain(self):
         return self.settings.effort_gain if self.settings.effort_contract == "motor_current" else 1
@@ -84,7 +80,7 @@ class NumpyShadow:
         simulator = self.simulator
         steps = max(1, round(duration / simulator.time_step))
         simulator.set_state(q, qd)
-        simulator.step(torque - self.settings.offset, steps)
+        simulator.step(torque - self.settings.drives.offset, steps)
         rest = duration - steps * simulator.time_step
         later = simulator.qd + rest * simulator.qdd
         return simulator.q + rest * (later - 0.5 * rest * simulator.qdd), later
@@ -108,7 +104,7 @@ class NumpyShadow:
         dynamics, s = self.dynamics, self.settings
         self.follow(dt, q)
         torque = self.torque(q, qd, effort)
-        p = dynamics.crba(q) @ qd + s.armature * qd
+        p = dynamics.crba(q) @ qd + s.drives.armature * qd
         C = dynamics.coriolis(q, qd)
         beta = torque - self.friction(q, qd, torque) + C.T @ qd - dynamics.gravity(q)
         residual = None

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 import urdf_text
-from control_arm import LIMITS, PERIOD, Bench, Q, space
+from control_arm import LIMITS, PERIOD, Bench, Q, space, with_changes
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
@@ -223,7 +223,7 @@ def space_model():
 
 def test_tolerance_is_what_feedback_leaves_of_unknown_friction_up_to_what_is_seen():
     p, coulomb = np.array([100.0, 100.0]), np.array([1.0, 30.0])
-    settings = replace(Bench().settings, p=p, coulomb=coulomb)
+    settings = with_changes(Bench().settings, p=p, coulomb=coulomb)
     assert_allclose(tolerance(settings), [0.003 + 0.3 * 1.0 / 100.0, 0.010])
     assert_allclose(tolerance(settings, slides=[True, True]), [0.003, 0.003])
     assert_allclose(tolerance(settings, goal=[0.0, 0.2]), [0.006, 0.2])
@@ -235,14 +235,14 @@ def test_joint_without_feedback_of_ours_may_be_as_far_away_as_is_never_seen():
 
 
 def test_in_computed_torque_the_inertia_makes_the_stiffness():
-    settings = replace(
+    settings = with_changes(
         Bench().settings,
         mode=Mode.COMPUTED_TORQUE,
         p=np.full(2, 400.0),
         coulomb=np.full(2, 0.5),
         armature=np.array([0.1, 0.2]),
     )
-    stiffness = 400.0 * (np.diag(fr.Dynamics(space_model()).crba(Q)) + settings.armature)
+    stiffness = 400.0 * (np.diag(fr.Dynamics(space_model()).crba(Q)) + settings.drives.armature)
     assert_allclose(tolerance(settings), np.minimum(0.003 + 0.15 / stiffness, 0.01))
 
 

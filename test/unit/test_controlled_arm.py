@@ -37,7 +37,7 @@ def file(tmp_path):
 def test_what_is_not_given_is_as_declared():
     arm = ControlledArm.of(URDF)
     assert arm.settings.mode is Mode.FEEDFORWARD
-    assert arm.settings.viscous.tolist() == [0.25, 0.25]
+    assert arm.settings.drives.viscous.tolist() == [0.25, 0.25]
     assert arm.drives.coulomb.tolist() == [0.5, 0.5]
     assert arm.limits.effort.tolist() == [20.0, 20.0]
     assert arm.values == {name: one.default for name, one in arm.parameters.items()}
@@ -134,7 +134,9 @@ def test_the_packages_own_files_are_those_of_arms_with_margin(robot):
 
 
 def test_compiled_code_takes_every_setting_of_a_joint():
-    arrays = {k for k, v in vars(ControlledArm.of(URDF).settings).items() if np.ndim(v) == 1}
+    settings = ControlledArm.of(URDF).settings
+    both = vars(settings) | vars(settings.drives)
+    arrays = {name for name, value in both.items() if np.ndim(value) == 1}
     assert arrays == set(_control.JOINT_SETTINGS)
 
 

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from control_arm import with_changes
 from example_robots import ROBOTS
 from numpy.testing import assert_allclose
 from studies import few_or_all
@@ -17,7 +18,6 @@ from featherstone_ros.control.feasibility.demand import demand
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, Trajectory
-from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, RELEASE_TIME, presliding
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.simulation.closed_loop import ClosedLoop, Record
@@ -131,8 +131,7 @@ def test_an_arm_stands_still(bits, told):
 def test_torque_does_not_step_where_a_motion_begins_turns_and_ends():
     """Of two controllers on the same arm one compensates friction: the difference is that alone."""
     with_, without = (Bench(stiff(robot_file("ur5e")), 0.0) for _ in range(2))
-    zero = np.zeros(with_.model.n)
-    without.controller.configure(without.now, replace(without.settings, coulomb=zero))
+    without.controller.configure(without.now, with_changes(without.settings, coulomb=0.0))
     without.run(1.0), with_.run(1.0)
     for bench in (with_, without):
         bench.move(0.1)
@@ -141,7 +140,7 @@ def test_torque_does_not_step_where_a_motion_begins_turns_and_ends():
         for bench in (with_, without):
             bench.run(PERIOD)
         torques = [bench.controller.desired().effort for bench in (with_, without)]
-        shares.append((torques[0] - torques[1]) / with_.settings.coulomb)
+        shares.append((torques[0] - torques[1]) / with_.settings.drives.coulomb)
     shares = np.array(shares)
     assert shares.max() > 0.99 and shares.min() < -0.99
     assert np.abs(np.diff(shares, axis=0)).max() < 0.25
@@ -150,7 +149,7 @@ def test_torque_does_not_step_where_a_motion_begins_turns_and_ends():
 
 def test_commands_go_on_without_a_step_whatever_happens_to_the_motion():
     bench = Bench(stiff(robot_file("ur5e")))
-    coulomb, commands = bench.settings.coulomb, []
+    coulomb, commands = bench.settings.drives.coulomb, []
 
     def configured(mode):
         bench.controller.configure(bench.now, replace(bench.settings, mode=mode))
@@ -175,8 +174,8 @@ def test_commands_go_on_without_a_step_whatever_happens_to_the_motion():
 
 def test_the_check_of_trajectories_expects_the_friction_that_is_commanded():
     bench = Bench(stiff(robot_file("ur5e")))
-    its = bench.settings
-    drives = Drives(0.0 * its.armature, 0.0 * its.viscous, its.coulomb)
+    its = bench.settings.drives
+    drives = replace(its, armature=0.0 * its.armature, viscous=0.0)
     bench.run(0.5)
     start = bench.controller.compiled.desired[0]  # where it is held
     still, there = (0.0,) * bench.model.n, tuple(start + 0.1)

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from contact_bench import MODEL, PERIOD, STEP, ContactBench, settings
+from control_arm import with_changes
 from studies import few_or_all
 
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
@@ -26,9 +27,9 @@ def pressing(mode, gap=0.01, stiffness=1e4, sensor=True, friction=0.0, axis="z",
         mode=mode,
         force_axes=axis,
         dead_zone=0.0,
-        coulomb=np.broadcast_to(friction, (7,)).astype(float),
         **changes,
     )
+    chosen = with_changes(chosen, coulomb=friction)
     bench = ContactBench(chosen, sensor=sensor, friction=friction)
     bench.normal = np.array(NORMALS[axis])
     bench.stiffness, bench.height = stiffness, bench.normal @ bench.pose[:3, 3] - gap

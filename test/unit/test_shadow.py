@@ -13,6 +13,7 @@ from numpy_shadow import NumpyShadow
 from studies import few_or_all
 
 import featherstone_ros as fr
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import (
@@ -43,8 +44,8 @@ def nanoseconds(time):
 def without_friction(robot):
     parameters = {}
     for node, values in robot.parameters.items():
-        kept = {name: value for name, value in values.items() if not name.startswith("friction")}
-        parameters[node] = NodeParameters(kept, node)
+        none = {name: 0.0 for name in values if name.startswith("friction")}
+        parameters[node] = NodeParameters({**values, **none}, node)
     return replace(robot, parameters=parameters)
 
 
@@ -105,7 +106,7 @@ def test_study_prints_its_figures_and_draws(tmp_path, capsys):
 
 
 def test_without_noise_the_model_explains_the_arm():
-    settings = ShadowSettings(armature=0.1, viscous=0.5, coulomb=0.0)
+    settings = ShadowSettings(drives=Drives(0.1, 0.5, 0.0))
     arm = fr.Simulator(MODEL, 1e-3, settings.integrator, armature=0.1, damping=0.5, friction=0.0)
     arm.reset(READY)
     shadow = Shadow(MODEL, settings)
@@ -324,9 +325,8 @@ def test_wrong_settings_are_refused_and_the_old_ones_stay():
 
 def test_at_rest_dry_friction_balances_what_it_can():
     """The external torque is the least that explains the effort; a start of motion tells more."""
-    settings = ShadowSettings(
-        coulomb=3.0, viscous=0.0, observer_gain=100.0, contact_threshold=100.0
-    )
+    drives = Drives(0.0, viscous=0.0, coulomb=3.0)
+    settings = ShadowSettings(drives=drives, observer_gain=100.0, contact_threshold=100.0)
     shadow = Shadow(MODEL, settings)
     torque, push = fr.Dynamics(MODEL).gravity(READY), np.linspace(-6.0, 6.0, MODEL.n)
     for k in range(500):
@@ -344,7 +344,8 @@ def test_at_rest_dry_friction_balances_what_it_can():
 def test_constant_friction_is_an_external_torque_only_to_who_does_not_know_it(known):
     offset = np.linspace(-2.0, 2.0, MODEL.n)
     told = offset if known else 0.0
-    shadow = Shadow(MODEL, ShadowSettings(coulomb=0.0, offset=told, observer_gain=100.0))
+    drives = Drives.of_model(MODEL, coulomb=0.0, offset=told)
+    shadow = Shadow(MODEL, ShadowSettings(drives=drives, observer_gain=100.0))
     torque = fr.Dynamics(MODEL).gravity(READY) + offset
     for k in range(500):
         update = shadow.update(k * 1_000_000 + 1, READY, np.zeros(MODEL.n), torque)

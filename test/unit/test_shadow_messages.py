@@ -12,13 +12,15 @@ from numpy.testing import assert_array_equal
 import featherstone_ros as fr
 from featherstone_ros._shadow import INPUTS, OUTPUTS, RECORDS, REQUESTS, StateBuffer
 from featherstone_ros.message_faults import refusal
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.restart_reason import restart_reason
 from featherstone_ros.tools.robot_setup import load
 
 MODEL = load("panda").model
 NAMES = list(MODEL.joint_names)
-SETTINGS = ShadowSettings(armature=0.1, contact_threshold=1.0, prediction_horizon=0.02)
+DRIVES = Drives.of_model(MODEL, armature=0.1)
+SETTINGS = ShadowSettings(drives=DRIVES, contact_threshold=1.0, prediction_horizon=0.02)
 SECOND = 1_000_000_000
 
 
@@ -174,7 +176,7 @@ def test_a_command_that_is_none_is_refused(shadow, values, reason):
 
 
 def test_prediction_takes_commands_if_asked_for(states):
-    settings = ShadowSettings(prediction_effort="commanded", armature=0.1)
+    settings = ShadowSettings(prediction_effort="commanded", drives=DRIVES)
     shadow = Shadow(MODEL, settings)
     send(shadow, message_of(states[0], 0))
     send(shadow, float64_multi_array([2.0] * 7), "commands")

@@ -10,6 +10,7 @@ from numpy_shadow import NumpyShadow
 from random_trees import TREES
 
 import featherstone_ros as fr
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import CONTRACTS
 from featherstone_ros.simulation.settings import INTEGRATORS
@@ -33,16 +34,14 @@ class Swing:
         self.amplitude, self.omega = amplitude * random.uniform(-1, 1, n), random.uniform(1, 3, n)
         self.external = random.uniform(-5.0, 5.0, n)
         self.settings = ShadowSettings(
-            armature=random.uniform(0.0, 0.5, n),
-            viscous=random.uniform(0, 2, n),
-            coulomb=0.0,
+            drives=Drives(random.uniform(0.0, 0.5, n), random.uniform(0, 2, n), 0.0),
             observer_gain=random.uniform(5.0, 50.0, n),
             prediction_horizon=0.0,
         )
 
     def at(self, time):
         """Return position, velocity and torque of the drives."""
-        s, angle = self.settings, self.omega * time
+        s, angle = self.settings.drives, self.omega * time
         q, qd = self.amplitude * np.sin(angle), self.amplitude * self.omega * np.cos(angle)
         qdd = -self.amplitude * self.omega**2 * np.sin(angle)
         friction = s.viscous * qd  # dry friction would turn round between two states
@@ -94,9 +93,8 @@ def test_restart_forgets_everything():
 
 
 def random_settings(random, n, contract):
-    return ShadowSettings(
-        prediction_horizon=0.0104,
-        integrator=str(random.choice(INTEGRATORS)),
+    integrator = str(random.choice(INTEGRATORS))
+    drives = Drives(
         viscous=random.uniform(0.0, 2.0, n),
         coulomb=random.uniform(0.0, 2.0, n),
         offset=random.uniform(-1.0, 1.0, n),
@@ -104,6 +102,11 @@ def random_settings(random, n, contract):
         load=random.uniform(0.0, 0.2, n),
         thinning=random.uniform(0.0, 2.0, n),
         presliding_displacement=random.uniform(0.01, 0.5),
+    )
+    return ShadowSettings(
+        prediction_horizon=0.0104,
+        integrator=integrator,
+        drives=drives,
         observer_gain=random.uniform(1.0, 60.0, n),
         effort_contract=contract,
         effort_gain=random.uniform(0.5, 5.0, n) * random.choice([-1.0, 1.0], n),

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from random_trees import TREES
 
 import featherstone_ros as fr
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import (
     FULL,
@@ -16,7 +17,12 @@ from featherstone_ros.observer.effort_contract import (
 
 MS = 1_000_000
 ONE = fr.Model.from_urdf(TREES["one prismatic joint"])
-BLIND = ShadowSettings(prediction_horizon=0.0, armature=1.0, max_gap=0.5, observer_gain=1000.0)
+BLIND = ShadowSettings(
+    prediction_horizon=0.0,
+    drives=Drives.of_model(ONE, armature=1.0),
+    max_gap=0.5,
+    observer_gain=1000.0,
+)
 
 
 class TestTimeline:
@@ -86,7 +92,9 @@ class TestEffortContract:
             MOTOR_CURRENT: torque / self.GAIN,
         }[name]
         settings = ShadowSettings(
-            effort_contract=name, effort_gain=self.GAIN, viscous=self.VISCOUS, coulomb=0.0
+            effort_contract=name,
+            effort_gain=self.GAIN,
+            drives=Drives.of_model(self.MODEL, viscous=self.VISCOUS, coulomb=0.0),
         )
         assert_allclose(Shadow(self.MODEL, settings).torque(q, qd, effort), torque, atol=1e-12)
 
@@ -97,7 +105,10 @@ class TestPrediction:
     def prediction(self, duration, time_step, **options):
         q, qd, torque = np.random.default_rng(4).uniform(-1, 1, (3, self.MODEL.n))
         settings = ShadowSettings(
-            prediction_horizon=duration, time_step=time_step, viscous=0.3, armature=0.2, **options
+            prediction_horizon=duration,
+            time_step=time_step,
+            drives=Drives.of_model(self.MODEL, viscous=0.3, armature=0.2),
+            **options,
         )
         ahead = Shadow(self.MODEL, settings).update(0, q, qd, 3.0 * torque).prediction
         assert_array_equal(ahead.torque, 3.0 * torque)
@@ -126,8 +137,8 @@ class TestPrediction:
 
 def settled(model, q, felt, **settings):
     """Return the residual of an arm at rest that feels external torques (n,) for long."""
-    friction = {"viscous": 0.0, "coulomb": 0.0, "armature": 1.0}
-    shadow = Shadow(model, ShadowSettings(observer_gain=1000.0, **friction, **settings))
+    drives = Drives(1.0, viscous=0.0, coulomb=0.0)
+    shadow = Shadow(model, ShadowSettings(observer_gain=1000.0, drives=drives, **settings))
     zero, torque = np.zeros(model.n), fr.Dynamics(model).gravity(q) - felt
     shadow.update(0, q, zero, torque)
     return shadow.update(200 * MS, q, zero, torque).residual
@@ -172,8 +183,7 @@ class TestContact:
             contact_hysteresis=[0.5, 0.0, 0.0],
             prediction_horizon=0.0,
             max_gap=1.0,
-            viscous=0.0,
-            coulomb=0.0,
+            drives=Drives(0.0, 0.0, 0.0),
         )
         shadow = Shadow(self.MODEL, settings)
         q = zero = np.zeros(3)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from numpy_shadow import NumpyShadow
 
 import featherstone_ros as fr
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import ContractState
 
@@ -38,9 +39,8 @@ def model(evaluation):
 @pytest.fixture(scope="module")
 def settings(evaluation):
     friction = evaluation.parameters
-    return ShadowSettings(
-        observer_gain=GAIN, viscous=friction.viscous, coulomb=friction.coulomb, armature=0.0
-    )
+    drives = Drives(np.zeros_like(friction.viscous), friction.viscous, friction.coulomb)
+    return ShadowSettings(observer_gain=GAIN, drives=drives)
 
 
 def residuals(shadow, time, *motion):
@@ -61,13 +61,13 @@ def test_residual_is_the_evaluations_torque_error_through_the_observers_filter(
     said = residuals(Shadow(model, settings), time, motion.position, motion.velocity, motion.effort)
     field = NumpyShadow(model, settings, "")
     rigid = fr.Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
-    unexplained = rigid + settings.viscous * motion.velocity - motion.effort
+    unexplained = rigid + settings.drives.viscous * motion.velocity - motion.effort
     bounds = []  # with the least and the greatest dry friction
     for dt, q, rest in zip(
         np.diff(motion.time, prepend=motion.time[0]), motion.position, unexplained, strict=True
     ):
         field.follow(dt, q)
-        bounds.append(rest + settings.coulomb * field.sliding)
+        bounds.append(rest + settings.drives.coulomb * field.sliding)
     filtered, expected = np.zeros((2, model.n)), []
     for dt, (before, now) in zip(np.diff(motion.time), pairwise(bounds), strict=True):
         filtered = filtered + (1.0 - np.exp(-GAIN * dt)) * (0.5 * (before + now) - filtered)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drive_settings import with_drives
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS
 from pushed_twin import apply_wrench, follow, set_state
 from studies import few_or_all
@@ -43,7 +44,8 @@ def model() -> fr.Model:
 
 
 def make(model: fr.Model, **settings) -> Twin:
-    return Twin(model, TwinSettings(**{"initial_positions": START, **settings}))
+    settings = {"initial_positions": START, **settings}
+    return Twin(model, TwinSettings(**with_drives(model, **settings)))
 
 
 def run(twin: Twin, periods: int, now: float = 0.0) -> None:
@@ -298,7 +300,7 @@ def test_changed_settings_keep_state_and_time(model):
     twin = make(model, hold_until_command=False)
     run(twin, 10)
     q, qd = twin.q, twin.qd
-    twin.use(TwinSettings(rate=200.0, armature=1.0, integrator="rk4"))
+    twin.use(TwinSettings(**with_drives(model, rate=200.0, armature=1.0, integrator="rk4")))
     np.testing.assert_array_equal(twin.q, q)
     np.testing.assert_array_equal(twin.qd, qd)
     run(twin, 10)
@@ -308,8 +310,8 @@ def test_changed_settings_keep_state_and_time(model):
 def test_refused_settings_change_nothing(model):
     twin = make(model)
     with pytest.raises(ValueError, match="armature"):
-        twin.use(TwinSettings(armature=-1.0))
-    assert twin.settings.armature == 0.0
+        twin.use(TwinSettings(**with_drives(model, armature=-1.0)))
+    assert twin.settings.drives.armature.tolist() == [0.0, 0.0]
 
 
 # Noise.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drive_settings import with_drives
 from pushed_twin import follow, set_state
 from test_twin import ARM, START
 
@@ -17,7 +18,8 @@ def model() -> fr.Model:
 
 
 def make(model: fr.Model, **settings) -> Twin:
-    return Twin(model, TwinSettings(**{"initial_positions": START, **settings}))
+    settings = {"initial_positions": START, **settings}
+    return Twin(model, TwinSettings(**with_drives(model, **settings)))
 
 
 def run(twin: Twin, periods: int) -> None:

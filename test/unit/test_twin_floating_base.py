@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cdr_messages import Writer
 from comparison import assert_equal_to_rounding
+from drive_settings import with_drives
 from pushed_twin import apply_wrench, follow, set_state
 from test_twin import ARM
 
@@ -40,7 +41,8 @@ def boat() -> fr.Model:
 
 
 def make(model: fr.Model, **settings) -> Twin:
-    return Twin(model, TwinSettings(**{"integrator": "rk4", **PLACE, **settings}))
+    settings = {"integrator": "rk4", **PLACE, **settings}
+    return Twin(model, TwinSettings(**with_drives(model, **settings)))
 
 
 def state(twin: Twin) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
 from compiled import codec
+from drive_settings import with_drives
 from pushed_twin import apply_wrench, set_state
 from test_twin import ARM, START
 
@@ -19,8 +20,9 @@ CATCH_UP = 0.1  # [s] of real time that is made good after a stall
 
 
 def make(**settings) -> Twin:
-    settings = TwinSettings(**{"initial_positions": START, **settings})
-    twin = Twin(fr.Model.from_urdf(ARM), settings)
+    model = fr.Model.from_urdf(ARM)
+    settings = with_drives(model, **{"initial_positions": START, **settings})
+    twin = Twin(model, TwinSettings(**settings))
     twin.start(0.0)
     twin.reset(0.0)
     return twin

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from arm_pair import ARMS, PAIRS, ArmPair, Bar
 from cdr_messages import float64_multi_array, joint_state
+from drive_settings import with_drives
 from example_robots import example_robot
 from pushed_twin import follow
 from test_twin import ARM, START
@@ -15,6 +16,7 @@ from test_twin_floating_base import BOAT, FRICTIONLESS, momentum
 import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS, OUTPUTS
 from featherstone_ros.message_faults import refusal
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.simulation import Twin, TwinSettings
 
 SHOULDER, ELBOW = len(INPUTS), len(INPUTS) + 1  # inputs of their own
@@ -22,8 +24,9 @@ STOPPING_TIME = 0.1  # [s] of a brake
 
 
 def make(own=(("shoulder",), ("elbow",)), **settings) -> Twin:
-    settings = TwinSettings(**{"initial_positions": START, **settings})
-    return Twin(fr.Model.from_urdf(ARM), settings, own_commands=own)
+    model = fr.Model.from_urdf(ARM)
+    settings = with_drives(model, **{"initial_positions": START, **settings})
+    return Twin(model, TwinSettings(**settings), own_commands=own)
 
 
 def command(twin: Twin, topic: int, effort: list[float], now: float = 0.0) -> int:
@@ -156,9 +159,11 @@ def test_drives_follow_positions_beside_an_arm_on_its_brakes():
 
 
 def test_brakes_of_one_joint_leave_the_momentum_of_a_floating_base():
+    boat = fr.Model.from_urdf(BOAT, gravity=(0, 0, 0), base="floating")
+    drives = Drives.of_model(boat, **FRICTIONLESS)
     twin = Twin(
-        fr.Model.from_urdf(BOAT, gravity=(0, 0, 0), base="floating"),
-        TwinSettings(initial_positions=START, integrator="rk4", **FRICTIONLESS),
+        boat,
+        TwinSettings(initial_positions=START, integrator="rk4", drives=drives),
         own_commands=[["shoulder"], ["elbow"]],
     )
     assert twin.base_is_held

@@ -155,7 +155,7 @@ def retime(
     space = _space(model, limits, acceleration, effort)
     rate = default_torque_rate(space.effort) if torque_rate is None else np.asarray(torque_rate)
     if drives is None:
-        drives = Drives(np.zeros(model.n), model.damping, model.friction)
+        drives = Drives.of_model(model)
     wanted = RetimingLimits(space, rate, dict(link_speed or {}))
     arm = ArmOnPath(model, Dynamics(model), drives, wanted)
     _require_scipy()
