@@ -48,11 +48,11 @@ cdef class CycleOwner:
     """
 
     cdef Cycle cycle
-    cdef Memory memory                 # what the cycle's pointers point to
+    cdef MessageMemory memory          # what the cycle's pointers point to
     cdef readonly object capsule
 
     def __cinit__(self, *arguments, **options):
-        self.memory = Memory()
+        self.memory = MessageMemory()
         self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
 
     @property

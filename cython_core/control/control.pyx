@@ -68,8 +68,8 @@ MAX_WRENCH = _MAX_WRENCH
 CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 
 # What is compiled stands before what uses it.
-include "memory.pxi"         # Memory: all that the controller points to
-include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
+include "message_memory.pxi" # MessageMemory: all that the controller points to
+include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses MessageMemory
 include "joint_arrays.pxi"
 include "drive_units.pxi"
 include "motion.pxi"         # paths and motions

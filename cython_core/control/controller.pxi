@@ -150,7 +150,7 @@ cdef class CompiledController(CycleOwner):
             limits.continuous[i] = turns[i]
 
     cdef _make_messages(self, names, base):
-        cdef Memory memory = self.memory
+        cdef MessageMemory memory = self.memory
         states = joint_state(names)
         memory.list_names(&self.control.names, names)
         memory.template(&self.control.command, float64_multi_array(len(names)))

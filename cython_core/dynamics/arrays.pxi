@@ -194,27 +194,32 @@ cdef inline void link_wrench(const double* pose, const double* wrench,
     add_cross[double](pose + 9, f, force)
 
 
-cdef struct Wrenches:              # of one call, by link
+cdef struct LinkWrench:            # of one link in a call
+    Py_ssize_t slot
+    const double* pose             # of the link in its slot's frame
+    const double* wrench
+    Py_ssize_t stride              # 6 where each state has its own wrench, else 0
+
+cdef struct Wrenches:
     Py_ssize_t count
-    Py_ssize_t* slot
-    const double** pose            # of the link in its slot's frame
-    const double** wrench
-    Py_ssize_t* stride             # 6 where each state has its own wrench, else 0
+    LinkWrench* each
 
 
 cdef inline void fill_wrenches(const Wrenches* wrenches, const System* system, Workspace* work,
                                Py_ssize_t row, Py_ssize_t lane, Py_ssize_t width) noexcept nogil:
     """Write a row's wrenches into one lane of a workspace of ``width`` states."""
     cdef double[6] force
+    cdef const LinkWrench* its
     cdef Py_ssize_t i, k
     for k in range(6 * (system.N + 1)):
         work.f_ext[k * width + lane] = 0.0
     for i in range(wrenches.count):
         for k in range(6):
             force[k] = 0.0
-        link_wrench(wrenches.pose[i], wrenches.wrench[i] + row * wrenches.stride[i], force)
+        its = &wrenches.each[i]
+        link_wrench(its.pose, its.wrench + row * its.stride, force)
         for k in range(6):
-            work.f_ext[(6 * wrenches.slot[i] + k) * width + lane] += force[k]
+            work.f_ext[(6 * its.slot + k) * width + lane] += force[k]
 
 
 cdef class ExternalForces:
@@ -222,40 +227,29 @@ cdef class ExternalForces:
 
     cdef CompiledModel model
     cdef list arrays
+    cdef bytearray block
     cdef Wrenches wrenches
 
     def __cinit__(self, CompiledModel model, f_ext, Py_ssize_t rows):
         cdef cnp.ndarray array
-        cdef Py_ssize_t k = 0, link
-        cdef Wrenches* w = &self.wrenches
+        cdef Py_ssize_t link
+        cdef LinkWrench* w
         if not isinstance(f_ext, Mapping):
             raise TypeError(f"f_ext: expected a mapping from link names to wrenches, "
                             f"got {type(f_ext).__name__}")
         self.model = model
         self.arrays = []
         items = list(f_ext.items())
-        w.count = len(items)
-        w.slot = <Py_ssize_t*> malloc((w.count + 1) * sizeof(Py_ssize_t))
-        w.pose = <const double**> malloc((w.count + 1) * sizeof(double*))
-        w.wrench = <const double**> malloc((w.count + 1) * sizeof(double*))
-        w.stride = <Py_ssize_t*> malloc((w.count + 1) * sizeof(Py_ssize_t))
-        if w.slot == NULL or w.pose == NULL or w.wrench == NULL or w.stride == NULL:
-            raise MemoryError
+        self.block = bytearray(len(items) * sizeof(LinkWrench))
+        self.wrenches.count = len(items)
+        self.wrenches.each = w = <LinkWrench*> PyByteArray_AS_STRING(self.block)
         for name, wrench in items:
             array = as_states(wrench, 6, f"f_ext[{name!r}]")
             if cnp.PyArray_NDIM(array) == 2 and cnp.PyArray_DIM(array, 0) != rows:
                 raise _shape_error(f"f_ext[{name!r}]", array, f"(6,) or ({rows}, 6)")
             self.arrays.append(array)
             link = model.link(name)
-            w.slot[k] = model.system.link_slot[link]
-            w.pose[k] = model.system.link_pose + 12 * link
-            w.wrench[k] = data(array)
-            w.stride[k] = 6 if cnp.PyArray_NDIM(array) == 2 else 0
-            k += 1
-
-    def __dealloc__(self):
-        free(self.wrenches.slot)
-        free(self.wrenches.pose)
-        free(self.wrenches.wrench)
-        free(self.wrenches.stride)
+            w.slot, w.pose = model.system.link_slot[link], model.system.link_pose + 12 * link
+            w.wrench, w.stride = data(array), 6 if cnp.PyArray_NDIM(array) == 2 else 0
+            w += 1
 

@@ -96,7 +96,8 @@ cdef int refuse_overlap(const Call* call, Py_ssize_t rows) except -1:
             if shares(call, rows, j, call.x[k], call.x_width[k], call.x_width[k]):
                 raise _overlap(("q", "qd", "qdd or tau")[min(k, 2)])
         for k in range(w.count if w != NULL else 0):
-            if shares(call, rows, j, w.wrench[k], 6, w.stride[k] if rows > 1 else 6):
+            if shares(call, rows, j, w.each[k].wrench, 6,
+                      w.each[k].stride if rows > 1 else 6):
                 raise _overlap("a wrench in f_ext")
         for k in range(j):
             if (call.y[k] < call.y[j] + rows * call.y_width[j]

@@ -20,6 +20,7 @@ cdef class CompiledModel:
     """
 
     cdef System system
+    cdef Memory memory                  # what that points to
     cdef dict link_index
     cdef readonly tuple joint_names
     cdef readonly tuple body_names
@@ -78,20 +79,14 @@ cdef class CompiledModel:
     cdef int make_room(self, Py_ssize_t n) except -1:
         """Allocate the arrays of the system for n joints, all zero."""
         cdef System* its = &self.system
+        cdef Memory m = Memory()
         cdef Py_ssize_t slots = its.N + 1 + LANES
-        its.body = <Body*> calloc(its.N + 1, sizeof(Body))
-        its.link_slot = <Py_ssize_t*> calloc(its.links + 1, sizeof(Py_ssize_t))
-        its.link_pose = <double*> calloc(12 * its.links + 1, sizeof(double))
-        its.joint_link = <Py_ssize_t*> calloc(n + 1, sizeof(Py_ssize_t))
-        its.dof = <Py_ssize_t*> calloc(slots, sizeof(Py_ssize_t))
-        its.angular = <double*> calloc(3 * slots, sizeof(double))
-        its.reach = <Py_ssize_t*> calloc(2 * its.n + 1, sizeof(Py_ssize_t))
-        if (its.body == NULL or its.link_slot == NULL or its.link_pose == NULL
-                or its.joint_link == NULL or its.dof == NULL or its.angular == NULL
-                or its.reach == NULL):
-            raise MemoryError
-        its.theta0 = its.angular + slots
-        its.turn = its.theta0 + slots
+        self.memory = m
+        its.body = <Body*> m.block((its.N + 1) * sizeof(Body), np.uint8)
+        its.link_slot, its.joint_link = m.indices(its.links), m.indices(n)
+        its.dof, its.reach = m.indices(slots), m.indices(2 * its.n)
+        its.link_pose = m.doubles(12 * its.links)
+        its.angular, its.theta0, its.turn = m.doubles(slots), m.doubles(slots), m.doubles(slots)
         return 0
 
     cdef int put_inertia(self, Py_ssize_t i, mass, first_moment, inertia, Q, origin) except -1:
@@ -173,15 +168,6 @@ cdef class CompiledModel:
         for k in range(3):
             pose[9 + k] = p[k]
         return 0
-
-    def __dealloc__(self):
-        free(self.system.body)
-        free(self.system.dof)
-        free(self.system.angular)
-        free(self.system.reach)
-        free(self.system.link_slot)
-        free(self.system.link_pose)
-        free(self.system.joint_link)
 
     cdef object owner(self, Py_ssize_t freedom):
         """Name of the joint, or of the floating base's link, with this degree of freedom."""
@@ -273,20 +259,17 @@ cdef Py_ssize_t lay_out_workspace(Workspace* work, const System* system, Py_ssiz
     return taken
 
 
-cdef int allocate(Workspace* work, const System* system, Py_ssize_t width) except -1:
+cdef int allocate(Workspace* work, const System* system, Py_ssize_t width,
+                  Memory owner) except -1:
     """Allocate the rows of a workspace of ``width`` states in one block, filled with NaN.
 
     What never changes is set: the motion of a fixed base, and d and p of joints that do not slide.
     """
     cdef Py_ssize_t slots = system.N + 1, size = lay_out_workspace(work, system, width, NULL), i, k
-    cdef double* memory
-    work.memory = malloc(size * sizeof(double) + 64)
-    if work.memory == NULL:
-        raise MemoryError
-    memory = <double*> ((<size_t> work.memory + 63) & ~<size_t> 63)
+    work.memory = owner.cache_lines(size)
     for i in range(size):
-        memory[i] = NAN
-    lay_out_workspace(work, system, width, memory)
+        work.memory[i] = NAN
+    lay_out_workspace(work, system, width, work.memory)
     for k in range(3):
         for i in range(width):
             work.w[k * width + i] = work.v[k * width + i] = work.r[k * width + i] = 0.0

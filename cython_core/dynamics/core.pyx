@@ -7,12 +7,11 @@ arguments and call it.
 
 cimport cython
 cimport numpy as cnp
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.math cimport NAN, fabs, isfinite
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memset
 
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
@@ -23,9 +22,6 @@ cdef extern from "Python.h":
 cdef extern from "numpy/arrayobject.h":
     ctypedef struct PyArrayObject_fields:
         PyObject* weakreflist
-
-cdef extern from "<stdlib.h>" nogil:
-    void* aligned_alloc(size_t alignment, size_t size)
 
 from system cimport (SHIFT_ALONG_X, SHIFT_GENERAL, SHIFT_NONE, Body, System, Workspace,
                      TWIST_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90)
@@ -68,8 +64,9 @@ from featherstone_ros.operational_space import TOLERANCE, operational_space
 cnp.import_array()
 
 # What is compiled stands before what uses it. All use CompiledModel of compiled_model.pxi.
+include "memory.pxi"
 include "frames.pxi"
-include "compiled_model.pxi"     # uses frames.pxi
+include "compiled_model.pxi"     # uses memory.pxi and frames.pxi
 include "arrays.pxi"
 include "configurations.pxi"     # uses compiled_model.pxi and arrays.pxi
 include "calls.pxi"              # uses arrays.pxi

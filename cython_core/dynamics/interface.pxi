@@ -90,6 +90,7 @@ cdef class BoundDynamics:
     cdef DynamicsInterface interface
     cdef Bound bound
     cdef Workspace work
+    cdef Memory memory                     # of that
     cdef CompiledModel compiled
     cdef readonly object model, capsule
 
@@ -97,7 +98,8 @@ cdef class BoundDynamics:
         self.model = model
         self.compiled = compiled_of(model)
         refuse_floating(self.compiled, "controllers, shadows and inverse kinematics")
-        allocate(&self.work, &self.compiled.system, 1)
+        self.memory = Memory()
+        allocate(&self.work, &self.compiled.system, 1, self.memory)
         self.bound.system, self.bound.work = &self.compiled.system, &self.work
         self.interface.self, self.interface.n = &self.bound, self.compiled.system.n
         self.interface.rnea, self.interface.gravity = bound_rnea, bound_gravity
@@ -106,6 +108,3 @@ cdef class BoundDynamics:
         self.interface.frame, self.interface.coriolis = bound_frame, bound_coriolis
         self.interface.geometric_stiffness = bound_geometric_stiffness
         self.capsule = PyCapsule_New(&self.interface, "featherstone_ros.DynamicsInterface", NULL)
-
-    def __dealloc__(self):
-        free(self.work.memory)

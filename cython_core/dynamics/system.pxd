@@ -129,7 +129,7 @@ cdef struct Workspace:   # rows: (so many) numbers per slot; NaN until first wri
     double* prescribed_tau   # (n,) forces of the joints whose motion is prescribed, in their order,
                              # at the beginning of a time step
     double* H            # (n, n) joint-space inertia of a coupled system, else NULL
-    void* memory         # owns all of the above
+    double* memory       # of all of the above
     void* packed         # the arrays of a tile of states, one register per number
     Py_ssize_t packed_size
     Py_ssize_t failure   # of a floating base: 1 + a freedom that is singular, or 0

@@ -13,6 +13,7 @@ cdef class WorkspaceOwner:
     cdef CompiledModel compiled
     cdef Workspace work
     cdef Workspace* workspaces          # (members,)
+    cdef Memory memory                  # of all of them
     cdef int members
     cdef Py_ssize_t busy                # _generation of the process in which it is at work, else 0
     cdef PyObject* kept[KEPT]           # results returned earlier, see ``result``
@@ -20,15 +21,15 @@ cdef class WorkspaceOwner:
 
     def __cinit__(self, *arguments, **named_arguments):
         """Subclasses may take what arguments they like: their __init__ calls ours."""
-        self.compiled = NO_MODEL
+        self.compiled, self.memory = NO_MODEL, Memory()
 
     cdef int adopt(self, model) except -1:
         """Allocate the workspace for a model, in place of an earlier one."""
         cdef CompiledModel compiled = compiled_of(model)
         self.require_idle()
-        self.forget()
-        self.compiled = compiled
-        allocate(&self.work, &compiled.system, 1)
+        self.work.memory, self.members = NULL, 0
+        self.compiled, self.memory = compiled, Memory()
+        allocate(&self.work, &compiled.system, 1, self.memory)
         return 0
 
     cdef inline int require_idle(self) except -1:
@@ -43,45 +44,27 @@ cdef class WorkspaceOwner:
                                "its __init__ has not called that of its base")
         return 0
 
-    cdef void forget(self) noexcept:
-        cdef int k
-        free(self.work.memory)
-        self.work.memory = NULL
-        for k in range(self.members):
-            free(self.workspaces[k].memory)
-            free(self.workspaces[k].packed)
-        free(self.workspaces)
-        self.workspaces = NULL
-        self.members = 0
-
     def __dealloc__(self):
         cdef int k
         for k in range(KEPT):
             Py_XDECREF(self.kept[k])
-        self.forget()
 
     cdef int reserve(self, int members, Py_ssize_t numbers) except -1:
         """Allocate up to ``members`` workspaces of LANES states with ``numbers`` packed numbers."""
+        cdef Memory m = self.memory
         cdef Workspace* workspaces
         cdef int k
         if members > self.members:
-            workspaces = <Workspace*> realloc(self.workspaces, members * sizeof(Workspace))
-            if workspaces == NULL:
-                raise MemoryError
-            self.workspaces = workspaces
-            while self.members < members:
-                memset(&workspaces[self.members], 0, sizeof(Workspace))
-                allocate(&workspaces[self.members], &self.compiled.system, LANES)
-                self.members += 1
+            workspaces = <Workspace*> m.block(members * sizeof(Workspace), np.uint8)
+            for k in range(members):
+                if k < self.members:
+                    workspaces[k] = self.workspaces[k]
+                else:
+                    allocate(&workspaces[k], &self.compiled.system, LANES, m)
+            self.workspaces, self.members = workspaces, members
         for k in range(members):
             if self.workspaces[k].packed_size < numbers:
-                free(self.workspaces[k].packed)
-                self.workspaces[k].packed_size = 0
-                self.workspaces[k].packed = aligned_alloc(64,
-                                                          (numbers * LANES * sizeof(double) + 63)
-                                                          // 64 * 64)
-                if self.workspaces[k].packed == NULL:
-                    raise MemoryError
+                self.workspaces[k].packed = m.cache_lines(numbers * LANES)
                 self.workspaces[k].packed_size = numbers
         return 0
 

@@ -38,8 +38,8 @@ cnp.import_array()
 
 
 # Each may use those above it.
-include "memory.pxi"         # Memory: all that the shadow points to
-include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
+include "message_memory.pxi" # MessageMemory: all that the shadow points to
+include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses MessageMemory
 include "joint_arrays.pxi"
 include "simulated_drives.pxi"
 include "cycle.pxi"          # the shadow as such a cycle
@@ -72,14 +72,14 @@ cdef class Snapshot:
     """
 
     cdef Settings settings
-    cdef Memory memory
+    cdef MessageMemory memory
     cdef tuple owned
     cdef Py_ssize_t n
 
     def __cinit__(self, int number, simulator, settings, double displacement, bint commanded,
                   int contract, str link, dict joints):
         cdef Settings* s = &self.settings
-        cdef Memory memory = Memory()
+        cdef MessageMemory memory = MessageMemory()
         cdef Py_ssize_t n = simulator.model.n
         self.n = n
         self.memory, self.owned = memory, (simulator, simulator._interface)

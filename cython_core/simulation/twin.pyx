@@ -11,7 +11,6 @@ from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.float cimport DBL_MAX
 from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
@@ -42,8 +41,8 @@ from featherstone_ros.message_templates import joint_state, stamped
 cnp.import_array()
 
 # Each may use those above it.
-include "memory.pxi"         # Memory: all that the twin points to
-include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Memory
+include "message_memory.pxi" # MessageMemory: all that the twin points to
+include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses MessageMemory
 include "joint_arrays.pxi"
 include "simulated_drives.pxi"
 include "drive_units.pxi"
@@ -106,15 +105,12 @@ cdef class Twin(CycleOwner):
             topics of commands.
     """
 
-    cdef TwinCycle* twin
+    cdef TwinCycle twin
     cdef list snapshots                # keeps the settings in use alive
     cdef readonly int n
 
     def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None,
                   bint clock=False, base_messages=(), own_commands=(), wrench_sensor=None):
-        self.twin = <TwinCycle*> calloc(1, sizeof(TwinCycle))
-        if self.twin == NULL:
-            raise MemoryError
         self.n = len(joint_names)
         self.allocate_arm(snapshot.settings.simulator)
         self.memory.list_names(&self.twin.joints, [*joint_names, *other_names])
@@ -140,12 +136,9 @@ cdef class Twin(CycleOwner):
         adopt_settings(&self.twin.arm, &snapshot.settings)
         reset_arm(&self.twin.arm)
         self.cycle.self, self.cycle.message, self.cycle.request = (
-            self.twin, twin_message, twin_request)
+            &self.twin, twin_message, twin_request)
         self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = (
             twin_due, twin_tick, twin_is_safe_to_end)
-
-    def __dealloc__(self):
-        free(self.twin)
 
     cdef int list_joints(self, CommandTopic* topic, joints) except -1:
         cdef Py_ssize_t k

@@ -20,7 +20,7 @@ from featherstone_ros.message_templates import float64_multi_array, joint_state
 
 cnp.import_array()
 
-include "memory.pxi"         # Memory: the names
+include "message_memory.pxi" # MessageMemory: the names
 
 
 cdef inline double* data(cnp.ndarray array) noexcept:
@@ -59,12 +59,12 @@ cdef class JointStateDecoder:
     cdef readonly int32_t sec
     cdef readonly uint32_t nanosec
     cdef tuple names
-    cdef Memory memory
+    cdef MessageMemory memory
     cdef JointNames joints
     cdef JointStateMessage message
 
     def __cinit__(self, joint_names):
-        self.names, self.memory = tuple(joint_names), Memory()
+        self.names, self.memory = tuple(joint_names), MessageMemory()
         self.memory.list_names(&self.joints, self.names)
         self.message.place = <int32_t*> self.memory.block(self.joints.n, np.int32)
         self.position, self.velocity, self.effort = np.full((3, len(self.names)), NAN)
