@@ -199,9 +199,7 @@ def busy() -> Iterator[None]:
 class SteppedArm:
     """A controller with use_sim_time, and an arm that the test advances, with its clock."""
 
-    def __init__(
-        self, ros: Ros, clock: bool = True, hears: bool = True, **parameters: Any
-    ) -> None:
+    def __init__(self, ros: Ros, clock: bool = True, hears: bool = True, **parameters: Any) -> None:
         self.ros, self.time, self.shown = ros, 40.0, 0.0
         self.process: NodeProcess = ros.start(CONTROLLER, {**SIMULATED, **parameters})
         model = fr.Model.from_urdf(UR5E)
