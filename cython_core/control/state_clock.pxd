@@ -54,7 +54,7 @@ cdef inline bint is_of_before(const StateClock* k, double now, double on_its_way
 
 
 cdef inline double age_by_stamp(double now, double stamp) noexcept nogil:
-    """Age of a state [s] by the clock of its stamp; NaN if that is another one, or there is none."""
+    """Age of a state [s] by the clock of its stamp; NaN: that is another one, or there is none."""
     return now - stamp if stamp > 0.0 and fabs(now - stamp) < CLOCK_JUMP else NAN
 
 

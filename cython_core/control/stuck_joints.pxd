@@ -10,8 +10,8 @@
 # it were free: by the change of the feedback's push since the position last changed, since a load
 # that it bore before is no push. Twice: against more friction than the joint may have (its lower
 # bound), and against the known friction (what is expected, relative to the desired motion, which
-# the feedforward drives). A measured wrench may explain why a joint stays where it is; alone it does
-# not tell that the joint should have moved, since its sensor may be wrong. Arrays are (n,).
+# the feedforward drives). A measured wrench may explain why a joint stays where it is; alone it
+# does not tell that the joint should have moved, since its sensor may be wrong. Arrays are (n,).
 
 from libc.math cimport copysign, fabs
 from libc.string cimport memcpy, memset

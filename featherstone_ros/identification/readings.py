@@ -213,7 +213,7 @@ class Explained:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class Iterate:
     """What some unknowns explain.
 
     Attributes:
@@ -306,7 +306,7 @@ class Solver:
         left[:, len(value)] -= x[self.at[1]]
         return left
 
-    def at_point(self, x: Floats) -> Point:
+    def at_point(self, x: Floats) -> Iterate:
         """Return what unknowns explain; the noise is what they leave."""
         value, length = self.value(x), self.all.length
         left = self.remaining(x, value)
@@ -315,9 +315,9 @@ class Solver:
         variance = np.maximum(squares / self.N, self.least)
         noise = (squares / (variance * length) + self.N / length * np.log(variance)).sum()
         cost = 0.5 * float(noise + self.precision @ x**2)
-        return Point(x, value, rest, 1.0 / (variance * length), cost)
+        return Iterate(x, value, rest, 1.0 / (variance * length), cost)
 
-    def normal(self, point: Point) -> tuple[Floats, Floats]:
+    def normal(self, point: Iterate) -> tuple[Floats, Floats]:
         """Return the second derivatives (p, p) of the cost, and what it falls by per unknown."""
         x, value, rest, weight = point.x, point.value, point.rest, point.weight
         m, gain, late, member = len(value), self.gain(x), self.at[1], self.member
@@ -364,7 +364,9 @@ class Solver:
         x[d:] = [np.log(np.abs(similar.gains[group[0]])) for group in self.reading.gains]
         return x
 
-    def _lower(self, point: Point, H: Floats, fall: Floats, damping: float) -> tuple[Point, float]:
+    def _lower(
+        self, point: Iterate, H: Floats, fall: Floats, damping: float
+    ) -> tuple[Iterate, float]:
         """Return a point of less cost, and the next damping; the same point if none is found."""
         for _ in range(TRIES):
             step = np.linalg.solve(H + damping * np.diag(np.diag(H)), fall)

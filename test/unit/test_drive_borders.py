@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from control_arm import NAMES, PERIOD
 from control_loop import LoopBench
+from drive_settings import with_drives
 from numpy.testing import assert_allclose
 from pushed_twin import follow, send
 from test_twin import ARM, START
@@ -227,7 +228,8 @@ def model():
 
 
 def make(model, units, **settings):
-    return Twin(model, TwinSettings(initial_positions=START, units=units, **settings))
+    given = with_drives(model, initial_positions=START, units=units, **settings)
+    return Twin(model, TwinSettings(**given))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -307,6 +309,6 @@ def test_units_are_part_of_the_settings(model):
     units = DriveUnits(model.joint_names, "current", torque_constant=0.5)
     twin = make(model, units)
     twin.command([1.0, 1.0], 0.0)
-    twin.use(replace(twin.settings, viscous=1.0), 0.0)
+    twin.use(replace(twin.settings, saturate_effort=False), 0.0)
     twin.advance(0.0)
     assert_allclose(twin.effort, [0.5, 0.5])
