@@ -33,7 +33,7 @@ from featherstone_ros.model.robots import robot_parameters
 
 TIP = "panda_hand"
 RATE = 125.0  # [Hz]
-PACE = 2.0  # times as fast as real time
+PACE = 3.0  # times as fast as real time
 FORCE = 12.0  # [N]
 STIFFNESS = 400.0  # [N/m]
 
@@ -108,7 +108,7 @@ def test_estimate_of_a_shadow_moves_the_hand_as_a_sensor_does(ros):
     law = {"wrench_has_weight": False, "contact_delay": 0.05}
     hand = Sensor(ros, shadow="/shadow", wrench_dead_zone=[dead_zone, 1.0], **law)
     ros.wait_for(hand.tells("running"), "green diagnostics")
-    ros.run_for(2.0)
+    ros.run_for(4.0 / PACE)
     start, force = hand.position, 25.0
     turn = hand.poses[-1].pose.orientation
     push = Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply([0.0, force, 0.0])
