@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 2")
+from studies import study
 from support import free_domain
 
 from featherstone_ros.tools.processes import node_environment
@@ -129,13 +130,13 @@ def test_demo_in_real_time_has_rates_and_latencies(tmp_path):
         assert 0 < run["latency_median"] < 0.1
 
 
-def test_ended_demo_leaves_no_process_behind(tmp_path):
-    """test_interrupted_tools.py ends one by Ctrl-C."""
+@pytest.mark.parametrize(("signum", "status"), [(signal.SIGINT, 130), study(signal.SIGTERM, 143)])
+def test_ended_demo_leaves_no_process_behind(tmp_path, signum, status):
     with demo(tmp_path, "--rate", "100") as process:
         nodes = wait_for_nodes(process)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(signum)
         output, _ = process.communicate(timeout=100)
-    assert process.returncode == 143, output
+    assert process.returncode == status, output
     assert output.endswith("interrupted\n") and "Traceback" not in output
     assert not any(is_alive(pid) for pid in nodes)
 

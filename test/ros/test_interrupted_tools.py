@@ -55,6 +55,7 @@ def test_preflight(ros):
     assert process.output.splitlines() == ["waiting for a trajectory on /plan", "interrupted"]
 
 
+@pytest.mark.study  # test_demo.py ends it by Ctrl-C, test_monitor in a message
 def test_demo(ros):
     pytest.importorskip("matplotlib")
     process = interrupted(ros, STATE_CHANGED, "demo", "--rate=100", f"--domain={ros.domain}")
