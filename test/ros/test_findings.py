@@ -382,7 +382,7 @@ def test_the_arm_moves_on_with_states_that_have_all_that_is_needed(scene):
         for what, lie in HARMLESS_STATES.items():
             print(what, scene.controller.output[-200:])
             scene.lie, commands = lie, scene.commands
-            scene.ros.wait_for(lambda commands=commands: scene.commands > commands + 150, what)
+            scene.ros.wait_for(lambda commands=commands: scene.commands > commands + 100, what)
             scene.assert_no_race(scene.peak)
         if runs := scene.ros.comes(scene.ros.new_diagnostics(is_on_its_way)):
             return bool(runs)
