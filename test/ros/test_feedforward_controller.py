@@ -460,6 +460,27 @@ TOO_FAST = [point(0.5, Q), point(0.6, Q + 0.5), point(2.0, Q)]
 TOO_SHARP = [point(0.5, Q), point(0.6, Q + 0.25), point(2.0, Q)]  # jumps to 2.5 rad/s
 
 
+def test_preflight_may_be_off(arm):
+    assert all(arm.set(preflight="off"))
+    before = arm.process.output.count("cannot follow")
+    arm.follow(TOO_FAST)
+    arm.answer()
+    arm.values(following="trajectory", message="running: trajectory")
+    assert arm.process.output.count("cannot follow") == before
+
+
+def test_trajectory_that_asks_for_too_much_is_followed_with_a_warning(arm):
+    assert arm.ros.get_parameter(NODE, "preflight") == "warn"
+    arm.follow(TOO_SHARP, log="the arm cannot follow the trajectory: velocity of joint")
+    arm.answer()
+    status = arm.status("the arm cannot follow the trajectory")
+    assert status.level == DiagnosticStatus.WARN
+    arm.follow([point(0.3, Q + 0.05)])
+    arm.answer()
+    arm.values(following="trajectory", message="running: trajectory")
+    assert_allclose(arm.settle(), gravity_at(Q + 0.05) + 5.0, atol=1e-6)
+
+
 def test_trajectory_that_asks_for_too_much_is_refused_if_so_wished(arm):
     assert all(arm.set(preflight="reject"))
     arm.follow([point(0.3, Q + 0.05)])
@@ -475,18 +496,6 @@ def test_a_trajectory_that_is_too_fast_is_refused_as_a_set_point_is(arm):
     assert arm.ros.get_parameter(NODE, "preflight") == "warn"
     arm.trajectories.publish(JointTrajectory(joint_names=NAMES, points=TOO_FAST))
     arm.status("the arm cannot follow: velocity of joint 'shoulder' 5 rad/s")
-
-
-def test_trajectory_that_asks_for_too_much_is_followed_with_a_warning(arm):
-    assert arm.ros.get_parameter(NODE, "preflight") == "warn"
-    arm.follow(TOO_SHARP, log="the arm cannot follow the trajectory: velocity of joint")
-    arm.answer()
-    status = arm.status("the arm cannot follow the trajectory")
-    assert status.level == DiagnosticStatus.WARN
-    arm.follow([point(0.3, Q + 0.05)])
-    arm.answer()
-    arm.values(following="trajectory", message="running: trajectory")
-    assert_allclose(arm.settle(), gravity_at(Q + 0.05) + 5.0, atol=1e-6)
 
 
 REFUSING = """
@@ -528,15 +537,6 @@ def test_preflight_knows_the_payload(arm):
         JointTrajectory(joint_names=NAMES, points=[point(1.0, Q + 0.6)])
     )
     arm.status("gravity and friction alone are too much, however slow: torque of joint")
-
-
-def test_preflight_may_be_off(arm):
-    assert all(arm.set(preflight="off"))
-    before = arm.process.output.count("cannot follow")
-    arm.follow(TOO_FAST)
-    arm.answer()
-    arm.values(following="trajectory", message="running: trajectory")
-    assert arm.process.output.count("cannot follow") == before
 
 
 def test_reference_is_followed(arm):
