@@ -56,7 +56,8 @@ def start(ros: Ros, **parameters):
         {**description, **LOCKSTEP, "rate": 500.0},
         *("-r", f"~/commands:={CONTROLLER}/commands"),
     )
-    ros.wait_for(lambda: states, "the arm's state")
+    # Time goes on once the controller has answered a state: before, it refuses motions.
+    ros.wait_for(lambda: states and states[-1].header.stamp.nanosec, "the arm's second state")
     return controller, states
 
 
