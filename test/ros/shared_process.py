@@ -92,7 +92,7 @@ if __name__ == "__main__":
 
     ModelNode.__init__ = make_and_note
     # The tests need not wait as long as a node does: an arm that brakes rests within a second.
-    ModelNode.REST_PATIENCE, execution.LONGEST_END = 3.0, 2.0
+    ModelNode.REST_PATIENCE, execution.LONGEST_END = 3.0, 1.0
     FeedforwardController.LONGEST_STOP = 2.0
     threading.Thread(target=obey, args=[Path("now").absolute()], daemon=True).start()
     sys.exit(importlib.import_module(module).main())

@@ -19,6 +19,7 @@ from scene import Scene
 
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 
+PACE = 3.0  # times as fast as real time
 FORCE, MOMENT = 30.0, 8.0  # [N, N m]: more than dry friction, less than the springs bear
 STIFFNESS = np.array([1000.0] * 3 + [100.0] * 3)  # [N/m, N m/rad]
 DAMPING = np.array([60.0] * 3 + [8.0] * 3)  # [N s/m, N m s/rad] of free axes
@@ -81,7 +82,7 @@ def vector(x) -> Vector3:
 def shared(request, tmp_path_factory) -> Iterator[Guided]:
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("guided")) as ros,
-        closing(Scene(ros, request.param, pace=3.0, tip=TIPS[request.param])) as scene,
+        closing(Scene(ros, request.param, pace=PACE, tip=TIPS[request.param])) as scene,
     ):
         yield Guided(scene)
 
@@ -113,7 +114,7 @@ def test_hand_goes_where_it_is_free_and_nowhere_else(hand, free):
             )
         else:
             bound = abs(wrench[pushed]) / STIFFNESS[pushed] + STUCK[pushed]
-            for _ in range(25):
+            for _ in range(10):
                 hand.push(wrench)
                 hand.ros.run_for(0.02)
             hand.ros.wait_for(
@@ -133,7 +134,7 @@ def test_hand_stays_where_it_is_let_go(hand):
     hand.push_until(wrench, lambda: hand.way()[1] > WAY[1], "motion")
     hand.scene.wait_for_rest()
     before = hand.way()
-    hand.ros.run_for(1.0)
+    hand.ros.run_for(1.0 / PACE)
     assert np.abs(hand.way() - before)[:3].max() < 5e-3
 
 
@@ -144,7 +145,7 @@ def test_wall_stops_the_hand_and_lets_it_go(hand):
     hand.set(walls=[0.0, -1.0, 0.0, -y, stiffness, 50.0])
     wrench = np.array([0.0, FORCE, 0.0, 0.0, 0.0, 0.0])
     hand.push_until(wrench, lambda: hand.moved()[1] > wall - 0.005, "the hand at the wall")
-    for _ in range(40):
+    for _ in range(15):
         hand.push(wrench)
         hand.ros.run_for(0.02)
     hand.ros.wait_for(

@@ -328,7 +328,7 @@ def test_an_arm_whose_encoders_cannot_be_right_is_not_taken_over(what, braked):
     count = braked.commands
     assert braked.ros.change_state(CONTROLLER, "activate")
     assert "the arm is not taken over there" in status(braked, "panda_joint")
-    braked.ros.run_for(1.0)
+    braked.ros.run_for(0.5)
     assert braked.commands == count
     braked.lie = truth
     braked.wait_for_hold()
@@ -418,7 +418,7 @@ def test_states_of_a_clock_that_was_set_back_are_believed_again(scene):
     """As it is when a driver's computer gets the time; once silence until a deactivation."""
     for lie in (stamped(lambda t: t + 0.4), truth):
         scene.lie = lie
-        scene.ros.run_for(1.0)  # stamps are behind the last one, and then not late
+        scene.ros.run_for(0.6)  # stamps are behind the last one, and then not late
         scene.wait_for_hold()
     assert_well(scene)
 
