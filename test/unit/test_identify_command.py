@@ -297,6 +297,7 @@ def test_a_load_is_found_beside_a_recording_without_it(result, truth, tmp_path, 
     assert "not allowed with" in capsys.readouterr().err
 
 
+@pytest.mark.study  # test_identification_steps.py has such ones
 def test_uncertainty_covers_the_truth(truth, tmp_path):
     """Without a parameter file friction is fitted too; three of four loads lie within 2 sigma."""
     inside = []
