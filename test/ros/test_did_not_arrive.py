@@ -104,7 +104,7 @@ def test_gap_in_the_states_is_over_only_for_an_arm_that_is_where_it_was_to_be(ro
     arm = Arm(ros, URDF, twin, state_timeout=0.3)
     if moves:
         arm.follow(GOAL, 4.0)
-        ros.run_for(1.5)
+        ros.wait_for(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "motion")
     arm.twin.send(signal.SIGSTOP)  # the time of its arm stands still
     arm.status("no usable joint state")
     arm.twin.send(signal.SIGCONT)
