@@ -101,7 +101,8 @@ def draw(durations: dict[str, dict[int, float]]) -> None:
         figure, axes = pyplot.subplots(figsize=(8, 4.5), dpi=110, layout="constrained")
         for name, by_size in durations.items():
             n, t = np.array(list(by_size)), np.array(list(by_size.values())) * 1e6
-            (line,) = axes.loglog(n, t, "o-", ms=4, label=f"{name}, {POWERS[ORDERS[name]]}")
+            form = "s--" if name in LARGEST else "o-"  # there are more curves than colours
+            (line,) = axes.loglog(n, t, form, ms=4, label=f"{name}, {POWERS[ORDERS[name]]}")
             ideal = t[-1] * (n[-3:] / n[-1]) ** ORDERS[name]
             axes.loglog(n[-3:], ideal, ":", color=line.get_color())
         axes.set(xlabel="joints of a chain", ylabel="one call [µs]")
