@@ -141,7 +141,7 @@ def _draw(model: fr.Model, tip: str, runs: dict[str, Run], side: Axes, speed: Ax
             lw=1.0,
         )
     tips = np.array([dynamics.link_pose(q, tip)[:3, 3] for q in first.wanted[::10]])
-    side.plot(1e3 * tips[:, 1], 1e3 * tips[:, 2], "--", color=GREY, lw=1.0, label="wanted")
+    side.plot(1e3 * tips[:, 1], 1e3 * tips[:, 2], "--", color=GREY, lw=1.0, label="desired")
     side.set(xlabel="y [mm]", ylabel="z [mm]", title="The end effector", aspect="equal")
     side.legend(loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=3)
     speed.set(xlabel="time [s]", ylabel="[rad/s]")
