@@ -39,6 +39,8 @@ html_css_files = ["site.css"]
 
 BETWEEN_WORDS = re.compile(r"(?<=\w[_/])(?=\w)|(?<=\w)(?=[.]\w{4})|(?<=[a-z])(?=[A-Z][a-z])")
 
+LONG = re.compile(r"\S{13,}")  # letters
+
 reference.write(DOCS / "reference")
 
 
@@ -50,7 +52,12 @@ class NamesThatBreak(HTML5Translator):
         begin = len(self.body)
         super().visit_Text(node)
         if any(isinstance(above, nodes.entry | nodes.title) for above in ancestors(node)):
-            self.body[begin:] = [BETWEEN_WORDS.sub("<wbr>", text) for text in self.body[begin:]]
+            self.body[begin:] = [LONG.sub(broken, text) for text in self.body[begin:]]
+
+
+def broken(name: re.Match[str]) -> str:
+    """Return a name with the places where it may break."""
+    return BETWEEN_WORDS.sub("<wbr>", name[0])
 
 
 def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
