@@ -70,9 +70,12 @@ def test_every_shell_command_has_the_options_that_are_shown(page):
 def sources():
     """Return the repository's own files of code and prose, relative to its folder."""
     code = ("benchmarks", "cython_core", "examples", "featherstone_ros", "launch", "test", ".ci")
-    folders = (*code, "docs")
+    made = {SOURCE / "docs/reference", SOURCE / "docs/_build"}  # by `make docs`
     found = [
-        path for folder in folders for path in (SOURCE / folder).rglob("*") if path.suffix in CODE
+        path
+        for folder in (*code, "docs")
+        for path in (SOURCE / folder).rglob("*")
+        if path.suffix in CODE and made.isdisjoint(path.parents)
     ]
     return [
         path.relative_to(SOURCE) for path in (*found, SOURCE / "README.md", SOURCE / "setup.py")
