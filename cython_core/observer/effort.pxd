@@ -9,9 +9,10 @@
 # directions. So both a least and a greatest friction are followed. The gear carries what the
 # drive's torque leaves after friction, contact included.
 
+from drive_units cimport torque_of
 from joint_drives cimport moving_torque
 from smooth_friction cimport after_rest, after_way, counted_way, dry_share, dry_torque
-from observer.settings cimport MOTOR_CURRENT, WITHOUT_FRICTION, WITHOUT_GRAVITY, Settings
+from observer.settings cimport Settings
 
 cdef struct Friction:
     double* least            # (n,) it is at least this, constant offset included [N m or N]
@@ -55,16 +56,12 @@ cdef inline void joint_torque(const Settings* settings, Py_ssize_t n, const doub
     for i in range(n):
         coulomb, load = settings.drives.coulomb[i], settings.drives.load[i]
         moving = moving_torque(&settings.drives, i, qd[i])
-        if settings.contract == WITHOUT_FRICTION:               # so it is in what is left out
+        if settings.behind_gears:
             friction.least[i] = friction.most[i] = moving + dry_torque(
                 coulomb, load, effort[i], 0.5 * (friction.low[i] + friction.high[i]))
             torque[i] = effort[i] + friction.least[i]
         else:
-            torque[i] = effort[i]
-            if settings.contract == MOTOR_CURRENT:
-                torque[i] = settings.effort_gain[i] * effort[i]
-            elif settings.contract == WITHOUT_GRAVITY:
-                torque[i] = effort[i] + gravity[i]
+            torque[i] = torque_of(&settings.units, i, effort[i], gravity[i])
             friction.least[i] = moving + dry_share(coulomb, load, torque[i] - moving,
                                                    friction.low[i])
             friction.most[i] = moving + dry_share(coulomb, load, torque[i] - moving,

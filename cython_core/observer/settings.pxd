@@ -1,12 +1,9 @@
 # Settings of a shadow, constant while in use. Arrays are (n,) in joint order.
 
+from drive_units cimport DriveUnits
 from joint_drives cimport JointDrives
 from ros.messages cimport Template
 from simulator_interface cimport SimulatorInterface
-
-cdef enum Contract:          # meaning of the effort in a joint state, see effort.pxd; in the order
-                             # of effort_contract.CONTRACTS
-    FULL, WITHOUT_GRAVITY, WITHOUT_FRICTION, MOTOR_CURRENT
 
 cdef struct Settings:
     int number               # identifies these settings in records
@@ -15,13 +12,13 @@ cdef struct Settings:
     double horizon           # of the published prediction [s]
     bint commanded           # predict under the last commanded torque, not the measured one
     double max_gap           # longest time between consecutive states [s]
-    Contract contract
+    bint behind_gears        # efforts are torques without friction
     double displacement      # presliding [rad or m]
     Py_ssize_t link          # on which the wrench is estimated, index in model.link_names
     double wrench_damping    # of the pseudo-inverse
     Template wrench          # message with the estimate
     JointDrives drives
     const double* gain       # of the observer [1/s]
-    const double* effort_gain
+    DriveUnits units         # of the efforts
     const double* begin      # external torque above which contact begins
     const double* end        # below which it ends

@@ -16,7 +16,7 @@ from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Reque
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives
 from observer.restart_reason cimport NO_RESTART
-from observer.settings cimport Contract, Settings
+from observer.settings cimport Settings
 from observer.shadow cimport (ABSURD, Outcome, Shadow, adopt, command, first_absurd, joint_torque,
                               restart, update)
 from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
@@ -62,7 +62,7 @@ cdef class Snapshot:
         settings: ``ShadowSettings``, checked against the model.
         displacement: Presliding [rad or m].
         commanded: Predict under the last commanded torque, not the measured one.
-        contract: Index in ``effort_contract.CONTRACTS``.
+        behind_gears: Efforts are torques without friction.
         link: Name of the link on which the wrench is estimated.
         joints: Arrays (n,) by the names that ``Settings`` of settings.pxd has for them: what the
             settings say of friction, contact and the observer, for all joints.
@@ -77,7 +77,7 @@ cdef class Snapshot:
     cdef Py_ssize_t n
 
     def __cinit__(self, int number, simulator, settings, double displacement, bint commanded,
-                  int contract, str link, dict joints):
+                  bint behind_gears, str link, dict joints):
         cdef Settings* s = &self.settings
         cdef MessageMemory memory = MessageMemory()
         cdef Py_ssize_t n = simulator.model.n
@@ -85,15 +85,16 @@ cdef class Snapshot:
         self.memory, self.owned = memory, (simulator, simulator._interface)
         s.simulator = <const SimulatorInterface*> PyCapsule_GetPointer(self.owned[1],
                                                                        SIMULATOR_INTERFACE)
-        s.number, s.time_step, s.commanded, s.contract = (
-            number, simulator.time_step, commanded, <Contract> contract)
+        s.number, s.time_step, s.commanded, s.behind_gears = (
+            number, simulator.time_step, commanded, behind_gears)
         s.horizon, s.max_gap = settings.prediction_horizon, settings.max_gap
         s.displacement = displacement
         s.link, s.wrench_damping = simulator.model.link_names.index(link), settings.wrench_damping
         memory.template(&s.wrench, stamped(link, 6))
         copy_drives(&s.drives, memory, simulator, joints["offset"], n)
-        s.gain, s.effort_gain = (
-            memory.copy(joints["gain"], n), memory.copy(joints["effort_gain"], n))
+        s.gain = memory.copy(joints["gain"], n)
+        s.units.effort_gain, s.units.hides_gravity = (
+            memory.copy(joints["effort_gain"], n), memory.copy(joints["hides_gravity"], n))
         s.begin, s.end = memory.copy(joints["begin"], n), memory.copy(joints["end"], n)
 
     @property

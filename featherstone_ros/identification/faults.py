@@ -221,8 +221,8 @@ def _weightless(names: Sequence[str], those: Sequence[int]) -> list[str]:
     if len(those) == len(names):
         return [
             "The torque is explained better without gravity: the driver reports effort without it "
-            "(effort_contract: without_gravity); --gravity 0 0 0 reads it so, or is --gravity "
-            "another one?"
+            "(drives.<joint>.effort: torque_without_gravity); --gravity 0 0 0 reads it so, or is "
+            "--gravity another one?"
         ]
     return [f"{names[k]}: its effort is explained better without gravity." for k in those]
 
@@ -240,13 +240,13 @@ def _gains(names: Sequence[str], found: Explained, width: float) -> list[str]:
             return []
         return [
             f"The measured torque is {gains[0]:.2g} ± {gains[0] * relative[0]:.1g} times that of "
-            "possible links, in every joint: another unit, or motor currents (effort_contract: "
-            f"motor_current; --current-gain {factors})?"
+            "possible links, in every joint: another unit, or motor currents "
+            f"(drives.<joint>.effort: current; --current-gain {factors})?"
         ]
     what = "measured torque" if 2 * len(those) > len(names) else "its effort"
     return [
         f"{names[k]}: {what} is {gains[k]:.3g} ± {gains[k] * relative[k]:.1g} times torque: "
-        "another unit, or a motor's current (effort_contract: motor_current; --current-gain "
+        f"another unit, or a motor's current (drives.{names[k]}.effort: current; --current-gain "
         f"{names[k]}={1 / gains[k]:.3g})?"
         for k in those
     ]

@@ -19,6 +19,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.bounded_yaml import YamlError, read_yaml
+from featherstone_ros.model.drive_units import WITHOUT_FRICTION, WITHOUT_GRAVITY, DriveUnits
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.text import plain
 
@@ -31,6 +32,8 @@ SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 FORMER = {  # parameters of earlier versions, and what has taken their place
     "sliding_speed": "presliding_displacement, a distance [rad or m]; the default suits most",
+    "effort_contract": "drives.<joint>.effort",
+    "effort_gain": "drives.<joint>.effort: current, with torque_constant and direction",
     "friction_velocity": "presliding_displacement, a distance [rad or m]; the default suits most",
 }
 Value = TypeVar("Value")
@@ -129,6 +132,38 @@ def controller_parameters(path: Path) -> NodeParameters:
     return values
 
 
+def effort_gains(path: Path | None) -> dict[str, float]:
+    """Return the torque per unit of recorded effort of joints whose drives have one in a file.
+
+    Args:
+        path: A parameter file of the controller; None: there is none.
+
+    Raises:
+        ParameterFileError: The file or its drives cannot be used, or efforts lack a part of the
+            torque, which no factor brings back.
+    """
+    values = {} if path is None else controller_parameters(path)
+    drives = {name: value for name, value in values.items() if name.startswith("drives.")}
+    if not drives:
+        return {}
+    joints = dict.fromkeys(name.partition(".")[2].rpartition(".")[0] for name in drives)
+    try:
+        units = DriveUnits.of(drives, joints)
+    except ValueError as error:
+        raise ParameterFileError(f"{path}: {error}") from None
+    for joint, word in zip(joints, units.effort, strict=True):
+        if word in (WITHOUT_GRAVITY, WITHOUT_FRICTION):
+            raise ParameterFileError(
+                f"{path}: drives.{joint}.effort is {word}, expected torque, current or percent of "
+                "what is recorded"
+            )
+    return {
+        joint: float(gain)
+        for joint, gain in zip(joints, units.effort_gain, strict=True)
+        if gain != 1.0
+    }
+
+
 def check_names(path: Path, joints: Collection[str]) -> None:
     """Check that a parameter file names nothing that neither node knows.
 
@@ -162,9 +197,9 @@ def check_names(path: Path, joints: Collection[str]) -> None:
 def misspelt(name: str, known: Collection[str]) -> str:
     """Return an unknown name, with what has replaced it or the nearest known one, if any."""
     name = name[:LONGEST]
-    if name in FORMER:
-        return f"{name} (now {FORMER[name]})"
     section, _, rest = name.partition(".")
+    if section in FORMER:
+        return f"{name} (now {FORMER[section]})"
     payload = f"{section}.{rest.partition('.')[0]}."
     if section == "payloads" and not any(one.startswith(payload) for one in known):
         return f"{name} (expected its payload in {PAYLOAD_NAMES})"

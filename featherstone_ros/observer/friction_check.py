@@ -40,13 +40,13 @@ class FrictionCheck:
         if other and abs(share - expected) < 0.5:
             return ContractVerdict(
                 ContractState.BROKEN,
-                f"effort_contract is {contract}, but in motion the effort fits {other} "
+                f"drives.<joint>.effort is {contract}, but in motion the effort fits {other} "
                 f"({abs(share):.2f} of the friction appears as external torque)",
             )
         if abs(share) < 0.5:
-            return ContractVerdict(ContractState.KEPT, f"effort_contract {contract} fits in motion")
+            return ContractVerdict(ContractState.KEPT, f"effort as {contract} fits in motion")
         return ContractVerdict(
             ContractState.UNEXPLAINED,
             f"in motion friction is {1.0 - share:.2g} times that of the parameters: wrong ones, or "
-            f"effort_contract is wrong ({contract})",
+            f"drives.<joint>.effort is wrong ({contract})",
         )

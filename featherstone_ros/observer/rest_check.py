@@ -49,7 +49,7 @@ class RestCheck:
         self._coulomb = coulomb
         self._names = names
         self.verdict = ContractVerdict(
-            ContractState.UNDECIDED, f"effort_contract {contract} not checked yet: waits for a rest"
+            ContractState.UNDECIDED, f"effort as {contract} not checked yet: waits for a rest"
         )
 
     def update(self, effort: Floats, error: Floats, gravity: Floats) -> bool:
@@ -102,16 +102,16 @@ class RestCheck:
         if fitting:
             return ContractVerdict(
                 ContractState.BROKEN,
-                f"effort_contract is {contract}, but at rest the effort fits "
+                f"drives.<joint>.effort is {contract}, but at rest the effort fits "
                 f"{' or '.join(fitting)} ({found} as configured)",
             )
         if kept:
-            return ContractVerdict(ContractState.KEPT, f"effort_contract {contract} fits at rest")
+            return ContractVerdict(ContractState.KEPT, f"effort as {contract} fits at rest")
         if self.verdict.finding is ContractState.KEPT:
             return self.verdict
         return ContractVerdict(
             ContractState.UNEXPLAINED,
-            f"effort_contract is {contract}, but at rest the effort fits no contract ({found}): "
+            f"drives.<joint>.effort is {contract}, but at rest the effort fits no unit ({found}): "
             f"{self._possible_cause(effort, gravity)}",
         )
 
@@ -122,6 +122,4 @@ class RestCheck:
             return "wrong model, wrong payload, or something holds the arm"
         names = np.array(self._names)[loaded]
         gains = ", ".join(f"{name} {value:.3g}" for name, value in zip(names, gain, strict=True))
-        return (
-            f"motor_current with effort_gain {gains}; or wrong payload, or something holds the arm"
-        )
+        return f"current with torque_constant {gains}; or wrong payload, or something holds the arm"

@@ -10,8 +10,14 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
+from featherstone_ros.model.drive_units import TORQUE, DriveUnits
 from featherstone_ros.model.drives import Drives
+<<<<<<< HEAD
 from featherstone_ros.observer.effort_contract import CONTRACTS, FULL
+=======
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
+from featherstone_ros.observer.effort_contract import FULL, contract_of
+>>>>>>> b2a08e2 (Say once what a measured effort is: drives.<joint>.effort)
 from featherstone_ros.parameter import (
     Parameter,
     Value,
@@ -34,7 +40,17 @@ class ShadowSettings:
     Attributes:
         time_step: Longest integration step of predictions [s].
         integrator: As for ``featherstone_ros.Simulator``.
+<<<<<<< HEAD
         drives: None takes the model's, ``Drives.of_model``.
+=======
+        viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
+        coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
+        load, thinning: (n,) of friction, see ``featherstone_ros.model.friction``.
+        offset: (n,) constant additional effort of the drives [N m or N].
+        armature: (n,) reflected inertia of the drives [kg m^2 or kg].
+        effort_contract: What the efforts of joint states mean, see ``effort_contract.contract_of``.
+        effort_gain: (n,) joint torque per unit of effort, where that is a current.
+>>>>>>> b2a08e2 (Say once what a measured effort is: drives.<joint>.effort)
         contact_threshold: (n,); None for ``default_threshold``.
     """
 
@@ -56,18 +72,8 @@ class ShadowSettings:
         1000.0,
         name="observer_gain.{}",
     )
-    effort_contract: str = declared(
-        FULL,
-        "meaning of effort in joint_states: full joint torque, without the gravity torque that the "
-        "drives add, without friction (a sensor behind the gears), or motor current",
-        choices=CONTRACTS,
-    )
-    effort_gain: ArrayLike = declared(
-        1.0,
-        "joint torque per unit of effort, under effort_contract motor_current",
-        name="effort_gain.{}",
-        check=lambda gain: None if gain else "expected a gain other than 0",
-    )
+    effort_contract: str = FULL
+    effort_gain: ArrayLike = 1.0
     wrench_link: str = declared(
         "", "link on which an external wrench is estimated; empty: the last joint's link"
     )
@@ -110,14 +116,28 @@ def default_link(model: Model) -> str:
 
 
 def shadow_parameters(model: Model) -> Iterator[Parameter]:
-    """Yield the observer's gain, the effort's gain and the contact threshold of every joint."""
+    """Yield the observer's gain and the contact threshold of every joint."""
     for joint, threshold in zip(model.joint_names, default_threshold(model), strict=True):
         yield from joint_parameters_of(ShadowSettings, joint, contact_threshold=threshold)
 
 
 def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings:
-    """Return a shadow's settings from the twin's parameters."""
+    """Return a shadow's settings from the twin's parameters.
+
+    Raises:
+        ValueError: Units that the drives of one arm do not have.
+    """
+    units = DriveUnits.of(values, model.joint_names)
+    contract, gain = contract_of(units)
+    others = [word for word in units.command if word != TORQUE]
+    if others and values["prediction_effort"] == COMMANDED:
+        raise ValueError(
+            f"prediction_effort is {COMMANDED}, expected {MEASURED}: commands are no torques, "
+            f"drives.<joint>.command is {others[0]}"
+        )
     return ShadowSettings(
+        effort_contract=contract,
+        effort_gain=gain,
         **values_of(ShadowSettings, values, model.joint_names),
         drives=Drives.of_parameters(values, model.joint_names),
         time_step=values["time_step"],

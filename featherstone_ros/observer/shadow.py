@@ -12,8 +12,19 @@ from featherstone_ros import Model, Simulator, UnknownNameError
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._shadow import MOST_ABSURD, CompiledShadow, Snapshot
 from featherstone_ros.arrays import Floats
+<<<<<<< HEAD
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer.effort_contract import CONTRACTS, ContractState, ContractVerdict
+=======
+from featherstone_ros.observer.effort_contract import (
+    CONTRACTS,
+    MOTOR_CURRENT,
+    WITHOUT_FRICTION,
+    WITHOUT_GRAVITY,
+    ContractState,
+    ContractVerdict,
+)
+>>>>>>> b2a08e2 (Say once what a measured effort is: drives.<joint>.effort)
 from featherstone_ros.observer.friction_check import FrictionCheck
 from featherstone_ros.observer.rest_check import RestCheck
 from featherstone_ros.observer.restart_reason import restart_reason
@@ -302,12 +313,13 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
         settings,
         drives.presliding_displacement,
         settings.prediction_effort == COMMANDED,
-        CONTRACTS.index(contract),
+        contract == WITHOUT_FRICTION,
         link,
         {
             "offset": given(drives.offset),
             "gain": given(settings.observer_gain),
-            "effort_gain": effort_gain,
+            "effort_gain": effort_gain if contract == MOTOR_CURRENT else given(1.0),
+            "hides_gravity": given(contract == WITHOUT_GRAVITY),
             "begin": threshold,
             "end": (1.0 - given(settings.contact_hysteresis)) * threshold,
         },

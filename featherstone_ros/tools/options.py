@@ -184,7 +184,8 @@ def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: st
         nargs="+",
         default=[],
         metavar="JOINT=K",
-        help="multiply a joint's effort, e.g. by its N m per A",
+        help="multiply a joint's effort, e.g. by its N m per A (default: as drives.<joint>.effort "
+        "of the parameter file says)",
     )
     add_gravity_option(parser)
 
@@ -238,12 +239,18 @@ def add_gravity_option(parser: argparse.ArgumentParser) -> None:
 
 
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options under the names of ``identify``'s and ``evaluate``'s."""
+    """Return the options under the names of ``identify``'s and ``evaluate``'s.
+
+    Raises:
+        ParameterFileError: Of the file ``--with`` efforts are torques without a part.
+    """
+    from featherstone_ros.model.parameter_files import effort_gains
+
     return {
         "joints": args.joints,
         "topic": args.topic,
         "cut_off": args.filter_hz,
-        "gains": dict(args.current_gain),
+        "gains": effort_gains(getattr(args, "known", None)) | dict(args.current_gain),
         "gravity": args.gravity,
     }
 

@@ -129,7 +129,7 @@ def test_hidden_wrench_on_a_held_arm_is_found(ros, held):
     start_shadow(ros, PANDA.text, *HEARD, **MODEL_FIGURES, **gains, **link)
     said = outputs(ros, "wrench", "contact")
     ros.wait_for_diagnostics(
-        lambda s: "full fits at rest" in status_values(s).get("effort contract", ""),
+        lambda s: "as torque fits at rest" in status_values(s).get("effort contract", ""),
         "effort contract",
     )
     assert not any(message.data for message in said["contact"])
@@ -191,16 +191,18 @@ def test_prediction_is_the_horizon_ahead(ros):
 
 def test_another_effort_contract_is_reported_loudly(ros):
     gravity = fr.Dynamics(PANDA.model).gravity(READY)
-    node = start_shadow(ros, PANDA.text, **MODEL_FIGURES, effort_contract="without_gravity")
+    names = [f"drives.{joint}.effort" for joint in PANDA.model.joint_names]
+    hidden = dict.fromkeys(names, "torque_without_gravity")
+    node = start_shadow(ros, PANDA.text, **MODEL_FIGURES, **hidden)
     publish_at_rest(ros, gravity, 1.2)
-    broken = "effort_contract is without_gravity, but at rest the effort fits full"
+    broken = "effort is torque_without_gravity, but at rest the effort fits torque"
     ros.wait_for_diagnostics(lambda s: s.level == s.ERROR and broken in s.message, "error")
-    node.wait_for_output("but at rest the effort fits full")
+    node.wait_for_output("but at rest the effort fits torque")
     assert "ERROR" in node.output
-    assert ros.set_parameters(SHADOW, {"effort_contract": "full"})[0].successful
+    assert ros.set_parameters(SHADOW, dict.fromkeys(names, "torque"))[0].successful
     publish_at_rest(ros, gravity, 1.2, start=10.0)
     ros.wait_for_diagnostics(
-        lambda s: "full fits" in status_values(s).get("effort contract", ""), "fit"
+        lambda s: "as torque fits" in status_values(s).get("effort contract", ""), "fit"
     )
 
 
@@ -284,8 +286,8 @@ def test_parameters_are_checked_as_a_set(ros):
     ros.wait_for_state(SHADOW, "active")
     for name, value, reason in (
         ("wrench_link", "tail", "no link 'tail'"),
-        ("effort_contract", "half", "expected one of full, without_gravity"),
-        ("effort_gain.panda_joint1", 0.0, "expected a gain other than 0"),
+        ("drives.panda_joint1.effort", "half", "expected one of torque, current"),
+        ("drives.panda_joint2.effort", "current", "drives.panda_joint2.torque_constant is 0"),
         ("contact.panda_joint1.hysteresis", 1.5, "out of range Min: 0.0, Max: 1.0"),
         ("observer_gain.panda_joint1", 0.0, "out of range Min: 0.1"),
         ("mode", "simulate", "read-only"),

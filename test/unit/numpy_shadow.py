@@ -4,6 +4,11 @@ import numpy as np
 
 import featherstone_ros as fr
 from featherstone_ros.model.friction import RELEASE_TIME
+from featherstone_ros.observer.effort_contract import (
+    MOTOR_CURRENT,
+    WITHOUT_FRICTION,
+    WITHOUT_GRAVITY,
+)
 from featherstone_ros.observer.settings import default_threshold
 
 PLAY = 0.5  # of the presliding displacement, within which an encoder may flicker
@@ -51,7 +56,7 @@ class NumpyShadow:
 
     def friction(self, q, qd, torque):
         """Return the least and the greatest friction (2, n) in a torque."""
-        if self.settings.effort_contract == "without_friction":  # it has been added
+        if self.settings.effort_contract == WITHOUT_FRICTION:  # it has been added
             return np.array([torque - self.effort(torque, q, qd)] * 2)
         return torque - self.carried(qd, torque, self.sliding)
 
@@ -60,12 +65,18 @@ class NumpyShadow:
         drives = self.settings.drives
         dry = (drives.coulomb + drives.load * np.abs(carried)) * self.sliding.mean(axis=0)
         return {
+<<<<<<< HEAD
             "without_gravity": self.dynamics.gravity(q),
             "without_friction": self.moving(qd) + dry,
         }.get(self.settings.effort_contract, 0.0)
+=======
+            WITHOUT_GRAVITY: self.dynamics.gravity(q),
+            WITHOUT_FRICTION: self.moving(qd) + dry,
+        }.get(s.effort_contract, 0.0)
+>>>>>>> b2a08e2 (Say once what a measured effort is: drives.<joint>.effort)
 
     def gain(self):
-        return self.settings.effort_gain if self.settings.effort_contract == "motor_current" else 1
+        return self.settings.effort_gain if self.settings.effort_contract == MOTOR_CURRENT else 1
 
     def torque(self, q, qd, effort):
         return self.gain() * effort + self.hidden(q, qd, effort)

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from featherstone_ros.model.drive_units import COMMANDS, DriveUnits, MotorHeat
-from featherstone_ros.observer.effort_contract import contract_of
+from featherstone_ros.observer.effort_contract import (
+    FULL,
+    MOTOR_CURRENT,
+    WITHOUT_FRICTION,
+    WITHOUT_GRAVITY,
+    contract_of,
+)
 
 NAMES = ("lift", "elbow")
 MOTOR = {
@@ -181,20 +187,23 @@ def test_what_no_drive_has_is_refused_by_name(name, value, words):
 @pytest.mark.parametrize(
     "effort, contract, gain",
     [
-        ("torque", "full", [1.0, 1.0]),
-        ("current", "motor_current", [5.0, -4.0]),
-        (("torque", "current"), "motor_current", [1.0, -4.0]),
-        ("percent", "motor_current", [0.2, 0.2]),
-        ("torque_without_gravity", "without_gravity", [1.0, 1.0]),
+        ("torque", FULL, [5.0, -4.0]),
+        ("current", MOTOR_CURRENT, [5.0, -4.0]),
+        (("torque", "current"), MOTOR_CURRENT, [1.0, -4.0]),
+        ("percent", MOTOR_CURRENT, [0.2, 0.2]),
+        ("torque_without_gravity", WITHOUT_GRAVITY, [5.0, -4.0]),
+        ("torque_without_friction", WITHOUT_FRICTION, [5.0, -4.0]),
     ],
 )
 def test_a_shadow_is_told_the_same(effort, contract, gain):
+    """And what a current would be, if it turned out to be one."""
     found, gains = contract_of(drives(effort=effort, rated_effort=20.0))
     assert found == contract
     np.testing.assert_allclose(gains, gain)
 
 
-def test_a_shadow_has_one_contract_for_all_joints():
-    mixed = drives(effort=("torque_without_gravity", "torque"))
-    with pytest.raises(ValueError, match=r"drives\.elbow\.effort is torque, expected torque_wi"):
+@pytest.mark.parametrize("word", ["torque_without_gravity", "torque_without_friction"])
+def test_a_shadow_has_one_contract_for_all_joints(word):
+    mixed = drives(effort=(word, "torque"))
+    with pytest.raises(ValueError, match=rf"drives\.elbow\.effort is torque, expected {word} as"):
         contract_of(mixed)

@@ -96,7 +96,9 @@ def test_a_sign_is_named(arm):
 def test_a_unit_that_all_efforts_share_is_told_by_the_links_that_it_would_need(simulated):
     model, recording = simulated
     (text,) = named(model, replace(recording, effort=0.09 * recording.effort)).texts
-    assert text.startswith("The measured torque is 0.0") and "motor_current" in text
+    assert (
+        text.startswith("The measured torque is 0.0") and "drives.<joint>.effort: current" in text
+    )
 
 
 def test_torque_without_gravity_is_told_with_what_reads_it(simulated):

@@ -16,7 +16,9 @@ from studies import study
 import featherstone_ros as fr
 from featherstone_ros.identification.explanation import explain
 from featherstone_ros.inspection.doctor import examine
+from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.finding import Severity
+from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.pseudo_inertia import pseudo_inertia
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.identify.report import reasons_against
@@ -422,13 +424,30 @@ def test_currents_are_identified_by_a_known_load(by_load, truth):
     assert min(told["held_out"]["r2"][-5:]) > 0.98
 
 
-def test_a_shadow_is_told_what_the_currents_are(by_load):
-    """By parameters that it has."""
-    written = yaml.safe_load(Path(by_load["yaml"]).read_text())
-    values = written["/**/digital_twin"]["ros__parameters"]
-    assert values["effort_contract"] == "motor_current"
-    for name, gain in zip(NAMES[1:], by_load["gains"][1:], strict=True):
-        assert values["effort_gain"][name] == pytest.approx(gain, rel=0.03)
+def test_both_nodes_are_told_what_the_currents_are(by_load):
+    """By parameters that they have."""
+    for node in ("digital_twin", "feedforward_controller"):
+        units = DriveUnits.of(read_parameters(Path(by_load["yaml"]))[node], NAMES)
+        assert units.effort[1:] == ("current",) * 5
+        np.testing.assert_allclose(units.effort_gain[1:], by_load["gains"][1:], rtol=0.03)
+
+
+def test_recordings_are_read_by_the_drives_of_the_parameter_file(by_load, tmp_path):
+    """What was identified explains the currents, without a word more."""
+    command = ["evaluate", by_load["bags"][0], "--urdf", by_load["urdf"], "--with", by_load["yaml"]]
+    assert not cli.main([*command, "--json", str(tmp_path / "score.json")])
+    told = json.loads((tmp_path / "score.json").read_text())
+    assert min(told["r2"][-5:]) > 0.98
+
+
+def test_efforts_that_lack_a_part_are_refused_of_recordings(by_load, tmp_path, capsys):
+    parameters = tmp_path / "arm.yaml"
+    drives = {"drives": {NAMES[1]: {"effort": "torque_without_gravity"}}}
+    parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": drives}}))
+    command = ["evaluate", by_load["bags"][0], "--urdf", "ur5e", "--with", str(parameters)]
+    assert cli.main(command)
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"drives.{NAMES[1]}.effort is torque_without_gravity, expected torque, current" in said
 
 
 def test_a_load_without_its_recording_is_refused(by_load, capsys):

@@ -186,7 +186,7 @@ def test_every_mismatch_of_contracts_is_found_and_named(swing, configured, sent)
         assert {verdict.finding for verdict in said} == {ContractState.KEPT}
     else:
         assert shadow.verdict.finding is ContractState.BROKEN
-        assert f"effort_contract is {configured}" in shadow.verdict.text
+        assert f"effort is {configured}, but" in shadow.verdict.text
         assert sent in shadow.verdict.text.partition("the effort fits ")[2]
         assert any(verdict.finding is ContractState.BROKEN for verdict in said)
 
@@ -196,7 +196,7 @@ def test_current_taken_for_torque_is_reported_with_the_gains_that_would_fit(swin
     shadow = Shadow(MODEL, settings_for(PANDA))
     follow(shadow, emulate(swing[:140], MOTOR_CURRENT, gain))
     assert shadow.verdict.finding is ContractState.UNEXPLAINED
-    assert "motor_current with effort_gain" in shadow.verdict.text
+    assert "current with torque_constant" in shadow.verdict.text
     assert "panda_joint4 4" in shadow.verdict.text.replace("3.9", "4.0")
 
 
@@ -313,7 +313,7 @@ def test_wrong_settings_are_refused_and_the_old_ones_stay():
     shadow = Shadow(MODEL, ShadowSettings())
     for change, message in (
         ({"wrench_link": "tail"}, "wrench_link: no link 'tail'"),
-        ({"effort_contract": "half"}, "effort_contract: expected one of full"),
+        ({"effort_contract": "half"}, "effort_contract: expected one of torque"),
         ({"prediction_effort": "guessed"}, "prediction_effort: expected one of measured"),
         ({"time_step": 0.0}, "time_step"),
     ):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Group
 from rich.text import Text
 
@@ -14,6 +15,8 @@ from featherstone_ros.identification.effort_gains import EffortGains, gains_by_l
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.session import Options, recorded
 from featherstone_ros.model import Model
+from featherstone_ros.model.drive_units import CURRENT
+from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.tools.outputs import rounded
 from featherstone_ros.tools.style import new_table
 
@@ -57,13 +60,17 @@ def by_joint(gains: EffortGains) -> dict[str, float]:
     return {name: rounded(float(gain)) for name, gain in values if name in gains.found}
 
 
-def parameters(gains: EffortGains | None) -> dict[str, dict[str, object]]:
-    """Return what a shadow is to know of the efforts, by node."""
+def parameters(gains: EffortGains | None) -> dict[str, object]:
+    """Return what both nodes are to know of the efforts: currents, behind a gear of 1."""
     if gains is None:
         return {}
-    values: dict[str, object] = {"effort_contract": "motor_current"}
-    values["effort_gain"] = by_joint(gains)
-    return {"/**/digital_twin": values}
+    drives: dict[str, object] = {}
+    for name, gain in by_joint(gains).items():
+        constant, sign = abs(gain), float(np.sign(gain))
+        drives |= of_joint(
+            name, {"effort": CURRENT, "torque_constant": constant, "direction": sign}
+        )
+    return {"drives": drives}
 
 
 def as_dict(gains: EffortGains | None) -> dict[str, Any]:

@@ -31,15 +31,13 @@ def write_urdf(model: Model, source: Path, path: Path) -> None:
     path.write_bytes(model.to_urdf(text).encode(encoding))
 
 
-def parameter_file(
-    found: Identification, sources: str, more: Mapping[str, Mapping[str, object]]
-) -> str:
+def parameter_file(found: Identification, sources: str, more: Mapping[str, object]) -> str:
     """Return friction, armature and offset of the joints whose effort counted.
 
     Args:
         found: The result.
         sources: The recordings, in words.
-        more: Further parameters, by node.
+        more: Further parameters.
     """
     drives, names, terms = found.arm.friction, found.model.joint_names, used_terms(found)
     friction = {names[j]: {term: getattr(drives, term)[j] for term in terms} for j in found.judged}
@@ -51,7 +49,7 @@ def parameter_file(
         f"Drives of {found.model.name}, for both nodes, with the URDF of the same name:",
         f"identified by featherstone-ros from {sources}.",
     ]
-    return parameter_text(head, {"/**": common, **more})
+    return parameter_text(head, {"/**": {**common, **more}})
 
 
 def used_terms(found: Identification) -> tuple[str, ...]:
