@@ -41,7 +41,7 @@ IMPORTED = (
 MESSAGES = """builtin_interfaces diagnostic_msgs geometry_msgs lifecycle_msgs rcl_interfaces
     sensor_msgs service_msgs std_msgs std_srvs trajectory_msgs type_description_interfaces"""
 # Of nodes on /diagnostics, which many tests wait for:
-REPORTS = 0.2  # [s] between two of them
+REPORTS = 0.3  # [s] between two of them
 SHOWN = 1.0  # [s] that the controller's tell of a refused message
 SET_DEATH_SIGNAL, SET_SUBREAPER = 1, 36  # linux/prctl.h
 LONGEST = 1 << 17  # bytes of a request
