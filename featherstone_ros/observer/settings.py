@@ -12,12 +12,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import TORQUE, DriveUnits
 from featherstone_ros.model.drives import Drives
-<<<<<<< HEAD
-from featherstone_ros.observer.effort_contract import CONTRACTS, FULL
-=======
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.observer.effort_contract import FULL, contract_of
->>>>>>> b2a08e2 (Say once what a measured effort is: drives.<joint>.effort)
 from featherstone_ros.parameter import (
     Parameter,
     Value,
@@ -40,17 +35,9 @@ class ShadowSettings:
     Attributes:
         time_step: Longest integration step of predictions [s].
         integrator: As for ``featherstone_ros.Simulator``.
-<<<<<<< HEAD
         drives: None takes the model's, ``Drives.of_model``.
-=======
-        viscous: (n,) viscous friction [N m s/rad or N s/m]; None takes the model's.
-        coulomb: (n,) Coulomb friction [N m or N]; None takes the model's.
-        load, thinning: (n,) of friction, see ``featherstone_ros.model.friction``.
-        offset: (n,) constant additional effort of the drives [N m or N].
-        armature: (n,) reflected inertia of the drives [kg m^2 or kg].
         effort_contract: What the efforts of joint states mean, see ``effort_contract.contract_of``.
         effort_gain: (n,) joint torque per unit of effort, where that is a current.
->>>>>>> b2a08e2 (Say once what a measured effort is: drives.<joint>.effort)
         contact_threshold: (n,); None for ``default_threshold``.
     """
 

@@ -12,10 +12,7 @@ from featherstone_ros import Model, Simulator, UnknownNameError
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._shadow import MOST_ABSURD, CompiledShadow, Snapshot
 from featherstone_ros.arrays import Floats
-<<<<<<< HEAD
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.observer.effort_contract import CONTRACTS, ContractState, ContractVerdict
-=======
 from featherstone_ros.observer.effort_contract import (
     CONTRACTS,
     MOTOR_CURRENT,
@@ -24,7 +21,6 @@ from featherstone_ros.observer.effort_contract import (
     ContractState,
     ContractVerdict,
 )
->>>>>>> b2a08e2 (Say once what a measured effort is: drives.<joint>.effort)
 from featherstone_ros.observer.friction_check import FrictionCheck
 from featherstone_ros.observer.rest_check import RestCheck
 from featherstone_ros.observer.restart_reason import restart_reason

@@ -65,15 +65,9 @@ class NumpyShadow:
         drives = self.settings.drives
         dry = (drives.coulomb + drives.load * np.abs(carried)) * self.sliding.mean(axis=0)
         return {
-<<<<<<< HEAD
-            "without_gravity": self.dynamics.gravity(q),
-            "without_friction": self.moving(qd) + dry,
-        }.get(self.settings.effort_contract, 0.0)
-=======
             WITHOUT_GRAVITY: self.dynamics.gravity(q),
             WITHOUT_FRICTION: self.moving(qd) + dry,
-        }.get(s.effort_contract, 0.0)
->>>>>>> b2a08e2 (Say once what a measured effort is: drives.<joint>.effort)
+        }.get(self.settings.effort_contract, 0.0)
 
     def gain(self):
         return self.settings.effort_gain if self.settings.effort_contract == MOTOR_CURRENT else 1
