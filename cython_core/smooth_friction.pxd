@@ -39,11 +39,11 @@ cdef inline double dry_share(double coulomb, double load, double torque,
     return torque - left / (1.0 + load * (state if left > 0.0 else -state))
 
 
-cdef inline double after_way(double state, double way, double displacement) noexcept nogil:
-    """The presliding state, -1 to 1, after a way more: it approaches the sign of the motion over a
+cdef inline double after_motion(double state, double moved, double displacement) noexcept nogil:
+    """The presliding state, -1 to 1, after a motion: it approaches the sign of the motion over a
     displacement, however slow that is (Dahl, A Solid Friction Model, Aerospace Corporation, 1968).
     """
-    return state - (copysign(1.0, way) - state) * expm1(-fabs(way) / displacement)
+    return state - (copysign(1.0, moved) - state) * expm1(-fabs(moved) / displacement)
 
 
 cdef inline double after_rest(double state, double to, double dt) noexcept nogil:
@@ -57,15 +57,16 @@ cdef inline double presliding(double state, double velocity, double dt,
     """
     if velocity == 0.0:
         return after_rest(state, 0.0, dt)
-    return after_way(state, velocity * dt, displacement)
+    return after_motion(state, velocity * dt, displacement)
 
 
-cdef inline double counted_way(double* place, double position, double displacement) noexcept nogil:
-    """The way to a measured position from the place where the joint counts as being, which moves.
+cdef inline double counted_motion(double* counted, double position,
+                                  double displacement) noexcept nogil:
+    """The motion to a measured position from where the joint counts as being, which follows.
 
     An encoder flickers, also at rest: what is within half the displacement does not count.
     """
-    cdef double way = position - place[0]
-    way -= copysign(min(fabs(way), PLAY * displacement), way)
-    place[0] += way
-    return way
+    cdef double moved = position - counted[0]
+    moved -= copysign(min(fabs(moved), PLAY * displacement), moved)
+    counted[0] += moved
+    return moved

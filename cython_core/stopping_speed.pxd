@@ -4,20 +4,20 @@
 from libc.math cimport fmax, sqrt
 
 
-cdef inline double stopping_speed(double way, double speed, double braking,
+cdef inline double stopping_speed(double distance, double speed, double braking,
                                   double h) noexcept nogil:
-    """The speed after a step h [s] from which a joint still stops at the end of a way, which it
+    """The speed after a step h [s] from which a joint still stops after a distance, which it
     begins with ``speed``.
 
-    The step takes (speed + v) h / 2 of the way, braking takes v^2 / (2 braking).
+    The step takes (speed + v) h / 2 of the distance, braking takes v^2 / (2 braking).
     """
     cdef double half = 0.5 * braking * h
-    return sqrt(fmax(half * half + braking * (2.0 * way - speed * h), 0.0)) - half
+    return sqrt(fmax(half * half + braking * (2.0 * distance - speed * h), 0.0)) - half
 
 
-cdef inline double speed_to_reach(double way, double speed, double braking,
+cdef inline double speed_to_reach(double distance, double speed, double braking,
                                   double h) noexcept nogil:
-    """The same for a way in either direction."""
-    if way < 0.0:
-        return -stopping_speed(-way, -speed, braking, h)
-    return stopping_speed(way, speed, braking, h)
+    """The same for a distance in either direction."""
+    if distance < 0.0:
+        return -stopping_speed(-distance, -speed, braking, h)
+    return stopping_speed(distance, speed, braking, h)

@@ -18,7 +18,7 @@ from featherstone_ros._twin import INPUTS
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.parameter import of_joints
-from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation import SimulatorSettings, Twin
 from featherstone_ros.tools.style import BLUE, GREY, RED, YELLOW, finish, picture
 
 sys.path.append(str(Path(__file__).parents[1] / "test" / "unit"))
@@ -67,7 +67,7 @@ def carry(stiffness, disagreement, bar):
     the bar (N,), speeds of the joints (N, 14) and efforts (N, 14).
     """
     armature = np.tile(PANDA.by_joint("digital_twin", "armature.{}"), 2)
-    chosen = TwinSettings(
+    chosen = SimulatorSettings(
         initial_positions=bar.start,
         drives=Drives.of_model(bar.model, armature=armature, coulomb=FRICTION * bar.model.friction),
         command_timeout=COMMAND_TIMEOUT,

@@ -25,7 +25,7 @@ from control.supervision cimport supervise
 from control.torque_governor cimport SpeedLimit, begin_transfer, govern, transfer_left
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives
-from smooth_friction cimport after_way, dry_torque, presliding
+from smooth_friction cimport after_motion, dry_torque, presliding
 
 cdef extern from *:
     """
@@ -68,7 +68,7 @@ cdef inline void slide_end_effector(Controller* c, double dt) noexcept nogil:
             c.presliding[i] = presliding(c.presliding[i], c.desired[n + i], dt,
                                          c.arm.settings.presliding_displacement)
         if more != 0.0:
-            c.presliding[i] = after_way(c.presliding[i], more, dry_torque(
+            c.presliding[i] = after_motion(c.presliding[i], more, dry_torque(
                 c.arm.joints.coulomb[i], c.arm.joints.load[i], c.torque[i], 1.0))
 
 

@@ -47,7 +47,7 @@ cdef inline void note_sequence(ControlCycle* cycle, int64_t sequence) noexcept n
     if sequence < 0:
         return
     for i in range(cycle.controller.n):
-        if cycle.message.place[i] >= 0:
+        if cycle.message.index[i] >= 0:
             falls |= sequence <= cycle.sequence[i]
             cycle.sequence[i] = sequence
     if falls:

@@ -111,7 +111,7 @@ cdef class CompiledController(CycleOwner):
         c.speed.qd = c.observer.qd
         self.control.part, self.control.shown = m.doubles(3 * n), m.doubles(n)
         self.control.there = <bint*> m.block(n, np.intc)
-        self.control.message.place = <int32_t*> m.block(n, np.int32)
+        self.control.message.index = <int32_t*> m.block(n, np.int32)
         self.control.sequence = <int64_t*> m.block(n, np.int64)
 
     cdef _lay_out_observer(self):

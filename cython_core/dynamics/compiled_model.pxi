@@ -1,8 +1,8 @@
-def _indices(name, values, count, least, beyond):
+def _indices(name, values, count, first, beyond):
     """Return an array of indices, checked."""
     found = np.asarray(values, dtype=np.intp)
-    if found.shape != (count,) or (count and not least <= found.min() <= found.max() < beyond):
-        raise ValueError(f"{name}: expected {count} indices from {least} to {beyond - 1}")
+    if found.shape != (count,) or (count and not first <= found.min() <= found.max() < beyond):
+        raise ValueError(f"{name}: expected {count} indices from {first} to {beyond - 1}")
     return found
 
 

@@ -32,7 +32,7 @@ cdef extern from *:
     Py_ssize_t load_count "__atomic_load_n"(const Py_ssize_t*, int) noexcept nogil
 
 cdef enum:
-    MOST_THREADS = 1024
+    MAX_THREADS = 1024
     SHARE = 16                         # tiles that make another thread worth its start, and at most
                                        # those that it takes at a time
     FEW = 4                            # repeats at first, so that signals are soon checked
@@ -46,10 +46,10 @@ cdef double OFTEN = 5e-3               # [s] between two checks for signals (Ctr
 
 cdef struct Job:                       # a batch at work, on its caller's stack
     Call* call
-    Workspace* workspaces              # (most,) of its threads, the caller's first
+    Workspace* workspaces              # (max_members,) of its threads, the caller's first
     Py_ssize_t next, last              # rows that nobody has taken yet
     Py_ssize_t working                 # threads in the middle of some
-    int members, most                  # threads that have taken part, and may
+    int members, max_members           # threads that have taken part, and may
     Py_ssize_t failure                 # of the first row that failed, call.row
     Job* other                         # the next in ``jobs``
 
@@ -77,8 +77,8 @@ def set_num_threads(Py_ssize_t k):
         ValueError: k is out of range.
     """
     global _num_threads
-    if not 1 <= k <= MOST_THREADS:
-        raise ValueError(f"k: expected a number of threads from 1 to {<int> MOST_THREADS}, got {k}")
+    if not 1 <= k <= MAX_THREADS:
+        raise ValueError(f"k: expected a number of threads from 1 to {<int> MAX_THREADS}, got {k}")
     _num_threads = k
 
 
@@ -139,14 +139,14 @@ cdef bint work_on(Job* job, Workspace* work, double* checked) noexcept nogil:
     """
     cdef Py_ssize_t first, last, tiles, failure
     cdef double began = seconds()
-    cdef bint interrupted = False, woken = checked == NULL or job.most == 1
+    cdef bint interrupted = False, woken = checked == NULL or job.max_members == 1
     while job.next < job.last:
         if (not woken and sleeping and job.next > 0
                 and job.next * WORTH < (seconds() - began) * (job.last - job.next)):
             pthread_cond_broadcast(&posted)
             woken = True
         # Less at the end, so that all have done at once.
-        tiles = (job.last - job.next) // (2 * job.most * LANES)
+        tiles = (job.last - job.next) // (2 * job.max_members * LANES)
         first, last = job.next, min(job.last, job.next + LANES * min(SHARE, max(1, tiles)))
         job.next = last
         job.working += 1
@@ -170,7 +170,7 @@ cdef void* help_with_jobs(void* nothing) noexcept nogil:
     pthread_mutex_lock(&mutex)
     while True:
         job = jobs if sched_getcpu() != processor else NULL
-        while job != NULL and (job.next >= job.last or job.members == job.most):
+        while job != NULL and (job.next >= job.last or job.members == job.max_members):
             job = job.other
         if job != NULL:
             job.members += 1
@@ -210,11 +210,11 @@ cdef Py_ssize_t run_rows(Call* call, Workspace* workspaces, int threads, Py_ssiz
     """
     global jobs, posts, processor
     cdef Job job
-    cdef Job** place = &jobs
+    cdef Job** entry = &jobs
     cdef Py_ssize_t working
     cdef bint interrupted, soon = True
     job.call, job.workspaces, job.next, job.last = call, workspaces, 0, rows
-    job.working, job.members, job.most, job.failure = 0, 1, threads, 0
+    job.working, job.members, job.max_members, job.failure = 0, 1, threads, 0
     pthread_mutex_lock(&mutex)
     if threads > 1:
         start_helpers(threads - 1)
@@ -231,9 +231,9 @@ cdef Py_ssize_t run_rows(Call* call, Workspace* workspaces, int threads, Py_ssiz
         else:
             pthread_cond_wait(&finished, &mutex)
     if threads > 1:
-        while place[0] != &job:
-            place = &place[0].other
-        place[0] = job.other
+        while entry[0] != &job:
+            entry = &entry[0].other
+        entry[0] = job.other
     pthread_mutex_unlock(&mutex)
     return -1 if interrupted else job.failure
 

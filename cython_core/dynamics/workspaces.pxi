@@ -3,7 +3,7 @@
 
 cdef enum:
     KEPT = 8
-    MOST_KEPT = 1 << 22                # numbers in all of them: 32 MiB
+    MAX_KEPT = 1 << 22                 # numbers in all of them: 32 MiB
 
 
 cdef class WorkspaceOwner:
@@ -96,12 +96,12 @@ cdef class WorkspaceOwner:
 
     cdef tuple several(self, Call* call, cnp.ndarray q, f_ext, out):
         """Run a call with two or three results (in the arrays of ``out``, unless None)."""
-        cdef tuple places = (None, None, None) if out is None else _several(out, call.outputs)
-        cdef cnp.ndarray first = self.result(call, 0, q, places[0])
-        cdef cnp.ndarray second = self.result(call, 1, q, places[1]), third = None
+        cdef tuple given = (None, None, None) if out is None else _several(out, call.outputs)
+        cdef cnp.ndarray first = self.result(call, 0, q, given[0])
+        cdef cnp.ndarray second = self.result(call, 1, q, given[1]), third = None
         call.y[0], call.y[1] = data(first), data(second)
         if call.outputs == 3:
-            third = self.result(call, 2, q, places[2])
+            third = self.result(call, 2, q, given[2])
             call.y[2] = data(third)
         call.into = out is not None
         self.run(call, q, f_ext)
@@ -133,20 +133,20 @@ cdef class WorkspaceOwner:
     cdef cnp.ndarray new_result(self, int ndim, cnp.npy_intp* shape):
         """An array that is kept, unless it is a single number or huge."""
         cdef cnp.ndarray array = cnp.PyArray_SimpleNew(ndim, shape, cnp.NPY_DOUBLE)
-        if ndim > 0 and cnp.PyArray_SIZE(array) <= MOST_KEPT:
+        if ndim > 0 and cnp.PyArray_SIZE(array) <= MAX_KEPT:
             self.keep(array)
         return array
 
     cdef int keep(self, cnp.ndarray array) except -1:
         """Keep a result in the place of the one kept longest, and of more where all are huge."""
-        cdef int place = self.oldest, k
+        cdef int index = self.oldest, k
         for k in range(KEPT):
-            if k == 0 or self.numbers_kept() + cnp.PyArray_SIZE(array) > MOST_KEPT:
-                Py_XDECREF(self.kept[(place + k) % KEPT])
-                self.kept[(place + k) % KEPT] = NULL
+            if k == 0 or self.numbers_kept() + cnp.PyArray_SIZE(array) > MAX_KEPT:
+                Py_XDECREF(self.kept[(index + k) % KEPT])
+                self.kept[(index + k) % KEPT] = NULL
         Py_INCREF(array)
-        self.kept[place] = <PyObject*> array
-        self.oldest = (place + 1) % KEPT
+        self.kept[index] = <PyObject*> array
+        self.oldest = (index + 1) % KEPT
         return 0
 
     cdef Py_ssize_t numbers_kept(self) noexcept:

@@ -7,7 +7,7 @@ cdef enum ShadowOutput:
     PREDICTED, RESIDUAL, WRENCH, CONTACT
 
 cdef enum ShadowRequest:
-    USE_SETTINGS             # payload: Settings*, in use until the next such request
+    USE_SETTINGS             # payload: ShadowSettings*, in use until the next such request
     COLLECT                  # payload: StateRing* for states from now on, or NULL
 
 cdef enum ShadowRecord:      # beside REFUSED
@@ -126,7 +126,7 @@ cdef bint read_state(ShadowCycle* cycle, Reader* r) noexcept nogil:
     if r.fault == FOREIGN:
         return False                                            # a gripper's or another arm's
     if r.fault == OTHER_LENGTH and r.claimed == 0 and message.found < cycle.joints.n:
-        refuse_joints(refusals, MISSING_JOINTS, FIELD_NAME, message.place, cycle.joints.n)
+        refuse_joints(refusals, MISSING_JOINTS, FIELD_NAME, message.index, cycle.joints.n)
         return False
     if r.fault != MESSAGE_WHOLE:
         refuse_reader(refusals, r)
@@ -177,7 +177,7 @@ cdef void on_request(void* self, Request* request, int64_t now, Output* output) 
     cdef ShadowCycle* cycle = <ShadowCycle*> self
     request.answer = 0
     if request.kind == USE_SETTINGS:
-        adopt(&cycle.shadow, <const Settings*> request.payload)
+        adopt(&cycle.shadow, <const ShadowSettings*> request.payload)
     elif request.kind == COLLECT:
         cycle.ring = <StateRing*> request.payload
     elif request.kind != STOP_REQUESTED:

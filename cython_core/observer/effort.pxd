@@ -11,41 +11,41 @@
 
 from drive_units cimport torque_of
 from joint_drives cimport moving_torque
-from smooth_friction cimport after_rest, after_way, counted_way, dry_share, dry_torque
-from observer.settings cimport Settings
+from smooth_friction cimport after_rest, after_motion, counted_motion, dry_share, dry_torque
+from observer.settings cimport ShadowSettings
 
 cdef struct Friction:
-    double* least            # (n,) it is at least this, constant offset included [N m or N]
-    double* most             # (n,) at most
+    double* minimum          # (n,) it is at least this, constant offset included [N m or N]
+    double* maximum          # (n,) at most
     double* middle           # (n,)
-    double* low              # (n,) presliding state of the least
+    double* low              # (n,) presliding state of the minimum
     double* high             # (n,)
-    double* place            # (n,) where the joint counts as being, see ``counted_way``
+    double* position         # (n,) where the joint counts as being, see ``counted_motion``
 
 
 cdef inline void begin_motion(Py_ssize_t n, const double* q, Friction* friction) noexcept nogil:
     """Nothing is known of how an arm came to a position (n,)."""
     cdef Py_ssize_t i
     for i in range(n):
-        friction.low[i], friction.high[i], friction.place[i] = -1.0, 1.0, q[i]
+        friction.low[i], friction.high[i], friction.position[i] = -1.0, 1.0, q[i]
 
 
-cdef inline void follow_motion(const Settings* settings, Py_ssize_t n, double dt, const double* q,
-                               Friction* friction) noexcept nogil:
+cdef inline void follow_motion(const ShadowSettings* settings, Py_ssize_t n, double dt,
+                               const double* q, Friction* friction) noexcept nogil:
     """Advance the presliding states to a position (n,), dt [s] later."""
-    cdef double way
+    cdef double moved
     cdef Py_ssize_t i
     for i in range(n):
-        way = counted_way(&friction.place[i], q[i], settings.displacement)
-        if way == 0.0:
+        moved = counted_motion(&friction.position[i], q[i], settings.displacement)
+        if moved == 0.0:
             friction.low[i] = after_rest(friction.low[i], -1.0, dt)
             friction.high[i] = after_rest(friction.high[i], 1.0, dt)
         else:
-            friction.low[i] = after_way(friction.low[i], way, settings.displacement)
-            friction.high[i] = after_way(friction.high[i], way, settings.displacement)
+            friction.low[i] = after_motion(friction.low[i], moved, settings.displacement)
+            friction.high[i] = after_motion(friction.high[i], moved, settings.displacement)
 
 
-cdef inline void joint_torque(const Settings* settings, Py_ssize_t n, const double* gravity,
+cdef inline void joint_torque(const ShadowSettings* settings, Py_ssize_t n, const double* gravity,
                               const double* qd, const double* effort, Friction* friction,
                               double* torque) noexcept nogil:
     """torque (n,) that a reported effort (n,) means under the effort contract, and the friction
@@ -57,13 +57,13 @@ cdef inline void joint_torque(const Settings* settings, Py_ssize_t n, const doub
         coulomb, load = settings.drives.coulomb[i], settings.drives.load[i]
         moving = moving_torque(&settings.drives, i, qd[i])
         if settings.behind_gears:
-            friction.least[i] = friction.most[i] = moving + dry_torque(
+            friction.minimum[i] = friction.maximum[i] = moving + dry_torque(
                 coulomb, load, effort[i], 0.5 * (friction.low[i] + friction.high[i]))
-            torque[i] = effort[i] + friction.least[i]
+            torque[i] = effort[i] + friction.minimum[i]
         else:
             torque[i] = torque_of(&settings.units, i, effort[i], gravity[i])
-            friction.least[i] = moving + dry_share(coulomb, load, torque[i] - moving,
+            friction.minimum[i] = moving + dry_share(coulomb, load, torque[i] - moving,
                                                    friction.low[i])
-            friction.most[i] = moving + dry_share(coulomb, load, torque[i] - moving,
+            friction.maximum[i] = moving + dry_share(coulomb, load, torque[i] - moving,
                                                   friction.high[i])
-        friction.middle[i] = 0.5 * (friction.least[i] + friction.most[i])
+        friction.middle[i] = 0.5 * (friction.minimum[i] + friction.maximum[i])

@@ -5,7 +5,7 @@
 from libc.math cimport expm1, fabs, fmax, sqrt
 from libc.string cimport memset
 
-from observer.settings cimport Settings
+from observer.settings cimport ShadowSettings
 
 cdef extern from *:
     """
@@ -25,8 +25,8 @@ cdef struct RestMeans:       # of one standstill
     double* effort           # sum; the mean once ``update_rest`` has returned True
     double* square           # sum of effort^2; then the standard error of the mean effort
     double* velocity         # sum
-    double* least            # smallest position
-    double* most             # largest position
+    double* lowest           # position
+    double* highest          # position
 
 cdef struct SlidingMeans:    # (2, n): forward, then backward
     double* filtered         # (n,) friction, with the delay of the momentum observer
@@ -49,9 +49,9 @@ cdef inline bint has_moved(RestMeans* rest, Py_ssize_t n, const double* q) noexc
     cdef bint moved = False
     cdef Py_ssize_t i
     for i in range(n):
-        rest.least[i] = min(q[i], rest.least[i]) if rest.count else q[i]
-        rest.most[i] = max(q[i], rest.most[i]) if rest.count else q[i]
-        moved |= rest.most[i] - rest.least[i] > REST_SPEED * REST
+        rest.lowest[i] = min(q[i], rest.lowest[i]) if rest.count else q[i]
+        rest.highest[i] = max(q[i], rest.highest[i]) if rest.count else q[i]
+        moved |= rest.highest[i] - rest.lowest[i] > REST_SPEED * REST
     return moved
 
 
@@ -104,7 +104,7 @@ cdef inline double median(Py_ssize_t count, double* x) noexcept nogil:
     return 0.5 * (x[(count - 1) // 2] + x[count // 2])
 
 
-cdef inline bint update_sliding(SlidingMeans* sliding, const Settings* settings, Py_ssize_t n,
+cdef inline bint update_sliding(SlidingMeans* sliding, const ShadowSettings* settings, Py_ssize_t n,
                                 double dt, const double* qd, const double* now,
                                 const double* external, double* share) noexcept nogil:
     """Take a state and its friction, dt [s] after the last; return whether enough joints have slid
@@ -115,18 +115,18 @@ cdef inline bint update_sliding(SlidingMeans* sliding, const Settings* settings,
     of the friction; of these, the median over the joints. Errors that depend on position alone,
     such as those of gravity, cancel in the differences.
     """
-    cdef Py_ssize_t i, k, way, ready = 0, frictional = 0
+    cdef Py_ssize_t i, k, begin, ready = 0, frictional = 0
     cdef double bound, friction
     for i in range(n):
         bound = settings.drives.viscous[i] * SLIDING_SPEED + 0.5 * settings.drives.coulomb[i]
         frictional += bound > 0.0
         sliding.filtered[i] -= (expm1(-settings.gain[i] * dt)
                             * (now[i] - sliding.filtered[i]))
-        way = n if sliding.filtered[i] < 0.0 else 0
+        begin = n if sliding.filtered[i] < 0.0 else 0
         if fabs(sliding.filtered[i]) > bound and fabs(qd[i]) > SLIDING_SPEED:
-            sliding.time[way + i] += dt
-            sliding.friction[way + i] += sliding.filtered[i] * dt
-            sliding.external[way + i] += external[i] * dt
+            sliding.time[begin + i] += dt
+            sliding.friction[begin + i] += sliding.filtered[i] * dt
+            sliding.external[begin + i] += external[i] * dt
         if sliding.time[i] > SLIDING and sliding.time[n + i] > SLIDING:
             k = n + i
             friction = sliding.friction[i] / sliding.time[i] - sliding.friction[k] / sliding.time[k]

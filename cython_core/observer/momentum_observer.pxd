@@ -30,7 +30,7 @@ from libc.string cimport memset
 
 from dynamics_interface cimport DynamicsInterface
 from observer.effort cimport Friction
-from observer.settings cimport Settings
+from observer.settings cimport ShadowSettings
 
 cdef struct MomentumObserver:
     double* external         # (n,) the least external joint torque [N m or N]
@@ -48,7 +48,7 @@ cdef inline double nearest_to_zero(double low, double high) noexcept nogil:
     return 0.0 if low <= 0.0 <= high else low if low > 0.0 else high
 
 
-cdef inline void observe(MomentumObserver* observer, const Settings* settings,
+cdef inline void observe(MomentumObserver* observer, const ShadowSettings* settings,
                          const DynamicsInterface* dynamics, double dt, const double* state,
                          const double* torque, const Friction* friction,
                          const double* gravity) noexcept nogil:
@@ -69,7 +69,7 @@ cdef inline void observe(MomentumObserver* observer, const Settings* settings,
         for k in range(n):
             p += observer.H[n * i + k] * qd[k]
             beta += observer.C[n * k + i] * qd[k]
-        low, high = beta - friction.least[i], beta - friction.most[i]
+        low, high = beta - friction.minimum[i], beta - friction.maximum[i]
         if dt != 0.0:
             pdot, share = (p - observer.p[i]) / dt, -expm1(-settings.gain[i] * dt)
             observer.low[i] += share * (pdot - 0.5 * (observer.beta_low[i] + low) - observer.low[i])

@@ -5,7 +5,7 @@ from libc.math cimport isfinite, rint
 from libc.string cimport memcpy, memset
 
 from joint_drives cimport take_offset
-from observer.settings cimport Settings
+from observer.settings cimport ShadowSettings
 
 cdef extern from *:
     """
@@ -23,7 +23,7 @@ cdef inline bint all_finite(Py_ssize_t count, const double* x) noexcept nogil:
     return isfinite(total)
 
 
-cdef inline Py_ssize_t predict(const Settings* settings, Py_ssize_t n, double duration,
+cdef inline Py_ssize_t predict(const ShadowSettings* settings, Py_ssize_t n, double duration,
                                const double* state, const double* torque, double* scratch,
                                double* predicted) noexcept nogil:
     """Position and velocity (2, n), ``duration`` [s] after a state (2, n) under a constant torque.

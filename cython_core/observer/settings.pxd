@@ -5,7 +5,7 @@ from joint_drives cimport JointDrives
 from ros.messages cimport Template
 from simulator_interface cimport SimulatorInterface
 
-cdef struct Settings:
+cdef struct ShadowSettings:
     int number               # identifies these settings in records
     const SimulatorInterface* simulator
     double time_step         # of predictions [s]

@@ -17,7 +17,7 @@ from observer.prediction cimport NOT_FINITE, all_finite, predict
 from observer.restart_reason cimport (NO_RESTART, RESTART_BEYOND_BOUNDS, RESTART_DIVERGED,
                                       RESTART_GAP, RESTART_JUMPED_BACK, RESTART_SINGULAR,
                                       RestartReason)
-from observer.settings cimport Settings
+from observer.settings cimport ShadowSettings
 from observer.timeline cimport (AFTER_GAP, AFTER_JUMP_BACK, FOLLOWS, LATE, REPEATED, Continuity,
                                 Timeline, check_continuity)
 
@@ -40,7 +40,7 @@ cdef struct Outcome:         # results of the last state
 cdef struct Shadow:
     Py_ssize_t n
     const DynamicsInterface* dynamics
-    const Settings* settings
+    const ShadowSettings* settings
     Timeline timeline
     MomentumObserver observer
     Friction friction
@@ -80,7 +80,7 @@ cdef inline Py_ssize_t first_absurd(const double* values, Py_ssize_t count) noex
     return -1
 
 
-cdef inline void adopt(Shadow* shadow, const Settings* settings) noexcept nogil:
+cdef inline void adopt(Shadow* shadow, const ShadowSettings* settings) noexcept nogil:
     """Use these settings from now on; restarts the observer."""
     shadow.settings = settings
     memset(shadow.contact, 0, shadow.n * sizeof(bint))
@@ -160,7 +160,7 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
 
     Returns False if forward dynamics or the observer fails.
     """
-    cdef const Settings* settings = shadow.settings
+    cdef const ShadowSettings* settings = shadow.settings
     cdef Py_ssize_t n = shadow.n, k
     cdef double dt = shadow.timeline.dt
     if not predict_ahead(shadow, dt, shadow.expected):

@@ -16,7 +16,7 @@ from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Reque
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives
 from observer.restart_reason cimport NO_RESTART
-from observer.settings cimport Settings
+from observer.settings cimport ShadowSettings
 from observer.shadow cimport (ABSURD, Outcome, Shadow, adopt, command, first_absurd, joint_torque,
                               restart, update)
 from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
@@ -49,7 +49,7 @@ OUTPUTS = {"predicted_joint_states": PREDICTED, "residual": RESIDUAL,
            "external_wrench_estimate": WRENCH, "contact": CONTACT}
 REQUESTS = {"use_settings": USE_SETTINGS, "collect": COLLECT}
 RECORDS = {"refused": REFUSED, "restarted": RESTARTED, "rested": RESTED, "slid": SLID}
-MOST_ABSURD = ABSURD
+MAX_PLAUSIBLE = ABSURD
 
 
 cdef class Snapshot:
@@ -64,21 +64,21 @@ cdef class Snapshot:
         commanded: Predict under the last commanded torque, not the measured one.
         behind_gears: Efforts are torques without friction.
         link: Name of the link on which the wrench is estimated.
-        joints: Arrays (n,) by the names that ``Settings`` of settings.pxd has for them: what the
+        joints: Arrays (n,) by the names that settings.pxd has for them: what the
             settings say of friction, contact and the observer, for all joints.
 
     Raises:
         ValueError: An array is not (n,), or the simulator has prescribed motion.
     """
 
-    cdef Settings settings
+    cdef ShadowSettings settings
     cdef MessageMemory memory
     cdef tuple owned
     cdef Py_ssize_t n
 
     def __cinit__(self, int number, simulator, settings, double displacement, bint commanded,
                   bint behind_gears, str link, dict joints):
-        cdef Settings* s = &self.settings
+        cdef ShadowSettings* s = &self.settings
         cdef MessageMemory memory = MessageMemory()
         cdef Py_ssize_t n = simulator.model.n
         self.n = n
@@ -183,13 +183,13 @@ cdef class CompiledShadow(CycleOwner):
         s.observer.H, s.observer.C = memory.doubles(n * n), memory.doubles(n * n)
         s.rest.effort, s.rest.square, s.rest.velocity = (
             memory.doubles(n), memory.doubles(n), memory.doubles(n))
-        s.rest.least, s.rest.most = memory.doubles(n), memory.doubles(n)
+        s.rest.lowest, s.rest.highest = memory.doubles(n), memory.doubles(n)
         s.sliding.filtered, s.sliding.time = memory.doubles(n), memory.doubles(2 * n)
         s.sliding.friction, s.sliding.external = memory.doubles(2 * n), memory.doubles(2 * n)
         s.sliding.share = memory.doubles(n)
-        s.friction.least, s.friction.most, s.friction.middle = (
+        s.friction.minimum, s.friction.maximum, s.friction.middle = (
             memory.doubles(n), memory.doubles(n), memory.doubles(n))
-        s.friction.low, s.friction.high, s.friction.place = (
+        s.friction.low, s.friction.high, s.friction.position = (
             memory.doubles(n), memory.doubles(n), memory.doubles(n))
         s.state, s.gravity, s.torque = memory.doubles(3 * n), memory.doubles(n), memory.doubles(n)
         s.before = memory.doubles(n)
@@ -197,7 +197,7 @@ cdef class CompiledShadow(CycleOwner):
         s.residual, s.predicted = memory.doubles(3 * n), memory.doubles(3 * n)
         s.expected, s.scratch = memory.doubles(2 * n), memory.doubles(6 * n)
         s.contact = <bint*> memory.block(n, np.intc)
-        self.state.message.place = <int32_t*> memory.block(n, np.int32)
+        self.state.message.index = <int32_t*> memory.block(n, np.int32)
         self.state.parts.n = self.n
         self.state.parts.values, self.state.parts.scratch = memory.doubles(3 * n), memory.doubles(n)
         self.state.parts.there = <bint*> memory.block(n, np.intc)

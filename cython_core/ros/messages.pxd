@@ -55,7 +55,7 @@ cdef struct JointStateMessage:
     uint32_t nanosec
     size_t count             # names in the message
     int32_t found            # how many of the arm's joints it names
-    int32_t* place           # (n,) index of each joint in the message, -1: not there
+    int32_t* index           # (n,) of each joint in the message, -1: not there
     Text unknown             # the first name that is none of theirs
     Doubles position, velocity, effort
 
@@ -186,13 +186,13 @@ cdef inline Doubles read_joint_field(Reader* r, size_t count, bint required,
 
 cdef inline void read_joint_names(Reader* r, JointNames* names,
                                   JointStateMessage* message) noexcept nogil:
-    """Header and names of a sensor_msgs/JointState, and the places of the arm's joints in them."""
+    """Header and names of a sensor_msgs/JointState, and the indices of the arm's joints in them."""
     cdef Text text
     cdef size_t k
     cdef int32_t joint
     message.found, message.unknown.data, message.unknown.length = 0, NULL, 0
     for joint in range(names.n):
-        message.place[joint] = -1
+        message.index[joint] = -1
     message.sec = <int32_t> read_uint32(r, FIELD_STAMP)
     message.nanosec = read_uint32(r, FIELD_STAMP)
     read_text(r, FIELD_FRAME)
@@ -203,11 +203,11 @@ cdef inline void read_joint_names(Reader* r, JointNames* names,
             return
         joint = find_joint(names, k, &text)
         if joint >= 0:
-            if message.place[joint] >= 0:
+            if message.index[joint] >= 0:
                 r.which = joint
                 refuse_message(r, NAMED_TWICE, FIELD_NAME)
                 return
-            message.place[joint] = <int32_t> k
+            message.index[joint] = <int32_t> k
             message.found += 1
         elif message.unknown.data == NULL:
             message.unknown = text
@@ -235,8 +235,8 @@ cdef inline void gather(const JointStateMessage* message, const Doubles* values,
     """The values of the arm's joints, in its order; NaN where the message has none."""
     cdef int32_t joint
     for joint in range(n):
-        out[joint] = (double_at(values, message.place[joint])
-                      if message.place[joint] >= 0 and values.length else NAN)
+        out[joint] = (double_at(values, message.index[joint])
+                      if message.index[joint] >= 0 and values.length else NAN)
 
 
 cdef struct JointParts:      # a state that comes in one message or in several
@@ -252,7 +252,7 @@ cdef inline void gather_named(JointParts* parts, const JointStateMessage* messag
     cdef int32_t joint
     gather(message, values, parts.n, parts.scratch)
     for joint in range(parts.n):
-        if message.place[joint] >= 0:
+        if message.index[joint] >= 0:
             out[joint] = parts.scratch[joint]
 
 
@@ -270,7 +270,7 @@ cdef inline bint collect_joints(JointParts* parts, const JointStateMessage* mess
     gather_named(parts, message, &message.velocity, parts.values + n)
     gather_named(parts, message, &message.effort, parts.values + 2 * n)
     for joint in range(n):
-        parts.there[joint] |= message.place[joint] >= 0
+        parts.there[joint] |= message.index[joint] >= 0
         complete &= parts.there[joint]
     if complete:
         memset(parts.there, 0, n * sizeof(bint))

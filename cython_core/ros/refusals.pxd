@@ -133,13 +133,13 @@ cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links
     return link
 
 
-cdef inline void refuse_joints(Refusals* refusals, int reason, int field, const int32_t* place,
+cdef inline void refuse_joints(Refusals* refusals, int reason, int field, const int32_t* index,
                                int32_t n) noexcept nogil:
-    """Refuse the current message because it lacks joints: those with a negative place (n,)."""
+    """Refuse the current message because it lacks joints: those with a negative index (n,)."""
     cdef uint64_t[4] value
     cdef int32_t i
     memset(value, 0, sizeof(value))
     for i in range(min(n, 256)):
-        if place[i] < 0:
+        if index[i] < 0:
             value[i // 64] |= <uint64_t> 1 << (i % 64)
     refuse(refusals, reason, field, -1, value)

@@ -45,7 +45,7 @@ cdef struct Fault:
     int32_t joint                      # negative: the floating base
     double position, velocity          # that the joint would have had; for the base only velocity
 
-cdef struct Settings:                  # constant while in use
+cdef struct SimulatorSettings:            # constant while in use
     const SimulatorInterface* simulator
     double period                      # simulation time between two states [s]
     double time_step                   # [s]
@@ -71,7 +71,7 @@ cdef struct Settings:                  # constant while in use
 cdef struct Arm:
     Py_ssize_t n, nq, nv
     Py_ssize_t base                    # degrees of freedom of the base: 6 where it floats, else 0
-    const Settings* settings
+    const SimulatorSettings* settings
     int64_t elapsed_before, steps      # simulation time when the settings changed [ns], steps since
     double* q_all                      # true state: (nq,)
     double* qd_all                     # (nv,)
@@ -143,7 +143,7 @@ cdef inline void plan_braking(Arm* arm) noexcept nogil:
     """Position, velocity and acceleration of the joints that are held, at the instants of a time
     step; joint stops still act.
     """
-    cdef const Settings* settings = arm.settings
+    cdef const SimulatorSettings* settings = arm.settings
     cdef double h = settings.time_step, left, t, slowing, after, there
     cdef double lowest = -INFINITY, highest = INFINITY
     cdef double* motion
@@ -185,7 +185,7 @@ cdef inline Py_ssize_t find_brake_effort(Arm* arm) noexcept nogil:
 
     Returns what ``SimulatorInterface.hold`` returns.
     """
-    cdef const Settings* settings = arm.settings
+    cdef const SimulatorSettings* settings = arm.settings
     cdef const SimulatorInterface* simulator = settings.simulator
     cdef Py_ssize_t i, j, failure
     memset(arm.qdd_all, 0, arm.base * sizeof(double))
@@ -279,18 +279,18 @@ cdef inline double spring_effort(const Arm* arm, Py_ssize_t i, double q,
 cdef inline void allowed_speeds(const Arm* arm, Py_ssize_t i, double q, double qd,
                                 double* lowest, double* highest) noexcept nogil:
     """After a step from a state."""
-    cdef double fastest = arm.settings.drive_speed[i], way, speed
-    cdef double h = arm.settings.time_step, most = arm.settings.drive_acceleration[i]
+    cdef double fastest = arm.settings.drive_speed[i], distance, speed
+    cdef double h = arm.settings.time_step, acceleration = arm.settings.drive_acceleration[i]
     lowest[0], highest[0] = -fastest, fastest
     if arm.follows_position[i]:
-        way, speed = arm.desired_q[i] - q, arm.desired_qd[i]
-        speed += speed_to_reach(way, qd - speed, PLANNED_BRAKING * most, h)
-        if way < 0.0:
+        distance, speed = arm.desired_q[i] - q, arm.desired_qd[i]
+        speed += speed_to_reach(distance, qd - speed, PLANNED_BRAKING * acceleration, h)
+        if distance < 0.0:
             lowest[0] = clipped(speed, fastest)
         else:
             highest[0] = clipped(speed, fastest)
-    lowest[0] = max(min(lowest[0], qd + most * h), qd - most * h)
-    highest[0] = max(min(highest[0], qd + most * h), qd - most * h)
+    lowest[0] = max(min(lowest[0], qd + acceleration * h), qd - acceleration * h)
+    highest[0] = max(min(highest[0], qd + acceleration * h), qd - acceleration * h)
 
 
 cdef inline void use_piece(Arm* arm, Py_ssize_t i, double applied, double value,
@@ -309,26 +309,26 @@ cdef inline void use_spring(Arm* arm, Py_ssize_t i, double q, double qd,
 cdef inline bint change_piece(Arm* arm, Py_ssize_t i, double q, double qd,
                               double* stiffness) noexcept nogil:
     """After a step from a state: whether the drive is on another piece than was tried."""
-    cdef double rigid = RIGID / arm.settings.time_step, most = arm.settings.limit[i]
+    cdef double rigid = RIGID / arm.settings.time_step, limit = arm.settings.limit[i]
     cdef double next = arm.qd[i], effort = arm.applied[i] - stiffness[0] * (next - qd)
-    cdef double meant = clipped(spring_effort(arm, i, q, next), most), lowest, highest
+    cdef double meant = clipped(spring_effort(arm, i, q, next), limit), lowest, highest
     allowed_speeds(arm, i, q, qd, &lowest, &highest)
     if stiffness[0] == rigid:
-        if fabs(effort) > most:
-            use_piece(arm, i, clipped(effort, most), 0.0, stiffness)
+        if fabs(effort) > limit:
+            use_piece(arm, i, clipped(effort, limit), 0.0, stiffness)
         elif (lowest < highest and effort != meant
               and (effort > meant) == (2.0 * next > lowest + highest)):
             use_spring(arm, i, q, qd, stiffness)
         else:
             return False
-    elif next > highest and effort > -most:
+    elif next > highest and effort > -limit:
         use_piece(arm, i, rigid * (highest - qd), rigid, stiffness)
-    elif next < lowest and effort < most:
+    elif next < lowest and effort < limit:
         use_piece(arm, i, rigid * (lowest - qd), rigid, stiffness)
     elif stiffness[0] == 0.0 and lowest <= next <= highest and effort != meant:
         use_spring(arm, i, q, qd, stiffness)
-    elif fabs(effort) > most:
-        use_piece(arm, i, clipped(effort, most), 0.0, stiffness)
+    elif fabs(effort) > limit:
+        use_piece(arm, i, clipped(effort, limit), 0.0, stiffness)
     else:
         return False
     return True
@@ -477,9 +477,9 @@ cdef inline void measure_now(Arm* arm) noexcept nogil:
 
 # Actions on the arm.
 
-cdef inline void adopt_settings(Arm* arm, const Settings* settings) noexcept nogil:
+cdef inline void adopt_settings(Arm* arm, const SimulatorSettings* settings) noexcept nogil:
     """Use these settings from now on; state, command and time are kept."""
-    cdef const Settings* before = arm.settings
+    cdef const SimulatorSettings* before = arm.settings
     cdef Py_ssize_t i
     if before != NULL:
         arm.elapsed_before = simulation_time(arm)
@@ -491,7 +491,8 @@ cdef inline void adopt_settings(Arm* arm, const Settings* settings) noexcept nog
         saturate(arm, i)
 
 
-cdef inline bint same_noise(const Settings* one, const Settings* other) noexcept nogil:
+cdef inline bint same_noise(const SimulatorSettings* one,
+                            const SimulatorSettings* other) noexcept nogil:
     cdef int k
     for k in range(3):
         if one.deviation[k] != other.deviation[k]:

@@ -5,17 +5,17 @@ cdef enum TwinInput:
     COMMANDS, JOINT_COMMANDS, EXTERNAL_WRENCH, SET_STATE
     OWN_COMMANDS             # of some joints, the first of as many topics as there are
 
-cdef enum: MOST_TOPICS = 12            # refusals know 16 inputs
+cdef enum: MAX_TOPICS = 12            # refusals know 16 inputs
 
 cdef enum TwinOutput:
     JOINT_STATES
     CLOCK                    # if there is one; then messages about a floating base, the sensor's
 
-cdef enum: MOST_BASE_MESSAGES = 3
+cdef enum: MAX_BASE_MESSAGES = 3
 
 cdef enum TwinRequest:
     START                    # begin to run, e.g. after an activation
-    USE_SETTINGS             # payload: Settings*, in use until the next such request
+    USE_SETTINGS             # payload: SimulatorSettings*, in use until the next such request
     RESET
     PAUSE
     RESUME
@@ -66,10 +66,10 @@ cdef struct TwinCycle:
     double* wanted                     # (3, n) from a message that is not checked yet
     bint* commanded                    # (n,) the joints that a message commands
     CommandTopic commands              # of all joints
-    CommandTopic[MOST_TOPICS] own
+    CommandTopic[MAX_TOPICS] own
     int own_count
     Template states, clock
-    BaseMessage[MOST_BASE_MESSAGES] base
+    BaseMessage[MAX_BASE_MESSAGES] base
     int base_count
     Template sensed                    # WrenchStamped of a force-torque sensor, if there is one
     int32_t sensor                     # the link on which it is
@@ -152,7 +152,7 @@ cdef void report_fault(TwinCycle* twin, int64_t now, Output* output) noexcept no
 
 cdef void restart_pacing(TwinCycle* twin, int64_t now) noexcept nogil:
     """Restart pacing by the settings; if time stands still, the state is due at once."""
-    cdef const Settings* settings = twin.arm.settings
+    cdef const SimulatorSettings* settings = twin.arm.settings
     set_pace(&twin.pace, settings.period * SECOND, settings.real_time_factor, now)
     twin.idle_interval = PAUSED_REPEAT
     if settings.lockstep:
@@ -266,7 +266,7 @@ cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexc
         refuse_reader(&twin.refusals, r)
         return False
     for joint in range(<int32_t> twin.arm.n):
-        ours += names.place[joint] >= 0
+        ours += names.index[joint] >= 0
     if ours == 0:
         refuse_figure(&twin.refusals, NO_JOINT, FIELD_NAME, -1, 0.0, 0.0)
     return ours > 0
@@ -278,7 +278,7 @@ cdef bint gather_field(TwinCycle* twin, const Doubles* values, Field field, doub
     cdef int32_t i
     gather(&twin.names, values, <int32_t> twin.arm.n, out)
     for i in range(<int32_t> twin.arm.n):
-        if (values.length and twin.names.place[i] >= 0
+        if (values.length and twin.names.index[i] >= 0
                 and not within(&twin.refusals, field, i, out[i], limit)):
             return False
     return True
@@ -317,7 +317,7 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
         return
     for i in range(n):
         places = law_of(arm, i) == TOLD_POSITION
-        twin.commanded[i] = names.place[i] >= 0 and (names.position.length or not places)
+        twin.commanded[i] = names.index[i] >= 0 and (names.position.length or not places)
         if twin.commanded[i] and law_of(arm, i) != TOLD_TORQUE:
             command_drive(arm, i, wanted[i] if places else
                           wanted[2 * n + i] if names.effort.length else 0.0)
@@ -352,7 +352,7 @@ cdef void take_set_state(TwinCycle* twin, Reader* r, int64_t now) noexcept nogil
     if not (read_some_joints(twin, r, True) and gather_motion(twin)):
         return
     for i in range(n):
-        if twin.names.place[i] >= 0:
+        if twin.names.index[i] >= 0:
             arm.q[i] = twin.wanted[i]
             arm.qd[i] = twin.wanted[n + i] if twin.names.velocity.length else 0.0
     state_was_set(arm)
@@ -446,7 +446,7 @@ cdef void twin_request(void* self, Request* request, int64_t now, Output* output
     if request.kind == START:
         start_twin(twin, now)
     elif request.kind == USE_SETTINGS:
-        adopt_settings(&twin.arm, <const Settings*> request.payload)
+        adopt_settings(&twin.arm, <const SimulatorSettings*> request.payload)
         restart_pacing(twin, now)
     elif request.kind == RESET:
         reset_twin(twin, now)

@@ -6,7 +6,7 @@ cdef class Snapshot:
     Args:
         simulator: A ``Simulator`` used for nothing else, with friction, armature, stops, integrator
             and time step.
-        settings: ``TwinSettings``, checked against the model.
+        settings: ``SimulatorSettings``, checked against the model.
         home: (nq,) initial position.
         limit, offset, drive_p, drive_d: (n,) effort limits, constant friction, and the gains of the
             drives' own loop.
@@ -16,13 +16,13 @@ cdef class Snapshot:
         ValueError: An array has a wrong length, or the simulator has prescribed motion.
     """
 
-    cdef Settings settings
+    cdef SimulatorSettings settings
     cdef Memory memory
     cdef tuple owned
 
     def __cinit__(self, simulator, settings, home, limit, offset, drive_p, drive_d,
                   drive_speed, drive_acceleration):
-        cdef Settings* s = &self.settings
+        cdef SimulatorSettings* s = &self.settings
         model = simulator.model
         n = model.n
         cdef Memory memory = Memory()

@@ -26,7 +26,7 @@ from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointSta
                            write_last, write_time)
 from ros.refusals cimport (REFUSED, Refusals, begin_message, read_efforts, read_wrench,
                            refuse_figure, refuse_name, refuse_reader, within)
-from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, Settings, adopt_settings,
+from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, SimulatorSettings, adopt_settings,
                              advance_arm, apply_load, base_is_free, command_drive,
                              external_wrench, law_of, reset_arm, restart_timeout, simulation_time,
                              state_was_set, take_command)
@@ -52,7 +52,7 @@ include "snapshot.pxi"       # Snapshot, its settings; uses Memory
 REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE,
             "resume": RESUME, "step": STEP}
 ANSWERS = {"not_paused": NOT_PAUSED, "stopped": STOPPED}  # why a request was not granted
-MOST_WAITING = 100                     # more requests than can be waiting in a loop
+MAX_WAITING = 100                     # more requests than can be waiting in a loop
 INPUTS = {"commands": COMMANDS, "joint_commands": JOINT_COMMANDS,
           "external_wrench": EXTERNAL_WRENCH, "set_state": SET_STATE}
 OUTPUTS = {"joint_states": JOINT_STATES, "clock": CLOCK}
@@ -115,13 +115,13 @@ cdef class Twin(CycleOwner):
         self.allocate_arm(snapshot.settings.simulator)
         self.memory.list_names(&self.twin.joints, [*joint_names, *other_names])
         self.memory.list_names(&self.twin.links, link_names)
-        self.twin.names.place = <int32_t*> self.memory.block(self.twin.joints.n, np.int32)
+        self.twin.names.index = <int32_t*> self.memory.block(self.twin.joints.n, np.int32)
         self.twin.wanted = self.memory.doubles(max(3 * self.n, 6))
         self.twin.commanded = <bint*> self.memory.block(self.n, np.intc)
         self.list_joints(&self.twin.commands, range(self.n))
-        if len(own_commands) > MOST_TOPICS:
+        if len(own_commands) > MAX_TOPICS:
             raise ValueError(f"topics that command some of the joints: got {len(own_commands)}, "
-                             f"expected at most {MOST_TOPICS}")
+                             f"expected at most {MAX_TOPICS}")
         for joints in own_commands:
             self.list_joints(&self.twin.own[self.twin.own_count], joints)
             self.twin.own_count += 1
@@ -150,7 +150,7 @@ cdef class Twin(CycleOwner):
 
     cdef int take_base_messages(self, messages) except -1:
         cdef BaseMessage* base
-        if len(messages) > (MOST_BASE_MESSAGES if self.twin.arm.base else 0):
+        if len(messages) > (MAX_BASE_MESSAGES if self.twin.arm.base else 0):
             raise ValueError(f"base_messages: got {len(messages)}, too many")
         for content, stamp, pose, twist in messages:
             base = &self.twin.base[self.twin.base_count]
@@ -309,4 +309,4 @@ cdef class Twin(CycleOwner):
 
     def keep(self, Snapshot snapshot not None):
         """Keep settings alive that a loop has been given, and earlier ones that may be in use."""
-        self.snapshots = [*self.snapshots[-MOST_WAITING:], snapshot]
+        self.snapshots = [*self.snapshots[-MAX_WAITING:], snapshot]

@@ -73,7 +73,7 @@ cdef inline bint cholesky_solve(Py_ssize_t n, double* A, double* x) noexcept nog
 cdef inline double gradient(Py_ssize_t n, const Goal* goal, const double* e, const double* q,
                             Attempt* at) noexcept nogil:
     """g = J^T W e, 0 for joints that a limit holds. Returns the greatest entry."""
-    cdef double most = 0.0
+    cdef double largest = 0.0
     cdef Py_ssize_t i, k
     for i in range(n):
         at.g[i] = 0.0
@@ -83,8 +83,8 @@ cdef inline double gradient(Py_ssize_t n, const Goal* goal, const double* e, con
             at.g[i] = 0.0
             for k in range(6):
                 at.J[k * n + i] = 0.0
-        most = max(most, fabs(at.g[i]))
-    return most
+        largest = max(largest, fabs(at.g[i]))
+    return largest
 
 
 cdef inline bint damped_step(Py_ssize_t n, const Goal* goal, double damping, const double* q,

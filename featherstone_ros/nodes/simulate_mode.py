@@ -30,7 +30,7 @@ from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.qos import AHEAD, RELIABLE
 from featherstone_ros.parameter import Value
-from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation import SimulatorSettings, Twin
 from featherstone_ros.simulation.parameters import twin_settings
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
 
@@ -128,7 +128,7 @@ class SimulateMode(LoopMode):
 
     # Parameters.
 
-    def _settings(self, values: Mapping[str, Value]) -> TwinSettings:
+    def _settings(self, values: Mapping[str, Value]) -> SimulatorSettings:
         settings = twin_settings(values, self._node.model)
         sim_time = self._node.get_clock().ros_time_is_active
         return replace(settings, follows_ros_time=sim_time and not settings.owns_time)

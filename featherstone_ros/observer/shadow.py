@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros import Model, Simulator, UnknownNameError
 from featherstone_ros._core import BoundDynamics
-from featherstone_ros._shadow import MOST_ABSURD, CompiledShadow, Snapshot
+from featherstone_ros._shadow import MAX_PLAUSIBLE, CompiledShadow, Snapshot
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer.effort_contract import (
@@ -230,7 +230,7 @@ class Shadow(CompiledShadow):
     def _refuse_absurd(self, what: str, joint: int, value: float) -> None:
         raise ValueError(
             f"{what} of {self.model.joint_names[joint]} is {value}, expected a finite number of at "
-            f"most {MOST_ABSURD:g}"
+            f"most {MAX_PLAUSIBLE:g}"
         )
 
     def judge_rest(

@@ -10,7 +10,7 @@
 """
 
 from .driven_arm import DrivenArm
-from .settings import Noise, TwinSettings
+from .settings import Noise, SimulatorSettings
 from .twin import Twin
 
-__all__ = ["DrivenArm", "Noise", "Twin", "TwinSettings"]
+__all__ = ["DrivenArm", "Noise", "SimulatorSettings", "Twin"]

@@ -16,11 +16,11 @@ from featherstone_ros.parameter import (
     values_of,
 )
 from featherstone_ros.simulation.drive_gains import drive_gains
-from featherstone_ros.simulation.settings import Noise, TwinSettings
+from featherstone_ros.simulation.settings import Noise, SimulatorSettings
 from featherstone_ros.simulation.twin import home_positions
 
 PARAMETERS = (
-    *parameters_of(TwinSettings),
+    *parameters_of(SimulatorSettings),
     Parameter("publish_clock", False, "publish simulation time on /clock", read_only=True),
     Parameter(
         "wrench_sensor",
@@ -46,14 +46,14 @@ def joint_parameters(model: Model, values: Mapping[str, Value]) -> Iterable[Para
         model.joint_names, home_positions(model), p, d, strict=True
     ):
         yield from joint_parameters_of(
-            TwinSettings, joint, initial_positions=q, drive_p=p_joint, drive_d=d_joint
+            SimulatorSettings, joint, initial_positions=q, drive_p=p_joint, drive_d=d_joint
         )
 
 
-def twin_settings(values: Mapping[str, Value], model: Model) -> TwinSettings:
+def twin_settings(values: Mapping[str, Value], model: Model) -> SimulatorSettings:
     """Return a twin's settings from the node's parameters."""
-    return TwinSettings(
-        **values_of(TwinSettings, values, model.joint_names),
+    return SimulatorSettings(
+        **values_of(SimulatorSettings, values, model.joint_names),
         drives=Drives.of_parameters(values, model.joint_names),
         units=DriveUnits.of(values, model.joint_names),
         noise=Noise(**values_of(Noise, values)),

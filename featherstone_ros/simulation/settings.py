@@ -42,7 +42,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class TwinSettings:
+class SimulatorSettings:
     """Settings of a twin. Arrays follow ``model.joint_names``; a scalar holds for every joint.
 
     What a field is that is ``declared`` stands there.

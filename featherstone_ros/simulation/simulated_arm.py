@@ -12,7 +12,7 @@ from featherstone_ros import Model, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.simulation.closed_loop import Command, JointState
-from featherstone_ros.simulation.settings import TwinSettings
+from featherstone_ros.simulation.settings import SimulatorSettings
 
 
 class SimulatedArm:
@@ -58,7 +58,7 @@ class SimulatedArm:
         model: Model,
         drives: Drives,
         start: ArrayLike,
-        period: float = TwinSettings.time_step,
+        period: float = SimulatorSettings.time_step,
     ) -> SimulatedArm:
         """Return an arm at rest.
 
@@ -70,8 +70,8 @@ class SimulatedArm:
         """
         simulator = Simulator(
             model,
-            TwinSettings(rate=1.0 / period).effective_time_step,
-            TwinSettings.integrator,
+            SimulatorSettings(rate=1.0 / period).effective_time_step,
+            SimulatorSettings.integrator,
             **drives.of_simulator,
         )
         simulator.reset(start)

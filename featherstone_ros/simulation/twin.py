@@ -24,7 +24,7 @@ from featherstone_ros.model.drive_units import DUTY, POSITION
 from featherstone_ros.model.drives import Drives
 
 from .drive_gains import drive_bounds, drive_gains
-from .settings import TwinSettings, unit_quaternion
+from .settings import SimulatorSettings, unit_quaternion
 
 ABSURD_SPEED = 1e4  # [rad/s or m/s], far beyond any robot: the simulation diverges
 NANOSECONDS = 1_000_000_000
@@ -57,7 +57,7 @@ class Twin(_twin.Twin):
     def __new__(
         cls,
         model: Model,
-        settings: TwinSettings,
+        settings: SimulatorSettings,
         clock: bool = False,
         base_messages: Sequence[BaseMessage] = (),
         own_commands: Sequence[Sequence[str]] = (),
@@ -82,7 +82,7 @@ class Twin(_twin.Twin):
     def __init__(
         self,
         model: Model,
-        settings: TwinSettings,
+        settings: SimulatorSettings,
         clock: bool = False,
         base_messages: Sequence[BaseMessage] = (),
         own_commands: Sequence[Sequence[str]] = (),
@@ -122,7 +122,7 @@ class Twin(_twin.Twin):
         names = self.model.link_names
         return {names[link]: np.array(wrench) for link, wrench in self._loads}
 
-    def use(self, settings: TwinSettings, now: float = 0.0) -> None:
+    def use(self, settings: SimulatorSettings, now: float = 0.0) -> None:
         """Apply other settings; state, command and time continue.
 
         Raises:
@@ -190,7 +190,7 @@ class Twin(_twin.Twin):
         return self.request(REQUESTS[request], nanoseconds(now), payload)[0]
 
 
-def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
+def snapshot(model: Model, settings: SimulatorSettings) -> Snapshot:
     """Return settings as compiled code reads them.
 
     Raises:
@@ -234,7 +234,9 @@ def snapshot(model: Model, settings: TwinSettings) -> Snapshot:
     )
 
 
-def drive_loops(model: Model, settings: TwinSettings, armature: Floats) -> tuple[Floats, Floats]:
+def drive_loops(
+    model: Model, settings: SimulatorSettings, armature: Floats
+) -> tuple[Floats, Floats]:
     """Return P and D (n,) of the drives' own loops: of their units, else set, else chosen."""
     p, d = drive_gains(model, armature)
     p = p if settings.drive_p is None else gains(settings.drive_p, model, "drive_p")
@@ -282,7 +284,7 @@ def home_positions(model: Model) -> Floats:
     return np.clip(0.0, model.lower, model.upper)
 
 
-def initial_base_pose(settings: TwinSettings) -> Floats:
+def initial_base_pose(settings: SimulatorSettings) -> Floats:
     """Return position and unit quaternion (7,) of a floating base after a reset.
 
     Raises:

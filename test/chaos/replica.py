@@ -59,7 +59,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.simulation.settings import TwinSettings
+from featherstone_ros.simulation.settings import SimulatorSettings
 from featherstone_ros.simulation.twin import Twin, nanoseconds
 
 TICK = 0.001  # [s]
@@ -256,7 +256,7 @@ class Replica:
             for k, arm in enumerate(controlled)
         ]
         twin, drives = robot.parameters["digital_twin"], robot.drives
-        self._twin_settings = TwinSettings(
+        self._twin_settings = SimulatorSettings(
             rate=RATE,
             drives=Drives(
                 *(np.tile(x, arms) for x in (drives.armature, drives.viscous, drives.coulomb))

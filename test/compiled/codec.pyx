@@ -66,7 +66,7 @@ cdef class JointStateDecoder:
     def __cinit__(self, joint_names):
         self.names, self.memory = tuple(joint_names), MessageMemory()
         self.memory.list_names(&self.joints, self.names)
-        self.message.place = <int32_t*> self.memory.block(self.joints.n, np.int32)
+        self.message.index = <int32_t*> self.memory.block(self.joints.n, np.int32)
         self.position, self.velocity, self.effort = np.full((3, len(self.names)), NAN)
 
     @property
@@ -91,7 +91,7 @@ cdef class JointStateDecoder:
         end(&r, message, self.names)
         if m.found < n:
             raise MessageError("joints missing: "
-                               + ", ".join([self.names[i] for i in range(n) if m.place[i] < 0]))
+                               + ", ".join([self.names[i] for i in range(n) if m.index[i] < 0]))
         self.sec, self.nanosec = m.sec, m.nanosec
         self.has_velocity, self.has_effort = m.velocity.length != 0, m.effort.length != 0
         gather(m, &m.position, n, data(self.position))

@@ -17,7 +17,7 @@ from featherstone_ros.control.controller import compiled_controller
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drive_units import COMMANDS, EFFORTS, DriveUnits
-from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation import SimulatorSettings, Twin
 
 STILL = np.zeros(2)
 ACCELERATION = 10.0  # speed limits per second, of positions
@@ -229,7 +229,7 @@ def model():
 
 def make(model, units, **settings):
     given = with_drives(model, initial_positions=START, units=units, **settings)
-    return Twin(model, TwinSettings(**given))
+    return Twin(model, SimulatorSettings(**given))
 
 
 @pytest.mark.parametrize("seed", range(12))

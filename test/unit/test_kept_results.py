@@ -13,7 +13,7 @@ from featherstone_ros import Dynamics
 
 MANY_CALLS = 30  # far more than there are kept results
 FEW_CALLS = 10  # more than those
-MOST_KEPT = 1 << 22  # numbers that are kept in all
+MAX_KEPT = 1 << 22  # numbers that are kept in all
 
 HOLDERS = {
     "variable": lambda result: result,
@@ -97,7 +97,7 @@ def test_a_result_that_is_dropped_is_used_again(tree, shape):
 
 
 def test_memory_of_a_huge_result_is_given_back(tree):
-    result = tree.gravity(np.zeros((MOST_KEPT // 5 + 1, 5)))
+    result = tree.gravity(np.zeros((MAX_KEPT // 5 + 1, 5)))
     memory = weakref.ref(result)
     del result
     assert memory() is None
@@ -105,10 +105,10 @@ def test_memory_of_a_huge_result_is_given_back(tree):
 
 @pytest.mark.parametrize("share", [0.45, 0.3])
 def test_no_more_than_so_much_is_kept_in_all(tree, share):
-    rows = int(share * MOST_KEPT / 25)
+    rows = int(share * MAX_KEPT / 25)
     results = [weakref.ref(tree.crba(np.zeros((rows + k, 5)))) for k in range(5)]
     kept = [result().size for result in results if result() is not None]
-    assert sum(kept) <= MOST_KEPT and len(kept) == int(1 / share)
+    assert sum(kept) <= MAX_KEPT and len(kept) == int(1 / share)
 
 
 def test_large_results_of_derivatives_are_used_again(tree):

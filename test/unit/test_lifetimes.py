@@ -12,7 +12,7 @@ import featherstone_ros as fr
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.observer.settings import ShadowSettings
 from featherstone_ros.observer.shadow import Shadow
-from featherstone_ros.simulation.settings import TwinSettings
+from featherstone_ros.simulation.settings import SimulatorSettings
 from featherstone_ros.simulation.twin import Twin
 
 MODEL = control_arm.model()
@@ -26,7 +26,7 @@ def controller():
 
 
 def twin():
-    made = Twin(MODEL, TwinSettings())
+    made = Twin(MODEL, SimulatorSettings())
     made.advance(0.01)
     return made, made.position
 

@@ -12,7 +12,7 @@ import featherstone_ros as fr
 from featherstone_ros import DivergenceError, Dynamics, Model, ModelError, Simulator
 from featherstone_ros.control import CartesianImpedance
 from featherstone_ros.kinematics import inverse_kinematics, pose_error, pose_error_derivative
-from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation import SimulatorSettings, Twin
 
 POISONS = (np.nan, np.inf, -np.inf)
 PANDA = Model.from_robot("panda")
@@ -208,7 +208,7 @@ def test_a_simulator_stays_as_it_was(poison):
 
 @pytest.mark.parametrize("poison", POISONS)
 def test_a_law_and_a_twin_refuse_it(poison):
-    law, twin = CartesianImpedance(PANDA, HAND), Twin(PANDA, TwinSettings())
+    law, twin = CartesianImpedance(PANDA, HAND), Twin(PANDA, SimulatorSettings())
     law.start(Q)
     spoiled = np.where(np.arange(7) == 3, poison, Q)
     for refused in (lambda: law.torque(Q, spoiled, 0.001), lambda: twin.command(spoiled, 0.0)):

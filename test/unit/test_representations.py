@@ -7,7 +7,7 @@ import featherstone_ros as fr
 from featherstone_ros.control import CartesianImpedance
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.settings import ShadowSettings
-from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation import SimulatorSettings, Twin
 
 ARM = fr.Model.from_robot("panda", joints=["panda_joint2", "panda_joint4"])
 NAME = "<Model 'panda': 2 joints (panda_joint2, panda_joint4)>"
@@ -29,7 +29,7 @@ def test_simulations_tell_their_time():
     assert repr(simulator).startswith(f"<Simulator of 3 states of {NAME}")
     assert repr(simulator).endswith("at 0.01 s>")
     assert repr(fr.Simulator.__new__(fr.Simulator)) == "<Simulator without a model>"
-    twin = Twin(ARM, TwinSettings(time_step=0.001))
+    twin = Twin(ARM, SimulatorSettings(time_step=0.001))
     twin.advance(0.0, steps=250)
     assert repr(twin) == f"<Twin of {NAME}, at 0.25 s>"
 

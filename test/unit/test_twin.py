@@ -8,7 +8,7 @@ from pushed_twin import apply_wrench, follow, set_state
 from studies import few_or_all
 
 import featherstone_ros as fr
-from featherstone_ros.simulation import Noise, Twin, TwinSettings
+from featherstone_ros.simulation import Noise, SimulatorSettings, Twin
 
 ARM = """
 <robot name="two_link">
@@ -45,7 +45,7 @@ def model() -> fr.Model:
 
 def make(model: fr.Model, **settings) -> Twin:
     settings = {"initial_positions": START, **settings}
-    return Twin(model, TwinSettings(**with_drives(model, **settings)))
+    return Twin(model, SimulatorSettings(**with_drives(model, **settings)))
 
 
 def run(twin: Twin, periods: int, now: float = 0.0) -> None:
@@ -82,15 +82,15 @@ def test_friction_is_the_identified_law(model):
 
 
 def test_period_is_divided_evenly_into_steps_no_longer_than_time_step():
-    settings = TwinSettings(rate=300.0, time_step=0.001)
+    settings = SimulatorSettings(rate=300.0, time_step=0.001)
     assert settings.steps_per_period == 4
     assert settings.effective_time_step == pytest.approx(1 / 1200)
-    assert TwinSettings(rate=500.0, time_step=0.001).steps_per_period == 2
-    assert TwinSettings(rate=1000.0, time_step=0.1).steps_per_period == 1
+    assert SimulatorSettings(rate=500.0, time_step=0.001).steps_per_period == 2
+    assert SimulatorSettings(rate=1000.0, time_step=0.1).steps_per_period == 1
 
 
 def test_default_initial_position_is_the_nearest_to_zero_within_the_limits(model):
-    twin = Twin(model, TwinSettings())
+    twin = Twin(model, SimulatorSettings())
     np.testing.assert_array_equal(twin.q, [0.0, 0.2])
 
 
@@ -300,7 +300,7 @@ def test_changed_settings_keep_state_and_time(model):
     twin = make(model, hold_until_command=False)
     run(twin, 10)
     q, qd = twin.q, twin.qd
-    twin.use(TwinSettings(**with_drives(model, rate=200.0, armature=1.0, integrator="rk4")))
+    twin.use(SimulatorSettings(**with_drives(model, rate=200.0, armature=1.0, integrator="rk4")))
     np.testing.assert_array_equal(twin.q, q)
     np.testing.assert_array_equal(twin.qd, qd)
     run(twin, 10)
@@ -310,7 +310,7 @@ def test_changed_settings_keep_state_and_time(model):
 def test_refused_settings_change_nothing(model):
     twin = make(model)
     with pytest.raises(ValueError, match="armature"):
-        twin.use(TwinSettings(**with_drives(model, armature=-1.0)))
+        twin.use(SimulatorSettings(**with_drives(model, armature=-1.0)))
     assert twin.settings.drives.armature.tolist() == [0.0, 0.0]
 
 
@@ -355,7 +355,7 @@ def test_divergence_stops_at_the_last_good_state_and_reset_recovers(model):
 
 
 def test_the_implicit_integrator_is_stable_there(model):
-    twin = make(model, **{**UNSTABLE, "integrator": TwinSettings.integrator, "viscous": 1e5})
+    twin = make(model, **{**UNSTABLE, "integrator": SimulatorSettings.integrator, "viscous": 1e5})
     set_state(twin, START, [1.0, 1.0])
     run(twin, 1000)
     assert twin.fault == ""
@@ -368,7 +368,7 @@ def test_an_arm_with_nothing_set_loses_energy_under_gravity_torque(path):
     if not model.n:
         pytest.skip("nothing moves")
     # Some URDFs say 0 for the efforts of joints that gravity loads.
-    twin, dynamics = Twin(model, TwinSettings(saturate_effort=False)), fr.Dynamics(model)
+    twin, dynamics = Twin(model, SimulatorSettings(saturate_effort=False)), fr.Dynamics(model)
     set_state(twin, twin.q, np.full(model.n, 0.1))
     begin, _ = dynamics.energy(twin.q, twin.qd)
     for _ in range(1000):

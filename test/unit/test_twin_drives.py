@@ -8,7 +8,7 @@ from test_twin import ARM, START
 
 import featherstone_ros as fr
 from featherstone_ros.model.robots import robot_file, robot_names
-from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation import SimulatorSettings, Twin
 from featherstone_ros.simulation.drive_gains import FULL_SPEED, drive_gains
 
 
@@ -19,7 +19,7 @@ def model() -> fr.Model:
 
 def make(model: fr.Model, **settings) -> Twin:
     settings = {"initial_positions": START, **settings}
-    return Twin(model, TwinSettings(**with_drives(model, **settings)))
+    return Twin(model, SimulatorSettings(**with_drives(model, **settings)))
 
 
 def run(twin: Twin, periods: int) -> None:
@@ -174,7 +174,7 @@ def test_command_that_is_not_finite_changes_nothing(model):
 @pytest.mark.parametrize("name", robot_names())
 def test_gains_chosen_for_an_arm_hold_and_move_it(name):
     model = fr.Model.from_file(robot_file(name))
-    twin = Twin(model, TwinSettings())
+    twin = Twin(model, SimulatorSettings())
     home = twin.q
     goal = np.clip(home + 0.2, model.lower, model.upper)
     for blend in np.linspace(0.0, 1.0, 500):

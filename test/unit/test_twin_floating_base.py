@@ -12,7 +12,7 @@ import featherstone_ros as fr
 from featherstone_ros import message_templates as templates
 from featherstone_ros._twin import INPUTS, OUTPUTS, REQUESTS
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.simulation import Noise, Twin, TwinSettings
+from featherstone_ros.simulation import Noise, SimulatorSettings, Twin
 
 SECOND = 1_000_000_000
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -42,7 +42,7 @@ def boat() -> fr.Model:
 
 def make(model: fr.Model, **settings) -> Twin:
     settings = {"integrator": "rk4", **PLACE, **settings}
-    return Twin(model, TwinSettings(**with_drives(model, **settings)))
+    return Twin(model, SimulatorSettings(**with_drives(model, **settings)))
 
 
 def state(twin: Twin) -> tuple[np.ndarray, np.ndarray]:
@@ -204,7 +204,7 @@ def test_set_state_moves_joints_and_leaves_the_base(model):
 
 
 def test_fixed_base_has_no_pose():
-    twin = Twin(fr.Model.from_urdf(ARM), TwinSettings())
+    twin = Twin(fr.Model.from_urdf(ARM), SimulatorSettings())
     assert twin.base_pose is None and twin.base_velocity is None and twin.base_is_held
 
 
@@ -277,7 +277,7 @@ def expected_messages(twin: Twin, stamp: int) -> list[bytes]:
 
 @pytest.mark.parametrize("clock", [False, True])
 def test_pose_and_twist_go_out_with_every_state_and_its_stamp(model, clock):
-    twin = Twin(model, TwinSettings(lockstep=True, **PLACE), clock, EVERY_MESSAGE)
+    twin = Twin(model, SimulatorSettings(lockstep=True, **PLACE), clock, EVERY_MESSAGE)
     twin.start(0.0)
     command = Writer()
     command.add("I", 0, 0)
@@ -295,7 +295,8 @@ def test_pose_and_twist_go_out_with_every_state_and_its_stamp(model, clock):
 
 
 def test_twist_is_told_in_the_axes_of_the_base(model):
-    twin = Twin(model, TwinSettings(lockstep=True), False, [templates.twist_stamped("panda_link0")])
+    settings = SimulatorSettings(lockstep=True)
+    twin = Twin(model, settings, False, [templates.twist_stamped("panda_link0")])
     twin.start(0.0)
     push(twin)
     _, published, _ = twin.request(REQUESTS["pause"], 0)
@@ -308,4 +309,4 @@ def test_twist_is_told_in_the_axes_of_the_base(model):
 
 def test_messages_about_a_base_that_is_fixed_are_refused():
     with pytest.raises(ValueError, match="base_messages: got 1, too many"):
-        Twin(fr.Model.from_urdf(ARM), TwinSettings(), False, EVERY_MESSAGE[:1])
+        Twin(fr.Model.from_urdf(ARM), SimulatorSettings(), False, EVERY_MESSAGE[:1])

@@ -8,7 +8,7 @@ from test_twin import ARM, START
 import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS, RECORDS
 from featherstone_ros.message_faults import refusal
-from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation import SimulatorSettings, Twin
 
 FINGER = """
   <link name="finger"><inertial><mass value="0.1"/>
@@ -23,7 +23,7 @@ MODEL = fr.Model.from_urdf(ARM.replace("</robot>", FINGER))
 
 @pytest.fixture
 def twin() -> Twin:
-    twin = Twin(MODEL, TwinSettings(initial_positions=START))
+    twin = Twin(MODEL, SimulatorSettings(initial_positions=START))
     twin.command([3.0, 2.0], now=0.0)
     return twin
 
@@ -125,7 +125,7 @@ def test_message_cut_off_anywhere_never_changes_anything(twin):
 
 def test_any_bytes_leave_a_state_that_is_finite():
     random = np.random.default_rng(0)
-    twin = Twin(MODEL, TwinSettings(initial_positions=START))
+    twin = Twin(MODEL, SimulatorSettings(initial_positions=START))
     whole = joint_state(["elbow", "shoulder"], [1.0, 1.0], [1.0, 1.0], [1.1, 1.1])
     for _ in range(5000):
         data = bytearray(whole)
@@ -170,7 +170,7 @@ def test_wrenches_on_more_links_than_there_is_room_for_are_refused():
         for k in range(70)
     )
     model = fr.Model.from_urdf(ARM.replace("</robot>", links + "</robot>"))
-    twin = Twin(model, TwinSettings())
+    twin = Twin(model, SimulatorSettings())
     for k in range(64):
         twin.message(INPUTS["external_wrench"], wrench_stamped(f"l{k}", np.ones(6)), 0)
     _, records = twin.message(INPUTS["external_wrench"], wrench_stamped("l65", np.ones(6)), 0)
@@ -193,7 +193,7 @@ def test_effort_beyond_all_bounds_is_a_fault_and_never_published(twin):
 
 def test_zero_efforts_before_any_controller_is_active_do_not_let_go_of_the_brakes():
     """As topic_based_ros2_control sends them from its activation on."""
-    twin = Twin(MODEL, TwinSettings(initial_positions=START))
+    twin = Twin(MODEL, SimulatorSettings(initial_positions=START))
     names = ["shoulder", "elbow"]
     assert send(twin, "joint_commands", joint_state(names, [], [], [0.0, 0.0])) == []
     assert twin.is_braked
@@ -204,6 +204,6 @@ def test_zero_efforts_before_any_controller_is_active_do_not_let_go_of_the_brake
 
 
 def test_positions_of_zero_are_a_command():
-    twin = Twin(MODEL, TwinSettings(initial_positions=START))
+    twin = Twin(MODEL, SimulatorSettings(initial_positions=START))
     assert send(twin, "joint_commands", joint_state(["elbow"], [0.0], [], [])) == []
     assert not twin.is_braked

@@ -11,7 +11,7 @@ from test_twin import ARM, START
 import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS, OUTPUTS
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.simulation import Noise, Twin, TwinSettings
+from featherstone_ros.simulation import Noise, SimulatorSettings, Twin
 
 SECOND = 1_000_000_000
 FIRST_REPEAT = 0.5  # [s] between two publications of the state at time 0 that nobody answers
@@ -22,7 +22,7 @@ CATCH_UP = 0.1  # [s] of real time that is made good after a stall
 def make(**settings) -> Twin:
     model = fr.Model.from_urdf(ARM)
     settings = with_drives(model, **{"initial_positions": START, **settings})
-    twin = Twin(model, TwinSettings(**settings))
+    twin = Twin(model, SimulatorSettings(**settings))
     twin.start(0.0)
     twin.reset(0.0)
     return twin
@@ -294,7 +294,7 @@ def test_reset_starts_time_and_brakes_again():
 
 def test_clock_is_published_before_each_state_with_its_stamp():
     model = fr.Model.from_urdf(ARM)
-    twin = Twin(model, TwinSettings(rate=100.0, simulation_stamps=True), clock=True)
+    twin = Twin(model, SimulatorSettings(rate=100.0, simulation_stamps=True), clock=True)
     twin.start(0.0)
     (clock, state), _ = twin.tick(10_000_000)
     assert (clock[0], state[0]) == (OUTPUTS["clock"], OUTPUTS["joint_states"])

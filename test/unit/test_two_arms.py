@@ -17,7 +17,7 @@ import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS, OUTPUTS
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.simulation import Twin, TwinSettings
+from featherstone_ros.simulation import SimulatorSettings, Twin
 
 SHOULDER, ELBOW = len(INPUTS), len(INPUTS) + 1  # inputs of their own
 STOPPING_TIME = 0.1  # [s] of a brake
@@ -26,7 +26,7 @@ STOPPING_TIME = 0.1  # [s] of a brake
 def make(own=(("shoulder",), ("elbow",)), **settings) -> Twin:
     model = fr.Model.from_urdf(ARM)
     settings = with_drives(model, **{"initial_positions": START, **settings})
-    return Twin(model, TwinSettings(**settings), own_commands=own)
+    return Twin(model, SimulatorSettings(**settings), own_commands=own)
 
 
 def command(twin: Twin, topic: int, effort: list[float], now: float = 0.0) -> int:
@@ -163,7 +163,7 @@ def test_brakes_of_one_joint_leave_the_momentum_of_a_floating_base():
     drives = Drives.of_model(boat, **FRICTIONLESS)
     twin = Twin(
         boat,
-        TwinSettings(initial_positions=START, integrator="rk4", drives=drives),
+        SimulatorSettings(initial_positions=START, integrator="rk4", drives=drives),
         own_commands=[["shoulder"], ["elbow"]],
     )
     assert twin.base_is_held
