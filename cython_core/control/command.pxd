@@ -4,11 +4,12 @@
 from libc.math cimport NAN, expm1, fmin
 from libc.string cimport memcpy, memset
 
-from control.cartesian_mode cimport (VirtualArm, drop_stale, follow_wrench, joint_motion,
-                                     move_target, rest_anchored, return_to_anchor)
-from control.arm cimport combine, drives_end_effector, gravity, leads_end_effector, pass_time
+from control.arm cimport Arm, combine, drives_end_effector, gravity, leads_end_effector, pass_time
 from control.cartesian_impedance cimport cartesian_impedance, update_inertia, update_kinematics
-from control.controller_state cimport Controller, Hold, hold_reason, is_open_loop, is_tracking
+from control.cartesian_mode cimport (CartesianMode, drop_stale, follow_wrench, joint_motion,
+                                     move_target, rest_anchored, return_to_anchor)
+from control.controller_state cimport (Command, Controller, Hold, Supervision, Task, hold_reason,
+                                       is_open_loop, is_tracking)
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
 from control.fault_bounds cimport COASTING, FASTER, LIMIT_SLACK, LONGEST_STEP, REPEAT_TIME
 from control.impedance_modes cimport joint_effort
@@ -17,10 +18,12 @@ from control.measured_wrench cimport is_fresh
 from control.motion cimport sample
 from control.phase_changes cimport arrive, let_time_pass, respond
 from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
-from control.position_governor cimport govern_positions, govern_servos
+from control.position_governor cimport (PositionGovernor, ServoGovernor, govern_positions,
+                                        govern_servos)
 from control.settings cimport ADMITTANCE
 from control.state_clock cimport StateClock
 from control.state_observer cimport Observer, max_speed_share
+from control.stuck_joints cimport StuckJoints
 from control.supervision cimport supervise
 from control.torque_governor cimport SpeedLimit, begin_transfer, govern, transfer_left
 from dynamics_interface cimport DynamicsInterface
@@ -49,98 +52,104 @@ cdef inline void keep_within_limits(const Observer* o, double slack,
             desired[n + i] = desired[2 * n + i] = 0.0
 
 
-cdef inline void find_contact_effort(Controller* c) noexcept nogil:
-    """Find the effort of what the end effector touches."""
+cdef inline void find_contact_effort(const CartesianMode* mode, double* contact) noexcept nogil:
+    """Find the effort (n,) of what the end effector touches."""
     cdef Py_ssize_t i
-    for i in range(c.n):
-        c.contact[i] = joint_effort(&c.hand.law, c.hand.measured.contact, i)
+    for i in range(mode.law.n):
+        contact[i] = joint_effort(&mode.law, mode.measured.contact, i)
 
 
-cdef inline void slide_end_effector(Controller* c, double dt) noexcept nogil:
+cdef inline void slide_end_effector(Task* task, const Arm* arm, const double* torque,
+                                    double dt) noexcept nogil:
     """Advance presliding states by the desired motion, and by what a force adds to the torques that
-    press (measured_wrench.pxd); c.torque: so far.
+    press (measured_wrench.pxd). torque: (n,) so far.
     """
-    cdef Py_ssize_t n = c.n, i
+    cdef CartesianMode* mode = &task.cartesian
+    cdef const double* speed = task.desired + mode.law.n
     cdef double more
-    for i in range(n):
-        more = joint_effort(&c.hand.law, c.hand.force_axes.more, i)
-        if more == 0.0 or c.desired[n + i] != 0.0:
-            c.presliding[i] = presliding(c.presliding[i], c.desired[n + i], dt,
-                                         c.arm.settings.presliding_displacement)
+    cdef Py_ssize_t i
+    for i in range(mode.law.n):
+        more = joint_effort(&mode.law, mode.force_axes.more, i)
+        if more == 0.0 or speed[i] != 0.0:
+            task.presliding[i] = presliding(task.presliding[i], speed[i], dt,
+                                            arm.settings.presliding_displacement)
         if more != 0.0:
-            c.presliding[i] = after_motion(c.presliding[i], more, dry_torque(
-                c.arm.joints.coulomb[i], c.arm.joints.load[i], c.torque[i], 1.0))
+            task.presliding[i] = after_motion(task.presliding[i], more, dry_torque(
+                arm.joints.coulomb[i], arm.joints.load[i], torque[i], 1.0))
 
 
-cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcept nogil:
+cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck,
+                                   const Controller* c, double now, double dt) noexcept nogil:
     """The effort of mode cartesian_impedance.
 
     The joints' desired state is the one that gives the end effector's, to first order.
     """
+    cdef CartesianMode* mode = &task.cartesian
     cdef JointDrives drives = drives_of(&c.arm.joints)
+    cdef double timeout = c.arm.settings.target_timeout
     cdef Py_ssize_t n = c.n, i
     dt = fmin(dt, c.arm.settings.state_timeout)
-    c.hand.measured.is_there = is_fresh(&c.hand.measured, now, c.arm.settings.wrench_timeout)
-    if drop_stale(&c.hand, now, c.arm.settings.target_timeout):
-        begin_transfer(&c.governor, c.arm.settings.blend_time)
-    move_target(&c.hand, now, c.arm.settings.target_timeout, dt)
-    gravity(&c.arm.models, c.observer.q, c.gravity_torque)
-    if cartesian_impedance(&c.hand.law, c.arm.models.newest.model, c.arm.joints.armature,
-                           c.observer.q, c.observer.qd, dt, c.gravity_torque,
-                           c.arm.joints.effort_limit, c.torque):
-        c.torque[0] = NAN                                       # the model moves no inertia
-    find_contact_effort(c)
+    mode.measured.is_there = is_fresh(&mode.measured, now, c.arm.settings.wrench_timeout)
+    if drop_stale(mode, now, timeout):
+        begin_transfer(&sent.governor, c.arm.settings.blend_time)
+    move_target(mode, now, timeout, dt)
+    gravity(&c.arm.models, c.observer.q, sent.gravity_torque)
+    if cartesian_impedance(&mode.law, c.arm.models.newest.model, c.arm.joints.armature,
+                           c.observer.q, c.observer.qd, dt, sent.gravity_torque,
+                           c.arm.joints.effort_limit, sent.torque):
+        sent.torque[0] = NAN                                    # the model moves no inertia
+    find_contact_effort(mode, sent.contact)
     # at most the motion of one second
-    joint_motion(&c.hand.law, c.hand.law.error, c.arm.limits.velocity, c.desired)
-    joint_motion(&c.hand.law, c.hand.law.desired_velocity, c.arm.limits.velocity, c.desired + n)
-    memset(c.desired + 2 * n, 0, 2 * n * sizeof(double))
+    joint_motion(&mode.law, mode.law.error, c.arm.limits.velocity, task.desired)
+    joint_motion(&mode.law, mode.law.desired_velocity, c.arm.limits.velocity, task.desired + n)
+    memset(task.desired + 2 * n, 0, 2 * n * sizeof(double))
     for i in range(n):
-        c.desired[i] += c.observer.q[i]
-        c.stuck.given[i] = c.torque[i]
-        c.torque[i] += c.gravity_torque[i]
-    slide_end_effector(c, dt)
-    add_drives(&drives, n, c.desired + n, c.desired + 2 * n, c.presliding, c.torque)
+        task.desired[i] += c.observer.q[i]
+        stuck.given[i] = sent.torque[i]
+        sent.torque[i] += sent.gravity_torque[i]
+    slide_end_effector(task, &c.arm, sent.torque, dt)
+    add_drives(&drives, n, task.desired + n, task.desired + 2 * n, task.presliding, sent.torque)
     for i in range(n):
-        c.stuck.given[i] += c.contact[i] - c.torque[i]      # what is not feedback
+        stuck.given[i] += sent.contact[i] - sent.torque[i]      # what is not feedback
         if c.arm.settings.hardware_adds_gravity:
-            c.stuck.given[i] += c.gravity_torque[i]
+            stuck.given[i] += sent.gravity_torque[i]
 
 
-cdef inline void watch_wrench(Controller* c, double now) noexcept nogil:
-    """Bring the end effector to rest if no wrench is measured any more. A motion is given up; to
-    where it was held it goes back as soon as there is a wrench again.
+cdef inline bint has_lost_wrench(CartesianMode* mode, const Controller* c,
+                                 double now) noexcept nogil:
+    """Bring the end effector to rest if no wrench is measured any more; to where it was held it
+    goes back as soon as there is a wrench again. Returns whether a motion has to be given up.
+    """
+    cdef bint was_there = mode.measured.is_there
+    cdef bint fresh = is_fresh(&mode.measured, now, c.arm.settings.wrench_timeout)
+    mode.measured.is_there = fresh and c.machine.phase != STOPPING
+    if mode.measured.is_there:
+        return_to_anchor(mode)
+    elif was_there and not fresh:
+        rest_anchored(mode, c.arm.models.newest.model, c.arm.settings.stop_time)
+        return c.machine.phase == REFERENCE
+    return False
+
+
+cdef inline void lead_virtual_arm(Task* task, const Controller* c, double now, double dt,
+                                  double* contact) noexcept nogil:
+    """The desired state of mode admittance; contact: (n,) effort of what the end effector touches.
     """
     cdef const DynamicsInterface* model = c.arm.models.newest.model
-    cdef double bound = c.arm.settings.wrench_timeout
-    cdef bint was_there = c.hand.measured.is_there, fresh = is_fresh(&c.hand.measured, now, bound)
-    cdef Hold reason = hold_reason(CAUSE_NO_WRENCH, -1, now - c.hand.measured.at, bound)
-    c.hand.measured.is_there = fresh and c.machine.phase != STOPPING
-    if c.hand.measured.is_there:
-        return_to_anchor(&c.hand)
-    elif was_there and not fresh:
-        rest_anchored(&c.hand, model, c.arm.settings.stop_time)
-        if c.machine.phase == REFERENCE:
-            respond(c, now, &reason)
-
-
-cdef inline void lead_virtual_arm(Controller* c, double now, double dt) noexcept nogil:
-    """The desired state of mode admittance."""
-    cdef const DynamicsInterface* model = c.arm.models.newest.model
-    cdef const VirtualArm* v = &c.hand.virtual_arm
-    cdef double stop_time = c.arm.settings.stop_time
+    cdef CartesianMode* mode = &task.cartesian
+    cdef double stop_time = c.arm.settings.stop_time, timeout = c.arm.settings.target_timeout
     cdef double usual = c.arm.settings.period if c.arm.settings.on_timer else c.clock.usual
     # After a gap it goes on where it was: the drives would have to jump to where it would be.
     dt = fmin(dt, fmin(2.0 * usual, REPEAT_TIME))
-    watch_wrench(c, now)
-    update_kinematics(&c.hand.law, model, v.q, v.qd)
-    drop_stale(&c.hand, now, c.arm.settings.target_timeout)
-    move_target(&c.hand, now, c.arm.settings.target_timeout, dt)
+    update_kinematics(&mode.law, model, mode.virtual_arm.q, mode.virtual_arm.qd)
+    drop_stale(mode, now, timeout)
+    move_target(mode, now, timeout, dt)
     # Rotors only where links have no inertia: the virtual arm has none.
-    if not (follow_wrench(&c.hand, model, c.zero, &c.arm.limits, stop_time, dt, c.desired)
-            or follow_wrench(&c.hand, model, c.arm.joints.armature, &c.arm.limits, stop_time, dt,
-                             c.desired)):
-        c.desired[0] = NAN
-    find_contact_effort(c)
+    if not (follow_wrench(mode, model, c.zero, &c.arm.limits, stop_time, dt, task.desired)
+            or follow_wrench(mode, model, c.arm.joints.armature, &c.arm.limits, stop_time, dt,
+                             task.desired)):
+        task.desired[0] = NAN
+    find_contact_effort(mode, contact)
 
 
 cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* added) noexcept nogil:
@@ -149,17 +158,17 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
     """
     cdef Py_ssize_t i
     if is_open_loop(&c.machine) or not (drives_end_effector(&c.arm)
-                                    or (c.let_go and c.machine.phase == FLOATING)):
+                                    or (c.sent.let_go and c.machine.phase == FLOATING)):
         return NULL
     if (not is_tracking(&c.machine)
-            and update_inertia(&c.hand.law, c.arm.models.newest.model, c.arm.joints.armature,
-                               c.observer.q)):
+            and update_inertia(&c.task.cartesian.law, c.arm.models.newest.model,
+                               c.arm.joints.armature, c.observer.q)):
         return NULL
-    combine(&c.arm.models, c.observer.q, c.observer.qd, NULL, c.bias)
+    combine(&c.arm.models, c.observer.q, c.observer.qd, NULL, c.sent.bias)
     if added != NULL:
         for i in range(c.n):
-            c.bias[i] -= added[i]
-    return &c.speed
+            c.sent.bias[i] -= added[i]
+    return &c.sent.speed
 
 
 cdef inline double longest_step(const Controller* c) noexcept nogil:
@@ -168,7 +177,8 @@ cdef inline double longest_step(const Controller* c) noexcept nogil:
                LONGEST_STEP)
 
 
-cdef inline void command_positions(Controller* c, double dt) noexcept nogil:
+cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* servos,
+                                   const Controller* c, double dt) noexcept nogil:
     """Work out what drives with position loops of their own are to follow.
 
     Where no motion is asked for, that is the measured position at rest: the drives damp the arm.
@@ -177,42 +187,44 @@ cdef inline void command_positions(Controller* c, double dt) noexcept nogil:
     cdef const double* goal = c.observer.q
     cdef const double* speed = c.zero
     if (is_tracking(&c.machine) or c.machine.phase == FLOATING
-            or (is_open_loop(&c.machine) and c.has_planned_stop)):
-        goal, speed = c.desired, c.desired + c.n
+            or (is_open_loop(&c.machine) and c.task.has_planned_stop)):
+        goal, speed = c.task.desired, c.task.desired + c.n
     elif is_open_loop(&c.machine):
         goal = c.positions.q
-    govern_positions(&c.positions, &c.arm.limits, goal, speed, dt, longest_step(c))
-    if c.servos.told.used:
-        govern_servos(&c.servos, &c.arm.limits, &c.positions, c.governor.command, dt,
+    govern_positions(positions, &c.arm.limits, goal, speed, dt, longest_step(c))
+    if servos.told.used:
+        govern_servos(servos, &c.arm.limits, positions, c.sent.governor.command, dt,
                       longest_step(c))
 
 
-cdef inline bint issue_command(Controller* c, double now, double dt,
+cdef inline bint issue_command(Command* sent, PositionGovernor* positions, ServoGovernor* servos,
+                               const Controller* c, double now, double dt,
                                const double* torque) noexcept nogil:
     """Turn an effort that includes gravity into the next command; False if it is not finite."""
     cdef const double* added = NULL
     cdef double share
     cdef Py_ssize_t i
     if c.arm.settings.hardware_adds_gravity:                    # where the torque is for
-        gravity(&c.arm.models, c.observer.q, c.gravity_torque)
+        gravity(&c.arm.models, c.observer.q, sent.gravity_torque)
         for i in range(c.n):
-            c.torque[i] = torque[i] - c.gravity_torque[i]
-        added, torque = c.gravity_torque, c.torque
-    c.let_go &= transfer_left(&c.governor) > 0.0
-    if not govern(&c.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt):
+            sent.torque[i] = torque[i] - sent.gravity_torque[i]
+        added, torque = sent.gravity_torque, sent.torque
+    sent.let_go &= transfer_left(&sent.governor) > 0.0
+    if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt):
         return False
-    if c.positions.used:
-        command_positions(c, dt)
-    share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and c.has_commanded else 1.0
+    if positions.used:
+        command_positions(positions, servos, c, dt)
+    share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and sent.has_begun else 1.0
     for i in range(c.n):
-        c.acting[i] += share * (c.governor.command[i] - c.acting[i])
-    c.commanded, c.has_commanded = now, True
-    c.commands += 1
+        sent.acting[i] += share * (sent.governor.command[i] - sent.acting[i])
+    sent.at, sent.has_begun = now, True
+    sent.count += 1
     return True
 
 
-cdef inline bint damped_command(Controller* c, double now, double dt) noexcept nogil:
-    """Gravity and damping.
+cdef inline void damped_torque(Supervision* watch, const Controller* c, double now,
+                               double* torque) noexcept nogil:
+    """Gravity and damping, (n,).
 
     Damping that makes an arm faster than it was as a fault began is that of wrong velocities: then
     gravity's torque alone is left for a while.
@@ -223,15 +235,13 @@ cdef inline bint damped_command(Controller* c, double now, double dt) noexcept n
     cdef Py_ssize_t i
     if c.machine.phase == FAULT:
         fastest = max_speed_share(o)
-        if fastest > FASTER * max(c.watch.braked_from, 1.0):
-            c.watch.braked_from, c.watch.coasts_until = fastest, now + COASTING
-    coasts = now < c.watch.coasts_until
-    damped_gravity(&c.arm, o.q, 0.0 if coasts else 1.0, c.torque)
+        if fastest > FASTER * max(watch.braked_from, 1.0):
+            watch.braked_from, watch.coasts_until = fastest, now + COASTING
+    coasts = now < watch.coasts_until
+    damped_gravity(&c.arm, o.q, 0.0 if coasts else 1.0, torque)
     if c.machine.phase == FAULT and not coasts:
         for i in range(c.n):
-            c.torque[i] -= o.qd[i] * max(
-                c.arm.joints.fault_damping[i] - c.arm.joints.damping[i], 0.0)
-    return issue_command(c, now, dt, c.torque)
+            torque[i] -= o.qd[i] * max(c.arm.joints.fault_damping[i] - c.arm.joints.damping[i], 0.0)
 
 
 cdef inline double held_for(const StateClock* k) noexcept nogil:
@@ -241,53 +251,70 @@ cdef inline double held_for(const StateClock* k) noexcept nogil:
 
 cdef inline void joint_law(const Controller* c, double* torque) noexcept nogil:
     """What the law of the joints asks for, in the state of the last command."""
-    law(&c.arm, c.observer.q, c.desired, c.presliding, held_for(&c.clock), torque)
+    law(&c.arm, c.observer.q, c.task.desired, c.task.presliding, held_for(&c.clock), torque)
 
 
-cdef inline bint follow_law(Controller* c, double now, double dt) noexcept nogil:
-    """The command of the mode in force."""
-    cdef Hold reason
+cdef inline void lead_joints(Task* task, const Controller* c, double time) noexcept nogil:
+    """The joints' desired state at the controller's time."""
+    cdef double slack = LIMIT_SLACK if c.machine.phase == TRAJECTORY else 0.0
+    if c.machine.phase == FLOATING:
+        memcpy(task.desired, c.observer.q, 2 * c.n * sizeof(double))
+        memset(task.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
+    elif is_tracking(&c.machine) and not leads_end_effector(&c.arm):
+        sample(&task.motion, time, task.desired)
+        keep_within_limits(&c.observer, slack, task.desired)
+
+
+cdef inline void mode_torque(Task* task, Command* sent, StuckJoints* stuck, const Controller* c,
+                             double now, double dt) noexcept nogil:
+    """The effort of the mode in force."""
+    if drives_end_effector(&c.arm):
+        lead_end_effector(task, sent, stuck, c, now, dt)
+    else:
+        slide(c.n, task.desired + c.n, c.arm.settings.presliding_displacement, dt, task.presliding)
+        joint_law(c, sent.torque)
+
+
+cdef inline void note_given(StuckJoints* stuck, const Controller* c) noexcept nogil:
+    """Complete the feedback that is in the command, where it leads the end effector."""
     cdef Py_ssize_t i
     if drives_end_effector(&c.arm):
-        lead_end_effector(c, now, dt)
-    else:
-        slide(c.n, c.desired + c.n, c.arm.settings.presliding_displacement, dt, c.presliding)
-        joint_law(c, c.torque)
-    if not issue_command(c, now, dt, c.torque):
-        reason = hold_reason(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
-        respond(c, now, &reason)
-        return damped_command(c, now, dt)
-    if drives_end_effector(&c.arm):
         for i in range(c.n):
-            c.stuck.given[i] += c.governor.command[i]
-    return True
+            stuck.given[i] += c.sent.governor.command[i]
 
 
 cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:
     """Work out the command for the estimated state; returns whether there is one. There is none if
     this begins an open-loop stop.
     """
+    cdef Hold no_wrench = hold_reason(CAUSE_NO_WRENCH, -1, now - c.task.cartesian.measured.at,
+                                      c.arm.settings.wrench_timeout)
+    cdef Hold not_finite = hold_reason(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
     pass_time(&c.arm.models, dt)
-    memset(c.contact, 0, c.n * sizeof(double))
+    memset(c.sent.contact, 0, c.n * sizeof(double))
     if let_time_pass(c, now, time):
         return False
-    if c.machine.phase == FLOATING:
-        memcpy(c.desired, c.observer.q, 2 * c.n * sizeof(double))
-        memset(c.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
-    elif is_tracking(&c.machine) and c.arm.settings.mode == ADMITTANCE:
-        lead_virtual_arm(c, now, dt)
-    elif is_tracking(&c.machine) and not leads_end_effector(&c.arm):
-        sample(&c.motion, time, c.desired)
-        keep_within_limits(&c.observer, LIMIT_SLACK if c.machine.phase == TRAJECTORY else 0.0,
-                           c.desired)
+    if is_tracking(&c.machine) and c.arm.settings.mode == ADMITTANCE:
+        if has_lost_wrench(&c.task.cartesian, c, now):
+            respond(c, now, &no_wrench)
+        lead_virtual_arm(&c.task, c, now, dt, c.sent.contact)
+    else:
+        lead_joints(&c.task, c, time)
     supervise(c, now, dt)
-    if c.machine.phase == TRAJECTORY and time >= c.motion.end:
-        arrive(c)
+    if c.machine.phase == TRAJECTORY and time >= c.task.motion.end:
+        arrive(&c.machine, &c.watch)
     if is_open_loop(&c.machine):
         return False
-    if not is_tracking(&c.machine):
-        memset(c.presliding, 0, c.n * sizeof(double))
+    if is_tracking(&c.machine):
+        memcpy(c.observer.qdd, c.task.desired + 2 * c.n, c.n * sizeof(double))
+    else:
+        memset(c.task.presliding, 0, c.n * sizeof(double))
         memset(c.observer.qdd, 0, c.n * sizeof(double))
-        return follow_law(c, now, dt) if c.machine.phase == FLOATING else damped_command(c, now, dt)
-    memcpy(c.observer.qdd, c.desired + 2 * c.n, c.n * sizeof(double))
-    return follow_law(c, now, dt)
+    if is_tracking(&c.machine) or c.machine.phase == FLOATING:
+        mode_torque(&c.task, &c.sent, &c.stuck, c, now, dt)
+        if issue_command(&c.sent, &c.positions, &c.servos, c, now, dt, c.sent.torque):
+            note_given(&c.stuck, c)
+            return True
+        respond(c, now, &not_finite)
+    damped_torque(&c.watch, c, now, c.sent.torque)
+    return issue_command(&c.sent, &c.positions, &c.servos, c, now, dt, c.sent.torque)

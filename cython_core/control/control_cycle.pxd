@@ -84,7 +84,7 @@ cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:
     if not c.arm.settings.on_timer:
         cycle.tick_due = cycle.now + period_of(c)
         watch_executor(&cycle.controller, cycle.now * 1e-9)
-    elif not c.has_commanded and answers_states(&c.machine):
+    elif not c.sent.has_begun and answers_states(&c.machine):
         cycle.tick_due = cycle.now
 
 
@@ -107,7 +107,8 @@ cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incomin
     begin_message(&cycle.refusals, INPUT_WRENCH, incoming, cycle.now, output, r)
     link = read_wrench(&cycle.refusals, r, &cycle.links, MAX_WRENCH, wrench, &stamp)
     if link >= 0:
-        take_measured(&c.hand.measured, &c.hand.law.settings, cycle.link_pose + 16 * link, wrench,
+        take_measured(&c.task.cartesian.measured, &c.task.cartesian.law.settings,
+                      cycle.link_pose + 16 * link, wrench,
                       cycle.now * 1e-9, transit_time(incoming, stamp, &live),
                       c.arm.settings.wrench_timeout)
 

@@ -1,6 +1,7 @@
 # The torque controller, one step at a time: a joint state or the time in, at most one command out.
 #
-# controller_state.pxd is what it knows: its phase and why, and all else; arm.pxd what it is told.
+# controller_state.pxd is what it knows: its phase and why, what the arm is asked to do, what the
+# drives are told, and all else; arm.pxd what it is told of the arm.
 # Each part of the step has its file:
 #
 #     state_clock.pxd        is a joint state newer than the last, and in time?
@@ -20,14 +21,14 @@ from libc.string cimport memcpy
 
 from control.arm cimport Arm
 from control.command cimport command
-from control.controller_state cimport (Controller, Hold, StateMachine, answers_states, hold_reason,
-                                       is_open_loop, is_tracking, note)
+from control.controller_state cimport (Command, Controller, Hold, StateMachine, answers_states,
+                                       hold_reason, is_open_loop, is_tracking, note)
 from control.events cimport (CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, CAUSE_NO_POSITION,
                              CAUSE_NO_STATES, NOTE_REJECTED)
 from control.fault_bounds cimport NOTE_INTERVAL, STALL
 from control.laws cimport dead_reckoning
 from control.open_loop_stop cimport is_over, open_loop_command, unseen_since
-from control.phase_changes cimport begin_tracking, give_up, respond, resume
+from control.phase_changes cimport begin_tracking, give_up, respond, take_over
 from control.phases cimport HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WAITING
 from control.startup cimport begin
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
@@ -106,30 +107,23 @@ cdef inline bint observe_arm(StateClock* clock, Observer* o, StuckJoints* stuck,
         return False
     # In a gap, commands need not have acted.
     if usable and is_tracking(&c.machine) and 2.0 * clock.gap <= state_timeout:
-        push_joints(stuck, &c.arm, o, c.desired, c.presliding, c.contact, clock.dt)
+        push_joints(stuck, &c.arm, o, c.task.desired, c.task.presliding, c.sent.contact, clock.dt)
     else:
         stuck.begins = True
     return usable
 
 
-cdef inline bint stop_without_position(Controller* c, double now) noexcept nogil:
-    """Begin an open-loop stop: a joint had no usable position for too long, or does not move.
-    Returns whether there is a command.
+cdef inline Hold why_unseen(const Controller* c) noexcept nogil:
+    """Why an open-loop stop has to begin: a joint had no usable position for too long, or does not
+    move.
     """
-    cdef const Observer* o = &c.observer
-    cdef bint is_frozen = o.last.rejection == REPEATED
-    cdef Hold reason = hold_reason(CAUSE_FROZEN if is_frozen else CAUSE_NO_POSITION, o.last.joint,
-                                   oldest(o), c.arm.settings.state_timeout)
-    if not (answers_states(&c.machine) and o.begun):
-        return False
-    if is_frozen:
-        c.stuck.joint = o.last.joint
-    respond(c, now, &reason)
-    return is_open_loop(&c.machine) and open_loop_command(c, now)
+    cdef const Judgement* last = &c.observer.last
+    return hold_reason(CAUSE_FROZEN if last.rejection == REPEATED else CAUSE_NO_POSITION,
+                       last.joint, oldest(&c.observer), c.arm.settings.state_timeout)
 
 
-cdef inline void advance_estimate(Observer* o, const Arm* arm, const double* acting,
-                                  const double* contact, double age) noexcept nogil:
+cdef inline void advance_estimate(Observer* o, const Arm* arm, const Command* sent,
+                                  double age) noexcept nogil:
     """Advance the estimate to an age [s] after the last state, by the model under the commands that
     have acted since (their mean), and what a contact bears.
 
@@ -140,7 +134,7 @@ cdef inline void advance_estimate(Observer* o, const Arm* arm, const double* act
         return
     if o.ahead == 0.0:
         memcpy(o.at_state, o.q, 2 * o.n * sizeof(double))
-    dead_reckoning(arm, acting, contact, duration, o.q)
+    dead_reckoning(arm, sent.acting, sent.contact, duration, o.q)
     o.ahead += duration
 
 
@@ -163,7 +157,7 @@ cdef inline bint go_on(Controller* c, double now, const Before* before,
     if before.is_open_loop:
         if not (c.observer.confirmed or c.observer.reset):
             return False
-        resume(c, now)
+        take_over(c, now)
     elif c.machine.phase == HOLDING and c.observer.confirmed and not before.is_confirmed:
         begin_tracking(c)       # the state from which the hold began may have been wrong
     elif min(now - before.received, dt) > state_timeout:
@@ -175,9 +169,9 @@ cdef inline bint go_on(Controller* c, double now, const Before* before,
 cdef inline bint answer(Controller* c, double now, double dt) noexcept nogil:
     """Work out the command for the estimate, dt [s] after the last; returns whether there is one.
     """
-    if is_tracking(&c.machine) and c.has_commanded:
+    if is_tracking(&c.machine) and c.sent.has_begun:
         # Damping without a desired position is chosen for late states.
-        advance_estimate(&c.observer, &c.arm, c.acting, c.contact, c.clock.late)
+        advance_estimate(&c.observer, &c.arm, &c.sent, c.clock.late)
     return (command(c, now, c.clock.time, dt)
             or (is_open_loop(&c.machine) and open_loop_command(c, now)))
 
@@ -191,6 +185,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     measured; effort: NULL if it was not.
     """
     cdef Before before = before_state(c)
+    cdef Hold unseen
     cdef bint usable, commands = False
     c.updated, c.stalled = now, False
     if not is_awaited(&c.machine, &c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp,
@@ -198,11 +193,14 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
         return False
     usable = observe_arm(&c.clock, &c.observer, &c.stuck, c, now, stamp, on_its_way, live, q, qd)
     note_rejection(&c.machine, &c.observer.last, now)
-    if not usable:
-        commands = stop_without_position(c, now)
-    elif go_on(c, now, &before, effort) and not c.arm.settings.on_timer:
-        commands = answer(c, now, now - c.commanded if before.is_open_loop
-                          else max(c.clock.time - before.time, 0.0))
+    if usable:
+        if go_on(c, now, &before, effort) and not c.arm.settings.on_timer:
+            commands = answer(c, now, now - c.sent.at if before.is_open_loop
+                              else max(c.clock.time - before.time, 0.0))
+    elif answers_states(&c.machine) and c.observer.begun:
+        unseen = why_unseen(c)
+        respond(c, now, &unseen)
+        commands = is_open_loop(&c.machine) and open_loop_command(c, now)
     return commands
 
 
@@ -213,13 +211,6 @@ cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
     if c.machine.phase == TRAJECTORY or c.machine.phase == REFERENCE:
         if age > bound > 0.0:
             respond(c, now, &reason)
-
-
-cdef inline bint command_by_timer(Controller* c, double now) noexcept nogil:
-    """The command between joint states."""
-    if c.has_commanded:
-        advance_estimate(&c.observer, &c.arm, c.acting, c.contact, age_of_state(&c.clock, now))
-    return command(c, now, c.clock.time + now - c.clock.received, now - c.commanded)
 
 
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:
@@ -237,11 +228,14 @@ cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     if answers_states(&c.machine) and age > bound and (stalled_before or not c.stalled):
         respond(c, now, &reason)
     watch_executor(c, now)
-    if c.arm.settings.on_timer and answers_states(&c.machine) and command_by_timer(c, now):
-        return True
+    if c.arm.settings.on_timer and answers_states(&c.machine):
+        if c.sent.has_begun:
+            advance_estimate(&c.observer, &c.arm, &c.sent, age_of_state(&c.clock, now))
+        if command(c, now, c.clock.time + now - c.clock.received, now - c.sent.at):
+            return True
     if not is_open_loop(&c.machine):
         return False
     if not is_over(c, now):
         return open_loop_command(c, now)
-    give_up(c)
+    give_up(&c.machine, &c.sent)
     return False

@@ -38,9 +38,9 @@ cdef class CompiledController(CycleOwner):
         self._lay_out(n)
         # Owns its memory: an array that kept this object alive would keep it for ever.
         self.command_array = np.zeros(n)
-        c.governor.command = floats(self.command_array)
-        c.hand.law.link = tip
-        fill(c.hand.law.offset, offset, 16, "offset")
+        c.sent.governor.command = floats(self.command_array)
+        c.task.cartesian.law.link = tip
+        fill(c.task.cartesian.law.offset, offset, 16, "offset")
         self._set_limits(space)
         copy_drive_units(&self.control.border.units, self.memory, units)
         self.control.border.by_name = commands_joints
@@ -72,7 +72,7 @@ cdef class CompiledController(CycleOwner):
         """Give all arrays their memory."""
         cdef Controller* c = &self.control.controller
         cdef Memory m = self.memory
-        c.n = c.observer.n = c.stuck.n = c.governor.n = c.arm.models.n = n
+        c.n = c.observer.n = c.stuck.n = c.sent.governor.n = c.arm.models.n = n
         c.positions.n = n
         c.positions.q = m.doubles(2 * n)
         c.positions.qd = c.positions.q + n
@@ -93,22 +93,23 @@ cdef class CompiledController(CycleOwner):
         self._lay_out_observer()
         self._lay_out_stuck_joints()
         c.arm.models.part, c.arm.models.scratch = m.doubles(n), m.doubles(4 * n)
-        c.governor.asked, c.governor.difference = m.doubles(n), m.doubles(n)
-        c.governor.wanted, c.governor.moving = m.doubles(n), m.doubles(n)
-        c.governor.allowed.low, c.governor.allowed.high = m.doubles(n), m.doubles(n)
-        place_motion(&c.motion, n, m.doubles(MOTION_ROWS * n))
+        c.sent.governor.asked, c.sent.governor.difference = m.doubles(n), m.doubles(n)
+        c.sent.governor.wanted, c.sent.governor.moving = m.doubles(n), m.doubles(n)
+        c.sent.governor.allowed.low, c.sent.governor.allowed.high = m.doubles(n), m.doubles(n)
+        place_motion(&c.task.motion, n, m.doubles(MOTION_ROWS * n))
         c.watch.speeding, c.watch.swings = m.doubles(n), m.doubles(n)
         c.watch.direction, c.watch.swung_at = m.doubles(n), m.doubles(n)
-        c.desired, c.presliding = m.doubles(4 * n), m.doubles(n)
-        c.offset, c.zero, c.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
-        c.acting = m.doubles(n)
-        c.contact = m.doubles(n)
-        c.torque, c.gravity_torque, c.turned = m.doubles(n), m.doubles(n), m.doubles(n)
-        lay_out_mode(&c.hand, n, m.doubles(mode_memory(n)))
-        c.bias = m.doubles(n)
-        c.speed.speed, c.speed.Minv, c.speed.bias = c.arm.limits.velocity, c.hand.law.Minv, c.bias
-        c.speed.acceleration, c.speed.given_up = m.doubles(n), m.doubles(n)
-        c.speed.qd = c.observer.qd
+        c.task.desired, c.task.presliding = m.doubles(4 * n), m.doubles(n)
+        c.offset, c.zero, c.task.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
+        c.sent.acting = m.doubles(n)
+        c.sent.contact = m.doubles(n)
+        c.sent.torque, c.sent.gravity_torque, c.turned = m.doubles(n), m.doubles(n), m.doubles(n)
+        lay_out_mode(&c.task.cartesian, n, m.doubles(mode_memory(n)))
+        c.sent.bias = m.doubles(n)
+        c.sent.speed.speed, c.sent.speed.bias = c.arm.limits.velocity, c.sent.bias
+        c.sent.speed.Minv = c.task.cartesian.law.Minv
+        c.sent.speed.acceleration, c.sent.speed.given_up = m.doubles(n), m.doubles(n)
+        c.sent.speed.qd = c.observer.qd
         self.control.part, self.control.shown = m.doubles(3 * n), m.doubles(n)
         self.control.there = <bint*> m.block(n, np.intc)
         self.control.message.index = <int32_t*> m.block(n, np.int32)
@@ -167,7 +168,7 @@ cdef class CompiledController(CycleOwner):
         if configure(c, &request.change) == NO_TIP:
             raise ValueError(f"mode: {settings.mode} needs a tip")
         start_clock(&c.clock, -INFINITY)
-        hold_at(&c.motion, 0.0, c.zero)
+        hold_at(&c.task.motion, 0.0, c.zero)
         c.heartbeat, c.updated = INFINITY, -INFINITY
         c.machine.hold_until = c.machine.noted_at = -INFINITY
 
@@ -218,7 +219,8 @@ cdef class CompiledController(CycleOwner):
     def take_wrench(self, double now, cnp.ndarray wrench not None, Py_ssize_t sensor):
         """Take a wrench (6,) that is measured on one of the ``sensors``, by its index."""
         cdef Controller* c = &self.control.controller
-        take_measured(&c.hand.measured, &c.hand.law.settings, self.control.link_pose + 16 * sensor,
+        take_measured(&c.task.cartesian.measured, &c.task.cartesian.law.settings,
+                      self.control.link_pose + 16 * sensor,
                       numbers(wrench, 6, "wrench"), now, NAN, c.arm.settings.wrench_timeout)
 
     def check_age(self, double now):
@@ -347,7 +349,7 @@ cdef class CompiledController(CycleOwner):
     @property
     def desired(self):
         """(4, n) motion state of the last command, a copy."""
-        return values(self.control.controller.desired, (4, self.control.controller.n))
+        return values(self.control.controller.task.desired, (4, self.control.controller.n))
 
     @property
     def position_command(self):
@@ -373,7 +375,7 @@ cdef class CompiledController(CycleOwner):
     @property
     def wrench_at(self):
         """Steady time at which the last wrench was measured [s], -inf before the first."""
-        return self.control.controller.hand.measured.at
+        return self.control.controller.task.cartesian.measured.at
 
     @property
     def is_late(self):
@@ -388,6 +390,6 @@ cdef class CompiledController(CycleOwner):
     def counters(self):
         """Counts since the beginning, by name."""
         c = &self.control.controller
-        return {"commands": c.commands, "saturated": c.governor.saturated,
-                "interventions": c.governor.interventions, "states": self.control.states,
+        return {"commands": c.sent.count, "saturated": c.sent.governor.saturated,
+                "interventions": c.sent.governor.interventions, "states": self.control.states,
                 "foreign": self.control.foreign, "malformed": self.control.malformed}

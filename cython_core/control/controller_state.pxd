@@ -1,5 +1,8 @@
 # What the controller knows and has.
 #
+# Functions get the part that they change, and the whole Controller to read; few may change all of
+# it (test/structure.py counts them).
+#
 # Times called ``now`` are of a steady clock [s]; motions, transfers and rate limits go by the
 # controller's time (state_clock.pxd). Arrays are (n,) in joint order.
 
@@ -109,6 +112,28 @@ cdef struct Supervision:     # what no single state shows
     Py_ssize_t contradicted  # joint whose velocity the positions of the last state contradicted
     int in_a_row             # trajectories that left their path since the last that arrived
 
+cdef struct Task:            # what the arm is asked to do
+    Motion motion            # of its joints
+    CartesianMode cartesian  # of its end effector
+    bint has_planned_stop    # the motion is that of an open-loop stop, in steady time
+    double set_point_at      # steady time of the last set-point
+    double* desired          # (4, n) of the last command
+    double* presliding       # (n,) of the desired motion, see smooth_friction.pxd; 0 without one
+    double* state            # (4, n) from which a motion begins
+
+cdef struct Command:         # what the drives are told
+    Governor governor        # with the last command
+    SpeedLimit speed
+    double* torque
+    double* gravity_torque   # at the arm's position, which some drives add by themselves
+    double* bias             # (n,) torque at which no joint accelerates
+    double* acting           # (n,) mean of the commands since the last state was measured
+    double* contact          # (n,) effort of what the end effector touches, as far as measured
+    bint has_begun           # there has been a command since the controller was activated
+    bint let_go              # the transfer from the torque that led the end effector still goes on
+    double at                # steady time of the last command
+    long long count
+
 cdef struct Controller:
     Py_ssize_t n
     StateMachine machine
@@ -116,35 +141,19 @@ cdef struct Controller:
     StateClock clock
     Observer observer
     StuckJoints stuck
-    Governor governor
+    Task task
+    Command sent
     PositionGovernor positions
     ServoGovernor servos
-    SpeedLimit speed
-    Motion motion
-    CartesianMode hand
     Supervision watch
-    double* desired          # (4, n) of the last command
-    double* presliding       # (n,) of the desired motion, see smooth_friction.pxd; 0 without one
-    double* torque
-    double* gravity_torque   # at the arm's position, which some drives add by themselves
-    double* bias             # (n,) torque at which no joint accelerates
     double* offset           # (4, n) scratch
     double* zero             # (4, n)
-    double* acting           # (n,) mean of the commands since the last state was measured
-    double* contact          # (n,) effort of what the end effector touches, as far as measured
-    double* state            # (4, n) from which a motion begins
     double* turned           # (n,) whole turns that were added to the last position [rad]
-    bint has_planned_stop    # the motion is that of an open-loop stop, in steady time
-    bint has_commanded       # since it was activated
     bint floats              # mode gravity_compensation
-    bint let_go              # the transfer from the torque that led the hand still goes on
     bint stalled             # this process stood still before the last ``check_age``: states may
                              # be waiting to be read
-    double commanded         # steady time of the last command
-    double set_point_at
     double updated           # time of the last state or call of ``check_age``
     double heartbeat         # time of the last sign of life from Python; inf: none is needed
-    long long commands
 
 
 cdef inline void begin_supervision(Supervision* s, Py_ssize_t n) noexcept nogil:

@@ -10,9 +10,9 @@ from control.cartesian_mode cimport CartesianTarget
 from control.controller_state cimport Controller, Hold, hold_reason, is_tracking
 from control.cycle_state cimport (ControlCycle, DeadlinePayload, release, take_deadline,
                                   work_out_model_torque)
-from control.events cimport CAUSE_FAILURE, GRANTED, Refusal
+from control.events cimport CAUSE_DEACTIVATED, CAUSE_FAILURE, GRANTED, Refusal
 from control.motion cimport Path
-from control.phase_changes cimport activate, deactivate, respond
+from control.phase_changes cimport activate, respond
 from control.request_handlers cimport (ZeroPayload, configure, follow, hold, take_model,
                                        take_set_point, take_target, zero_wrench)
 from control.settings cimport ADMITTANCE
@@ -65,7 +65,9 @@ cdef struct SnapshotPayload:
 
 cdef inline Refusal take_path(ControlCycle* cycle, FollowPayload* payload) noexcept nogil:
     """Follow a path, which replaces the one in use."""
-    cdef Refusal refusal = follow(&cycle.controller, payload.path, payload.start, &payload.detail)
+    cdef Controller* c = &cycle.controller
+    cdef Refusal refusal = follow(&c.task, &c.machine, &c.observer, c, payload.path, payload.start,
+                                  &payload.detail)
     if refusal == GRANTED:
         release(cycle, cycle.path_number)
         cycle.path_number = payload.number
@@ -78,27 +80,27 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
     cdef Py_ssize_t n = c.n
     memcpy(snapshot.arrays, c.observer.q, n * sizeof(double))
     memcpy(snapshot.arrays + n, c.observer.qd, n * sizeof(double))
-    memcpy(snapshot.arrays + 2 * n, c.desired, 4 * n * sizeof(double))
-    memcpy(snapshot.arrays + 6 * n, c.governor.command, n * sizeof(double))
-    memcpy(snapshot.arrays + 7 * n, c.governor.asked, n * sizeof(double))
+    memcpy(snapshot.arrays + 2 * n, c.task.desired, 4 * n * sizeof(double))
+    memcpy(snapshot.arrays + 6 * n, c.sent.governor.command, n * sizeof(double))
+    memcpy(snapshot.arrays + 7 * n, c.sent.governor.asked, n * sizeof(double))
     gravity(&c.arm.models, c.observer.q, snapshot.arrays + 8 * n)
     work_out_model_torque(c, snapshot.model_torque)
     figures.time, figures.origin = c.clock.time, c.clock.origin
     figures.received, figures.phase = c.clock.received, c.machine.phase
     figures.late = c.clock.late
     figures.sec, figures.nanosec = cycle.sec, cycle.nanosec
-    figures.path, figures.elapsed = cycle.path_number, c.clock.time - c.motion.path_start
-    figures.since_end = c.clock.time - c.motion.end
+    figures.path, figures.elapsed = cycle.path_number, c.clock.time - c.task.motion.path_start
+    figures.since_end = c.clock.time - c.task.motion.end
     figures.causes, figures.strain = c.machine.causes, 0.0
     snapshot.hold = c.machine.hold
     memset(snapshot.hand, 0, 24 * sizeof(double))
     if leads_end_effector(&c.arm) and is_tracking(&c.machine):
-        memcpy(snapshot.hand, c.hand.law.error, 6 * sizeof(double))
-        memcpy(snapshot.hand + 6, c.hand.law.remaining, 6 * sizeof(double))
-        memcpy(snapshot.hand + 12, c.hand.wrench, 6 * sizeof(double))
+        memcpy(snapshot.hand, c.task.cartesian.law.error, 6 * sizeof(double))
+        memcpy(snapshot.hand + 6, c.task.cartesian.law.remaining, 6 * sizeof(double))
+        memcpy(snapshot.hand + 12, c.task.cartesian.wrench, 6 * sizeof(double))
         if c.arm.settings.mode == ADMITTANCE:
-            memcpy(snapshot.hand + 18, c.hand.law.external, 6 * sizeof(double))
-        figures.strain = max_strain(&c.hand.law)
+            memcpy(snapshot.hand + 18, c.task.cartesian.law.external, 6 * sizeof(double))
+        figures.strain = max_strain(&c.task.cartesian.law)
 
 
 cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double time) noexcept nogil:
@@ -107,28 +109,32 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
     cdef SetPointPayload* set_point
     cdef const ModelPayload* model
     cdef Hold failure = hold_reason(CAUSE_FAILURE, -1, 0.0, 0.0)
+    cdef Hold end = hold_reason(CAUSE_DEACTIVATED, -1, 0.0, 0.0)
     if request.kind == REQUEST_HOLD:
-        return hold(c, time)
+        return hold(c)
     if request.kind == REQUEST_FOLLOW:
         return take_path(cycle, <FollowPayload*> request.payload)
     if request.kind == REQUEST_SET_POINT:
         set_point = <SetPointPayload*> request.payload
-        return take_set_point(c, time, set_point.state, &set_point.detail)
+        return take_set_point(&c.task, &c.machine, &c.sent.governor, c, time, set_point.state,
+                              &set_point.detail)
     if request.kind == REQUEST_TARGET:
-        return take_target(c, time, <const CartesianTarget*> request.payload)
+        return take_target(&c.task.cartesian, &c.machine, c, time,
+                           <const CartesianTarget*> request.payload)
     if request.kind == REQUEST_CHECK:
         return why_not_configure(c, <CheckPayload*> request.payload)
     if request.kind == REQUEST_ZERO:
-        return zero_wrench(c, time, <ZeroPayload*> request.payload)
+        return zero_wrench(&c.task.cartesian, c, time, <ZeroPayload*> request.payload)
     if request.kind == REQUEST_CONFIGURE:
         return configure(c, <const SettingsChange*> request.payload)
     if request.kind == STOP_REQUESTED or request.kind == REQUEST_DEACTIVATE:
-        deactivate(c, time)
+        respond(c, time, &end)
     elif request.kind == REQUEST_ACTIVATE:
         activate(c, time)
     elif request.kind == REQUEST_MODEL:
         model = <const ModelPayload*> request.payload
-        take_model(c, model.model, model.number, model.transition)
+        take_model(&c.arm.models, &c.stuck, &c.sent.governor, c, model.model, model.number,
+                   model.transition)
     elif request.kind == REQUEST_DEADLINE:
         take_deadline(cycle, <const DeadlinePayload*> request.payload)
     elif request.kind == REQUEST_SNAPSHOT:

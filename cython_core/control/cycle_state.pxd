@@ -99,7 +99,7 @@ cdef inline void put_record(ControlCycle* cycle, int32_t kind, Py_ssize_t index,
 
 cdef inline void record_note(void* listener, NoteKind kind, Py_ssize_t index, double a, double b,
                              double c, double d) noexcept nogil:
-    """Pass on what the controller notes (Controller.notify)."""
+    """Pass on what the controller notes (StateMachine.notify)."""
     put_record(<ControlCycle*> listener, kind, index, a, b, c, d, 0)
 
 
@@ -117,7 +117,7 @@ cdef inline void release_unused(ControlCycle* cycle) noexcept nogil:
     """Release the path once no motion uses it, and the models that have lost their weight."""
     cdef const Controller* c = &cycle.controller
     cdef int k
-    if cycle.path_number and c.motion.path == NULL:
+    if cycle.path_number and c.task.motion.path == NULL:
         release(cycle, cycle.path_number)
         cycle.path_number = 0
     if cycle.model_count == c.arm.models.olds + 1 and knows_newest(cycle):
@@ -180,7 +180,7 @@ cdef inline void check_deadline(ControlCycle* cycle, double taken) noexcept nogi
 cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
     cdef Template* message = &cycle.joint_command if cycle.border.by_name else &cycle.command
     cdef Py_ssize_t n = cycle.controller.n
-    cdef const double* command = cycle.controller.governor.command
+    cdef const double* command = cycle.controller.sent.governor.command
     if cycle.border.units.converts:
         tell_drives(&cycle.border, &cycle.controller, cycle.now)
         command = cycle.border.told
@@ -196,6 +196,7 @@ cdef inline void tell_drives(DriveBorder* border, const Controller* c, int64_t n
     Where commands are JointStates, positions have a place of their own.
     """
     cdef const DriveUnits* u = &border.units
+    cdef const double* torque = c.sent.governor.command
     cdef double duration = min(now - border.sent, SHORT) * 1e-9 if border.sent else 0.0, asked
     cdef Py_ssize_t i
     for i in range(c.n):
@@ -203,10 +204,10 @@ cdef inline void tell_drives(DriveBorder* border, const Controller* c, int64_t n
             border.told[i] = 0.0 if border.by_name else c.servos.told.q[i] - c.turned[i]
             border.cut[i] += c.servos.goal[i] != c.positions.q[i] + c.servos.offset[i]
         else:
-            asked = told(u, i, c.governor.command[i], c.observer.qd[i])
+            asked = told(u, i, torque[i], c.observer.qd[i])
             border.told[i] = within(asked, u.most[i])
             border.cut[i] += border.told[i] != asked
-        asked = within(current_for(u, i, c.governor.command[i], c.observer.qd[i]), u.max_current[i])
+        asked = within(current_for(u, i, torque[i], c.observer.qd[i]), u.max_current[i])
         border.squared[i] += asked * asked * duration
     border.sent = now
 
@@ -244,7 +245,7 @@ cdef inline void work_out_model_torque(const Controller* c, double* torque) noex
     if c.arm.settings.mode == GRAVITY_COMPENSATION:
         gravity(&c.arm.models, c.observer.q, torque)
     else:
-        model_torque(&c.arm, c.desired, c.presliding, torque)
+        model_torque(&c.arm, c.task.desired, c.task.presliding, torque)
 
 
 cdef inline void write_row(Template* message, Py_ssize_t n, int before, const double* values,
@@ -277,7 +278,7 @@ cdef inline void show(ControlCycle* cycle) noexcept nogil:
         sec, nanosec = <int32_t> (time // SECOND), <uint32_t> (time % SECOND)
     if is_watched(cycle, OUTPUT_DESIRED, OUTPUT_ERROR):
         show_joints(cycle, sec, nanosec)
-    if c.hand.law.link >= 0 and is_watched(cycle, OUTPUT_POSE, OUTPUT_TWIST):
+    if c.task.cartesian.law.link >= 0 and is_watched(cycle, OUTPUT_POSE, OUTPUT_TWIST):
         show_hand(cycle, sec, nanosec)
 
 
@@ -285,12 +286,12 @@ cdef inline void show_hand(ControlCycle* cycle, int32_t sec, uint32_t nanosec) n
     """Publish pose and velocity of the hand, by the last good state."""
     cdef Controller* c = &cycle.controller
     cdef double[7] pose
-    update_kinematics(&c.hand.law, c.arm.models.newest.model, c.observer.q, c.observer.qd)
-    write_pose(c.hand.law.pose, pose)
+    update_kinematics(&c.task.cartesian.law, c.arm.models.newest.model, c.observer.q, c.observer.qd)
+    write_pose(c.task.cartesian.law.pose, pose)
     write_stamp(&cycle.pose, sec, nanosec)
     write_last(&cycle.pose, 7, 0, pose)
     write_stamp(&cycle.twist, sec, nanosec)
-    write_last(&cycle.twist, 6, 0, c.hand.law.velocity)
+    write_last(&cycle.twist, 6, 0, c.task.cartesian.law.velocity)
     cycle.output.publish(cycle.output.loop, OUTPUT_POSE, cycle.pose.data, cycle.pose.size)
     cycle.output.publish(cycle.output.loop, OUTPUT_TWIST, cycle.twist.data, cycle.twist.size)
 
@@ -299,18 +300,18 @@ cdef inline void show_joints(ControlCycle* cycle, int32_t sec, uint32_t nanosec)
     """Publish the desired state of the joints and the error."""
     cdef Controller* c = &cycle.controller
     cdef Py_ssize_t n = c.n, i
-    work_out_model_torque(c, c.torque)
+    work_out_model_torque(c, c.sent.torque)
     write_stamp(&cycle.desired, sec, nanosec)
     write_stamp(&cycle.error, sec, nanosec)
-    write_row(&cycle.desired, n, 2, c.desired, NULL, cycle.shown)
-    write_row(&cycle.desired, n, 1, c.desired + n, NULL, cycle.shown)
-    write_row(&cycle.desired, n, 0, c.torque, NULL, cycle.shown)
-    write_row(&cycle.error, n, 2, c.desired, c.observer.q, cycle.shown)
-    write_row(&cycle.error, n, 1, c.desired + n, c.observer.qd, cycle.shown)
+    write_row(&cycle.desired, n, 2, c.task.desired, NULL, cycle.shown)
+    write_row(&cycle.desired, n, 1, c.task.desired + n, NULL, cycle.shown)
+    write_row(&cycle.desired, n, 0, c.sent.torque, NULL, cycle.shown)
+    write_row(&cycle.error, n, 2, c.task.desired, c.observer.q, cycle.shown)
+    write_row(&cycle.error, n, 1, c.task.desired + n, c.observer.qd, cycle.shown)
     if c.arm.settings.hardware_adds_gravity:
-        gravity(&c.arm.models, c.observer.q, c.gravity_torque)
+        gravity(&c.arm.models, c.observer.q, c.sent.gravity_torque)
         for i in range(n):
-            c.torque[i] -= c.gravity_torque[i]
-    write_row(&cycle.error, n, 0, c.governor.command, c.torque, cycle.shown)
+            c.sent.torque[i] -= c.sent.gravity_torque[i]
+    write_row(&cycle.error, n, 0, c.sent.governor.command, c.sent.torque, cycle.shown)
     cycle.output.publish(cycle.output.loop, OUTPUT_DESIRED, cycle.desired.data, cycle.desired.size)
     cycle.output.publish(cycle.output.loop, OUTPUT_ERROR, cycle.error.data, cycle.error.size)

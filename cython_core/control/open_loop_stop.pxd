@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 
 from control.arm cimport pass_time
 from control.command cimport issue_command, longest_step
-from control.controller_state cimport Controller
+from control.controller_state cimport Controller, Task
 from control.events cimport CAUSE_STUCK
 from control.fault_bounds cimport EFFORT_SHARE, LESS, LONGER, SHORTEST_OPEN_LOOP, STOP_LOOKS
 from control.laws cimport damped_gravity, dead_reckoning, motion_torque, slide
@@ -27,76 +27,77 @@ cdef inline double unseen_since(const Controller* c, double now) noexcept nogil:
     return now - c.clock.received + oldest(&c.observer)
 
 
-cdef inline void reckon_followed(const Controller* c, double now) noexcept nogil:
-    """``state``: where drives that follow positions must have brought the arm: there they stand
-    while no command comes.
+cdef inline void reckon_followed(const Controller* c, double now, double* state) noexcept nogil:
+    """Where drives that follow positions must have brought the arm, (2, n): there they stand while
+    no command comes.
     """
-    cdef double idle = now - c.commanded - longest_step(c)
+    cdef double idle = now - c.sent.at - longest_step(c)
     cdef Py_ssize_t i
-    memcpy(c.state, c.positions.q, 2 * c.n * sizeof(double))
+    memcpy(state, c.positions.q, 2 * c.n * sizeof(double))
     for i in range(c.n):
-        c.state[c.n + i] = speed_at_rest(c.state[c.n + i], most_acceleration(&c.arm.limits, i),
-                                         idle)
+        state[c.n + i] = speed_at_rest(state[c.n + i], most_acceleration(&c.arm.limits, i), idle)
 
 
-cdef inline void reckon(const Controller* c, double now) noexcept nogil:
-    """``state``: where the arm must be by now.
+cdef inline void reckon(const Controller* c, double now, double* state) noexcept nogil:
+    """Where the arm must be by now, (4, n).
 
     Since the last state it has been under the last command, and in the contact measured then.
     """
     cdef const Observer* o = &c.observer
     cdef double age = age_of_state(&c.clock, now) - o.advanced - o.ahead
     cdef Py_ssize_t i
-    memcpy(c.state, o.q, 2 * c.n * sizeof(double))
+    memcpy(state, o.q, 2 * c.n * sizeof(double))
     if c.machine.hold.cause == CAUSE_STUCK:
-        add_expected(&c.stuck, &c.arm, c.desired, c.state, c.state + c.n)
-    dead_reckoning(&c.arm, c.governor.command, c.contact,
-                   min(age, c.arm.settings.state_timeout + c.arm.settings.period), c.state)
+        add_expected(&c.stuck, &c.arm, c.task.desired, state, state + c.n)
+    dead_reckoning(&c.arm, c.sent.governor.command, c.sent.contact,
+                   min(age, c.arm.settings.state_timeout + c.arm.settings.period), state)
     for i in range(c.n):
-        c.state[i] = min(max(c.state[i], min(c.arm.limits.lower[i], o.q[i])),
-                         max(c.arm.limits.upper[i], o.q[i]))
+        state[i] = min(max(state[i], min(c.arm.limits.lower[i], o.q[i])),
+                       max(c.arm.limits.upper[i], o.q[i]))
     if c.machine.hold.cause == CAUSE_STUCK:                             # the last command is wrong
-        memset(c.state + 2 * c.n, 0, c.n * sizeof(double))
+        memset(state + 2 * c.n, 0, c.n * sizeof(double))
 
 
-cdef inline double effort_share(Controller* c, double now, double duration) noexcept nogil:
+cdef inline double effort_share(Task* task, const Controller* c, double now,
+                                double duration) noexcept nogil:
     """Plan a stop from ``state``; returns the largest share of an effort limit that it takes, or of
     what the torque rate allows.
     """
     cdef const JointSettings* joints = &c.arm.joints
-    cdef double* before = c.offset
+    cdef double* torque = c.offset
+    cdef double* before = c.offset + c.n
     cdef double share = 0.0, step
     cdef Py_ssize_t i, k
-    stop_from(&c.motion, now, c.state, duration, &c.arm.limits)
-    step = (c.motion.end - now) / STOP_LOOKS
+    stop_from(&task.motion, now, task.state, duration, &c.arm.limits)
+    step = (task.motion.end - now) / STOP_LOOKS
     for k in range(STOP_LOOKS):
-        sample(&c.motion, now + k * step, c.desired)
-        motion_torque(&c.arm, c.desired, c.presliding, c.torque)
+        sample(&task.motion, now + k * step, task.desired)
+        motion_torque(&c.arm, task.desired, task.presliding, torque)
         if k > 0:
             for i in range(c.n):
-                share = max(share, fabs(c.torque[i]) / joints.effort_limit[i],
-                            fabs(c.torque[i] - before[i]) / (joints.torque_rate[i] * step))
-        memcpy(before, c.torque, c.n * sizeof(double))
+                share = max(share, fabs(torque[i]) / joints.effort_limit[i],
+                            fabs(torque[i] - before[i]) / (joints.torque_rate[i] * step))
+        memcpy(before, torque, c.n * sizeof(double))
     return share
 
 
-cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
+cdef inline void plan_stop(Task* task, const Controller* c, double now) noexcept nogil:
     """Plan the motion that brings the arm to rest from where it must be by now, in steady time.
 
     Nobody sees whether the arm follows: so it is as short as the effort limits allow, or as a
     longer one would not take less.
     """
     cdef double duration = SHORTEST_OPEN_LOOP, share, before = INFINITY
-    memset(c.state, 0, 4 * c.n * sizeof(double))
+    memset(task.state, 0, 4 * c.n * sizeof(double))
     if c.positions.used:
-        reckon_followed(c, now)
+        reckon_followed(c, now, task.state)
     else:
-        reckon(c, now)
-    share = effort_share(c, now, duration)
+        reckon(c, now, task.state)
+    share = effort_share(task, c, now, duration)
     while share > EFFORT_SHARE and share < LESS * before:
         before, duration = share, LONGER * duration
-        share = effort_share(c, now, duration)
-    c.has_planned_stop = True
+        share = effort_share(task, c, now, duration)
+    task.has_planned_stop = True
 
 
 cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
@@ -105,19 +106,21 @@ cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
     It decays because it is for the estimated velocity, which grows old.
     """
     cdef Observer* o = &c.observer
-    cdef double dt = now - c.commanded
+    cdef Task* task = &c.task
+    cdef double* torque = c.sent.torque
+    cdef double dt = now - c.sent.at
     pass_time(&c.arm.models, dt)
     if c.arm.settings.blind_stop:
-        if not c.has_planned_stop:
-            plan_stop(c, now)
-        sample(&c.motion, now, c.desired)
-        slide(c.n, c.desired + c.n, c.arm.settings.presliding_displacement, dt, c.presliding)
-        motion_torque(&c.arm, c.desired, c.presliding, c.torque)
-        memcpy(o.q, c.desired, 3 * c.n * sizeof(double))
+        if not task.has_planned_stop:
+            plan_stop(task, c, now)
+        sample(&task.motion, now, task.desired)
+        slide(c.n, task.desired + c.n, c.arm.settings.presliding_displacement, dt, task.presliding)
+        motion_torque(&c.arm, task.desired, task.presliding, torque)
+        memcpy(o.q, task.desired, 3 * c.n * sizeof(double))
         o.advanced, o.ahead = age_of_state(&c.clock, now), 0.0
     else:
-        damped_gravity(&c.arm, o.q, transfer_left(&c.governor), c.torque)
-    return issue_command(c, now, dt, c.torque)
+        damped_gravity(&c.arm, o.q, transfer_left(&c.sent.governor), torque)
+    return issue_command(&c.sent, &c.positions, &c.servos, c, now, dt, torque)
 
 
 cdef inline bint is_over(const Controller* c, double now) noexcept nogil:
@@ -127,4 +130,5 @@ cdef inline bint is_over(const Controller* c, double now) noexcept nogil:
     cdef double hold = c.arm.settings.give_up_after
     if not c.arm.settings.blind_stop:
         return now - c.machine.held_since >= c.arm.settings.decay_time + hold
-    return c.has_planned_stop and now >= c.motion.end + (0.0 if c.stuck.joint >= 0 else hold)
+    return (c.task.has_planned_stop
+            and now >= c.task.motion.end + (0.0 if c.stuck.joint >= 0 else hold))

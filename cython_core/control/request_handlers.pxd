@@ -5,12 +5,12 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from control.arm cimport change_model, leads_end_effector
+from control.arm cimport ModelBlend, change_model, leads_end_effector
 from control.cartesian_impedance cimport update_kinematics
-from control.cartesian_mode cimport CartesianTarget, configure_mode, set_target
+from control.cartesian_mode cimport CartesianMode, CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
-from control.controller_state cimport (Controller, Hold, StateMachine, answers_states, is_open_loop,
-                                       is_tracking)
+from control.controller_state cimport (Controller, Hold, StateMachine, Task, answers_states,
+                                       is_open_loop, is_tracking)
 from control.events cimport (ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, GRANTED,
                              FORCE_SCATTERS, IN_FAULT, MOMENT_SCATTERS, NOT_RUNNING, NOT_STILL,
                              NO_READINGS, NO_WRENCH, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
@@ -18,14 +18,15 @@ from control.fault_bounds cimport SETTLED_AFTER
 from control.measured_wrench cimport MeasuredWrench, find_weight, is_fresh, shift_zero
 from control.motion cimport (Path, Start, blend, extrapolate, follow_path, lead_in_duration, sample,
                              start_of)
-from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, end_fault,
-                                    stands, stop_and_hold)
+from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, hold_as_asked,
+                                    stands)
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
 from control.sensor_zero cimport are_enough, most_scatter, scatter
 from control.settings cimport ADMITTANCE, GRAVITY_COMPENSATION, JointSettings, Mode, Settings
 from control.settings_check cimport SettingsChange, conflict
-from control.state_observer cimport trust_velocities
-from control.torque_governor cimport begin_transfer, shift_transfer
+from control.state_observer cimport Observer
+from control.stuck_joints cimport StuckJoints
+from control.torque_governor cimport Governor, begin_transfer, shift_transfer
 from dynamics_interface cimport DynamicsInterface
 
 cdef extern from *:
@@ -53,24 +54,20 @@ cdef inline Refusal why_no_joints(const Controller* c) noexcept nogil:
     return FOLLOWS_POSES if refusal == GRANTED and leads_end_effector(&c.arm) else refusal
 
 
-cdef inline Refusal hold(Controller* c, double now) noexcept nogil:
+cdef inline Refusal hold(Controller* c) noexcept nogil:
     """Come to rest within stop_time and stay there; ends a fault, and the silence of a joint that
     did not move.
     """
     cdef Refusal refusal = why_not(&c.machine)
     c.stuck.joint = -1
-    if refusal == GRANTED or refusal == IN_FAULT:
-        trust_velocities(&c.observer)
-    if refusal == IN_FAULT:
-        end_fault(c)
-        return GRANTED
-    if refusal == GRANTED:
-        stop_and_hold(c)
-    return refusal
+    if refusal != GRANTED and refusal != IN_FAULT:
+        return refusal
+    hold_as_asked(c)
+    return GRANTED
 
 
-cdef inline Refusal follow(Controller* c, const Path* path, double start,
-                           Hold* detail) noexcept nogil:
+cdef inline Refusal follow(Task* task, StateMachine* m, Observer* o, const Controller* c,
+                           const Path* path, double start, Hold* detail) noexcept nogil:
     """Follow a trajectory from now on; ``start`` is when its time is zero, by the controller's
     time; -inf: now.
     """
@@ -82,66 +79,67 @@ cdef inline Refusal follow(Controller* c, const Path* path, double start,
     if start == -INFINITY:
         start = time
     begin = start_of(path, c.n, time - start, c.observer.q, c.arm.limits.velocity,
-                     c.arm.settings.start_tolerance, c.state)
+                     c.arm.settings.start_tolerance, task.state)
     detail.joint, detail.found, detail.bound = begin.joint, begin.found, begin.bound
     if begin.is_over:
         return ENDED
     if begin.joint >= 0:
         return STARTS_TOO_FAR
-    sample(&c.motion, time, c.state)
-    follow_path(&c.motion, path, start, time, c.state, &c.arm.limits, c.arm.settings.stop_time)
-    begin_trajectory(&c.machine, &c.observer)
+    sample(&task.motion, time, task.state)
+    follow_path(&task.motion, path, start, time, task.state, &c.arm.limits,
+                c.arm.settings.stop_time)
+    begin_trajectory(m, o)
     return GRANTED
 
 
-cdef inline Refusal take_set_point(Controller* c, double now, const double* state,
+cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* governor,
+                                   const Controller* c, double now, const double* state,
                                    Hold* detail) noexcept nogil:
     """Follow a set-point (4, n), extrapolated at constant acceleration until the next one.
 
     The arm is led in to one that differs by more than the arm may have moved since the last.
     """
-    cdef double time = c.clock.time
-    cdef double since = now - c.set_point_at if c.machine.phase == REFERENCE else 0.0
+    cdef double time = c.clock.time, stop_time = c.arm.settings.stop_time
+    cdef double since = now - task.set_point_at if m.phase == REFERENCE else 0.0
+    cdef double* offset = c.offset
     cdef bint jumps = False
     cdef Py_ssize_t i
     cdef Refusal refusal = why_no_joints(c)
     if refusal != GRANTED:
         return refusal
-    sample(&c.motion, time, c.state)
+    sample(&task.motion, time, task.state)
     for i in range(c.n):
         detail.joint, detail.found, detail.bound = (
-            i, fabs(state[i] - c.state[i]), c.arm.settings.start_tolerance)
+            i, fabs(state[i] - task.state[i]), c.arm.settings.start_tolerance)
         if not detail.found <= detail.bound:
             return SET_POINT_TOO_FAR
         jumps |= detail.found > SET_POINT_SLACK + SET_POINT_SPEED * c.arm.limits.velocity[i] * since
-    if jumps and not (c.machine.phase == REFERENCE and time < c.motion.correction_end):
+    jumps &= not (m.phase == REFERENCE and time < task.motion.correction_end)
+    extrapolate(&task.motion, time, state)
+    if jumps:
         for i in range(4 * c.n):
-            c.offset[i] = c.state[i] - state[i]
-        extrapolate(&c.motion, time, state)
-        blend(&c.motion, time, c.state, c.offset,
-              lead_in_duration(c.n, c.offset, c.arm.limits.velocity, c.arm.settings.stop_time),
-              &c.arm.limits)
-    else:
-        extrapolate(&c.motion, time, state)
-    if c.machine.phase != REFERENCE:
-        begin_transfer(&c.governor, c.arm.settings.blend_time)
-    c.set_point_at = now
-    begin_reference(&c.machine)
+            offset[i] = task.state[i] - state[i]
+        blend(&task.motion, time, task.state, offset,
+              lead_in_duration(c.n, offset, c.arm.limits.velocity, stop_time), &c.arm.limits)
+    if m.phase != REFERENCE:
+        begin_transfer(governor, c.arm.settings.blend_time)
+    task.set_point_at = now
+    begin_reference(m)
     return GRANTED
 
 
-cdef inline Refusal take_target(Controller* c, double now,
-                                const CartesianTarget* target) noexcept nogil:
-    """Lead the hand to a target."""
-    cdef Refusal refusal = why_not(&c.machine)
+cdef inline Refusal take_target(CartesianMode* mode, StateMachine* m, const Controller* c,
+                                double now, const CartesianTarget* target) noexcept nogil:
+    """Lead the end effector to a target."""
+    cdef Refusal refusal = why_not(m)
     if refusal != GRANTED:
         return refusal
     if not leads_end_effector(&c.arm):
         return FOLLOWS_NO_POSES
-    if c.arm.settings.mode == ADMITTANCE and not c.hand.measured.is_there:
+    if c.arm.settings.mode == ADMITTANCE and not mode.measured.is_there:
         return NO_WRENCH
-    set_target(&c.hand, now, target)
-    begin_reference(&c.machine)
+    set_target(mode, now, target)
+    begin_reference(m)
     return GRANTED
 
 
@@ -152,7 +150,7 @@ cdef struct ZeroPayload:
 
 cdef inline Refusal why_not_zero(const Controller* c, double now, Hold* detail) noexcept nogil:
     """Why the sensor's offset cannot be found now."""
-    cdef const MeasuredWrench* measured = &c.hand.measured
+    cdef const MeasuredWrench* measured = &c.task.cartesian.measured
     cdef Py_ssize_t half
     if c.machine.phase != HOLDING or not stands(&c.observer):
         return NOT_STILL
@@ -162,23 +160,24 @@ cdef inline Refusal why_not_zero(const Controller* c, double now, Hold* detail) 
         return NO_READINGS
     for half in range(2):
         detail.found = scatter(&measured.readings, half)
-        detail.bound = most_scatter(c.hand.law.settings.dead_zone, half)
+        detail.bound = most_scatter(c.task.cartesian.law.settings.dead_zone, half)
         if not detail.found <= detail.bound:
             return MOMENT_SCATTERS if half else FORCE_SCATTERS
     return GRANTED
 
 
-cdef inline Refusal zero_wrench(Controller* c, double now, ZeroPayload* answer) noexcept nogil:
+cdef inline Refusal zero_wrench(CartesianMode* mode, const Controller* c, double now,
+                                ZeroPayload* answer) noexcept nogil:
     """Take what the sensor reads, but for the payload's weight, as its offset from now on."""
-    cdef MeasuredWrench* measured = &c.hand.measured
+    cdef MeasuredWrench* measured = &mode.measured
     cdef Refusal refusal = why_not_zero(c, now, &answer.detail)
     cdef double[6] by
     cdef Py_ssize_t k
     if refusal != GRANTED:
         return refusal
     if not leads_end_effector(&c.arm):              # else its pose is known
-        update_kinematics(&c.hand.law, c.arm.models.newest.model, c.observer.q, c.observer.qd)
-    find_weight(&c.hand.law, by)
+        update_kinematics(&mode.law, c.arm.models.newest.model, c.observer.q, c.observer.qd)
+    find_weight(&mode.law, by)
     for k in range(6):
         by[k] = measured.readings.mean[k] - by[k]
     shift_zero(measured, by)
@@ -197,12 +196,12 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
     if refusal != GRANTED:
         return refusal
     if same_law:
-        joint_law(c, c.torque)
+        joint_law(c, c.sent.torque)
     c.arm.settings = settings[0]
     memcpy(c.arm.joints.p, change.joints.p,
            sizeof(JointSettings) // sizeof(double*) * c.n * sizeof(double))
     if change.impedance != NULL:
-        configure_mode(&c.hand, change.impedance)
+        configure_mode(&c.task.cartesian, change.impedance)
     c.stuck.begins = True
     c.floats = settings.mode == GRAVITY_COMPENSATION
     if not (c.machine.phase == FLOATING or c.machine.phase == FAULT or is_tracking(&c.machine)):
@@ -210,22 +209,23 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
     if same_law:
         joint_law(c, c.offset)
         for i in range(c.n):
-            c.offset[i] -= c.torque[i]
-        shift_transfer(&c.governor, c.offset, c.arm.settings.blend_time)
+            c.offset[i] -= c.sent.torque[i]
+        shift_transfer(&c.sent.governor, c.offset, c.arm.settings.blend_time)
         return GRANTED
-    begin_transfer(&c.governor, c.arm.settings.blend_time)
+    begin_transfer(&c.sent.governor, c.arm.settings.blend_time)
     change_law(c, before)
     return GRANTED
 
 
-cdef inline void take_model(Controller* c, const DynamicsInterface* model, uint64_t number,
+cdef inline void take_model(ModelBlend* models, StuckJoints* stuck, Governor* governor,
+                            const Controller* c, const DynamicsInterface* model, uint64_t number,
                             double transition) noexcept nogil:
     """Change to another payload or gravity; at once while there are no commands."""
     cdef bint commanding = answers_states(&c.machine) or is_open_loop(&c.machine)
-    change_model(&c.arm.models, model, number, transition if commanding else 0.0)
-    c.stuck.begins = True
+    change_model(models, model, number, transition if commanding else 0.0)
+    stuck.begins = True
     if commanding and (transition <= 0.0 or leads_end_effector(&c.arm)):  # its inertia changes
-        begin_transfer(&c.governor, c.arm.settings.blend_time)
+        begin_transfer(governor, c.arm.settings.blend_time)
 
 
 cdef inline bint is_at_rest(const Controller* c) noexcept nogil:

@@ -42,7 +42,7 @@ cdef inline void stopping_effort(double stop_time, const JointSettings* joints,
 
 cdef inline Refusal conflict(const Controller* c, const Settings* settings) noexcept nogil:
     """Why the controller cannot go over to other settings in its present phase."""
-    if is_of_end_effector(settings.mode) and c.hand.law.link < 0:
+    if is_of_end_effector(settings.mode) and c.task.cartesian.law.link < 0:
         return NO_TIP
     if ((answers_states(&c.machine) or is_open_loop(&c.machine))
             and settings.hardware_adds_gravity != c.arm.settings.hardware_adds_gravity):
@@ -75,7 +75,7 @@ cdef inline void law_effort(const Controller* c, const Settings* settings,
     """
     cdef Arm arm = c.arm
     arm.settings, arm.joints = settings[0], joints[0]
-    law(&arm, c.observer.q, c.desired, c.presliding, 0.0, effort)
+    law(&arm, c.observer.q, c.task.desired, c.task.presliding, 0.0, effort)
 
 
 cdef inline Refusal why_not_configure(const Controller* c, CheckPayload* check) noexcept nogil:

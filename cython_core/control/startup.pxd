@@ -34,8 +34,8 @@ cdef inline Py_ssize_t disputed(const Controller* c, const double* effort) noexc
     if not is_measured(c, effort):
         return -1
     for i in range(c.n):
-        if (BEYOND_GRAVITY * c.arm.joints.effort_limit[i] < fabs(effort[i] - c.gravity_torque[i])
-                < INFINITY):
+        if (BEYOND_GRAVITY * c.arm.joints.effort_limit[i]
+                < fabs(effort[i] - c.sent.gravity_torque[i]) < INFINITY):
             return i
     return -1
 
@@ -51,7 +51,7 @@ cdef inline bint is_plausible_effort(const Controller* c, const double* effort) 
     cdef Py_ssize_t i
     for i in range(c.n):
         limit = c.arm.joints.effort_limit[i]
-        if isinf(limit) or not fabs(effort[i] - c.gravity_torque[i]) <= BEYOND_GRAVITY * limit:
+        if isinf(limit) or not fabs(effort[i] - c.sent.gravity_torque[i]) <= BEYOND_GRAVITY * limit:
             return False
     return True
 
@@ -65,16 +65,16 @@ cdef inline const double* holding_effort(const Controller* c, const double* effo
     """
     if is_measured(c, effort) and is_plausible_effort(c, effort):
         return effort
-    if c.has_commanded:
-        return c.governor.command
-    return c.zero if c.arm.settings.hardware_adds_gravity else c.gravity_torque
+    if c.sent.has_begun:
+        return c.sent.governor.command
+    return c.zero if c.arm.settings.hardware_adds_gravity else c.sent.gravity_torque
 
 
 cdef inline Py_ssize_t too_heavy(const Controller* c) noexcept nogil:
     """The first joint whose effort limit is too small for its ``gravity_torque``, or -1."""
     cdef Py_ssize_t i
     for i in range(c.n):
-        if not suffices(&c.arm.joints, i, c.gravity_torque[i] + c.arm.joints.offset[i]):
+        if not suffices(&c.arm.joints, i, c.sent.gravity_torque[i] + c.arm.joints.offset[i]):
             return i
     return -1
 
@@ -104,11 +104,11 @@ cdef inline Hold why_not_begin(const Controller* c, const double* effort) noexce
                            limits.lower[i] if q[i] < limits.lower[i] else limits.upper[i])
     i = too_heavy(c)
     if i >= 0:
-        return hold_reason(CAUSE_CANNOT_HOLD, i, c.gravity_torque[i] + c.arm.joints.offset[i],
+        return hold_reason(CAUSE_CANNOT_HOLD, i, c.sent.gravity_torque[i] + c.arm.joints.offset[i],
                            c.arm.joints.effort_limit[i])
     i = disputed(c, effort)
     if i >= 0:
-        return hold_reason(CAUSE_DISPUTED, i, effort[i], c.gravity_torque[i])
+        return hold_reason(CAUSE_DISPUTED, i, effort[i], c.sent.gravity_torque[i])
     return hold_reason(NO_CAUSE, -1, 0.0, 0.0)
 
 
@@ -122,7 +122,7 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
     cdef Hold reason
     if c.positions.used and not c.observer.confirmed:
         return False
-    gravity(&c.arm.models, c.observer.q, c.gravity_torque)
+    gravity(&c.arm.models, c.observer.q, c.sent.gravity_torque)
     reason = why_not_begin(c, effort)
     if reason.cause != NO_CAUSE:
         if c.machine.hold.cause != reason.cause:
@@ -136,9 +136,9 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
         note(&c.machine, NOTE_OUTSIDE, i, c.observer.q[i], c.arm.limits.lower[i],
              c.arm.limits.upper[i], 0.0)
         i = outside(c, i + 1, c.arm.settings.start_tolerance)
-    start_from(&c.governor, &c.arm.joints, holding_effort(c, effort))
+    start_from(&c.sent.governor, &c.arm.joints, holding_effort(c, effort))
     start_positions(&c.positions, c.observer.q)
-    start_servos(&c.servos, c.observer.q, c.governor.command)
-    memset(c.presliding, 0, c.n * sizeof(double))
+    start_servos(&c.servos, c.observer.q, c.sent.governor.command)
+    memset(c.task.presliding, 0, c.n * sizeof(double))
     take_over(c, now)
     return True

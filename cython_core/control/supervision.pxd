@@ -134,15 +134,15 @@ cdef inline Hold find_worst(Supervision* s, const Controller* c, double dt) noex
     cdef Findings findings
     findings.machine, findings.worst = &c.machine, hold_reason(NO_CAUSE, -1, 0.0, 0.0)
     if is_tracking(&c.machine):
-        if c.machine.phase == TRAJECTORY and c.motion.path != NULL:
-            own = c.motion.path.tolerance
+        if c.machine.phase == TRAJECTORY and c.task.motion.path != NULL:
+            own = c.task.motion.path.tolerance
         watch_states(c, &findings)
         if c.machine.phase != STOPPING and not drives_end_effector(&c.arm):
-            watch_path(&c.observer, c.desired, c.arm.settings.path_tolerance, own, &findings)
-        watch_oscillation(s, &c.observer, c.desired, dt, &findings)
+            watch_path(&c.observer, c.task.desired, c.arm.settings.path_tolerance, own, &findings)
+        watch_oscillation(s, &c.observer, c.task.desired, dt, &findings)
         if leads_end_effector(&c.arm):
-            watch_contact(s, &c.hand.law, dt, &findings)
-    watch_speed(s, &c.observer, c.desired + c.n if follows else c.zero, dt, &findings)
+            watch_contact(s, &c.task.cartesian.law, dt, &findings)
+    watch_speed(s, &c.observer, c.task.desired + c.n if follows else c.zero, dt, &findings)
     s.contradicted = c.observer.contradicted
     return findings.worst
 
@@ -178,7 +178,7 @@ cdef inline bint would_be_felt(const Controller* c, const Hold* reason) noexcept
     """Whether drives do not follow in mode admittance, which yields to what its sensor feels: that
     feels something else than there is.
     """
-    return (c.arm.settings.mode == ADMITTANCE and c.hand.measured.is_there
+    return (c.arm.settings.mode == ADMITTANCE and c.task.cartesian.measured.is_there
             and reason.cause == CAUSE_OFF_PATH)
 
 

@@ -143,6 +143,7 @@ def test_the_compiled_controller_keeps_its_structure():
     assert len(structure.files_of_a_state()) <= 22
     assert structure.returns("take_state") <= 2
     assert structure.constants_apart() < 45
+    assert len(structure.that_change_all()) <= 22
 
 
 def test_events_of_the_controller_are_fired_in_one_file():
