@@ -31,8 +31,8 @@ from task_space.pose cimport norm, pose_error, quaternion_of
 # 11. All wrenches meet the inertia M_d, diagonal in the compliance axes (rule 7): here they are
 #     known. Along a mode whose inertia is beyond MAX_SHAPING times M_d they get MAX_SHAPING alone.
 # 12. The virtual arm has no delay, but its contact has: drives follow late, sensors measure late.
-#     The loop of a contact with stiffness k is k exp(-s T) / (s (M_d s + D)); ``least_damping`` is
-#     the least D that leaves it a phase margin (contact_damping in
+#     The loop of a contact with stiffness k is k exp(-s T) / (s (M_d s + D)); ``min_damping`` is
+#     the smallest D that leaves it a phase margin (contact_damping in
 #     featherstone_ros/control/admittance.py).
 # 13. No joint accelerates by more than the observer takes for motion (state_observer.pxd): drives
 #     could not follow.
@@ -94,9 +94,9 @@ cdef inline void move_joint(const JointLimits* limits, Py_ssize_t i, double qdd,
                             double* q, double* qd) noexcept nogil:
     """Advance a joint (semi-implicit Euler), not beyond its limits or further beyond them."""
     cdef double braking = 0.9 * max_acceleration(limits, i)
-    cdef double most = limits.velocity[i]
-    qd[0] = fmin(qd[0] + h * qdd, speed_towards(limits.upper[i] - q[0], most, braking, h))
-    qd[0] = fmax(qd[0], -speed_towards(q[0] - limits.lower[i], most, braking, h))
+    cdef double max_speed = limits.velocity[i]
+    qd[0] = fmin(qd[0] + h * qdd, speed_towards(limits.upper[i] - q[0], max_speed, braking, h))
+    qd[0] = fmax(qd[0], -speed_towards(q[0] - limits.lower[i], max_speed, braking, h))
     q[0] += h * qd[0]
 
 

@@ -8,12 +8,12 @@ cdef class CompiledController(CycleOwner):
         space: A ``featherstone_ros.control.joint_space.JointSpace``.
         settings: A ``featherstone_ros.control.settings.ControllerSettings``.
         model: A ``ModelRequest``: the first model.
-        tip: Index of the link that the hand is part of, in the model's ``link_names``; -1: there is
-            none.
-        offset: (4, 4) pose of the hand's frame in that link's.
+        tip: Index of the link that the end effector is part of, in the model's ``link_names``; -1:
+            there is none.
+        offset: (4, 4) pose of the end effector's frame in that link's.
         base: Name of the base link.
-        sensors: Links on which a wrench may be measured, with their poses (4, 4) in the hand's
-            frame.
+        sensors: Links on which a wrench may be measured, with their poses (4, 4) in the end
+            effector's frame.
         show_period: Time between two messages about the motion [s].
         commands_joints: Commands are JointStates for drives with loops of their own, not efforts
             alone.
@@ -290,7 +290,7 @@ cdef class CompiledController(CycleOwner):
         """Why the arm was last held: number of the cause, index of a joint or -1, what was found,
         its bound.
         """
-        return told(&self.control.controller.machine.hold)
+        return as_tuple(&self.control.controller.machine.hold)
 
     @property
     def received(self):

@@ -51,14 +51,15 @@ cdef struct SnapshotFigures:
     uint64_t path            # number of the path in force; 0: none
     double elapsed           # its time [s]
     double since_end         # of the motion [s]
-    double strain            # of the end effector's spring, relative to the most
+    double strain            # of the end effector's spring, relative to the maximum
     long long causes
 
 cdef struct SnapshotPayload:
     double* arrays           # (9, n): q, qd, desired (4), command, what was asked for, gravity
     double* model_torque     # (n,)
-    double[24] hand          # (4, 6): error from its desired pose, that pose's way to the target,
-                             # commanded wrench, wrench it yields to; base axes, linear first
+    double[24] end_effector  # (4, 6): error from its desired pose, that pose's displacement to the
+                             # target, commanded wrench, wrench it yields to; base axes, linear
+                             # first
     Hold hold
     SnapshotFigures figures
 
@@ -93,13 +94,13 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
     figures.since_end = c.clock.time - c.task.motion.end
     figures.causes, figures.strain = c.machine.causes, 0.0
     snapshot.hold = c.machine.hold
-    memset(snapshot.hand, 0, 24 * sizeof(double))
+    memset(snapshot.end_effector, 0, 24 * sizeof(double))
     if leads_end_effector(&c.arm) and is_tracking(&c.machine):
-        memcpy(snapshot.hand, c.task.cartesian.law.error, 6 * sizeof(double))
-        memcpy(snapshot.hand + 6, c.task.cartesian.law.remaining, 6 * sizeof(double))
-        memcpy(snapshot.hand + 12, c.task.cartesian.wrench, 6 * sizeof(double))
+        memcpy(snapshot.end_effector, c.task.cartesian.law.error, 6 * sizeof(double))
+        memcpy(snapshot.end_effector + 6, c.task.cartesian.law.remaining, 6 * sizeof(double))
+        memcpy(snapshot.end_effector + 12, c.task.cartesian.wrench, 6 * sizeof(double))
         if c.arm.settings.mode == ADMITTANCE:
-            memcpy(snapshot.hand + 18, c.task.cartesian.law.external, 6 * sizeof(double))
+            memcpy(snapshot.end_effector + 18, c.task.cartesian.law.external, 6 * sizeof(double))
         figures.strain = max_strain(&c.task.cartesian.law)
 
 

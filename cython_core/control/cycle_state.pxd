@@ -279,11 +279,12 @@ cdef inline void show(ControlCycle* cycle) noexcept nogil:
     if is_watched(cycle, OUTPUT_DESIRED, OUTPUT_ERROR):
         show_joints(cycle, sec, nanosec)
     if c.task.cartesian.law.link >= 0 and is_watched(cycle, OUTPUT_POSE, OUTPUT_TWIST):
-        show_hand(cycle, sec, nanosec)
+        show_end_effector(cycle, sec, nanosec)
 
 
-cdef inline void show_hand(ControlCycle* cycle, int32_t sec, uint32_t nanosec) noexcept nogil:
-    """Publish pose and velocity of the hand, by the last good state."""
+cdef inline void show_end_effector(ControlCycle* cycle, int32_t sec,
+                                   uint32_t nanosec) noexcept nogil:
+    """Publish pose and velocity of the end effector, by the last good state."""
     cdef Controller* c = &cycle.controller
     cdef double[7] pose
     update_kinematics(&c.task.cartesian.law, c.arm.models.newest.model, c.observer.q, c.observer.qd)

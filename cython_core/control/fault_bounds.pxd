@@ -91,7 +91,7 @@ cdef extern from *:
     const double SETTLED_AFTER     # [s] of readings that are enough
     # Standard deviation with which a mean is taken, or the dead zone where that is more: such noise
     # moves nothing, and of the 25 readings of a sensor of 100 Hz the mean is within a fifth of it.
-    # A hand that touches the arm shows more.
+    # A person who touches the arm shows more.
     const double SCATTER_OF_FORCE  # [N]
     const double SCATTER_OF_MOMENT # [N m]
     # Of class 4: may the arm be taken over (startup.pxd):

@@ -211,7 +211,7 @@ cdef inline double shaped_damping(const Impedance* law, Py_ssize_t k) noexcept n
     """Of an axis with shaped inertia."""
     cdef const ImpedanceSettings* settings = &law.settings
     cdef double own = settings.shaped_inertia[k] * law.mode_damping[k]
-    return fmax(own + settings.damping[k], settings.least_damping[k])
+    return fmax(own + settings.damping[k], settings.min_damping[k])
 
 
 cdef inline void damper(const Impedance* law, const double* v, double* F) noexcept nogil:
@@ -262,7 +262,7 @@ cdef inline bint find_bending(Impedance* law, const DynamicsInterface* arm,
     return True
 
 
-cdef inline double damping_of_hand(const Impedance* law, const double* x) noexcept nogil:
+cdef inline double damping_of_end_effector(const Impedance* law, const double* x) noexcept nogil:
     """x^T J^T D J x of a motion of the joints (n,)."""
     cdef double[6] v, drag
     cdef double power = 0.0
@@ -280,8 +280,8 @@ cdef inline double damping_of_hand(const Impedance* law, const double* x) noexce
 cdef inline double missing_damping(const Impedance* law, double stiffness,
                                    double damping) noexcept nogil:
     """What a mode of mass 1 lacks to be critically damped, and to bear the delay."""
-    cdef double most = 2.0 * max_frequency(&law.settings, 1.0)
-    return fmax(fmin(sqrt(4.0 * fabs(stiffness) + damping * damping), most) - damping, 0.0)
+    cdef double bound = 2.0 * max_frequency(&law.settings, 1.0)
+    return fmax(fmin(sqrt(4.0 * fabs(stiffness) + damping * damping), bound) - damping, 0.0)
 
 
 cdef inline void damp_bending(Impedance* law, const DynamicsInterface* arm, const double* q,
@@ -306,7 +306,7 @@ cdef inline void damp_bending(Impedance* law, const DynamicsInterface* arm, cons
             mode[i] = law.bending_modes[n * i + k]
             along += mode[i] * speed[i]
         times_lower(n, law.Lq, mode)
-        along *= missing_damping(law, law.bending[(n + 1) * k], damping_of_hand(law, mode))
+        along *= missing_damping(law, law.bending[(n + 1) * k], damping_of_end_effector(law, mode))
         for i in range(n):
             force[i] += along * law.bending_modes[n * i + k]
     divide_by_upper(n, law.Lq, 1, force)

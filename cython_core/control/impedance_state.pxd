@@ -24,7 +24,7 @@ cdef struct ImpedanceSettings:
     double[6] stiffness      # [N/m, N m/rad]
     double[6] damping_ratio
     double[6] damping        # additional, for axes without stiffness [N s/m, N m s/rad]
-    double[6] least_damping  # with that of the modes, in mode admittance, for contact (rule 12)
+    double[6] min_damping    # with that of the modes, in mode admittance, for contact (rule 12)
     double[2] max_wrench     # force [N] and moment [N m] of the spring, and again of D V_d + feed-
                              # forward
     double[6] max_inertia    # [kg, kg m^2]

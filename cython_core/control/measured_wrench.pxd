@@ -200,12 +200,12 @@ cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
                               double dt) noexcept nogil:
     """Let the contact follow what is felt, as fast as contacts change; limited as that of a wall.
     """
-    cdef double most, step, felt
+    cdef double bound, step, felt
     cdef Py_ssize_t k
     for k in range(6):
-        most = law.settings.max_wrench[k // 3]
-        step = most * dt / CONTACT_TIME
-        felt = fmin(fmax(law.felt[k], -WALL * most), WALL * most)
+        bound = law.settings.max_wrench[k // 3]
+        step = bound * dt / CONTACT_TIME
+        felt = fmin(fmax(law.felt[k], -WALL * bound), WALL * bound)
         measured.contact[k] += fmin(fmax(felt - measured.contact[k], -step), step)
 
 
@@ -231,7 +231,8 @@ cdef inline void find_external(Impedance* law) noexcept nogil:
 #
 # Dry friction of a joint that stands follows the torque on it, from one sign to the other within
 # twice itself. So it is compensated (command.pxd), or the spring would make up for it and would
-# press too hard as the hand begins to slide. The gain of the loop is at most doubled by that.
+# press too hard as the end effector begins to slide. The gain of the loop is at most doubled by
+# that.
 
 cdef extern from *:
     """
@@ -272,9 +273,9 @@ cdef inline double led_speed(const Impedance* law, Py_ssize_t k, double asked, d
     return fmax(fmin(speed, law.settings.contact_speed), -law.settings.contact_speed)
 
 
-cdef inline void place_difference(const double* pose, const double* target,
+cdef inline void displacement_between(const double* pose, const double* target,
                                   double* out) noexcept nogil:
-    """out, (6): from the place of a pose (16) to that of another; no rotation."""
+    """out, (6): from the position of a pose (16) to that of another; no rotation."""
     cdef Py_ssize_t k
     for k in range(3):
         out[k], out[3 + k] = target[4 * k + 3] - pose[4 * k + 3], 0.0
@@ -300,7 +301,7 @@ cdef inline void lead_by_force(ForceAxes* axes, Impedance* law, const double* wr
     cdef Py_ssize_t k
     to_axes(law, wrench, 1, asked)
     to_axes(law, law.felt, 1, felt)
-    place_difference(law.pose, law.target, way)
+    displacement_between(law.pose, law.target, way)
     to_axes(law, way, 1, error)
     for k in range(6):
         way[k] = 0.0
@@ -325,10 +326,10 @@ cdef inline void lead_by_force(ForceAxes* axes, Impedance* law, const double* wr
 
 cdef inline void keep_force_axes(const ForceAxes* axes, const Impedance* law,
                                  double* pose) noexcept nogil:
-    """Give a new target (16) the place of the present one along the axes that the force leads."""
+    """Give a new target (16) the present position along the axes that the force leads."""
     cdef double[6] way, kept
     cdef Py_ssize_t k
-    place_difference(pose, law.target, way)
+    displacement_between(pose, law.target, way)
     to_axes(law, way, 1, kept)
     for k in range(3):
         kept[k] = kept[k] if axes.leads[k] else 0.0

@@ -204,7 +204,7 @@ cdef inline const double* polynomials_at(Motion* m, double time, double* since) 
     return m.base
 
 
-cdef inline double place_without_correction(Motion* m, Py_ssize_t i, double time) noexcept nogil:
+cdef inline double position_without_correction(Motion* m, Py_ssize_t i, double time) noexcept nogil:
     """A joint's position at a time."""
     cdef double since
     cdef const double* c = polynomials_at(m, time, &since)
@@ -498,7 +498,7 @@ cdef inline bint leaves_range(Motion* m, double time, const double* state, doubl
     for k in range(1, LOOKS):
         for i in range(m.n):
             if is_outside(limits, i, state[i],
-                          place_without_correction(m, i, time + wait * k / LOOKS)):
+                          position_without_correction(m, i, time + wait * k / LOOKS)):
                 return True
     return False
 
@@ -506,20 +506,21 @@ cdef inline bint leaves_range(Motion* m, double time, const double* state, doubl
 cdef inline bint correction_leaves_range(Motion* m, Py_ssize_t i, double time, double start,
                                          const JointLimits* limits) noexcept nogil:
     """Whether a joint's correction leads a motion out of the range that would stay in it."""
-    cdef double since, place
+    cdef double since, position
     cdef Py_ssize_t k
     for k in range(1, LOOKS):
         since = m.lasts[i] * k / LOOKS
-        place = place_without_correction(m, i, time + since)
-        if (not is_outside(limits, i, start, place)
-                and is_outside(limits, i, start, place + value_at(m.correction, m.n, i, since))):
+        position = position_without_correction(m, i, time + since)
+        if (not is_outside(limits, i, start, position)
+                and is_outside(limits, i, start,
+                               position + value_at(m.correction, m.n, i, since))):
             return True
     return False
 
 
-cdef inline bint is_beyond(double all, double own, double most) noexcept nogil:
+cdef inline bint is_beyond(double all, double own, double bound) noexcept nogil:
     """Whether a correction's own share takes something beyond a limit that would keep to it."""
-    return fabs(all) > most >= fabs(all - own) and fabs(own) > SMALL * most
+    return fabs(all) > bound >= fabs(all - own) and fabs(own) > SMALL * bound
 
 
 cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, double start,
@@ -528,7 +529,7 @@ cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, doub
 
     start: acceleration from which it begins; a limit that it is beyond does not hold.
     """
-    cdef double own, all, since, most, step = m.lasts[i] / LOOKS, before = start
+    cdef double own, all, since, bound, step = m.lasts[i] / LOOKS, before = start
     cdef double own_before = curvature_at(m.correction, m.n, i, 0.0)
     cdef const double* c
     cdef Py_ssize_t k
@@ -536,10 +537,10 @@ cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, doub
         c = polynomials_at(m, time + k * step, &since)
         own = curvature_at(m.correction, m.n, i, k * step)
         all = own + curvature_at(c, m.n, i, since)
-        most = limits.deceleration[i]
+        bound = limits.deceleration[i]
         if all * (slope_at(c, m.n, i, since) + slope_at(m.correction, m.n, i, k * step)) > 0.0:
-            most = limits.acceleration[i]
-        if (is_beyond(all, own, max(most, fabs(start)))
+            bound = limits.acceleration[i]
+        if (is_beyond(all, own, max(bound, fabs(start)))
                 or is_beyond(all - before, own - own_before, SEEN * limits.jerk[i] * step)):
             return True
         before, own_before = all, own

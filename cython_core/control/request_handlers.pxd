@@ -21,7 +21,7 @@ from control.motion cimport (Path, Start, blend, extrapolate, follow_path, lead_
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, hold_as_asked,
                                     stands)
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
-from control.sensor_zero cimport are_enough, most_scatter, scatter
+from control.sensor_zero cimport are_enough, max_scatter, scatter
 from control.settings cimport ADMITTANCE, GRAVITY_COMPENSATION, JointSettings, Mode, Settings
 from control.settings_check cimport SettingsChange, conflict
 from control.state_observer cimport Observer
@@ -160,7 +160,7 @@ cdef inline Refusal why_not_zero(const Controller* c, double now, Hold* detail) 
         return NO_READINGS
     for half in range(2):
         detail.found = scatter(&measured.readings, half)
-        detail.bound = most_scatter(c.task.cartesian.law.settings.dead_zone, half)
+        detail.bound = max_scatter(c.task.cartesian.law.settings.dead_zone, half)
         if not detail.found <= detail.bound:
             return MOMENT_SCATTERS if half else FORCE_SCATTERS
     return GRANTED

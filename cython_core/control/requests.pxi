@@ -68,10 +68,10 @@ cdef class SetPointRequest(_Detailed):
 cdef tuple joint_settings_names():
     """Names of the rows of JointSettings in order, as Python's settings and ``Drives`` have them.
 
-    Rows are written by name and read by place: each must be named, and once.
+    Rows are written by name and read by index: each must be named, and once.
     """
     cdef JointSettings rows
-    place = {
+    address = {
         "p": <size_t> &rows.p,
         "d": <size_t> &rows.d,
         "damping": <size_t> &rows.damping,
@@ -87,9 +87,9 @@ cdef tuple joint_settings_names():
     }
     cdef size_t first = <size_t> &rows
     every = range(first, first + sizeof(JointSettings), sizeof(double*))
-    if sorted(place.values()) != list(every):
-        raise ImportError(f"JointSettings has {len(every)} rows, named are {', '.join(place)}")
-    return tuple(sorted(place, key=place.get))
+    if sorted(address.values()) != list(every):
+        raise ImportError(f"JointSettings has {len(every)} rows, named are {', '.join(address)}")
+    return tuple(sorted(address, key=address.get))
 
 
 JOINT_SETTINGS = joint_settings_names()
@@ -186,7 +186,8 @@ cdef class ZeroRequest(_Detailed):
     """Take what the sensor of the wrench reads as its offset.
 
     Attributes:
-        offset: (6,) of force and moment in the hand's frame, once it is granted [N, N m].
+        offset: (6,) of force and moment in the end effector's frame, once it is granted
+            [N, N m].
     """
 
     cdef ZeroPayload zero
@@ -231,10 +232,11 @@ cdef class SnapshotRequest(ControlRequest):
         phase: Number of the phase.
         path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
         since_end: Since what is asked for came to rest [s], negative before.
-        hand: (4, 6) the hand's error from its desired pose, that pose's way to the target [m, rad],
-            the commanded wrench and the one that it yields to in mode admittance [N, N m], linear
-            first, base axes; 0 in other modes.
-        strain: The hand's error relative to where its spring pulls with all of its force or moment.
+        end_effector: (4, 6) its error from the desired pose, that pose's displacement to the target
+            [m, rad], the commanded wrench and the one that it yields to in mode admittance
+            [N, N m], linear first, base axes; 0 in other modes.
+        strain: The end effector's error relative to where its spring pulls with all of its force or
+            moment.
         hold: Why the arm was last held, as ``CompiledController.hold``; ``causes``: how often it
             was, for a cause.
     """
@@ -268,14 +270,14 @@ cdef class SnapshotRequest(ControlRequest):
         return self.payload.figures.sec, self.payload.figures.nanosec
 
     @property
-    def hand(self):
-        return np.reshape(self.payload.hand, (4, 6))
+    def end_effector(self):
+        return np.reshape(self.payload.end_effector, (4, 6))
 
     @property
     def hold(self):
-        return told(&self.payload.hold)
+        return as_tuple(&self.payload.hold)
 
 
-cdef tuple told(const Hold* hold):
+cdef tuple as_tuple(const Hold* hold):
     """Number of the cause, index of a joint or -1, what was found, its bound."""
     return <int> hold.cause, hold.joint, hold.found, hold.bound

@@ -45,6 +45,6 @@ cdef inline double scatter(const Readings* r, Py_ssize_t half) noexcept nogil:
     return sqrt(v[0] + v[1] + v[2])
 
 
-cdef inline double most_scatter(const double* dead_zone, Py_ssize_t half) noexcept nogil:
-    """Of it, what is taken; dead_zone: of force and moment."""
+cdef inline double max_scatter(const double* dead_zone, Py_ssize_t half) noexcept nogil:
+    """The largest with which a mean is taken; dead_zone: of force and moment."""
     return fmax(dead_zone[half], SCATTER_OF_MOMENT if half else SCATTER_OF_FORCE)

@@ -23,7 +23,7 @@ cdef struct StateClock:
     double stamp             # its stamp; 0: none
     bint set_back            # only older ones have come since, for state_timeout
     double newest            # of all stamps, also of states that were on their way for too long
-    double transit           # [s] shortest time on the way, by two clocks: the least that three
+    double transit           # [s] shortest time on the way, by two clocks: the smallest that three
                              # states in a row did not exceed
     double transit_at        # steady time to which it belongs
     double transits[2]       # of the last two states; -inf before there were two

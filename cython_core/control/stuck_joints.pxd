@@ -53,12 +53,12 @@ cdef struct StuckJoints:
     bint* stopped            # whether the joint was seen to stop against it
     double* change           # of the push since then, as far as both show it
     double* start            # desired position then
-    double* lower_bound      # (3, n) way, speed, acceleration since then, against the most friction
+    double* lower_bound      # (3, n) way, speed, acceleration since then, against max_friction
     double* expected         # (3, n) likewise against the known friction, from the desired motion
     double* inertia          # of the drives; VAST for a joint that is seen to move, so that it
                              # affects no other
     double* friction         # known friction that the feedforward does not compensate
-    double* max_friction     # the same of the most friction
+    double* max_friction     # the same of the largest that it may have
     double* given            # feedback in the last command that led the end effector
     double* scratch          # (5, n)
 
@@ -191,7 +191,7 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef double* push = s.scratch                               # (2, n)
     cdef double* effort = s.scratch                             # later
     cdef double* still = s.scratch + 2 * s.n
-    cdef JointDrives least = drives_of(&arm.joints), most = least
+    cdef JointDrives known = drives_of(&arm.joints), worst = known
     cdef Py_ssize_t n = s.n, i, k, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
     cdef double h = dt / steps
     if drives_end_effector(arm):
@@ -206,14 +206,14 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     if h <= 0.0 or not is_pushed(s, &arm.joints):
         return
     find_friction(s, arm, presliding)
-    least.armature, least.coulomb = s.inertia, s.friction
-    most.armature, most.coulomb = s.inertia, s.max_friction
+    known.armature, known.coulomb = s.inertia, s.friction
+    worst.armature, worst.coulomb = s.inertia, s.max_friction
     gravity(&arm.models, o.taken, effort)
     for i in range(n):
         effort[i] += s.change[i]
     for k in range(steps):
-        move_joints(arm, &most, o.taken, effort, h, s.lower_bound, still)
-        move_joints(arm, &least, o.taken, effort, h, s.expected, still)
+        move_joints(arm, &worst, o.taken, effort, h, s.lower_bound, still)
+        move_joints(arm, &known, o.taken, effort, h, s.expected, still)
 
 
 cdef inline Py_ssize_t first_stuck(const StuckJoints* s, const Observer* o,

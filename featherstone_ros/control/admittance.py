@@ -13,16 +13,16 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.cartesian_impedance import CartesianSettings, spread
+from featherstone_ros.control.cartesian_impedance import CartesianSettings, broadcast
 from featherstone_ros.model import Model
 
 PHASE_MARGIN = pi / 3  # of the loop of a contact
 FASTEST = 1000.0  # [1/s] rate of a virtual arm: one over VIRTUAL_STEP of cartesian_mode.pxd
-OF_DAMPING = ("stiffness", "shaped_inertia", "damping_ratio", "damping", "least_damping")
+OF_DAMPING = ("stiffness", "shaped_inertia", "damping_ratio", "damping", "min_damping")
 
 
 def contact_damping(stiffness: float, inertia: float, delay: float) -> float:
-    """Return the least damping of a mass that is pressed against something stiff.
+    """Return the smallest damping of a mass that is pressed against something stiff.
 
     The measured force k x, late by a delay T, moves the mass: the loop is k exp(-s T) / (s (M s +
     D)). Its phase margin is to be ``PHASE_MARGIN``; at the crossover frequency w that leaves a lag
@@ -37,8 +37,8 @@ def contact_damping(stiffness: float, inertia: float, delay: float) -> float:
         D [N s/m] or [N m s/rad].
     """
     lag = pi / 2 - PHASE_MARGIN
-    most = min(sqrt(stiffness / inertia * sin(lag)), lag / delay if delay > 0.0 else inf)
-    w = bisect(lambda w: inertia * w * w - stiffness * sin(lag - w * delay), most)
+    bound = min(sqrt(stiffness / inertia * sin(lag)), lag / delay if delay > 0.0 else inf)
+    w = bisect(lambda w: inertia * w * w - stiffness * sin(lag - w * delay), bound)
     return inertia * w / tan(lag - w * delay) if w > 0.0 else 0.0
 
 
@@ -59,9 +59,9 @@ def stiffest_contact(inertia: float, damping: float, delay: float) -> float:
     return w * hypot(inertia * w, damping)
 
 
-def bisect(rising: Callable[[float], float], most: float) -> float:
-    """Return where a rising function is zero between 0 and ``most``."""
-    low, high = 0.0, most
+def bisect(rising: Callable[[float], float], bound: float) -> float:
+    """Return where a rising function is zero between 0 and ``bound``."""
+    low, high = 0.0, bound
     while low < (middle := 0.5 * (low + high)) < high:
         low, high = (middle, high) if rising(middle) < 0.0 else (low, middle)
     return low
@@ -78,11 +78,11 @@ def virtual_settings(settings: CartesianSettings, delay: float) -> CartesianSett
         ValueError: An axis has no damping, or its inertia is too small for the damping or a
             stiffness (named).
     """
-    law = {name: spread(name, getattr(settings, name), 6) for name in OF_DAMPING}
+    law = {name: broadcast(name, getattr(settings, name), 6) for name in OF_DAMPING}
     inertia, stiffness = law["shaped_inertia"], law["stiffness"]
-    contact = np.repeat(spread("contact_stiffness", settings.contact_stiffness, 2), 3)
-    least = [contact_damping(k, m, delay) for k, m in zip(contact, inertia, strict=True)]
-    damping = damping_of(law | {"least_damping": np.array(least)})
+    contact = np.repeat(broadcast("contact_stiffness", settings.contact_stiffness, 2), 3)
+    minimum = [contact_damping(k, m, delay) for k, m in zip(contact, inertia, strict=True)]
+    damping = damping_of(law | {"min_damping": np.array(minimum)})
     walls = np.repeat([sum(wall.stiffness for wall in settings.walls), 0.0], 3)
     needed = np.maximum(damping / FASTEST, (stiffness + walls) / FASTEST**2)
     for axis in np.flatnonzero(inertia < needed):
@@ -96,7 +96,7 @@ def virtual_settings(settings: CartesianSettings, delay: float) -> CartesianSett
             f"axis {axis} has no damping and would never stop: expected free_damping, "
             "contact_stiffness, or stiffness with damping_ratio other than 0"
         )
-    return replace(settings, inertia_shaping=True, delay=0.0, least_damping=tuple(least))
+    return replace(settings, inertia_shaping=True, delay=0.0, min_damping=tuple(minimum))
 
 
 def damping_of(law: Mapping[str, Floats]) -> Floats:
@@ -105,8 +105,8 @@ def damping_of(law: Mapping[str, Floats]) -> Floats:
     Args:
         law: ``OF_DAMPING``, (6,) each, as in what ``cartesian_impedance.prepared`` returns.
     """
-    stiffness, inertia, ratio, more, least = (law[name] for name in OF_DAMPING)
-    return np.maximum(2.0 * ratio * np.sqrt(stiffness * inertia) + more, least)
+    stiffness, inertia, ratio, more, minimum = (law[name] for name in OF_DAMPING)
+    return np.maximum(2.0 * ratio * np.sqrt(stiffness * inertia) + more, minimum)
 
 
 def sensor_poses(model: Model, tip: str, offset: Floats) -> dict[str, Floats]:

@@ -24,7 +24,7 @@ from featherstone_ros.parameter import declared
 AXES = ("base", "tip")
 APPROACH_RATE = 20.0  # [1/s] rate at which the desired pose approaches its target
 DELAY_MARGIN = 1.8  # times the delay is borne: about what GAIN_MARGIN asks of gains
-LEAST_INERTIA = 1e-4  # smallest inertia that may be given [kg, kg m^2]
+MIN_INERTIA = 1e-4  # smallest inertia that may be given [kg, kg m^2]
 DAMPER_EDGE = 1.4  # rate times delay from which a damper swings up: pi / 2, less beside a spring
 POSTURES = 100  # number of postures in which the delay margin is computed
 REPULSION = 20.0  # [N m, N] at the stop of a joint without effort limit
@@ -53,7 +53,7 @@ def box(
     """Return six walls that keep the tip inside a box along the base's axes.
 
     Args:
-        lower: (3,) its least corner [m].
+        lower: (3,) its lowest corner [m].
         upper: (3,) its greatest corner [m].
         stiffness: [N/m].
         damping: [N s/m].
@@ -87,7 +87,7 @@ class CartesianSettings:
         transition_time: Time in which a new stiffness takes effect [s].
         delay: From a state to its torque, with half of a period [s]: whatever that makes unstable
             with ``DELAY_MARGIN`` is softened, as far as needed at each posture; 0: nothing.
-        least_damping: (6,) that contact asks for in mode admittance [N s/m, N m s/rad].
+        min_damping: (6,) that contact asks for in mode admittance [N s/m, N m s/rad].
         weight: (3,) of a payload that the sensor of mode admittance feels, base axes [N].
         weight_at: (3,) its centre of mass in the end effector's frame [m].
         walls: Half-spaces that the tip keeps out of, see ``Wall`` and ``box``.
@@ -152,7 +152,7 @@ class CartesianSettings:
     shaped_inertia: ArrayLike = declared(
         (4.0, 4.0, 4.0, 0.05, 0.05, 0.05),
         "inertia with inertia_shaping [kg, kg m^2]",
-        LEAST_INERTIA,
+        MIN_INERTIA,
         1e4,
     )
     contact_stiffness: ArrayLike = declared(
@@ -186,7 +186,7 @@ class CartesianSettings:
     )
     transition_time: float = 0.2
     delay: float = 0.0
-    least_damping: ArrayLike = 0.0
+    min_damping: ArrayLike = 0.0
     weight: ArrayLike = (0.0, 0.0, 0.0)
     weight_at: ArrayLike = (0.0, 0.0, 0.0)
     walls: tuple[Wall, ...] = ()
@@ -319,7 +319,7 @@ class CartesianImpedance:
         """
         n = self.model.n
         if not self._started:
-            raise RuntimeError("call start(q) first: it says where the hand begins")
+            raise RuntimeError("call start(q) first: it says where the end effector begins")
         q, qd = finite_array("q", q, (n,)), finite_array("qd", qd, (n,))
         if not 0 <= dt < np.inf:
             raise ValueError(f"dt: expected a time >= 0, got {dt}")
@@ -355,8 +355,8 @@ def min_delay_margin(
 ) -> float:
     """Return the delay from state to torque with which the end effector may become unstable [s].
 
-    The least of ``report``'s delay_margin over ``POSTURES`` random postures within the limits; half
-    a sampling period is part of the delay.
+    The smallest of ``report``'s delay_margin over ``POSTURES`` random postures within the limits;
+    half a sampling period is part of the delay.
 
     Args:
         model: The arm.
@@ -366,7 +366,7 @@ def min_delay_margin(
     """
     n = model.n
     law = _control.CompiledImpedance(BoundDynamics(model), model.link_names.index(tip), np.eye(4))
-    law.set_armature(spread("armature", armature, n))
+    law.set_armature(broadcast("armature", armature, n))
     law.configure(
         _checked(replace(settings, posture=None, walls=(), delay=0.0), model, np.zeros(n))
     )
@@ -386,12 +386,12 @@ def fastest_damper(
     The largest eigenvalue of M^-1 J^T D J over ``POSTURES``; with inertia shaping that of D and the
     shaped inertia. The arguments are those of ``min_delay_margin``.
     """
-    damping = spread("damping", settings.damping, 6)
+    damping = broadcast("damping", settings.damping, 6)
     if settings.inertia_shaping:
-        shaped = spread("shaped_inertia", settings.shaped_inertia, 6, LEAST_INERTIA)
+        shaped = broadcast("shaped_inertia", settings.shaped_inertia, 6, MIN_INERTIA)
         return float((damping / shaped).max())
     dynamics, q, root = Dynamics(model), postures(model, POSTURES), np.sqrt(damping)
-    inertia = dynamics.crba(q) + np.diag(spread("armature", armature, model.n))
+    inertia = dynamics.crba(q) + np.diag(broadcast("armature", armature, model.n))
     J = dynamics.jacobian(q, tip)
     if settings.axes == "tip":
         turn = np.swapaxes(dynamics.link_pose(q, tip)[:, :3, :3], 1, 2)
@@ -435,15 +435,15 @@ def one_pose(name: str, value: ArrayLike) -> Floats:
     return pose
 
 
-def spread(name: str, value: ArrayLike, count: int, least: float = 0.0) -> Floats:
-    """Return a scalar or (count,) numbers, none below ``least``, as (count,)."""
+def broadcast(name: str, value: ArrayLike, count: int, minimum: float = 0.0) -> Floats:
+    """Return a scalar or (count,) numbers, none below ``minimum``, as (count,)."""
     array = finite_array(name, value)
     if array.shape == ():
         array = np.full(count, float(array))
     if array.shape != (count,):
         raise ValueError(f"{name}: expected a number or {count} of them, got {value!r}")
-    if (array < least).any():
-        raise ValueError(f"{name}: expected numbers >= {least:g}, got {value!r}")
+    if (array < minimum).any():
+        raise ValueError(f"{name}: expected numbers >= {minimum:g}, got {value!r}")
     return np.ascontiguousarray(array)
 
 
@@ -461,7 +461,7 @@ def _force_axes(settings: CartesianSettings) -> Floats:
     chosen = np.array([float(axis in settings.force_axes) for axis in "xyz"])
     if sorted(settings.force_axes) != [axis for axis in "xyz" if axis in settings.force_axes]:
         raise ValueError(f"force_axes: expected some of x, y, z, got {settings.force_axes!r}")
-    for axis, k in zip("xyz", spread("stiffness", settings.stiffness, 6)[:3], strict=True):
+    for axis, k in zip("xyz", broadcast("stiffness", settings.stiffness, 6)[:3], strict=True):
         if axis in settings.force_axes and k == 0.0:
             raise ValueError(
                 f"force_axes: the stiffness along {axis} is 0, expected more: the spring presses"
@@ -482,14 +482,14 @@ def _checked(settings: CartesianSettings, model: Model, start: Floats) -> dict[s
     n = model.n
     return {
         "tip_axes": settings.axes == "tip",
-        "stiffness": spread("stiffness", settings.stiffness, 6),
-        "damping_ratio": spread("damping_ratio", settings.damping_ratio, 6),
-        "damping": spread("damping", settings.damping, 6),
-        "least_damping": spread("least_damping", settings.least_damping, 6),
+        "stiffness": broadcast("stiffness", settings.stiffness, 6),
+        "damping_ratio": broadcast("damping_ratio", settings.damping_ratio, 6),
+        "damping": broadcast("damping", settings.damping, 6),
+        "min_damping": broadcast("min_damping", settings.min_damping, 6),
         "max_wrench": _positive(settings, "max_force", "max_torque"),
         "max_inertia": np.repeat([mass, inertia], 3),
         "inertia_shaping": bool(settings.inertia_shaping),
-        "shaped_inertia": spread("shaped_inertia", settings.shaped_inertia, 6, LEAST_INERTIA),
+        "shaped_inertia": broadcast("shaped_inertia", settings.shaped_inertia, 6, MIN_INERTIA),
         "transition_time": float(settings.transition_time),
         "delay": DELAY_MARGIN * settings.delay,
         "tank": tank,
@@ -498,14 +498,14 @@ def _checked(settings: CartesianSettings, model: Model, start: Floats) -> dict[s
         "max_acceleration": _positive(settings, "max_acceleration", "max_turn_acceleration"),
         "force_axes": _force_axes(settings),
         "contact_speed": float(_positive(settings, "contact_speed")[0]),
-        "dead_zone": spread("dead_zone", settings.dead_zone, 2),
+        "dead_zone": broadcast("dead_zone", settings.dead_zone, 2),
         "weight": finite_array("weight", settings.weight, (3,)),
         "weight_at": finite_array("weight_at", settings.weight_at, (3,)),
         "joints": np.stack(
             [
-                spread("posture", posture, n, -np.inf),
-                spread("posture_stiffness", settings.posture_stiffness, n),
-                spread("posture_damping_ratio", settings.posture_damping_ratio, n),
+                broadcast("posture", posture, n, -np.inf),
+                broadcast("posture_stiffness", settings.posture_stiffness, n),
+                broadcast("posture_damping_ratio", settings.posture_damping_ratio, n),
                 *_limits(settings, model),
             ]
         ),
@@ -531,14 +531,14 @@ def _limits(settings: CartesianSettings, model: Model) -> list[Floats]:
     margin = (
         np.minimum(0.05 * reach, 0.1) if settings.limit_margin is None else settings.limit_margin
     )
-    margin = np.minimum(spread("limit_margin", margin, model.n), 0.5 * reach)
+    margin = np.minimum(broadcast("limit_margin", margin, model.n), 0.5 * reach)
     effort = np.where(np.isfinite(model.effort_limit), 0.5 * model.effort_limit, REPULSION)
     strength = effort if settings.limit_torque is None else settings.limit_torque
     return [
         model.lower,
         model.upper,
         margin,
-        spread("limit_torque", strength, model.n),
+        broadcast("limit_torque", strength, model.n),
         np.where(model.velocity_limit > 0, model.velocity_limit, np.inf),
     ]
 

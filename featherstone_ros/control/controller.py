@@ -243,7 +243,7 @@ class TorqueController:
             now: Steady time [s].
 
         Returns:
-            (6,) the offset that is subtracted from now on, in the hand's frame [N, N m].
+            (6,) the offset that is subtracted from now on, in the end effector's frame [N, N m].
 
         Raises:
             TrajectoryError: The arm is not held still, or the readings are too few or scatter.

@@ -54,14 +54,14 @@ class EndEffectorArrival:
         Returns:
             Empty if it has arrived; None if it is on its way, or a commanded wrench moves it.
         """
-        (error, way, wrench, _), q = moment.hand, moment.q
+        (error, remaining, wrench, _), q = moment.end_effector, moment.q
         law = settings.impedance
         moves = (np.abs(moment.desired[1]) > MOVES).any()
-        if law is None or wrench.any() or (distance(way) > LED).any() or moves:
+        if law is None or wrench.any() or (distance(remaining) > LED).any() or moves:
             return None
         R = self._axes(q, dynamics) if law["tip_axes"] else np.eye(6)
         root = np.sqrt(np.asarray(law["stiffness"], dtype=np.float64))
-        e = np.where(root > 0.0, R.T @ (error + way), 0.0)
+        e = np.where(root > 0.0, R.T @ (error + remaining), 0.0)
         # What dry friction, a contact or a wrong model must balance, since the arm stands.
         left = moment.command - settings.drives.offset
         if not settings.hardware_adds_gravity:
@@ -114,7 +114,7 @@ class EndEffectorArrival:
             settings: Its settings.
             sticks: Whether dry friction explains that the arm stands.
         """
-        model, torque, q, felt = self._model, J.T @ force, moment.q, moment.hand[3]
+        model, torque, q, sensed = self._model, J.T @ force, moment.q, moment.end_effector[3]
         margin = np.minimum(MARGIN_SHARE * (model.upper - model.lower), MARGIN)
         above, below = q > model.upper - margin, q < model.lower + margin
         pressed = np.where(above, torque, 0.0) - np.where(below, torque, 0.0)
@@ -128,8 +128,8 @@ class EndEffectorArrival:
         if pressed[joint] > PRESSED * np.abs(torque).max():
             limit = model.upper[joint] if above[joint] else model.lower[joint]
             return f"{model.joint_names[joint]} is at its limit ({q[joint]:.3g} of {limit:.3g})"
-        if felt.any():
-            f, m = distance(felt)
+        if sensed.any():
+            f, m = distance(sensed)
             return f"it yields to {f:.1f} N and {m:.2f} N m on ~/wrench"
         load = np.abs(moment.gravity + torque) / settings.effort_limit
         if driven and load.max() > EFFORT:

@@ -176,7 +176,9 @@ class ControllerDiagnostics:
             loop.dynamics, loop.controller.q, self._tip, self._offset
         )
         values = values if len(values) == 6 else np.zeros(6)
-        away = np.full(2, np.nan) if moment is None else distance(moment.hand[:2].sum(axis=0))
+        away = (
+            np.full(2, np.nan) if moment is None else distance(moment.end_effector[:2].sum(axis=0))
+        )
         return {
             "hand from its target [m]": f"{away[0]:.3g}",
             "hand from its target [rad]": f"{away[1]:.3g}",

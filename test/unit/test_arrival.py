@@ -437,9 +437,9 @@ def test_known_friction_explains_a_hand_that_is_near_its_target_and_unknown_does
     arm.lead([0.05, 0.1, -0.05])
     for _ in range(3):
         said = arm.said()
-        way = arm.controller.snapshot().hand[1]
+        way = arm.controller.snapshot().end_effector[1]
         assert np.abs(way).max() < 1e-3
-    away = np.linalg.norm(arm.controller.snapshot().hand[:2].sum(axis=0)[:3])
+    away = np.linalg.norm(arm.controller.snapshot().end_effector[:2].sum(axis=0)[:3])
     assert 0.002 < away < 0.01
     assert (said == "") == known
 
@@ -450,7 +450,7 @@ def test_free_axes_have_no_target():
     arm.look(1.0)
     arm.push(0.0)
     said = arm.said()
-    error = arm.controller.snapshot().hand[:2].sum(axis=0)
+    error = arm.controller.snapshot().end_effector[:2].sum(axis=0)
     assert abs(error[0]) > 0.02
     assert said == ""
 
