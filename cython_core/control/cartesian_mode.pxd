@@ -14,7 +14,7 @@ from control.impedance_modes cimport (from_axes, shaped_damping, through_modes, 
 from control.impedance_state cimport (Impedance, ImpedanceChange, configure_impedance,
                                       impedance_memory, place_impedance, start_impedance)
 from control.measured_wrench cimport (ForceAxes, MeasuredWrench, find_contact, find_external,
-                                      find_felt, forget_wrench, keep_force_axes, lead_by_force)
+                                      find_sensed, forget_wrench, keep_force_axes, lead_by_force)
 from control.settings cimport JointLimits, place_rows
 from dynamics_interface cimport DynamicsInterface
 from task_space.pose cimport norm, pose_error, quaternion_of
@@ -273,7 +273,7 @@ cdef inline void move_target(CartesianMode* mode, double now, double timeout,
     at the approach speed at most.
     """
     cdef double[6] velocity
-    find_felt(&mode.law, &mode.measured)
+    find_sensed(&mode.law, &mode.measured)
     find_contact(&mode.law, &mode.measured, dt)
     lead_by_force(&mode.force_axes, &mode.law, mode.wrench, mode.measured.is_there, dt)
     if now - mode.pose_at <= timeout:

@@ -33,8 +33,8 @@ from control.phases cimport HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WA
 from control.startup cimport begin
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
                                   pass_time, watch_clocks)
-from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, Judgement, Observer,
-                                     judgement, observe, oldest)
+from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, GateResult, Observer,
+                                     gate_result, observe, oldest)
 from control.stuck_joints cimport StuckJoints, is_stuck, push_joints
 
 cdef struct Before:          # what was known before a state
@@ -44,7 +44,7 @@ cdef struct Before:          # what was known before a state
     bint is_open_loop        # an open-loop stop went on
 
 
-cdef inline void note_rejection(StateMachine* m, const Judgement* state,
+cdef inline void note_rejection(StateMachine* m, const GateResult* state,
                                 double now) noexcept nogil:
     """Report what is wrong with a state, at most once in NOTE_INTERVAL."""
     if state.rejection == ACCEPTED or now - m.noted_at < NOTE_INTERVAL:
@@ -68,16 +68,16 @@ cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout,
                            double stamp, double on_its_way) noexcept nogil:
     """Whether a state is newer than the last and was not on its way for too long."""
     cdef double late
-    o.last = judgement(ACCEPTED, -1, 0.0, 0.0)
+    o.last = gate_result(ACCEPTED, -1, 0.0, 0.0)
     watch_clocks(clock, now, on_its_way)
     if is_old(clock, now, stamp):
-        o.last = judgement(NOT_NEWER, -1, stamp, clock.newest)
+        o.last = gate_result(NOT_NEWER, -1, stamp, clock.newest)
         clock.set_back = now - clock.received > state_timeout
     else:
         clock.newest = stamp
         late = lateness(clock, now, on_its_way)
         if late > state_timeout:
-            o.last = judgement(LATE, -1, late, state_timeout)
+            o.last = gate_result(LATE, -1, late, state_timeout)
     o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
     return o.last.rejection == ACCEPTED
 
@@ -117,7 +117,7 @@ cdef inline Hold why_unseen(const Controller* c) noexcept nogil:
     """Why an open-loop stop has to begin: a joint had no usable position for too long, or does not
     move.
     """
-    cdef const Judgement* last = &c.observer.last
+    cdef const GateResult* last = &c.observer.last
     return hold_reason(CAUSE_FROZEN if last.rejection == REPEATED else CAUSE_NO_POSITION,
                        last.joint, oldest(&c.observer), c.arm.settings.state_timeout)
 

@@ -127,7 +127,7 @@ cdef class CompiledController(CycleOwner):
         o.shown, o.doubts = m.doubles(n), m.doubles(n)
         o.age, o.unchanged, o.step = m.doubles(2 * n), m.doubles(n), m.doubles(n)
         o.discrepancy, o.travelled = m.doubles(n), m.doubles(n)
-        o.contradicted = self.control.controller.watch.contradicted = -1
+        o.inconsistent = self.control.controller.watch.inconsistent = -1
 
     cdef _lay_out_stuck_joints(self):
         cdef StuckJoints* s = &self.control.controller.stuck

@@ -109,7 +109,7 @@ cdef struct Supervision:     # what no single state shows
     double incident          # [s] in which another abandoned motion is not counted again
     double braked_from       # fastest joint over its limit as the fault began
     double coasts_until      # damping has made the arm faster: none until then
-    Py_ssize_t contradicted  # joint whose velocity the positions of the last state contradicted
+    Py_ssize_t inconsistent  # joint whose velocity was, in the last state
     int in_a_row             # trajectories that left their path since the last that arrived
 
 cdef struct Task:            # what the arm is asked to do

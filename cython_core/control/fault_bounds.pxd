@@ -76,8 +76,9 @@ cdef extern from *:
     const double MAX_SPEED         # in speed limits, of a joint that nobody has seen for a while
     const double EXCESS_TIME       # [s] for which an unseen velocity may have acted on a position
     const double REPEAT_TIME       # [s] between two measurements of the slowest hardware (40 Hz)
-    const double COMPARED_OVER     # [s] over which ways and velocities are compared
-    const double FILTER_SHARE      # of the way, by which they may differ: velocities are filtered
+    const double COMPARED_OVER     # [s] over which displacements and velocities are compared
+    const double FILTER_SHARE      # of the displacement, by which they may differ: velocities are
+                                   # filtered
     const double ENCODER_STEP      # [rad, m] of the coarsest encoder, 10 bits a turn: assumed
                                    # before a joint has shown a smaller one
     const double STEPS_UNSEEN      # of its encoder: a motion that two states may not show

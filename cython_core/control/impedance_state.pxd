@@ -75,7 +75,7 @@ cdef struct Impedance:
     double[16] target        # asked for, base frame
     double[6] target_velocity
     double[6] feedforward    # wrench, base axes
-    double[6] felt           # measured wrench without the payload's weight, base axes
+    double[6] sensed         # measured wrench without the payload's weight, base axes
     double[6] external       # what of it moves the virtual arm of mode admittance
     double[16] desired       # pose on the way to the target
     double[6] desired_velocity

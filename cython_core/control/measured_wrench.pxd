@@ -1,7 +1,7 @@
 # The wrench on the end effector that a force-torque sensor measures, or the shadow estimates.
 #
-# Each sample is judged once, as it comes, at the sensor's rate: whatever else uses the wrench, uses
-# what is believed. A number that is wrong now and then comes twice in a row at most (class 3 of
+# Each sample passes a gate once, as it comes, at the sensor's rate: whatever else uses the wrench,
+# uses what has passed. A number that is wrong now and then comes twice in a row at most (class 3 of
 # docs/faults.md), so what three samples in a row have in common is certain. A sample is used as far
 # as it is within reach of that: by the dead zone, which moves nothing, and by as far as the certain
 # value changes, which is two samples late. So a sudden change acts with the third sample that shows
@@ -34,7 +34,7 @@ cdef struct MeasuredWrench:  # at the end effector's origin, in its axes
     double[WINDOW][6] samples    # the last ones
     long long count          # of samples since the last silence
     double interval          # between the sensor's samples, at most REPEAT_TIME [s]
-    double judged_at         # steady time of the last sample that was not the same again
+    double gated_at          # steady time of the last sample that was not the same again
     double changed_at        # of the last one that differed from the one before
     double at                # steady time at which the last one was measured [s]; -inf: none yet
     StateClock clock         # of its stamps
@@ -65,7 +65,7 @@ cdef inline void move_wrench(const double* pose, const double* wrench, double* o
 
 
 cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
-    measured.at = measured.judged_at = measured.changed_at = -INFINITY
+    measured.at = measured.gated_at = measured.changed_at = -INFINITY
     measured.interval, measured.count, measured.is_there = 0.0, 0, False
     memset(measured.contact, 0, 6 * sizeof(double))
     memset(measured.offset, 0, 6 * sizeof(double))
@@ -80,15 +80,15 @@ cdef inline bint is_same(MeasuredWrench* measured, const double* sample) noexcep
     cdef double since
     if measured.count and memcmp(sample, measured.samples[measured.count % WINDOW],
                                  6 * sizeof(double)) == 0:
-        return measured.at - measured.judged_at < SAME * measured.interval
+        return measured.at - measured.gated_at < SAME * measured.interval
     since = fmin(measured.at - measured.changed_at, REPEAT_TIME)
     measured.interval += INTERVAL_SHARE * (since - measured.interval)
     measured.changed_at = measured.at
     return False
 
 
-cdef inline void judge_number(MeasuredWrench* measured, Py_ssize_t k, double sample,
-                              double reach) noexcept nogil:
+cdef inline void gate_number(MeasuredWrench* measured, Py_ssize_t k, double sample,
+                             double reach) noexcept nogil:
     """Find what is used of one of the six numbers; reach: at least."""
     cdef double low = sample, high = sample, before = measured.certain[k]
     cdef Py_ssize_t i
@@ -103,17 +103,17 @@ cdef inline void judge_number(MeasuredWrench* measured, Py_ssize_t k, double sam
                               measured.certain[k] + reach)
 
 
-cdef inline void judge(MeasuredWrench* measured, const double* sample,
-                       const double* dead_zone) noexcept nogil:
+cdef inline void gate_sample(MeasuredWrench* measured, const double* sample,
+                             const double* dead_zone) noexcept nogil:
     """Take a sample (6); dead_zone: of force and moment."""
     cdef Py_ssize_t k
     if is_same(measured, sample):
         return
-    measured.judged_at = measured.at
+    measured.gated_at = measured.at
     measured.count += 1
     memcpy(measured.samples[measured.count % WINDOW], sample, 6 * sizeof(double))
     for k in range(6):
-        judge_number(measured, k, sample[k], dead_zone[k // 3])
+        gate_number(measured, k, sample[k], dead_zone[k // 3])
     if measured.count >= WINDOW:                    # before, nothing is certain
         note_reading(&measured.readings, measured.wrench, measured.at)
 
@@ -134,12 +134,12 @@ cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings
     if at < measured.at:
         return
     if at - measured.at > timeout:
-        measured.count = measured.readings.count = 0    # it tells nothing of what is felt now
+        measured.count = measured.readings.count = 0    # it tells nothing of what acts now
     measured.at = at
     move_wrench(pose, wrench, sample)
     for k in range(6):
         sample[k] -= measured.offset[k]
-    judge(measured, sample, settings.dead_zone)
+    gate_sample(measured, sample, settings.dead_zone)
 
 
 cdef inline void shift_zero(MeasuredWrench* measured, const double* by) noexcept nogil:
@@ -178,11 +178,11 @@ cdef inline void leave_dead_zone(double width, double* f) noexcept nogil:
         f[k] *= share
 
 
-cdef inline void find_felt(Impedance* law, const MeasuredWrench* measured) noexcept nogil:
+cdef inline void find_sensed(Impedance* law, const MeasuredWrench* measured) noexcept nogil:
     """Find the wrench that acts from outside: what was measured without the payload's weight, or
     nothing if it is too old.
     """
-    cdef double* f = law.felt
+    cdef double* f = law.sensed
     cdef double[3] arm
     cdef Py_ssize_t k
     if not measured.is_there:
@@ -198,22 +198,22 @@ cdef inline void find_felt(Impedance* law, const MeasuredWrench* measured) noexc
 
 cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
                               double dt) noexcept nogil:
-    """Let the contact follow what is felt, as fast as contacts change; limited as that of a wall.
+    """Let the contact follow what is sensed, as fast as contacts change; limited as that of a wall.
     """
-    cdef double bound, step, felt
+    cdef double bound, step, sensed
     cdef Py_ssize_t k
     for k in range(6):
         bound = law.settings.max_wrench[k // 3]
         step = bound * dt / CONTACT_TIME
-        felt = fmin(fmax(law.felt[k], -WALL * bound), WALL * bound)
-        measured.contact[k] += fmin(fmax(felt - measured.contact[k], -step), step)
+        sensed = fmin(fmax(law.sensed[k], -WALL * bound), WALL * bound)
+        measured.contact[k] += fmin(fmax(sensed - measured.contact[k], -step), step)
 
 
 cdef inline void find_external(Impedance* law) noexcept nogil:
-    """Find what of the wrench that is felt moves the virtual arm; limited as that of a wall."""
+    """Find what of the measured wrench moves the virtual arm; limited as that of a wall."""
     cdef double* f = law.external
     cdef Py_ssize_t k
-    memcpy(f, law.felt, 6 * sizeof(double))
+    memcpy(f, law.sensed, 6 * sizeof(double))
     for k in range(2):
         leave_dead_zone(law.settings.dead_zone[k], f + 3 * k)
         limit(WALL * law.settings.max_wrench[k], f + 3 * k)
@@ -222,7 +222,7 @@ cdef inline void find_external(Impedance* law) noexcept nogil:
 # Force control along axes of the compliance: the target is led by the error of the force, so that
 # the spring presses with what is asked for.
 #
-#     d/dt x_target = (asked force + force felt) / (K T),   at most ``contact_speed``
+#     d/dt x_target = (asked force + measured force) / (K T),   at most ``contact_speed``
 #
 # This is integral action on the measured force through the spring K, with the time constant T in
 # stiff contact; K is soft, so that delays which the spring bears matter little. Without contact the
@@ -254,7 +254,7 @@ cdef struct ForceAxes:       # for each axis
 
 
 cdef inline bint is_apart(ForceAxes* axes, Py_ssize_t k, double pressed, double dt) noexcept nogil:
-    """Whether contact was there and is lost. pressed: share of the asked force that is felt."""
+    """Whether contact was there and is lost. pressed: share of the asked force that is measured."""
     if pressed > TOUCHES:
         axes.touches[k], axes.apart[k] = True, 0.0
     elif axes.touches[k] and pressed < LOST_SHARE:
@@ -262,11 +262,11 @@ cdef inline bint is_apart(ForceAxes* axes, Py_ssize_t k, double pressed, double 
     return axes.apart[k] > LOST_TIME
 
 
-cdef inline double led_speed(const Impedance* law, Py_ssize_t k, double asked, double felt,
+cdef inline double led_speed(const Impedance* law, Py_ssize_t k, double asked, double sensed,
                              double error) noexcept nogil:
     """The speed of the target along an axis [m/s]. error: from the end effector to the target."""
     cdef double stiffness = law.settings.stiffness[k]
-    cdef double speed = (asked + felt) / (stiffness * FORCE_TIME)
+    cdef double speed = (asked + sensed) / (stiffness * FORCE_TIME)
     if stiffness * error * copysign(1.0, asked) > law.settings.max_wrench[0] and (
             speed * asked > 0.0):
         return 0.0                                  # the spring presses with all it may
@@ -274,7 +274,7 @@ cdef inline double led_speed(const Impedance* law, Py_ssize_t k, double asked, d
 
 
 cdef inline void displacement_between(const double* pose, const double* target,
-                                  double* out) noexcept nogil:
+                                      double* out) noexcept nogil:
     """out, (6): from the position of a pose (16) to that of another; no rotation."""
     cdef Py_ssize_t k
     for k in range(3):
@@ -282,12 +282,12 @@ cdef inline void displacement_between(const double* pose, const double* target,
 
 
 cdef inline void shift(const Impedance* law, const double* by, double* pose) noexcept nogil:
-    """Move a pose (16) by a way (6) in compliance axes."""
-    cdef double[6] way
+    """Move a pose (16) by a displacement (6) in compliance axes."""
+    cdef double[6] displacement
     cdef Py_ssize_t k
-    from_axes(law, by, way)
+    from_axes(law, by, displacement)
     for k in range(3):
-        pose[4 * k + 3] += way[k]
+        pose[4 * k + 3] += displacement[k]
 
 
 cdef inline void lead_by_force(ForceAxes* axes, Impedance* law, const double* wrench, bint measured,
@@ -295,42 +295,42 @@ cdef inline void lead_by_force(ForceAxes* axes, Impedance* law, const double* wr
     """Move target and desired pose along the force axes, and feed the rest of the asked wrench (6)
     forward.
 
-    measured: whether ``law.felt`` is.
+    measured: whether ``law.sensed`` is.
     """
-    cdef double[6] asked, felt, error, way
+    cdef double[6] asked, sensed, error, displacement
     cdef Py_ssize_t k
     to_axes(law, wrench, 1, asked)
-    to_axes(law, law.felt, 1, felt)
-    displacement_between(law.pose, law.target, way)
-    to_axes(law, way, 1, error)
+    to_axes(law, law.sensed, 1, sensed)
+    displacement_between(law.pose, law.target, displacement)
+    to_axes(law, displacement, 1, error)
     for k in range(6):
-        way[k] = 0.0
+        displacement[k] = 0.0
     for k in range(3):
         axes.leads[k] = measured and asked[k] != 0.0 and law.settings.force_axes[k] != 0.0
         if axes.leads[k]:
-            axes.leads[k] = not is_apart(axes, k, -felt[k] / asked[k], dt)
+            axes.leads[k] = not is_apart(axes, k, -sensed[k] / asked[k], dt)
         else:
             axes.touches[k], axes.apart[k] = False, 0.0
         if axes.leads[k]:
-            way[k] = dt * led_speed(law, k, asked[k], felt[k], error[k])
+            displacement[k] = dt * led_speed(law, k, asked[k], sensed[k], error[k])
         if law.settings.force_axes[k] != 0.0:
             asked[k] = 0.0
     from_axes(law, asked, law.feedforward)
     # The desired pose goes along, and is no faster for it: D V_d would be proportional action.
-    shift(law, way, law.target)
-    shift(law, way, law.desired)
+    shift(law, displacement, law.target)
+    shift(law, displacement, law.desired)
     for k in range(3):
-        way[k] *= law.settings.stiffness[k]
-    from_axes(law, way, axes.more)
+        displacement[k] *= law.settings.stiffness[k]
+    from_axes(law, displacement, axes.more)
 
 
 cdef inline void keep_force_axes(const ForceAxes* axes, const Impedance* law,
                                  double* pose) noexcept nogil:
     """Give a new target (16) the present position along the axes that the force leads."""
-    cdef double[6] way, kept
+    cdef double[6] displacement, kept
     cdef Py_ssize_t k
-    displacement_between(pose, law.target, way)
-    to_axes(law, way, 1, kept)
+    displacement_between(pose, law.target, displacement)
+    to_axes(law, displacement, 1, kept)
     for k in range(3):
         kept[k] = kept[k] if axes.leads[k] else 0.0
     shift(law, kept, pose)

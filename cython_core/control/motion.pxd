@@ -1,10 +1,10 @@
 # What the arm is asked to do: polynomials of degree five in time, defined for all times.
 #
-# A Motion is one polynomial (the base: a hold, an extrapolated set-point, the way to a trajectory's
-# first point), then a Path if there is one (a trajectory: immutable, made by Python), and on top of
-# both a correction: one more polynomial that leads from what was asked for before into this motion
-# and ends with zero value, slope and curvature; in a joint sooner than in others where it would
-# leave the joint's range.
+# A Motion is one polynomial (the base: a hold, an extrapolated set-point, what leads to the first
+# point of a trajectory), then a Path if there is one (a trajectory: immutable, made by Python), and
+# on top of both a correction: one more polynomial that leads from what was asked for before into
+# this motion and ends with zero value, slope and curvature; in a joint sooner than in others where
+# it would leave the joint's range.
 #
 # A motion state is (4, n): position, velocity, acceleration, and effort in addition to the model's.
 
@@ -24,11 +24,11 @@ cdef struct Path:
                                  # start
     const double* effort     # (pieces, 2, n); NULL: none
     const double* first      # (4, n) the first point
-    Degree lead              # of the way to it
+    Degree lead              # of what leads to it
     bint leads_effort        # the first point has effort
     bint is_spline           # its points had positions alone
     double duration          # until its last point [s]
-    const double* tolerance  # (2, n) how far position and velocity may be off on the way; 0: as far
+    const double* tolerance  # (2, n) how far position and velocity may be off meanwhile; 0: as far
                              # as they like
 
 cdef struct Start:           # of a path: may an arm begin there?
@@ -246,31 +246,31 @@ cdef inline void straight(Py_ssize_t n, const double* start, const double* end, 
 cdef inline void cubic(Py_ssize_t n, const double* start, const double* end, double duration,
                        double* c) noexcept nogil:
     """Through both positions with both velocities."""
-    cdef double way, gain
+    cdef double displacement, gain
     cdef Py_ssize_t i
     memset(c, 0, 6 * n * sizeof(double))
     for i in range(n):
-        way = end[i] - start[i] - start[n + i] * duration
+        displacement = end[i] - start[i] - start[n + i] * duration
         gain = (end[n + i] - start[n + i]) * duration
         c[i] = start[i]
         c[n + i] = start[n + i]
-        c[2 * n + i] = (3.0 * way - gain) / (duration * duration)
-        c[3 * n + i] = (gain - 2.0 * way) / (duration * duration * duration)
+        c[2 * n + i] = (3.0 * displacement - gain) / (duration * duration)
+        c[3 * n + i] = (gain - 2.0 * displacement) / (duration * duration * duration)
 
 
 cdef inline void quintic_of(Py_ssize_t n, Py_ssize_t i, const double* start, const double* end,
                             double duration, double* c) noexcept nogil:
     """In one joint, through both positions with both velocities and accelerations."""
     cdef double cubed = duration * duration * duration, half = start[2 * n + i] / 2.0
-    cdef double way = end[i] - start[i] - (start[n + i] + half * duration) * duration
+    cdef double displacement = end[i] - start[i] - (start[n + i] + half * duration) * duration
     cdef double gain = (end[n + i] - start[n + i] - start[2 * n + i] * duration) * duration
     cdef double bend = (end[2 * n + i] - start[2 * n + i]) * (duration * duration / 2.0)
     c[i] = start[i]
     c[n + i] = start[n + i]
     c[2 * n + i] = half
-    c[3 * n + i] = (10.0 * way - 4.0 * gain + bend) / cubed
-    c[4 * n + i] = (-15.0 * way + 7.0 * gain - 2.0 * bend) / (cubed * duration)
-    c[5 * n + i] = (6.0 * way - 3.0 * gain + bend) / (cubed * duration * duration)
+    c[3 * n + i] = (10.0 * displacement - 4.0 * gain + bend) / cubed
+    c[4 * n + i] = (-15.0 * displacement + 7.0 * gain - 2.0 * bend) / (cubed * duration)
+    c[5 * n + i] = (6.0 * displacement - 3.0 * gain + bend) / (cubed * duration * duration)
 
 
 cdef inline void quintic(Py_ssize_t n, const double* start, const double* end, double duration,
@@ -399,8 +399,9 @@ cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* c
     return min(max(shortest, 4.0 * x / v), longest) if v > 0.0 else longest
 
 
-cdef inline double stopping_way(double v, double a, double duration, double s) noexcept nogil:
-    """The way of a stop after a share s of its time, from a velocity and an acceleration.
+cdef inline double stopping_displacement(double v, double a, double duration,
+                                         double s) noexcept nogil:
+    """The displacement of a stop after a share s of its time, from a velocity and an acceleration.
 
     The velocity is a cubic that ends at rest: (1 - s)^2 (v + (2 v + a duration) s).
     """
@@ -412,22 +413,23 @@ cdef inline double stopping_way(double v, double a, double duration, double s) n
 cdef inline bint stop_stays_within(double q, double v, double a, double duration, double lower,
                                    double upper) noexcept nogil:
     """Whether all of a stop lies between limits: its end, and where it turns round."""
-    cdef double end = q + stopping_way(v, a, duration, 1.0), turn = q
+    cdef double end = q + stopping_displacement(v, a, duration, 1.0), turn = q
     cdef double bend = 2.0 * v + a * duration
     if -v * bend > 0.0 and fabs(v) < fabs(bend):
-        turn = q + stopping_way(v, a, duration, -v / bend)
+        turn = q + stopping_displacement(v, a, duration, -v / bend)
     return lower - ROUNDING <= min(end, turn) and max(end, turn) <= upper + ROUNDING
 
 
-cdef inline double time_to_limit(double way, double v, double a, double duration) noexcept nogil:
-    """How long a stop takes that ends at a limit, from a way before it [s]; ``duration`` where none
-    does.
+cdef inline double time_to_limit(double distance, double v, double a,
+                                 double duration) noexcept nogil:
+    """How long a stop takes that ends at a limit, from a distance before it [s]; ``duration`` where
+    none does.
     """
-    cdef double root = 0.25 * v * v + a * way / 3.0, speed
-    speed = 0.5 * v + copysign(sqrt(max(root, 0.0)), way)
-    if root < 0.0 or not way * speed > 0.0:
+    cdef double root = 0.25 * v * v + a * distance / 3.0, speed
+    speed = 0.5 * v + copysign(sqrt(max(root, 0.0)), distance)
+    if root < 0.0 or not distance * speed > 0.0:
         return duration
-    return min(max(2.0 * way / speed, SHORTEST_STOP), duration)
+    return min(max(2.0 * distance / speed, SHORTEST_STOP), duration)
 
 
 cdef inline double stopping_time(double q, double v, double a, double duration, double lower,
@@ -439,7 +441,7 @@ cdef inline double stopping_time(double q, double v, double a, double duration, 
     lower, upper = min(lower, q), max(upper, q)
     if fabs(a) * duration > 3.0 * fabs(v):
         duration = min(duration, max(3.0 * fabs(v) / fabs(a), BEND_TIME))
-    end = q + stopping_way(v, a, duration, 1.0)
+    end = q + stopping_displacement(v, a, duration, 1.0)
     if not lower <= end <= upper:
         duration = time_to_limit((upper if end > upper else lower) - q, v, a, duration)
     while (duration > SHORTEST_STOP
@@ -461,7 +463,7 @@ cdef inline void stopping_position(Py_ssize_t n, const double* state, double dur
     for i in range(n):
         q, v, a = state[i], state[n + i], state[2 * n + i]
         lasts[i] = stopping_time(q, v, a, duration, limits.lower[i], limits.upper[i])
-        end = q + stopping_way(v, a, lasts[i], 1.0)
+        end = q + stopping_displacement(v, a, lasts[i], 1.0)
         position[i] = min(max(end, min(limits.lower[i], q)), max(limits.upper[i], q))
 
 

@@ -6,19 +6,21 @@
 # since a value was last used: so the gate opens by itself. (docs/faults.md has the classes that are
 # named here.)
 #
-# Three different witnesses tell a velocity: the prediction, the measurement, and the way between
-# two positions. Where the measurement is out of reach of their median, the median is used: no
-# single wrong number acts (class 3), and a hard stop is believed as soon as the positions show it.
-# Where it is not measured, the way corrects the prediction through a low-pass filter (class 2).
+# There are three candidates for a velocity: the prediction, the measurement, and the displacement
+# between two positions. Where the measurement is out of reach of their median, the median is used:
+# no single wrong number acts (class 3), and a hard stop is believed as soon as the positions show
+# it. Where it is not measured, the displacement corrects the prediction through a low-pass filter
+# (class 2).
 #
 # A position that stays the same to the bit while its joint moves is no measurement: a controller
 # manager may be faster than its hardware (class 2), or the encoder is frozen (class 4). It is one
 # again when the joint has had the time to stop.
 #
 # Three positions out of reach that agree are the truth: the arm is elsewhere (a restart, a slipped
-# encoder). Over a sliding time the way must be the integral of the measured velocity; where it is
-# not, positions tell the velocity from then on (class 4). What follows from all this is decided in
-# supervision.pxd, and in controller.pxd when a joint had no usable position for state_timeout.
+# encoder). Over a sliding time the displacement must be the integral of the measured velocity;
+# where it is not, positions tell the velocity from then on (class 4). What follows from all this is
+# decided in supervision.pxd, and in controller.pxd when a joint had no usable position for
+# state_timeout.
 #
 # Arrays are (n,); positions in rad or m.
 
@@ -38,12 +40,12 @@ cdef enum Rejection:         # why a value or a state is not used; the texts are
     JUMPED                   # position out of reach
     TOO_FAST                 # velocity out of reach
     REPEATED                 # a position that does not change while its joint moves
-    CONTRADICTORY            # a velocity that the positions do not show
+    INCONSISTENT             # a velocity that the positions do not show
     LATE                     # on its way for longer than state_timeout
 
 cdef enum: REJECTIONS = LATE + 1         # how many, as in phases.pxd
 
-cdef struct Judgement:       # what was wrong with a state; -1: all joints
+cdef struct GateResult:      # what was wrong with a state; -1: all joints
     Rejection rejection
     Py_ssize_t joint
     double found, bound
@@ -63,25 +65,26 @@ cdef struct Observer:
     double* unchanged        # time for which the position has been the same [s]
     double* step             # smallest change of the position so far
     double* shown            # velocity that the last change of the position shows for sure
-    double* discrepancy      # recent way minus recent integral of the velocity
+    double* discrepancy      # recent displacement minus recent integral of the velocity
     double* travelled        # recent integral of the speed
     double* doubts           # time for which these have not agreed [s]: single wrong positions,
                              # and states that come late, do so soon again
     bint begun               # there is an estimate
     bint confirmed           # after the first state, or a gap, another has agreed with it
     bint reset               # the last state has shown that a joint is elsewhere
-    Py_ssize_t contradicted  # first joint whose velocity the positions contradict; -1: none
+    Py_ssize_t inconsistent  # first joint whose velocity is inconsistent with its positions; -1:
+                             # none
     double advanced          # time by which an open-loop stop has moved the estimate since the
                              # last state [s]
     double ahead             # time by which the model has advanced it since then [s]
     long long accepted
     long long rejected[REJECTIONS]
-    Judgement last           # what was wrong with the last state
+    GateResult last          # what was wrong with the last state
 
 
-cdef inline Judgement judgement(Rejection rejection, Py_ssize_t joint, double found,
-                                double bound) noexcept nogil:
-    cdef Judgement result
+cdef inline GateResult gate_result(Rejection rejection, Py_ssize_t joint, double found,
+                                   double bound) noexcept nogil:
+    cdef GateResult result
     result.rejection, result.joint, result.found, result.bound = rejection, joint, found, bound
     return result
 
@@ -124,7 +127,7 @@ cdef inline double unseen(const Observer* o, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline double max_discrepancy(const Observer* o, Py_ssize_t i) noexcept nogil:
-    """By how much way and integral of the velocity may differ."""
+    """By how much displacement and integral of the velocity may differ."""
     return reach(o, i, 0.0) + FILTER_SHARE * o.travelled[i]
 
 
@@ -175,19 +178,19 @@ cdef inline void begin_joint(Observer* o, Py_ssize_t i, double q, double qd) noe
         o.step[i] = ENCODER_STEP
 
 
-cdef inline Judgement begin(Observer* o, const double* q) noexcept nogil:
+cdef inline GateResult begin(Observer* o, const double* q) noexcept nogil:
     """Take the first state over."""
     cdef Py_ssize_t i
     for i in range(o.n):
         if not isfinite(q[i]):
-            return judgement(NOT_FINITE, i, q[i], 0.0)
+            return gate_result(NOT_FINITE, i, q[i], 0.0)
         if not o.limits.lower[i] - M_PI <= q[i] <= o.limits.upper[i] + M_PI:
-            return judgement(JUMPED, i, q[i], o.limits.upper[i] + M_PI)
+            return gate_result(JUMPED, i, q[i], o.limits.upper[i] + M_PI)
     for i in range(o.n):
-        begin_joint(o, i, q[i], 0.0)                            # a velocity has no other witness
-    o.begun, o.confirmed, o.contradicted = True, False, -1
+        begin_joint(o, i, q[i], 0.0)                            # a velocity has no other candidate
+    o.begun, o.confirmed, o.inconsistent = True, False, -1
     o.advanced = o.ahead = 0.0
-    return judgement(ACCEPTED, -1, 0.0, 0.0)
+    return gate_result(ACCEPTED, -1, 0.0, 0.0)
 
 
 cdef inline void predict(Observer* o, double dt) noexcept nogil:
@@ -204,13 +207,13 @@ cdef inline bint has_stopped(const Observer* o, Py_ssize_t i, double qd) noexcep
 
 
 cdef inline bint is_frozen(const Observer* o, Py_ssize_t i) noexcept nogil:
-    """Whether a position has stayed the same for too long a way of its velocity."""
+    """Whether a position has stayed the same while its velocity has led too far."""
     return (o.unchanged[i] > REPEAT_TIME and fabs(o.discrepancy[i]) > max_discrepancy(o, i)
             and o.discrepancy[i] * o.qd[i] < 0.0)
 
 
 cdef inline void trust_velocities(Observer* o) noexcept nogil:
-    """Use measured velocities again that positions have contradicted: somebody has looked at it."""
+    """Use measured velocities again that were inconsistent: somebody has looked at it."""
     cdef Py_ssize_t i
     for i in range(o.n):
         o.age[o.n + i] = o.doubts[i] = o.discrepancy[i] = 0.0
@@ -218,7 +221,7 @@ cdef inline void trust_velocities(Observer* o) noexcept nogil:
 
 cdef inline double believable(const Observer* o, Py_ssize_t i, double qd,
                               double shown) noexcept nogil:
-    """A measured velocity, if a joint can have it; of an impossible one what the way shows."""
+    """A measured velocity, if a joint can have it; of an impossible one what positions show."""
     if fabs(qd) <= MAX_SPEED * speed_limit_of(o, i):
         return qd
     return 0.0 if isnan(qd) else common(qd, shown)
@@ -229,76 +232,76 @@ cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double qd,
     """Whether a position out of reach is the third of three that agree: where the one before was,
     or where the measured velocity has led from there, however fast.
     """
-    cdef double way = q - o.jumped[i], bound = reach(o, i, dt)
-    cdef bint follows = (fabs(way) <= bound + dt * speed_limit_of(o, i)
-                         or fabs(way - qd * dt) <= bound)
+    cdef double displacement = q - o.jumped[i], bound = reach(o, i, dt)
+    cdef bint follows = (fabs(displacement) <= bound + dt * speed_limit_of(o, i)
+                         or fabs(displacement - qd * dt) <= bound)
     o.agreeing[i] = o.agreeing[i] + 1.0 if follows else 0.0
     o.jumped[i] = q
     return o.agreeing[i] >= 2.0
 
 
-cdef inline Judgement judge_position(Observer* o, Py_ssize_t i, double q, double qd,
+cdef inline GateResult gate_position(Observer* o, Py_ssize_t i, double q, double qd,
                                      double dt) noexcept nogil:
     """Whether a position is used, given the prediction in ``q``."""
     cdef double off = fabs(q - o.q[i]), bound = reach(o, i, o.age[i]), shown
     if not isfinite(q):
-        return judgement(NOT_FINITE, i, q, 0.0)
+        return gate_result(NOT_FINITE, i, q, 0.0)
     if q == o.taken[i]:
         bound = unseen(o, i)
         if is_frozen(o, i):
             o.age[i] = max(o.age[i], o.unchanged[i])
-            return judgement(REPEATED, i, o.discrepancy[i], max_discrepancy(o, i))
+            return gate_result(REPEATED, i, o.discrepancy[i], max_discrepancy(o, i))
         if off > bound and not has_stopped(o, i, qd):
-            return judgement(REPEATED, i, off, bound)
-        if off > bound:                                         # it has, and had not gone that way
+            return gate_result(REPEATED, i, off, bound)
+        if off > bound:                                         # it has, and had not gone there
             o.discrepancy[i] = 0.0
     elif off > bound:
         shown = (q - o.jumped[i]) / dt                          # before this one is stored
         if (not o.limits.lower[i] - M_PI <= q <= o.limits.upper[i] + M_PI
                 or not agrees(o, i, q, qd, dt)):
-            return judgement(JUMPED, i, off, bound)
+            return gate_result(JUMPED, i, off, bound)
         begin_joint(o, i, q, believable(o, i, qd, shown))
         o.reset = True
-    return judgement(ACCEPTED, i, off, bound)
+    return gate_result(ACCEPTED, i, off, bound)
 
 
-cdef inline bint is_contradicted(const Observer* o, Py_ssize_t i,
+cdef inline bint is_inconsistent(const Observer* o, Py_ssize_t i,
                                  double state_timeout) noexcept nogil:
-    """Whether the positions contradict a joint's measured velocity."""
+    """Whether a joint's measured velocity is inconsistent with its positions."""
     return max(o.age[o.n + i], o.doubts[i]) > state_timeout
 
 
-cdef inline void compare(Observer* o, Py_ssize_t i, double way, double qd, double dt,
+cdef inline void compare(Observer* o, Py_ssize_t i, double displacement, double qd, double dt,
                          double left) noexcept nogil:
-    """Add a way and a velocity to what is compared over time; left: of what was there before; 0:
-    nothing is compared.
+    """Add a displacement and a velocity to what is compared over time; left: of what was there
+    before; 0: nothing is compared.
     """
     if left == 0.0:
-        way = qd = 0.0
-    o.discrepancy[i] = left * o.discrepancy[i] + way - qd * dt
+        displacement = qd = 0.0
+    o.discrepancy[i] = left * o.discrepancy[i] + displacement - qd * dt
     o.travelled[i] = left * o.travelled[i] + fabs(qd) * dt
-    if o.age[i] == 0.0:                                         # else the way is still to come
+    if o.age[i] == 0.0:                                         # else the displacement is to come
         o.doubts[i] = (o.doubts[i] + dt
                        if fabs(o.discrepancy[i]) > max_discrepancy(o, i) and not is_frozen(o, i)
                        else 0.0)
 
 
-cdef inline Judgement take_velocity(Observer* o, Py_ssize_t i, double qd, double shown,
-                                    bint within, const Settings* settings,
-                                    double age) noexcept nogil:
+cdef inline GateResult take_velocity(Observer* o, Py_ssize_t i, double qd, double shown,
+                                     bint within, const Settings* settings,
+                                     double age) noexcept nogil:
     """Use a measured velocity, or what else is known, given the prediction in ``qd``.
 
-    shown: what the way since the last position shows, in a time ``age`` [s].
+    shown: what the displacement since the last position shows, in a time ``age`` [s].
     """
-    cdef double witnesses = median(o.qd[i], qd, shown)
-    cdef bint contradicted = not isnan(qd) and is_contradicted(o, i, settings.state_timeout)
-    if contradicted:
+    cdef double candidate = median(o.qd[i], qd, shown)
+    cdef bint inconsistent = not isnan(qd) and is_inconsistent(o, i, settings.state_timeout)
+    if inconsistent:
         o.age[o.n + i] = INFINITY                               # until ``trust_velocities``
-    if isnan(qd) or contradicted:
+    if isnan(qd) or inconsistent:
         o.qd[i] += low_pass_weight(settings.velocity_cutoff, age) * (shown - o.qd[i])
-        return judgement(CONTRADICTORY if contradicted else ACCEPTED, i, qd, o.qd[i])
-    o.qd[i] = qd if within else witnesses
-    return judgement(ACCEPTED if within else TOO_FAST, i, qd, witnesses)
+        return gate_result(INCONSISTENT if inconsistent else ACCEPTED, i, qd, o.qd[i])
+    o.qd[i] = qd if within else candidate
+    return gate_result(ACCEPTED if within else TOO_FAST, i, qd, candidate)
 
 
 cdef inline void take_position(Observer* o, Py_ssize_t i, double q) noexcept nogil:
@@ -312,25 +315,25 @@ cdef inline void take_position(Observer* o, Py_ssize_t i, double q) noexcept nog
     o.age[i], o.jumped[i] = 0.0, NAN
 
 
-cdef inline Judgement observe_joint(Observer* o, Py_ssize_t i, double q, double qd, double dt,
-                                    double left, const Settings* settings) noexcept nogil:
+cdef inline GateResult observe_joint(Observer* o, Py_ssize_t i, double q, double qd, double dt,
+                                     double left, const Settings* settings) noexcept nogil:
     """Use or replace a joint's position and velocity, measured dt [s] after the last; NaN where
     they were not. Returns what was wrong with them.
 
     left: share of what is compared over time that is left after dt; 0 after a gap.
     """
-    cdef double age = o.age[i] + dt, shown, way = 0.0
+    cdef double age = o.age[i] + dt, shown, displacement = 0.0
     cdef bint within
-    cdef Judgement velocity, position
+    cdef GateResult velocity, position
     o.age[i], o.age[o.n + i], o.unchanged[i] = age, o.age[o.n + i] + dt, o.unchanged[i] + dt
-    position = judge_position(o, i, q, qd, dt)
+    position = gate_position(o, i, q, qd, dt)
     shown = o.qd[i]
     if position.rejection == ACCEPTED:
-        shown, way = o.qd[i] + (q - o.q[i]) / age, q - o.taken[i]
+        shown, displacement = o.qd[i] + (q - o.q[i]) / age, q - o.taken[i]
         take_position(o, i, q)
     # The gate does not open while positions tell the velocity. NaN is not within it.
     within = fabs(qd - median(o.qd[i], qd, shown)) <= speed_reach(o, i, age)
-    compare(o, i, way, (qd if within else o.qd[i]) - 0.5 * dt * o.qdd[i], dt, left)
+    compare(o, i, displacement, (qd if within else o.qd[i]) - 0.5 * dt * o.qdd[i], dt, left)
     if within and o.age[o.n + i] < INFINITY:
         o.age[o.n + i] = 0.0
     velocity = take_velocity(o, i, qd, shown, within, settings, age)
@@ -347,9 +350,9 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
     state_timeout.
     """
     cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER)
-    cdef Judgement result
+    cdef GateResult result
     cdef Py_ssize_t i
-    o.reset, o.contradicted, o.last.rejection = False, -1, ACCEPTED
+    o.reset, o.inconsistent, o.last.rejection = False, -1, ACCEPTED
     if not o.begun:
         o.last = begin(o, q)
         o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
@@ -360,8 +363,8 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
     o.advanced = 0.0
     for i in range(o.n):
         result = observe_joint(o, i, q[i], qd[i], dt, left, settings)
-        if result.rejection == CONTRADICTORY and o.contradicted < 0:
-            o.contradicted = i
+        if result.rejection == INCONSISTENT and o.inconsistent < 0:
+            o.inconsistent = i
         if result.rejection != ACCEPTED and (
                 o.age[i] > settings.state_timeout
                 or (o.last.rejection == ACCEPTED and result.rejection != REPEATED)):

@@ -53,7 +53,8 @@ cdef struct StuckJoints:
     bint* stopped            # whether the joint was seen to stop against it
     double* change           # of the push since then, as far as both show it
     double* start            # desired position then
-    double* lower_bound      # (3, n) way, speed, acceleration since then, against max_friction
+    double* lower_bound      # (3, n) displacement, speed, acceleration since then, against
+                             # max_friction
     double* expected         # (3, n) likewise against the known friction, from the desired motion
     double* inertia          # of the drives; VAST for a joint that is seen to move, so that it
                              # affects no other
@@ -170,16 +171,16 @@ cdef inline void find_friction(StuckJoints* s, const Arm* arm,
 
 
 cdef inline void move_joints(const Arm* arm, const JointDrives* drives, const double* q,
-                             const double* effort, double h, double* way,
+                             const double* effort, double h, double* displacement,
                              double* scratch) noexcept nogil:
-    """Move the joints for a time h [s] under an effort; way: (3, n), scratch: (3, n)."""
+    """Move the joints for a time h [s] under an effort; displacement: (3, n), scratch: (3, n)."""
     cdef Py_ssize_t n = arm.models.n, i
-    cdef double* speed = way + n
+    cdef double* speed = displacement + n
     memset(scratch, 0, n * sizeof(double))                      # velocity, for the model
     accelerate(arm.models.newest.model, drives, q, scratch, effort, h, speed, scratch + n)
     for i in range(n):
         if fabs(speed[i]) > STICKING_SPEED:                     # otherwise it sticks
-            way[i] += h * speed[i]
+            displacement[i] += h * speed[i]
 
 
 cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,

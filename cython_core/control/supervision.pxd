@@ -75,7 +75,7 @@ cdef inline void watch_oscillation(Supervision* s, const Observer* o, const doub
 cdef inline void watch_contact(Supervision* s, const Impedance* law, double dt,
                                Findings* findings) noexcept nogil:
     """Whether the end effector loses a contact and meets it again, hard each time."""
-    cdef double bound = law.settings.max_wrench[0], force = norm(law.felt)
+    cdef double bound = law.settings.max_wrench[0], force = norm(law.sensed)
     s.impacts = max(s.impacts - dt * MAX_IMPACTS / IMPACT_TIME, 0.0)
     if force < APART * bound:
         s.is_apart = True
@@ -123,8 +123,8 @@ cdef inline void watch_states(const Controller* c, Findings* findings) noexcept 
         report(findings, CAUSE_STUCK, i, fabs(c.stuck.lower_bound[i]), bound)
     if o.reset:
         report(findings, CAUSE_POSITION_JUMP, -1, 0.0, 0.0)
-    if o.contradicted >= 0 and c.watch.contradicted < 0:
-        report(findings, CAUSE_INCONSISTENT_VELOCITY, o.contradicted, 0.0, 0.0)
+    if o.inconsistent >= 0 and c.watch.inconsistent < 0:
+        report(findings, CAUSE_INCONSISTENT_VELOCITY, o.inconsistent, 0.0, 0.0)
 
 
 cdef inline Hold find_worst(Supervision* s, const Controller* c, double dt) noexcept nogil:
@@ -143,7 +143,7 @@ cdef inline Hold find_worst(Supervision* s, const Controller* c, double dt) noex
         if leads_end_effector(&c.arm):
             watch_contact(s, &c.task.cartesian.law, dt, &findings)
     watch_speed(s, &c.observer, c.task.desired + c.n if follows else c.zero, dt, &findings)
-    s.contradicted = c.observer.contradicted
+    s.inconsistent = c.observer.inconsistent
     return findings.worst
 
 
@@ -174,9 +174,9 @@ cdef inline bint is_too_often(Supervision* s, double stop_time, bint was_traject
     return True
 
 
-cdef inline bint would_be_felt(const Controller* c, const Hold* reason) noexcept nogil:
-    """Whether drives do not follow in mode admittance, which yields to what its sensor feels: that
-    feels something else than there is.
+cdef inline bint would_be_sensed(const Controller* c, const Hold* reason) noexcept nogil:
+    """Whether drives do not follow in mode admittance, which yields to what its sensor measures:
+    that is something else than there is.
     """
     return (c.arm.settings.mode == ADMITTANCE and c.task.cartesian.measured.is_there
             and reason.cause == CAUSE_OFF_PATH)
@@ -190,6 +190,6 @@ cdef inline void supervise(Controller* c, double now, double dt) noexcept nogil:
     c.watch.incident = max(c.watch.incident - dt, 0.0)
     worst = find_worst(&c.watch, c, dt)
     if (worst.cause != NO_CAUSE and respond(c, now, &worst) and counts(c, &worst)
-            and (would_be_felt(c, &worst)
+            and (would_be_sensed(c, &worst)
                  or is_too_often(&c.watch, c.arm.settings.stop_time, was_trajectory, &worst))):
         declare_fault(c, now, &worst)

@@ -306,7 +306,7 @@ cdef class JointObserver:
         cdef Observer* o = &self.its
         cdef Py_ssize_t n = len(velocity_limit), i
         self.owned = []
-        o.n, o.limits, o.contradicted = n, &self.limits, -1
+        o.n, o.limits, o.inconsistent = n, &self.limits, -1
         o.q = own(self.owned, 4 * n)
         o.qd, o.qdd = o.q + n, o.q + 2 * n
         o.taken, o.jumped, o.agreeing = own(self.owned, n), own(self.owned, n), own(self.owned, n)
@@ -382,9 +382,9 @@ cdef class JointObserver:
         return bool(self.its.reset)
 
     @property
-    def contradicted(self):
-        """First joint whose velocity the positions contradict, -1: none."""
-        return self.its.contradicted
+    def inconsistent(self):
+        """First joint whose velocity is inconsistent with its positions, -1: none."""
+        return self.its.inconsistent
 
     @property
     def accepted(self):

@@ -83,7 +83,7 @@ def test_true_states_are_used_as_they_are(seed, dt):
         assert source.give(q, qd)
         assert_allclose(source.observer.estimate(), (q, qd), atol=1e-12)
     assert not any(source.observer.rejected)
-    assert source.observer.contradicted == -1
+    assert source.observer.inconsistent == -1
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -145,7 +145,7 @@ def test_noise_of_positions_and_velocities_is_no_fault(seed, missing, dt):
         velocity = qd + ASSUMED * np.clip(random.normal(0.0, 0.01, 2), -0.02, 0.02)
         assert source.give(noisy, NOT_MEASURED if missing else velocity)
         assert_allclose(source.observer.q, q, atol=0.01)
-        assert source.observer.contradicted == -1
+        assert source.observer.inconsistent == -1
     assert not any(source.observer.rejected)
 
 
@@ -158,7 +158,7 @@ def test_steps_of_an_encoder_are_followed(seed, velocity, step, dt):
     for q, qd in sampled(seed, dt, 0.8, 0.2):
         assert source.give(step * np.round(q / step), qd if velocity == "true" else NOT_MEASURED)
         assert_allclose(source.observer.q, q, atol=2.5 * step + 0.002)
-        assert source.observer.contradicted == -1
+        assert source.observer.inconsistent == -1
     assert source.observer.oldest < TIMEOUT
 
 
@@ -183,7 +183,7 @@ def test_positions_that_a_faster_manager_repeats_follow_the_motion(seed, velocit
         if velocity in ("repeated", "live"):
             late *= 0.6
         assert (np.abs(source.observer.q - true) < late + 0.01 * ASSUMED).all()
-        assert velocity == "zero between" or source.observer.contradicted == -1
+        assert velocity == "zero between" or source.observer.inconsistent == -1
     assert source.observer.oldest < TIMEOUT
 
 
@@ -199,7 +199,7 @@ def test_velocities_that_are_late_or_filtered_are_no_contradiction(seed, kind, d
         late = at(max(k * dt - 0.025, 0.0))[1]
         assert source.give(q, late if kind == "late" else filtered)
         assert_allclose(source.observer.q, q)
-        assert source.observer.contradicted == -1
+        assert source.observer.inconsistent == -1
 
 
 # Class 3: numbers that are wrong now and then
@@ -270,7 +270,7 @@ def test_a_wrong_position_within_reach_is_no_velocity(in_a_row, share, dt):
     wrong = Q + ONE * share * source.observer.reach(0, dt)[0]
     for k in range(10):
         source.give((wrong if k < in_a_row else Q) + 1e-9 * k)
-        assert source.observer.contradicted == -1
+        assert source.observer.inconsistent == -1
         assert abs(source.observer.qd[0]) < 1e-6
 
 
@@ -330,7 +330,7 @@ def test_a_push_is_believed_with_the_third_state(share, dt):
         assert source.give(q, velocity)
         if k >= 3:
             assert_allclose(source.observer.estimate(), (q, velocity), atol=1e-6)
-    assert source.observer.contradicted == -1
+    assert source.observer.inconsistent == -1
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -442,10 +442,10 @@ def test_a_velocity_of_wrong_sign_unit_or_scale_is_contradicted(joint, factor, d
     for k in range(1, round(3.0 / dt)):
         q, qd = at(k * dt)
         assert source.give(q, wrong * qd)
-        assert source.observer.contradicted in (-1, joint)
-        since += [k * dt] * (source.observer.contradicted == joint)
+        assert source.observer.inconsistent in (-1, joint)
+        since += [k * dt] * (source.observer.inconsistent == joint)
         assert_allclose(source.observer.q, q, atol=0.02 * ASSUMED.max())
-        if source.observer.contradicted == joint and abs(qd[joint]) > 0.1 * ASSUMED[joint]:
+        if source.observer.inconsistent == joint and abs(qd[joint]) > 0.1 * ASSUMED[joint]:
             assert abs(source.observer.qd[joint] - qd[joint]) < 0.3 * ASSUMED[joint]
     assert since and since[0] < 2.0
 
@@ -505,7 +505,7 @@ def creeps(source: Source, velocity: float) -> bool:
     source.dt = 0.001
     for k in range(1500):
         source.give(Q + ONE * 1e-9 * k, [velocity, 0.0])
-    return source.observer.contradicted == -1
+    return source.observer.inconsistent == -1
 
 
 def outside(source: Source, place: float) -> bool:
