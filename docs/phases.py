@@ -32,11 +32,11 @@ MEANINGS = {
     P.REFERENCE: "follows streamed set-points",
     P.DAMPED: "gravity and damping, until the cause is over",
     P.FAULT: "gravity and damping, until it is asked to hold",
-    P.BLIND: "no usable joint states: brakes by the model, for give_up_after",
+    P.OPEN_LOOP: "no usable joint states: brakes by the model, for give_up_after",
     P.SILENT: "no commands until the next usable joint state",
     P.STOPPING: "leaving: comes to rest",
     P.SETTLING: "leaving: gravity and damping until the arm stands",
-    P.LEAVING_BLIND: "leaving, without usable joint states",
+    P.LEAVING_OPEN_LOOP: "leaving, without usable joint states",
 }
 EVENT_TEXTS = {
     E.ACTIVATE: "activate",

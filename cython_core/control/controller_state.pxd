@@ -12,8 +12,8 @@ from control.arm cimport Arm
 from control.cartesian_mode cimport CartesianMode
 from control.events cimport CAUSES, CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Cause, NoteKind
 from control.motion cimport Motion
-from control.phases cimport (BLIND, DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_BLIND, PHASES,
-                             REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
+from control.phases cimport (DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_OPEN_LOOP, OPEN_LOOP,
+                             PHASES, REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
 from control.position_governor cimport PositionGovernor, ServoGovernor
 from control.state_clock cimport StateClock
 from control.state_observer cimport Observer
@@ -95,7 +95,7 @@ cdef inline bint answers_states(const StateMachine* m) noexcept nogil:
 
 cdef inline bint is_open_loop(const StateMachine* m) noexcept nogil:
     """Whether an open-loop stop goes on."""
-    return m.phase == BLIND or m.phase == LEAVING_BLIND
+    return m.phase == OPEN_LOOP or m.phase == LEAVING_OPEN_LOOP
 
 
 cdef struct Supervision:     # what no single state shows

@@ -1,5 +1,6 @@
-# The open-loop stop (phases BLIND and LEAVING_BLIND): without joint states that tell where the
-# arm is, the model brakes it from where it must be by now, and holds it. Class 1 of docs/faults.md.
+# The open-loop stop (phases OPEN_LOOP and LEAVING_OPEN_LOOP): without joint states that tell where
+# the arm is, the model brakes it from where it must be by now, and holds it. Class 1 of
+# docs/faults.md.
 #
 # The estimate of the arm's state goes on under the same motion, so that states which return are
 # compared with it.

@@ -16,8 +16,8 @@ from control.events cimport (ABANDON_MOTION, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE
                              NO_CAUSE, STOP_OPEN_LOOP, Action)
 from control.fault_bounds cimport STANDING, STANDING_SPEED
 from control.motion cimport leads_to_rest, sample, stop_from
-from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, BLIND, DAMPED, DEACTIVATE, FAIL, FALL_BACK,
-                             FAULT, FLOAT, FOLLOW, GIVE_UP, HOLD, HOLDING, INACTIVE, RECOVER,
+from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, DAMPED, DEACTIVATE, FAIL, FALL_BACK, FAULT,
+                             FLOAT, FOLLOW, GIVE_UP, HOLD, HOLDING, INACTIVE, OPEN_LOOP, RECOVER,
                              REFERENCE, SETTLED, SETTLING, SET_POINT, SET_POINTS_STOPPED, STATE,
                              STATES_STOPPED, STOPPED, STOPPING, TRACK)
 from control.settings cimport CARTESIAN_IMPEDANCE, Mode
@@ -237,7 +237,7 @@ cdef inline void take_over(Controller* c, double now) noexcept nogil:
 
 cdef inline void give_up(StateMachine* m, Command* sent) noexcept nogil:
     """End the commands of an open-loop stop."""
-    sent.has_begun = m.phase == BLIND
+    sent.has_begun = m.phase == OPEN_LOOP
     fire(m, GIVE_UP)
 
 

@@ -2,8 +2,8 @@
 # featherstone_ros/control/phases.py has the table of what follows what.
 
 cpdef enum Phase:
-    INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, BLIND, SILENT
-    STOPPING, SETTLING, LEAVING_BLIND
+    INACTIVE, WAITING, FLOATING, HOLDING, TRAJECTORY, REFERENCE, DAMPED, FAULT, OPEN_LOOP, SILENT
+    STOPPING, SETTLING, LEAVING_OPEN_LOOP
 
 cpdef enum Event:
     ACTIVATE, DEACTIVATE, STATE, STATES_STOPPED, GIVE_UP, FOLLOW, ARRIVED, SET_POINT
@@ -12,5 +12,5 @@ cpdef enum Event:
 
 cdef enum:                   # how many; Cython before 3.3 takes no member of an enum with a name as
                              # the size of an array
-    PHASES = LEAVING_BLIND + 1
+    PHASES = LEAVING_OPEN_LOOP + 1
     EVENTS = SETTLED + 1

@@ -129,7 +129,7 @@ def fault_timing(timing: Timing, cutoff: float) -> Timing:
     """Return the timing of damping in a fault.
 
     It must bear what the gains need not: velocities estimated from positions, which the filter
-    delays, and a blind stop, whose commands are those of the watchdog.
+    delays, and an open-loop stop, whose commands are those of the watchdog.
 
     Args:
         timing: Of the loop.

@@ -113,14 +113,14 @@ def message_text(index: int, values: Sequence[float], names: Sequence[str]) -> s
 def change_text(event: Event, before: Phase, after: Phase, reason: str) -> str | None:
     """Return the text about a change of phase, None for an ordinary one."""
     if event is Event.STATES_STOPPED:
-        is_blind = after in (Phase.BLIND, Phase.LEAVING_BLIND)
-        held = "braking on predicted states" if is_blind else "holding"
+        is_open_loop = after in (Phase.OPEN_LOOP, Phase.LEAVING_OPEN_LOOP)
+        held = "braking on predicted states" if is_open_loop else "holding"
         return f"{reason}: {held}; the motion is abandoned"
     if event is Event.ABANDON:
         return f"{reason}: the motion is abandoned, holding where the arm is now"
     if event in (Event.FALL_BACK, Event.FAIL):
         return f"{reason}: gravity hold; the motion is abandoned"
-    if before in (Phase.BLIND, Phase.DAMPED) and after is Phase.HOLDING:
+    if before in (Phase.OPEN_LOOP, Phase.DAMPED) and after is Phase.HOLDING:
         return "the gravity hold is over: holding where the arm is now"
     if event is Event.GIVE_UP and after is Phase.SILENT:
         return "no commands until the next usable joint state"

@@ -20,15 +20,15 @@ TEXTS = {  # in the diagnostics
     P.REFERENCE: "reference",
     P.DAMPED: "gravity hold",
     P.FAULT: "fault",
-    P.BLIND: "blind stop",
+    P.OPEN_LOOP: "open-loop stop",
     P.SILENT: "silent",
     P.STOPPING: "stopping",
     P.SETTLING: "settling",
-    P.LEAVING_BLIND: "leaving, blind stop",
+    P.LEAVING_OPEN_LOOP: "leaving, open loop",
 }
 
 # Transitions of every phase with commands and usable states.
-_COMMANDING = {E.STATES_STOPPED: P.BLIND}
+_COMMANDING = {E.STATES_STOPPED: P.OPEN_LOOP}
 _TRACKING = {
     **_COMMANDING,
     E.DEACTIVATE: P.STOPPING,
@@ -61,11 +61,11 @@ TRANSITIONS: dict[Phase, dict[Event, Phase]] = {
         E.FAIL: P.FAULT,
     },
     P.FAULT: {**_COMMANDING, E.DEACTIVATE: P.SETTLING, E.HOLD: P.HOLDING, E.FLOAT: P.FLOATING},
-    P.BLIND: {E.STATE: P.HOLDING, E.GIVE_UP: P.SILENT, E.DEACTIVATE: P.LEAVING_BLIND},
+    P.OPEN_LOOP: {E.STATE: P.HOLDING, E.GIVE_UP: P.SILENT, E.DEACTIVATE: P.LEAVING_OPEN_LOOP},
     P.SILENT: {E.STATE: P.HOLDING, E.DEACTIVATE: P.INACTIVE},
     P.STOPPING: {
         E.ACTIVATE: P.HOLDING,
-        E.STATES_STOPPED: P.LEAVING_BLIND,
+        E.STATES_STOPPED: P.LEAVING_OPEN_LOOP,
         E.STOPPED: P.SETTLING,
         E.FALL_BACK: P.SETTLING,
         E.FAIL: P.SETTLING,
@@ -73,13 +73,13 @@ TRANSITIONS: dict[Phase, dict[Event, Phase]] = {
     },
     P.SETTLING: {
         E.ACTIVATE: P.HOLDING,
-        E.STATES_STOPPED: P.LEAVING_BLIND,
+        E.STATES_STOPPED: P.LEAVING_OPEN_LOOP,
         E.SETTLED: P.INACTIVE,
     },
-    P.LEAVING_BLIND: {E.ACTIVATE: P.BLIND, E.STATE: P.SETTLING, E.GIVE_UP: P.INACTIVE},
+    P.LEAVING_OPEN_LOOP: {E.ACTIVATE: P.OPEN_LOOP, E.STATE: P.SETTLING, E.GIVE_UP: P.INACTIVE},
 }
 
 TRACKING = frozenset({P.HOLDING, P.TRAJECTORY, P.REFERENCE})  # there is a desired position
 RUNNING = TRACKING | {P.FLOATING}  # the selected law commands
-HOLDS = frozenset({P.DAMPED, P.FAULT, P.BLIND})  # active, but the selected law does not command
+HOLDS = frozenset({P.DAMPED, P.FAULT, P.OPEN_LOOP})  # active, but the selected law does not command
 SILENT = frozenset({P.INACTIVE, P.WAITING, P.SILENT})  # no commands

@@ -37,7 +37,7 @@ ONCE_BEYOND = (
     *(102508, 1798, 5367),
     # So were two wrong velocities in a row: 3.8 and 2.1 times.
     *(13908, 16408),
-    # A blind stop began at a wrong position: 3.4 times.
+    # An open-loop stop began at a wrong position: 3.4 times.
     21833,
     # The first state of all had a wrong velocity: 2.2 times.
     500223,
@@ -93,7 +93,7 @@ def test_hand_that_presses_stays_within_its_bounds_whatever_its_sensor_says(mode
 
 
 @pytest.mark.parametrize("seed", [610000019, 610000225])
-def test_blind_stop_knows_what_the_hand_touches(seed):
+def test_open_loop_stop_knows_what_the_hand_touches(seed):
     """It braked an arm that the plane held back, and pushed it to .96 of its limit."""
     outcome = replica.Replica(ARM, press=True).judge(seed)
     assert outcome.figures.faults == []

@@ -58,7 +58,7 @@ class Led:
         self.targets.publish(message)
 
     def lead_until(self, by, condition: Callable[[], object], what: str) -> None:
-        """Ask until it is so: in a blind stop, after a pause of the machine, one is refused."""
+        """Ask until it is so: one is refused in an open-loop stop, after the machine paused."""
 
         def asked_again() -> object:
             nonlocal again

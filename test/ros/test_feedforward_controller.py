@@ -125,7 +125,9 @@ class ScriptedArm:
 
     def first_answer(self, **fields: Any) -> np.ndarray:
         """Send states until one finds the controller's subscription; return the first command."""
-        self.ros.take_all(self.commands)  # those of a blind stop before may still be on their way
+        self.ros.take_all(
+            self.commands
+        )  # those of an open-loop stop before may still be on their way
         count = len(self.commands)
 
         def answered() -> bool:

@@ -58,7 +58,7 @@ class Bench(ClosedLoop):
             if not np.isnan(sample.command[0]):
                 self.commands.append(sample.command)
             elif states:  # the first after silence has to be confirmed
-                assert self.phase is Phase.BLIND, self.controller.rejection
+                assert self.phase is Phase.OPEN_LOOP, self.controller.rejection
             self.poses.append(self.pose)
         return self
 
@@ -269,7 +269,7 @@ def test_states_that_stop_are_answered_by_a_blind_stop():
     bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
     bench.run(0.6)
     bench.run(0.5, states=False)
-    assert bench.phase is Phase.BLIND
+    assert bench.phase is Phase.OPEN_LOOP
     bench.run(1.0)
     assert bench.phase is Phase.HOLDING
     assert bench.largest_step() <= 10 + 1e-9  # commands every 10 ms while blind

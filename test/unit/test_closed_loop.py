@@ -106,7 +106,7 @@ def test_without_states_the_arm_is_braked_and_commands_end(loop):
     assert np.abs(loop.plant.qd).max() > 0.3
     loop.plant.measure = lambda state: None
     record = loop.advance(3.0)
-    assert {Phase.BLIND, Phase.SILENT} <= set(record.phase)
+    assert {Phase.OPEN_LOOP, Phase.SILENT} <= set(record.phase)
     assert np.isnan(record.command[-1]).all() and np.isnan(record.desired[-1]).all()
     assert np.abs(loop.plant.qd).max() < 0.02
     assert (record.q == record.q[0]).all()  # the last one that came

@@ -82,7 +82,7 @@ def test_time_is_told_once_a_period_only_where_no_state_comes(bench):
     bench.run(0.02, states=False)
     assert_allclose(np.diff(bench.ticks), bench.settings.period)
     bench.run(0.2, states=False)
-    assert bench.controller.phase is Phase.BLIND
+    assert bench.controller.phase is Phase.OPEN_LOOP
     assert_allclose(np.diff(bench.ticks[-50:]), 0.001)  # a motion in coarse steps drifts away
 
 

@@ -55,7 +55,7 @@ REACH: dict[Phase, Callable[[Bench], object]] = {
     Phase.FLOATING: lambda bench: bench.configure(mode=Mode.GRAVITY_COMPENSATION),
     Phase.DAMPED: lambda bench: bench.controller.fall_back(bench.now),
     Phase.FAULT: swing,
-    Phase.BLIND: lambda bench: bench.run(0.3, states=False),
+    Phase.OPEN_LOOP: lambda bench: bench.run(0.3, states=False),
     Phase.SILENT: lambda bench: bench.run(2.0, states=False),
     Phase.STOPPING: lambda bench: bench.controller.deactivate(bench.now),
 }

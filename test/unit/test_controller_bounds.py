@@ -38,10 +38,10 @@ def test_a_process_that_stood_still_reads_what_came_meanwhile_before_it_judges(
         bench.update()
     bench.now += periods * period
     bench.update()
-    assert bench.controller.phase is (Phase.HOLDING if stood_still else Phase.BLIND)
+    assert bench.controller.phase is (Phase.HOLDING if stood_still else Phase.OPEN_LOOP)
     bench.now += 0.1 * period
     bench.update()
-    assert bench.controller.phase is Phase.BLIND
+    assert bench.controller.phase is Phase.OPEN_LOOP
 
 
 @pytest.mark.parametrize(("speed", "ends"), [(0.019, True), (0.021, False)])
@@ -103,7 +103,7 @@ def test_a_payload_is_taken_on_while_states_are_missing():
     loaded = bench.model.with_payload(bench.model.link_names[-1], 1.0, [0.0, 0.0, 0.1])
     bench.controller.change_model(bench.now, loaded, 0.5)
     bench.run(0.8, states=False)
-    assert bench.controller.phase is Phase.BLIND
+    assert bench.controller.phase is Phase.OPEN_LOOP
     empty, full = (fr.Dynamics(model).gravity(bench.compiled.desired[0])
                    for model in (bench.model, loaded))  # fmt: skip
     assert np.abs(full - empty).max() > 0.5
@@ -121,7 +121,7 @@ def test_a_joint_that_is_pushed_against_its_stop_is_not_frozen(distance, is_at_s
     bench.arm.reset(q)
     bench.start()
     for _ in range(300):
-        if bench.controller.phase is Phase.BLIND:
+        if bench.controller.phase is Phase.OPEN_LOOP:
             break
         bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
         bench.set_point(Point(0.0, [side * 2.9, q[1]]))
@@ -138,13 +138,13 @@ def test_a_joint_that_more_than_its_stiction_pushes_moves(coulomb, stiction, sha
     q = bench.arm.q
     place = q + np.array([0.0, 1e-3 * share * stiction])
     for _ in range(300):
-        if bench.controller.phase is Phase.BLIND:
+        if bench.controller.phase is Phase.OPEN_LOOP:
             break
         bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
         bench.set_point(Point(0.0, place))
         bench.arm.set_state(q, np.zeros(2))
         bench.state()
-    assert (bench.controller.phase is Phase.BLIND) == (share > 1.0)
+    assert (bench.controller.phase is Phase.OPEN_LOOP) == (share > 1.0)
     assert ("'elbow' stays the same" in bench.controller.hold_reason) == (share > 1.0)
 
 
@@ -159,7 +159,7 @@ def test_a_stamp_that_leaps_is_no_long_time_between_states():
     assert bench.controller.phase is Phase.HOLDING
 
 
-def test_a_blind_stop_that_begins_late_is_not_far_ahead_of_the_arm():
+def test_an_open_loop_stop_that_begins_late_is_not_far_ahead_of_the_arm():
     """It reckons for state_timeout and a period at most, however late the controller looks."""
     bench = Bench().start()
     goal = bench.arm.q + np.array([0.8, -0.8])
@@ -167,7 +167,7 @@ def test_a_blind_stop_that_begins_late_is_not_far_ahead_of_the_arm():
     bench.run(0.3)
     place, speed = bench.arm.q, np.abs(bench.arm.qd)
     assert speed.min() > 0.5
-    while bench.controller.phase is not Phase.BLIND:
+    while bench.controller.phase is not Phase.OPEN_LOOP:
         bench.now += 0.3
         bench.update()
     ahead = np.abs(bench.compiled.desired[0] - place)
@@ -184,7 +184,7 @@ def test_without_blind_stop_the_hold_is_damped_at_first_and_then_no_longer():
     for _ in range(500):
         bench.now += PERIOD
         bench.update()
-        if bench.controller.phase is Phase.BLIND:
+        if bench.controller.phase is Phase.OPEN_LOOP:
             damping.append(bench.controller.snapshot().asked - fr.Dynamics(bench.model).gravity(q))
     damping = np.array(damping)
     full = -bench.settings.damping * qd

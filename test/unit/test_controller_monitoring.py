@@ -267,7 +267,7 @@ def test_states_that_stop_are_noticed_however_seldom_the_controller_looks(gap, u
     """One look after a stall is let pass: what has arrived meanwhile is read before the next."""
     bench = Bench(update_on=update_on, mode=mode, rate=500.0).start()
     last_state = bench.now
-    while bench.controller.phase is not Phase.BLIND:
+    while bench.controller.phase is not Phase.OPEN_LOOP:
         bench.now += gap
         bench.update()
         assert bench.now - last_state <= 0.1 + 2.0 * gap  # state_timeout
@@ -287,7 +287,7 @@ DRIVES = {
 
 @pytest.mark.parametrize("hardware_adds_gravity", [False, True])
 @pytest.mark.parametrize("drives", DRIVES)
-def test_blind_stop_knows_what_the_drives_need(drives, hardware_adds_gravity):
+def test_open_loop_stop_knows_what_the_drives_need(drives, hardware_adds_gravity):
     """It begins where the arm is by then under the last command, at the speed that it has."""
     its, goal = DRIVES[drives], Q + np.array([0.8, -1.0])
     rate = np.full(2, 1000.0)
@@ -307,7 +307,7 @@ def test_blind_stop_knows_what_the_drives_need(drives, hardware_adds_gravity):
     bench.controller.set_trajectory(bench.now, NAMES, [Point(0.6, goal, [0.0, 0.0])])
     bench.run(0.2)
     assert np.abs(bench.arm.qd).min() > 1.0
-    while bench.controller.phase is not Phase.BLIND:
+    while bench.controller.phase is not Phase.OPEN_LOOP:
         look(bench, PERIOD)
     there, expected = bench.arm, bench.compiled.desired
     assert_allclose(expected[0], there.q, atol=0.02)
@@ -317,7 +317,7 @@ def test_blind_stop_knows_what_the_drives_need(drives, hardware_adds_gravity):
 
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
-def test_blind_stop_ends_within_the_position_limits(side):
+def test_open_loop_stop_ends_within_the_position_limits(side):
     bench = Bench(stop_time=0.05)
     bench.arm.reset([side * 1.5, 0.0])
     bench.start()
@@ -326,7 +326,7 @@ def test_blind_stop_ends_within_the_position_limits(side):
     while side * bench.arm.q[0] < 2.65:
         bench.run(PERIOD)
     bench.run(0.3, states=False)
-    assert bench.controller.phase is Phase.BLIND
+    assert bench.controller.phase is Phase.OPEN_LOOP
     assert 2.7 < side * bench.compiled.desired[0][0] <= 2.9
 
 
@@ -366,7 +366,7 @@ def test_states_that_come_back_on_the_way_out_are_answered_until_the_arm_has_bee
     bench.run(0.3, states=False)
     bench.controller.deactivate(bench.now)
     bench.run(0.5, states=False)
-    assert bench.controller.phase is Phase.LEAVING_BLIND
+    assert bench.controller.phase is Phase.LEAVING_OPEN_LOOP
     bench.run(0.99)  # give_up_after is 1 s
     assert bench.controller.phase is Phase.SETTLING
     assert bench.commands[-1][0] == bench.now
@@ -419,7 +419,7 @@ def test_gravity_of_the_drives_cannot_change_under_commands_and_may_without(blin
     bench = Bench().start()
     if blind:
         bench.run(0.3, states=False)
-        assert bench.controller.phase is Phase.BLIND
+        assert bench.controller.phase is Phase.OPEN_LOOP
     with pytest.raises(ValueError, match="deactivate first"):
         bench.configure(hardware_adds_gravity=True)
     bench.settings = control_arm.settings()

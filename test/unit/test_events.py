@@ -48,7 +48,7 @@ def test_states_that_stop_are_told_of_with_all_that_follows(bench):
     bench.run(0.01)
     assert lines(bench) == []  # back from silence
     bench.run(0.3, states=False)
-    assert bench.controller.phase is Phase.BLIND
+    assert bench.controller.phase is Phase.OPEN_LOOP
     bench.run(0.01)
     assert lines(bench)[-1] == "the gravity hold is over: holding where the arm is now"
 
@@ -82,8 +82,8 @@ def test_a_motion_that_is_refused_after_a_fault_has_the_faults_reason():
     text = event_texts.refusal_text(refusal, NAMES, "fault", "joint 'elbow' oscillates")
     assert "joint 'elbow' oscillates" in text and "~/hold" in text
     refusal = Reason(Refusal.NOT_RUNNING, -1, 0.0, 0.0)
-    assert event_texts.refusal_text(refusal, NAMES, "blind stop", "").endswith(
-        "running: blind stop"
+    assert event_texts.refusal_text(refusal, NAMES, "open-loop stop", "").endswith(
+        "running: open-loop stop"
     )
 
 
@@ -117,8 +117,13 @@ def test_every_refusal_names_joint_figure_and_bound(code):
 
 
 CHANGES = [
-    (Event.STATES_STOPPED, Phase.HOLDING, Phase.BLIND, "braking on predicted states; the motion"),
-    (Event.STATES_STOPPED, Phase.STOPPING, Phase.LEAVING_BLIND, "braking on predicted states"),
+    (
+        Event.STATES_STOPPED,
+        Phase.HOLDING,
+        Phase.OPEN_LOOP,
+        "braking on predicted states; the motion",
+    ),
+    (Event.STATES_STOPPED, Phase.STOPPING, Phase.LEAVING_OPEN_LOOP, "braking on predicted states"),
     (Event.ABANDON, Phase.TRAJECTORY, Phase.HOLDING, "the motion is abandoned, holding where"),
     (Event.FALL_BACK, Phase.HOLDING, Phase.DAMPED, "gravity hold; the motion is abandoned"),
     (Event.FAIL, Phase.REFERENCE, Phase.FAULT, "gravity hold; the motion is abandoned"),
@@ -152,10 +157,10 @@ def test_why_the_arm_is_not_taken_over_is_told_though_it_comes_with_the_activati
     ("event", "before", "after", "said"),
     [
         (Event.RECOVER, Phase.DAMPED, Phase.HOLDING, True),
-        (Event.STATE, Phase.BLIND, Phase.HOLDING, True),
+        (Event.STATE, Phase.OPEN_LOOP, Phase.HOLDING, True),
         (Event.STATE, Phase.SILENT, Phase.HOLDING, False),
-        (Event.GIVE_UP, Phase.BLIND, Phase.SILENT, True),
-        (Event.GIVE_UP, Phase.LEAVING_BLIND, Phase.INACTIVE, False),
+        (Event.GIVE_UP, Phase.OPEN_LOOP, Phase.SILENT, True),
+        (Event.GIVE_UP, Phase.LEAVING_OPEN_LOOP, Phase.INACTIVE, False),
         (Event.HOLD, Phase.FAULT, Phase.HOLDING, False),
         (Event.FOLLOW, Phase.HOLDING, Phase.TRAJECTORY, False),
     ],

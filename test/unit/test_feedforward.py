@@ -472,7 +472,7 @@ def test_long_gap_decays_to_gravity_hold_and_then_to_silence():
     last_good = fr.Dynamics(bench.model).gravity(bench.compiled.q)
     bench.arm.reset(bench.arm.q)  # a real arm would go on; here it only matters what is commanded
     bench.run(0.9, states=False)
-    assert bench.controller.phase is Phase.BLIND
+    assert bench.controller.phase is Phase.OPEN_LOOP
     assert_allclose(bench.commands[-1][1], last_good)
     assert bench.largest_rate() <= 1.0
     bench.run(1.0, states=False)
@@ -527,7 +527,7 @@ def test_states_that_are_not_finite_are_answered_by_the_prediction_until_the_tim
         if k < 9:
             assert_allclose(command, held, atol=1e-3)
         bench.update()
-    assert bench.controller.phase is Phase.BLIND
+    assert bench.controller.phase is Phase.OPEN_LOOP
     assert "'elbow' had no usable position" in bench.controller.hold_reason
     assert np.isfinite([command for _, command in bench.commands]).all()
 
@@ -614,7 +614,7 @@ def test_hold_beyond_a_joints_limit_yields_to_the_stop(side):
     assert_allclose(bench.arm.q, [limit, 0.3], atol=1e-3)
 
 
-def test_blind_stop_brakes_an_arm_whose_states_stop():
+def test_open_loop_stop_brakes_an_arm_whose_states_stop():
     left = {}
     for blind_stop in (False, True):
         bench = Bench(blind_stop=blind_stop).start()
@@ -622,14 +622,14 @@ def test_blind_stop_brakes_an_arm_whose_states_stop():
         bench.run(0.3)
         before = np.abs(bench.arm.qd)
         bench.run(0.4, states=False)  # state_timeout 0.1, stop_time 0.25
-        assert bench.controller.phase is Phase.BLIND
+        assert bench.controller.phase is Phase.OPEN_LOOP
         assert bench.largest_rate() <= 1.0
         left[blind_stop] = (np.abs(bench.arm.qd) / before).max()
     assert left[True] < 0.05
     assert left[False] > 1.0
 
 
-def test_blind_stop_leaves_out_the_gravity_that_the_drives_add_where_the_arm_is_by_now():
+def test_open_loop_stop_leaves_out_the_gravity_that_the_drives_add_where_the_arm_is_by_now():
     """Not where it was last seen: that difference would throw it back."""
     bench = Bench(hardware_adds_gravity=True).start()
     follow(bench)
@@ -638,12 +638,12 @@ def test_blind_stop_leaves_out_the_gravity_that_the_drives_add_where_the_arm_is_
     bench.run(0.4, states=False)
     assert np.abs(bench.arm.qd).max() < 0.02
     bench.run(0.5, states=False)
-    assert bench.controller.phase is Phase.BLIND
+    assert bench.controller.phase is Phase.OPEN_LOOP
     assert (bench.arm.qd * direction).min() > -0.05
 
 
 @pytest.mark.parametrize("velocity", [[0.0, 0.0], [1.5, -2.0]])
-def test_blind_stop_does_not_rely_on_a_last_state_that_lied(velocity):
+def test_open_loop_stop_does_not_rely_on_a_last_state_that_lied(velocity):
     bench = Bench(blind_stop=True).start()
     follow(bench)
     bench.run(0.3)
@@ -901,7 +901,7 @@ def test_a_gap_in_the_states_does_not_end_a_fault(bench):
     swing(bench)
     reason = bench.controller.hold_reason
     bench.run(0.3, states=False)
-    assert bench.controller.phase is Phase.BLIND
+    assert bench.controller.phase is Phase.OPEN_LOOP
     bench.arm.set_state(Q, np.zeros(2))
     bench.run(0.3)
     assert bench.controller.phase is Phase.FAULT
@@ -1121,7 +1121,7 @@ def test_timer_commands_at_its_own_rate():
 def test_timer_stops_with_the_states():
     bench = Bench(update_on=UpdateOn.TIMER, rate=100.0).start()
     bench.run(0.5, states=False)
-    assert bench.controller.phase is Phase.BLIND
+    assert bench.controller.phase is Phase.OPEN_LOOP
     bench.run(1.0, states=False)
     assert bench.controller.phase is Phase.SILENT
 

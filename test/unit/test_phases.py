@@ -23,8 +23,8 @@ import phases
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDING = frozenset(Phase) - SILENT
-BLIND = {Phase.BLIND, Phase.LEAVING_BLIND}
-LEAVING = {Phase.STOPPING, Phase.SETTLING, Phase.LEAVING_BLIND}
+OPEN_LOOP = {Phase.OPEN_LOOP, Phase.LEAVING_OPEN_LOOP}
+LEAVING = {Phase.STOPPING, Phase.SETTLING, Phase.LEAVING_OPEN_LOOP}
 
 
 def reachable(start: Phase) -> set[Phase]:
@@ -40,15 +40,15 @@ def test_every_phase_can_be_reached_and_left():
     assert all(Phase.INACTIVE in reachable(phase) for phase in Phase)
 
 
-@pytest.mark.parametrize("phase", sorted(COMMANDING - BLIND), ids=lambda phase: phase.name)
+@pytest.mark.parametrize("phase", sorted(COMMANDING - OPEN_LOOP), ids=lambda phase: phase.name)
 def test_commands_end_only_after_the_arm_stands_or_cannot_be_seen(phase):
     ends = {e for e, target in TRANSITIONS[phase].items() if target in SILENT}
     assert ends <= {Event.SETTLED}
 
 
-@pytest.mark.parametrize("phase", sorted(COMMANDING - BLIND), ids=lambda phase: phase.name)
+@pytest.mark.parametrize("phase", sorted(COMMANDING - OPEN_LOOP), ids=lambda phase: phase.name)
 def test_a_phase_that_answers_states_notices_that_they_stop(phase):
-    assert TRANSITIONS[phase][Event.STATES_STOPPED] in BLIND
+    assert TRANSITIONS[phase][Event.STATES_STOPPED] in OPEN_LOOP
 
 
 @pytest.mark.parametrize(
