@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
@@ -10,6 +13,7 @@ from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import Friction, Law
 from featherstone_ros.identification.recording import Recording
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 
 
@@ -45,6 +49,13 @@ class Arm:
     friction: Friction
     displacement: float = PRESLIDING_DISPLACEMENT
     errors: Errors | None = None
+
+    @classmethod
+    def of(cls, model: Model, drives: Drives) -> Arm:
+        """Return a model with all that is known of its drives."""
+        known = vars(drives)
+        own: Any = {f.name: np.array(known[f.name]) for f in fields(Friction) if f.name in known}
+        return cls(model, Friction(**own), drives.presliding_displacement)
 
     def motion(self, recording: Recording, cut_off: float) -> SmoothMotion:
         """Return the recorded motion, filtered.

@@ -21,7 +21,7 @@ from featherstone_ros.model.drives import Drives
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.observer.settings import default_link
-from featherstone_ros.parameter import Parameter, values_of
+from featherstone_ros.parameter import Parameter
 
 POLL_PERIOD = 0.1  # [s] between two collections of the states received
 WAITING = 32_768  # states at most in the buffer; further ones are dropped
@@ -157,10 +157,8 @@ def _online(node: ModelNode, link: str) -> Any:
     """
     from featherstone_ros.identification.arm import Arm
     from featherstone_ros.identification.filtering import needed_from_scipy
-    from featherstone_ros.identification.friction import Friction
     from featherstone_ros.identification.online import OnlinePayload
 
     needed_from_scipy("optimize")
-    friction = Friction(**values_of(Drives, node.parameters, node.model.joint_names))
-    displacement = node.parameters["presliding_displacement"]
-    return OnlinePayload(Arm(node.model, friction, displacement), link)
+    drives = Drives.of_parameters(node.parameters, node.model.joint_names)
+    return OnlinePayload(Arm.of(node.model, drives), link)

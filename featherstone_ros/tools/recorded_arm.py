@@ -14,9 +14,7 @@ from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.payload import Payload
 from featherstone_ros.model import Model
-from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import controller_parameters
-from featherstone_ros.parameter import values_of
 
 
 def load_arm(
@@ -40,8 +38,7 @@ def load_arm(
     arm = ControlledArm.from_robot(str(urdf), joints, known)
     has_gravity = "gravity" in controller_parameters(known)
     model = arm.model if has_gravity else arm.model.with_gravity(gravity)
-    friction = Friction(**values_of(Drives, arm.values, model.joint_names))
-    return Arm(model, friction, arm.drives.presliding_displacement)
+    return Arm.of(model, arm.drives)
 
 
 def scores(explanation: Explanation | None) -> dict[str, Any]:
