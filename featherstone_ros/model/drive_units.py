@@ -54,6 +54,8 @@ NEEDED = {
     PERCENT: ("rated_effort",),
 }
 
+UNLIMITED = ("max_current", "continuous_current")  # 0 becomes inf: ROS loads no infinity from files
+
 
 @dataclass(frozen=True, eq=False)
 class DriveUnits:
@@ -137,11 +139,15 @@ class DriveUnits:
         "drives.{}.rated_effort", 0.0, "torque of the joint at 100 percent [N m or N]", 0.0
     )
     max_current: Floats = of_each_joint(
-        "drives.{}.max_current", np.inf, "largest current [A]", 0.0, np.inf
+        "drives.{}.max_current", 0.0, "largest current [A]; 0: no limit", 0.0, np.inf
     )
     max_duty: Floats = of_each_joint("drives.{}.max_duty", 1.0, "largest duty cycle", 0.0, 1.0)
     continuous_current: Floats = of_each_joint(
-        "drives.{}.continuous_current", np.inf, "that the motor bears for ever [A]", 0.0, np.inf
+        "drives.{}.continuous_current",
+        0.0,
+        "that the motor bears for ever [A]; 0: any",
+        0.0,
+        np.inf,
     )
     thermal_time: Floats = of_each_joint(
         "drives.{}.thermal_time", 60.0, "time constant of the motor's temperature [s]", 1e-3, 1e6
@@ -178,6 +184,9 @@ class DriveUnits:
             values = [p.accept(v) for p, v in zip(parameters, given.tolist(), strict=True)]
             words = place.metadata["choices"]
             object.__setattr__(self, place.name, tuple(values) if words else np.array(values))
+        for name in UNLIMITED:
+            limit = getattr(self, name)
+            object.__setattr__(self, name, np.where(limit == 0.0, np.inf, limit))
         for what in ("command", "effort"):
             for k, word in enumerate(getattr(self, what)):
                 self._require_needed(k, f"{what} {word}", NEEDED.get(word, ()))
