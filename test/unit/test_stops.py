@@ -103,7 +103,8 @@ def test_settings_that_ask_for_more_effort_than_there_is_are_not_taken_in_motion
     bench.arm.set_state(bench.arm.q + 5e-3, bench.arm.qd + 0.03)
     bench.run(PERIOD)
     ((name, value),) = change.items()
-    values = getattr(bench.settings, name).copy()
+    settings = bench.settings.drives if hasattr(bench.settings.drives, name) else bench.settings
+    values = getattr(settings, name).copy()
     values[1] = value
     if is_taken:
         bench.configure(**{name: values})
