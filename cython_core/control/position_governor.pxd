@@ -42,13 +42,13 @@ cdef struct PositionGovernor:
     double* qd               # velocity
 
 
-cdef inline double most_acceleration(const JointLimits* limits, Py_ssize_t i) noexcept nogil:
+cdef inline double max_acceleration(const JointLimits* limits, Py_ssize_t i) noexcept nogil:
     return DRIVE_ACCELERATION * fmin(limits.velocity[i], FALLBACK_SPEED)
 
 
-cdef inline double speed_at_rest(double speed, double most, double idle) noexcept nogil:
+cdef inline double speed_at_rest(double speed, double braking, double idle) noexcept nogil:
     """What is left of a speed after a time without commands [s]."""
-    return copysign(fmax(fabs(speed) - most * fmax(idle, 0.0), 0.0), speed)
+    return copysign(fmax(fabs(speed) - braking * fmax(idle, 0.0), 0.0), speed)
 
 
 cdef inline void start_positions(PositionGovernor* g, const double* q) noexcept nogil:
@@ -58,46 +58,46 @@ cdef inline void start_positions(PositionGovernor* g, const double* q) noexcept 
         g.q[i], g.qd[i] = q[i], 0.0
 
 
-cdef inline bint is_in_reach(double off, double slip, double most, double h) noexcept nogil:
-    """Whether a joint can be where it is to be after a step h [s], accelerating by at most
-    ``most``: first one way, then the other.
+cdef inline bint is_in_reach(double off, double slip, double a, double h) noexcept nogil:
+    """Whether a joint can be where it is to be after a step h [s], within an acceleration ``a``:
+    first in one direction, then in the other.
 
-    off, slip: its place and speed before, minus those with which a constant speed would lead it
+    off, slip: its position and speed before, minus those with which a constant speed would lead it
     there.
     """
-    cdef double share = slip / (most * h)
-    return fabs(off + 0.5 * slip * h) <= 0.25 * most * h * h * (1.0 - share * share)
+    cdef double share = slip / (a * h)
+    return fabs(off + 0.5 * slip * h) <= 0.25 * a * h * h * (1.0 - share * share)
 
 
-cdef inline bint stops_before(double way, double speed, double braking) noexcept nogil:
-    """Whether a joint can stop on its way to a limit."""
-    return speed <= 0.0 or speed * speed <= 2.0 * braking * way
+cdef inline bint stops_before(double distance, double speed, double braking) noexcept nogil:
+    """Whether a joint can stop within the distance to a limit."""
+    return speed <= 0.0 or speed * speed <= 2.0 * braking * distance
 
 
 cdef inline void follow_position(double* q, double* qd, double goal, double speed, double lower,
-                                 double upper, double fastest, double most,
+                                 double upper, double max_speed, double a,
                                  double h) noexcept nogil:
     """Advance a joint by a step h [s] towards a position and velocity that are asked for then.
 
-    fastest, most: bounds of velocity and acceleration.
+    max_speed, a: bounds of velocity and acceleration.
     """
     cdef double off, slip, next
     lower, upper = fmin(lower - LIMIT_SLACK, q[0]), fmax(upper + LIMIT_SLACK, q[0])
     if not lower <= goal <= upper:
         goal, speed = fmin(fmax(goal, lower), upper), 0.0
     off, slip = q[0] - goal + speed * h, qd[0] - speed
-    if (is_in_reach(off, slip, most, h)
-            and fabs(speed) <= (1.0 + TOUCHING) * fastest
-            and fabs(goal - q[0]) <= (1.0 + TOUCHING) * fastest * h
-            and stops_before(upper - goal, speed, most)
-            and stops_before(goal - lower, -speed, most)):
+    if (is_in_reach(off, slip, a, h)
+            and fabs(speed) <= (1.0 + TOUCHING) * max_speed
+            and fabs(goal - q[0]) <= (1.0 + TOUCHING) * max_speed * h
+            and stops_before(upper - goal, speed, a)
+            and stops_before(goal - lower, -speed, a)):
         q[0], qd[0] = goal, speed
         return
-    next = speed + speed_to_reach(-off, slip, CATCHING_UP * most, h)
-    next = fmin(fmax(next, -fastest), fastest)
-    next = fmin(next, stopping_speed(upper - q[0], qd[0], most, h))
-    next = fmax(next, -stopping_speed(q[0] - lower, -qd[0], most, h))
-    next = fmin(fmax(next, qd[0] - most * h), qd[0] + most * h)
+    next = speed + speed_to_reach(-off, slip, CATCHING_UP * a, h)
+    next = fmin(fmax(next, -max_speed), max_speed)
+    next = fmin(next, stopping_speed(upper - q[0], qd[0], a, h))
+    next = fmax(next, -stopping_speed(q[0] - lower, -qd[0], a, h))
+    next = fmin(fmax(next, qd[0] - a * h), qd[0] + a * h)
     q[0] += 0.5 * (qd[0] + next) * h
     qd[0] = next
 
@@ -110,17 +110,17 @@ cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits
     goal, speed: (n,) what is asked for; dt: since the last command [s], of which ``longest`` may
     move the joints.
     """
-    cdef double h = fmin(dt, longest), most
+    cdef double h = fmin(dt, longest), a
     cdef bint follows
     cdef Py_ssize_t i
     for i in range(g.n):
-        most = most_acceleration(limits, i)
-        g.qd[i] = speed_at_rest(g.qd[i], most, dt - h)
+        a = max_acceleration(limits, i)
+        g.qd[i] = speed_at_rest(g.qd[i], a, dt - h)
         follows = isfinite(goal[i]) and isfinite(speed[i])
         if h > 0.0:
             follow_position(g.q + i, g.qd + i, goal[i] if follows else g.q[i],
                             speed[i] if follows else 0.0, limits.lower[i], limits.upper[i],
-                            limits.velocity[i], most, h)
+                            limits.velocity[i], a, h)
 
 
 # Drives that are told a torque as an offset of their position, of which their loop makes it:
