@@ -34,7 +34,7 @@ import featherstone_ros as fr
 from benchmarks.jtc import JointTrajectoryController
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.trajectory import Point
-from featherstone_ros.model.friction import friction_torque
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.proposal import Proposal, propose
 from featherstone_ros.tools.robot_setup import load
@@ -141,14 +141,14 @@ def run(
 ) -> dict[str, Floats]:
     """Let a follower lead the arm; return reference (N, 3, n), position and so on (N, n)."""
     model, gains = proposal.model, proposal.gains
-    arm, dynamics = fr.Simulator(model, 0.25 / RATE, armature=proposal.armature), fr.Dynamics(model)
+    drives = Drives.of_model(model, armature=proposal.armature)
+    arm, dynamics = fr.Simulator(model, 0.25 / RATE, **drives.of_simulator), fr.Dynamics(model)
     arm.reset(proposal.start)
     rows, waiting = [], list(chunks)
     for tick in range(round((chunks[-1].arrival + rest) * RATE)):
         now, q, qd = tick / RATE, arm.q.copy(), arm.qd.copy()
         asked = follower.step(now, q, qd)
-        torque = dynamics.rnea(*asked) + proposal.armature * asked[2]
-        torque += friction_torque(asked[1], model.damping, model.friction)
+        torque = drives.torque(dynamics, *asked)
         torque += gains.p * (asked[0] - q) + gains.d * (asked[1] - qd)
         torque = np.clip(torque, -model.effort_limit, model.effort_limit)
         rows.append((asked, q, torque, wanted(chunks, proposal.start, now)))

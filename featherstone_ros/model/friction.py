@@ -50,26 +50,6 @@ def smooth_sign(velocity: Floats) -> Floats:
     return np.tanh(velocity / SLIDING_SPEED)
 
 
-def friction_torque(
-    velocity: Floats,
-    viscous: Floats,
-    coulomb: Floats,
-    thinning: Floats | float = 0.0,
-) -> Floats:
-    """Return the friction torque of an unloaded joint in steady motion.
-
-    Args:
-        velocity: (n,) or (N, n) [rad/s or m/s].
-        viscous: (n,) [N m s/rad or N s/m].
-        coulomb: (n,) [N m or N].
-        thinning: (n,) see ``viscous_speed``.
-
-    Returns:
-        As ``velocity`` [N m or N].
-    """
-    return viscous * viscous_speed(velocity, thinning) + coulomb * smooth_sign(velocity)
-
-
 def presliding(
     position: Floats,
     displacement: float = PRESLIDING_DISPLACEMENT,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.explanation import FITTED, KNOWN, RIGID, Evaluation
-from featherstone_ros.model.friction import friction_torque
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.evaluate.report import conditions, torque_unit
 from featherstone_ros.tools.recorded_arm import r2_text
@@ -59,5 +61,5 @@ def _friction(evaluation: Evaluation, j: int) -> Callable[[Floats], Floats] | No
     found = evaluation.friction
     if found is None:
         return None
-    viscous, coulomb, offset = found.viscous[j], found.coulomb[j], found.offset[j]
-    return lambda velocity: friction_torque(velocity, viscous, coulomb) + offset
+    drive = Drives(np.zeros(()), found.viscous[j], found.coulomb[j])
+    return lambda velocity: drive.friction_torque(velocity) + found.offset[j]

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.session import Identification
-from featherstone_ros.model.friction import friction_torque, viscous_speed
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.recorded_arm import r2_text
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, YELLOW, picture
@@ -85,16 +84,11 @@ def _draw_friction(
     """Draw what the identified links and the drives' inertia leave unexplained."""
     friction, k = found.arm.friction, found.judged[j]
     velocity, offset = motion.velocity[:, j], friction.offset[k]
-    thinning = float(np.broadcast_to(friction.thinning, friction.viscous.shape)[k])
-
-    def curve(v: Floats) -> Floats:
-        viscous, coulomb = friction.viscous[k], friction.coulomb[k]
-        return friction_torque(v, viscous, coulomb, thinning=thinning) + offset
-
-    own = friction.viscous[k] * viscous_speed(velocity, thinning) + offset
-    own += friction.coulomb[k] * motion.sliding[:, j]
+    thinning = np.broadcast_to(friction.thinning, friction.viscous.shape)[k]
+    drive = Drives(np.zeros(()), friction.viscous[k], friction.coulomb[k], thinning=thinning)
+    own = drive.friction_torque(velocity, motion.sliding[:, j]) + offset
     left = motion.effort[:, j] - held_out.effort[:, j] + own
-    panels.draw_over_velocity(axes, velocity, left, curve)
+    panels.draw_over_velocity(axes, velocity, left, lambda v: drive.friction_torque(v) + offset)
 
 
 def _links(found: Identification) -> NDArray[np.bool_]:
