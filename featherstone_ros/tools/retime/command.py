@@ -35,6 +35,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from featherstone_ros.control.retiming.retime import BLEND
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.text import shortened
 from featherstone_ros.tools.options import (
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "--acceleration", "A", positive, None, "limit of every joint [rad/s^2 or m/s^2]"
     )
     add_number(
-        parser, "--blend", "D", between(0, 1), 0.02,
+        parser, "--blend", "D", between(0, 1), BLEND,
         "how far joints may pass the corners of straight lines by [rad or m]",
     )  # fmt: skip
     parser.add_argument(
