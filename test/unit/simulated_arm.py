@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -47,13 +48,8 @@ class SimulatedArm:
         self.fastest = self.model.velocity_limit
 
         drives, limit = robot.drives, self.model.effort_limit
-        self.simulator = fr.Simulator(
-            self.model,
-            STEP,
-            damping=drives.viscous,
-            friction=stiction * drives.coulomb,
-            armature=drives.armature,
-        )
+        stuck = replace(drives, coulomb=stiction * drives.coulomb)
+        self.simulator = fr.Simulator(self.model, STEP, **stuck.of_simulator)
         self.simulator.reset(robot.start)
         known = known_friction * robot.arm.drives.coulomb
         changes = {} if path_tolerance is None else {"path_tolerance": path_tolerance}

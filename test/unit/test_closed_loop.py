@@ -126,11 +126,7 @@ def test_what_is_measured_may_be_spoilt(loop):
 
 def stepped(arm, efforts):
     """Return where a simulator ends, with an effort for each millisecond."""
-    drives = arm.drives
-    simulator = fr.Simulator(
-        arm.model, 0.001, "implicit",
-        damping=drives.viscous, friction=drives.coulomb, armature=drives.armature,
-    )  # fmt: skip
+    simulator = fr.Simulator(arm.model, 0.001, "implicit", **arm.drives.of_simulator)
     simulator.reset(START)
     for effort in efforts:
         simulator.step(effort)
