@@ -53,12 +53,13 @@ class Stretch:
 def of_motion(motion: Motion, begin: float, end: float) -> list[Stretch]:
     """Return the path of a motion from one time to another [s]; where it rests does not matter."""
     time = _dense(motion, begin, end)
-    time = np.unique(np.concatenate([time, _slowest(motion, time)]))
+    slowest = _slowest(motion, time)
+    time = np.unique(np.concatenate([time, slowest]))
     position = motion.sample(time)[0]
     along = _lengths(position)
     if along[-1] < SHORTEST:
         return []
-    stops = [along[0], *_corners(motion, time, along, begin, end), along[-1]]
+    stops = [along[0], *_corners(motion, time, along, slowest), along[-1]]
     found = []
     for first, last in pairwise(stops):
         count = max(int(SAMPLES * (last - first) / along[-1]), 20)
@@ -164,10 +165,10 @@ def _slowest(motion: Motion, time: Floats) -> Floats:
     return (begin + end) / 2.0
 
 
-def _corners(motion: Motion, time: Floats, along: Floats, begin: float, end: float) -> list[float]:
+def _corners(motion: Motion, time: Floats, along: Floats, slowest: Floats) -> list[float]:
     """Return the lengths at which the path has another direction before than after."""
-    within = motion.corners[(motion.corners > begin) & (motion.corners < end)]
-    at = np.interp(np.concatenate([within, _slowest(motion, time)]), time, along)
+    within = motion.corners[(motion.corners > time[0]) & (motion.corners < time[-1])]
+    at = np.interp(np.concatenate([within, slowest]), time, along)
     side = SIDE * along[-1]
     at = np.unique(at[(at > side) & (at < along[-1] - side)])
     before, here, after = (
