@@ -223,3 +223,45 @@ def test_names_of_payloads_are_different_words(names, expected):
     """A name with a dot could not be told from a name and a part of its parameters."""
     with pytest.raises(ValueError, match=expected):
         ControlledArm.of(URDF, {"payload.names": names})
+
+
+def test_a_joint_whose_drive_is_told_positions_has_neither_gains_nor_damping():
+    """The other one has those that it has beside a drive of torques."""
+    servo = {"drives.elbow.command": "position", "drives.elbow.stiffness": 100.0}
+    plain, mixed = ControlledArm.of(URDF), ControlledArm.of(URDF, servo)
+    assert mixed.commands_joints and not mixed.sends_joints
+    for name in ("p", "d", "damping", "fault_damping"):
+        of_torques, given = getattr(plain.settings, name), getattr(mixed.settings, name)
+        assert given.tolist() == [of_torques[0], 0.0] and of_torques.all()
+    same = {**servo, "gains.elbow.p": 1e6, "gains.elbow.d": 0.0}
+    assert ControlledArm.of(URDF, same).settings.p.tolist() == mixed.settings.p.tolist()
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({"drives.elbow.command": "duty"}, "drives.elbow.torque_constant is 0, expected more than"),
+        ({"drives.elbow.effort": "percent"}, "drives.elbow.rated_effort is 0, expected more than"),
+        (
+            {
+                "output": "joint_state",
+                "drives.elbow.command": "current",
+                "drives.elbow.torque_constant": 1.0,
+            },
+            "drives.elbow.command is current, expected torque or position with output: joint_state",
+        ),
+        (
+            {
+                "mode": "cartesian_impedance",
+                "tip": TIP,
+                "drives.elbow.command": "position",
+                "drives.elbow.stiffness": 1.0,
+            },
+            "mode is cartesian_impedance, which drives with position loops",
+        ),
+    ],
+)
+def test_drives_that_do_not_fit_are_refused_by_name(changes, words):
+    arm = ControlledArm.of(URDF, changes)
+    with pytest.raises(ValueError, match=words):
+        _ = arm.settings
