@@ -32,8 +32,6 @@ SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 FORMER = {  # parameters of earlier versions, and what has taken their place
     "sliding_speed": "presliding_displacement, a distance [rad or m]; the default suits most",
-    "effort_contract": "drives.<joint>.effort",
-    "effort_gain": "drives.<joint>.effort: current, with torque_constant and direction",
     "friction_velocity": "presliding_displacement, a distance [rad or m]; the default suits most",
 }
 Value = TypeVar("Value")

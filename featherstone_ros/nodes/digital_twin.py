@@ -23,7 +23,11 @@ from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.shadow_mode import ShadowMode
 from featherstone_ros.nodes.simulate_mode import SimulateMode
-from featherstone_ros.observer.settings import ShadowSettings, shadow_parameters
+from featherstone_ros.observer.settings import (
+    FORMER_CONTRACT,
+    ShadowSettings,
+    shadow_parameters,
+)
 from featherstone_ros.parameter import Parameter, Value, default_of, of_length, parameters_of
 from featherstone_ros.simulation import parameters as simulation
 
@@ -53,6 +57,7 @@ PARAMETERS = (
     *simulation.PARAMETERS,
     *floating_base.PARAMETERS,
     *parameters_of(ShadowSettings),
+    FORMER_CONTRACT,
     *parameters_of(Drives),
     *payload_service.PARAMETERS,
     *realtime_parameters.PARAMETERS,

@@ -233,6 +233,14 @@ def publish_at_rest(
     return last / NANOSECONDS
 
 
+def test_the_former_name_of_the_effort_contract_is_taken_with_a_warning(ros):
+    gravity = fr.Dynamics(PANDA.model).gravity(READY)
+    node = start_shadow(ros, PANDA.text, **MODEL_FIGURES, effort_contract="without_gravity")
+    node.wait_for_output("effort_contract is without_gravity: use drives.<joint>.effort")
+    publish_at_rest(ros, gravity, 1.2)
+    node.wait_for_output("but at rest the effort fits torque")
+
+
 def test_odd_joint_states_are_refused_or_passed_over_and_reported(ros):
     node = start_shadow(ros, PANDA.text, **MODEL_FIGURES)
     said = outputs(ros)
