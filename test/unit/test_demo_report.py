@@ -6,6 +6,7 @@ from io import StringIO
 import numpy as np
 import pytest
 from rich.console import Console
+from studies import study
 
 import featherstone_ros as fr
 from featherstone_ros.tools.demo.animation import animate
@@ -256,20 +257,21 @@ def test_picture_is_drawn_for_an_arm_without_limits(report, tmp_path):
     assert (tmp_path / "report.png").stat().st_size > 10_000
 
 
-def test_animation_of_a_whole_demo_is_small_and_shows_every_instant(robot, tmp_path):
+@pytest.mark.parametrize(("duration", "frames"), [(2.0, 26), study(10.0, 126)])
+def test_animation_is_small_and_shows_every_instant(robot, tmp_path, duration, frames):
     image = pytest.importorskip("PIL.Image")
     pytest.importorskip("matplotlib")
-    motion = plan(robot.model, robot.inverse_dynamics, robot.start, duration=10.0)
-    time = np.arange(0, 10, 0.002)
+    motion = plan(robot.model, robot.inverse_dynamics, robot.start, duration=duration)
+    time = np.arange(0, duration, 0.002)
     desired, _, _ = motion.at(time)
     lag = {law: 0.05 * np.sin(3 * time + k)[:, None] for k, law in enumerate(LAWS)}
     runs = [Run(law, time, desired - e, e + 0 * desired, desired, 0.0) for law, e in lag.items()]
     animate(DemoReport(robot, motion, runs, 500.0), tmp_path / "demo.gif")
     assert (tmp_path / "demo.gif").stat().st_size < 2_000_000
     with image.open(tmp_path / "demo.gif") as shown:
-        assert shown.n_frames == 126 and shown.info["duration"] == 80
+        assert shown.n_frames == frames and shown.info["duration"] == 80
         first = np.asarray(shown.convert("RGB"))
-        shown.seek(60)
+        shown.seek(frames // 2)
         later = np.asarray(shown.convert("RGB"))
     arms = slice(100, 380)  # rows of pixels
     moved = (first[arms] != later[arms]).any(axis=(0, 2))
