@@ -13,12 +13,20 @@ cdef struct JointDrives:     # (n,) each, on the joint's side
     const double* coulomb    # friction [N m or N]
     const double* load       # the same per torque that the gear carries
     const double* offset     # constant friction [N m or N]
+    const double* stiffness  # of what the joint bends, as cables, with its zero in the offset
+                             # [N m/rad or N/m]
 
 
-cdef inline void add_drives(const JointDrives* drives, Py_ssize_t n, const double* velocity,
-                            const double* acceleration, const double* sliding,
-                            double* torque) noexcept nogil:
-    """Add what a motion takes of the drives: that of rotors, friction, and the offset.
+cdef inline double standing_torque(const JointDrives* drives, Py_ssize_t i,
+                                   double position) noexcept nogil:
+    """What a joint takes however it moves."""
+    return drives.offset[i] + drives.stiffness[i] * position
+
+
+cdef inline void add_drives(const JointDrives* drives, Py_ssize_t n, const double* position,
+                            const double* velocity, const double* acceleration,
+                            const double* sliding, double* torque) noexcept nogil:
+    """Add what a motion takes of the drives: that of rotors, friction, spring and offset.
 
     sliding: (n,) presliding states; torque: (n,) that of the links so far, which the gears carry.
     """
@@ -26,22 +34,32 @@ cdef inline void add_drives(const JointDrives* drives, Py_ssize_t n, const doubl
     for i in range(n):
         torque[i] += (dry_torque(drives.coulomb[i], drives.load[i], torque[i], sliding[i])
                       + viscous_torque(drives.viscous[i], drives.thinning[i], velocity[i])
-                      + drives.armature[i] * acceleration[i] + drives.offset[i])
+                      + drives.armature[i] * acceleration[i]
+                      + standing_torque(drives, i, position[i]))
 
 
-cdef inline double moving_torque(const JointDrives* drives, Py_ssize_t i,
+cdef inline double moving_torque(const JointDrives* drives, Py_ssize_t i, double position,
                                  double velocity) noexcept nogil:
-    """Friction of a joint, but for Coulomb friction."""
+    """What a joint takes but for its rotor and Coulomb friction."""
     return (viscous_torque(drives.viscous[i], drives.thinning[i], velocity)
-            + drives.offset[i])
+            + standing_torque(drives, i, position))
 
 
-cdef inline void take_offset(const JointDrives* drives, Py_ssize_t n, const double* torque,
-                             double* applied) noexcept nogil:
-    """What is left of torques (n,) after the constant friction, for all else that moves."""
+cdef inline void take_standing(const JointDrives* drives, Py_ssize_t n, const double* position,
+                               const double* torque, double* applied) noexcept nogil:
+    """What is left of torques (n,) after spring and offset, for all else that moves."""
     cdef Py_ssize_t i
     for i in range(n):
-        applied[i] = torque[i] - drives.offset[i]
+        applied[i] = torque[i] - standing_torque(drives, i, position[i])
+
+
+cdef inline bint has_spring(const JointDrives* drives, Py_ssize_t n) noexcept nogil:
+    """Whether what ``take_standing`` takes changes as the arm moves."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if drives.stiffness[i] != 0.0:
+            return True
+    return False
 
 
 cdef inline double drag(const JointDrives* drives, Py_ssize_t i, double torque, double speed,

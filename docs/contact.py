@@ -79,6 +79,7 @@ def followed(arm, states, threshold=np.inf):
         armature=friction.armature,
         load=friction.load,
         thinning=friction.thinning,
+        stiffness=friction.stiffness,
         presliding_displacement=arm.displacement,
     )
     shadow = Shadow(arm.model, ShadowSettings(drives=drives, contact_threshold=threshold))

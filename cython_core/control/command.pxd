@@ -108,7 +108,8 @@ cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck
         stuck.given[i] = sent.torque[i]
         sent.torque[i] += sent.gravity_torque[i]
     slide_end_effector(task, &c.arm, sent.torque, dt)
-    add_drives(&drives, n, task.desired + n, task.desired + 2 * n, task.presliding, sent.torque)
+    add_drives(&drives, n, c.observer.q, task.desired + n, task.desired + 2 * n, task.presliding,
+               sent.torque)
     for i in range(n):
         stuck.given[i] += sent.contact[i] - sent.torque[i]      # what is not feedback
         if c.arm.settings.hardware_adds_gravity:

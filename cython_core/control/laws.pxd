@@ -18,7 +18,7 @@ from control.settings cimport (ADMITTANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_F
                                JointSettings)
 from control.torque_governor cimport all_finite
 from dynamics_interface cimport DynamicsInterface
-from joint_drives cimport JointDrives, add_drives, drag
+from joint_drives cimport JointDrives, add_drives, drag, standing_torque, take_standing
 from smooth_friction cimport presliding
 
 cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement, double dt,
@@ -38,17 +38,18 @@ cdef inline JointDrives drives_of(const JointSettings* joints) noexcept nogil:
     cdef JointDrives drives
     drives.armature, drives.viscous, drives.thinning = (
         joints.armature, joints.viscous, joints.thinning)
-    drives.coulomb, drives.load, drives.offset = joints.coulomb, joints.load, joints.offset
+    drives.coulomb, drives.load = joints.coulomb, joints.load
+    drives.offset, drives.stiffness = joints.offset, joints.stiffness
     return drives
 
 
 cdef inline void motion_torque(const Arm* arm, const double* desired, const double* sliding,
                                double* torque) noexcept nogil:
-    """RNEA(q_d, qd_d, qdd_d) + drives(qd_d, qdd_d): the torque that a motion needs."""
+    """RNEA(q_d, qd_d, qdd_d) + drives(q_d, qd_d, qdd_d): the torque that a motion needs."""
     cdef JointDrives drives = drives_of(&arm.joints)
     cdef Py_ssize_t n = arm.models.n
     combine(&arm.models, desired, desired + n, desired + 2 * n, torque)
-    add_drives(&drives, n, desired + n, desired + 2 * n, sliding, torque)
+    add_drives(&drives, n, desired, desired + n, desired + 2 * n, sliding, torque)
 
 
 cdef inline void model_torque(const Arm* arm, const double* desired, const double* sliding,
@@ -67,10 +68,12 @@ cdef inline void model_torque(const Arm* arm, const double* desired, const doubl
 cdef inline void damped_gravity(const Arm* arm, const double* state, double share,
                                 double* torque) noexcept nogil:
     """g(q) - share * D qd: holds the arm up wherever it is; gravity compensation."""
+    cdef JointDrives drives = drives_of(&arm.joints)
     cdef Py_ssize_t n = arm.models.n, i
     gravity(&arm.models, state, torque)
     for i in range(n):
-        torque[i] += arm.joints.offset[i] - share * arm.joints.damping[i] * state[n + i]
+        torque[i] += (standing_torque(&drives, i, state[i])
+                      - share * arm.joints.damping[i] * state[n + i])
 
 
 cdef inline void add_feedback(const JointSettings* joints, Py_ssize_t n, const double* state,
@@ -114,7 +117,7 @@ cdef inline void add_predicted_feedback(const Arm* arm, const double* state, con
 cdef inline void computed_torque(const Arm* arm, const double* state, const double* desired,
                                  const double* sliding, double held,
                                  double* torque) noexcept nogil:
-    """RNEA(q, qd, a) + drives(qd_d, a) with a = qdd_d + Kp e + Kd ed, of the errors after ``held``.
+    """RNEA(q, qd, a) + drives(q, qd_d, a), a = qdd_d + Kp e + Kd ed, of the errors after ``held``.
     """
     cdef const JointSettings* joints = &arm.joints
     cdef JointDrives drives = drives_of(joints)
@@ -127,7 +130,7 @@ cdef inline void computed_torque(const Arm* arm, const double* state, const doub
         acceleration[i] = (desired[2 * n + i]
                            + wanted / (1.0 + held * (joints.d[i] + held * joints.p[i])))
     combine(&arm.models, state, state + n, acceleration, torque)
-    add_drives(&drives, n, desired + n, acceleration, sliding, torque)
+    add_drives(&drives, n, state, desired + n, acceleration, sliding, torque)
 
 
 cdef inline void law(const Arm* arm, const double* state, const double* desired,
@@ -205,8 +208,9 @@ cdef inline void dead_reckoning(const Arm* arm, const double* command, const dou
     for k in range(steps):
         if arm.settings.hardware_adds_gravity:
             gravity(&arm.models, state, added_gravity)
+        take_standing(&drives, n, state, command, applied)
         for i in range(n):
-            applied[i] = command[i] + contact[i] - arm.joints.offset[i]
+            applied[i] += contact[i]
             if arm.settings.hardware_adds_gravity:
                 applied[i] += added_gravity[i]
         accelerate(model, &drives, state, state + n, applied, h, state + n, scratch + n)

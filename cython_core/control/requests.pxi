@@ -84,6 +84,7 @@ cdef tuple joint_settings_names():
         "torque_rate": <size_t> &rows.torque_rate,
         "load": <size_t> &rows.load,
         "thinning": <size_t> &rows.thinning,
+        "stiffness": <size_t> &rows.stiffness,
     }
     cdef size_t first = <size_t> &rows
     every = range(first, first + sizeof(JointSettings), sizeof(double*))

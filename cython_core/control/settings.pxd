@@ -42,6 +42,7 @@ cdef struct JointSettings:   # (n,) each: rows of one array, which requests.pxi 
     double* torque_rate
     double* load
     double* thinning
+    double* stiffness
 
 cdef struct JointLimits:     # (n,) each, +-inf where there is none
     double* lower

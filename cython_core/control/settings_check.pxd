@@ -9,10 +9,11 @@ from control.arm cimport Arm, is_of_end_effector, suffices
 from control.controller_state cimport Controller, Hold, answers_states, is_open_loop, is_tracking
 from control.events cimport GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Refusal
 from control.impedance_state cimport ImpedanceChange
-from control.laws cimport law
+from control.laws cimport drives_of, law
 from control.phases cimport FLOATING
 from control.settings cimport JointSettings, Settings
 from dynamics_interface cimport DynamicsInterface
+from joint_drives cimport JointDrives, standing_torque
 
 cdef struct SettingsChange:
     Settings settings
@@ -32,12 +33,14 @@ cdef inline void stopping_effort(double stop_time, const JointSettings* joints,
     included; friction would help. acceleration: (n,) scratch.
     """
     cdef const double* qd = state + model.n
+    cdef JointDrives drives = drives_of(joints)
     cdef Py_ssize_t i
     for i in range(model.n):
         acceleration[i] = -qd[i] / stop_time
     model.rnea(model.self, state, qd, acceleration, effort)
     for i in range(model.n):
-        effort[i] += joints.armature[i] * acceleration[i] + joints.offset[i]
+        effort[i] += (joints.armature[i] * acceleration[i]
+                      + standing_torque(&drives, i, state[i]))
 
 
 cdef inline Refusal conflict(const Controller* c, const Settings* settings) noexcept nogil:

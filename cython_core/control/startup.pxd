@@ -8,6 +8,7 @@ from control.arm cimport gravity, suffices
 from control.controller_state cimport Controller, Hold, hold_reason, note
 from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
 from control.fault_bounds cimport BEYOND_GRAVITY, LIMIT_SLACK
+from control.laws cimport drives_of
 from control.motion cimport any_nonzero
 from control.phase_changes cimport respond, take_over
 from control.phases cimport WAITING
@@ -15,6 +16,7 @@ from control.position_governor cimport start_positions, start_servos
 from control.settings cimport JointLimits
 from control.state_observer cimport forget
 from control.torque_governor cimport start_from
+from joint_drives cimport JointDrives, standing_torque
 
 
 cdef inline bint is_measured(const Controller* c, const double* effort) noexcept nogil:
@@ -70,11 +72,17 @@ cdef inline const double* holding_effort(const Controller* c, const double* effo
     return c.zero if c.arm.settings.hardware_adds_gravity else c.sent.gravity_torque
 
 
+cdef inline double standing_effort(const Controller* c, Py_ssize_t i) noexcept nogil:
+    """What holds a joint where it is measured: ``gravity_torque``, spring and offset."""
+    cdef JointDrives drives = drives_of(&c.arm.joints)
+    return c.sent.gravity_torque[i] + standing_torque(&drives, i, c.observer.q[i])
+
+
 cdef inline Py_ssize_t too_heavy(const Controller* c) noexcept nogil:
     """The first joint whose effort limit is too small for its ``gravity_torque``, or -1."""
     cdef Py_ssize_t i
     for i in range(c.n):
-        if not suffices(&c.arm.joints, i, c.sent.gravity_torque[i] + c.arm.joints.offset[i]):
+        if not suffices(&c.arm.joints, i, standing_effort(c, i)):
             return i
     return -1
 
@@ -104,7 +112,7 @@ cdef inline Hold why_not_begin(const Controller* c, const double* effort) noexce
                            limits.lower[i] if q[i] < limits.lower[i] else limits.upper[i])
     i = too_heavy(c)
     if i >= 0:
-        return hold_reason(CAUSE_CANNOT_HOLD, i, c.sent.gravity_torque[i] + c.arm.joints.offset[i],
+        return hold_reason(CAUSE_CANNOT_HOLD, i, standing_effort(c, i),
                            c.arm.joints.effort_limit[i])
     i = disputed(c, effort)
     if i >= 0:

@@ -15,7 +15,7 @@ from smooth_friction cimport after_rest, after_motion, counted_motion, dry_share
 from observer.settings cimport ShadowSettings
 
 cdef struct Friction:
-    double* minimum          # (n,) it is at least this, constant offset included [N m or N]
+    double* minimum          # (n,) it is at least this, spring and offset included [N m or N]
     double* maximum          # (n,) at most
     double* middle           # (n,)
     double* low              # (n,) presliding state of the minimum
@@ -46,16 +46,17 @@ cdef inline void follow_motion(const ShadowSettings* settings, Py_ssize_t n, dou
 
 
 cdef inline void joint_torque(const ShadowSettings* settings, Py_ssize_t n, const double* gravity,
-                              const double* qd, const double* effort, Friction* friction,
+                              const double* state, Friction* friction,
                               double* torque) noexcept nogil:
-    """torque (n,) that a reported effort (n,) means under the effort contract, and the friction
-    in it [N m or N].
+    """torque (n,) that the effort of a state (3, n) means under the effort contract, and the
+    friction in it [N m or N].
     """
+    cdef const double* effort = state + 2 * n
     cdef double moving, coulomb, load
     cdef Py_ssize_t i
     for i in range(n):
         coulomb, load = settings.drives.coulomb[i], settings.drives.load[i]
-        moving = moving_torque(&settings.drives, i, qd[i])
+        moving = moving_torque(&settings.drives, i, state[i], state[n + i])
         if settings.behind_gears:
             friction.minimum[i] = friction.maximum[i] = moving + dry_torque(
                 coulomb, load, effort[i], 0.5 * (friction.low[i] + friction.high[i]))

@@ -4,7 +4,7 @@
 from libc.math cimport isfinite, rint
 from libc.string cimport memcpy, memset
 
-from joint_drives cimport take_offset
+from joint_drives cimport has_spring, take_standing
 from observer.settings cimport ShadowSettings
 
 cdef extern from *:
@@ -37,18 +37,20 @@ cdef inline Py_ssize_t predict(const ShadowSettings* settings, Py_ssize_t n, dou
     cdef double* qdd = scratch
     cdef double* applied = scratch + n
     cdef double rest
-    cdef Py_ssize_t steps, i, failure
+    cdef Py_ssize_t steps, each, i, failure
     memcpy(predicted, state, 2 * n * sizeof(double))
     if duration == 0.0:
         return 0
     steps = max(1, <Py_ssize_t> rint(duration / settings.time_step))
     rest = duration - steps * settings.time_step
     memset(qdd, 0, n * sizeof(double))
-    take_offset(&settings.drives, n, torque, applied)
-    failure = settings.simulator.advance(settings.simulator.simulator, steps, applied, NULL, NULL,
-                                         NULL, q, qd, qdd)
-    if failure:
-        return failure
+    each = 1 if has_spring(&settings.drives, n) else steps
+    for i in range(steps // each):
+        take_standing(&settings.drives, n, q, torque, applied)
+        failure = settings.simulator.advance(settings.simulator.simulator, each, applied, NULL,
+                                             NULL, NULL, q, qd, qdd)
+        if failure:
+            return failure
     for i in range(n):
         qd[i] += rest * qdd[i]
         q[i] += rest * (qd[i] - 0.5 * rest * qdd[i])

@@ -194,8 +194,7 @@ cdef inline bint take(Shadow* shadow, int64_t time, const double* state,
         follow_motion(shadow.settings, n, shadow.timeline.dt, state, &shadow.friction)
     else:
         begin_motion(n, state, &shadow.friction)
-    joint_torque(shadow.settings, n, shadow.gravity, state + n, state + 2 * n, &shadow.friction,
-                 shadow.torque)
+    joint_torque(shadow.settings, n, shadow.gravity, state, &shadow.friction, shadow.torque)
     if not follows:
         begin(shadow, state)
     elif not find_residual(shadow, state):

@@ -91,7 +91,7 @@ cdef class Snapshot:
         s.displacement = displacement
         s.link, s.wrench_damping = simulator.model.link_names.index(link), settings.wrench_damping
         memory.template(&s.wrench, stamped(link, 6))
-        copy_drives(&s.drives, memory, simulator, joints["offset"], n)
+        copy_drives(&s.drives, memory, simulator, joints["offset"], joints["stiffness"], n)
         s.gain = memory.copy(joints["gain"], n)
         s.units.effort_gain, s.units.hides_gravity = (
             memory.copy(joints["effort_gain"], n), memory.copy(joints["hides_gravity"], n))
@@ -264,8 +264,8 @@ cdef class CompiledShadow(CycleOwner):
         cdef cnp.ndarray gravity = np.empty(self.n), torque = np.empty(self.n)
         cdef const DynamicsInterface* dynamics = self.state.shadow.dynamics
         dynamics.gravity(dynamics.self, q, floats(gravity))
-        joint_torque(self.state.shadow.settings, self.n, floats(gravity), q + self.n,
-                     q + 2 * self.n, &self.state.shadow.friction, floats(torque))
+        joint_torque(self.state.shadow.settings, self.n, floats(gravity), q,
+                     &self.state.shadow.friction, floats(torque))
         return torque
 
     def _command(self, cnp.ndarray torque not None):

@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 
 from drive_units cimport (TOLD_DUTY, TOLD_POSITION, TOLD_TORQUE, DriveUnits, Law, effort_of,
                           motor_share, stall_torque)
-from joint_drives cimport JointDrives, take_offset
+from joint_drives cimport JointDrives, has_spring, standing_torque, take_standing
 from ros.atomic cimport SECOND
 from simulation.fault cimport BEYOND_BOUNDS, DIVERGED, NO_FAULT, SINGULAR, FaultKind
 from simulation.noise cimport Generator, seed, standard_normal
@@ -180,8 +180,8 @@ cdef inline void end_braking(Arm* arm) noexcept nogil:
 
 
 cdef inline Py_ssize_t find_brake_effort(Arm* arm) noexcept nogil:
-    """Efforts in which those of the brakes, friction offset and armature included, take the place
-    of the drives', into ``effort``.
+    """Efforts in which those of the brakes, spring, offset and armature included, take the place of
+    the drives', into ``effort``.
 
     Returns what ``SimulatorInterface.hold`` returns.
     """
@@ -194,7 +194,7 @@ cdef inline Py_ssize_t find_brake_effort(Arm* arm) noexcept nogil:
     for j in range(arm.held.count):
         i = arm.held.freedom[j] - arm.base
         arm.effort[i] = (arm.scratch[arm.base + i] + settings.drives.armature[i] * arm.qdd[i]
-                         + settings.drives.offset[i])
+                         + standing_torque(&settings.drives, i, arm.q[i]))
     return failure
 
 
@@ -206,11 +206,16 @@ cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort,
     simulator's function returns.
     """
     cdef double* tau = arm.scratch
+    cdef int64_t each = 1 if has_spring(&arm.settings.drives, arm.n) else steps
+    cdef Py_ssize_t failure = 0
     memset(tau, 0, arm.base * sizeof(double))
-    take_offset(&arm.settings.drives, arm.n, effort, tau + arm.base)
-    return arm.settings.simulator.advance(arm.settings.simulator.simulator, steps, tau, armature,
-                                          &arm.held, &arm.loads, arm.q_all, arm.qd_all,
-                                          arm.qdd_all)
+    while steps > 0 and not failure:
+        take_standing(&arm.settings.drives, arm.n, arm.q, effort, tau + arm.base)
+        failure = arm.settings.simulator.advance(arm.settings.simulator.simulator, each, tau,
+                                                 armature, &arm.held, &arm.loads, arm.q_all,
+                                                 arm.qd_all, arm.qdd_all)
+        steps -= each
+    return failure
 
 
 # A drive that closes its own loop is a spring and a damper: effort + p (desired_q - q)

@@ -8,8 +8,8 @@ cdef class Snapshot:
             and time step.
         settings: ``SimulatorSettings``, checked against the model.
         home: (nq,) initial position.
-        limit, offset, drive_p, drive_d: (n,) effort limits, constant friction, and the gains of the
-            drives' own loop.
+        limit, offset, stiffness, drive_p, drive_d: (n,) effort limits, constant friction, the
+            joints' springs, and the gains of the drives' own loop.
         drive_speed, drive_acceleration: (n,) within which that keeps the joints.
 
     Raises:
@@ -20,7 +20,7 @@ cdef class Snapshot:
     cdef Memory memory
     cdef tuple owned
 
-    def __cinit__(self, simulator, settings, home, limit, offset, drive_p, drive_d,
+    def __cinit__(self, simulator, settings, home, limit, offset, stiffness, drive_p, drive_d,
                   drive_speed, drive_acceleration):
         cdef SimulatorSettings* s = &self.settings
         model = simulator.model
@@ -45,7 +45,7 @@ cdef class Snapshot:
         s.lower, s.upper, s.home = (
             memory.copy(model.lower, n), memory.copy(model.upper, n), memory.copy(home, model.nq))
         s.limit = memory.copy(limit, n)
-        copy_drives(&s.drives, memory, simulator, offset, n)
+        copy_drives(&s.drives, memory, simulator, offset, stiffness, n)
         copy_drive_units(&s.units, memory, settings.units)
         s.drive_p, s.drive_d = memory.copy(drive_p, n), memory.copy(drive_d, n)
         s.drive_speed, s.drive_acceleration = (

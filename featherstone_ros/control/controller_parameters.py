@@ -309,12 +309,13 @@ def require_effort_for_friction(drives: Drives, limit: Floats, model: Model) -> 
             at ``BRISK``.
     """
     speed = np.minimum(0.5 * model.velocity_limit, BRISK)
-    offset = np.asarray(drives.offset)
-    friction = drives.friction_torque(speed, 1.0) + np.abs(offset)
+    ends = np.nan_to_num([model.lower, model.upper], posinf=0.0, neginf=0.0)
+    standing = np.abs(drives.standing_torque(ends)).max(axis=0)
+    friction = drives.friction_torque(speed, 1.0) + standing
     for i in np.flatnonzero((friction > limit) & (limit > 0.0)):
         joint = model.joint_names[i]
         raise ValueError(
             f"joint {joint!r}: friction takes {friction[i]:.4g} at {speed[i]:.3g} rad/s (or m/s): "
-            f"coulomb {drives.coulomb[i]:g}, viscous {drives.viscous[i]:g}, "
-            f"offset {offset[i]:g}; expected less than its effort limit of {limit[i]:.4g}"
+            f"coulomb {drives.coulomb[i]:g}, viscous {drives.viscous[i]:g}, spring and offset "
+            f"{standing[i]:.4g}; expected less than its effort limit of {limit[i]:.4g}"
         )

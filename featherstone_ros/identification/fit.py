@@ -160,7 +160,7 @@ def _pull(bodies: int, p: int, armature_spread: Floats, width: ArrayLike) -> Flo
     spread = np.full(p, FREE_SPREAD)
     spread[:b] = np.broadcast_to(width, (bodies, SIZE)).ravel()
     spread[b : b + n] = armature_spread
-    if p - b == 5 * n:
+    if p - b > 4 * n:
         spread[b + 3 * n : b + 4 * n] = LOAD_SPREAD
     return 1 / spread
 

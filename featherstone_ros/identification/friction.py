@@ -17,7 +17,7 @@ from featherstone_ros.identification.filtering import SmoothMotion, needed_from_
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, viscous_speed
 
 AT_REST = 0.01  # [rad/s or m/s] a joint that is never faster does not reveal its friction
-FITTED = ("viscous", "coulomb", "armature", "offset", "load")  # of ``Friction``
+FITTED = ("viscous", "coulomb", "armature", "offset", "load", "stiffness")  # of ``Friction``
 ILL_CONDITIONED = 50.0  # condition number of the terms, each scaled to length 1
 
 
@@ -28,11 +28,13 @@ class Law:
     Attributes:
         thinning: (n,) or for all joints [s/rad or s/m].
         loaded: Whether dry friction grows with the torque of the links.
+        sprung: (n,) or for all joints, whether torque grows with the position, as of cables.
         displacement: Over which Coulomb friction turns round [rad or m].
     """
 
     thinning: Floats | float = 0.0
     loaded: bool = False
+    sprung: NDArray[np.bool_] | bool = False
     displacement: float = PRESLIDING_DISPLACEMENT
 
     def columns(self, motion: SmoothMotion, links: Floats) -> list[Floats]:
@@ -46,20 +48,24 @@ class Law:
             "armature": motion.acceleration,
             "viscous": viscous_speed(motion.velocity, self.thinning),
             "coulomb": motion.sliding,
-            "load": np.abs(links) * motion.sliding,
+            "load": self.loaded * np.abs(links) * motion.sliding,
+            "stiffness": self.sprung * motion.position,
             "offset": np.ones_like(motion.velocity),
         }
         return [columns[term] for term in self.terms]
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """Names of the terms in which torque is linear; all but the last are not negative."""
-        return drive_terms(5 if self.loaded else 4)
+        """Names of the terms in which torque is linear; all but the last are not negative.
+
+        A term that is named and that the law lacks has a column of zeros.
+        """
+        return drive_terms(6 if np.any(self.sprung) else 5 if self.loaded else 4)
 
 
 def drive_terms(count: int) -> tuple[str, ...]:
-    """Return the names of a joint's 4 terms, or of 5: then dry friction grows with the load."""
-    return ("armature", "viscous", "coulomb", *(("load",) if count == 5 else ()), "offset")
+    """Return the names of a joint's 4 terms, of 5, with the load's, or of 6, with stiffness."""
+    return ("armature", "viscous", "coulomb", *("load", "stiffness")[: count - 4], "offset")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +80,7 @@ class Friction:
         doubtful: Joint index to the reason why its separate terms are unreliable.
         load: Coulomb friction per torque of the links, see ``featherstone_ros.model.friction``.
         thinning: Of viscous friction with the speed [s/rad or s/m].
+        stiffness: Torque per position [N m/rad or N/m].
     """
 
     viscous: Floats
@@ -83,6 +90,7 @@ class Friction:
     doubtful: dict[int, str] = field(default_factory=dict)
     load: Floats | float = 0.0
     thinning: Floats | float = 0.0
+    stiffness: Floats | float = 0.0
 
     @classmethod
     def none(cls, n: int) -> Friction:
@@ -104,7 +112,8 @@ class Friction:
             links: (N, n) torque of the links [N m or N].
         """
         dry = (self.coulomb + self.load * np.abs(links)) * motion.sliding
-        moving = self.armature * motion.acceleration + self.offset
+        standing = self.offset + self.stiffness * motion.position
+        moving = self.armature * motion.acceleration + standing
         return moving + dry + self.viscous * viscous_speed(motion.velocity, self.thinning)
 
     def explained(

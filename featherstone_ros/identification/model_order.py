@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
@@ -20,12 +21,13 @@ from featherstone_ros.identification.fit import (
     WIDTHS,
     Fit,
     choose_width,
+    correlation_length,
     covariance_factor,
     cross_validate,
     noise,
     solve,
 )
-from featherstone_ros.identification.friction import Law
+from featherstone_ros.identification.friction import Law, drive_terms
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
     Equations,
@@ -35,10 +37,13 @@ from featherstone_ros.identification.regression import (
     link_equations,
     prepared,
 )
+from featherstone_ros.identification.uncertainty import least_squares
 
+STIFFNESS = drive_terms(6).index("stiffness")
 Progress = Callable[[int, int], None]
 
 DISPLACEMENTS = (1e-6, 1e-5)  # [rad or m] over which Coulomb friction may turn round instead
+CERTAIN = 4.0  # deviations of a stiffness that may be one
 THINNINGS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # [s/rad or s/m] candidates
 JUSTIFIED = 0.97  # greatest error of a richer law relative to the simpler one's, to prefer it
 OUTSIDE = 1.15  # times the weighted squares that bodies in their volumes may leave of free ones'
@@ -172,6 +177,20 @@ class Fitting:
         factor = covariance_factor(R, self.bodies, self.armature_spread, found.width, fit)
         return Arm(model, friction, law.displacement, Errors(law, tuple(self.judged), factor))
 
+    def sprung(self, found: Candidate, fit: Fit, dynamics: Dynamics) -> NDArray[np.bool_]:
+        """Return whether each joint (n,) seems to have a stiffness, beside the links of a fit."""
+        b, j = len(fit.theta), len(self.judged)
+        facts = self.equations(replace(found.law, sprung=True), dynamics)
+        left = facts.tau - facts.A[:, :, :b] @ self.bodies.deformed(fit.theta)
+        seems = np.zeros(dynamics.model.n, bool)
+        for k, joint in enumerate(self.judged):
+            own = facts.A[:, k, b + k :: j]
+            x, deviation = least_squares(own, left[:, k])
+            rest = left[:, k] - own @ x
+            noise = np.sqrt((rest @ rest) / len(rest) * correlation_length(rest[:, None])[0])
+            seems[joint] = x[STIFFNESS] > CERTAIN * noise * deviation[STIFFNESS]
+        return seems
+
     def thinning(self, found: Candidate, fit: Fit, dynamics: Dynamics) -> Floats:
         """Return each joint's best thinning (n,) beside the links of a fit; 0 if hardly better."""
         b, j = len(fit.theta), len(self.judged)
@@ -194,10 +213,11 @@ def fit_parts(fitting: Fitting, progress: Progress | None = None) -> tuple[Fit, 
 
     To viscous and Coulomb friction each term is added that leaves clearly less unexplained in a
     cross-validation: viscous friction that is thinned by shear, Coulomb friction that grows with
-    the load, another presliding displacement. Bodies stay within their links' volumes unless that
-    leaves clearly more of the fitted torque unexplained: an unknown tool is outside.
+    the load, torque that grows with the position, another presliding displacement. Bodies stay
+    within their links' volumes unless that leaves clearly more of the fitted torque unexplained: an
+    unknown tool is outside.
     """
-    total, done = 2 * len(WIDTHS) ** 2 + (len(DISPLACEMENTS) + 4) * FOLDS, 0
+    total, done = 2 * len(WIDTHS) ** 2 + (len(DISPLACEMENTS) + 5) * FOLDS, 0
 
     def step() -> None:
         nonlocal done
@@ -217,6 +237,9 @@ def fit_parts(fitting: Fitting, progress: Progress | None = None) -> tuple[Fit, 
 
     improve(replace(best.law, thinning=fitting.thinning(best, fit, links)))
     improve(replace(best.law, loaded=True))
+    sprung = fitting.sprung(best, fit, links)
+    if sprung.any():
+        improve(replace(best.law, sprung=sprung))
     for displacement in DISPLACEMENTS:
         improve(replace(best.law, displacement=displacement))
     # Once more, with the torque of the links as it is known now.

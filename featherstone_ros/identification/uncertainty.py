@@ -72,7 +72,9 @@ def estimate(
     columns = base.independent.copy()
     for place, column in enumerate(judged_armature):
         columns[base.independent == column] = b + place
-    chosen = np.concatenate([columns[kept], np.arange(b + j, facts.A.shape[2])])
+    of_drives = np.arange(b + j, facts.A.shape[2])
+    of_drives = of_drives[facts.A[:, :, of_drives].any(axis=(0, 1))]  # the terms that the law has
+    chosen = np.concatenate([columns[kept], of_drives])
     A = (facts.A[:, :, chosen] / sigma[:, None]).reshape(-1, len(chosen))
     value, deviation = least_squares(A, (facts.tau / sigma).ravel())
 
@@ -81,11 +83,11 @@ def estimate(
     full[1, :b] = bodies.deformed(fit.theta)
     full[1, judged_armature] = fit.drives[:j]
     mapped = (base.mapping @ full.T)[kept].T
-    friction = fit.drives[j:]
+    friction = fit.drives[of_drives - b]
     prior = _prior_deviation(base, bodies, fit)[kept]
     joints = [bodies.model.joint_names[k] for k in judged]
     every_term = drive_terms((facts.A.shape[2] - b) // j)
-    terms = [f"{term}.{joint}" for term in every_term[1:] for joint in joints]
+    terms = [f"{every_term[k // j]}.{joints[k % j]}" for k in of_drives - b]
     every = np.concatenate([prior, np.full(len(terms), np.inf)])
     return Estimate(
         (*names[kept].tolist(), *terms),

@@ -62,6 +62,13 @@ class Drives:
         "constant additional effort of the drive, of either sign [N m or N]",
         name="friction.{}.offset",
     )
+    stiffness: Floats | float = declared(
+        0.0,
+        "of what the joint bends, as cables and hoses: effort that grows with the position, and "
+        "is 0 at position 0, another zero being in the offset [N m/rad or N/m]",
+        0.0,
+        name="friction.{}.stiffness",
+    )
 
     def __post_init__(self) -> None:
         """Bring the arrays to the armature's shape.
@@ -122,11 +129,15 @@ class Drives:
         """
         rigid = dynamics.rnea(q, qd, qdd)
         friction = self.friction_torque(qd, sliding, rigid)
-        return rigid + self.rotor_torque(qdd) + friction + self.offset
+        return rigid + self.rotor_torque(qdd) + friction + self.standing_torque(q)
 
     def rotor_torque(self, qdd: Floats) -> Floats:
         """Return the torque that accelerates the rotors [N m] or [N]."""
         return self.armature * qdd
+
+    def standing_torque(self, q: Floats) -> Floats:
+        """Return the torque of spring and offset at positions (n,) or (N, n) [N m] or [N]."""
+        return self.offset + self.stiffness * q
 
     def friction_torque(
         self, qd: Floats, sliding: Floats | float | None = None, link_torque: Floats | float = 0.0

@@ -313,6 +313,7 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
         link,
         {
             "offset": given(drives.offset),
+            "stiffness": given(drives.stiffness),
             "gain": given(settings.observer_gain),
             "effort_gain": effort_gain if contract == MOTOR_CURRENT else given(1.0),
             "hides_gravity": given(contract == WITHOUT_GRAVITY),

@@ -23,6 +23,7 @@ class SimulatedArm:
         gains: P and D (2, n) of drives with position loops.
         blocked: It stands at once, whatever it is commanded.
         push: Effort (n,) on the joints in addition to that of the drives [N m or N].
+        stiffness: (n,) or for all joints, of their cables, see ``model.drives.Drives``.
         wrenches: Gives the wrench (6,) on each link, as ``f_ext`` of the simulator, at a position
             and velocity (n,); None: there is none.
         measure: Makes what is measured from the true joint state; nothing is where it returns None.
@@ -46,6 +47,7 @@ class SimulatedArm:
         self.simulator, self.gains = simulator, np.asarray(gains)
         self.blocked = False
         self.push: Floats | float = 0.0
+        self.stiffness: Floats = np.zeros(())
         self.measure: Callable[[JointState], JointState | None] = lambda state: state
         self._limit = np.asarray(effort_limit)
         self._coming: deque[tuple[float, Command]] = deque()
@@ -76,7 +78,7 @@ class SimulatedArm:
         )
         simulator.reset(start)
         arm = cls(simulator, model.effort_limit)
-        arm.push = -drives.offset
+        arm.push, arm.stiffness = -drives.offset, drives.stiffness
         return arm
 
     @property
@@ -118,7 +120,7 @@ class SimulatedArm:
 
     def _move(self, command: Command, steps: int) -> None:
         simulator, wrenches = self.simulator, self.wrenches
-        if wrenches is None and command.position is None:
+        if wrenches is None and command.position is None and not self.stiffness.any():
             simulator.step(self._limited(command.effort), steps)
             return
         for _ in range(steps):
@@ -135,4 +137,5 @@ class SimulatedArm:
 
     def _limited(self, effort: Floats) -> Floats:
         """Return what acts on the joints: the drives' effort within their limits, and pushes."""
-        return np.maximum(np.minimum(effort, self._limit), -self._limit) + self.push
+        given = np.maximum(np.minimum(effort, self._limit), -self._limit)
+        return given + self.push - self.stiffness * self.q

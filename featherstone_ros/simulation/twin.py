@@ -227,6 +227,7 @@ def snapshot(model: Model, settings: SimulatorSettings) -> Snapshot:
         home=home,
         limit=np.broadcast_to(model.effort_limit if settings.saturate_effort else np.inf, model.n),
         offset=finite_joint_array(drives.offset, model, "offset"),
+        stiffness=finite_joint_array(drives.stiffness, model, "stiffness"),
         drive_p=p,
         drive_d=d,
         drive_speed=speed,

@@ -44,21 +44,22 @@ class NumpyShadow:
         kept = np.exp(-np.where(way == 0.0, dt / RELEASE_TIME, np.abs(way) / displacement))
         self.sliding = end + (self.sliding - end) * kept
 
-    def moving(self, qd):
+    def moving(self, q, qd):
         s = self.settings.drives
-        return s.viscous * qd / (1.0 + s.thinning * np.abs(qd)) + s.offset
+        standing = s.offset + s.stiffness * q
+        return s.viscous * qd / (1.0 + s.thinning * np.abs(qd)) + standing
 
-    def carried(self, qd, torque, state):
+    def carried(self, q, qd, torque, state):
         """Return what the gears carry of a torque (n,): friction is the rest."""
         s = self.settings.drives
-        carried = torque - self.moving(qd) - s.coulomb * state
+        carried = torque - self.moving(q, qd) - s.coulomb * state
         return carried / (1.0 + s.load * np.sign(carried) * state)
 
     def friction(self, q, qd, torque):
         """Return the least and the greatest friction (2, n) in a torque."""
         if self.settings.effort_contract == WITHOUT_FRICTION:  # it has been added
             return np.array([torque - self.effort(torque, q, qd)] * 2)
-        return torque - self.carried(qd, torque, self.sliding)
+        return torque - self.carried(q, qd, torque, self.sliding)
 
     def hidden(self, q, qd, carried):
         """Return what of the joint torque (n,) is not in the effort."""
@@ -66,7 +67,7 @@ class NumpyShadow:
         dry = (drives.coulomb + drives.load * np.abs(carried)) * self.sliding.mean(axis=0)
         return {
             WITHOUT_GRAVITY: self.dynamics.gravity(q),
-            WITHOUT_FRICTION: self.moving(qd) + dry,
+            WITHOUT_FRICTION: self.moving(q, qd) + dry,
         }.get(self.settings.effort_contract, 0.0)
 
     def gain(self):
@@ -77,7 +78,7 @@ class NumpyShadow:
 
     def effort(self, torque, q, qd):
         """Return what an arm under the contract reports (n,) for a joint torque (n,)."""
-        carried = self.carried(qd, torque, self.sliding.mean(axis=0))
+        carried = self.carried(q, qd, torque, self.sliding.mean(axis=0))
         return (torque - self.hidden(q, qd, carried)) / self.gain()
 
     def predicted(self, duration, q, qd, torque):
@@ -85,7 +86,9 @@ class NumpyShadow:
         simulator = self.simulator
         steps = max(1, round(duration / simulator.time_step))
         simulator.set_state(q, qd)
-        simulator.step(torque - self.settings.drives.offset, steps)
+        drives = self.settings.drives
+        for _ in range(steps):
+            simulator.step(torque - drives.offset - drives.stiffness * simulator.q)
         rest = duration - steps * simulator.time_step
         later = simulator.qd + rest * simulator.qdd
         return simulator.q + rest * (later - 0.5 * rest * simulator.qdd), later

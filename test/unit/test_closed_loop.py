@@ -231,6 +231,17 @@ def test_a_constant_effort_of_the_drives_is_compensated(arm):
     assert_allclose(record.command[-1] - gravity, [2.0, -1.0], atol=0.5)
 
 
+@pytest.mark.parametrize("mode", ["feedforward", "computed_torque"])
+def test_springs_of_the_joints_are_compensated(arm, mode):
+    cables = {"friction.shoulder.stiffness": 6.0, "friction.elbow.stiffness": 3.0}
+    sprung = arm.with_parameters({"mode": mode, **cables})
+    knows, knows_not = (
+        ClosedLoop(each, SimulatedArm.of(sprung.model, sprung.drives, START)).run(GOAL, rest=0.5)
+        for each in (sprung, arm.with_parameters({"mode": mode}))
+    )
+    assert np.abs(knows.error[-1]).max() < 0.1 * np.abs(knows_not.error[-1]).max()
+
+
 def test_a_batch_moves_as_its_arms_do(arm):
     starts = START + np.array([[0.0, 0.0], [0.1, -0.2], [0.3, 0.1]])
     efforts = np.array([[20.0, 5.0], [10.0, 2.0], [0.0, 0.0]])

@@ -279,6 +279,7 @@ def test_states_that_stop_are_noticed_however_seldom_the_controller_looks(gap, u
 DRIVES = {
     "ideal": {},
     "offset": {"offset": np.array([6.0, -3.0])},
+    "springs": {"stiffness": np.array([12.0, 5.0])},
     "viscous": {"viscous": np.array([4.0, 1.5])},
     "coulomb": {"coulomb": np.array([4.0, 1.5])},
     "rotors": {"armature": np.array([0.6, 0.2])},
@@ -292,7 +293,7 @@ def test_open_loop_stop_knows_what_the_drives_need(drives, hardware_adds_gravity
     its, goal = DRIVES[drives], Q + np.array([0.8, -1.0])
     rate = np.full(2, 1000.0)
     bench = Bench(hardware_adds_gravity=hardware_adds_gravity, torque_rate=rate, **its)
-    offset = its.get("offset", np.zeros(2))
+    offset, stiffness = its.get("offset", np.zeros(2)), its.get("stiffness", np.zeros(2))
     bench.arm = fr.Simulator(
         bench.model,
         PERIOD,
@@ -302,7 +303,9 @@ def test_open_loop_stop_knows_what_the_drives_need(drives, hardware_adds_gravity
     )
     bench.arm.reset(Q)
     applied = Bench.applied
-    bench.applied = lambda: applied(bench) - (offset if bench.commands else 0.0)
+    bench.applied = lambda: (
+        applied(bench) - (offset + stiffness * bench.arm.q if bench.commands else 0.0)
+    )
     bench.start()
     bench.controller.set_trajectory(bench.now, NAMES, [Point(0.6, goal, [0.0, 0.0])])
     bench.run(0.2)

@@ -115,7 +115,7 @@ def test_free_damping_that_swings_the_hand_up_is_refused(more):
         settings(**hand, free_damping=[1e4] + [0.0] * 5)
 
 
-@pytest.mark.parametrize("law", ["coulomb", "viscous", "offset"])
+@pytest.mark.parametrize("law", ["coulomb", "viscous", "offset", "stiffness"])
 def test_friction_beyond_the_effort_limit_is_refused_at_every_time(law):
     friction = {f"friction__wrist_2_joint__{law}": 300.0}
     with pytest.raises(ValueError, match=r"'wrist_2_joint': friction takes .* effort limit of 28"):

@@ -14,7 +14,10 @@ def test_torque_of_a_motion_makes_the_simulated_arm_move_so():
     random = np.random.default_rng(1)
     armature, viscous, coulomb, thinning = random.uniform(0.1, 1.0, (4, MODEL.n))
     offset = random.uniform(-2.0, 2.0, MODEL.n)
-    drives = Drives(armature, viscous, coulomb, thinning=thinning, offset=offset)
+    stiffness = random.uniform(0.0, 5.0, MODEL.n)
+    drives = Drives(
+        armature, viscous, coulomb, thinning=thinning, offset=offset, stiffness=stiffness
+    )
     arm = Simulator(
         MODEL,
         DT,
@@ -28,5 +31,5 @@ def test_torque_of_a_motion_makes_the_simulated_arm_move_so():
         q, qd, qdd = random.uniform(0.2, 2.0, (3, MODEL.n)) * random.choice([-1, 1], (3, MODEL.n))
         arm.reset(q, qd)
         torque = drives.torque(Dynamics(MODEL), q, qd, qdd, sliding=np.sign(qd))
-        arm.step(torque - offset)
+        arm.step(torque - offset - stiffness * q)
         np.testing.assert_allclose((arm.qd - qd) / DT, qdd, atol=1e-3)

@@ -335,7 +335,12 @@ def at_rest(effort):
     """A motion without friction: only an offset is fitted before efforts are compared."""
     still = np.zeros_like(effort)
     return SimpleNamespace(
-        time=still[:, 0], effort=effort, velocity=still, sliding=still, acceleration=still
+        time=still[:, 0],
+        effort=effort,
+        position=still,
+        velocity=still,
+        acceleration=still,
+        sliding=still,
     )
 
 

@@ -25,6 +25,13 @@ def correction() -> np.ndarray:
     return it.p * (DESIRED[0] - Q) + it.d * (DESIRED[1] - QD)
 
 
+def test_gravity_compensation_holds_springs_and_offsets_too():
+    standing = {"offset": np.array([0.5, -1.0]), "stiffness": np.array([2.0, 3.0])}
+    law = laws(mode=Mode.GRAVITY_COMPENSATION, **standing)
+    held = DYNAMICS.gravity(Q) + standing["offset"] + standing["stiffness"] * Q
+    assert_allclose(law.torque(Q, 0 * QD, DESIRED), held)
+
+
 def test_gravity_compensation():
     torque = laws(mode=Mode.GRAVITY_COMPENSATION).torque(Q, QD, DESIRED)
     assert_allclose(torque, DYNAMICS.gravity(Q) - control_arm.settings().damping * QD)

@@ -98,6 +98,7 @@ def random_settings(random, n, contract):
         viscous=random.uniform(0.0, 2.0, n),
         coulomb=random.uniform(0.0, 2.0, n),
         offset=random.uniform(-1.0, 1.0, n),
+        stiffness=random.choice([0.0, 1.0]) * random.uniform(0.0, 3.0, n),
         armature=random.uniform(0.01, 0.5, n),
         load=random.uniform(0.0, 0.2, n),
         thinning=random.uniform(0.0, 2.0, n),

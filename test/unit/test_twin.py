@@ -81,6 +81,33 @@ def test_friction_is_the_identified_law(model):
     assert np.abs(without.q - twin.q).max() > 0.01
 
 
+@pytest.mark.parametrize("time_step", [1e-3, 0.01])
+def test_a_joints_spring_acts_where_the_joint_is(model, time_step):
+    """At every step of the integration, whatever the rate of the states."""
+    stiffness, offset = np.array([30.0, 12.0]), np.array([2.0, -1.0])
+    twin = make(
+        model,
+        rate=100.0,
+        time_step=time_step,
+        hold_until_command=False,
+        stiffness=stiffness,
+        offset=offset,
+    )
+    simulator = fr.Simulator(model, time_step, SimulatorSettings.integrator)
+    simulator.reset(START)
+    run(twin, 50)
+    for _ in range(round(0.5 / time_step)):
+        simulator.step(-stiffness * simulator.q - offset)
+    np.testing.assert_allclose(twin.q, simulator.q, rtol=1e-12)
+
+
+def test_a_brake_carries_the_joints_spring(model):
+    twin = make(model, stiffness=[30.0, 12.0])
+    run(twin, 10)
+    held = fr.Dynamics(model).gravity(START) + np.array([30.0, 12.0]) * START
+    np.testing.assert_allclose(twin.effort, held, rtol=1e-12)
+
+
 def test_period_is_divided_evenly_into_steps_no_longer_than_time_step():
     settings = SimulatorSettings(rate=300.0, time_step=0.001)
     assert settings.steps_per_period == 4

@@ -92,7 +92,7 @@ def demand(
 
     Args:
         dynamics: The arm's.
-        drives: Friction, armature and offset.
+        drives: Friction, armature, spring and offset.
         motion: In the same joint order.
         begin: [s].
         end: [s].
@@ -105,7 +105,7 @@ def demand(
     rigid = dynamics.rnea(q, qd, qdd) - gravity
     sliding = presliding(q, drives.presliding_displacement, np.sign(qd[0]), time)
     coulomb = (drives.coulomb + drives.load * np.abs(gravity)) * sliding
-    standing = gravity + coulomb + drives.offset
+    standing = gravity + coulomb + drives.standing_torque(q)
     if with_extra_effort:
         standing = standing + extra
     inertial = rigid + drives.load * np.abs(rigid) * sliding + drives.rotor_torque(qdd)

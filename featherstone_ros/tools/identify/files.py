@@ -16,7 +16,7 @@ from featherstone_ros.tools.outputs import each_joint, parameter_text, rounded
 from featherstone_ros.tools.recorded_arm import scores
 
 TERMS = ("coulomb", "viscous", "offset")
-FURTHER = ("load", "thinning")  # terms that not every arm needs
+FURTHER = ("load", "thinning", "stiffness")  # terms that not every arm needs
 
 
 def write_urdf(model: Model, source: Path, path: Path) -> None:
@@ -40,7 +40,15 @@ def parameter_file(found: Identification, sources: str, more: Mapping[str, objec
         more: Further parameters.
     """
     drives, names, terms = found.arm.friction, found.model.joint_names, used_terms(found)
-    friction = {names[j]: {term: getattr(drives, term)[j] for term in terms} for j in found.judged}
+    friction = {
+        names[j]: {
+            term: value
+            for term in terms
+            for value in [getattr(drives, term)[j]]
+            if value or term != "stiffness"  # few joints have one
+        }
+        for j in found.judged
+    }
     armature = {names[j]: rounded(drives.armature[j]) for j in found.judged}
     common: dict[str, object] = {"friction": each_joint(friction), "armature": armature}
     if found.law.displacement != PRESLIDING_DISPLACEMENT:

@@ -116,7 +116,19 @@ def law_in_words(found: Identification) -> str:
     terms = ["viscous", "Coulomb"]
     terms += ["growing with the load"] if law.loaded else []
     terms += ["viscous thinned by speed"] if np.any(law.thinning) else []
+    springs = _springs(found)
+    terms += [f"torque that grows with the position of {', '.join(springs)}"] if springs else []
     return (
         f"Friction, as cross-validation chose it: {', '.join(terms)}; turning round over "
         f"{1e3 * law.displacement:g} mrad or mm."
     )
+
+
+def _springs(found: Identification) -> list[str]:
+    """Return the joints with a stiffness, each with its standard deviation by the data alone."""
+    e = found.estimate
+    return [
+        f"{name.split('.', 1)[1]} ({fitted:.3g} ± {deviation:.1g} N m/rad or N/m)"
+        for name, fitted, deviation in zip(e.names, e.fitted, e.deviation, strict=True)
+        if name.startswith("stiffness.") and fitted
+    ]
