@@ -27,6 +27,7 @@ from featherstone_ros.control.gains import (
     linearised,
 )
 from featherstone_ros.control.settings import ControllerSettings
+from featherstone_ros.errors import SingularInertiaError
 from featherstone_ros.model import EARTH, Model
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of a joint's largest inertia
@@ -69,6 +70,7 @@ def min_armature(
 
     Raises:
         NoStableGainsError: None is enough; of the arm without any.
+        SingularInertiaError: A joint moves so little that nothing resists its acceleration.
     """
     timing = timing or Timing()
 
@@ -124,7 +126,7 @@ def assumed_armature(model: Model) -> Floats:
     try:
         arm = replace(model, base="fixed").with_gravity(EARTH)
         return min_armature(arm).armature
-    except (NoStableGainsError, np.linalg.LinAlgError):
+    except (NoStableGainsError, SingularInertiaError):
         return model.armature
 
 

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, remembered
 from featherstone_ros.control.settings import ControllerSettings, Mode
-from featherstone_ros.errors import ModelError
+from featherstone_ros.errors import ModelError, SingularInertiaError
 from featherstone_ros.model import Model
 
 BANDWIDTH, DAMPING_RATIO = 30.0, 1.0  # [rad/s] and 1: defaults
@@ -206,9 +206,10 @@ class SampledLoop:
         stiffness, _, inertia = Dynamics(model).rnea_derivatives(q, rest, rest)
         drives = np.broadcast_to(np.asarray(armature, float), (model.n,))
         inertia = inertia + np.diag(drives)
-        kept = _extreme_postures(inertia, stiffness) if at is None else slice(None)
+        mobility = _mobility(inertia, model.joint_names)
+        kept = _extreme_postures(inertia, mobility, stiffness) if at is None else slice(None)
         self.inertia, self.stiffness = inertia[kept], stiffness[kept]
-        self._mobility = np.linalg.inv(self.inertia)
+        self._mobility = mobility[kept]
         self._plant = self._discretise()
 
     @remembered
@@ -278,7 +279,8 @@ class SampledLoop:
         """
         own = np.abs(np.diagonal(self.stiffness, axis1=1, axis2=2)).max(axis=0)
         own = own + SLIGHT * self.heaviest
-        scale = np.sqrt(np.outer(own, own))
+        root = np.sqrt(own)
+        scale = np.outer(root, root)  # not the root of a product: that vanishes of tiny masses
         return own * max(0.0, -np.linalg.eigvalsh(self.stiffness / scale).min())
 
     def fastest_decay(self, d: Floats) -> tuple[float, NDArray[np.bool_]]:
@@ -458,14 +460,27 @@ def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:
     return q
 
 
-def _extreme_postures(inertia: Floats, stiffness: Floats) -> list[int]:
+def _mobility(inertia: Floats, joints: Sequence[str]) -> Floats:
+    """Return the inverse of inertia matrices (..., n, n).
+
+    Raises:
+        SingularInertiaError: Nothing resists a joint's acceleration.
+    """
+    try:
+        return np.asarray(np.linalg.inv(inertia))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(inertia)
+        least = vectors[np.argmin(values[:, 0]), :, 0]
+        raise SingularInertiaError(joints[int(np.argmax(np.abs(least)))]) from None
+
+
+def _extreme_postures(inertia: Floats, mobility: Floats, stiffness: Floats) -> list[int]:
     """Return the postures in which something is extreme; for many joints only the first of them.
 
     What: the least inertia of any motion of all joints, the least stiffness of gravity; then each
     joint's inertia with the others free, its gravity stiffness, and its own inertia.
     """
     own = np.diagonal(inertia, axis1=1, axis2=2)
-    mobility = np.linalg.inv(inertia)
     scale = np.sqrt(own.max(axis=0))
     swiftest = np.linalg.eigvalsh(mobility * np.outer(scale, scale))[:, -1]
     extremes = (

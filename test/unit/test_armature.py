@@ -17,6 +17,7 @@ from featherstone_ros.control.gains import (
     Timing,
     choose_gains,
 )
+from featherstone_ros.errors import SingularInertiaError
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
@@ -54,6 +55,30 @@ def test_the_search_ends_where_a_joint_moves_next_to_no_inertia():
     held = min_armature(Model.from_file(example_robot("human")))
     assert held.armature.max() > 0.0
     assert (held.gains.d > 0.0).all()
+
+
+def arm_with_a_link_of(mass):
+    """Return an arm of two joints about one axis, with a mass and inertia between them."""
+    links = [("near", mass, 0.0, mass), ("far", 1.0, 0.1, 1e-3)]
+    text = "".join(
+        f'<link name="{name}"><inertial><origin xyz="{x} 0 0"/><mass value="{m}"/><inertia '
+        f'ixx="{i}" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        for name, m, x, i in links
+    )
+    for joint, parent, child in (("inner", "base", "near"), ("outer", "near", "far")):
+        text += (
+            f'<joint name="{joint}" type="revolute"><parent link="{parent}"/>'
+            f'<child link="{child}"/><axis xyz="0 0 1"/>'
+            '<limit lower="-2" upper="2" velocity="2" effort="50"/></joint>'
+        )
+    return Model.from_urdf(f'<robot name="r"><link name="base"/>{text}</robot>')
+
+
+def test_a_joint_that_nothing_resists_is_named():
+    arm = arm_with_a_link_of(1e-30)
+    with pytest.raises(SingularInertiaError, match="'inner'"):
+        min_armature(arm)
+    assert not assumed_armature(arm).any()
 
 
 def test_an_arm_in_space_or_on_a_boat_is_the_same_arm():
