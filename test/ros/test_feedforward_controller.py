@@ -311,7 +311,7 @@ def test_second_publisher_of_the_same_joints_is_reported_while_it_publishes(arm)
         other.publish(arm.message())
     status = arm.status("2 publishers on joint_states")
     assert status.level == DiagnosticStatus.WARN
-    assert status_values(status)["publishers on joint_states"] == "/probe, /probe"
+    arm.values(**{"publishers on joint_states": "/probe, /probe"})  # DDS may tell the node later
     arm.ros.node.destroy_publisher(other)
     arm.values(**{"publishers on joint_states": "/probe"})
 

@@ -235,15 +235,17 @@ class SteppedArm:
         self.states.publish(state)
 
     def await_command(self, count: int) -> None:
-        """Wait for a command; what was lost on the way to the controller is told again."""
+        """Wait for a command; what was lost on the way to the controller is told again: also the
+        time before, since a time takes effect with the next.
+        """
         said = time.monotonic()
 
         def has_come() -> bool:
             nonlocal said
             if time.monotonic() - said > AGAIN:
                 said = time.monotonic()
-                if self.clock is not None:
-                    self.clock.publish(Clock(clock=stamp(self.time)))
+                for time_told in (self.time - STEP, self.time) if self.clock else ():
+                    self.clock.publish(Clock(clock=stamp(time_told)))
                 if self.shown == self.time:
                     self.show()
             return len(self.commands) > count
