@@ -140,13 +140,22 @@ cdef inline double offset_for(const ServoGovernor* g, Py_ssize_t i, double torqu
     return g.compliance[i] * (torque + g.damping[i] * speed)
 
 
-cdef inline void start_servos(ServoGovernor* g, const double* q,
+cdef inline double within_joint(const JointLimits* limits, Py_ssize_t i, double q,
+                                double goal) noexcept nogil:
+    """The goal, within the joint's limits, or at the position q if that is beyond them."""
+    return fmin(fmax(goal, fmin(limits.lower[i], q)), fmax(limits.upper[i], q))
+
+
+cdef inline void start_servos(ServoGovernor* g, const JointLimits* limits, const double* q,
                               const double* torque) noexcept nogil:
-    """Begin at rest at a position (n,), with the torque (n,) that holds it."""
+    """Begin at rest at a position (n,), with the torque (n,) that holds it.
+
+    A stiffness that is stated too small asks for a position beyond the limits.
+    """
     cdef Py_ssize_t i
     for i in range(g.told.n):
         g.offset[i] = offset_for(g, i, torque[i], 0.0)
-        g.goal[i] = g.told.q[i] = q[i] + g.offset[i]
+        g.goal[i] = g.told.q[i] = within_joint(limits, i, q[i], q[i] + g.offset[i])
         g.told.qd[i] = 0.0
 
 
@@ -163,7 +172,7 @@ cdef inline void govern_servos(ServoGovernor* g, const JointLimits* limits,
         q, offset = positions.q[i], offset_for(g, i, torque[i], positions.qd[i])
         g.speed[i] = positions.qd[i] + ((offset - g.offset[i]) / h if h > 0.0 else 0.0)
         g.offset[i] = offset
-        g.goal[i] = fmin(fmax(q + offset, fmin(limits.lower[i], q)), fmax(limits.upper[i], q))
+        g.goal[i] = within_joint(limits, i, q, q + offset)
         if g.goal[i] != q + offset:
             g.speed[i] = 0.0
     govern_positions(&g.told, limits, g.goal, g.speed, dt, longest)

@@ -146,7 +146,7 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
         i = outside(c, i + 1, c.arm.settings.start_tolerance)
     start_from(&c.sent.governor, &c.arm.joints, holding_effort(c, effort))
     start_positions(&c.positions, c.observer.q)
-    start_servos(&c.servos, c.observer.q, c.sent.governor.command)
+    start_servos(&c.servos, &c.arm.limits, c.observer.q, c.sent.governor.command)
     memset(c.task.presliding, 0, c.n * sizeof(double))
     take_over(c, now)
     return True
