@@ -55,6 +55,13 @@ NEEDED = {
 }
 
 UNLIMITED = ("max_current", "continuous_current")  # 0 becomes inf: ROS loads no infinity from files
+LEAST, MOST = 1e-6, 1e12  # of constants in SI units: no drive has others, and products stay finite
+
+
+def _unless_absurd(value: float) -> str | None:
+    """Return why no drive has such a constant; 0 stands for unknown or none."""
+    is_possible = value == 0.0 or LEAST <= value <= MOST
+    return None if is_possible else f"expected 0, or {LEAST:g} to {MOST:g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +90,18 @@ class DriveUnits:
         choices=EFFORTS,
     )
     torque_constant: Floats = of_each_joint(
-        "drives.{}.torque_constant", 0.0, "torque of the motor per current [N m/A]", 0.0
+        "drives.{}.torque_constant",
+        0.0,
+        "torque of the motor per current [N m/A]",
+        0.0,
+        check=_unless_absurd,
     )
     gear_ratio: Floats = of_each_joint(
         "drives.{}.gear_ratio",
         1.0,
         "turns of the motor per turn of the joint [1], per way where it slides [rad/m]",
-        1e-6,
+        LEAST,
+        check=_unless_absurd,
     )
     direction: Floats = of_each_joint(
         "drives.{}.direction",
@@ -113,30 +125,39 @@ class DriveUnits:
         1e-3,
         1.0,
     )
-    resistance: Floats = of_each_joint("drives.{}.resistance", 0.0, "of the motor [Ohm]", 0.0)
+    resistance: Floats = of_each_joint(
+        "drives.{}.resistance", 0.0, "of the motor [Ohm]", 0.0, check=_unless_absurd
+    )
     back_emf_constant: Floats = of_each_joint(
         "drives.{}.back_emf_constant",
         0.0,
         "voltage per speed of the motor [V s/rad]; 0: as much as torque_constant",
         0.0,
+        check=_unless_absurd,
     )
     supply_voltage: Floats = of_each_joint(
-        "drives.{}.supply_voltage", 0.0, "at a duty of 1 [V]", 0.0
+        "drives.{}.supply_voltage", 0.0, "at a duty of 1 [V]", 0.0, check=_unless_absurd
     )
     stiffness: Floats = of_each_joint(
         "drives.{}.stiffness",
         0.0,
         "torque per deflection of the drive's position loop [N m/rad or N/m]",
         0.0,
+        check=_unless_absurd,
     )
     damping: Floats = of_each_joint(
         "drives.{}.damping",
         0.0,
         "torque per speed with which that loop opposes motion [N m s/rad or N s/m]",
         0.0,
+        check=_unless_absurd,
     )
     rated_effort: Floats = of_each_joint(
-        "drives.{}.rated_effort", 0.0, "torque of the joint at 100 percent [N m or N]", 0.0
+        "drives.{}.rated_effort",
+        0.0,
+        "torque of the joint at 100 percent [N m or N]",
+        0.0,
+        check=_unless_absurd,
     )
     max_current: Floats = of_each_joint(
         "drives.{}.max_current", 0.0, "largest current [A]; 0: no limit", 0.0, np.inf

@@ -173,6 +173,13 @@ def test_drives_by_their_parameters():
         ("lift.effort", "percent", "drives.lift.rated_effort is 0, expected more than 0"),
         ("lift.direction", 0.5, "drives.lift.direction is 0.5: expected 1 or -1"),
         ("lift.gear_ratio", 0.0, "drives.lift.gear_ratio is 0.0, expected 1e-06 to inf"),
+        (
+            "lift.torque_constant",
+            1e-305,
+            "torque_constant is 1e-305: expected 0, or 1e-06 to 1e+12",
+        ),
+        ("elbow.gear_ratio", 1e300, "gear_ratio is 1e+300: expected 0, or 1e-06 to 1e+12"),
+        ("elbow.damping", 1e308, "damping is 1e+308: expected 0, or 1e-06 to 1e+12"),
         ("lift.resistance", np.nan, "drives.lift.resistance is nan, expected a finite"),
         ("lift.stiffness", np.inf, "drives.lift.stiffness is inf, expected a finite"),
         ("lift.efficiency", 1.5, "drives.lift.efficiency is 1.5, expected 0.001 to 1.0"),
@@ -181,7 +188,7 @@ def test_drives_by_their_parameters():
     ],
 )
 def test_what_no_drive_has_is_refused_by_name(name, value, words):
-    with pytest.raises(ValueError, match=words.replace(".", r"\.")):
+    with pytest.raises(ValueError, match=words.replace(".", r"\.").replace("+", r"\+")):
         DriveUnits.of({f"drives.{name}": value}, NAMES)
 
 
