@@ -170,6 +170,7 @@ class MotionInput:
         Raises:
             TrajectoryError: It is refused.
         """
+        self._require_tracking()  # before the look at the state, which is zero until the first one
         space, settings, snapshot = self._loop.space, self._loop.settings, self._loop.snapshot()
         frequency = float(self._node.parameters["policy_frequency"])
         names, points = message.joint_names, timed(list(map(point_of, message.points)), frequency)
@@ -179,7 +180,6 @@ class MotionInput:
             )
             names, points = with_others(names, points, space.names, rest)
         trajectory = Trajectory(names, points, space, *settings.of_trajectories)
-        self._require_tracking()
         asked = seconds(message.header.stamp)
         if not self._node.parameters["retime"]:
             return self._planned(trajectory, snapshot, asked, tolerances, self._inspect)
@@ -284,8 +284,8 @@ class MotionInput:
             raise TrajectoryError(str(result))
         if isinstance(result, Exception):
             raise result
-        loop, snapshot = self._loop, self._loop.snapshot()
         self._require_tracking()
+        loop, snapshot = self._loop, self._loop.snapshot()
         outdated = given.unfit.outdated(snapshot)
         if outdated:
             raise TrajectoryError(outdated)
