@@ -138,6 +138,22 @@ cdef inline void advance_estimate(Observer* o, const Arm* arm, const Command* se
     o.ahead += duration
 
 
+cdef inline bint is_repeated_for_us(const Controller* c, double now) noexcept nogil:
+    """Whether simulated time stands, and its owner repeats the state from which to begin: it waits
+    for the answer, so that no other state will confirm this one.
+    """
+    cdef const GateResult* last = &c.observer.last
+    return (c.machine.phase == WAITING and c.observer.begun and now == c.clock.received
+            and last.rejection == NOT_NEWER and last.found == last.bound)
+
+
+cdef inline bint confirm(Observer* o) noexcept nogil:
+    """Believe the only state that there is."""
+    o.confirmed = True
+    o.accepted += 1
+    return True
+
+
 cdef inline Before before_state(const Controller* c) noexcept nogil:
     cdef Before before
     before.received, before.time = c.clock.received, c.clock.time
@@ -188,11 +204,15 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     cdef Hold unseen
     cdef bint usable, commands = False
     c.updated, c.stalled = now, False
-    if not is_awaited(&c.machine, &c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp,
-                      on_its_way):
+    if is_awaited(&c.machine, &c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp,
+                  on_its_way):
+        usable = observe_arm(&c.clock, &c.observer, &c.stuck, c, now, stamp, on_its_way, live, q,
+                             qd)
+        note_rejection(&c.machine, &c.observer.last, now)
+    elif is_repeated_for_us(c, now):
+        usable = confirm(&c.observer)
+    else:
         return False
-    usable = observe_arm(&c.clock, &c.observer, &c.stuck, c, now, stamp, on_its_way, live, q, qd)
-    note_rejection(&c.machine, &c.observer.last, now)
     if usable:
         if go_on(c, now, &before, effort) and not c.arm.settings.on_timer:
             commands = answer(c, now, now - c.sent.at if before.is_open_loop

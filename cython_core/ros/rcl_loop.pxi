@@ -1,5 +1,9 @@
 # The Python side of the loop: rclpy's handles, requests to the cycle, records from it, its timing.
 
+cdef enum:
+    DISCOVERY_BEATS = 3      # signs of life, after which the subscriber has found its publisher
+
+
 cdef Cycle* cycle_of(object owner) except NULL:
     return <Cycle*> PyCapsule_GetPointer(owner.capsule, "featherstone_ros.Cycle")
 
@@ -58,7 +62,7 @@ cdef class RclLoop:
         self._find_rcl()
         self._make_room(largest_message, len(subscriptions), len(publishers))
         self.loop.at_once, self.loop.is_stamped = at_once, is_stamped
-        self.loop.awaits_listener = awaits_listener
+        self.loop.unheard = DISCOVERY_BEATS if awaits_listener else 0
         self.loop.clock_topic = -1
         if clock is not None:
             self.loop.clock = self._use(clock)
@@ -182,6 +186,8 @@ cdef class RclLoop:
                 self.loop.rcl.forget_error()
                 count = 0
             store32(&self.loop.destinations[i].is_watched, 1 if count else 0, RELEASE)
+        if self.loop.unheard and is_watched(self.loop, 0):
+            store32(&self.loop.unheard, self.loop.unheard - 1, RELEASE)
         store_time(&self.loop.heartbeat, steady_now(), RELEASE)
 
     @property

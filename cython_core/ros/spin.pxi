@@ -56,7 +56,7 @@ cdef struct Loop:
     int clock_topic          # of ``topics``; -1: there is none
     bint is_stamped          # messages of the first topic have a stamp, which tells the time
     bint at_once
-    bint awaits_listener     # see ``leaves_states``
+    uint32_t unheard         # see ``leaves_states``: in how many signs of life it takes none yet
     uint32_t signal          # changes when there is something to do
     uint32_t is_asleep
     uint32_t is_running
@@ -291,9 +291,7 @@ cdef bint leaves_states(Loop* loop) noexcept nogil:
     """Whether messages of the first topic stay with the middleware, in simulated time, until
     somebody hears what answers them: whoever waits for a lost answer would wait for ever.
     """
-    if loop.awaits_listener and is_watched(loop, 0):
-        loop.awaits_listener = False
-    return loop.awaits_listener and loop.time.simulated
+    return loop.time.simulated and load32(&loop.unheard, ACQUIRE) > 0
 
 
 cdef bint has_work(Loop* loop) noexcept nogil:

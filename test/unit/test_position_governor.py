@@ -279,6 +279,17 @@ def test_the_first_position_is_the_measured_one_and_no_single_wrong_one():
     assert_allclose(np.array(arm.told)[:, 0], np.tile(HOME, (len(arm.told), 1)), atol=1e-6)
 
 
+@pytest.mark.parametrize("passed", [0.0, 0.02])
+def test_one_state_is_enough_where_its_owner_repeats_it_while_time_stands(passed):
+    """A simulation in lockstep waits for the answer: no second state will come."""
+    controller = DrivenArm().controller
+    assert controller.accept_state(7.0, HOME, ZERO, stamp=3.0) is None
+    answer = controller.accept_state(7.0 + passed, HOME, ZERO, stamp=3.0)
+    assert (answer is not None) is (passed == 0.0)
+    if passed == 0.0:
+        assert_array_equal(controller.position_command, [HOME, ZERO])
+
+
 def test_after_silence_the_commands_go_on_from_where_the_arm_is():
     arm = DrivenArm().run(0.1)
     arm.run(2.5, states=False)
