@@ -101,7 +101,7 @@ class Drives:
 
     @property
     def of_simulator(self) -> dict[str, Any]:
-        """The keyword arguments of a ``Simulator``, which knows all but the offset."""
+        """The keyword arguments of a ``Simulator``, which knows all but offset and stiffness."""
         return {
             "damping": self.viscous,
             "friction": self.coulomb,
