@@ -78,7 +78,7 @@ class SimulatedArm:
         )
         simulator.reset(start)
         arm = cls(simulator, model.effort_limit)
-        arm.push, arm.stiffness = -drives.offset, drives.stiffness
+        arm.push, arm.stiffness = -drives.offset, np.asarray(drives.stiffness)
         return arm
 
     @property

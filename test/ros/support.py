@@ -54,6 +54,12 @@ DEADLINE = 45.0  # [s] for anything awaited: reached only when a test fails
 MATCHING = 0.1  # [s] in which a discovered subscriber discovers its publisher
 STARTING, RUNNING = 1, 50  # SCHED_FIFO priorities: a node that starts computes for a second
 PATIENCE = 2.0  # [s] before a service is asked again
+BEGINS = {  # lifecycle states in which these transitions are possible
+    "configure": "unconfigured",
+    "activate": "inactive",
+    "deactivate": "active",
+    "cleanup": "inactive",
+}
 ATTEMPT = 5.0  # [s] before a motion is
 ATTEMPTS = 5  # of what is done as a whole
 DEEP = QoSProfile(depth=5000)
@@ -519,11 +525,19 @@ class Ros:
         self.run_for(MATCHING)  # the other side finds this one a little later
         return publisher
 
-    def call(self, kind: type, name: str, request: Any = None, repeat: bool = True) -> Any:
-        """Call a service; return its response.
+    def call(
+        self,
+        kind: type,
+        name: str,
+        request: Any = None,
+        repeat: bool = True,
+        is_done: Callable[[], bool] = lambda: False,
+    ) -> Any:
+        """Call a service; return its response, None if only that was lost.
 
-        A server may get the request before it has discovered the client and then lose its answer:
-        ``repeat`` asks again, and is only for requests that may be carried out twice.
+        A server may get the request before it has discovered the client, or the other way round,
+        and the request or its answer is lost: ``repeat`` asks again, and is only for requests that
+        may be carried out twice, or of which ``is_done`` tells whether they have been.
         """
         client = self._clients.get(name)
         if client is None:
@@ -536,7 +550,10 @@ class Ros:
         def answer() -> Any:
             nonlocal asked
             if repeat and time.monotonic() - asked > PATIENCE:
-                futures.append(client.call_async(request))
+                if is_done():
+                    futures[0].set_result(None)
+                else:
+                    futures.append(client.call_async(request))
                 asked = time.monotonic()
             return next((future for future in futures if future.done()), None)
 
@@ -587,8 +604,15 @@ class Ros:
 
     def change_state(self, node: str, transition: str | int) -> bool:
         """Ask for a lifecycle transition, by label or number; return whether it was made."""
-        request = change_request(transition)
-        return self.call(ChangeState, f"{node}/change_state", request, repeat=False).success
+        request, begin = change_request(transition), BEGINS.get(transition, "")
+        response = self.call(
+            ChangeState,
+            f"{node}/change_state",
+            request,
+            repeat=bool(begin),
+            is_done=lambda: self.state(node) != begin,
+        )
+        return response is None or response.success
 
     def wait_for_state(self, node: str, state: str) -> None:
         """Wait until a node is in a lifecycle state."""
