@@ -1,9 +1,5 @@
 # The Python side of the loop: rclpy's handles, requests to the cycle, records from it, its timing.
 
-cdef enum:
-    DISCOVERY_BEATS = 3      # signs of life, after which the subscriber has found its publisher
-
-
 cdef Cycle* cycle_of(object owner) except NULL:
     return <Cycle*> PyCapsule_GetPointer(owner.capsule, "featherstone_ros.Cycle")
 
@@ -38,7 +34,7 @@ cdef class RclLoop:
             raise OSError(errno, "eventfd")
 
     def __init__(self, cycle, subscriptions, publishers, clock=None, *, bint at_once=True,
-                 bint is_stamped=False, bint awaits_listener=False, size_t largest_message=65536):
+                 bint is_stamped=False, size_t largest_message=65536):
         """Prepare; messages are queued from now on.
 
         Args:
@@ -49,8 +45,6 @@ cdef class RclLoop:
             clock: The node's rclpy clock; None for the system clock.
             at_once: Handle messages as they come; False: at the latest just before the next tick.
             is_stamped: Messages of the first topic have a stamp, which tells ROS time, too.
-            awaits_listener: In simulated time, take none of them before somebody subscribes to the
-                first publisher.
             largest_message: Larger ones are dropped [bytes].
 
         Raises:
@@ -62,7 +56,6 @@ cdef class RclLoop:
         self._find_rcl()
         self._make_room(largest_message, len(subscriptions), len(publishers))
         self.loop.at_once, self.loop.is_stamped = at_once, is_stamped
-        self.loop.unheard = DISCOVERY_BEATS if awaits_listener else 0
         self.loop.clock_topic = -1
         if clock is not None:
             self.loop.clock = self._use(clock)
@@ -186,8 +179,6 @@ cdef class RclLoop:
                 self.loop.rcl.forget_error()
                 count = 0
             store32(&self.loop.destinations[i].is_watched, 1 if count else 0, RELEASE)
-        if self.loop.unheard and is_watched(self.loop, 0):
-            store32(&self.loop.unheard, self.loop.unheard - 1, RELEASE)
         store_time(&self.loop.heartbeat, steady_now(), RELEASE)
 
     @property

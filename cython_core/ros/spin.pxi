@@ -56,7 +56,6 @@ cdef struct Loop:
     int clock_topic          # of ``topics``; -1: there is none
     bint is_stamped          # messages of the first topic have a stamp, which tells the time
     bint at_once
-    uint32_t unheard         # see ``leaves_states``: in how many signs of life it takes none yet
     uint32_t signal          # changes when there is something to do
     uint32_t is_asleep
     uint32_t is_running
@@ -287,17 +286,10 @@ cdef bint takes_at_once(const Loop* loop) noexcept nogil:
     return loop.at_once or loop.time.simulated
 
 
-cdef bint leaves_states(Loop* loop) noexcept nogil:
-    """Whether messages of the first topic stay with the middleware, in simulated time, until
-    somebody hears what answers them: whoever waits for a lost answer would wait for ever.
-    """
-    return loop.time.simulated and load32(&loop.unheard, ACQUIRE) > 0
-
-
 cdef bint has_work(Loop* loop) noexcept nogil:
     cdef int i
     if takes_at_once(loop):
-        for i in range(leaves_states(loop), loop.topic_count):
+        for i in range(loop.topic_count):
             if load32(&loop.topics[i].waiting, IN_ONE_ORDER):
                 return True
     return (load64(&loop.requests.put, IN_ONE_ORDER) != loop.requests.taken
@@ -319,7 +311,7 @@ cdef void take_all(Loop* loop) noexcept nogil:
     """
     cdef uint32_t waiting, taken
     cdef int i
-    for i in reversed(range(leaves_states(loop), loop.topic_count)):
+    for i in reversed(range(loop.topic_count)):
         waiting, taken = exchange32(&loop.topics[i].waiting, 0, IN_ONE_ORDER), 0
         while taken < min(waiting, <uint32_t> MAX_AT_ONCE) and take(loop, i):
             taken += 1

@@ -106,8 +106,7 @@ class ControllerLoop(LoopMode):
         """
         self._note_event = note_event
         wrench = {"~/wrench": WrenchStamped} if self.controller.sensors else {}
-        topics = {"joint_states": JointState, **wrench}
-        self._run(self.controller, topics, NEWEST, is_stamped=True, awaits_listener=True)
+        self._run(self.controller, {"joint_states": JointState, **wrench}, NEWEST, is_stamped=True)
         self.set_deadline(self._node.parameters)
 
     def activate(self) -> None:

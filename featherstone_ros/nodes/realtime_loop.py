@@ -55,7 +55,6 @@ class ThreadLoop:
         scheduling: Scheduling,
         at_once: bool = True,
         is_stamped: bool = False,
-        awaits_listener: bool = False,
         owns_time: bool = False,
         largest_message: int = LARGEST_MESSAGE,
     ) -> None:
@@ -70,8 +69,6 @@ class ThreadLoop:
             scheduling: Of the thread.
             at_once: Answer messages when they come; False: at the latest just before the next tick.
             is_stamped: Messages of the first input have a stamp, which tells ROS time, too.
-            awaits_listener: In simulated time, take none of them before somebody subscribes to the
-                first output.
             owns_time: The cycle goes by the steady clock even where the node has use_sim_time.
             largest_message: Larger ones are dropped [bytes].
 
@@ -87,7 +84,6 @@ class ThreadLoop:
             node.get_clock(),
             at_once=at_once,
             is_stamped=is_stamped,
-            awaits_listener=awaits_listener,
             largest_message=largest_message,
         )
         self.timing = LoopTiming(self.runner)

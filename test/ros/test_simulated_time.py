@@ -201,7 +201,7 @@ STEP = 0.004  # [s] of its states
 class SteppedArm:
     """A controller with use_sim_time, and an arm that the test advances, with its clock."""
 
-    def __init__(self, ros: Ros, clock: bool = True, hears: bool = True, **parameters: Any) -> None:
+    def __init__(self, ros: Ros, clock: bool = True, **parameters: Any) -> None:
         self.ros, self.time, self.shown = ros, 40.0, 0.0
         self.process: NodeProcess = ros.start(
             CONTROLLER, {**SIMULATED, "gains.period": STEP, **parameters}
@@ -210,17 +210,13 @@ class SteppedArm:
         armature = assumed_armature(model)
         self.simulator = fr.Simulator(model, time_step=STEP / 4, armature=armature)
         self.simulator.reset(BENT)
-        self.commands = self.hear() if hears else []
+        self.commands = ros.collect(Float64MultiArray, f"{NODE}/commands", EVERY)
         self.goals = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
         self.states = ros.publisher(JointState, "joint_states")
         self.clock = ros.publisher(Clock, "/clock") if clock else None
         ros.wait_for_state(NODE, "active")
         self.speeds: list[float] = []
         self.limit = fr.Model.from_urdf(UR5E).velocity_limit
-
-    def hear(self) -> list[Any]:
-        """Subscribe to the commands."""
-        return self.ros.collect(Float64MultiArray, f"{NODE}/commands", EVERY)
 
     def tell(self, step: float = STEP) -> None:
         """Let the clock alone advance."""
@@ -333,22 +329,6 @@ def test_without_any_time_the_diagnostics_say_so(ros):
     SteppedArm(ros, clock=False)
     text = "use_sim_time is true, but no time has come on /clock"
     ros.wait_for_diagnostics(lambda s: s.name == NODE[1:] and text in s.message, text)
-
-
-def test_a_state_is_answered_once_somebody_hears_the_answer(ros):
-    """Else an owner of time that waits for the command, as in lockstep, would wait for ever."""
-    arm = SteppedArm(ros, hears=False)
-
-    def show_again() -> bool:
-        arm.show()
-        return ros.comes(lambda: arm.commands, 0.05)
-
-    text = f"waiting for joint states; nobody listens to {NODE}/commands"
-    deaf = ros.new_diagnostics(lambda s: s.name == NODE[1:] and text in s.message)
-    ros.wait_for(lambda: show_again() or deaf(), text)
-    arm.commands = arm.hear()
-    ros.wait_for(show_again, "command for the same state")
-    arm.advance(0.2)
 
 
 def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros):
