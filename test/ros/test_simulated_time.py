@@ -195,7 +195,7 @@ def busy() -> Iterator[None]:
 
 # An arm that moves when the test says so: the test owns the time.
 
-STEP = 0.004  # [s] of its states
+STEP = PERIOD  # [s] of the stepped arm
 
 
 class SteppedArm:
