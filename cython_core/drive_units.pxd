@@ -1,7 +1,7 @@
 # Drives in their own units: the laws of featherstone_ros/model/drive_units.py, joint by joint, for
 # what goes out of the controller and into the twin and the shadow.
 
-from libc.math cimport copysign, fmax, fmin, tanh
+from libc.math cimport copysign, tanh
 from libc.stdint cimport int32_t
 
 cdef extern from *:
@@ -34,8 +34,8 @@ cdef struct DriveUnits:      # (n,) each, as Python's class names them
     const double* hides_gravity
 
 
-cdef inline double within(double value, double most) noexcept nogil:
-    return fmax(fmin(value, most), -most)
+cdef inline double clipped(double value, double limit) noexcept nogil:
+    return max(min(value, limit), -limit)
 
 
 # Commands.

@@ -15,7 +15,7 @@ from control.phase_changes cimport respond
 from control.phases cimport FLOATING
 from control.settings cimport GRAVITY_COMPENSATION
 from cycle cimport Output, Record
-from drive_units cimport TOLD_POSITION, DriveUnits, current_for, told, torque_of, within
+from drive_units cimport TOLD_POSITION, DriveUnits, clipped, current_for, told, torque_of
 from ros.atomic cimport SECOND
 from ros.messages cimport JointNames, JointStateMessage, Reader, Template, write_last, write_stamp
 from ros.refusals cimport Refusals
@@ -205,9 +205,9 @@ cdef inline void tell_drives(DriveBorder* border, const Controller* c, int64_t n
             border.cut[i] += c.servos.goal[i] != c.positions.q[i] + c.servos.offset[i]
         else:
             asked = told(u, i, torque[i], c.observer.qd[i])
-            border.told[i] = within(asked, u.most[i])
+            border.told[i] = clipped(asked, u.most[i])
             border.cut[i] += border.told[i] != asked
-        asked = within(current_for(u, i, torque[i], c.observer.qd[i]), u.max_current[i])
+        asked = clipped(current_for(u, i, torque[i], c.observer.qd[i]), u.max_current[i])
         border.squared[i] += asked * asked * duration
     border.sent = now
 

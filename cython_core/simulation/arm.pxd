@@ -12,8 +12,8 @@ from libc.math cimport INFINITY, fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from drive_units cimport (TOLD_DUTY, TOLD_POSITION, TOLD_TORQUE, DriveUnits, Law, effort_of,
-                          motor_share, stall_torque)
+from drive_units cimport (TOLD_DUTY, TOLD_POSITION, TOLD_TORQUE, DriveUnits, Law, clipped,
+                          effort_of, motor_share, stall_torque)
 from joint_drives cimport JointDrives, has_spring, standing_torque, take_standing
 from ros.atomic cimport SECOND
 from simulation.fault cimport BEYOND_BOUNDS, DIVERGED, NO_FAULT, SINGULAR, FaultKind
@@ -109,10 +109,6 @@ cdef struct Arm:
 cdef inline int64_t simulation_time(const Arm* arm) noexcept nogil:
     """Since the reset [ns]."""
     return arm.elapsed_before + <int64_t> rint(arm.steps * arm.settings.time_step * SECOND)
-
-
-cdef inline double clipped(double value, double limit) noexcept nogil:
-    return max(min(value, limit), -limit)
 
 
 # Brakes, one for each joint: they prescribe the motion instead of applying a torque. The joint's

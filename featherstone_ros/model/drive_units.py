@@ -26,6 +26,7 @@ included; of a sensor behind the gears, without it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -62,6 +63,15 @@ def _unless_absurd(value: float) -> str | None:
     """Return why no drive has such a constant; 0 stands for unknown or none."""
     is_possible = value == 0.0 or LEAST <= value <= MOST
     return None if is_possible else f"expected 0, or {LEAST:g} to {MOST:g}"
+
+
+def motor_constants(gain: float) -> dict[str, float]:
+    """Return a drive's parameters where a current makes ``gain`` of torque, seen from the joint.
+
+    Args:
+        gain: Other than 0 [N m/A or N/A].
+    """
+    return {"torque_constant": abs(gain), "direction": math.copysign(1.0, gain)}
 
 
 @dataclass(frozen=True, eq=False)

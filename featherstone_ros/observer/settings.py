@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from featherstone_ros.model.drive_units import (
     WITHOUT_FRICTION,
     WITHOUT_GRAVITY,
     DriveUnits,
+    motor_constants,
 )
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer.effort_contract import FULL, contract_of
@@ -140,11 +140,10 @@ def with_present_names(values: Mapping[str, Value], joints: Iterable[str]) -> di
     contract = values[FORMER_CONTRACT.name]
     for joint in joints if contract else ():
         gain = values[f"effort_gain.{joint}"]
-        present[f"drives.{joint}.effort"] = FORMER_CONTRACTS[contract]
+        drive: dict[str, Value] = {"effort": FORMER_CONTRACTS[contract]}
         if gain != 1.0 or FORMER_CONTRACTS[contract] == CURRENT:
-            present[f"drives.{joint}.torque_constant"] = abs(gain)
-            present[f"drives.{joint}.gear_ratio"] = 1.0
-            present[f"drives.{joint}.direction"] = math.copysign(1.0, gain)
+            drive |= {"gear_ratio": 1.0, **motor_constants(gain)}
+        present |= {f"drives.{joint}.{name}": value for name, value in drive.items()}
     return present
 
 

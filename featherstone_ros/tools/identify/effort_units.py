@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Group
 from rich.text import Text
 
@@ -15,7 +14,7 @@ from featherstone_ros.identification.effort_gains import EffortGains, gains_by_l
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.session import Options, recorded
 from featherstone_ros.model import Model
-from featherstone_ros.model.drive_units import CURRENT
+from featherstone_ros.model.drive_units import CURRENT, motor_constants
 from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.tools.outputs import rounded
 from featherstone_ros.tools.style import new_table
@@ -66,10 +65,7 @@ def parameters(gains: EffortGains | None) -> dict[str, object]:
         return {}
     drives: dict[str, object] = {}
     for name, gain in by_joint(gains).items():
-        constant, sign = abs(gain), float(np.sign(gain))
-        drives |= of_joint(
-            name, {"effort": CURRENT, "torque_constant": constant, "direction": sign}
-        )
+        drives |= of_joint(name, {"effort": CURRENT, **motor_constants(gain)})
     return {"drives": drives}
 
 
