@@ -61,6 +61,12 @@ def test_why_no_state_was_usable_is_told_while_the_controller_waits():
     assert line == f"waiting for joint states; refused joint_states: {found.unusable}"
 
 
+def test_that_nobody_would_hear_the_commands_is_told_before_the_first_state():
+    level, line = summary(Phase.WAITING, "", Findings(unheard="/arm/commands"))
+    assert level is DiagnosticLevel.WARN
+    assert line == "waiting for joint states; nobody listens to /arm/commands"
+
+
 # Finding: level, line, the running phases in which it counts.
 RUNNING = {Phase.FLOATING, Phase.HOLDING, Phase.TRAJECTORY, Phase.REFERENCE}
 PROBLEMS = [
