@@ -26,6 +26,8 @@ cdef struct IncomingMessage: # serialised
     int64_t received         # when the middleware took it in, by the system clock [ns]; 0: unknown,
                              # or the time is simulated
     int64_t sent             # when it was published, by that computer's system clock [ns]; likewise
+    int64_t written          # the same although the time is simulated: for the order of questions
+                             # and answers alone
     int64_t ros_time         # when it was taken, by the clock of stamps [ns]
     int64_t sequence         # its publisher's number of it; -1: unknown
 

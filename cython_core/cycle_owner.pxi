@@ -60,7 +60,8 @@ cdef class CycleOwner:
         """When ``tick`` is wanted next; 2**63 - 1: never, 0: at any time."""
         return self.cycle.due(self.cycle.self)
 
-    def message(self, int input, bytes data not None, int64_t now, int64_t ros_time=0):
+    def message(self, int input, bytes data not None, int64_t now, int64_t ros_time=0,
+                int64_t written=0):
         """Take a serialised message.
 
         Args:
@@ -68,6 +69,7 @@ cdef class CycleOwner:
             data: CDR, with its header.
             now: Steady time [ns].
             ros_time: Time of stamps [ns]; 0: the system's.
+            written: When it was published, by the system's clock [ns]; 0: unknown.
 
         Returns:
             What was published: a list of (one of ``OUTPUTS``, bytes), and of records (kind, index,
@@ -76,7 +78,7 @@ cdef class CycleOwner:
         cdef Collector collector = Collector(ros_time)
         cdef IncomingMessage incoming
         incoming.data, incoming.size = data, len(data)
-        incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
+        incoming.received, incoming.sent, incoming.written, incoming.sequence = 0, 0, written, -1
         incoming.ros_time = ros_time or clock_now(CLOCK_REALTIME)
         self.cycle.message(self.cycle.self, input, &incoming, now, &collector.output)
         return collector.published, collector.records

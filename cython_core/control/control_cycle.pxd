@@ -13,12 +13,13 @@ from control.controller cimport check_age, take_state, watch_executor
 from control.controller_state cimport Controller, answers_states, is_open_loop, note
 from control.cycle_requests cimport answer
 from control.cycle_state cimport (FALLS, INPUT_WRENCH, ControlCycle, begin_call, check_deadline,
-                                  release_unused, send_command, show, take_torques)
+                                  publish_command, release_unused, send_command, show, take_torques)
 from control.events cimport NOTE_MESSAGE
 from control.fault_bounds cimport MAX_WRENCH
 from control.measured_wrench cimport take_measured
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
+from control.state_observer cimport NOT_NEWER, GateResult
 from cycle cimport IncomingMessage, Output, Request
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.faults cimport FOREIGN, MESSAGE_WHOLE
@@ -113,6 +114,18 @@ cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incomin
                       c.arm.settings.wrench_timeout)
 
 
+cdef inline bint is_asked_again(const ControlCycle* cycle,
+                                const IncomingMessage* incoming) noexcept nogil:
+    """Whether simulated time stands since the last command, and its owner has published the state
+    again afterwards: the command did not reach it, or later than that.
+    """
+    cdef const Controller* c = &cycle.controller
+    cdef const GateResult* last = &c.observer.last
+    return (cycle.answered == cycle.now and incoming.written > cycle.written
+            and last.rejection == NOT_NEWER and last.found == last.bound
+            and (answers_states(&c.machine) or is_open_loop(&c.machine)))
+
+
 cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incoming) noexcept nogil:
     """Answer a serialised JointState."""
     cdef Controller* c = &cycle.controller
@@ -148,6 +161,8 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
         send_command(cycle)
         check_deadline(cycle, since_received(incoming))
         show(cycle)
+    elif is_asked_again(cycle, incoming):
+        publish_command(cycle)
     release_unused(cycle)
 
 

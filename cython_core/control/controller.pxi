@@ -62,7 +62,7 @@ cdef class CompiledController(CycleOwner):
         c.arm.models.newest.model = interface_of(model.dynamics)
         c.arm.models.newest.number = model.number
         self.control.models[0], self.control.model_count = model.number, 1
-        self.control.show_period = <int64_t> (show_period * 1e9)
+        self.control.show_period, self.control.answered = <int64_t> (show_period * 1e9), -1
         self._begin(settings)
         self._connect()
 

@@ -16,7 +16,7 @@ from control.phases cimport FLOATING
 from control.settings cimport GRAVITY_COMPENSATION
 from cycle cimport Output, Record
 from drive_units cimport TOLD_POSITION, DriveUnits, clipped, current_for, told, torque_of
-from ros.atomic cimport SECOND
+from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.messages cimport JointNames, JointStateMessage, Reader, Template, write_last, write_stamp
 from ros.refusals cimport Refusals
 
@@ -79,6 +79,8 @@ cdef struct ControlCycle:
     long long malformed
     Output* output           # of the call that is being answered
     int64_t now
+    int64_t answered         # time of the last command; -1: none yet
+    int64_t written          # when it was published, by the system's clock [ns]
 
 
 cdef inline void begin_call(ControlCycle* cycle, int64_t now, Output* output) noexcept nogil:
@@ -177,6 +179,13 @@ cdef inline void check_deadline(ControlCycle* cycle, double taken) noexcept nogi
 # What the controller publishes: the command, as drives are told it, and the motion, for subscribers
 # that watch it.
 
+cdef inline void publish_command(ControlCycle* cycle) noexcept nogil:
+    """Publish the last command, for the first time or again."""
+    cdef const Template* message = &cycle.joint_command if cycle.border.by_name else &cycle.command
+    cycle.output.publish(cycle.output.loop, OUTPUT_COMMANDS, message.data, message.size)
+    cycle.answered, cycle.written = cycle.now, clock_now(CLOCK_REALTIME)
+
+
 cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
     cdef Template* message = &cycle.joint_command if cycle.border.by_name else &cycle.command
     cdef Py_ssize_t n = cycle.controller.n
@@ -187,7 +196,7 @@ cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
     if cycle.border.by_name:
         write_drives_motion(cycle)
     write_last(message, <int32_t> n, 0, command)
-    cycle.output.publish(cycle.output.loop, OUTPUT_COMMANDS, message.data, message.size)
+    publish_command(cycle)
 
 
 cdef inline void tell_drives(DriveBorder* border, const Controller* c, int64_t now) noexcept nogil:

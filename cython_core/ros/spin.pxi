@@ -333,12 +333,13 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
         count_failed_take(loop, input, code)
         return True
     incoming.data, incoming.size = loop.memory, loop.incoming.length
-    incoming.received, incoming.sent, incoming.sequence = 0, 0, -1
+    incoming.received, incoming.sent, incoming.written, incoming.sequence = 0, 0, 0, -1
     tell_time(loop, &incoming, input)
     incoming.ros_time = ros_time_now(&loop.time)
     if input == loop.clock_topic:
         return True
     if llabs(loop.info.received - clock_now(CLOCK_REALTIME)) // SECOND < PLAUSIBLE:
+        incoming.written = loop.info.published
         if not loop.time.simulated:           # else nothing depends on this machine's speed
             incoming.received, incoming.sent = loop.info.received, loop.info.published
         if <int64_t> loop.info.sequence >= 0:     # -1: unsupported

@@ -116,13 +116,22 @@ def test_arm_hangs_on_its_brakes_then_falls_as_the_simulator_says(ros):
         states.clear()
 
 
-def test_lockstep_with_the_controller_repeats_bit_for_bit(ros):
+def test_lockstep_with_the_controller_repeats_bit_for_bit_also_where_commands_are_lost(ros):
     gains = {"gains.shoulder.p": 100.0, "gains.shoulder.d": 10.0, "gains.elbow.p": 30.0}
     noise = {"noise.position": 1e-3, "noise.velocity": 1e-2, "seed": 4}
-    remap = ("-r", "~/commands:=/feedforward_controller/commands")
     states = ros.collect(JointState, "/joint_states", DEEP)
+    relay, relayed = ros.node.create_publisher(Float64MultiArray, "/most", DEEP), [0]
 
-    def run() -> dict[float, tuple[float, ...]]:
+    def lose_some(command: bytes) -> None:
+        relayed[0] += 1
+        if relayed[0] % 50 != 1:  # the first, and four more
+            relay.publish(command)
+
+    ros.node.create_subscription(
+        Float64MultiArray, "/feedforward_controller/commands", lose_some, DEEP, raw=True
+    )
+
+    def run(commands: str) -> dict[float, tuple[float, ...]]:
         """Return the first states by their times."""
         states.clear()
         controller = ros.start(
@@ -130,6 +139,7 @@ def test_lockstep_with_the_controller_repeats_bit_for_bit(ros):
             {"robot_description": ARM, **SIMULATED, **gains},
         )
         ros.wait_for_state("/feedforward_controller", "active")
+        remap = ("-r", f"~/commands:={commands}")
         twin = ros.start(MODULE, {**PARAMETERS, **LOCKSTEP, **noise}, *remap)
         ros.wait_for(lambda: states and seconds(states[-1].header.stamp) > 1.5, "300 states")
         twin.stop()
@@ -140,7 +150,7 @@ def test_lockstep_with_the_controller_repeats_bit_for_bit(ros):
         ros.take_all(states)  # what is still in the queue is of this run
         return {time: state for time, state in by_time.items() if 0.0 < time < 1.5}
 
-    first, second = run(), run()
+    first, second = run("/feedforward_controller/commands"), run("/most")
     heard = first.keys() & second.keys()  # on a busy machine the first few come before discovery
     assert [first[t] for t in heard] == [second[t] for t in heard]
     assert len({first[t] for t in heard}) == len(heard) > 250

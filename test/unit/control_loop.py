@@ -40,6 +40,7 @@ class IncomingMessage(Structure):
         ("size", c_size_t),
         ("received", c_int64),
         ("sent", c_int64),
+        ("written", c_int64),
         ("ros_time", c_int64),
         ("sequence", c_int64),
     ]
@@ -137,11 +138,17 @@ class LoopBench(Bench):
         return round(self.now * 1e9)
 
     def message(
-        self, data: bytes, sequence: int = -1, received: int = 0, sent: int = 0, to: int = STATES
+        self,
+        data: bytes,
+        sequence: int = -1,
+        received: int = 0,
+        sent: int = 0,
+        to: int = STATES,
+        written: int = 0,
     ) -> None:
         """Hand a serialised JointState over, or a WrenchStamped."""
         ros_time = time.time_ns()
-        incoming = IncomingMessage(data, len(data), received, sent, ros_time, sequence)
+        incoming = IncomingMessage(data, len(data), received, sent, written, ros_time, sequence)
         self.cycle.message(self.cycle.self, to, incoming, self.nanoseconds, self.output)
 
     def encoded(self, names: tuple[str, ...] = NAMES) -> bytes:

@@ -164,6 +164,34 @@ def test_an_activation_begins_with_a_state_newer_than_itself():
     np.testing.assert_array_equal(bench.compiled.q, was)
 
 
+@pytest.mark.parametrize("update_on", UpdateOn)
+def test_a_state_that_standing_time_repeats_is_answered_by_the_same_command(update_on):
+    """Its owner waits for the answer, which may have been lost; it changes nothing else."""
+    repeated, other = (LoopBench(update_on=update_on, rate=1 / PERIOD).start() for _ in range(2))
+    for bench in (repeated, other):
+        follow(bench)
+        bench.run(0.3)
+    last, count = repeated.published[-1], len(repeated.published)
+    repeated.message(repeated.encoded(), written=time.time_ns() - 10**9)  # before the answer
+    assert len(repeated.published) == count
+    for _ in range(2):
+        repeated.message(repeated.encoded(), written=time.time_ns())
+    assert repeated.published[count:] == [last, last]
+    for bench in (repeated, other):
+        bench.run(0.3)
+    assert repeated.published[-1] == other.published[-1]
+
+
+def test_a_state_that_got_no_answer_gets_none_when_it_is_repeated():
+    bench = LoopBench(update_on=UpdateOn.TIMER, rate=0.5 / PERIOD).start()
+    for _ in range(4):
+        count = len(bench.published)
+        bench.run(PERIOD)
+        is_answered = len(bench.published) > count
+        bench.message(bench.encoded(), written=time.time_ns())
+        assert len(bench.published) == count + 2 * is_answered
+
+
 # Without Python
 
 

@@ -1,5 +1,7 @@
 """When a twin advances: real time, pause, single steps, lockstep. Time is an argument."""
 
+import time
+
 import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state
@@ -51,10 +53,11 @@ def published(twin: Twin, now: float) -> int:
     return len(tick(twin, now))
 
 
-def command(twin: Twin, effort: list[float], now: float) -> int:
-    """Send a command; return how many states answer it."""
+def command(twin: Twin, effort: list[float], now: float, written: int = 0) -> int:
+    """Send a command, published at a time of the system; return how many states answer it."""
     data = float64_multi_array(effort)
-    return len(stamps(twin.message(INPUTS["commands"], data, round(now * SECOND))[0]))
+    found, _ = twin.message(INPUTS["commands"], data, round(now * SECOND), written=written)
+    return len(stamps(found))
 
 
 # Real time.
@@ -217,6 +220,20 @@ def test_a_command_that_came_in_a_pause_counts_when_time_goes_on():
     twin.pause(False, now=5.4)
     published(twin, now=5.4)
     assert twin.time == time
+
+
+def test_an_answer_that_comes_again_to_a_repeated_state_counts_once():
+    """Whoever was only late: its command had been sent when the state was repeated."""
+    twin = make(rate=100.0, lockstep=True)
+    written = time.time_ns()
+    counts = [published(twin, now) for now in (1.0, 1.6, 2.2)]
+    assert counts == [1, 1, 1]
+    assert command(twin, [1.0, 0.0], 2.3, written) == 1
+    assert command(twin, [1.0, 0.0], 2.3, time.time_ns()) == 0
+    assert twin.time == 10_000_000
+    assert command(twin, [1.0, 0.5], 2.3, time.time_ns()) == 1  # the other one has been lost
+    assert command(twin, [1.0, 0.5], 2.3, time.time_ns()) == 1  # an arm that stands
+    assert twin.time == 30_000_000
 
 
 def test_refused_command_does_not_advance_lockstep():
