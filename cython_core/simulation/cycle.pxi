@@ -33,7 +33,6 @@ cdef enum TwinRecord:        # beside REFUSED
 
 cdef enum:                   # [ns]
     LOCKSTEP_REPEAT = 80_000_000       # after which an unanswered state is published again
-    FIRST_REPEAT = 500_000_000         # the same for the state at time 0
     PAUSED_REPEAT = 500_000_000        # for late subscribers: with an unchanged stamp
     DISCOVERY = 500_000_000            # until publishers and subscriptions have found each other
 
@@ -171,9 +170,7 @@ cdef void restart_pacing(TwinCycle* twin, int64_t now) noexcept nogil:
     """Restart pacing by the settings; if time stands still, the state is due at once."""
     cdef const SimulatorSettings* settings = twin.arm.settings
     set_pace(&twin.pace, settings.period * SECOND, settings.real_time_factor, now)
-    twin.idle_interval = PAUSED_REPEAT
-    if settings.lockstep:
-        twin.idle_interval = LOCKSTEP_REPEAT if simulation_time(&twin.arm) else FIRST_REPEAT
+    twin.idle_interval = LOCKSTEP_REPEAT if settings.lockstep else PAUSED_REPEAT
     twin.idle_since = now - twin.idle_interval
 
 
@@ -280,7 +277,6 @@ cdef void command_taken(TwinCycle* twin, bint complete, int64_t now,
     take_command(&twin.arm, twin.commanded, command_clock(twin, now))
     twin.answered |= complete
     if is_free_to_go(twin) and twin.arm.fault.kind == NO_FAULT:
-        twin.idle_interval = LOCKSTEP_REPEAT
         advance_and_publish(twin, 0, now, output)
         report_fault(twin, now, output)
 
@@ -484,9 +480,7 @@ cdef int step_twin(TwinCycle* twin, Steps* steps, int64_t now, Output* output) n
 
 
 cdef void start_twin(TwinCycle* twin, int64_t now) noexcept nogil:
-    """Start to run. In lockstep after DISCOVERY, so that the command that answers the first state
-    is not lost, which would change the run.
-    """
+    """Start to run. In lockstep after DISCOVERY, so that all who listen see the whole run."""
     restart_pacing(twin, now)
     restart_timeout(&twin.arm, command_clock(twin, now))
     twin.begin = now + (DISCOVERY if twin.arm.settings.lockstep else 0)
