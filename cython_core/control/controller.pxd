@@ -64,13 +64,27 @@ cdef inline void count_turns(Observer* o, double* turned, double* q) noexcept no
             q[i] += turned[i]
 
 
+cdef inline bint is_last_again(const Controller* c, double now, double stamp,
+                               const double* q) noexcept nogil:
+    """Whether a state without a stamp, as one at the time 0 has none, is the last one again: at its
+    time, and the same to the bit.
+    """
+    cdef Py_ssize_t i
+    if stamp != 0.0 or c.clock.stamp != 0.0 or now != c.clock.received:
+        return False
+    for i in range(c.n):
+        if q[i] + c.turned[i] != c.observer.taken[i]:
+            return False
+    return True
+
+
 cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout, double now,
-                           double stamp, double on_its_way) noexcept nogil:
+                           double stamp, double on_its_way, bint again) noexcept nogil:
     """Whether a state is newer than the last and was not on its way for too long."""
     cdef double late
     o.last = gate_result(ACCEPTED, -1, 0.0, 0.0)
     watch_clocks(clock, now, on_its_way)
-    if is_old(clock, now, stamp):
+    if again or is_old(clock, now, stamp):
         o.last = gate_result(NOT_NEWER, -1, stamp, clock.newest)
         clock.set_back = now - clock.received > state_timeout
     else:
@@ -83,11 +97,14 @@ cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout,
 
 
 cdef inline bint is_awaited(StateMachine* m, StateClock* clock, Observer* o, double state_timeout,
-                            double now, double stamp, double on_its_way) noexcept nogil:
-    """Whether a state is one to take: the controller is active, the state new and in time."""
+                            double now, double stamp, double on_its_way,
+                            bint again) noexcept nogil:
+    """Whether a state is one to take: the controller is active, the state new and in time. again:
+    it is the last one.
+    """
     if m.phase == INACTIVE or is_of_before(clock, now, on_its_way):
         return False
-    if is_timely(clock, o, state_timeout, now, stamp, on_its_way):
+    if is_timely(clock, o, state_timeout, now, stamp, on_its_way, again):
         return True
     if now > clock.received:            # else simulated time stands, and its owner repeats a state
         note_rejection(m, &o.last, now)
@@ -205,7 +222,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     cdef bint usable, commands = False
     c.updated, c.stalled = now, False
     if is_awaited(&c.machine, &c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp,
-                  on_its_way):
+                  on_its_way, is_last_again(c, now, stamp, q)):
         usable = observe_arm(&c.clock, &c.observer, &c.stuck, c, now, stamp, on_its_way, live, q,
                              qd)
         note_rejection(&c.machine, &c.observer.last, now)

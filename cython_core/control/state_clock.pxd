@@ -66,15 +66,13 @@ cdef inline double age_of_state(const StateClock* k, double now) noexcept nogil:
 cdef inline double elapsed(const StateClock* k, double now, double stamp) noexcept nogil:
     """Time since the last state [s]; not positive if this one is older.
 
-    Where the clock of the stamps was set, by arrival. A state without a stamp, at the time of the
-    last, is that one again: simulated time stands.
+    Where the clock of the stamps was set back, by arrival.
     """
     cdef double dt
-    if stamp == 0.0:
-        return now - k.received
-    dt = stamp - k.stamp  # the last one may have been 0: a simulation's first state
-    if stamp_order(dt, CLOCK_JUMP) in (OLDER, SAME, NEWER):
-        return now - k.received if k.set_back else dt
+    if stamp > 0.0:  # the last one may have been 0: a simulation's first state
+        dt = stamp - k.stamp
+        if stamp_order(dt, CLOCK_JUMP) in (OLDER, SAME, NEWER):
+            return now - k.received if k.set_back else dt
     return max(now - k.received, 1e-6)
 
 

@@ -129,6 +129,7 @@ cdef void publish_sensor(TwinCycle* twin, int64_t stamp, Output* output) noexcep
 
 
 cdef void count_repetition(TwinCycle* twin) noexcept nogil:
+    """Note a repetition that has been published: an answer that is older may come again."""
     cdef int k
     twin.repeats, twin.repeated = twin.repeats + 1, clock_now(CLOCK_REALTIME)
     for k in range(OWN_COMMANDS + MAX_TOPICS):
@@ -139,8 +140,6 @@ cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* outpu
     """Publish the clock, then the state that was due ``lag`` [ns] ago."""
     cdef int32_t n = <int32_t> twin.arm.n, k
     cdef int64_t stamp = stamp_now(twin, lag, output)
-    if not twin.is_new:
-        count_repetition(twin)
     if twin.clock.data != NULL:
         write_time(twin.clock.data + HEADER_SIZE, stamp)
         output.publish(output.loop, CLOCK, twin.clock.data, twin.clock.size)
@@ -150,6 +149,8 @@ cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* outpu
     for k in range(3):
         write_last(&twin.states, n, 2 - k, twin.arm.measured + k * n)
     output.publish(output.loop, JOINT_STATES, twin.states.data, twin.states.size)
+    if not twin.is_new:
+        count_repetition(twin)
     twin.stamp, twin.is_new, twin.idle_since = stamp, False, now
 
 

@@ -267,7 +267,8 @@ cdef class JointStateClock:
         Returns:
             What is wrong with it, a ``Rejection``; 0: nothing.
         """
-        if is_timely(&self.clock, &self.observer, self.state_timeout, now, stamp, on_its_way):
+        if is_timely(&self.clock, &self.observer, self.state_timeout, now, stamp, on_its_way,
+                     False):
             pass_time(&self.clock, now, stamp, on_its_way, True, self.state_timeout)
         return <int> self.observer.last.rejection
 

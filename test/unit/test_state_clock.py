@@ -46,17 +46,9 @@ def test_time_goes_by_the_arrival_without_stamps():
     assert source.clock.time == pytest.approx(2.321)
 
 
-def test_a_state_without_a_stamp_at_the_time_of_the_last_is_that_one_again():
-    """Simulated time stands: at 0 the stamp, too, is as if there were none."""
+def test_states_that_arrive_at_once_take_some_time_nevertheless():
     source = Source(0.0)
-    assert source.give(after=0.0) == OLD
-    assert source.give(after=PERIOD) == IN_TIME
-    assert source.clock.dt == pytest.approx(PERIOD)
-
-
-def test_states_of_a_clock_that_is_set_take_some_time_nevertheless():
-    source = Source()
-    assert source.give(1e9, after=0.0) == IN_TIME
+    assert source.give(after=0.0) == IN_TIME
     assert 0.0 < source.clock.dt < 1e-5
 
 
