@@ -228,6 +228,47 @@ def test_sharp_corners_of_lines_are_stops():
     assert len(of_corners(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), 0.05)) == 1
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-4])
+def test_dense_points_take_no_longer_than_few(noise):
+    """Work goes by what the path does: the spline has few knots, and the motion no more time."""
+    share = np.linspace(0.0, 1.4, 2000)[:, None]
+    dense = np.concatenate([np.sin(share), np.cos(2.0 * share)], axis=1)
+    few, rng = dense[::100], np.random.default_rng(0)
+    dense = dense + noise * rng.standard_normal(dense.shape)
+    (stretch,) = of_corners(dense, 0.02)
+    assert len(stretch.curve.x) < 100
+    assert from_lines(stretch.at(np.linspace(0.0, stretch.length, 500))[0], dense[::5]).max() < 0.02
+    ours, expected = (fr.control.retime(ARM, path, blend=0.02).duration for path in (dense, few))
+    assert ours < 1.05 * expected  # whose chords are shorter than the curve
+
+
+def test_corners_of_dense_lines_stay_corners():
+    dense = np.concatenate(
+        [a + np.linspace(0.0, 1.0, 200)[:, None] * (b - a) for a, b in pairwise(PATH)]
+    )
+    plain = fr.control.retime(ARM, PATH, drives=DRIVES, limits=TIGHT, blend=0.05)
+    timed = fr.control.retime(ARM, dense, drives=DRIVES, limits=TIGHT, blend=0.05)
+    assert timed.duration == pytest.approx(plain.duration, rel=1e-3)
+    assert from_lines(sampled(timed)[1], PATH).max() < 0.0501
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_curve_leaves_the_lines_by_more_than_the_tolerance(seed):
+    """Random walks with a drift, of which some turns are slight and some sharp."""
+    rng = np.random.default_rng(seed)
+    path = np.cumsum(0.1 * rng.standard_normal((30, 2)) + rng.uniform(-0.3, 0.3, 2), axis=0)
+    for part in of_corners(path, 0.05):
+        q = part.at(np.linspace(0.0, part.length, 2000))[0]
+        assert from_lines(q, path).max() < 0.06  # a spline through rounded corners, itself
+
+
+def test_a_dense_line_there_and_back_has_a_stop():
+    there = np.linspace(0.0, 1.0, 300)
+    ways = np.concatenate([there, 0.5 + there[:150:-1] / 2.0, there[150:]])
+    parts = of_corners(np.stack([ways, ways / 2.0], axis=1), 0.02)
+    assert len(parts) == 3
+
+
 def test_points_that_change_nothing_change_nothing():
     """Repeated ones, and those on a straight line."""
     doubled = np.array([[0.0, 0.0], [0.5, 0.25], [0.5, 0.25], [1.0, 0.5], [1.0, 0.5]])
@@ -237,7 +278,9 @@ def test_points_that_change_nothing_change_nothing():
     )
 
 
-@pytest.mark.parametrize("path", [[[0.3, 0.4]], [[0.3, 0.4]] * 3])
+@pytest.mark.parametrize(
+    "path", [[[0.3, 0.4]], [[0.3, 0.4]] * 3, [[0.3, 0.4], [0.3, 0.401]] * 2 + [[0.3, 0.4]]]
+)
 def test_a_path_that_leads_nowhere_is_refused(path):
     with pytest.raises(fr.control.RetimingError, match="the path leads nowhere"):
         fr.control.retime(ARM, path)

@@ -114,7 +114,13 @@ def test_what_does_not_depend_on_time_stays_refused(bench):
         ([(0.1, GOAL, REST, REST, (1.0, 0.0))], STILL, "its efforts belong to its times"),
         ([(0.1, GOAL, REST, REST, REST)], STILL, ""),
         ([(0.0, GOAL)], STILL, "it has no duration"),
-        ([(1.0 + k, GOAL) for k in range(201)], STILL, "it has 201 points, more than 200"),
+        ([(1.0 + k / 100, GOAL) for k in range(2001)], STILL, "it has 2001 points, more than 2000"),
+        ([(1.0 + k, Q + 0.1 * k / 600) for k in range(601)], STILL, ""),
+        (
+            [(1.0 + k, Q + 0.1 * (k % 2)) for k in range(202)],
+            STILL,
+            "it has 201 lines in different directions, more than 200",
+        ),
     ],
 )
 def test_who_gets_no_new_times(points, velocity, why):

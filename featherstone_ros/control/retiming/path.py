@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.motion import Motion
@@ -21,6 +22,8 @@ SHORTEST = 1e-9  # [rad or m] of a path that leads anywhere
 SIDE = 1e-5  # share of the length by which a direction is taken beside a point
 CORNER = np.cos(np.radians(1.0))  # of the angle between two directions that are one
 BACK = np.cos(np.radians(150.0))  # of a corner that is passed no faster rounded than with a stop
+STRAIGHT = 0.25  # share of the tolerance of corners by which points on a line may miss it
+CURVED = 4.0  # tolerances: less than this, a corner's turn times its longer line is slight
 BLEND_SHAPE = 3.5 / 32.0  # distance of a blend's middle from the corner, see ``_blend``
 BLEND_SAMPLES = 25
 
@@ -76,20 +79,81 @@ def of_corners(positions: Floats, blend: float) -> list[Stretch]:
         blend: Greatest distance of any joint from the corners [rad or m]; 0: the arm stops there,
             as it does in any case where the path turns back.
     """
-    moved = np.linalg.norm(np.diff(positions, axis=0), axis=1) > SHORTEST
-    corners = positions[np.append(True, moved)]
+    corners, off = needed(positions, STRAIGHT * blend)
     if len(corners) < 2:
         return []
-    stretches: list[list[Floats]] = [[corners[:1]]]
-    for before, corner, after in zip(corners, corners[1:], corners[2:], strict=False):
-        rounded = _blend(before, corner, after, blend)
-        if rounded is None:
-            stretches[-1].append(corner[None])
-            stretches.append([corner[None]])
+    most = blend - off
+    curved = _curved(corners, most)
+    while True:
+        stretches: list[list[tuple[int, Floats]]] = [[(0, corners[:1])]]
+        for i in range(1, len(corners) - 1):
+            here = corners[i : i + 1]
+            rounded = here if curved[i] else _blend(corners[i - 1], here[0], corners[i + 1], most)
+            stretches[-1].append((i, here if rounded is None else rounded))
+            if rounded is None:
+                stretches.append([(i, here)])
+        stretches[-1].append((len(corners) - 1, corners[-1:]))
+        found, missed = [], []
+        for parts in stretches:
+            points, of_corner = _with_lines(parts, curved)
+            found.append(Stretch.through(points))
+            missed += [of_corner[at] for at in _missing(found[-1], most)]
+        if not curved[missed].any():
+            return found
+        curved[missed] = False
+
+
+def needed(points: Floats, most: float) -> tuple[Floats, float]:
+    """Return those of points (K, n) that the others' lines miss, and by how much others miss them.
+
+    No two that follow are at one place. Where a path's points are dense, as planners and recorders
+    give them, most of them say nothing that their neighbours do not say. Of those between two the
+    farthest is needed first, then those between it and either. A point is as far from a line as
+    from where the path has got to on it, so that one that turns back on the same line counts.
+
+    Args:
+        points: [rad] or [m].
+        most: Distance of any joint from a line that is none [rad or m].
+
+    Source: Douglas and Peucker, Algorithms for the Reduction of the Number of Points Required to
+    Represent a Digitized Line, Cartographica 10, 1973.
+    """
+    taken = np.zeros(len(points), bool)
+    taken[[0, -1]] = True
+    between, off = [(0, len(points) - 1)], 0.0
+    while between:
+        first, last = between.pop()
+        if last - first < 2:
+            continue
+        way = points[last] - points[first]
+        since = points[first + 1 : last] - points[first]
+        share = np.clip(since @ way / max(float(way @ way), SHORTEST**2), 0.0, 1.0)
+        share = np.maximum.accumulate(share)[:, None]
+        distance = np.abs(since - share * way).max(axis=1)
+        k = int(distance.argmax())
+        if distance[k] > most:
+            middle = first + 1 + k
+            taken[middle] = True
+            between += [(first, middle), (middle, last)]
         else:
-            stretches[-1].append(rounded)
-    stretches[-1].append(corners[-1:])
-    return [Stretch.through(_with_lines(parts)) for parts in stretches]
+            off = max(off, float(distance[k]))
+    corners = points[taken]
+    moved = np.linalg.norm(np.diff(corners, axis=0), axis=1) > SHORTEST
+    return corners[np.append(True, moved)], off
+
+
+def _curved(corners: Floats, most: float) -> NDArray[np.bool_]:
+    """Return which of corners (K, n) are points of a curve: turns so slight that it may be smooth.
+
+    Between two of them, a curve through both is about an eighth of turn times distance from the
+    line. A blend between close points would be short, and its curvature many times the curve's.
+    """
+    ways = np.diff(corners, axis=0)
+    lengths = np.linalg.norm(ways, axis=1)
+    ways /= lengths[:, None]
+    turn = np.abs(np.diff(ways, axis=0)).max(axis=1)
+    slight = turn * np.maximum(lengths[1:], lengths[:-1]) < CURVED * most
+    return np.concatenate([[False], slight, [False]])
 
 
 def _blend(before: Floats, corner: Floats, after: Floats, most: float) -> Floats | None:
@@ -102,29 +166,55 @@ def _blend(before: Floats, corner: Floats, after: Floats, most: float) -> Floats
 
     Source: Farin, Curves and Surfaces for CAGD, 2002, sections 5.1 and 5.3.
     """
-    reach = min(np.linalg.norm(corner - before), np.linalg.norm(after - corner)) / 2.0
-    one, other = (way / np.linalg.norm(way) for way in (corner - before, after - corner))
+    lengths = np.linalg.norm([corner - before, after - corner], axis=1)
+    one, other = (corner - before) / lengths[0], (after - corner) / lengths[1]
     if one @ other > 1.0 - 1e-12:
         return corner[None]
     if most == 0.0 or one @ other < BACK:
         return None
-    reach = min(reach, most / (BLEND_SHAPE * np.abs(other - one).max()))
+    reach = min(lengths.min() / 2.0, most / (BLEND_SHAPE * np.abs(other - one).max()))
     share = np.linspace(0.0, 1.0, BLEND_SAMPLES)[:, None]
     on_one = (1.0 - share) ** 5 + 2.5 * share * (1.0 - share) ** 4
     on_other = share**5 + 2.5 * share**4 * (1.0 - share)
     return corner + reach * (on_other * other - on_one * one)
 
 
-def _with_lines(parts: list[Floats]) -> Floats:
-    """Return parts (K, n) of a path joined by straight lines, which are sampled."""
-    joined = parts[:1]
-    for before, after in pairwise(parts):
+def _with_lines(
+    parts: list[tuple[int, Floats]], curved: NDArray[np.bool_]
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Return a path's parts, each at a corner, and samples of the straight lines that join them.
+
+    Lines to and from a corner of a curve have none: there the spline through the points leads.
+
+    Returns:
+        Positions (K, n), and the corner (K,) of each; of a line's, the one at its end.
+    """
+    joined, of_corner = [parts[0][1]], [np.full(len(parts[0][1]), parts[0][0])]
+    for (i, before), (k, after) in pairwise(parts):
         begin, end = before[-1], after[0]
-        if np.linalg.norm(end - begin) > SHORTEST:
-            share = np.linspace(0.0, 1.0, 9)[1:, None]
-            joined.append(begin + share * (end - begin))
-        joined.append(after[1:])
-    return np.concatenate(joined)
+        if curved[i] or curved[k]:
+            added = after
+        else:
+            share = np.linspace(0.0, 1.0, 9)[1:-1, None]
+            added = np.concatenate([begin + share * (end - begin), after])
+        if np.linalg.norm(end - begin) <= SHORTEST:
+            added = after[1:]
+        joined.append(added)
+        of_corner.append(np.full(len(added), k))
+    return np.concatenate(joined), np.concatenate(of_corner)
+
+
+def _missing(stretch: Stretch, most: float) -> NDArray[np.intp]:
+    """Return the points of a curve beside which it is farther than this from the lines between."""
+    begin, end = stretch.curve.x[:-1, None], stretch.curve.x[1:, None]
+    share = np.linspace(0.0, 1.0, 9)[1:-1]
+    points = stretch.curve(stretch.curve.x)
+    way = np.diff(points, axis=0)[:, None]
+    since = stretch.curve(begin + share * (end - begin)) - points[:-1, None]
+    along = np.clip((since * way).sum(axis=2) / (way * way).sum(axis=2), 0.0, 1.0)
+    off = np.abs(since - along[..., None] * way).max(axis=(1, 2))
+    at = np.flatnonzero(off > most)
+    return np.concatenate([at, at + 1])
 
 
 def _lengths(positions: Floats) -> Floats:

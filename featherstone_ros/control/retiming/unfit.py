@@ -10,11 +10,12 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.retiming.retime import Retimed
+from featherstone_ros.control.retiming.path import STRAIGHT, needed
+from featherstone_ros.control.retiming.retime import BLEND, Retimed
 from featherstone_ros.control.trajectory import REST_SPEED, Trajectory
 
-MOST_POINTS = 1000  # all is computed in some seconds, and some 100 MB
-MOST_LINES = 200  # whose rounded corners are finer
+MOST_POINTS = 2000  # all is computed in some seconds, and some 100 MB
+MOST_LINES = 200  # that are not one line with others; their rounded corners are finer
 SAME_PLACE = 1e-6  # [rad or m] that the arm may be asked to be away from where a path begins
 
 
@@ -30,9 +31,13 @@ def not_retimed(trajectory: Trajectory, velocity: Floats, elapsed: float) -> str
         return "the arm is in motion"
     if trajectory.times[-1] <= max(elapsed, 0.0):
         return "it has no duration"
-    most = MOST_LINES if trajectory.is_lines else MOST_POINTS
-    if len(trajectory.times) > most:
-        return f"it has {len(trajectory.times)} points, more than {most}"
+    count = len(trajectory.times)
+    if count > MOST_POINTS:
+        return f"it has {count} points, more than {MOST_POINTS}"
+    if trajectory.is_lines:
+        lines = len(needed(trajectory.positions, STRAIGHT * BLEND)[0]) - 1
+        if lines > MOST_LINES:
+            return f"it has {lines} lines in different directions, more than {MOST_LINES}"
     first, last = trajectory.state(0), trajectory.state(-1)
     if not trajectory.times[0] and np.abs(first.velocity).max() > REST_SPEED:
         return "it begins in motion"
