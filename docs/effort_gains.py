@@ -3,6 +3,9 @@
 Recordings: github.com/shamilmamedov/dynamic_calibration. From this project's folder:
 ``python docs/effort_gains.py FOLDER/dataset_ur10e FOLDER/URe/urdf/ur10e.urdf``. Its
 ``estimate_drive_gains.m`` says what mass was carried.
+
+The robot's own constants are the ratio of the torques and currents that its controller aims at,
+which the recordings have, too: a current is torque by constant, and friction.
 """
 
 import sys
@@ -25,6 +28,18 @@ def recording(folder, name, names):
     return Recording(name, names, time, q, qd, torque / GAINS)
 
 
+def own_constants(folder, name):
+    """Return the robot's own torque per current of each joint (6,) [N m/A]."""
+    (file,) = folder.glob(f"*/*{name}.csv")
+    rows = np.genfromtxt(file, delimiter=",")
+    velocity, current, torque = rows[:, 7:13], rows[:, 19:25], rows[:, 25:31]
+    found = []
+    for qd, i, tau in zip(velocity.T, current.T, torque.T, strict=True):
+        law = np.stack([tau, qd, np.sign(qd), np.ones_like(qd)], axis=1)
+        found.append(1.0 / np.linalg.lstsq(law, i, rcond=None)[0][0])
+    return np.array(found)
+
+
 def main():
     """Measure and print."""
     folder, urdf = map(Path, sys.argv[1:])
@@ -33,8 +48,9 @@ def main():
         loaded, bare = (recording(folder, name, model.joint_names) for name in pair)
         found = gains_by_load(model, loaded, bare, "wrist_3_link", MASS)
         print(" and ".join(pair))
-        for row in zip(found.joints, found.gain, found.deviation, GAINS, strict=True):
-            print("  {:20} {:6.2f} ± {:5.2f} N m/A, published {:5.2f}".format(*row))
+        own = own_constants(folder, pair[1])
+        for row in zip(found.joints, found.gain, found.deviation, own, GAINS, strict=True):
+            print("  {:20} {:6.2f} ± {:5.2f} N m/A, own {:5.2f}, published {:5.2f}".format(*row))
         shares = (found.gain / GAINS)[np.isin(found.joints, found.found)]
         print(f"  found against published: {np.round(shares, 3)}")
 

@@ -15,7 +15,9 @@ The effort, not the torque, is explained:
 
 so that noise of the effort makes no gain smaller. Of the load's ten parameters pi only the mass is
 known. Deviations are those of a jackknife over blocks of the recording, so that errors of the model
-count, which are correlated in time; they grow with that of the mass.
+count, which are correlated in time. They grow with that of the mass, and with the difference that
+it makes to leave out the friction that goes with the load: how a gear bears it is not known so well
+that the gain could be better known.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from featherstone_ros.identification.recording import Recording, interpolated, i
 
 BLOCKS = 20  # of the jackknife
 ROUNDS = 8  # of Gauss-Newton, with the weights found so far
+LOAD = 3  # the column of friction that goes with the load, among those of the drives
 KNOWN = 0.1  # relative deviation below which a gain counts as found
 
 
@@ -140,19 +143,32 @@ def _found(
     if not measured:
         raise IdentificationError("no effort changes: it tells of no torque")
     columns = np.concatenate([Y, motion.effort[:, :, None], drive], axis=2)[:, measured]
+    size = Y.shape[2] + 1
     with one_thread():
-        blocks = np.array(
-            [np.einsum("ija,ijb->jab", b, b) for b in np.array_split(columns, BLOCKS)]
-        )
-        total, size = blocks.sum(axis=0), Y.shape[2] + 1
-        roots = _roots(total, size)
-        response, parameters = _solved(roots, *_first(roots, known))
-        without = [_solved(_roots(total - b, size), response, parameters)[0] for b in blocks]
-    spread = np.sqrt(BLOCKS - 1) * np.std(without, axis=0) / np.abs(response)
+        response, spread = _responses(columns, size, known)
+        plain, _ = _responses(np.delete(columns, size + LOAD, axis=2), size, known)
+    unknown_law = np.abs(response / plain - 1.0)
     gain, deviation = np.full((2, model.n), np.nan)
     gain[measured] = 1.0 / response
-    deviation[measured] = np.abs(1.0 / response) * np.hypot(spread, relative)
+    share = np.sqrt(spread**2 + unknown_law**2 + relative**2)
+    deviation[measured] = share * np.abs(gain[measured])
     return EffortGains(model.joint_names, gain, deviation)
+
+
+def _responses(columns: Floats, size: int, known: float) -> tuple[Floats, Floats]:
+    """Return efforts per torque, and their relative deviations by the jackknife, each (n,).
+
+    Args:
+        columns: (N, n, m) of the torque's parameters and the effort, and of what drives bear.
+        size: Number of the former.
+        known: The first parameter.
+    """
+    blocks = np.array([np.einsum("ija,ijb->jab", b, b) for b in np.array_split(columns, BLOCKS)])
+    total = blocks.sum(axis=0)
+    roots = _roots(total, size)
+    response, parameters = _solved(roots, *_first(roots, known))
+    without = [_solved(_roots(total - b, size), response, parameters)[0] for b in blocks]
+    return response, np.sqrt(BLOCKS - 1) * np.std(without, axis=0) / np.abs(response)
 
 
 def _roots(products: Floats, size: int) -> Floats:
