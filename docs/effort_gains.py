@@ -4,18 +4,22 @@ Recordings: github.com/shamilmamedov/dynamic_calibration. From this project's fo
 ``python docs/effort_gains.py FOLDER/dataset_ur10e FOLDER/URe/urdf/ur10e.urdf``. Its
 ``estimate_drive_gains.m`` says what mass was carried.
 
-The robot's own constants are the ratio of the torques and currents that its controller aims at,
+The mass of the load is found as well, with the published gains and with the robot's own constants.
+These are the ratio of the torques and currents that its controller aims at,
 which the recordings have, too: a current is torque by constant, and friction.
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from contact import GAINS, read
 
 from featherstone_ros import Model
-from featherstone_ros.identification import gains_by_load
+from featherstone_ros.identification import find_payload, gains_by_load
+from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.recording import Recording
 
 MASS = 2.805  # [kg]
@@ -51,6 +55,12 @@ def main():
         own = own_constants(folder, pair[1])
         for row in zip(found.joints, found.gain, found.deviation, own, GAINS, strict=True):
             print("  {:20} {:6.2f} ± {:5.2f} N m/A, own {:5.2f}, published {:5.2f}".format(*row))
+        without = Arm(model, Friction.none(model.n))
+        for which, gains in {"published": GAINS, "own": own}.items():
+            more = loaded.minus(bare)
+            torques = replace(more, effort=gains * more.effort)
+            load = find_payload(without, [torques], "wrist_3_link", subtracted=True)
+            print(f"  by {which} gains {load.mass:.3f} ± {load.mass_deviation:.3f} kg")
         shares = (found.gain / GAINS)[np.isin(found.joints, found.found)]
         print(f"  found against published: {np.round(shares, 3)}")
 
