@@ -55,7 +55,8 @@ NEEDED = {
     PERCENT: ("rated_effort",),
 }
 
-UNLIMITED = ("max_current", "continuous_current")  # 0 becomes inf: ROS loads no infinity from files
+# What 0, no limit, becomes: ROS loads no infinity from files, and a whole duty cycle is 1.
+UNLIMITED = {"max_current": np.inf, "continuous_current": np.inf, "max_duty": 1.0}
 LEAST, MOST = 1e-6, 1e12  # of constants in SI units: no drive has others, and products stay finite
 
 
@@ -172,7 +173,9 @@ class DriveUnits:
     max_current: Floats = of_each_joint(
         "drives.{}.max_current", 0.0, "largest current [A]; 0: no limit", 0.0, np.inf
     )
-    max_duty: Floats = of_each_joint("drives.{}.max_duty", 1.0, "largest duty cycle", 0.0, 1.0)
+    max_duty: Floats = of_each_joint(
+        "drives.{}.max_duty", 1.0, "largest duty cycle; 0: no limit, as 1", 0.0, 1.0
+    )
     continuous_current: Floats = of_each_joint(
         "drives.{}.continuous_current",
         0.0,
@@ -215,9 +218,9 @@ class DriveUnits:
             values = [p.accept(v) for p, v in zip(parameters, given.tolist(), strict=True)]
             words = place.metadata["choices"]
             object.__setattr__(self, place.name, tuple(values) if words else np.array(values))
-        for name in UNLIMITED:
+        for name, most in UNLIMITED.items():
             limit = getattr(self, name)
-            object.__setattr__(self, name, np.where(limit == 0.0, np.inf, limit))
+            object.__setattr__(self, name, np.where(limit == 0.0, most, limit))
         for what in ("command", "effort"):
             for k, word in enumerate(getattr(self, what)):
                 self._require_needed(k, f"{what} {word}", NEEDED.get(word, ()))

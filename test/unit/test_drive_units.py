@@ -114,6 +114,16 @@ def test_limits_of_drives_as_torques():
     np.testing.assert_allclose(stalled.commands(limit, np.zeros(2), np.zeros(2)), [0.5, -0.5])
 
 
+def test_a_limit_of_zero_is_none():
+    """Of duty cycles as of currents: the most there is, a whole cycle."""
+    free = drives("duty", max_current=0.0, max_duty=0.0, continuous_current=0.0)
+    whole = drives("duty", max_duty=1.0)
+    np.testing.assert_array_equal(free.most, whole.most)
+    np.testing.assert_array_equal(free.most, [1.0, 1.0])
+    np.testing.assert_array_equal(free.effort_limit(), whole.effort_limit())
+    assert (drives("current", max_current=0.0, max_duty=0.0).most == np.inf).all()
+
+
 @pytest.mark.parametrize(
     "command, torque, words",
     [
