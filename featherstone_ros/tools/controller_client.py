@@ -34,13 +34,13 @@ from featherstone_ros.tools.pending_trajectory import (
     last_refusal,
     refused,
 )
-from featherstone_ros.tools.rclpy_calls import decode, take_waiting
+from featherstone_ros.tools.rclpy_calls import Question, decode, take_waiting
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_check import trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
 
-PATIENCE = 5.0  # [s] for an answer, a joint state, the first diagnostics
-REPEAT = 1.5  # [s] after which a service is asked again
+PATIENCE = 5.0  # [s] for a service, a joint state, the first diagnostics
+ANSWER_PATIENCE = 30.0  # [s] for an answer of a service that is there: the machine may be busy
 QUEUE = 5000  # joint states that may wait between two looks at them
 LOOK = 0.05  # [s] between two
 LEAD = 0.5  # [s] from sending a trajectory to its start
@@ -304,27 +304,17 @@ class ControllerClient(DiagnosticsListener):
             ControllerError: There is none.
         """
         self._until(client.service_is_ready, f"service {client.service_name}")
-        futures: list[Any] = []
-        ask_again = 0.0
+        question = Question(client, request)
+        return self._until(question.answer, f"answer of {client.service_name}", ANSWER_PATIENCE)
 
-        def answer() -> Any:
-            nonlocal ask_again
-            if (now := time.monotonic()) > ask_again:
-                with held():  # an answer is lost to a client that the server has not yet found
-                    futures.append(client.call_async(request))
-                ask_again = now + REPEAT
-            return next((future.result() for future in futures if future.done()), None)
-
-        return self._until(answer, f"answer of {client.service_name}")
-
-    def _until(self, condition: Callable[[], Any], what: str) -> Any:
+    def _until(self, condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
         """Wait until a condition returns something true; return that."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + patience
         while not (result := condition()):
             if time.monotonic() > end:
                 others = ", ".join(node.name for node in self.table.nodes) or "no node of ours"
                 raise ControllerError(
-                    f"no {what} within {PATIENCE:g} s: is there a controller {self.name!r}? "
+                    f"no {what} within {patience:g} s: is there a controller {self.name!r}? "
                     f"On /diagnostics: {others}"
                 )
             self.wait()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rclpy
+from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.exceptions import InvalidTopicNameException
@@ -21,6 +22,7 @@ from featherstone_ros.nodes.execution import is_start_error, one_line
 from featherstone_ros.tools.signals import held
 
 LONGEST_HOLD = 0.05  # [s] in which a signal may have to wait
+REPEAT = 1.5  # [s] after which a service is asked again
 
 
 class Participant:
@@ -122,6 +124,33 @@ class Participant:
     def wait(self, timeout: float = LONGEST_HOLD) -> None:
         """Run one callback; wait for it briefly, for ``timeout`` seconds at most."""
         spin_once(self._executor, timeout)
+
+
+class Question:
+    """A request to a service, sent again until it is answered.
+
+    A server that has not yet found its client loses the request, or the answer. So a request that
+    must be carried out once needs a look at ``asked``, and at what has become of it.
+    """
+
+    def __init__(self, client: Client, request: Any) -> None:
+        """Take note; ``answer`` sends it."""
+        self._client, self._request = client, request
+        self._futures: list[Any] = []
+        self._ask_again = 0.0
+
+    @property
+    def asked(self) -> int:
+        """How many times it was sent."""
+        return len(self._futures)
+
+    def answer(self) -> Any:
+        """Return the answer, None until it is there; the executor must run meanwhile."""
+        if (now := time.monotonic()) > self._ask_again:
+            with held():
+                self._futures.append(self._client.call_async(self._request))
+            self._ask_again = now + REPEAT
+        return next((future.result() for future in self._futures if future.done()), None)
 
 
 def spin(executor: Executor, duration: float) -> None:

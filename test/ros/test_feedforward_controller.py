@@ -306,10 +306,15 @@ def test_gap_longer_than_the_timeout_ends_in_gravity_hold_and_silence(arm):
 
 def test_second_publisher_of_the_same_joints_is_reported_while_it_publishes(arm):
     other = arm.ros.node.create_publisher(JointState, "joint_states", 10)
-    for _ in range(10):
-        arm.answer()
-        other.publish(arm.message())
-    status = arm.status("2 publishers on joint_states")
+
+    def both_are_heard() -> DiagnosticStatus | None:  # before it is discovered, nobody hears it
+        for _ in range(10):
+            arm.answer()
+            other.publish(arm.message())
+        status = arm.status()
+        return status if "2 publishers on joint_states" in status.message else None
+
+    status = arm.ros.wait_for(both_are_heard, "a warning")
     assert status.level == DiagnosticStatus.WARN
     arm.values(**{"publishers on joint_states": "/probe, /probe"})  # DDS may tell the node later
     arm.ros.node.destroy_publisher(other)

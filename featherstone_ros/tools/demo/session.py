@@ -18,7 +18,7 @@ from rclpy.qos import ReliabilityPolicy
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.arrays import Floats
@@ -27,14 +27,14 @@ from featherstone_ros.control.phases import Phase
 from featherstone_ros.tools.demo.measure import DemoRecording
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
 from featherstone_ros.tools.processes import DemoError
-from featherstone_ros.tools.rclpy_calls import Participant, decode, take_waiting
+from featherstone_ros.tools.rclpy_calls import Participant, Question, decode, take_waiting
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_files import from_arrays, to_message
 
 _QUEUE = 20_000  # messages that may wait between two looks at them
 _POLL_PERIOD = 0.02  # [s]
 _START_DEADLINE = 30.0  # [s] until both nodes must talk
-_ANSWER_DEADLINE = 10.0  # [s] for a service, or a change of phase
+_ANSWER_DEADLINE = 30.0  # [s] for a service, or a change of phase
 _STANDSTILL = 20.0  # [s] without a joint state in simulated time
 _BREATH = 0.002  # [s] between two looks at them
 _SETTLING = 0.5  # [s] in which the controller takes the arm over
@@ -73,12 +73,11 @@ class DemoNode(Participant):
             self._trajectory = self.node.create_publisher(
                 JointTrajectory, "feedforward_controller/joint_trajectory", 1
             )
-            self._life, self._pause, self._step = self._clients = [
+            self._life, self._pause = self._clients = [
                 self.node.create_client(kind, name)
                 for kind, name in (
                     (ChangeState, "feedforward_controller/change_state"),
                     (SetBool, "digital_twin/pause"),
-                    (Trigger, "digital_twin/step"),
                 )
             ]
             self.subscribe(DiagnosticArray, "/diagnostics", self._hear_diagnostics, depth=10)
@@ -97,15 +96,13 @@ class DemoNode(Participant):
     def take_arm_over_in_no_time(self) -> None:
         """Have the controller hold the arm while simulated time stands.
 
-        What the arm does from then on depends on the messages alone, not on when they come. Time 0
-        is no stamp, so that the state of a period later is the first that counts.
+        What the arm does from then on depends on the messages alone, not on when they come.
 
         Raises:
             DemoError: Something is missing after half a minute; says what.
         """
         self._wait_until_connected()
         self._call(self._pause, SetBool.Request(data=True))
-        self._call(self._step, Trigger.Request())
         self._change_controller("activate")
         self._await_phase(Phase.HOLDING)
 
@@ -211,19 +208,19 @@ class DemoNode(Participant):
             self._trajectory.publish(message)
 
     def _call(self, client: Client, request: Any) -> Any:
-        """Call a service; return its answer."""
-        with held():
-            future = client.call_async(request)
+        """Call a service; return its answer, or None if it was carried out and only that lost."""
+        question = Question(client, request)
         deadline = time.monotonic() + _ANSWER_DEADLINE
-        while not future.done():
+        while (answer := question.answer()) is None:
             if time.monotonic() > deadline:
                 raise DemoError(f"no answer of the service {client.service_name}")
             self._idle()
-        return future.result()
+        return answer if answer.success or question.asked == 1 else None
 
     def _change_controller(self, transition: str) -> None:
         request = ChangeState.Request(transition=Transition(label=transition))
-        if not self._call(self._life, request).success:
+        answer = self._call(self._life, request)
+        if answer and not answer.success:
             raise DemoError(f"the controller refused to {transition}; its log says why")
 
     def _wait(self, duration: float) -> None:
