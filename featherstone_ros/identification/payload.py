@@ -6,7 +6,8 @@ same time. Errors of the arm, those of its identification, or those of its links
 allows for (see ``arm_error``), are unknowns of known deviation: they are integrated out, so that
 each torque counts by how well the arm predicts it, and the deviations include them. A weak prior
 draws the payload towards a solid ball of its mass: static poses determine mass and centre of mass,
-but only fast rotations determine the inertia.
+but only fast rotations determine the inertia. How far payloads are from balls is not known: several
+widths are tried, and the answer is their mean, each by how probable the torque makes it.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ from featherstone_ros.model.pseudo_inertia import inertia_matrix, pseudo_inertia
 DENSITY = 1000.0  # [kg/m^3] of the ball: grippers are hollow
 LEAST = 0.02  # [kg] least mass of the ball
 NEAR = 0.5  # [m] greatest distance of the ball's initial centre from the link's origin
-# Spread of theta about the ball: mass by a factor e^2 s, shape by e^s, place by s radii.
-SPREAD = np.array([1.0, *[0.8] * 3, *[0.5] * 3, *[10.0] * 3])
+# Spreads of theta about the ball: mass by a factor e^2 s, shape by e^s, place by s radii. Boxes of
+# sides up to 1 : 3 have a shape of .2 to .35, up to 1 : 20 of .5 to 1.3.
+SPREADS = [np.array([1.0, *[shape] * 6, *[10.0] * 3]) for shape in (0.2, 0.5, 1.25)]
 SIGNIFICANT = 3.0  # standard deviations
 MIN_LOAD = 0.05  # [kg] that is reported as forgotten
 MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
@@ -233,8 +235,11 @@ def _solve(
             "about several axes"
         )
     ball = Deformable(upper_cholesky(_ball(free)[None]))
-    fit = solve(R, y, ball, np.ones((p - SIZE) // DRIVE_TERMS), SPREAD)
-    values = _mass_com_inertia(ball.deformed(fit.theta))
+    fits = [solve(R, y, ball, np.ones((p - SIZE) // DRIVE_TERMS), s) for s in SPREADS]
+    weights = _probabilities(R, y, ball, fits)
+    fit = fits[int(weights.argmax())]
+    each = np.array([_mass_com_inertia(ball.deformed(one.theta)) for one in fits])
+    values = weights @ each
     left = facts.tau - facts.A @ fit.unknowns(ball)
     drives = facts.A[:, :, SIZE:]
     rows = (drives / sigma[:, None]).reshape(facts.tau.size, -1)
@@ -242,7 +247,11 @@ def _solve(
     by_width = [_without_arm(*reduced, p, width)[0] for width in errors.widths]
     covariance = errors.mean([_inverse(R.T @ R)[:4, :4] for R in by_width])
     free_deviation = float(np.sqrt(covariance[0, 0]))
-    spread = np.sqrt(errors.mean([_variances(R, ball, fit) for R in by_width]))
+    within = [
+        errors.mean([_variances(R, ball, one, s) for R in by_width])
+        for one, s in zip(fits, SPREADS, strict=True)
+    ]
+    spread = np.sqrt(weights @ (np.array(within) + (each - values) ** 2))
     if free[0] < SIGNIFICANT * free_deviation:
         spread = np.maximum(spread, _of_hardly_any_load(values, covariance))
     return Payload(
@@ -319,20 +328,42 @@ def _mass_com_inertia(parameters: Floats) -> Floats:
     return np.concatenate([[mass], com, about[np.triu_indices(3)]])
 
 
-def _variances(R: Floats, ball: Deformable, fit: Fit) -> Floats:
+def _probabilities(R: Floats, y: Floats, ball: Deformable, fits: Sequence[Fit]) -> Floats:
+    """Return how probable each of ``SPREADS`` is, by the fit with each: Laplace's approximation.
+
+    Source: MacKay, Information Theory, Inference, and Learning Algorithms, 2003, chapters 27, 28.
+    """
+    logs = []
+    for fit, spread in zip(fits, SPREADS, strict=True):
+        left = R @ fit.unknowns(ball) - y
+        cost = left @ left + ((fit.theta / spread) ** 2).sum()
+        values = np.linalg.eigvalsh(_information(R, ball, fit, spread))
+        volume = np.log(values[values > 1e-12 * values[-1]]).sum()
+        logs.append(-0.5 * (cost + volume) - np.log(spread).sum())
+    weights = np.exp(np.array(logs) - max(logs))
+    return weights / weights.sum()
+
+
+def _information(R: Floats, ball: Deformable, fit: Fit, spread: Floats) -> Floats:
+    """Return the curvature of a fit's sum of squares by theta and the drives' terms."""
+    chain = np.eye(R.shape[1])
+    chain[:SIZE, :SIZE] = ball.jacobian(fit.theta)[0]
+    A = R @ chain
+    information = A.T @ A
+    information[:SIZE, :SIZE] += np.diag(1 / spread**2)
+    return np.asarray(information, float)
+
+
+def _variances(R: Floats, ball: Deformable, fit: Fit, spread: Floats) -> Floats:
     """Return the variances (10,) of ``_mass_com_inertia``, by linear propagation.
 
     Args:
         R: As for ``fit.solve``.
         ball: The undeformed load.
         fit: Its fit.
+        spread: Of theta, in that fit.
     """
-    chain = np.eye(R.shape[1])
-    chain[:SIZE, :SIZE] = ball.jacobian(fit.theta)[0]
-    A = R @ chain
-    information = A.T @ A
-    information[:SIZE, :SIZE] += np.diag(1 / SPREAD**2)
-    covariance = _inverse(information)[:SIZE, :SIZE]
+    covariance = _inverse(_information(R, ball, fit, spread))[:SIZE, :SIZE]
     steps = STEP * np.eye(SIZE)
     slope = np.array(
         [

@@ -4,9 +4,9 @@ Three arms, each with links that differ from its URDF, friction that nobody know
 carry a load of 0.5, 1 or 3 kg with a random place and shape. Printed is the share of true values
 within 1.96 standard deviations (95 % are expected), and how many times as wide these are as the
 errors (the RMS of their ratio). With ``--identified`` also for arms that are identified from
-another motion, half a minute each.
+another motion, half a minute each; with ``--slender`` for loads that are no compact boxes.
 
-    python test/unit/payload_coverage.py [--truths 60] [--identified]
+    python test/unit/payload_coverage.py [--truths 60] [--identified] [--slender]
 """
 
 import argparse
@@ -63,10 +63,18 @@ def recording(model, drives, moved, random):
     return Recording("", model.joint_names, t, *noisy, tau)
 
 
-def load(random, mass):
-    """Return the centre of mass and the inertia of a random box."""
-    half = random.uniform(0.5, 1.5, 3)
-    half *= (mass / DENSITY / random.uniform(0.4, 2.5) / (8 * half.prod())) ** (1 / 3)  # [m]
+def load(random, mass, slender=False):
+    """Return the centre of mass and the inertia of a random box, whose sides are up to 1 : 3.
+
+    Slender: up to 1 : 10, from foam to steel.
+    """
+    if slender:
+        half = 10.0 ** random.uniform(-0.5, 0.5, 3)
+        density = DENSITY * 40.0 ** random.uniform(-0.44, 0.56)
+    else:
+        half = random.uniform(0.5, 1.5, 3)
+        density = DENSITY * random.uniform(0.4, 2.5)
+    half *= (mass / density / (8 * half.prod())) ** (1 / 3)  # [m]
     turn = np.linalg.qr(random.normal(size=(3, 3)))[0]
     moments = mass / 3 * (half @ half - half**2)
     com = random.uniform([-0.05, -0.05, 0.02], [0.05, 0.05, 0.15])
@@ -80,7 +88,7 @@ def identified(model, states):
     return fitting.arm(best, fit)
 
 
-def measure(name, truths, also_identified=False):
+def measure(name, truths, also_identified=False, slender=False):
     """Return errors and deviations, each (truths, 10), of mass, place and inertia, by way."""
     urdf, link = ARMS[name]()
     model = fr.Model.from_file(urdf)
@@ -94,7 +102,7 @@ def measure(name, truths, also_identified=False):
         drives = random.uniform(0.3, 1.0, (3, model.n)) * FRICTION * limit
         drives[2] *= random.choice([-0.2, 0.2], model.n)
         moved, mass = motion(model, truth), MASSES[truth % 3]
-        com, inertia = load(random, mass)
+        com, inertia = load(random, mass, slender)
         bare = recording(real, drives, moved, random)
         carried = recording(real.with_payload(link, mass, com, inertia), drives, moved, random)
         unknown = Arm(model, Friction.none(model.n))
@@ -127,14 +135,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--truths", type=int, default=60)
     parser.add_argument("--identified", action="store_true")
+    parser.add_argument("--slender", action="store_true")
     args = parser.parse_args()
     for name in ARMS:
-        for way, (off, wide) in measure(name, args.truths, args.identified).items():
+        found = measure(name, args.truths, args.identified, args.slender)
+        for way, (off, wide) in found.items():
             line = f"{name:8}{way:12}"
             for what, those in FIGURES.items():
                 share, ratio = rated(off[:, those], wide[:, those])
                 line += f"{what} {share:6.1%} x{ratio:5.2f}  "
-            print(line + f"mass off by {np.sqrt((off[:, 0] ** 2).mean()):.4f} kg", flush=True)
+            rms = np.sqrt((off**2).mean(axis=0))
+            moment = np.sqrt((rms[FIGURES["inertia"]] ** 2).mean())
+            print(line + f"mass off by {rms[0]:.4f} kg, moments {moment:.5f} kg m^2", flush=True)
 
 
 if __name__ == "__main__":
