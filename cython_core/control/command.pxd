@@ -22,12 +22,13 @@ from control.position_governor cimport (PositionGovernor, ServoGovernor, govern_
                                         govern_servos)
 from control.settings cimport ADMITTANCE
 from control.state_clock cimport StateClock
-from control.state_observer cimport Observer, max_speed_share
+from control.state_observer cimport ACCEPTED, Observer, max_speed_share
 from control.stuck_joints cimport StuckJoints
 from control.supervision cimport supervise
 from control.torque_governor cimport SpeedLimit, begin_transfer, govern, transfer_left
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives
+from servo_stiffness cimport learn_stiffness
 from smooth_friction cimport after_motion, dry_torque, presliding
 
 cdef extern from *:
@@ -178,6 +179,34 @@ cdef inline double longest_step(const Controller* c) noexcept nogil:
                LONGEST_STEP)
 
 
+cdef inline bint is_told_all(const Controller* c, Py_ssize_t i) noexcept nogil:
+    """Whether a servo is told the whole torque and the desired position, and touches nothing that
+    is measured: then an error is due to what is not known of it.
+    """
+    return (c.sent.governor.command[i] == c.sent.governor.asked[i]
+            and c.positions.q[i] == c.task.desired[i] and c.sent.contact[i] == 0.0
+            and c.servos.goal[i] == c.positions.q[i] + c.servos.offset[i]
+            and c.servos.told.q[i] == c.servos.goal[i])
+
+
+cdef inline void learn_of_servos(ServoGovernor* servos, const Controller* c,
+                                 double dt) noexcept nogil:
+    """Learn the servos' stiffness from the last state, for the next command; not in gaps, nor of
+    an arm that follows nothing or does not move.
+    """
+    cdef double speed, deflection
+    cdef Py_ssize_t i
+    if (not is_tracking(&c.machine) or c.observer.last.rejection != ACCEPTED or c.stuck.joint >= 0
+            or dt > longest_step(c) or 2.0 * c.clock.gap > c.arm.settings.state_timeout):
+        return
+    for i in range(c.n):
+        speed = c.positions.qd[i]
+        deflection = servos.told.q[i] - servos.ahead * speed - c.observer.q[i]
+        learn_stiffness(&servos.stiffness, i, is_told_all(c, i),
+                        c.sent.governor.command[i] + servos.damping[i] * speed,
+                        c.positions.q[i] - c.observer.q[i], deflection, speed, dt)
+
+
 cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* servos,
                                    const Controller* c, double dt) noexcept nogil:
     """Work out what drives with position loops of their own are to follow.
@@ -194,8 +223,10 @@ cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* s
         goal = c.positions.q
     govern_positions(positions, &c.arm.limits, goal, speed, dt, longest_step(c))
     if servos.told.used:
-        govern_servos(servos, &c.arm.limits, positions, c.sent.governor.command, dt,
-                      longest_step(c))
+        # A position that follows the measured one must not run ahead of it.
+        govern_servos(servos, &c.arm.limits, positions, c.sent.governor.command,
+                      servos.ahead if is_tracking(&c.machine) else 0.0, dt, longest_step(c))
+        learn_of_servos(servos, c, dt)
 
 
 cdef inline bint issue_command(Command* sent, PositionGovernor* positions, ServoGovernor* servos,

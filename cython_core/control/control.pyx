@@ -50,6 +50,8 @@ from drive_units cimport DriveUnits
 from dynamics_interface cimport DynamicsInterface
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, Template
+from servo_stiffness cimport (LEARNED_FACTOR as _LEARNED_FACTOR, LEARNING_RATE, USUAL_TOLERANCE,
+                              ServoStiffness, learn_stiffness)
 
 import itertools
 from math import comb
@@ -65,6 +67,7 @@ cnp.import_array()
 
 MAX_WALLS = WALLS
 MAX_WRENCH = _MAX_WRENCH
+LEARNED_FACTOR = _LEARNED_FACTOR     # for featherstone_ros/control/drive_watch.py
 CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 
 # What is compiled stands before what uses it.
@@ -72,6 +75,7 @@ include "message_memory.pxi" # MessageMemory: all that the controller points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses MessageMemory
 include "joint_arrays.pxi"
 include "drive_units.pxi"
+include "servo_stiffness.pxi"
 include "motion.pxi"         # paths and motions
 include "impedance.pxi"      # Cartesian impedance control of its own
 include "requests.pxi"       # the request classes; uses all above

@@ -19,6 +19,8 @@ cdef class CompiledController(CycleOwner):
             alone.
         units: A ``featherstone_ros.model.drive_units.DriveUnits``: what is published and measured;
             None: torques. Methods take and return torques all the same.
+        ahead: Time until the middle of that in which a command acts, for which drives that are told
+            positions get theirs [s].
     """
 
     cdef readonly list sensors         # links on which a wrench may be measured, by name
@@ -29,7 +31,7 @@ cdef class CompiledController(CycleOwner):
 
     def __cinit__(self, space, settings, ModelRequest model not None, Py_ssize_t tip, offset,
                   str base, dict sensors, double show_period=0.02, bint commands_joints=False,
-                  units=None):
+                  units=None, double ahead=0.0):
         cdef Py_ssize_t n = len(space.names)
         cdef Controller* c = &self.control.controller
         if interface_of(model.dynamics).n != n:
@@ -46,8 +48,10 @@ cdef class CompiledController(CycleOwner):
         self.control.border.by_name = commands_joints
         c.servos.told.used = self.control.border.units.places
         c.positions.used = commands_joints or c.servos.told.used
+        c.servos.ahead = ahead
         if units is not None:
-            memcpy(c.servos.compliance, self.control.border.units.compliance, n * sizeof(double))
+            lay_out_stiffness(&c.servos.stiffness, self.memory, units, LEARNING_RATE,
+                              units.learning_tolerance)
             memcpy(c.servos.damping, self.control.border.units.damping, n * sizeof(double))
         self._make_messages(space.names, base)
         self.sensors = list(sensors)
@@ -78,7 +82,7 @@ cdef class CompiledController(CycleOwner):
         c.positions.qd = c.positions.q + n
         c.servos.told.n = n
         c.servos.told.q, c.servos.told.qd = m.doubles(n), m.doubles(n)
-        c.servos.compliance, c.servos.damping = m.doubles(n), m.doubles(n)
+        c.servos.damping, c.servos.stiffness.compliance = m.doubles(n), m.doubles(n)
         c.servos.goal, c.servos.offset = m.doubles(2 * n), m.doubles(n)
         c.servos.speed = c.servos.goal + n
         self.control.border.told, self.control.border.squared = m.doubles(n), m.doubles(n)
@@ -358,6 +362,11 @@ cdef class CompiledController(CycleOwner):
         return values(self.control.controller.positions.q, (2, self.control.controller.n))
 
     @property
+    def servo_command(self):
+        """(n,) the last position of drives that get the torque as its offset, a copy."""
+        return values(self.control.controller.servos.told.q, self.control.controller.n)
+
+    @property
     def told(self):
         """(n,) the last command in the drives' units, a copy; zero where all are told torques."""
         return values(self.control.border.told, self.control.controller.n)
@@ -371,6 +380,12 @@ cdef class CompiledController(CycleOwner):
     def cut(self):
         """(n,) how many commands the drives' own limits cut, a copy."""
         return values(self.control.border.cut, self.control.controller.n)
+
+    @property
+    def stiffness_shown(self):
+        """What drives with position loops have shown, as ``LearnedStiffness.shown``."""
+        return stiffness_shown(&self.control.controller.servos.stiffness,
+                               self.control.controller.n)
 
     @property
     def wrench_at(self):

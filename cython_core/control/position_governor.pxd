@@ -21,6 +21,7 @@ from libc.math cimport copysign, fabs, fmax, fmin, isfinite
 
 from control.fault_bounds cimport FALLBACK_SPEED, LIMIT_SLACK
 from control.settings cimport JointLimits
+from servo_stiffness cimport ServoStiffness
 from stopping_speed cimport speed_to_reach, stopping_speed
 
 cdef extern from *:
@@ -124,20 +125,23 @@ cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits
 
 
 # Drives that are told a torque as an offset of their position, of which their loop makes it:
-# position + compliance (torque + damping velocity), see featherstone_ros/model/drive_units.py.
+# position + compliance (torque + damping velocity), see featherstone_ros/model/drive_units.py. The
+# position is that of the middle of the time in which it acts.
 
 cdef struct ServoGovernor:
     PositionGovernor told    # ``used``: there are such drives
-    double* compliance       # (n,) of the drives; 0: none of these
+    ServoStiffness stiffness # of the drives
     double* damping          # (n,)
+    double ahead             # until the middle of the time in which a command acts [s]
     double* offset           # (n,) the last one
     double* goal             # (2, n) what is asked for: position,
     double* speed            # velocity
 
 
 cdef inline double offset_for(const ServoGovernor* g, Py_ssize_t i, double torque,
-                              double speed) noexcept nogil:
-    return g.compliance[i] * (torque + g.damping[i] * speed)
+                              double speed, double ahead) noexcept nogil:
+    """What is added to a desired position. torque: of the joint; speed: desired."""
+    return g.stiffness.compliance[i] * (torque + g.damping[i] * speed) + ahead * speed
 
 
 cdef inline double within_joint(const JointLimits* limits, Py_ssize_t i, double q,
@@ -154,22 +158,24 @@ cdef inline void start_servos(ServoGovernor* g, const JointLimits* limits, const
     """
     cdef Py_ssize_t i
     for i in range(g.told.n):
-        g.offset[i] = offset_for(g, i, torque[i], 0.0)
+        g.offset[i] = offset_for(g, i, torque[i], 0.0, 0.0)
         g.goal[i] = g.told.q[i] = within_joint(limits, i, q[i], q[i] + g.offset[i])
         g.told.qd[i] = 0.0
 
 
 cdef inline void govern_servos(ServoGovernor* g, const JointLimits* limits,
-                               const PositionGovernor* positions, const double* torque, double dt,
-                               double longest) noexcept nogil:
+                               const PositionGovernor* positions, const double* torque,
+                               double ahead, double dt, double longest) noexcept nogil:
     """Work out what drives are told for a position, as governed, and a torque (n,).
 
-    A torque does not lead a command beyond a joint's limits. dt, longest: as of govern_positions.
+    A torque does not lead a command beyond a joint's limits. ahead: by which the position is to be
+    [s]; dt, longest: as of govern_positions.
     """
     cdef double h = fmin(dt, longest), q, offset
     cdef Py_ssize_t i
     for i in range(g.told.n):
-        q, offset = positions.q[i], offset_for(g, i, torque[i], positions.qd[i])
+        q, offset = positions.q[i], (
+            offset_for(g, i, torque[i], positions.qd[i], ahead))
         g.speed[i] = positions.qd[i] + ((offset - g.offset[i]) / h if h > 0.0 else 0.0)
         g.offset[i] = offset
         g.goal[i] = within_joint(limits, i, q, q + offset)

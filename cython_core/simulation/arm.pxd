@@ -283,7 +283,8 @@ cdef inline void allowed_speeds(const Arm* arm, Py_ssize_t i, double q, double q
     cdef double fastest = arm.settings.drive_speed[i], distance, speed
     cdef double h = arm.settings.time_step, acceleration = arm.settings.drive_acceleration[i]
     lowest[0], highest[0] = -fastest, fastest
-    if arm.follows_position[i]:
+    # A servo that is told torques as offsets moves past what it is told.
+    if arm.follows_position[i] and law_of(arm, i) != TOLD_POSITION:
         distance, speed = arm.desired_q[i] - q, arm.desired_qd[i]
         speed += speed_to_reach(distance, qd - speed, PLANNED_BRAKING * acceleration, h)
         if distance < 0.0:

@@ -1,11 +1,49 @@
-"""What limits of the drives' own bind: current, duty cycle, position, and the motors' heat."""
+"""What binds drives: current, duty cycle, position, the motors' heat; what is learned of servos."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from featherstone_ros._control import LEARNED_FACTOR
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.drive_units import CURRENT, DUTY, DriveUnits, MotorHeat
+from featherstone_ros.model.drive_units import CURRENT, DUTY, POSITION, DriveUnits, MotorHeat
+
+STRAYED = 1.0  # [s] for which no stiffness within the bounds fits before that is told
+
+
+def factors(units: DriveUnits, compliance: Floats) -> dict[str, str]:
+    """Return, by servo's joint, its stiffness as learned over the one that is set."""
+    return {
+        joint: f"{units.compliance[k] / compliance[k]:.2f}"
+        for k, joint in enumerate(units.names)
+        if units.told(POSITION)[k]
+    }
+
+
+def misfits(
+    units: DriveUnits, compliance: Floats, strayed: Floats, shown: Floats
+) -> dict[str, str]:
+    """Return, by joint, that its stiffness is not what is set, in words.
+
+    Args:
+        units: Of the drives.
+        compliance: (n,) as learned.
+        strayed: (n,) for how long none within the bounds has fitted [s].
+        shown: (n,) compliance that torques and deflections show.
+    """
+    given, learned = units.compliance, compliance
+    ends = (learned <= given / LEARNED_FACTOR) | (learned >= given * LEARNED_FACTOR)
+    return {
+        joint: f"drives.{joint}.stiffness of {units.stiffness[k]:g} is off by a factor of "
+        f"{LEARNED_FACTOR:g} or more: torques and deflections show {_stiffness(shown[k])} (so may "
+        "an obstacle, or a payload that is not set)"
+        for k, joint in enumerate(units.names)
+        if given[k] and (strayed[k] > STRAYED or ends[k])
+    }
+
+
+def _stiffness(compliance: float) -> str:
+    return f"about {1.0 / compliance:.3g}" if compliance > 0.0 else "another sign or no deflection"
 
 
 class DriveWatch:

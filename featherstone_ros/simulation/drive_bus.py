@@ -5,16 +5,8 @@ as torques (``DriveUnits``). To drives with position loops goes
 
     q + qd (time until the middle of when it acts) + compliance (tau + damping qd)
 
-the desired position and velocity, and the torque as an offset. What the stiffness is exactly nobody
-knows: an error of a third leaves a third of the sag. So the compliance, first 1 / stiffness, is
-learned from the error e that is left,
-
-    compliance' = rate u e / (u^2 + u0^2),    u = tau + damping qd
-
-slowly against the position loop, within bounds, and only by what is more than friction and play can
-hold (J.-J. Slotine, W. Li, *Applied Nonlinear Control*, 1991, 8.7, without its damping term: the
-drive has that; the dead zone is of 8.6). Unlike an integral of the error it does not wind up where
-a joint sticks without load, and is right at once where the load changes.
+the desired position and velocity, and the torque as an offset, whose compliance is learned
+(cython_core/servo_stiffness.pxd, the same as in the nodes).
 
 Commands are as continuous as what the controller gives: torques and positions from its governors.
 What is not finite is not sent. Drives' own limits cut, and are told (``binding``).
@@ -22,20 +14,18 @@ What is not finite is not sent. Drives' own limits cut, and are told (``binding`
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros._control import LearnedStiffness
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.drive_watch import misfits
 from featherstone_ros.model.drive_units import POSITION, DriveUnits, MotorHeat
 from featherstone_ros.simulation.closed_loop import Command, JointState
 
-RATE = 4.0  # [1/s] at which a compliance is learned
-UNCERTAINTY = 0.5  # share by which a stiffness may be less, or more by as much again
-TOLERANCE = 2e-3  # [rad or m] of error that teaches nothing
-SMALL = 3.0  # tolerances: a torque that deflects the drive by less teaches little
 LONGEST = 0.1  # [s] between two commands that counts
 
 
@@ -55,7 +45,6 @@ class DriveBus:
     Attributes:
         units: Of the drives, as far as they are known.
         heat: Of the motors whose currents are known.
-        compliance: Of the drives with position loops, as learned so far [rad/(N m) or m/N].
     """
 
     def __init__(
@@ -63,8 +52,8 @@ class DriveBus:
         model: Model,
         units: DriveUnits,
         bus: Bus,
-        rate: float = RATE,
-        tolerance: ArrayLike = TOLERANCE,
+        rate: float | None = None,
+        tolerance: ArrayLike | None = None,
     ) -> None:
         """Connect.
 
@@ -72,26 +61,33 @@ class DriveBus:
             model: The arm.
             units: Of its drives.
             bus: What reads and writes.
-            rate: At which compliances are learned [1/s]; 0: they are as given.
-            tolerance: Error that teaches nothing: what friction and play can hold [rad or m].
+            rate: At which compliances are learned [1/s]; 0: they are as given; None: as in the
+                nodes.
+            tolerance: Error that teaches nothing: what friction and play can hold [rad or m]; None:
+                ``units.learning_tolerance``.
         """
         self.units, self.heat = units, MotorHeat(units)
         self._model, self._bus, self._dynamics = model, bus, Dynamics(model)
-        self._rate, self._tolerance = rate, np.asarray(tolerance)
         self._follows = units.told(POSITION)
-        stiffness = np.where(self._follows, units.stiffness, np.inf)
-        self.compliance = 1.0 / stiffness
-        self._least = self.compliance / (1.0 + UNCERTAINTY)
-        self._most = self.compliance / (1.0 - UNCERTAINTY)
-        self._small = SMALL * np.where(self._follows, units.stiffness, 1.0) * self._tolerance
+        self._learned = LearnedStiffness(
+            units,
+            units.learning_tolerance if tolerance is None else tolerance,
+            *([] if rate is None else [rate]),
+        )
         self._state: JointState | None = None
         self._now = self._period = 0.0
         self._binding: dict[str, str] = {}
 
     @property
+    def compliance(self) -> Floats:
+        """Of the drives with position loops, as learned so far (n,) [rad/(N m) or m/N]."""
+        learned: Floats = self._learned.shown[0]
+        return learned
+
+    @property
     def binding(self) -> dict[str, str]:
-        """By joint, which limit of its drive cut the last command, or that its motor is hot."""
-        return self.heat.binding() | self._binding
+        """By joint: a limit of its drive cut the last command, or motor or stiffness are off."""
+        return misfits(self.units, *self._learned.shown) | self.heat.binding() | self._binding
 
     def read(self, now: float) -> JointState | None:
         """Return what is measured, efforts as torques."""
@@ -118,8 +114,10 @@ class DriveBus:
             return
         lower, upper = self._model.lower, self._model.upper
         self._binding = self.units.binding(told, lower, upper)
+        sent = self.units.limited(told, lower, upper)
+        self._learn(at, command, state.q, sent, told == sent)
         self.heat.advance(self.units.currents(command.effort, speed), self._period)
-        self._bus.write(at, self.units.limited(told, lower, upper))
+        self._bus.write(at, sent)
 
     def _position(self, at: float, command: Command, q: Floats) -> Floats:
         """Return the positions that drives with position loops are told.
@@ -129,12 +127,21 @@ class DriveBus:
         if command.position is None or command.velocity is None:
             return q + self.compliance * command.effort
         torque = command.effort + self.units.damping * command.velocity
-        self._learn(torque, command.position - q)
-        ahead = at - self._now + 0.5 * self._period
-        return command.position + command.velocity * ahead + self.compliance * torque
+        return command.position + command.velocity * self._ahead(at) + self.compliance * torque
 
-    def _learn(self, torque: Floats, error: Floats) -> None:
-        beyond = error - np.clip(error, -self._tolerance, self._tolerance)
-        step = self._rate * self._period * torque * beyond / (torque**2 + self._small**2)
-        learned = np.clip(self.compliance + step, self._least, self._most)
-        self.compliance = np.where(np.isfinite(learned), learned, self.compliance)
+    def _ahead(self, at: float) -> float:
+        """Return the time until the middle of when a command acts [s]."""
+        return at - self._now + 0.5 * self._period
+
+    def _learn(self, at: float, command: Command, q: Floats, sent: Floats, whole: Any) -> None:
+        """Learn from a state and what answers it; whole: where no limit cut that."""
+        if command.position is None or command.velocity is None or not self._follows.any():
+            return
+        self._learned.learn(
+            command.effort + self.units.damping * command.velocity,
+            command.position - q,
+            sent - command.velocity * self._ahead(at) - q,
+            command.velocity,
+            self._period,
+            whole,
+        )

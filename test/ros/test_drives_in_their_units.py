@@ -141,6 +141,43 @@ def test_servos_of_wrong_stiffness_hold_the_arm_better_than_alone(ros):
     assert np.abs(arm.q - before).max() < 1e-4
 
 
+@pytest.mark.parametrize("wrong", [0.7, 1.3])
+def test_a_stiffness_is_learned_until_servos_are_off_by_a_fifth(ros, wrong):
+    """Of what servos alone would be off by: gravity and damping over the stiffness."""
+    stiffness = 2000.0 / wrong
+    arm = Controlled(ros, drives(SERVO | {"stiffness": stiffness}), KINDS["servo"])
+    desired = ros.collect(JointState, f"{NODE}/desired", DEEP)
+    errors = ros.collect(JointState, f"{NODE}/error", DEEP)
+    arm.move(START + WAY, 2)
+    arm.run(0.5)
+    del desired[:], errors[:]
+    arm.move(START, 2)
+    arm.run(0.5)
+    moved = np.array([message.position for message in errors])
+    alone = [np.array(m.effort) + 100.0 * np.array(m.velocity) for m in desired]
+    assert len(moved) > 50
+    assert np.abs(moved).max() < 0.2 * np.abs(alone).max() / stiffness
+    sag = np.abs(fr.Dynamics(MODEL).gravity(arm.q)).max() / stiffness
+    assert np.abs(arm.q - START).max() < 0.2 * sag
+    said = status_values(ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/")))
+    factor = float(said["stiffness factor of panda_joint4"])
+    assert abs(factor * wrong - 1.0) < 0.5 * abs(wrong - 1.0)
+
+
+def test_a_stiffness_that_is_far_off_is_named(ros):
+    wrong = drives(SERVO, SERVO, SERVO, SERVO | {"stiffness": 2e6}, SERVO)
+    Controlled(ros, KINDS["servo"], wrong)
+
+    def is_named(status: DiagnosticStatus) -> bool:
+        return "drives.panda_joint4.stiffness of 2e+06 is off by a factor of 2" in status.message
+
+    said = ros.wait_for(
+        lambda: is_named(s := ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/"))) and s,
+        "a stiffness that is named",
+    )
+    assert said.level == DiagnosticStatus.WARN
+
+
 @pytest.mark.parametrize(
     "module, name, value, words",
     [
