@@ -94,6 +94,7 @@ def stamped(force, frame: str) -> WrenchStamped:
     return WrenchStamped(header=Header(frame_id=frame), wrench=Wrench(force=vector))
 
 
+@pytest.mark.study
 def test_estimate_of_a_shadow_moves_the_hand_as_a_sensor_does(ros):
     """It knows the arm, and its friction but for what sticks; the efforts tell it of the push."""
     dead_zone = 3.0  # [N], for friction
@@ -216,6 +217,7 @@ def test_sensor_that_stops_ends_the_motion(hand):
     hand.feel_until(led, "the hand at its target")
 
 
+@pytest.mark.study
 def test_arm_without_torques_is_taught(hand):
     turn = hand.poses[-1].pose.orientation
     push = Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply([0.0, FORCE, 0.0])

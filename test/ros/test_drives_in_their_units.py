@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from studies import few_or_all, study
 from support import DEEP, LOCKSTEP, SIMULATED, Ros, seconds, status_values
 
 # isort: split
@@ -105,7 +106,7 @@ class Controlled:
         return np.abs(np.diff([message.data for message in self.told], axis=0)).max(axis=0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few_or_all(["mixed"], KINDS))
 def test_an_arm_follows_and_its_drives_are_told_no_step(ros, kind):
     """From the brakes to a motion, a hold, another mode and the end."""
     arm = Controlled(ros, KINDS[kind], KINDS[kind])
@@ -141,7 +142,7 @@ def test_servos_of_wrong_stiffness_hold_the_arm_better_than_alone(ros):
     assert np.abs(arm.q - before).max() < 1e-4
 
 
-@pytest.mark.parametrize("wrong", [0.7, 1.3])
+@pytest.mark.parametrize("wrong", [study(0.7), 1.3])
 def test_a_stiffness_is_learned_until_servos_are_off_by_a_fifth(ros, wrong):
     """Of what servos alone would be off by: gravity and damping over the stiffness."""
     stiffness = 2000.0 / wrong

@@ -573,6 +573,7 @@ def test_a_trajectory_that_shakes_the_arm_is_refused_with_joint_point_and_value(
     scene.assert_no_race(scene.peak, 1.2)  # the motion before goes on
 
 
+@pytest.mark.study
 def test_a_measured_effort_that_is_wrong_by_half_the_limit_does_not_throw_the_arm(ros):
     """In lockstep: no torque that the controller takes over lasts longer than a period."""
     with closing(Scene(ros, pace=3.0)) as scene:

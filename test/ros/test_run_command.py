@@ -176,6 +176,7 @@ def test_nodes_outlive_their_command_by_no_more_than_it_takes_to_come_to_rest(ro
     ros.wait_for(lambda: not any(is_alive(pid) for pid in nodes), "end of both nodes")
 
 
+@pytest.mark.study
 def test_a_node_that_dies_ends_the_other_and_is_named(ros):
     process = start(ros, "panda", "--mode", "feedforward")
     nodes = children(process)

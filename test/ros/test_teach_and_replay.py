@@ -197,6 +197,7 @@ def test_an_arm_whose_teacher_is_killed_floats_slowly_until_it_is_taught_again(l
     assert mode(scene) == HOLDING
 
 
+@pytest.mark.study
 def test_the_hand_is_led_where_it_is_free(leader):
     scene = leader.scene
     with teaching(scene, "--output", "y.yaml", "--free", "y") as (process, master):

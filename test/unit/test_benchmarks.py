@@ -74,6 +74,7 @@ def test_callgrind_without_valgrind_says_so(monkeypatch, tmp_path):
         callgrind.count(True, None)
 
 
+@pytest.mark.study
 @pytest.mark.skipif(
     not importlib.util.find_spec("pytest_benchmark"), reason="pytest-benchmark is not installed"
 )

@@ -251,6 +251,7 @@ def test_picture_is_drawn(report, tmp_path):
         assert part.mean() > 0.01
 
 
+@pytest.mark.study
 def test_picture_is_drawn_for_an_arm_without_limits(report, tmp_path):
     pytest.importorskip("matplotlib")
     draw(replace(report, robot=unlimited(report.robot)), tmp_path / "report.png")

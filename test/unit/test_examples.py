@@ -175,6 +175,7 @@ def test_study_writes_a_picture_and_says_how_fast_it_was(studied):
     assert "576 states" in said and "million per second" in said
 
 
+@pytest.mark.study
 def test_dask_gives_the_same_numbers_bit_for_bit(studied, tmp_path):
     needed("distributed")
     import monte_carlo_dask

@@ -56,6 +56,7 @@ def follow(planned, gains):
     return record.time[over] - end, loop.controller.hold_reason
 
 
+@pytest.mark.study
 @needs_ur10
 def test_setups_gains_abandon_the_motion_and_those_of_excite_do_not(planned):
     arm, _, gains = planned
@@ -65,6 +66,7 @@ def test_setups_gains_abandon_the_motion_and_those_of_excite_do_not(planned):
     assert end >= 0.0, why  # it has arrived
 
 
+@pytest.mark.study
 @needs_ur10
 def test_the_controller_calls_the_gains_and_armature_of_excite_stable(planned):
     _, motion, file = planned

@@ -12,6 +12,7 @@ from featherstone_ros.tools.excite.clearance import Clearance
 from featherstone_ros.tools.excite.excitation import Excitation
 
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.study
 
 STEP = 2e-3  # [s]
 P = np.array([4000.0, 4000.0, 2500.0, 400.0, 300.0, 200.0])

@@ -216,6 +216,7 @@ def test_velocity_and_order_of_names_do_not_matter(truth, tmp_path):
     assert scores["joints"] == NAMES and min(scores["held_out"]["r2"]) > 0.95
 
 
+@pytest.mark.study
 def test_currents_with_their_gains_are_as_good_and_a_recording_apart_is_scored(apart, tmp_path):
     claimed, out = json.loads(Path(apart["json"]).read_text()), tmp_path / "e.json"
     assert min(claimed["held_out"]["r2"]) > 0.95
@@ -281,6 +282,7 @@ def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, capsy
     assert payload["link"] == "tool0" and payload["mass"] == pytest.approx(load["mass"], rel=1e-5)
 
 
+@pytest.mark.study
 def test_a_load_is_found_beside_a_recording_without_it(result, truth, tmp_path, capsys):
     loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
     bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9, duration=10.0))

@@ -11,7 +11,6 @@ import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from instruction_set_results import results
 from methods import INTEGRATORS
-from studies import few_or_all
 
 from featherstone_ros import _core
 
@@ -91,7 +90,8 @@ def test_results_agree(tmp_path, expected, tolerances, name):
             assert_equal_to_rounding(theirs, ours, tolerance=tolerance)
 
 
-@pytest.mark.parametrize("name", few_or_all(OTHERS[:1], OTHERS))
+@pytest.mark.study
+@pytest.mark.parametrize("name", OTHERS)
 def test_tests_of_batches_pass(name):
     skip_unless_usable(name)
     assert " passed" in output(child(*ROWS, HERE / "test_batches.py", name=name))

@@ -14,6 +14,7 @@ def test_intervals_are_of_the_size_of_the_errors():
         assert share > 0.7 and 0.5 < ratio < 2.0
 
 
+@pytest.mark.study
 def test_intervals_hold_the_moments_of_slender_loads():
     """Six moments and products of each; 77 and 78 % of their size before several widths."""
     for off, wide in measure("ur5e", 2 * FEW, slender=True).values():

@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from studies import few_or_all
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.append(str(EXAMPLES))
@@ -13,7 +12,8 @@ import policy_stream  # noqa: E402
 from featherstone_ros.control.settings import Interpolation  # noqa: E402
 
 
-@pytest.mark.parametrize("robot", few_or_all(["panda"], policy_stream.TIPS))
+@pytest.mark.study
+@pytest.mark.parametrize("robot", policy_stream.TIPS)
 def test_a_spline_follows_more_closely_and_smoothly(robot):
     proposal = policy_stream.proposed(robot)
     way = policy_stream.circle(proposal.model, policy_stream.TIPS[robot], proposal.start)
