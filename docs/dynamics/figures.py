@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "test"))
-from reference import composite, constraints, examples, innovations, momentum, operators
+from reference import (
+    articulated,
+    composite,
+    constraints,
+    examples,
+    innovations,
+    momentum,
+    operators,
+)
+from reference.spatial import skew
 
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, picture
 
@@ -153,6 +162,53 @@ def aba(pyplot: Any) -> None:
     frame(axes)
 
 
+def newton_euler(pyplot: Any) -> None:
+    """One body: its vectors, what its two neighbours do to it, and what it needs."""
+    _, axes = pyplot.subplots(figsize=(6.4, 3), layout="constrained")
+    parent, origin, centre, child = np.array([[-1.3, 0.1], [0, 0], [1.0, 0.55], [2.0, 0.2]])
+    axes.plot(*np.transpose([parent, origin]), color=FAINT, lw=14, solid_capstyle="round", zorder=0)
+    t = np.linspace(0, 2 * np.pi, 200)
+    axes.fill(1.0 + 1.3 * np.cos(t), 0.3 + 0.65 * np.sin(t), color=FAINT, zorder=0)
+    axes.plot(*np.transpose([origin, child]), "o", color="white", mec=INK, ms=8, zorder=2)
+    arrow(axes, parent, origin)
+    axes.text(-0.75, 0.12, "$P$")
+    arrow(axes, origin, child)
+    axes.text(1.15, -0.06, "$P_j$")
+    arrow(axes, origin, centre)
+    axes.text(0.4, 0.36, "$c$")
+    arrow(axes, centre, (0.75, 1.3), "$F, N$: what it needs", BLUE)
+    arrow(axes, (-0.55, -0.55), origin, "", RED)
+    axes.text(-0.55, -0.78, "$f_i, n_i$ from the parent", color=RED)
+    arrow(axes, child, (2.5, -0.3), "", RED)
+    axes.text(1.75, -0.78, "$-f_j, -n_j$ from a child", color=RED)
+    arrow(axes, centre, (1.85, 0.95), "$f^x$ from outside", RED)
+    frame(axes)
+
+
+def articulated_bodies(pyplot: Any) -> None:
+    """Mobility of the RP arm's second link: a hand pushes with 1 N in all directions."""
+    _, axes = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
+    _, _, robot, _, _ = examples.rp_arm()
+    t = np.linspace(0, 2 * np.pi, 200)
+    pushes = np.array([np.cos(t), np.sin(t), 0 * t])
+    axes.plot(0, 0, "o", color="white", mec=INK, ms=8, zorder=3)
+    for theta, d in ((0.0, 0.5), (np.pi / 4, 1.0), (np.pi / 2, 1.5)):
+        at = np.array([theta, d])
+        R, p = robot.poses(at)
+        point = p[1] + R[1] @ robot.c[1]
+        J = np.hstack([-skew(point), np.eye(3)])  # from the base's origin to the point
+        ellipse = point[:, None] + 0.3 * J @ articulated.mobility(robot, at)[1] @ J.T @ pushes
+        circle = point[:, None] + 0.3 * pushes
+        axes.plot(*np.transpose([(0, 0), point[:2]]), color=FAINT, lw=10, zorder=0)
+        axes.plot(*circle[:2], color=GREY, ls="--", lw=1)
+        axes.plot(*ellipse[:2], color=BLUE)
+        axes.plot(*point[:2], "o", color=INK, ms=4)
+    axes.plot([], [], color=GREY, ls="--", lw=1, label="force of 1 N")
+    axes.plot([], [], color=BLUE, label="acceleration by it")
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    frame(axes)
+
+
 def explicit_form(pyplot: Any) -> None:
     """Khatib's RP arm, with the columns of both Jacobians."""
     _, axes = pyplot.subplots(figsize=(5.4, 3), layout="constrained")
@@ -258,6 +314,8 @@ FIGURES: dict[str, Callable[[Any], None]] = {
     "rnea": rnea,
     "crba": crba,
     "aba": aba,
+    "newton_euler": newton_euler,
+    "articulated_bodies": articulated_bodies,
     "explicit_form": explicit_form,
     "operators": operators_,
     "composite_bodies": composite_bodies,
