@@ -163,3 +163,9 @@ def test_every_row_of_a_book_s_table_stands_in_the_code(algorithm):
         for file, cell in zip(files, cells, strict=True):
             for line in re.findall(r"`(.*?)`", cell):
                 assert line in file.read_text(), f"{file.name}: {line}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in DYNAMICS])
+def test_no_page_but_the_chapters_is_long(page):
+    """A page has at most 1,500 words; the chapters of dynamics are longer, with their code."""
+    assert len(page.read_text().split()) <= 1500
