@@ -62,7 +62,7 @@ EXAMPLES = "example-robot-data"
 STANDARD = {"ur10_robot": "UR10", "g1_29dof_rev_1_0": "G1 humanoid"}  # of these, beside the Panda
 TIME_STEP, STEPS, SIMULATORS = 1e-3, 100, 256
 CHAIN = (10, 30, 100, 300, 1000)
-MOST_JOINTS = 100  # of Pinocchio's: its data grow with their cube, to 1.7 GB for 300
+MAX_JOINTS = 100  # of Pinocchio's: its data grow with their cube, to 1.7 GB for 300
 AGREEMENT = 1e-9  # of the greatest entry, by which results may differ
 
 
@@ -262,7 +262,7 @@ def example_robots() -> dict[str, Robot]:
 
 def is_comparable(robot: Robot) -> bool:
     """Tell whether Pinocchio has the same robot, in so much memory as there may be."""
-    return robot.simple and robot.model.n <= MOST_JOINTS
+    return robot.simple and robot.model.n <= MAX_JOINTS
 
 
 def against_pinocchio(section: str, robot: Robot, method: str, *batch: int) -> Case:

@@ -44,7 +44,7 @@ LAWS = ("PD alone", "PD + gravity", "feedforward")
 TIME_STEP = 0.001  # [s] of control and simulation
 CENTRE = (0.0, 0.0, 0.05)  # [m] where the payload's centre is believed to be, in its link's frame
 TRACE_SPACING = 50  # [TIME_STEP]
-FEWEST_STEPS = 500  # the planner looks at a motion every 10 steps
+MIN_STEPS = 500  # the planner looks at a motion every 10 steps
 Map = Callable[[Callable[[int], "Tracking"], Iterable[int]], Iterable["Tracking"]]
 _SPREAD_OF_STARTS = 0.5  # of the way from the robot's start to the nearest limit, or of 1 rad
 
@@ -477,8 +477,8 @@ def _drawing() -> Callable[..., None]:
 
 def _check(study: Study, samples: int) -> None:
     """Refuse a study that is too small."""
-    if study.steps < FEWEST_STEPS:
-        raise FeatherstoneError(f"--steps is {study.steps}, expected at least {FEWEST_STEPS}")
+    if study.steps < MIN_STEPS:
+        raise FeatherstoneError(f"--steps is {study.steps}, expected at least {MIN_STEPS}")
     unknowns = prepare(study).model.n + 5
     if samples < 2 * unknowns:
         raise FeatherstoneError(

@@ -40,7 +40,7 @@ from featherstone_ros.model.robots import robot_file
 
 STEP = 0.0005  # [s] of MuJoCo
 BRAKES = 0.1  # [s] after the last command
-MOST_BEHIND = 0.05  # [s] that a busy machine makes up for
+MAX_BEHIND = 0.05  # [s] that a busy machine makes up for
 REPEAT = 0.1  # [s] after which a state that has no answer is published again, in lockstep
 COMMANDS = "feedforward_controller/commands"
 
@@ -205,7 +205,7 @@ def run(
         if clock is not None:
             clock.publish(Clock(clock=state.header.stamp))
         publisher.publish(state)
-        due = max(due + steps * STEP / (real_time_factor or 1.0), time.monotonic() - MOST_BEHIND)
+        due = max(due + steps * STEP / (real_time_factor or 1.0), time.monotonic() - MAX_BEHIND)
         wait(due if real_time_factor != 0.0 else time.monotonic() + REPEAT)
     rclpy.shutdown()
 

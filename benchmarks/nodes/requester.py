@@ -20,7 +20,7 @@ from featherstone_ros.tools.trajectory_files import from_arrays, to_message
 
 TRAJECTORY_RATE, PARAMETER_RATE = 10.0, 40.0  # [Hz]
 POINTS = 1000
-MOST_WAITING = 20  # sets of parameters that are not answered yet
+MAX_WAITING = 20  # sets of parameters that are not answered yet
 CHANGE = 1.01  # factor between the two values that a parameter alternates between
 
 
@@ -48,7 +48,7 @@ class Requester(Node):
         self.create_timer(1.0 / PARAMETER_RATE, self._set_parameter)
 
     def _set_parameter(self) -> None:
-        if len(self._waiting) < MOST_WAITING and self._client.service_is_ready():
+        if len(self._waiting) < MAX_WAITING and self._client.service_is_ready():
             request = SetParameters.Request(parameters=[next(self._changes)])
             future = self._client.call_async(request)
             self._waiting.add(future)

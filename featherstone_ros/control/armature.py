@@ -19,7 +19,7 @@ from featherstone_ros.control.damping import Damping, choose_damping, wanted_dam
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
-    MOST_JOINTS,
+    MAX_JOINTS,
     ChosenGains,
     NoStableGainsError,
     Timing,
@@ -36,7 +36,7 @@ SLOWEST_ROTOR = 30.0  # [s] in which the effort limit must bring a drive alone t
 LARGE_ROTOR = 0.1  # [s] likewise of a drive that is much slower than usual: those of arms take .05
 ROTORS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of that, which one may have
 ANY_ARMATURE = 1e4  # [kg m^2 or kg] bound where a joint has no limits
-MOST_NAMED = 4  # joints that are found one by one; where it is more, all joints get their share
+MAX_NAMED = 4  # joints that are found one by one; where it is more, all joints get their share
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ def min_armature(
     if all_joints is None:
         raise without
     index = without.index
-    for _ in range(MOST_NAMED):
+    for _ in range(MAX_NAMED):
         armature = armature.copy()
         armature[index] = all_joints.armature[index]
         few = choose_with(armature)
@@ -121,7 +121,7 @@ def assumed_armature(model: Model) -> Floats:
     Args:
         model: The arm; its base counts as fixed on Earth, so that both nodes assume the same.
     """
-    if model.n > MOST_JOINTS:
+    if model.n > MAX_JOINTS:
         return model.armature
     try:
         arm = replace(model, base="fixed").with_gravity(EARTH)
@@ -159,6 +159,6 @@ def possible_armature(model: Model, armature: Floats, share: float = 1.0) -> Flo
 def in_words(joints: Sequence[str], armature: Floats) -> str:
     """Return the joints that have armature, with its values; empty for none."""
     needy = [(joint, value) for joint, value in zip(joints, armature, strict=True) if value]
-    text = ", ".join(f"armature.{joint} {value:.3g}" for joint, value in needy[:MOST_NAMED])
-    more = len(needy) - MOST_NAMED
+    text = ", ".join(f"armature.{joint} {value:.3g}" for joint, value in needy[:MAX_NAMED])
+    more = len(needy) - MAX_NAMED
     return text + (f" and {more} more" if more > 0 else "")

@@ -21,7 +21,7 @@ from featherstone_ros.control.settings import OF_END_EFFECTOR, ControllerSetting
 from featherstone_ros.model import Model
 
 SETTLING = 0.5  # [s] in which an arm may creep in, or be pushed
-MOST_NAMED = 3  # joints in one message
+MAX_NAMED = 3  # joints in one message
 STANDS = 0.1  # share of the tolerance by which a desired position that stands may move
 
 
@@ -165,7 +165,7 @@ def joints_text(
     said = [
         f"{names[j]} {1e3 * abs(error[j]):.1f} {'mm' if slides[j] else 'mrad'} "
         f"(expected {1e3 * bound[j]:.2g})"
-        for j in order[:MOST_NAMED]
+        for j in order[:MAX_NAMED]
     ]
     more = len(order) - len(said)
     return ", ".join([*said, *([f"{more} more"] if more else [])])

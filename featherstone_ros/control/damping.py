@@ -28,8 +28,8 @@ GUIDING = 0.02  # share of the effort limit at the velocity limit: a person move
 BRAKING = 0.2  # the same in a fault
 COASTING = 1.0  # [s] time constant of a joint without limits, at its largest inertia
 REVERSED = 2.0  # a velocity times damping over inertia, held for its inverse, reverses the motion
-MOST_STEPS = 200
-LEAST_SHARE = 1e-4  # of the damping that is wanted: below, the search is given up
+MAX_STEPS = 200
+MIN_SHARE = 1e-4  # of the damping that is wanted: below, the search is given up
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
     """
     loop = loop.under(Mode.GRAVITY_COMPENSATION)
     d = np.maximum(wanted, GAIN_MARGIN * loop.latency * loop.gravity_gain)
-    given_up, zero, worst = LEAST_SHARE * d, np.zeros_like(d), None
+    given_up, zero, worst = MIN_SHARE * d, np.zeros_like(d), None
     tried: set[tuple[int, bytes]] = set()  # from there on it would go in a circle
     most = min(REVERSED / silence if silence else np.inf, NO_MARGIN / loop.latency)
     while (fastest := loop.fastest_decay(d))[0] > most:
         d = np.where(fastest[1], STEP * d, d)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         worst = loop.worst_first(zero, d, worst)
         if worst is None:
             return Damping(d, wanted, loop.timing)

@@ -32,9 +32,9 @@ BANDWIDTH, DAMPING_RATIO = 30.0, 1.0  # [rad/s] and 1: defaults
 FASTEST = 100.0  # [rad/s] to which friction may raise the bandwidth of a joint
 UNCERTAIN = 0.3  # share of the Coulomb friction that may be wrong
 ARRIVED = 0.005  # [rad or m] that wrong friction may cost, where the loop bears such gains
-LEAST_DAMPING_RATIO = 0.2  # of a joint at its largest inertia
+MIN_DAMPING_RATIO = 0.2  # of a joint at its largest inertia
 GAIN_MARGIN = 2.0  # all gains may be this much higher before the loop is unstable
-MOST_JOINTS = 120  # time and memory go by their cube and square; humanoids with hands have 70
+MAX_JOINTS = 120  # time and memory go by their cube and square; humanoids with hands have 70
 CANDIDATES = 1000  # postures from which the most demanding are taken
 EFFORT = 6000  # postures times joints squared: many joints get fewer postures
 UNLIMITED = {"prismatic": 1.0}  # range on either side of 0 where there is no limit; else pi
@@ -44,7 +44,7 @@ NO_MARGIN = 0.8  # a damping over inertia times latency that leaves no GAIN_MARG
 SLOWEST = 0.02  # share of the bandwidth below which the search is given up
 GENTLER = 0.25  # of the bandwidth, with which it is begun anew
 CONTRIBUTING = 0.3  # least share of the largest contribution for a joint to count
-MOST_PERIODS = 20  # that a command may be on its way: each is a state of the loop for every joint
+MAX_PERIODS = 20  # that a command may be on its way: each is a state of the loop for every joint
 ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
 TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
 
@@ -80,10 +80,10 @@ class Timing:
 
     def __post_init__(self) -> None:
         """Raise TimingError if there are too many commands on their way."""
-        if self.delay > MOST_PERIODS * self.period:
+        if self.delay > MAX_PERIODS * self.period:
             raise TimingError(
                 f"delay is {self.delay:g} s, {self.delay / self.period:.0f} periods of "
-                f"{self.period:g} s; expected at most {MOST_PERIODS} periods"
+                f"{self.period:g} s; expected at most {MAX_PERIODS} periods"
             )
 
     def __str__(self) -> str:
@@ -191,11 +191,11 @@ class SampledLoop:
             mode: The law; that of gravity_compensation has velocity gains only, its damping.
 
         Raises:
-            ModelError: The arm has more than ``MOST_JOINTS``.
+            ModelError: The arm has more than ``MAX_JOINTS``.
         """
-        if model.n > MOST_JOINTS:
+        if model.n > MAX_JOINTS:
             raise ModelError(
-                f"robot {model.name!r} has {model.n} joints, expected at most {MOST_JOINTS} for "
+                f"robot {model.name!r} has {model.n} joints, expected at most {MAX_JOINTS} for "
                 "gains and drives: name those that are to be controlled (joints)"
             )
         self.joint_names = model.joint_names
@@ -507,7 +507,7 @@ def choose_gains(
     Wanted are P = m w^2 + k and D = 2 zeta sqrt(m P), with the largest inertia m of the joint over
     its range of motion and the stiffness k against which gravity cannot tip the arm over. Where
     they have no margin, D is reduced, P - k in proportion, and further where the damping ratio at m
-    would fall below ``LEAST_DAMPING_RATIO``.
+    would fall below ``MIN_DAMPING_RATIO``.
 
     Args:
         loop: Of the arm, in mode feedforward.
@@ -528,7 +528,7 @@ def choose_gains(
     def at(share: Floats, part: float) -> Gains:
         most = m * (part * wanted) ** 2
         d = share**2 * 2.0 * damping_ratio * np.sqrt(m * (k + most))
-        return Gains(k + np.minimum(share**2 * most, (0.5 * d / LEAST_DAMPING_RATIO) ** 2 / m), d)
+        return Gains(k + np.minimum(share**2 * most, (0.5 * d / MIN_DAMPING_RATIO) ** 2 / m), d)
 
     gains = _reduce(loop, cutoff, bandwidth, at)
     return _chosen(loop, gains, np.sqrt(np.maximum(gains.p - k, 0.0) / m), wanted)

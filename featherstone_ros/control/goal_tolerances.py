@@ -36,8 +36,8 @@ ERASED_SLACK = float(np.finfo(np.float32).eps)
 # What feedback leaves where this share of Coulomb friction is not known, beyond the error that
 # encoders and the model leave anyhow; never more than what can be seen.
 UNKNOWN_FRICTION = 0.3
-LEAST_ERROR = {False: 0.003, True: 0.001}  # [rad] of joints that turn, [m] of those that slide
-MOST_ERROR = {False: 0.010, True: 0.003}
+MIN_ERROR = {False: 0.003, True: 0.001}  # [rad] of joints that turn, [m] of those that slide
+MAX_ERROR = {False: 0.010, True: 0.003}
 NOT_FOLLOWED = (Cause.OFF_PATH, Cause.OFTEN, Cause.OFF_SPEED, Cause.IN_A_ROW)
 
 
@@ -165,7 +165,7 @@ def arrival_tolerance(
     if settings.mode is Mode.COMPUTED_TORQUE:
         stiffness = stiffness * (np.diag(dynamics.crba(q)) + settings.drives.armature)
     unknown = UNKNOWN_FRICTION * settings.drives.coulomb
-    least, most = (np.where(slides, by[True], by[False]) for by in (LEAST_ERROR, MOST_ERROR))
+    least, most = (np.where(slides, by[True], by[False]) for by in (MIN_ERROR, MAX_ERROR))
     left = np.divide(unknown, stiffness, out=np.full(len(q), np.inf), where=stiffness > 0.0)
     return np.where(goal > 0.0, goal, np.minimum(least + left, most))
 

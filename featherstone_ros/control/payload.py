@@ -16,7 +16,7 @@ from featherstone_ros.model.pseudo_inertia import inertia_matrix
 from featherstone_ros.model.robot_description import Inertial
 
 PARTS = ("link", "mass", "com", "inertia")  # of a payload, as its parameters are named
-LEAST_REACH = 1.0  # [m] that a payload may extend on any arm, even a small one
+MIN_REACH = 1.0  # [m] that a payload may extend on any arm, even a small one
 
 
 def payload_of(values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -93,7 +93,7 @@ def require_plausible(prefix: str, load: Inertial, arm: float) -> None:
         load: Its mass is greater than 0.
         arm: The arm's reach [m].
     """
-    longest = max(arm, LEAST_REACH)
+    longest = max(arm, MIN_REACH)
     distance = float(np.linalg.norm(load.com))
     if distance > longest:
         raise ValueError(

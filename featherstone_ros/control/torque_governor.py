@@ -9,7 +9,7 @@ from featherstone_ros.arrays import Floats
 DEFAULT_RATE = 50.0  # [1/s] effort limits per second, see default_torque_rate
 UNLIMITED_RATE = 5000.0  # [N m/s] or [N/s] where there is no effort limit
 SLOWEST_RATE = 2.0  # [1/s] effort limits per second with which a push is still braked
-LEAST_RATE = 1e-3  # [N m/s] or [N/s] where there is no effort limit
+MIN_RATE = 1e-3  # [N m/s] or [N/s] where there is no effort limit
 
 
 def default_torque_rate(effort_limit: Floats) -> Floats:
@@ -31,7 +31,7 @@ def min_torque_rate(effort_limit: Floats) -> Floats:
     Args:
         effort_limit: As above.
     """
-    return _rate(effort_limit, SLOWEST_RATE, LEAST_RATE)
+    return _rate(effort_limit, SLOWEST_RATE, MIN_RATE)
 
 
 def _rate(effort_limit: Floats, share: float, unlimited: float) -> Floats:

@@ -39,7 +39,7 @@ from featherstone_ros.model.pseudo_inertia import (
 
 SIZE = 10  # parameters of a body
 THINNEST = 0.05  # least radius of gyration along any direction, relative to the greatest
-LEAST_RADIUS = 0.005  # [m] of a body described as a point
+MIN_RADIUS = 0.005  # [m] of a body described as a point
 FIRM = 1000.0  # standard deviations by which a mass is off that is its box's half edge outside
 # theta = alpha, d1 d2 d3, s12 s23 s13, t1 t2 t3
 _DIAGONAL, _SHEAR, _SHIFT = slice(1, 4), slice(4, 7), slice(7, 10)
@@ -221,7 +221,7 @@ def within(J: Floats, lower: Floats, upper: Floats) -> Floats:
     rows = (lower + upper)[:, None] * first - (lower * upper)[:, None] * mass - second
     given = (rows @ inertial_parameters(J))[:, None] / J[3, 3]
     rows += np.maximum(-given, 0.0) * mass
-    half = np.maximum((upper - lower) / 2, LEAST_RADIUS)
+    half = np.maximum((upper - lower) / 2, MIN_RADIUS)
     return np.asarray(FIRM / (J[3, 3] * half**2)[:, None] * rows, float)
 
 
@@ -262,7 +262,7 @@ def thickened(J: Floats) -> Floats:
     mass, c = J[3, 3], J[:3, 3] / J[3, 3]
     about_com = J[:3, :3] / mass - np.outer(c, c)
     squares, axes = np.linalg.eigh(about_com)
-    least = max(THINNEST * np.sqrt(max(squares[-1], 0.0)), LEAST_RADIUS) ** 2
+    least = max(THINNEST * np.sqrt(max(squares[-1], 0.0)), MIN_RADIUS) ** 2
     if squares[0] >= (1 - 1e-9) * least:
         return J
     thick = (axes * np.maximum(squares, least)) @ axes.T

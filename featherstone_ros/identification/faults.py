@@ -20,7 +20,7 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.readings import Explained, Reading, Readings
 
-MOST = 3  # faults
+MAX_FAULTS = 3  # faults
 FINALISTS = 4  # of which the prior's width is chosen anew
 LIKELIER = 0.25  # of the squares that an effort's own joint leaves, that another's leaves
 # By how much the logarithm of the torque's probability must grow for an accusation: of a size,
@@ -30,8 +30,8 @@ DOUBTFUL = 0.1  # share of a joint's squared torque left, from which mirrored po
 CERTAIN = 3.0  # widths
 VAGUE = 0.25  # relative width of a gain that is not told
 TOLD = 0.1  # deviation of a gain (relative) or an offset [rad or m] that still tells something
-LEAST_GAIN, LEAST_OFFSET, LEAST_DELAY = 1.2, 0.03, 0.025  # ratio, [rad or m], [s] that are named
-LEAST_LOAD = 0.05  # [kg]
+MIN_GAIN, MIN_OFFSET, MIN_DELAY = 1.2, 0.03, 0.025  # ratio, [rad or m], [s] that are named
+MIN_LOAD = 0.05  # [kg]
 UNIT = 0.6, 1.6  # beyond which a gain that all efforts share is no error of the links' masses
 ALIKE = 0.9  # correlation of velocity and the rate of position, to compare them
 
@@ -75,7 +75,7 @@ def contradicting(joints: Sequence[str], motion: SmoothMotion) -> list[str]:
         factor = (v @ r) / (r @ r)
         if factor < 0:
             texts.append(f"{joint}: its position and its velocity have opposite signs.")
-        elif abs(np.log(factor)) > np.log(LEAST_GAIN):
+        elif abs(np.log(factor)) > np.log(MIN_GAIN):
             texts.append(
                 f"{joint}: its velocity is {factor:.3g} times the rate of its position: another "
                 "unit?"
@@ -86,7 +86,7 @@ def contradicting(joints: Sequence[str], motion: SmoothMotion) -> list[str]:
 def likeliest(readings: Readings) -> Explained:
     """Return the explanation by as few faults as are convincing, the likeliest first."""
     found = readings.settle(Reading())
-    for rarity in range(1, MOST + 1):
+    for rarity in range(1, MAX_FAULTS + 1):
 
         def merit(each: Explained, rarity: int = rarity) -> float:
             return each.evidence - rarity * _price(each)
@@ -168,7 +168,7 @@ def _of_few(explained: Explained) -> Iterator[Reading]:
     What all gains have in common, the links' masses may have as well.
     """
     gains = np.abs(explained.gains)
-    unlike = np.abs(np.log(gains / np.median(gains))) > np.log(LEAST_GAIN)
+    unlike = np.abs(np.log(gains / np.median(gains))) > np.log(MIN_GAIN)
     if 1 < len(gains) == len(explained.reading.gains) and unlike.any():
         own = tuple((k,) for k in np.flatnonzero(unlike).tolist())
         yield replace(explained.reading, gains=own)
@@ -194,14 +194,14 @@ def _in_words(readings: Readings, found: Explained) -> Faults:
     texts += _gains(names, found, width[0])
     deviation = found.offset_deviation * width[1]
     size = np.abs(found.offsets)
-    certain = size > np.maximum(LEAST_OFFSET, CERTAIN * deviation)
+    certain = size > np.maximum(MIN_OFFSET, CERTAIN * deviation)
     texts += [
         f"{model.joint_names[k]}: its encoder is off by {found.offsets[k]:+.3f} ± "
         f"{deviation[k]:.3f} rad or m (--fix offsets corrects it)."
         for k in np.flatnonzero(certain)
     ]
     delay, spread = found.delay
-    if abs(delay) > max(LEAST_DELAY, CERTAIN * spread):
+    if abs(delay) > max(MIN_DELAY, CERTAIN * spread):
         texts.append(
             f"{', '.join(names)}: effort comes {1e3 * abs(delay):.0f} ± {1e3 * spread:.0f} ms "
             f"{'after' if delay > 0 else 'before'} the motion that it belongs to."
@@ -231,7 +231,7 @@ def _gains(names: Sequence[str], found: Explained, width: float) -> list[str]:
     """Name efforts in another unit than torque: all of them together, or each."""
     gains = np.abs(found.gains)
     relative = found.deviation * width
-    wrong = np.abs(np.log(gains)) > np.maximum(np.log(LEAST_GAIN), CERTAIN * relative)
+    wrong = np.abs(np.log(gains)) > np.maximum(np.log(MIN_GAIN), CERTAIN * relative)
     is_free = [any(k in group for group in found.reading.gains) for k in range(len(names))]
     those = [k for k in range(len(names)) if is_free[k] and wrong[k] and relative[k] < VAGUE]
     factors = " ".join(f"{names[k]}={1 / gains[k]:.3g}" for k in those)
@@ -282,7 +282,7 @@ def _typical(estimates: Sequence[tuple[float, float]]) -> float:
 
 def _load(readings: Readings, found: Explained) -> str:
     mass, deviation = found.load
-    if mass < max(LEAST_LOAD, CERTAIN * deviation):
+    if mass < max(MIN_LOAD, CERTAIN * deviation):
         return ""
     bare = readings.explained(replace(found.reading, loaded=False))
     if found.evidence < bare.evidence + SIZE:

@@ -35,7 +35,7 @@ from featherstone_ros.identification.regression import Equations
 
 WIDTHS = (0.01, 0.03, 0.1, 0.2, 0.4)  # candidates for the prior's widths about the URDF
 FOLDS = 4  # of a cross-validation
-MOST_ITERATIONS = 200
+MAX_ITERATIONS = 200
 DAMPING = 1e-3  # of Levenberg's and Marquardt's first step
 LOAD_SPREAD = 0.1  # prior of Coulomb friction per torque of the links: losses of a gear
 FREE_SPREAD = 1e3  # [SI] of friction and offset: practically no prior
@@ -133,7 +133,7 @@ def solve(
     x = np.concatenate([start.theta, start.drives]) if start else np.zeros(p)
     left, damping, inverse = residual(x), DAMPING, np.zeros((p, p))
     cost = left @ left + squares @ x**2
-    for _ in range(MOST_ITERATIONS):
+    for _ in range(MAX_ITERATIONS):
         felt = np.append(np.ones(len(R), bool), left[len(R) :] < 0)
         rows = felt[:, None] * _by_unknowns(columns, bodies, x[:b])
         gradient, second = rows.T @ left + squares * x, rows.T @ rows + np.diag(squares)

@@ -18,12 +18,12 @@ from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.payload import Payload, find_payload
 from featherstone_ros.identification.recording import Recording
 
-LEAST_TIME = 8.0  # [s] of states before an answer
+MIN_TIME = 8.0  # [s] of states before an answer
 WINDOW = 120.0  # [s] of states kept
 INFORMATION_PERIOD = 0.05  # [s] between poses that count towards the information
 LEVER = 0.1  # [m] scales the first moment to the mass
-LEAST_RATIO = 0.05  # least singular value of the regressor / the greatest, for an answer
-FEWEST_POSES = 40  # of the information
+MIN_RATIO = 0.05  # least singular value of the regressor / the greatest, for an answer
+MIN_POSES = 40  # of the information
 
 
 class OnlinePayload:
@@ -89,8 +89,8 @@ class OnlinePayload:
     def progress(self) -> float:
         """Share of the data needed, 0 to 1."""
         weakest, *_, strongest = np.linalg.eigvalsh(self._information) + 1e-12
-        separation = max(weakest / strongest / LEAST_RATIO**2, 0.0)
-        shares = self.duration / LEAST_TIME, self._poses / FEWEST_POSES, separation
+        separation = max(weakest / strongest / MIN_RATIO**2, 0.0)
+        shares = self.duration / MIN_TIME, self._poses / MIN_POSES, separation
         return float(min(1.0, *shares))
 
     @property

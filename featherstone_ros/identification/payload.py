@@ -41,7 +41,7 @@ from featherstone_ros.model.primitives import sphere
 from featherstone_ros.model.pseudo_inertia import inertia_matrix, pseudo_inertia
 
 DENSITY = 1000.0  # [kg/m^3] of the ball: grippers are hollow
-LEAST = 0.02  # [kg] least mass of the ball
+MIN_BALL = 0.02  # [kg] least mass of the ball
 NEAR = 0.5  # [m] greatest distance of the ball's initial centre from the link's origin
 # Spreads of theta about the ball: mass by a factor e^2 s, shape by e^s, place by s radii. Boxes of
 # sides up to 1 : 3 have a shape of .2 to .35, up to 1 : 20 of .5 to 1.3.
@@ -50,7 +50,7 @@ SIGNIFICANT = 3.0  # standard deviations
 MIN_LOAD = 0.05  # [kg] that is reported as forgotten
 MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
 DRIVE_TERMS = len(Law().terms)
-LEAST_TRUST = 0.1  # of a joint's samples, RMS
+MIN_TRUST = 0.1  # of a joint's samples, RMS
 STEP = 1e-6  # of theta, for derivatives
 
 
@@ -224,7 +224,7 @@ def _solve(
     link: str, joints: tuple[str, ...], facts: Equations, errors: ArmErrors, trust: Floats
 ) -> Payload:
     both = facts.beside(Equations(errors.columns, facts.tau))
-    sigma = noise(both) / np.maximum(trust, LEAST_TRUST)
+    sigma = noise(both) / np.maximum(trust, MIN_TRUST)
     p = facts.A.shape[2]
     reduced = both.reduced(1 / sigma)
     R, y = _without_arm(*reduced, p, errors.width)
@@ -314,7 +314,7 @@ def _moment_of_ball(mass: float) -> float:
 
 def _ball(free: Floats) -> Floats:
     """Return the pseudo-inertia (4, 4) of a ball with the least-squares mass and place."""
-    mass = max(free[0], LEAST)
+    mass = max(free[0], MIN_BALL)
     place = free[1:4] / mass
     place = place * min(1.0, NEAR / max(float(np.linalg.norm(place)), 1e-9))
     radius = (3 * mass / (4 * np.pi * DENSITY)) ** (1 / 3)

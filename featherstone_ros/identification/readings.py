@@ -47,7 +47,7 @@ THETAS = {0.15: 0.0, 0.3: 2.0, 0.6: 5.0}
 LOAD = np.array([3.0, *[0.5] * 3, *[0.1] * 6])
 OFFSET, DELAY, GAIN = 0.15, 0.1, 2.0
 NO_LOAD = 1e-3  # times ``LOAD``
-LEAST_NOISE = 0.005  # of the torque's RMS: no model is better
+MIN_NOISE = 0.005  # of the torque's RMS: no model is better
 ENOUGH = 1500  # samples: those of an hour tell nothing more of faults
 LONGEST = 40.0  # samples that errors of a model are correlated over at most
 
@@ -263,7 +263,7 @@ class Solver:
         self.spread = np.concatenate(parts)
         self.precision = self.spread**-2
         scale = self.products[range(j), self.effort, self.effort] / self.N
-        self.least = LEAST_NOISE**2 * scale + 1e-300
+        self.least = MIN_NOISE**2 * scale + 1e-300
         self.at = np.cumsum([len(part) for part in parts])
 
     @cached_property

@@ -21,9 +21,9 @@ PAUSE, PAUSE_PERIODS = 0.1, 3.5  # a longer one [s and periods] is not interpola
 HELD_OUT = 2 / 3  # share of the time after which a recording is held out
 SAME = 2e-3  # [rad or m] RMS by which positions of one motion, driven twice, differ
 SPARSE, FINEST = 10, 1e-4  # samples, and [s], between shifts that are tried
-FEWEST_LATER = 3  # states in a row that come earlier than others, for a clock that was set back
+MIN_LATER = 3  # states in a row that come earlier than others, for a clock that was set back
 UNTOLD = 10**9  # [ns] that stand for the time that passed when a clock was set back
-LEAST_OVERLAP = 0.5  # share of a recording that another of the same motion must cover
+MIN_OVERLAP = 0.5  # share of a recording that another of the same motion must cover
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Recording:
         shift = _best_shift(self, other)
         time = self.time + shift
         both = (time >= other.time[0]) & (time <= other.time[-1])
-        if both.mean() < LEAST_OVERLAP or _apart(self, other, shift) > SAME:
+        if both.mean() < MIN_OVERLAP or _apart(self, other, shift) > SAME:
             return None
         part = self._where(both)
         others = interpolated(time[both], other.time, other.effort)
@@ -108,7 +108,7 @@ def _apart(one: Recording, other: Recording, shift: float) -> float:
     """Return the RMS difference of positions where both are, one shifted by a time [s]."""
     time = one.time + shift
     both = (time >= other.time[0]) & (time <= other.time[-1])
-    if both.mean() < LEAST_OVERLAP:
+    if both.mean() < MIN_OVERLAP:
         return np.inf
     left = one.position[both] - interpolated(time[both], other.time, other.position)
     return float(np.sqrt((left**2).mean()))
@@ -261,8 +261,8 @@ def _ahead(time: Nanoseconds) -> tuple[Nanoseconds, list[int]]:
     ahead, backs, begin = time.copy(), [], 0
     for k in (np.flatnonzero(np.diff(time) < 0) + 1).tolist():
         latest = int(ahead[begin:k].max())
-        run = ahead[k : k + FEWEST_LATER]
-        if len(run) == FEWEST_LATER and (np.diff(run) > 0).all() and run[-1] <= latest:
+        run = ahead[k : k + MIN_LATER]
+        if len(run) == MIN_LATER and (np.diff(run) > 0).all() and run[-1] <= latest:
             backs.append(int(latest - run[0]))
             ahead[k:] += latest - run[0] + UNTOLD
             begin = k

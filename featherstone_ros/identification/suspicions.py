@@ -11,8 +11,8 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.model import Model
 
-LEAST_SHARE = 0.2  # of a joint's effort that friction and its drive's inertia do not explain
-LEAST_CORRELATION = 0.9  # from which a factor of measured to predicted torque is meaningful
+MIN_SHARE = 0.2  # of a joint's effort that friction and its drive's inertia do not explain
+MIN_CORRELATION = 0.9  # from which a factor of measured to predicted torque is meaningful
 MODEL_ERROR_FACTORS = 0.6, 1.6  # outside of which model errors do not explain the factor
 DEGREES = 1.5  # times the position limit
 TOO_FAST = 3.0  # times the speed limit
@@ -32,7 +32,7 @@ def suspicions(
         gravity: (N, n) gravity's part of it.
     """
     measured, rigid, gravity = without_friction(motion, motion.effort, rigid, gravity)
-    telling = measured.std(axis=0) > LEAST_SHARE * motion.effort.std(axis=0)
+    telling = measured.std(axis=0) > MIN_SHARE * motion.effort.std(axis=0)
     without = squares(measured - rigid + gravity)
     scaled = squares(_scaled(measured, rigid))
     another_unit = scaled < min(without, UNIT * squares(measured))
@@ -44,7 +44,7 @@ def suspicions(
     notes = []
     for k in np.flatnonzero(telling & (rigid.std(axis=0) > 0)).tolist():
         joint, m, p = joints[k], measured[:, k], rigid[:, k]
-        if abs(np.corrcoef(m, p)[0, 1]) < LEAST_CORRELATION:
+        if abs(np.corrcoef(m, p)[0, 1]) < MIN_CORRELATION:
             continue
         factor = float(m @ p / (p @ p))
         if factor < 0:

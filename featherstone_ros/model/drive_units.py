@@ -57,13 +57,14 @@ NEEDED = {
 
 # What 0, no limit, becomes: ROS loads no infinity from files, and a whole duty cycle is 1.
 UNLIMITED = {"max_current": np.inf, "continuous_current": np.inf, "max_duty": 1.0}
-LEAST, MOST = 1e-6, 1e12  # of constants in SI units: no drive has others, and products stay finite
+# Of constants in SI units: no drive has others, and products stay finite.
+MIN_CONSTANT, MAX_CONSTANT = 1e-6, 1e12
 
 
 def _unless_absurd(value: float) -> str | None:
     """Return why no drive has such a constant; 0 stands for unknown or none."""
-    is_possible = value == 0.0 or LEAST <= value <= MOST
-    return None if is_possible else f"expected 0, or {LEAST:g} to {MOST:g}"
+    is_possible = value == 0.0 or MIN_CONSTANT <= value <= MAX_CONSTANT
+    return None if is_possible else f"expected 0, or {MIN_CONSTANT:g} to {MAX_CONSTANT:g}"
 
 
 def motor_constants(gain: float) -> dict[str, float]:
@@ -111,7 +112,7 @@ class DriveUnits:
         "drives.{}.gear_ratio",
         1.0,
         "turns of the motor per turn of the joint [1], per way where it slides [rad/m]",
-        LEAST,
+        MIN_CONSTANT,
         check=_unless_absurd,
     )
     direction: Floats = of_each_joint(

@@ -9,7 +9,7 @@ from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.nodes.diagnostics_publisher import ERROR, OK, WARN, Report
 
 LEVELS = {None: OK, Severity.NOTE: OK, Severity.WARNING: WARN, Severity.ERROR: ERROR}
-MOST = 40  # findings in the diagnostic status; the log has all
+MAX_FINDINGS = 40  # findings in the diagnostic status; the log has all
 
 
 def check_description(description: str, logger: RcutilsLogger) -> Report:
@@ -37,7 +37,7 @@ def _report(inspection: Inspection) -> Report:
     values = {
         f"{finding.severity} {number}: {finding.element}": f"{finding.rule.name}: "
         f"{finding.rule.fault}{finding.found and ': '}{finding.found}; {finding.rule.consequence}"
-        for number, finding in enumerate(inspection.findings[:MOST], 1)
+        for number, finding in enumerate(inspection.findings[:MAX_FINDINGS], 1)
     }
     counts = inspection.counts()
     message = f"featherstone-ros inspect: {counts}" if counts else "nothing found"

@@ -33,7 +33,7 @@ from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.parameter import NAMES, Parameter, Value
 from featherstone_ros.text import plain
 
-MOST_NAMED = 10  # in a reason
+MAX_NAMED = 10  # in a reason
 
 Commit = Callable[[], None]
 
@@ -225,7 +225,7 @@ class Parameters(Mapping[str, Value]):
         """Raise ValueError with the names that are no parameters', which rclpy would not tell."""
         unknown = [m.name for m in messages if not self._node.has_parameter(m.name)]
         if unknown:
-            raise ValueError(f"no such parameter: {', '.join(unknown[:MOST_NAMED])}")
+            raise ValueError(f"no such parameter: {', '.join(unknown[:MAX_NAMED])}")
 
     def _is_as_before(self, parameter: RosParameter) -> bool:
         """Tell whether this is already the value of a parameter that is a text or read-only.

@@ -32,7 +32,7 @@ REST = 0.5  # [s] before and after a part, in which the filter settles
 SPACING = 0.005  # [s] between two samples, at most
 SHARE, FASTEST = 0.25, 0.5  # of the velocity limits, [rad/s or m/s]: on the way to a start
 PEAK = 15.0 / 8.0  # largest speed of a quintic from rest to rest, relative to its mean
-LEAST = 1.0  # [s] for the way to a start
+MIN_DURATION = 1.0  # [s] for the way to a start
 CLOSE = 1e-3  # [s] between two samples of a curve that is to stay within limits
 TRIES = 8  # of how much earlier an arm is to stop
 
@@ -220,7 +220,7 @@ def way_to(
     way = arm.limits.shortest(goal - position)
     if duration is None:
         speed = np.minimum(SHARE * arm.limits.velocity, FASTEST)
-        duration = max(LEAST, PEAK * float((np.abs(way) / speed).max()))
+        duration = max(MIN_DURATION, PEAK * float((np.abs(way) / speed).max()))
     rest = (0.0,) * len(way)
     points = tuple(
         Point(time, tuple(q.tolist()), rest, rest)

@@ -32,7 +32,7 @@ COMMAND_DAMAGE = ("nan", "inf", "huge", "wrong length", "empty")
 WRENCH_DAMAGE = ("nan", "inf", "huge", "spike")  # now and then
 LASTING_WRENCH_DAMAGE = ("zero", "reversed", "scaled", "offset")
 
-MOST_WRONG = 0.1  # share of wrong messages of class 3
+MAX_WRONG = 0.1  # share of wrong messages of class 3
 SPEED, SPEED_WITH_LOST_COMMANDS = 1.2, 2.0  # over the limits
 REACH = 0.5  # [rad] of a start around the arm's home, and of a motion around its start
 SHARE_OF_SPEED = 0.5  # of the velocity limits that a motion uses
@@ -76,7 +76,7 @@ class Fault:
         spoils = self.kind.split()[0].rstrip(",") in ("corrupt", "garbage", "spike", "all", "kill")
         if not spoils or self.kind in ("kill controller", "kill twin"):
             return 1
-        if self.probability <= MOST_WRONG or self.kind.startswith("spike"):
+        if self.probability <= MAX_WRONG or self.kind.startswith("spike"):
             return 3
         return 4 if WRENCH in self.links else 5
 
@@ -211,7 +211,7 @@ KINDS_IN_CONTACT = KINDS | {
     "freeze wrench": lambda random: _freeze((WRENCH,), "freeze wrench", random),
     "drop wrench": lambda random: _lossy("drop", WRENCH, random),
     "corrupt wrench": lambda random: replace(
-        _corrupt(WRENCH, WRENCH_DAMAGE, random), probability=MOST_WRONG
+        _corrupt(WRENCH, WRENCH_DAMAGE, random), probability=MAX_WRONG
     ),
     "garbage wrench": lambda random: replace(
         _corrupt(WRENCH, LASTING_WRENCH_DAMAGE, random),

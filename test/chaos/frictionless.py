@@ -58,7 +58,7 @@ PUSH = 0.2  # [s]
 # [s] without states: time to notice and to brake. Longer, and what gravity tips over falls: without
 # friction or states nothing holds it, whatever the law.
 BLIND = 0.35
-LEAST_WAY = 1e-3  # [rad or m] of the range in which a target is looked for
+MIN_WAY = 1e-3  # [rad or m] of the range in which a target is looked for
 TIPPING = 1.0  # of its time constants in which nothing holds the arm
 STEP = 0.5e-3  # [s] of the simulation; delays are multiples of it
 PERIOD = 0.002  # [s] between joint states
@@ -159,7 +159,7 @@ class Episode(ClosedLoop):
         model, start = self.model, self.robot.start
         lower = np.maximum(model.lower, start - 1.0)
         upper = np.minimum(model.upper, start + 1.0)
-        while (upper - lower).max() > LEAST_WAY:
+        while (upper - lower).max() > MIN_WAY:
             target = start + 0.8 * (self.random.uniform(lower, upper) - start)
             way = target - start
             duration = max(1.0, 1.875 * float((np.abs(way) / self.robot.speed).max()) / SHARE)

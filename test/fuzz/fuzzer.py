@@ -18,7 +18,7 @@ from random import Random
 from mutations import mutants, variants
 from targets import Target
 
-MOST_KEPT = 1000  # inputs to be changed further
+MAX_KEPT = 1000  # inputs to be changed further
 DETAILS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[-+.\w]*\d[-+.\w]*")
 
 
@@ -78,7 +78,7 @@ def fuzz(
         inputs = (copy for data in inputs for copy in variants(random, data))
     with suppress(KeyboardInterrupt):  # what has been done until then counts
         for done, data in enumerate(islice(inputs, executions)):
-            if execute(target, data, outcome, last) and len(found) < MOST_KEPT:
+            if execute(target, data, outcome, last) and len(found) < MAX_KEPT:
                 found.append(data)
             if done % 1024 == 0:
                 progress(done)

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 CONTROLLER = "/feedforward_controller"
-MOST = 1.2  # times its speed limit, of any joint
+MAX_SPEED_SHARE = 1.2  # times its speed limit, of any joint
 SPEED = 6.0  # [rad/s] limit of the joints
 STANDING = 0.05  # [rad/s]
 
@@ -95,5 +95,5 @@ def test_a_light_arm_without_friction_stops_on_a_signal(ros):
     assert controller.wait() == 0
     ros.take_all(states)
     speed = np.abs([state.velocity for state in states[begin:]])
-    assert speed.max() < MOST * SPEED
+    assert speed.max() < MAX_SPEED_SHARE * SPEED
     assert speed[-1].max() < STANDING

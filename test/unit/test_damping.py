@@ -25,7 +25,7 @@ CONFIG = [robot_file("panda"), robot_file("ur5e")]
 LIGHT = ("kinova", "xarm7", "ur5_robot", "ur10_robot", "iiwa14", "so100", "talos_left_arm")
 ARMS = [*CONFIG, *(path for path in ROBOTS if path.stem in LIGHT)]
 HELD = [*CONFIG, *(path for path in ROBOTS if path.name not in {EMPTY, *MASSLESS_JOINTS})]
-MOST_JOINTS = 16  # of a robot in tests of all: the others take long, and have such limbs
+MAX_JOINTS = 16  # of a robot in tests of all: the others take long, and have such limbs
 SILENCE, CUTOFF = 0.1, 30.0  # state_timeout [s] and velocity_cutoff [Hz]
 every_arm = pytest.mark.parametrize("path", ARMS)
 delays = pytest.mark.parametrize("delay", [0.0, 0.002, 0.005], ids="{:g} s late".format)
@@ -33,7 +33,7 @@ delays = pytest.mark.parametrize("delay", [0.0, 0.002, 0.005], ids="{:g} s late"
 
 def arm(path: Path) -> Model:
     model = Model.from_file(path)
-    if not 0 < model.n <= MOST_JOINTS:
+    if not 0 < model.n <= MAX_JOINTS:
         pytest.skip(f"{model.n} joints")
     return model
 

@@ -38,7 +38,7 @@ both_laws = pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TOR
 timings = pytest.mark.parametrize(
     "timing", [Timing(0.002, 0.0), Timing(0.001, 0.0025), Timing(0.002, 0.002)], ids=str
 )
-MOST_JOINTS = 16  # of a robot in tests of all: the others take long, and have such limbs
+MAX_JOINTS = 16  # of a robot in tests of all: the others take long, and have such limbs
 SMALL = 1e-8  # [rad or m] so that the loop is as good as linear
 STEPS = 10  # of the simulation, per period
 
@@ -121,7 +121,7 @@ def test_chosen_gains_are_stable_with_margin_everywhere(path, mode, timing):
 )
 def test_default_gains_of_every_robot_with_rotors_are_stable_with_margin(path):
     model = Model.from_file(path)
-    if not 0 < model.n <= MOST_JOINTS:
+    if not 0 < model.n <= MAX_JOINTS:
         pytest.skip(f"{model.n} joints")
     loop = SampledLoop(model, 0.05 * SampledLoop(model).heaviest)
     for mode in (Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE):

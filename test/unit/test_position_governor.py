@@ -27,7 +27,7 @@ from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
 PERIOD = 0.002  # [s] between joint states
 LONGEST = 0.005  # [s] of motion that one command may make up for
-MOST = 10.0  # speed limits per second
+MAX_ACCELERATION = 10.0  # speed limits per second
 TIP = "tool0"
 MODEL = fr.Model.from_file(robot_file("ur5e"))
 NAMES, FASTEST = MODEL.joint_names, MODEL.velocity_limit
@@ -114,13 +114,15 @@ def require_smooth(arm: DrivenArm) -> None:
     slack = 1.0 + 1e-6
     assert np.isfinite(told).all()
     assert (np.abs(told[:, 1]) <= slack * FASTEST).all()
-    assert (np.abs(np.diff(told[:, 1], axis=0)) <= slack * MOST * FASTEST * dt[:, None]).all()
+    assert (
+        np.abs(np.diff(told[:, 1], axis=0)) <= slack * MAX_ACCELERATION * FASTEST * dt[:, None]
+    ).all()
     assert (np.abs(np.diff(told[:, 0], axis=0)) <= slack * FASTEST * h).all()
     speed = np.diff(told[:, 0], axis=0) / dt[:, None]
     apart = 0.5 * (dt[1:] + dt[:-1])[:, None]
     usual = (dt[1:] <= LONGEST) & (dt[:-1] <= LONGEST)
     change = np.abs(np.diff(speed, axis=0)) / apart / FASTEST
-    assert change[usual].max() <= slack * MOST
+    assert change[usual].max() <= slack * MAX_ACCELERATION
 
 
 def gap(arm: DrivenArm) -> None:

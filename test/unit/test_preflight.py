@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.feasibility.checks import MOST, check_trajectory, is_beyond
+from featherstone_ros.control.feasibility.checks import MAX_VALUES, check_trajectory, is_beyond
 from featherstone_ros.control.feasibility.demand import Demand, demand
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check, round_up
 from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
@@ -386,7 +386,7 @@ def test_an_arriving_trajectory_is_checked_with_few_samples(duration, count):
     path = Trajectory(NAMES, [Point(time, Q + 0.1 * time / duration) for time in times], space())
     verdict = check_trajectory(Dynamics(model()), model(), settings(), started(path), 0.0, STILL)
     assert verdict.fits
-    assert len(verdict.demand.time) <= 2 * MOST / 2 + 1
+    assert len(verdict.demand.time) <= 2 * MAX_VALUES / 2 + 1
 
 
 def test_an_arriving_trajectory_is_held_against_the_effort_that_may_be_used():

@@ -19,7 +19,7 @@ from featherstone_ros.model import Model
 FINEST = 1e-3  # [s] between two samples
 # Samples times joints. The control loop waits meanwhile: this many take about as long as reading a
 # trajectory of a hundred points, 1 to 2 ms. More is sampled more coarsely.
-MOST = 7000
+MAX_VALUES = 7000
 
 
 BLENDING = 0.25  # share of the velocity limit that the way to a trajectory may add: motion.pxd
@@ -57,7 +57,7 @@ def check_trajectory(
         velocity: The desired velocity until then (n,) [rad/s] or [m/s].
     """
     limits = JointSpace.of(model, settings.effort_limit)
-    most = MOST / model.n
+    most = MAX_VALUES / model.n
     step = max(FINEST, (motion.end - begin) / most)
     return check(
         dynamics, settings.drives, limits, motion, begin, motion.end, velocity, step, True, most

@@ -33,7 +33,7 @@ from featherstone_ros.model.drives import Drives
 
 BLEND = 0.02  # [rad or m] that joints pass the corners of straight lines by
 SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in
-FEWEST, MOST = 40, 1500  # intervals of a stretch
+MIN_INTERVALS, MAX_INTERVALS = 40, 1500  # intervals of a stretch
 BY_KNOTS = 0.2  # share of a grid's nodes that is even in the path's knots, not in time
 SLOWER = 2.0  # than a timing, for whose friction there is none
 REGRIDDED, OTHER = 5, 0.1  # rounds in which another share of the time makes another grid
@@ -341,8 +341,8 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
 def _rough(arm: ArmOnPath, stretch: Stretch) -> tuple[Floats, Floats]:
     """Return a grid, and squared speeds at its nodes, from limits of all but jerk and the like."""
     grid = stretch.curve.x
-    if len(grid) <= FEWEST:
-        grid = np.linspace(0.0, stretch.length, FEWEST + 1)
+    if len(grid) <= MIN_INTERVALS:
+        grid = np.linspace(0.0, stretch.length, MIN_INTERVALS + 1)
     x = np.ones(len(grid))
     margins = Margins.none(len(grid) - 1, arm.model.n)
     for _ in range(ROUNDS):
@@ -358,7 +358,7 @@ def _rough(arm: ArmOnPath, stretch: Stretch) -> tuple[Floats, Floats]:
 def _regridded(stretch: Stretch, grid: Floats, x: Floats) -> tuple[Floats, Floats]:
     """Return a grid that is even in time, finer where the path is given by more, and its speeds."""
     time = np.append(0.0, np.cumsum(durations(grid, x)))
-    count = int(np.clip(time[-1] / SPACING, FEWEST, MOST))
+    count = int(np.clip(time[-1] / SPACING, MIN_INTERVALS, MAX_INTERVALS))
     knots = np.interp(grid, stretch.curve.x, np.linspace(0.0, 1.0, len(stretch.curve.x)))
     measure = (1.0 - BY_KNOTS) * time / time[-1] + BY_KNOTS * knots
     wanted = np.interp(np.linspace(0.0, 1.0, count + 1), measure, time)

@@ -14,8 +14,8 @@ from featherstone_ros.control.retiming.path import STRAIGHT, needed
 from featherstone_ros.control.retiming.retime import BLEND, Retimed
 from featherstone_ros.control.trajectory import REST_SPEED, Trajectory
 
-MOST_POINTS = 2000  # all is computed in some seconds, and some 100 MB
-MOST_LINES = 200  # that are not one line with others; their rounded corners are finer
+MAX_POINTS = 2000  # all is computed in some seconds, and some 100 MB
+MAX_LINES = 200  # that are not one line with others; their rounded corners are finer
 SAME_PLACE = 1e-6  # [rad or m] that the arm may be asked to be away from where a path begins
 
 
@@ -32,12 +32,12 @@ def not_retimed(trajectory: Trajectory, velocity: Floats, elapsed: float) -> str
     if trajectory.times[-1] <= max(elapsed, 0.0):
         return "it has no duration"
     count = len(trajectory.times)
-    if count > MOST_POINTS:
-        return f"it has {count} points, more than {MOST_POINTS}"
+    if count > MAX_POINTS:
+        return f"it has {count} points, more than {MAX_POINTS}"
     if trajectory.is_lines:
         lines = len(needed(trajectory.positions, STRAIGHT * BLEND)[0]) - 1
-        if lines > MOST_LINES:
-            return f"it has {lines} lines in different directions, more than {MOST_LINES}"
+        if lines > MAX_LINES:
+            return f"it has {lines} lines in different directions, more than {MAX_LINES}"
     first, last = trajectory.state(0), trajectory.state(-1)
     if not trajectory.times[0] and np.abs(first.velocity).max() > REST_SPEED:
         return "it begins in motion"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _FRAME = 80  # [ms]
-_MOST_FRAMES = 150  # a longer motion is shown faster
+_MAX_FRAMES = 150  # a longer motion is shown faster
 _PALETTE = 32
 _BELOW = "Grey: the desired motion. Below: how far the end effector is from it."
 _GRID = {"height_ratios": (2.6, 1), "left": 0.09, "right": 0.97, "bottom": 0.1, "top": 0.8}
@@ -29,7 +29,7 @@ _GRID = {"height_ratios": (2.6, 1), "left": 0.09, "right": 0.97, "bottom": 0.1, 
 def animate(report: DemoReport, path: Path) -> None:
     """Write the animation: the arm where it is, where it should be, and the distance between."""
     duration = report.motion.duration
-    time = np.linspace(0, duration, min(round(1e3 * duration / _FRAME) + 1, _MOST_FRAMES))
+    time = np.linspace(0, duration, min(round(1e3 * duration / _FRAME) + 1, _MAX_FRAMES))
     with pyplot_in_style() as pyplot:
         figure = pyplot.figure(figsize=(6.4, 5.4), dpi=100, facecolor="white")
         title = f"{report.robot.name}: the same gains, without and with its model"

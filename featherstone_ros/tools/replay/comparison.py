@@ -16,7 +16,7 @@ from featherstone_ros.tools.trajectory_check import started, trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 HEAD = 1.2  # [inch] height above all panels
-LEAST = 0.01  # [rad or m] that a panel of positions spans
+MIN_SPAN = 0.01  # [rad or m] that a panel of positions spans
 
 
 class Replayed:
@@ -98,6 +98,6 @@ def draw(replayed: Replayed, path: Path) -> None:
             row[1].set_ylim(-bound, bound)
             middle = (taught[:, j].min() + taught[:, j].max()) / 2.0
             low, high = row[0].get_ylim()
-            row[0].set_ylim(min(low, middle - LEAST / 2.0), max(high, middle + LEAST / 2.0))
+            row[0].set_ylim(min(low, middle - MIN_SPAN / 2.0), max(high, middle + MIN_SPAN / 2.0))
         for axis in axes[-1]:
             axis.set_xlabel("time [s]")
