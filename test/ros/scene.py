@@ -91,6 +91,7 @@ class Scene:
         arm: str = "panda",
         watchdog: float = 0.0,
         pace: float = 0.0,
+        rate: float = RATE,
         **parameters: Any,
     ) -> None:
         """Start all of them and wait until the arm is held.
@@ -101,6 +102,7 @@ class Scene:
             watchdog: Time without a command after which the drives brake [s]; 0: never.
             pace: In lockstep, at most so many times as fast as real time; 0: in real time. No state
                 may get lost then, or be refused: time would stand still.
+            rate: Of the states [Hz].
             parameters: Of the controller, and the twin's description.
         """
         self._priority = os.sched_getparam(0).sched_priority  # another scene's may go on afterwards
@@ -129,7 +131,7 @@ class Scene:
             "featherstone_ros.digital_twin",
             {
                 "robot_description": self.urdf,
-                "rate": RATE,
+                "rate": rate,
                 "command_timeout": watchdog,
                 **(LOCKSTEP if pace else {}),
             },

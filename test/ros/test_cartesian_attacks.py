@@ -63,7 +63,7 @@ class Attacked(Led):
 def shared(tmp_path_factory) -> Iterator[Attacked]:
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("led")) as ros,
-        closing(Scene(ros, pace=PACE, tip=TIPS["panda"])) as scene,
+        closing(Scene(ros, pace=PACE, rate=100.0, tip=TIPS["panda"])) as scene,
     ):
         yield Attacked(scene)
 

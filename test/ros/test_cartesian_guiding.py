@@ -82,7 +82,7 @@ def vector(x) -> Vector3:
 def shared(request, tmp_path_factory) -> Iterator[Guided]:
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("guided")) as ros,
-        closing(Scene(ros, request.param, pace=PACE, tip=TIPS[request.param])) as scene,
+        closing(Scene(ros, request.param, pace=PACE, rate=100.0, tip=TIPS[request.param])) as scene,
     ):
         yield Guided(scene)
 

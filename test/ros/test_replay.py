@@ -37,7 +37,7 @@ pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a b
 def shared(tmp_path_factory) -> Iterator[Scene]:
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("replayed")) as ros,
-        closing(Scene(ros, pace=3.0)) as scene,
+        closing(Scene(ros, pace=3.0, rate=100.0)) as scene,
     ):
         yield scene
 
@@ -154,7 +154,7 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     described = ros.node.create_publisher(String, "/left/robot_description", LATCHED)
     described.publish(String(data=urdf))
     commands = ("-r", "~/commands:=feedforward_controller/commands")
-    twin, heard = {"rate": 200.0, **LOCKSTEP}, ("-r", f"joint_states:={ARM}")
+    twin, heard = {"rate": 100.0, **LOCKSTEP}, ("-r", f"joint_states:={ARM}")
     ros.start("featherstone_ros.digital_twin", twin, *left, *commands, *heard)
     ros.start("featherstone_ros.feedforward_controller", SIMULATED, *left)
     between = Between(ros.context, pace=3.0, states="/left/joint_states")

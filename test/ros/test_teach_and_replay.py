@@ -74,7 +74,7 @@ class Leader(Guided):
 def shared(tmp_path_factory) -> Iterator[Leader]:
     with (
         ros_in_free_domain(tmp_path_factory.mktemp("taught")) as ros,
-        closing(Scene(ros, "panda", pace=3.0, tip=HAND)) as scene,
+        closing(Scene(ros, "panda", pace=3.0, rate=100.0, tip=HAND)) as scene,
     ):
         yield Leader(scene)
 
