@@ -119,10 +119,14 @@ def test_arm_that_is_off_its_path_is_told_of_until_it_is_asked_for_something_els
     arm = ScriptedArm(ros, path_tolerance=0.1, **PATIENT)
     arm.settle()
     arm.follow([point(0.3, [Q[0] + 0.5, Q[1]], velocities=[0.0, 0.0])])
-    place = list(Q)
-    for i in range(60):
-        arm.answer(arm.message([place[0] + 1e-9 * (i % 2), place[1]]))
-    said = arm.status("the last motion was abandoned: joint 'shoulder' is 0.1")
+    text = "the last motion was abandoned: joint 'shoulder' is 0.1"
+    heard = ros.new_diagnostics(lambda s: s.name == NODE.lstrip("/") and text in s.message)
+
+    def stays() -> DiagnosticStatus | None:
+        arm.answer()
+        return heard()
+
+    said = ros.wait_for(stays, text)
     assert said.level == DiagnosticStatus.WARN
     assert ros.call(Trigger, f"{NODE}/hold").success
     arm.answer()
