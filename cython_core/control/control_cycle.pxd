@@ -19,7 +19,7 @@ from control.fault_bounds cimport MAX_WRENCH
 from control.measured_wrench cimport take_measured
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
-from control.state_observer cimport NOT_NEWER, GateResult
+from control.state_observer cimport is_repetition
 from cycle cimport IncomingMessage, Output, Request
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.faults cimport FOREIGN, MESSAGE_WHOLE
@@ -120,9 +120,8 @@ cdef inline bint is_asked_again(const ControlCycle* cycle,
     again afterwards: the command did not reach it, or later than that.
     """
     cdef const Controller* c = &cycle.controller
-    cdef const GateResult* last = &c.observer.last
     return (cycle.answered == cycle.now and incoming.written > cycle.written
-            and last.rejection == NOT_NEWER and last.found == last.bound
+            and is_repetition(&c.observer.last)
             and (answers_states(&c.machine) or is_open_loop(&c.machine)))
 
 
@@ -147,7 +146,7 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
     if not collect(cycle):
         return
     cycle.states += 1
-    cycle.heard = cycle.now
+    cycle.heard, cycle.untimed = cycle.now, incoming.received == 0
     stamp = cycle.message.sec + 1e-9 * cycle.message.nanosec
     on_its_way = transit_time(incoming, stamp, &live)
     take_torques(&cycle.border.units, &c.arm.models, cycle.part, cycle.shown,

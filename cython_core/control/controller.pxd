@@ -34,7 +34,7 @@ from control.startup cimport begin
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
                                   pass_time, watch_clocks)
 from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, GateResult, Observer,
-                                     gate_result, observe, oldest)
+                                     gate_result, is_repetition, observe, oldest)
 from control.stuck_joints cimport StuckJoints, is_stuck, push_joints
 
 cdef struct Before:          # what was known before a state
@@ -159,9 +159,8 @@ cdef inline bint is_repeated_for_us(const Controller* c, double now) noexcept no
     """Whether simulated time stands, and its owner repeats the state from which to begin: it waits
     for the answer, so that no other state will confirm this one.
     """
-    cdef const GateResult* last = &c.observer.last
     return (c.machine.phase == WAITING and c.observer.begun and now == c.clock.received
-            and last.rejection == NOT_NEWER and last.found == last.bound)
+            and is_repetition(&c.observer.last))
 
 
 cdef inline bint confirm(Observer* o) noexcept nogil:

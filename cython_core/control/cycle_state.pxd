@@ -80,7 +80,8 @@ cdef struct ControlCycle:
     Output* output           # of the call that is being answered
     int64_t now
     int64_t answered         # time of the last command; -1: none yet
-    int64_t written          # when it was published, by the system's clock [ns]
+    bint untimed             # when the last state was received is unknown: time may be simulated
+    int64_t written          # then: when the last command was published, by the system's clock [ns]
 
 
 cdef inline void begin_call(ControlCycle* cycle, int64_t now, Output* output) noexcept nogil:
@@ -179,15 +180,21 @@ cdef inline void check_deadline(ControlCycle* cycle, double taken) noexcept nogi
 # What the controller publishes: the command, as drives are told it, and the motion, for subscribers
 # that watch it.
 
+cdef inline Template* command_message(ControlCycle* cycle) noexcept nogil:
+    return &cycle.joint_command if cycle.border.by_name else &cycle.command
+
+
 cdef inline void publish_command(ControlCycle* cycle) noexcept nogil:
     """Publish the last command, for the first time or again."""
-    cdef const Template* message = &cycle.joint_command if cycle.border.by_name else &cycle.command
+    cdef const Template* message = command_message(cycle)
     cycle.output.publish(cycle.output.loop, OUTPUT_COMMANDS, message.data, message.size)
-    cycle.answered, cycle.written = cycle.now, clock_now(CLOCK_REALTIME)
+    cycle.answered = cycle.now
+    if cycle.untimed:
+        cycle.written = clock_now(CLOCK_REALTIME)
 
 
 cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
-    cdef Template* message = &cycle.joint_command if cycle.border.by_name else &cycle.command
+    cdef Template* message = command_message(cycle)
     cdef Py_ssize_t n = cycle.controller.n
     cdef const double* command = cycle.controller.sent.governor.command
     if cycle.border.units.converts:

@@ -174,8 +174,8 @@ cdef inline void govern_servos(ServoGovernor* g, const JointLimits* limits,
     cdef double h = fmin(dt, longest), q, offset
     cdef Py_ssize_t i
     for i in range(g.told.n):
-        q, offset = positions.q[i], (
-            offset_for(g, i, torque[i], positions.qd[i], ahead))
+        q = positions.q[i]
+        offset = offset_for(g, i, torque[i], positions.qd[i], ahead)
         g.speed[i] = positions.qd[i] + ((offset - g.offset[i]) / h if h > 0.0 else 0.0)
         g.offset[i] = offset
         g.goal[i] = within_joint(limits, i, q, q + offset)

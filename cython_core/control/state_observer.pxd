@@ -89,6 +89,11 @@ cdef inline GateResult gate_result(Rejection rejection, Py_ssize_t joint, double
     return result
 
 
+cdef inline bint is_repetition(const GateResult* state) noexcept nogil:
+    """Whether a state was the last one again, by its stamp."""
+    return state.rejection == NOT_NEWER and state.found == state.bound
+
+
 cdef inline double median(double a, double b, double c) noexcept nogil:
     return max(min(a, b), min(max(a, b), c))
 

@@ -47,10 +47,9 @@ cdef struct BaseMessage:     # about the motion of a floating base
 cdef struct CommandTopic:     # std_msgs/Float64MultiArray: what each of its joints' drives is told
     int32_t n
     int32_t* joint           # (n,)
-    bint answered            # in lockstep: since the last period
 
 cdef struct Answers:         # to a lockstep's states, on one topic
-    bint has_come            # one has since the last period
+    bint has_come            # a valid one has since the last period
     uint64_t digest          # of its bytes
     int64_t spare            # repetitions of an answered state, to each of which it may come again
 
@@ -194,8 +193,6 @@ cdef int64_t twin_due(void* self) noexcept nogil:
 cdef void await_commands(TwinCycle* twin) noexcept nogil:
     cdef int k
     twin.answered, twin.repeats = False, 0
-    for k in range(twin.own_count):
-        twin.own[k].answered = False
     for k in range(OWN_COMMANDS + MAX_TOPICS):
         twin.answers[k].has_come = False
 
@@ -254,7 +251,7 @@ cdef bint is_spare(TwinCycle* twin, int input, const IncomingMessage* incoming) 
     answers.spare = 0
     if not answers.has_come and 0 < incoming.written < twin.repeated:
         answers.spare = twin.repeats
-    answers.has_come, answers.digest = True, d
+    answers.digest = d
     return False
 
 
@@ -262,7 +259,7 @@ cdef bint all_have_answered(const TwinCycle* twin) noexcept nogil:
     """Whether every topic of some joints has brought a command since the last period."""
     cdef int k
     for k in range(twin.own_count):
-        if not twin.own[k].answered:
+        if not twin.answers[OWN_COMMANDS + k].has_come:
             return False
     return True
 
@@ -272,18 +269,20 @@ cdef int64_t command_clock(const TwinCycle* twin, int64_t now) noexcept nogil:
     return simulation_time(&twin.arm) if twin.arm.settings.owns_time else now
 
 
-cdef void command_taken(TwinCycle* twin, bint complete, int64_t now,
-                        Output* output) noexcept nogil:
+cdef void command_taken(TwinCycle* twin, int input, int64_t now, Output* output) noexcept nogil:
     """Apply a command; in lockstep a complete one advances the arm by a period."""
     take_command(&twin.arm, twin.commanded, command_clock(twin, now))
-    twin.answered |= complete
+    twin.answers[input].has_come = True
+    twin.answered |= input < OWN_COMMANDS or all_have_answered(twin)
     if is_free_to_go(twin) and twin.arm.fault.kind == NO_FAULT:
         advance_and_publish(twin, 0, now, output)
         report_fault(twin, now, output)
 
 
-cdef void take_commands(TwinCycle* twin, CommandTopic* topic, Reader* r, int64_t now,
+cdef void take_commands(TwinCycle* twin, int input, Reader* r, int64_t now,
                         Output* output) noexcept nogil:
+    cdef const CommandTopic* topic = (&twin.commands if input == COMMANDS
+                                      else &twin.own[input - OWN_COMMANDS])
     cdef int32_t k
     if not read_efforts(&twin.refusals, r, topic.n, DBL_MAX, twin.wanted):
         return
@@ -291,8 +290,7 @@ cdef void take_commands(TwinCycle* twin, CommandTopic* topic, Reader* r, int64_t
     for k in range(topic.n):
         command_drive(&twin.arm, topic.joint[k], twin.wanted[k])
         twin.commanded[topic.joint[k]] = True
-    topic.answered = True
-    command_taken(twin, topic == &twin.commands or all_have_answered(twin), now, output)
+    command_taken(twin, input, now, output)
 
 
 cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexcept nogil:
@@ -372,7 +370,7 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
             arm.desired_qd[i] = wanted[n + i] if names.velocity.length else 0.0
             arm.command[i] = wanted[2 * n + i] if names.effort.length else 0.0
     if not is_idle_command(arm, twin.commanded):
-        command_taken(twin, True, now, output)
+        command_taken(twin, JOINT_COMMANDS, now, output)
 
 
 cdef bint is_idle_command(const Arm* arm, const bint* commanded) noexcept nogil:
@@ -429,16 +427,14 @@ cdef void twin_message(void* self, int input, const IncomingMessage* incoming, i
     begin_message(&twin.refusals, input, incoming, now, output, &r)
     if twin.arm.settings.lockstep and is_command(input) and is_spare(twin, input, incoming):
         return
-    if input == COMMANDS:
-        take_commands(twin, &twin.commands, &r, now, output)
-    elif input == JOINT_COMMANDS:
+    if input == JOINT_COMMANDS:
         take_joint_commands(twin, &r, now, output)
     elif input == EXTERNAL_WRENCH:
         take_wrench(twin, &r)
     elif input == SET_STATE:
         take_set_state(twin, &r, now)
     else:
-        take_commands(twin, &twin.own[input - OWN_COMMANDS], &r, now, output)
+        take_commands(twin, input, &r, now, output)
 
 
 # Requests.

@@ -55,13 +55,20 @@ class DriveWatch:
         self._cut = self._squared = np.zeros(units.n)
         self._at = np.nan
 
-    def update(self, now: float, cut: Floats, squared_current: Floats) -> dict[str, str]:
-        """Return, by joint, what has bound its drive since the last look, in words.
+    def update(
+        self,
+        now: float,
+        cut: Floats,
+        squared_current: Floats,
+        stiffness: tuple[Floats, Floats, Floats],
+    ) -> dict[str, str]:
+        """Return, by joint, what has bound its drive since the last look, or is off, in words.
 
         Args:
             now: Time [s].
             cut: (n,) how many commands the drives' own limits have cut so far.
             squared_current: (n,) integral of the motors' squared currents so far [A^2 s].
+            stiffness: What ``misfits`` takes.
         """
         counts, self._cut = cut - self._cut, cut
         charge, self._squared = squared_current - self._squared, squared_current
@@ -73,12 +80,11 @@ class DriveWatch:
             for k, joint in enumerate(self._units.names)
             if counts[k]
         }
-        hot = self._heat.binding()
-        return {
-            joint: "; ".join(filter(None, (told.get(joint), hot.get(joint))))
-            for joint in self._units.names
-            if joint in told or joint in hot
+        notes = told, self._heat.binding(), misfits(self._units, *stiffness)
+        of_joints = {
+            joint: [note[joint] for note in notes if joint in note] for joint in self._units.names
         }
+        return {joint: "; ".join(words) for joint, words in of_joints.items() if words}
 
     def _limit(self, joint: int) -> str:
         units, name = self._units, f"drives.{self._units.names[joint]}"

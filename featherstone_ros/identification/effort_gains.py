@@ -144,9 +144,16 @@ def _found(
         raise IdentificationError("no effort changes: it tells of no torque")
     columns = np.concatenate([Y, motion.effort[:, :, None], drive], axis=2)[:, measured]
     size = Y.shape[2] + 1
+    plainer = np.delete(np.arange(columns.shape[2]), size + LOAD)
     with one_thread():
-        response, spread = _responses(columns, size, known)
-        plain, _ = _responses(np.delete(columns, size + LOAD, axis=2), size, known)
+        blocks = np.array(
+            [np.einsum("ija,ijb->jab", b, b) for b in np.array_split(columns, BLOCKS)]
+        )
+        total = blocks.sum(axis=0)
+        response, parameters = _first_solved(total, size, known)
+        without = [_solved(_roots(total - b, size), response, parameters)[0] for b in blocks]
+        plain, _ = _first_solved(total[:, plainer[:, None], plainer], size, known)
+    spread = np.sqrt(BLOCKS - 1) * np.std(without, axis=0) / np.abs(response)
     unknown_law = np.abs(response / plain - 1.0)
     gain, deviation = np.full((2, model.n), np.nan)
     gain[measured] = 1.0 / response
@@ -155,20 +162,10 @@ def _found(
     return EffortGains(model.joint_names, gain, deviation)
 
 
-def _responses(columns: Floats, size: int, known: float) -> tuple[Floats, Floats]:
-    """Return efforts per torque, and their relative deviations by the jackknife, each (n,).
-
-    Args:
-        columns: (N, n, m) of the torque's parameters and the effort, and of what drives bear.
-        size: Number of the former.
-        known: The first parameter.
-    """
-    blocks = np.array([np.einsum("ija,ijb->jab", b, b) for b in np.array_split(columns, BLOCKS)])
-    total = blocks.sum(axis=0)
-    roots = _roots(total, size)
-    response, parameters = _solved(roots, *_first(roots, known))
-    without = [_solved(_roots(total - b, size), response, parameters)[0] for b in blocks]
-    return response, np.sqrt(BLOCKS - 1) * np.std(without, axis=0) / np.abs(response)
+def _first_solved(products: Floats, size: int, known: float) -> tuple[Floats, Floats]:
+    """Return efforts per torque (n,), and the torque's parameters, from a first guess of both."""
+    roots = _roots(products, size)
+    return _solved(roots, *_first(roots, known))
 
 
 def _roots(products: Floats, size: int) -> Floats:

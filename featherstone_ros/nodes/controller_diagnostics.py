@@ -9,7 +9,7 @@ import numpy as np
 from featherstone_ros.control.arrival import ArrivalWatch
 from featherstone_ros.control.controller import lost_of, rejections
 from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
-from featherstone_ros.control.drive_watch import DriveWatch, factors, misfits
+from featherstone_ros.control.drive_watch import DriveWatch, factors
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
@@ -72,10 +72,8 @@ class ControllerDiagnostics:
         phase = loop.phase
         moment = self._moment()
         lost = lost_of(moment, loop.settings, names) if moment else {}
-        bound = self._drives.update(loop.now, controller.cut, controller.squared_current)
-        stiffness, units = controller.stiffness_shown, loop.arm.units
-        for joint, what in misfits(units, *stiffness).items():
-            bound[joint] = "; ".join(filter(None, (bound.get(joint), what)))
+        stiffness = controller.stiffness_shown
+        bound = self._drives.update(loop.now, controller.cut, controller.squared_current, stiffness)
         duplicates = self._duplicates.among(
             {
                 "on joint_states": 1 + controller.has_several_publishers(loop.now),
@@ -132,7 +130,10 @@ class ControllerDiagnostics:
             "publishers on joint_states": ", ".join(publishers_of(node, loop.states.topic_name)),
             **{f"effort limit of {joint}": what for joint, what in lost.items()},
             **{f"drive of {joint}": what for joint, what in bound.items()},
-            **{f"stiffness factor of {j}": f for j, f in factors(units, stiffness[0]).items()},
+            **{
+                f"stiffness factor of {j}": f
+                for j, f in factors(loop.arm.units, stiffness[0]).items()
+            },
             **loop.running.timing.report(),
             "commands saturated": counters["saturated"],
             "governor interventions": counters["interventions"],
