@@ -17,6 +17,8 @@ from support import (  # skips this module where ROS is missing
 
 # isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from rclpy.duration import Duration
+from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -127,8 +129,11 @@ def test_lockstep_with_the_controller_repeats_bit_for_bit_also_where_commands_ar
         if relayed[0] % 50 != 1:  # the first, and four more
             relay.publish(command)
 
+    # What this process would pass on late is lost as well: a relay must not delay an answer beyond
+    # the repetition of its question.
+    prompt = QoSProfile(depth=100, lifespan=Duration(nanoseconds=40_000_000))
     ros.node.create_subscription(
-        Float64MultiArray, "/feedforward_controller/commands", lose_some, DEEP, raw=True
+        Float64MultiArray, "/feedforward_controller/commands", lose_some, prompt, raw=True
     )
 
     def run(commands: str) -> dict[float, tuple[float, ...]]:
