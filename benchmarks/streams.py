@@ -38,7 +38,7 @@ from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.proposal import Proposal, propose
 from featherstone_ros.tools.robot_setup import load
-from featherstone_ros.tools.style import picture
+from featherstone_ros.tools.style import finish, picture
 
 RATE, POLICY = 1000.0, 25.0  # [Hz] of the controllers, and of a chunk's points
 
@@ -186,18 +186,21 @@ def figures(record: dict[str, Floats], chunks: list[Chunk]) -> dict[str, float]:
     }
 
 
-def draw(records: dict[str, dict[str, Floats]], file: Path) -> None:
+def draw(records: dict[str, dict[str, Floats]], title: str, file: Path) -> None:
     """Draw position, velocity and acceleration that are asked of the first joint."""
     titles = ("position [rad]", "velocity [rad/s]", "acceleration [rad/s²]")
     with picture(file) as pyplot:
-        figure = pyplot.figure(figsize=(9.0, 3.2), dpi=100, layout="constrained")
-        for row, axes in enumerate(figure.subplots(1, 3)):
+        figure = pyplot.figure(figsize=(6.4, 5.2), dpi=125, layout="constrained")
+        panels = figure.subplots(3, 1, sharex=True)
+        for row, axes in enumerate(panels):
             for name, record in reversed(records.items()):
                 values = record["reference"][:, row, 0]
-                axes.plot(np.arange(len(values)) / RATE, values, lw=1.0, label=name)
-            axes.set(xlabel="time [s]", title=f"first joint, desired {titles[row]}")
-        lines = figure.axes[0].get_lines()
-        figure.legend(handles=lines, loc="outside lower center", ncols=2)
+                axes.plot(np.arange(len(values)) / RATE, values, lw=1.2, label=name)
+            axes.set_title(f"desired {titles[row]}")
+            finish(axes)
+        panels[-1].set_xlabel("time [s]")
+        figure.suptitle(title)
+        figure.legend(handles=panels[0].get_lines(), loc="outside lower center", ncols=2)
 
 
 def main() -> int:
@@ -211,7 +214,8 @@ def main() -> int:
     options, console = parser.parse_args(), Console(width=100)
     proposal = replace(propose(robot_file(options.robot)), start=load(options.robot).start)
     for name, (chunks, rest) in scenarios(proposal.start).items():
-        records = {"here": run(chunks, rest, Ours(proposal, options.stop_time), proposal)}
+        ours = Ours(proposal, options.stop_time)
+        records = {"this controller": run(chunks, rest, ours, proposal)}
         if "FEATHERSTONE_JTC" in os.environ:
             peer = JointTrajectoryController(proposal.model.joint_names, proposal.start, RATE)
             records["joint_trajectory_controller"] = run(chunks, rest, peer, proposal)
@@ -224,7 +228,8 @@ def main() -> int:
         console.print(table)
         if options.pictures:
             options.pictures.mkdir(parents=True, exist_ok=True)
-            draw(records, options.pictures / f"{name.replace(' ', '_')}.png")
+            file = options.pictures / f"{name.replace(', ', '_').replace(' ', '_')}.png"
+            draw(records, f"{proposal.model.joint_names[0]}: {name}", file)
     return 0
 
 
