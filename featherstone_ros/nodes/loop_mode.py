@@ -184,11 +184,12 @@ class LoopMode:
         loop = self.running
         if not loop.follows_ros_time:
             return ""
-        runner, publishers = loop.runner, self._node.count_publishers("/clock")
+        runner, clock = loop.runner, self._node.resolve_topic_name("/clock")
         leaps, before = runner.counters()["time_leaps"], self._known_leaps
         self._known_leaps = leaps
+        publishers = self._node.count_publishers(clock)
         if publishers > 1:
-            return f"{publishers} publishers on /clock, expected one"
+            return f"{publishers} publishers on {clock}, expected one"
         if leaps > before:
             return (
                 f"ROS time has leapt in {leaps - before} messages: the clock was set, or /clock "

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 2")
 from studies import study
-from support import free_domain
+from support import free_domain, ros_in_free_domain
 
 from featherstone_ros.tools.processes import node_environment
 
@@ -105,7 +105,10 @@ def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path):
 
 
 def driven_again(folder, law):
-    """Drive one of the short demo's runs in this process; return what it measures."""
+    """Drive one of the short demo's runs in this process; return what it measures.
+
+    It listens to no other simulation's time.
+    """
     from featherstone_ros.tools.demo.play import Stage
     from featherstone_ros.tools.multi_sine import plan
     from featherstone_ros.tools.robot_setup import load
@@ -115,9 +118,12 @@ def driven_again(folder, law):
     options = argparse.Namespace(
         real_time=False, rate=200.0, output=folder, discovery_range="LOCALHOST"
     )
-    with free_domain() as domain:
-        stage = Stage(robot, 0.0, law, options, "again", domain)
-        return stage.play(motion, lambda seconds: None)
+    with ros_in_free_domain(folder) as ros:
+        stage = Stage(robot, 0.0, law, options, "again", ros.domain)
+        listeners: list[int] = []
+        run = stage.play(motion, lambda _: listeners.append(ros.node.count_subscribers("/clock")))
+    assert listeners and not any(listeners)
+    return run
 
 
 @pytest.mark.alone  # rates are those of a machine without other nodes

@@ -22,7 +22,7 @@ pytest.importorskip("scipy")
 from builtin_interfaces.msg import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 CONTROLLER = "/feedforward_controller"
@@ -81,9 +81,15 @@ def progress(status) -> str:
 def test_a_load_is_found_while_the_arm_works_and_the_controller_takes_it(ros, between):
     answers = ros.collect(String, f"{SHADOW}/payload", LATCHED)
     motion = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
+    # The shadow hears all of the motion and nothing else, however slow this process is.
+    assert ros.call(SetBool, "/digital_twin/pause", SetBool.Request(data=True)).success
     motion.publish(swing())
+    ros.wait_for_diagnostics(
+        lambda s: status_values(s).get("following") == "trajectory", "the motion taken"
+    )
     answer = ros.call(Trigger, f"{SHADOW}/identify_payload", repeat=False)
     assert answer.success and LINK in answer.message
+    assert ros.call(SetBool, "/digital_twin/pause", SetBool.Request(data=False)).success
     ros.wait_for_diagnostics(lambda s: progress(s).startswith("collecting"), "progress")
     ros.wait_for(lambda: answers, "answer", timeout=LONG)  # while the arm moves
     said = ros.wait_for_diagnostics(lambda s: " kg on panda_hand" in progress(s), "diagnosis")

@@ -142,7 +142,8 @@ class Stage:
         with tempfile.TemporaryDirectory(prefix="featherstone_demo_") as name:
             folder, logs = Path(name), options.output.resolve()
             environment = node_environment(self.domain, options.discovery_range, folder)
-            remap = ["-r", f"__ns:=/{self.namespace}"]
+            # Nor does it share time with another simulation in the same domain.
+            remap = ["-r", f"__ns:=/{self.namespace}", "-r", f"/clock:=/{self.namespace}/clock"]
             with (
                 twin_and_controller(self.parameters(), environment, folder, logs, remap, nodes),
                 DemoNode(
