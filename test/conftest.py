@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from itertools import chain, groupby, islice, zip_longest
 from pathlib import Path
@@ -102,6 +103,7 @@ BEYOND = 1.2  # times a test's time-out
 ENDING = 60.0  # [s] for the end of a process that has run its tests
 LEFT_OUT = ("study", "alone")  # by pyproject.toml's choice of marks
 stderr = pytest.StashKey[int]()
+watchdog = pytest.StashKey[tuple[float, float]]()  # time-out that it is set for [s], and since when
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -118,16 +120,27 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[stderr] = os.dup(2)
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """End the process with a test that hangs."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """End the process with a test that hangs.
+
+    That it is armed is enough for the next tests as well, for a while: to disarm it takes longer
+    than most tests do, since a thread has to end.
+    """
     mark = item.get_closest_marker("timeout")
     timeout = item.config.getoption("timeout", None) or item.config.getini("timeout")
-    timeout = BEYOND * float(mark.args[0] if mark else timeout or 0.0)
+    timeout = float(mark.args[0] if mark else timeout or 0.0)
+    armed_for, since = item.config.stash.get(watchdog, (0.0, 0.0))
+    now = time.monotonic()
+    if timeout == armed_for and now - since < (BEYOND - 1.0) / 2 * timeout:
+        return
     if timeout:
-        faulthandler.dump_traceback_later(timeout, exit=True, file=item.config.stash[stderr])
-    yield
-    faulthandler.cancel_dump_traceback_later()
+        faulthandler.dump_traceback_later(
+            BEYOND * timeout, exit=True, file=item.config.stash[stderr]
+        )
+    else:
+        faulthandler.cancel_dump_traceback_later()
+    item.config.stash[watchdog] = timeout, now
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
