@@ -61,4 +61,6 @@ Simulator = _compiled.Simulator
 difference_of = _compiled.difference_of
 get_num_threads = _compiled.get_num_threads
 integrated = _compiled.integrated
+presliding_states = _compiled.presliding_states
+release_time: float = _compiled.release_time
 set_num_threads = _compiled.set_num_threads

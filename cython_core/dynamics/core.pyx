@@ -45,6 +45,7 @@ from minv cimport minv
 from momentum cimport momentum
 from operational_space cimport operational_space_inertia
 from regressor cimport regressor
+from smooth_friction cimport RELEASE_TIME, after_motion, after_rest
 from simulator_interface cimport SIMULATOR_INTERFACE, Loads, Prescribed, SimulatorInterface
 from time_stepping cimport advance, instants
 from kinematics cimport (first_moment, jacobian, jacobian_derivative, kinetic_energy, link_origin,
@@ -76,5 +77,6 @@ include "dynamics.pxi"           # uses arrays.pxi, calls.pxi and workspaces.pxi
 include "prescribed.pxi"         # uses arrays.pxi
 include "simulator.pxi"          # uses arrays.pxi, calls.pxi, workspaces.pxi and prescribed.pxi
 include "interface.pxi"          # uses arrays.pxi
+include "presliding.pxi"
 
 states_per_register = LANES

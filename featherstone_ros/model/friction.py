@@ -28,11 +28,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from featherstone_ros._core import presliding_states, release_time
 from featherstone_ros.arrays import Floats
 
 SLIDING_SPEED = 0.02  # [rad/s or m/s]
 PRESLIDING_DISPLACEMENT = 1e-4  # [rad or m] over which 63 % of a change of z take place
-RELEASE_TIME = 0.05  # [s] likewise, at rest
+RELEASE_TIME = release_time  # [s] likewise, at rest
 
 
 def viscous_speed(velocity: Floats, thinning: Floats | float) -> Floats:
@@ -64,13 +65,6 @@ def presliding(
         start: (n,) the first states; the signs of the velocities where the motion goes on already.
         time: (N,) [s]; given, joints at rest are released, as the controller does.
     """
-    way = np.diff(position, axis=0)
-    passed = np.abs(way) / displacement
-    if time is not None:
-        passed = np.where(way != 0.0, passed, np.diff(time)[:, None] / RELEASE_TIME)
-    kept, sign = np.exp(-passed), np.sign(way)
-    states = np.empty_like(position)
-    states[0] = start
-    for k in range(len(way)):
-        states[k + 1] = sign[k] + (states[k] - sign[k]) * kept[k]
-    return states
+    first = np.broadcast_to(np.asarray(start, float), np.shape(position)[1:])
+    at = None if time is None else np.asarray(time, float)
+    return presliding_states(np.asarray(position, float), displacement, first, at)

@@ -242,6 +242,16 @@ def test_dense_points_take_no_longer_than_few(noise):
     assert ours < 1.05 * expected  # whose chords are shorter than the curve
 
 
+def test_many_corners_are_passed_as_fast_as_few():
+    lap = np.array([[0.3, 0.4], [1.2, 0.2], [0.9, -0.8], [-0.2, -0.4]])
+    paths = [np.concatenate([np.tile(lap, (laps, 1)), lap[:1]]) for laps in (4, 32)]
+    few, many = (
+        fr.control.retime(ARM, path, drives=DRIVES, limits=TIGHT, blend=0.05).duration
+        for path in paths
+    )
+    assert many < 8.0 * few
+
+
 def test_corners_of_dense_lines_stay_corners():
     dense = np.concatenate(
         [a + np.linspace(0.0, 1.0, 200)[:, None] * (b - a) for a, b in pairwise(PATH)]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.feasibility.demand import Demand, demand
+from featherstone_ros.control.feasibility.demand import Demand
 from featherstone_ros.control.feasibility.limits import SUDDEN, jerk, rates
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.retiming.path import Stretch
 from featherstone_ros.control.retiming.timing import SLOWEST, Bounds, durations
 from featherstone_ros.control.trajectory import SPEED_UP
@@ -80,14 +79,13 @@ class ArmOnPath:
         ]
         return np.reshape(shares, (-1, len(q))).T
 
-    def torque_rates(self, motion: Motion, asked: Demand) -> Floats:
+    def torque_rates(self, asked: Demand) -> Floats:
         """Return the change of the torque in the ``SUDDEN`` up to each sample (N, n) per second.
 
         Dry friction apart, which turns round with the motion however slow it is.
         """
-        smooth = replace(self.drives, coulomb=np.zeros(self.model.n), load=0.0)
-        time = asked.time
-        torque = demand(self.dynamics, smooth, motion, time[0], time[-1], 1e-3, False).torque
+        time, motion = asked.time, (asked.position, asked.velocity, asked.acceleration)
+        torque = self.drives.torque(self.dynamics, *motion, 0.0)
         before = np.transpose([np.interp(time - SUDDEN, time, column) for column in torque.T])
         return (torque - before) / SUDDEN
 
@@ -119,21 +117,21 @@ class Margins:
 class Excesses:
     """By how much a motion exceeds limits, in each interval of a grid and over all."""
 
-    def __init__(self, arm: ArmOnPath, motion: Motion, asked: Demand, nodes: Floats) -> None:
+    def __init__(self, arm: ArmOnPath, asked: Demand, nodes: Floats) -> None:
         """Measure them at every sample.
 
         Args:
             arm: With its limits.
-            motion: From rest to rest.
-            asked: Of the motion.
+            asked: Of a motion from rest to rest.
             nodes: (N + 1,) times of the grid's nodes [s].
         """
         limits = arm.limits
         count = len(nodes) - 1
-        self._at = np.clip(np.searchsorted(nodes, asked.time) - 1, 0, count - 1)
-        self._count = count
+        at = np.clip(np.searchsorted(nodes, asked.time) - 1, 0, count - 1)
+        self._first = np.flatnonzero(np.diff(at, prepend=-1))  # samples of the intervals with any
+        self._at, self._count = at[self._first], count
         speeding, slowing = rates(asked)
-        change = arm.torque_rates(motion, asked)
+        change = arm.torque_rates(asked)
         joints = np.abs(asked.velocity) / limits.joints.velocity
         links = arm.link_speeds(asked.position, asked.velocity)
         speed = np.concatenate([joints, links], axis=1).max(axis=1)
@@ -151,8 +149,8 @@ class Excesses:
     def _worst(self, beyond: Floats) -> Floats:
         """Return the greatest of samples (M, n) in each interval (N, n), 0 where none is beyond."""
         worst = np.zeros((self._count, beyond.shape[1]))
-        np.maximum.at(worst, self._at, np.where(beyond > 0.0, beyond, 0.0))
-        return worst
+        worst[self._at] = np.maximum.reduceat(beyond, self._first)
+        return np.maximum(worst, 0.0)
 
     def added(self, margins: Margins) -> Margins:
         """Return margins that make up for them."""

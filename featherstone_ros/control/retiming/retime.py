@@ -14,7 +14,6 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.feasibility.limits import excesses
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.retiming.demands import (
     ArmOnPath,
     Excesses,
@@ -33,7 +32,7 @@ from featherstone_ros.model.drives import Drives
 
 BLEND = 0.02  # [rad or m] that joints pass the corners of straight lines by
 SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in
-MIN_INTERVALS, MAX_INTERVALS = 40, 1500  # intervals of a stretch
+MIN_INTERVALS, MAX_INTERVALS = 40, 100_000  # intervals of a stretch
 BY_KNOTS = 0.2  # share of a grid's nodes that is even in the path's knots, not in time
 SLOWER = 2.0  # than a timing, for whose friction there is none
 REGRIDDED, OTHER = 5, 0.1  # rounds in which another share of the time makes another grid
@@ -372,13 +371,13 @@ def _regridded(stretch: Stretch, grid: Floats, x: Floats) -> tuple[Floats, Float
 
 def _judged(arm: ArmOnPath, timing: TimedStretch) -> tuple[Excesses, float]:
     """Return by how much a timing exceeds limits, and how much slower it would fit."""
-    verdict, motion = _verdict(arm, timing.sampled())
-    found = Excesses(arm, motion, verdict.demand, timing.nodes)
+    verdict = _verdict(arm, timing.sampled())
+    found = Excesses(arm, verdict.demand, timing.nodes)
     return found, max(verdict.slow_down, found.own, 1.0)
 
 
-def _verdict(arm: ArmOnPath, samples: tuple[Floats, ...]) -> tuple[Feasibility, Motion]:
-    """Return the check of a trajectory as a controller makes it, and the motion."""
+def _verdict(arm: ArmOnPath, samples: tuple[Floats, ...]) -> Feasibility:
+    """Return the check of a trajectory as a controller makes it."""
     time, *fields = samples
     rows = zip(time.tolist(), *fields, strict=True)
     n, space = arm.model.n, arm.limits.joints
@@ -386,8 +385,7 @@ def _verdict(arm: ArmOnPath, samples: tuple[Floats, ...]) -> tuple[Feasibility, 
     free = replace(space, lower=-unlimited, upper=unlimited, effort=unlimited)
     trajectory = Trajectory(space.names, [Point(*row) for row in rows], free)
     motion = trajectory.motion(0.0, trajectory.state(0), ControllerSettings.stop_time)
-    verdict = check(arm.dynamics, arm.drives, space, motion, 0.0, motion.end, np.zeros(n))
-    return verdict, motion
+    return check(arm.dynamics, arm.drives, space, motion, 0.0, motion.end, np.zeros(n))
 
 
 def _joined(arm: ArmOnPath, timings: list[TimedStretch]) -> Retimed:
@@ -398,8 +396,8 @@ def _joined(arm: ArmOnPath, timings: list[TimedStretch]) -> Retimed:
     """
     for _ in range(LAST_ATTEMPTS):
         samples = _sampled(timings)
-        verdict, motion = _verdict(arm, samples)
-        own = Excesses(arm, motion, verdict.demand, samples[0]).own
+        verdict = _verdict(arm, samples)
+        own = Excesses(arm, verdict.demand, samples[0]).own
         if verdict.fits and own <= 1.0 + CLOSE:
             return Retimed(arm.model.joint_names, *samples, verdict)
         factor = max(verdict.slow_down, own) * (1.0 + CLOSE)

@@ -29,6 +29,8 @@ from featherstone_ros.arrays import Floats
 SLOWEST = 1e-12  # squared speed of the path below which a node is at rest
 NEAR = 0.6  # share of a limit within which it may bind next; others are looked at afterwards
 BEYOND = 1e-6  # share of a limit that counts as rounding
+# Ten times as fast as the interior point method, measured; a presolve costs more than it saves.
+SOLVER: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
 FASTER = 1e3  # times the squared speed that one programme may speed up by
 
 
@@ -101,8 +103,8 @@ def faster(grid: Floats, most: Floats, bounds: list[Bounds], x: Floats) -> Float
     within = np.stack([np.zeros_like(upper), upper], axis=1)
     gain /= np.abs(gain).max()
     taken = high - matrix @ (x / scale) < NEAR
-    while True:  # the dual simplex: ten times as fast as the interior point method, measured
-        result = linprog(gain, matrix[taken], high[taken], bounds=within, method="highs-ds")
+    while True:
+        result = linprog(gain, matrix[taken], high[taken], bounds=within, **SOLVER)
         if result.x is None:
             return None
         beyond = (matrix @ result.x > high + BEYOND) & ~taken
