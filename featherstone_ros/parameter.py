@@ -176,6 +176,19 @@ def joint_parameters_of(kind: type, joint: str, **defaults: float) -> Iterator[P
             yield Parameter(name.format(joint), value, **options)
 
 
+def check_finite(settings: Any) -> None:
+    """Check the declared numbers of settings; arrays are checked with the model they are for.
+
+    Raises:
+        ValueError: One is not finite (named), nor infinite where that is allowed.
+    """
+    for place, _, _, options in _declared(type(settings)):
+        number = getattr(settings, place)
+        if isinstance(number, float) and not math.isfinite(number):
+            if not number == options["maximum"] == math.inf:
+                raise ValueError(f"{place} is {number}, expected a finite number")
+
+
 def values_of(
     kind: type, values: Mapping[str, Value], joints: Sequence[str] = ()
 ) -> dict[str, Any]:

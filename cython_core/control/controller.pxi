@@ -1,5 +1,11 @@
 # CompiledController: the owner of a ControlCycle, and Python's way to it.
 
+cdef int64_t _nanoseconds(double now) except? -1:
+    if not isfinite(now):
+        raise ValueError(f"now is {now}, expected a finite time [s]")
+    return <int64_t> (now * 1e9)
+
+
 cdef class CompiledController(CycleOwner):
     """The compiled torque controller: see featherstone_ros.control.controller.TorqueController for
     its use from Python.
@@ -239,11 +245,11 @@ cdef class CompiledController(CycleOwner):
         cdef Request asked
         asked.kind, asked.answer, asked.payload = request.kind, 0, <void*> request.address
         self.keep_alive(request)
-        on_request(&self.control, &asked, <int64_t> (now * 1e9), &self.collector.output)
+        on_request(&self.control, &asked, _nanoseconds(now), &self.collector.output)
         return asked.answer
 
     cdef _at(self, double now):
-        self.control.now, self.control.output = <int64_t> (now * 1e9), &self.collector.output
+        self.control.now, self.control.output = _nanoseconds(now), &self.collector.output
 
     @property
     def has_records(self):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 import featherstone_ros._control as _control
 from featherstone_ros._core import BoundDynamics, Dynamics
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, finite_array
 from featherstone_ros.control.gains import postures
 from featherstone_ros.errors import SingularInertiaError, UnknownNameError
 from featherstone_ros.kinematics import as_transforms
@@ -59,9 +59,10 @@ def box(
         damping: [N s/m].
     """
     inward = np.vstack([np.eye(3), -np.eye(3)])
-    offsets = [*np.asarray(lower, float), *-np.asarray(upper, float)]
-    if not (np.asarray(lower, float) < np.asarray(upper, float)).all():
+    low, high = finite_array("lower", lower, (3,)), finite_array("upper", upper, (3,))
+    if not (low < high).all():
         raise ValueError(f"box: expected lower < upper, got {lower!r} and {upper!r}")
+    offsets = [*low, *-high]
     return tuple(
         Wall(tuple(normal), offset, stiffness, damping)
         for normal, offset in zip(inward, offsets, strict=True)
@@ -412,19 +413,6 @@ def require_tip(model: Model, tip: str) -> None:
     if model.tree.link_body[model.link_names.index(tip)] < 0:
         joints = ", ".join(model.joint_names)
         raise ValueError(f"tip is {tip!r}, which none of the joints moves: {joints}")
-
-
-def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> Floats:
-    """Return an argument as finite numbers of that shape, C-contiguous."""
-    try:
-        array = np.asarray(value, dtype=float, order="C")
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: expected numbers, got {value!r}") from error
-    if shape is not None and array.shape != shape:
-        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name}: expected finite numbers, got {array.tolist()}")
-    return array
 
 
 def one_pose(name: str, value: ArrayLike) -> Floats:

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike
 from featherstone_ros import _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import NoteKind
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, finite_array, finite_number
 from featherstone_ros.control import event_texts
 from featherstone_ros.control.admittance import sensor_poses
-from featherstone_ros.control.cartesian_impedance import finite_array, one_pose, require_tip
+from featherstone_ros.control.cartesian_impedance import one_pose, require_tip
 from featherstone_ros.control.event_texts import Reason, RecordFormatter, cause_text, rejection_text
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
@@ -276,9 +276,11 @@ class TorqueController:
         """Change to another payload or gravity within a time [s], at once while silent.
 
         Raises:
-            ValueError: The effort limits would not let the arm be held and braked.
+            ValueError: The effort limits would not let the arm be held and braked, or the time is
+                not finite.
         """
-        request = _control.ModelRequest(BoundDynamics(model), transition_time)
+        transition = finite_number("transition_time", transition_time, 0.0)
+        request = _control.ModelRequest(BoundDynamics(model), transition)
         self.ask(_control.CheckRequest(_control.ConfigureRequest(self._settings), request), now)
         self._apply(request, now)
 

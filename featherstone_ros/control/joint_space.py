@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,23 @@ class JointSpace:
     acceleration: Floats = field(default_factory=_unlimited)
     deceleration: Floats = field(default_factory=_unlimited)
     jerk: Floats = field(default_factory=_unlimited)
+
+    def __post_init__(self) -> None:
+        """Check the limits.
+
+        Raises:
+            ValueError: One is not a number, or negative where that is none.
+        """
+        for limit in fields(self)[2:]:
+            values = np.broadcast_to(getattr(self, limit.name), len(self.names))
+            signed = limit.name in ("lower", "upper")
+            wrong = np.isnan(values) if signed else ~(values >= 0.0)
+            if wrong.any():
+                j = int(np.argmax(wrong))
+                raise ValueError(
+                    f"{limit.name} of joint {self.names[j]!r} is {values[j]:g}, expected a limit"
+                    + ("" if signed else ", at least 0")
+                )
 
     @classmethod
     def of(cls, model: Model, effort: Floats | None = None) -> JointSpace:

@@ -393,11 +393,13 @@ def timed(points: Sequence[Point], frequency: float) -> Sequence[Point]:
 
 
 def check_times(times: list[float]) -> list[float]:
-    """Return the times if they begin at 0 or later and increase strictly.
+    """Return the times if they begin at 0 or later, increase strictly and are finite.
 
     Raises:
         TrajectoryError: They do not.
     """
+    if times[-1] == np.inf:
+        raise TrajectoryError(f"point {len(times) - 1}: time_from_start is inf s, expected a time")
     if not times[0] >= 0.0:
         raise TrajectoryError(f"point 0: time_from_start is {times[0]:g} s, expected >= 0")
     for i in range(1, len(times)):

@@ -9,7 +9,8 @@ splits its ``planar_joints``; ``urdf_versions`` and ``xml_faults`` say what it d
 rotors; ``drive_units`` converts between torques and what drives are told and measure. ``robots``,
 ``description_parameter`` and ``share`` find files, ``xacro_files`` expands them,
 ``parameter_files``, ``joint_limits`` and ``bounded_yaml`` read YAML, ``ros2_control`` writes the
-hardware of a description; ``arguments`` checks numbers.
+hardware of a description; ``arguments`` and
+``joint_arrays`` check numbers.
 """
 
 from featherstone_ros.model.model import EARTH, Model, errors_naming, read_description, read_file

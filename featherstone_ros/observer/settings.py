@@ -23,6 +23,7 @@ from featherstone_ros.observer.effort_contract import FULL, contract_of
 from featherstone_ros.parameter import (
     Parameter,
     Value,
+    check_finite,
     declared,
     joint_parameters_of,
     values_of,
@@ -109,6 +110,14 @@ class ShadowSettings:
         1e-3,
         10.0,
     )
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ValueError: One is not finite.
+        """
+        check_finite(self)
 
 
 def default_threshold(model: Model) -> Floats:

@@ -13,6 +13,11 @@ from featherstone_ros._core import BoundDynamics
 from featherstone_ros._shadow import MAX_PLAUSIBLE, CompiledShadow, Snapshot
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.joint_arrays import (
+    finite_joint_array,
+    not_negative_joint_array,
+    require,
+)
 from featherstone_ros.observer.effort_contract import (
     CONTRACTS,
     MOTOR_CURRENT,
@@ -300,8 +305,11 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
         integrator=settings.integrator,
         **drives.of_simulator,
     )
-    effort_gain = given(settings.effort_gain)
+    effort_gain = finite_joint_array(settings.effort_gain, model, "effort_gain")
+    gain = not_negative_joint_array(settings.observer_gain, model, "observer_gain")
+    hysteresis = not_negative_joint_array(settings.contact_hysteresis, model, "contact_hysteresis")
     threshold = given(settings.contact_threshold, default_threshold(model))
+    require(threshold >= 0.0, threshold, model.joint_names, "contact_threshold", "at least 0")
     number = next(_numbers)
     snapshot = Snapshot(
         number,
@@ -314,11 +322,11 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
         {
             "offset": given(drives.offset),
             "stiffness": given(drives.stiffness),
-            "gain": given(settings.observer_gain),
+            "gain": gain,
             "effort_gain": effort_gain if contract == MOTOR_CURRENT else given(1.0),
             "hides_gravity": given(contract == WITHOUT_GRAVITY),
             "begin": threshold,
-            "end": (1.0 - given(settings.contact_hysteresis)) * threshold,
+            "end": (1.0 - hysteresis) * threshold,
         },
     )
     rest_check = RestCheck(contract, effort_gain, simulator.friction, model.joint_names)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, finite_number, positive_number
 from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.trajectory import Point
 
@@ -125,10 +125,13 @@ class ClosedLoop:
                 which the gains are made.
             period: Between two joint states [s]; None: likewise.
             notify: Called with a line of text when the controller acts by itself.
+
+        Raises:
+            ValueError: A time is out of range.
         """
         self.arm, self.plant = arm, plant
-        self.delay = arm.timing.delay if delay is None else delay
-        self.period = arm.timing.period if period is None else period
+        self.delay = finite_number("delay", arm.timing.delay if delay is None else delay, 0.0)
+        self.period = arm.timing.period if period is None else positive_number("period", period)
         self.controller = arm.controller(notify)
         self.now = 0.0
         self._commands_joints = arm.commands_joints
@@ -138,7 +141,7 @@ class ClosedLoop:
 
     def step(self, now: float) -> Record:
         """Answer the joint state of a time [s]; return this sample. On a bus you call it."""
-        self.now = now
+        self.now = finite_number("now", now)
         state, command = self.plant.read(now), None
         if state is not None:
             command = self._answer(state)
@@ -152,8 +155,8 @@ class ClosedLoop:
 
     def steps(self, duration: float) -> Iterator[Record]:
         """Let time pass [s]; yield a sample for each period."""
-        begin = self.now
-        for k in range(round(duration / self.period)):
+        begin, time = self.now, finite_number("duration", duration)
+        for k in range(round(time / self.period)):
             yield self.step(begin + (k + 1) * self.period)
 
     def advance(self, duration: float) -> Record:

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics, Model, Simulator
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, finite_array, finite_number
 from featherstone_ros.model.drive_units import POSITION, DriveUnits
+from featherstone_ros.model.joint_arrays import not_negative_joint_array
 from featherstone_ros.simulation.closed_loop import JointState
 
 GEAR_FREQUENCY = 60.0  # [Hz] of a rotor on its gear
@@ -71,32 +72,38 @@ class DrivenArm:
             gear_stiffness: [N m/rad or N/m]; None: see above.
             time_step: [s].
             q: Where it begins; None: zero.
+
+        Raises:
+            ValueError: One of them is out of range.
         """
 
-        def each(value: ArrayLike) -> Floats:
-            return np.array(np.broadcast_to(np.asarray(value, float), model.n))
+        def each(name: str, value: ArrayLike) -> Floats:
+            return not_negative_joint_array(value, model, name)
 
         self.units, self.time = units, 0.0
-        armature = each(armature)
+        armature = each("armature", armature)
         if not (armature > 0.0).all():
             raise ValueError(f"armature is {armature}, expected more than 0: gears have rotors")
+        bandwidth = np.broadcast_to(np.asarray(bandwidth, float), model.n)
+        if not (bandwidth > 0.0).all():
+            raise ValueError(f"bandwidth is {bandwidth}, expected more than 0")
         self._rotor = (1.0 - SHARE) * armature
         self._simulator = Simulator(
             model, time_step, "implicit", damping=0.0, friction=0.0, armature=SHARE * armature
         )
         self._dynamics = Dynamics(model)
         stiffness = (2.0 * np.pi * GEAR_FREQUENCY) ** 2 * self._rotor
-        self._gear = stiffness if gear_stiffness is None else each(gear_stiffness)
+        self._gear = stiffness if gear_stiffness is None else each("gear_stiffness", gear_stiffness)
         self._gear_damping = 2.0 * GEAR_RATIO_OF_DAMPING * np.sqrt(self._gear * self._rotor)
-        self._damping, self._friction, self._play = each(damping), each(friction), each(backlash)
-        self._resolution = each(resolution)
+        self._damping, self._friction = each("damping", damping), each("friction", friction)
+        self._play, self._resolution = each("backlash", backlash), each("resolution", resolution)
         self._rounds = bool(self._resolution.any())
         self._unit = np.where(self._resolution, self._resolution, 1.0)
         self._limit = model.effort_limit
         self._simulator.reset(np.zeros(model.n) if q is None else q)
         self._theta, self._omega = self._simulator.q.copy(), np.zeros(model.n)
         positions = units.told(POSITION)
-        self._passing = np.where(positions, 1.0, -np.expm1(-each(bandwidth) * time_step))
+        self._passing = np.where(positions, 1.0, -np.expm1(-bandwidth * time_step))
         self._slope = units.torque_per_speed
         self.command = np.where(positions, self._theta, 0.0)
         self.torque = np.zeros(model.n)
@@ -138,12 +145,16 @@ class DrivenArm:
         return JointState(self.q, self.qd, self.effort, now)
 
     def write(self, at: float, command: Floats) -> None:
-        """Take what the drives are told from a time on."""
-        self._coming.append((at, command))
+        """Take what the drives are told from a time on.
+
+        Raises:
+            ValueError: It is not finite; the command before stays.
+        """
+        self._coming.append((at, finite_array("command", command, self.command.shape)))
 
     def advance(self, duration: float) -> None:
         """Advance by a time, rounded to time steps [s]."""
-        steps = round(duration / self._simulator.time_step)
+        steps = round(finite_number("duration", duration) / self._simulator.time_step)
         for _ in range(steps):
             self._step(self._simulator.time_step)
         self.time += steps * self._simulator.time_step

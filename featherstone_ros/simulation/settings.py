@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.parameter import declared
+from featherstone_ros.parameter import check_finite, declared
 
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
 UNIT = 0.01  # tolerance on the length of a quaternion
@@ -39,6 +39,14 @@ class Noise:
         0.0, "standard deviation of efforts, as torques [N m or N]", 0.0, name="noise.effort"
     )
     seed: int = declared(0, "seed of the sensor noise: the same seed gives the same noise", 0)
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ValueError: One is not finite.
+        """
+        check_finite(self)
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,14 @@ class SimulatorSettings:
     noise: Noise = field(default_factory=Noise)
     simulation_stamps: bool = False
     follows_ros_time: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ValueError: One is not finite.
+        """
+        check_finite(self)
 
     @property
     def owns_time(self) -> bool:

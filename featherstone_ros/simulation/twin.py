@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from featherstone_ros import (
     Model,
@@ -22,6 +23,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.message_templates import BaseMessage
 from featherstone_ros.model.drive_units import DUTY, POSITION
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.joint_arrays import finite_joint_array, not_negative_joint_array
 
 from .drive_gains import drive_bounds, drive_gains
 from .settings import SimulatorSettings, unit_quaternion
@@ -145,8 +147,7 @@ class Twin(_twin.Twin):
         Raises:
             ValueError: Wrong length or not finite; the command before stays.
         """
-        array = joint_array(command, self.model, "command")
-        require(np.isfinite(array), array, self.model.joint_names, "command", "a finite number")
+        array = finite_joint_array(np.atleast_1d(command), self.model, "command")
         self._take_command(array, nanoseconds(now))
 
     def advance(self, now: float, steps: int = 0) -> None:
@@ -208,7 +209,7 @@ def snapshot(model: Model, settings: SimulatorSettings) -> Snapshot:
     )
     home = home_positions(model)
     if settings.initial_positions is not None:
-        home = joint_array(settings.initial_positions, model, "initial_positions")
+        home = finite_joint_array(settings.initial_positions, model, "initial_positions")
     if model.floating:
         home = np.concatenate([initial_base_pose(settings), home])
         simulator.reset(home)
@@ -240,8 +241,16 @@ def drive_loops(
 ) -> tuple[Floats, Floats]:
     """Return P and D (n,) of the drives' own loops: of their units, else set, else chosen."""
     p, d = drive_gains(model, armature)
-    p = p if settings.drive_p is None else gains(settings.drive_p, model, "drive_p")
-    d = d if settings.drive_d is None else gains(settings.drive_d, model, "drive_d")
+    p = (
+        p
+        if settings.drive_p is None
+        else not_negative_joint_array(settings.drive_p, model, "drive_p")
+    )
+    d = (
+        d
+        if settings.drive_d is None
+        else not_negative_joint_array(settings.drive_d, model, "drive_d")
+    )
     units = settings.units
     if units is None:
         return p, d
@@ -276,7 +285,13 @@ def fault_text(kind: int, model: Model, joint: int, position: float, velocity: f
 
 
 def nanoseconds(seconds: float) -> int:
-    """Return a time as compiled code takes it."""
+    """Return a time as compiled code takes it.
+
+    Raises:
+        ValueError: It is not finite.
+    """
+    if not math.isfinite(seconds):
+        raise ValueError(f"now is {seconds}, expected a finite time [s]")
     return round(seconds * NANOSECONDS)
 
 
@@ -300,48 +315,3 @@ def initial_base_pose(settings: SimulatorSettings) -> Floats:
             f"initial_base_orientation is {orientation}, expected a unit quaternion x y z w"
         )
     return np.concatenate([position, orientation / np.linalg.norm(orientation)])
-
-
-def joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
-    """Return values as (n,) array.
-
-    Raises:
-        ValueError: Another length.
-    """
-    array = np.asarray(values, dtype=float)
-    if array.shape != (model.n,):
-        names = ", ".join(model.joint_names)
-        raise ValueError(f"{what} has {array.size} values, expected {model.n}: {names}")
-    return array
-
-
-def finite_joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
-    """Return values, one for all or one per joint, as (n,) array.
-
-    Raises:
-        ValueError: Another length, or not finite.
-    """
-    array = np.array(np.broadcast_to(values, model.n) if np.ndim(values) == 0 else values, float)
-    array = joint_array(array, model, what)
-    require(np.isfinite(array), array, model.joint_names, what, "a finite number")
-    return array
-
-
-def gains(values: ArrayLike, model: Model, what: str) -> Floats:
-    """Return gains as (n,) array.
-
-    Raises:
-        ValueError: Another length, negative or not finite.
-    """
-    array = finite_joint_array(values, model, what)
-    require(array >= 0.0, array, model.joint_names, what, "at least 0")
-    return array
-
-
-def require(
-    good: NDArray[np.bool_], values: Floats, names: Sequence[str], what: str, expected: str
-) -> None:
-    """Raise ValueError naming the first value that is not good."""
-    if not good.all():
-        index = int(np.argmin(good))
-        raise ValueError(f"{what} of {names[index]} is {values[index]}, expected {expected}")

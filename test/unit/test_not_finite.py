@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,15 +11,33 @@ from methods import METHODS, MODELS, TREE
 
 import featherstone_ros as fr
 from featherstone_ros import DivergenceError, Dynamics, Model, ModelError, Simulator
-from featherstone_ros.control import CartesianImpedance
+from featherstone_ros.control import CartesianImpedance, retime
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.kinematics import inverse_kinematics, pose_error, pose_error_derivative
-from featherstone_ros.simulation import SimulatorSettings, Twin
+from featherstone_ros.model.drive_units import DriveUnits
+from featherstone_ros.model.drives import Drives
+from featherstone_ros.observer import Shadow, ShadowSettings
+from featherstone_ros.simulation import DrivenArm, Noise, SimulatorSettings, Twin
+from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
+PATH = np.array([[0, -0.5, 0, -2, 0, 1.5, 0.8], [0.1, -0.4, 0, -2, 0, 1.5, 0.8]])
 POISONS = (np.nan, np.inf, -np.inf)
 PANDA = Model.from_robot("panda")
 HAND = "panda_hand"
 Q = np.array([0, -0.5, 0, -2, 0, 1.5, 0.8])
+ARM = ControlledArm.of(PANDA)
 ROWS, ROW = 11, 4  # more than a register holds, and the one that is spoiled
+
+
+def driven_arm(armature=0.1, **options):
+    servos = DriveUnits(PANDA.joint_names, "position", stiffness=2000.0)
+    return DrivenArm(PANDA, servos, armature, **options)
+
+
+def closed_loop(**options):
+    return ClosedLoop(ARM, SimulatedArm.of(PANDA, ARM.drives, Q), **options)
 
 
 def fields(space):
@@ -164,6 +183,47 @@ KEEPERS = {
     "thinning": lambda x: Simulator(PANDA, thinning=x),
     "tolerance": lambda x: Dynamics(PANDA).operational_space(Q, Q, HAND, tolerance=x),
     "impedance's start": lambda x: CartesianImpedance(PANDA, HAND).start(np.full(7, x)),
+    "drives": lambda x: retime(PANDA, PATH, drives=Drives(0 * Q, 0 * Q, np.full(7, x))),
+    "box of walls": lambda x: fr.control.box((0, 0, x), (1, 1, 1)),
+    "link_speed": lambda x: retime(PANDA, PATH, link_speed={HAND: x}),
+    "blend": lambda x: retime(PANDA, PATH, blend=x),
+    "effort": lambda x: retime(PANDA, PATH, effort=x),
+    "path": lambda x: retime(PANDA, PATH + x),
+    "noise": lambda x: Noise(position=x),
+    "twin": lambda x: SimulatorSettings(time_step=x),
+    "twin's start": lambda x: Twin(PANDA, SimulatorSettings(initial_positions=np.full(7, x))),
+    "twin's time": lambda x: Twin(PANDA, SimulatorSettings()).advance(x),
+    "shadow": lambda x: ShadowSettings(max_gap=x),
+    **{
+        f"shadow's {name}": lambda x, name=name: Shadow(
+            PANDA, ShadowSettings(**{name: np.full(7, x)})
+        )
+        for name in ("observer_gain", "effort_gain", "contact_hysteresis")
+    },
+    **{
+        f"driven arm's {name}": lambda x, name=name: driven_arm(**{name: x})
+        for name in ("armature", "damping", "friction", "backlash", "resolution", "gear_stiffness")
+    },
+    "driven arm's command": lambda x: driven_arm().write(0.0, np.full(7, x)),
+    "driven arm's duration": lambda x: driven_arm().advance(x),
+    **{
+        f"loop's {name}": lambda x, name=name: closed_loop(**{name: x})
+        for name in ("delay", "period")
+    },
+    "loop's step": lambda x: closed_loop().step(x),
+    "loop's duration": lambda x: closed_loop().advance(x),
+    "controller's time": lambda x: ARM.controller().accept_state(x, Q, 0 * Q),
+    "controller's request": lambda x: ARM.controller().activate(x),
+    "transition": lambda x: ARM.controller().change_model(0.0, PANDA, transition_time=x),
+    "trajectory's time": lambda x: Trajectory(PANDA.joint_names, [Point(x, Q)], ARM.limits),
+}
+# Of which infinity is one, for no limit.
+LIMITS = {
+    "torque_rate": lambda x: retime(PANDA, PATH, torque_rate=np.full(7, x)),
+    "acceleration": lambda x: retime(PANDA, PATH, acceleration=x),
+    "contact_threshold": lambda x: Shadow(PANDA, ShadowSettings(contact_threshold=np.full(7, x))),
+    "bandwidth": lambda x: driven_arm(bandwidth=x),
+    "velocity": lambda x: replace(ARM.limits, velocity=np.full(7, x)),
 }
 
 
@@ -172,6 +232,14 @@ KEEPERS = {
 def test_what_keeps_numbers_refuses_it(keeper, poison):
     with pytest.raises(ValueError):
         KEEPERS[keeper](poison)
+
+
+@each("limit", LIMITS)
+def test_no_limit_is_nan_or_negative(limit):
+    for x in (np.nan, -np.inf):
+        with pytest.raises(ValueError, match=limit):
+            LIMITS[limit](x)
+    assert LIMITS[limit](np.inf)
 
 
 def test_models_refuse_it_by_name():

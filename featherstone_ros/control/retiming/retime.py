@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, finite_number, positive_number
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.feasibility.limits import excesses
 from featherstone_ros.control.joint_space import JointSpace
@@ -29,6 +29,7 @@ from featherstone_ros.control.trajectory import LIMIT_SLACK, Point, Trajectory
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.joint_arrays import finite_joint_array
 
 BLEND = 0.02  # [rad or m] that joints pass the corners of straight lines by
 SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in
@@ -81,6 +82,7 @@ class Retimed:
 
     def slower(self, factor: float) -> Retimed:
         """Return the same in ``factor`` times the time, at least 1."""
+        factor = finite_number("factor", factor, 1.0)
         demand, limits = self.verdict.demand.slowed(factor), self.verdict.limits
         return replace(
             self,
@@ -152,10 +154,14 @@ def retime(
         UnknownNameError: There is no such link.
     """
     space = _space(model, limits, acceleration, effort)
-    rate = default_torque_rate(space.effort) if torque_rate is None else np.asarray(torque_rate)
-    if drives is None:
-        drives = Drives.of_model(model)
-    wanted = RetimingLimits(space, rate, dict(link_speed or {}))
+    rate = _torque_rate(space, torque_rate)
+    drives = Drives.of_model(model) if drives is None else drives
+    for name, values in vars(drives).items():
+        finite_joint_array(values, model, name)
+    speeds = dict(link_speed or {})
+    for link, speed in speeds.items():
+        positive_number(f"link_speed of {link!r}", speed)
+    wanted = RetimingLimits(space, rate, speeds)
     arm = ArmOnPath(model, Dynamics(model), drives, wanted)
     _require_scipy()
     stretches = _stretches(path, space, blend)
@@ -196,6 +202,16 @@ def _space(
         return space
     most = np.full(model.n, acceleration)
     return replace(space, acceleration=most, deceleration=most)
+
+
+def _torque_rate(space: JointSpace, given: Floats | None) -> Floats:
+    """Return by how much torques may change per second (n,)."""
+    if given is None:
+        return default_torque_rate(space.effort)
+    rate = np.asarray(given, float)
+    if rate.shape != space.effort.shape or not (rate > 0.0).all():
+        raise ValueError(f"torque_rate is {rate.tolist()}, expected {len(space.names)} above 0")
+    return rate
 
 
 def _stretches(path: Trajectory | ArrayLike, space: JointSpace, blend: float) -> list[Stretch]:
