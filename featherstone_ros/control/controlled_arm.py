@@ -73,6 +73,11 @@ class ControlledArm:
     values: Mapping[str, Value]
     file: Path | None = None
 
+    def __repr__(self) -> str:
+        """Return the arm with its payload, its mode and parameter file."""
+        file = f", parameters of {self.file}" if self.file else ""
+        return f"<ControlledArm of {self.model!r}: {self.mode}{file}>"
+
     @classmethod
     def of(
         cls,

@@ -248,6 +248,10 @@ class DriveUnits:
         """Number of joints."""
         return len(self.names)
 
+    def told_in_words(self) -> str:
+        """Return what the drives are told, once where it is the same: ``current, position``."""
+        return ", ".join(dict.fromkeys(self.command))
+
     def told(self, law: str) -> NDArray[np.bool_]:
         """Return (n,) which drives are told in a unit, one of ``COMMANDS``."""
         return self._told[law]

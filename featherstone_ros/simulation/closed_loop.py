@@ -139,6 +139,10 @@ class ClosedLoop:
         self._last = JointState(self._none)
         self.controller.activate(self.now)
 
+    def __repr__(self) -> str:
+        """Return controller, plant and time."""
+        return f"<ClosedLoop of {self.controller!r} and {self.plant!r}, at {self.now:g} s>"
+
     def step(self, now: float) -> Record:
         """Answer the joint state of a time [s]; return this sample. On a bus you call it."""
         self.now = finite_number("now", now)

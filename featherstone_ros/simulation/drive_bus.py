@@ -78,6 +78,11 @@ class DriveBus:
         self._now = self._period = 0.0
         self._binding: dict[str, str] = {}
 
+    def __repr__(self) -> str:
+        """Return the arm, what its drives are told, and what binds."""
+        binds = "".join(f", {joint}: {what}" for joint, what in self.binding.items())
+        return f"<DriveBus of {self._model!r}: {self.units.told_in_words()}{binds}>"
+
     @property
     def compliance(self) -> Floats:
         """Of the drives with position loops, as learned so far (n,) [rad/(N m) or m/N]."""

@@ -109,6 +109,11 @@ class DrivenArm:
         self.torque = np.zeros(model.n)
         self._coming: deque[tuple[float, Floats]] = deque()
 
+    def __repr__(self) -> str:
+        """Return the arm, what its drives are told, and the time."""
+        arm, told = self._simulator.model, self.units.told_in_words()
+        return f"<DrivenArm of {arm!r}: {told}, at {self.time:g} s>"
+
     @property
     def q(self) -> Floats:
         """Position of the joints, as the encoders show it [rad or m]."""

@@ -81,6 +81,10 @@ class SimulatedArm:
         arm.push, arm.stiffness = -drives.offset, np.asarray(drives.stiffness)
         return arm
 
+    def __repr__(self) -> str:
+        """Return the simulator."""
+        return f"<SimulatedArm with {self.simulator!r}>"
+
     @property
     def q(self) -> Floats:
         """(n,) true position [rad or m]."""

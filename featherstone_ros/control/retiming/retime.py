@@ -47,7 +47,7 @@ class RetimingError(FeatherstoneError, ValueError):
     """A path that cannot be timed; the message names the joint and the limit."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Retimed:
     """A path timed anew: quintics between K points, at rest in the first and the last.
 
@@ -66,6 +66,11 @@ class Retimed:
     velocities: Floats
     accelerations: Floats
     verdict: Feasibility
+
+    def __repr__(self) -> str:
+        """Return the duration, the joints, and which limits bind."""
+        joints = ", ".join(self.names)
+        return f"<Retimed {joints}: {self.duration:g} s, {len(self.times)} points; {self.used()}>"
 
     @property
     def duration(self) -> float:
