@@ -247,7 +247,7 @@ def recorded(
             )
     for bag, recording in zip(bags, recordings, strict=True):
         line = usage(recording, options.cut_off)
-        notes.append(line if len(bags) == 1 else f"{Path(bag).name}: {line}")
+        notes.append(line if len(bags) == 1 else f"recording {Path(bag).name}: {line}")
     recordings = [recording.with_gains(options.gains) for recording in recordings]
     silent = [name for name in names if name not in judged]
     if silent:

@@ -19,13 +19,29 @@ MAX_SIZE = 50_000_000  # [byte] of a file
 MAX_NODES = 1_000_000  # values, names and lists, each as often as aliases repeat it
 MAX_DEPTH = 50
 MAX_DIGITS = 100  # of a number
+MAX_TAG = 100  # characters; a directive repeats one for each of its values
+MAX_INTEGER = 2**63 - 1  # of ROS. Larger ones can be names with one hash: a mapping of them is slow
 NUMBER = re.compile(r"[-+.:\w]*")  # what YAML 1.1 may take for one; base 60 has colons
 # libyaml's is five times faster, where PyYAML was built with it.
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+SAFE: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class YamlError(FeatherstoneError, ValueError):
     """Text that is no YAML, or more than is read; the message says where and why."""
+
+
+class Loader(SAFE):
+    """PyYAML's safe loader, but for integers."""
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        """Return an integer, if ROS has it."""
+        value = super().construct_yaml_int(node)
+        if abs(value) > MAX_INTEGER:
+            raise YamlError(f"{_at(node)}: {node.value[:40]} is no integer of 64 bits")
+        return int(value)
+
+
+Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
 
 
 def read_yaml(path: Path) -> list[object]:
@@ -49,11 +65,11 @@ def parse_yaml(text: str) -> list[object]:
     """Return the documents of a YAML text, empty ones left out.
 
     Raises:
-        YamlError: It is no YAML, or exceeds ``MAX_NODES`` or ``MAX_DEPTH``, or contains itself.
+        YamlError: It is no YAML, or exceeds one of the bounds above, or contains itself.
     """
     try:
-        _check(yaml.parse(text, LOADER))
-        return [document for document in yaml.load_all(text, LOADER) if document is not None]
+        _check(yaml.parse(text, Loader))
+        return [document for document in yaml.load_all(text, Loader) if document is not None]
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # of numbers, dates, binary data
         if isinstance(error, YamlError):
             raise
@@ -69,6 +85,9 @@ def _check(events: Iterable[yaml.Event]) -> None:
     total, sizes = 0, dict[str, int]()
     open_nodes: list[tuple[str | None, int]] = []  # anchor, and the count where it begins
     for event in events:
+        tag = getattr(event, "tag", None) or ""
+        if len(tag) > MAX_TAG:
+            raise YamlError(f"{_at(event)}: a tag of {len(tag)} characters, {tag[:40]}...")
         if isinstance(event, yaml.DocumentStartEvent):
             sizes = {}  # anchors are a document's own
         elif isinstance(event, yaml.AliasEvent):
@@ -80,7 +99,8 @@ def _check(events: Iterable[yaml.Event]) -> None:
             if event.anchor:
                 sizes[event.anchor] = 1
             value = event.value
-            if event.implicit[0] and len(value) > MAX_DIGITS and NUMBER.fullmatch(value):
+            may_be_number = event.implicit[0] or tag
+            if may_be_number and len(value) > MAX_DIGITS and NUMBER.fullmatch(value):
                 if any(map(str.isdigit, value[:3])):
                     raise YamlError(f"{_at(event)}: a number of {len(value)} characters")
         elif isinstance(event, yaml.CollectionStartEvent):
@@ -96,5 +116,5 @@ def _check(events: Iterable[yaml.Event]) -> None:
             raise YamlError(f"{_at(event)}: more than {MAX_NODES:,} values, aliases counted")
 
 
-def _at(event: yaml.Event) -> str:
-    return f"line {event.start_mark.line + 1}"
+def _at(where: yaml.Event | yaml.Node) -> str:
+    return f"line {where.start_mark.line + 1}"

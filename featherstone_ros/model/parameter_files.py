@@ -29,6 +29,7 @@ JOINT = "<joint>"  # in the names of parameters that each joint has
 PAYLOAD = "<payload>"  # likewise, of those of each payload that PAYLOAD_NAMES lists
 PAYLOAD_NAMES = "payload.names"
 SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
+MAX_LIST = 10_000  # values: ROS's reader copies a list for each, 300,000 take it minutes
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 FORMER = {  # parameters of earlier versions, and what has taken their place
     "sliding_speed": "presliding_displacement, a distance [rad or m]; the default suits most",
@@ -170,26 +171,33 @@ def check_names(path: Path, joints: Collection[str]) -> None:
         joints: All joints of the arm that can move, also those that are locked.
 
     Raises:
-        ParameterFileError: It does; with the unknown names, and the nearest that there are.
+        ParameterFileError: It does; with the unknown names, and the nearest that there are. Or a
+            list is longer than ROS can read.
     """
     nodes = _nodes(path)
     payloads = read_parameters(path)[CONTROLLER].payloads()
-    wrong = []
-    for key in nodes:
-        name = key.rpartition("/")[2]
-        alike = get_close_matches(name, NODES, 1, SIMILAR)
-        if alike and name not in NODES:
-            wrong.append(f"{key!r} is no node: expected /**/{alike[0]}")
+    wrong = [
+        f"{key[:LONGEST]!r} is no node: expected /**/{alike[0]}"
+        for key in nodes
+        if (name := key.rpartition("/")[2]) not in NODES
+        if (alike := get_close_matches(name[:LONGEST], NODES, 1, SIMILAR))
+    ]
+    more = 0  # beyond those
     for key, of in {"/**": NODES, **{f"/**/{node}": (node,) for node in NODES}}.items():
         known = {name for node in of for name in parameter_names(node, joints, payloads)}
+        values = _flat(_section(nodes, key, path))
         wrong += [
-            f"no parameter {misspelt(name, known)}"
-            for name in _flat(_section(nodes, key, path))
-            if name not in known and not name.startswith(OF_EVERY_NODE)
+            f"{name[:LONGEST]} has {len(value)} values, expected at most {MAX_LIST}"
+            for name, value in values.items()
+            if isinstance(value, list) and len(value) > MAX_LIST
         ]
+        unknown = [n for n in values if n not in known and not n.startswith(OF_EVERY_NODE)]
+        wrong += [f"no parameter {misspelt(name, known)}" for name in unknown[:SHOWN]]
+        more += max(len(unknown) - SHOWN, 0)
     if wrong:
-        more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-        raise ParameterFileError(f"{path}: {'; '.join(wrong[:SHOWN])}{more}")
+        more += max(len(wrong) - SHOWN, 0)
+        rest = f"; and {more} more" if more else ""
+        raise ParameterFileError(f"{path}: {'; '.join(wrong[:SHOWN])}{rest}")
 
 
 def misspelt(name: str, known: Collection[str]) -> str:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.nodes.signals import Signals
+from featherstone_ros.text import shortened
 
 if TYPE_CHECKING:
     from featherstone_ros.nodes.lifecycle import ModelNode
@@ -191,5 +192,5 @@ def is_start_error(error: Exception) -> bool:
 
 
 def one_line(error: Exception) -> str:
-    """Return the error's message without line breaks."""
-    return " ".join(str(error).split())
+    """Return the error's message without line breaks, its middle left out where it is endless."""
+    return " ".join(shortened(error).split())

@@ -31,7 +31,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.parameter import NAMES, Parameter, Value
-from featherstone_ros.text import plain
+from featherstone_ros.text import plain, shortened
 
 MAX_NAMED = 10  # in a reason
 
@@ -176,7 +176,7 @@ class Parameters(Mapping[str, Value]):
             values = {**self._values, **changed}
             commit = self._plan(values)
         except ValueError as error:
-            return SetParametersResult(successful=False, reason=str(error))
+            return SetParametersResult(successful=False, reason=shortened(error))
 
         def commit_all() -> None:
             self._values = values

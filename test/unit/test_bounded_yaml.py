@@ -2,7 +2,7 @@
 
 import pytest
 
-from featherstone_ros.model import bounded_yaml
+from featherstone_ros.model import bounded_yaml, parameter_files
 from featherstone_ros.model.bounded_yaml import YamlError, parse_yaml, read_yaml
 from featherstone_ros.model.parameter_files import ParameterFileError, check_names, read_parameters
 from featherstone_ros.tools.trajectory_files import SourceError, parse, read
@@ -20,7 +20,11 @@ TOO_MUCH = {
     "endless": ("[" * 100_000, "nested deeper|nesting depth"),
     "digits": ("a: " + 5000 * "9", "a number of 5000 characters"),
     "base 60": ("a: 1" + 100_000 * ":1", "a number of 200001 characters"),
-    "tag": ("!!python/" + 100_000 * "x" + " a", "could not determine a constructor"),
+    "said to be a number": (f'a: !!int "1{100_000 * ":1"}"', "a number of 200001 characters"),
+    "tag": ("!!python/x a", "could not determine a constructor"),
+    "long tag": ("!!python/" + 100_000 * "x" + " a", "a tag of 100025 characters"),
+    "repeated tag": (f"%TAG !e! {'x' * 1000}\n---\n[{1000 * '!e!a b,'}]", "a tag of 1001"),
+    "one hash": (f"{{{','.join(f'{k * (2**61 - 1)}: 0' for k in range(9))}}}", "of 64 bits"),
     "key": ("? [1]\n: 2", "unhashable key"),
     "date": ("a: 2001-99-99", "month must be in 1..12"),
 }
@@ -75,10 +79,25 @@ def test_a_time_that_no_message_can_hold_is_refused(time):
         parse(text, "here")
 
 
-def test_unknown_names_of_any_number_and_length_make_a_short_message(tmp_path):
+def test_unknown_names_of_any_number_and_length_make_a_short_message(tmp_path, monkeypatch):
+    explained = []
+
+    def counted(name, known, explain=parameter_files.misspelt):
+        explained.append(name)
+        return explain(name, known)
+
+    monkeypatch.setattr(parameter_files, "misspelt", counted)  # it compares with all names
     path = tmp_path / "a.yaml"
     names = "".join(f"    {'x' * 1000}{k}: 1\n" for k in range(1000))
     path.write_text("/**:\n  ros__parameters:\n" + names)
     with pytest.raises(ParameterFileError, match="and 980 more") as refusal:
         check_names(path, ["joint"])
     assert len(str(refusal.value)) < 10_000
+    assert len(explained) == parameter_files.SHOWN
+
+
+def test_a_list_that_ros_reads_for_minutes_is_refused(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text(f"/**:\n  ros__parameters:\n    gravity: [{10_001 * '0,'}]")
+    with pytest.raises(ParameterFileError, match="gravity has 10001 values, expected at most"):
+        check_names(path, ["joint"])
