@@ -11,7 +11,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import AT_REST
-from featherstone_ros.identification.recording import Recording
+from featherstone_ros.identification.recording import Recording, is_constant
 from featherstone_ros.identification.suspicions import degrees_suspected
 from featherstone_ros.model import Model
 
@@ -112,6 +112,8 @@ def _refuse_saturation(model: Model, recordings: Sequence[Recording]) -> None:
     clipped = _clipped(recordings)
     for j, name in enumerate(model.joint_names):
         size, limit = np.abs(effort[:, j]), model.effort_limit[j]
+        if is_constant(effort[:, j]):
+            continue  # not measured: it does not count
         at_limit = size >= AT_LIMIT * limit if limit > 0 else np.zeros(len(size), bool)
         share = max(clipped[:, j].mean(), at_limit.mean())
         if share > SATURATED:
@@ -140,7 +142,7 @@ def _clipped(recordings: Sequence[Recording]) -> NDArray[np.bool_]:
     moves = np.concatenate([_speed(recording) for recording in recordings]) > AT_REST
     found = np.zeros(effort.shape, dtype=bool)
     for j, values in enumerate(effort.T):
-        for side in (values, -values):
+        for side in () if is_constant(values) else (values, -values):
             found[:, j] |= _stays_at_top(side, moves[:, j])
     return found
 

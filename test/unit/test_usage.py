@@ -5,12 +5,16 @@ from dataclasses import replace
 import bag_writer
 import numpy as np
 import pytest
+import urdf_text
 
+import featherstone_ros as fr
 from featherstone_ros.identification.bags import JointStates, read_joint_states
+from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.explanation import determination
+from featherstone_ros.identification.filtering import smooth_all
 from featherstone_ros.identification.recording import Recording, choose
-from featherstone_ros.identification.recording_checks import clipped_efforts
+from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough
 from featherstone_ros.identification.usage import usage
 
 NAMES = ("a", "b")
@@ -87,6 +91,16 @@ def test_the_steps_of_a_sensor_are_no_clipping():
     motion = moving(np.arange(1000) * 0.01)
     coarse = np.round(2.2 * np.sin(3 * motion.time)) * 0.5
     assert not clipped_efforts(NAMES, [replace(motion, effort=np.column_stack([coarse, coarse]))])
+
+
+@pytest.mark.parametrize("value", [0.5, 99.0])  # within its limit, and at it
+def test_an_effort_that_never_changes_is_not_said_to_be_clipped(value):
+    motion = moving(np.arange(1500) * 0.01)
+    motion.effort[:] = np.column_stack([np.sin(3 * motion.time), np.full(1500, value)])
+    assert not clipped_efforts(NAMES, [motion])
+    limit = '<limit lower="-9" upper="9" velocity="9" effort="99"/>'
+    model = fr.Model.from_urdf(urdf_text.chain(*NAMES, inside=limit))
+    require_enough(model, [motion], smooth_all(clean(motion).stretches, CUT_OFF))
 
 
 @pytest.mark.parametrize("storage", ["sqlite3", "mcap"])
