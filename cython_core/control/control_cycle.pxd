@@ -13,7 +13,8 @@ from control.controller cimport check_age, take_state, watch_executor
 from control.controller_state cimport Controller, answers_states, is_open_loop, note
 from control.cycle_requests cimport answer
 from control.cycle_state cimport (FALLS, INPUT_WRENCH, ControlCycle, begin_call, check_deadline,
-                                  publish_command, release_unused, send_command, show, take_torques)
+                                  compare_efforts, publish_command, release_unused, send_command,
+                                  show, take_torques)
 from control.events cimport NOTE_MESSAGE
 from control.fault_bounds cimport MAX_WRENCH
 from control.measured_wrench cimport take_measured
@@ -151,6 +152,7 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
     on_its_way = transit_time(incoming, stamp, &live)
     take_torques(&cycle.border.units, &c.arm.models, cycle.part, cycle.shown,
                  cycle.part + 2 * c.n)
+    compare_efforts(&cycle.border, c, cycle.part + 2 * c.n)
     commands = take_state(c, cycle.now * 1e-9, stamp, on_its_way, live, cycle.part,
                           cycle.part + c.n, cycle.part + 2 * c.n)
     if c.observer.accepted > accepted:

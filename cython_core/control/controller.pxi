@@ -92,7 +92,7 @@ cdef class CompiledController(CycleOwner):
         c.servos.goal, c.servos.offset = m.doubles(2 * n), m.doubles(n)
         c.servos.speed = c.servos.goal + n
         self.control.border.told, self.control.border.squared = m.doubles(n), m.doubles(n)
-        self.control.border.cut = m.doubles(n)
+        self.control.border.cut, self.control.border.echo = m.doubles(n), m.doubles(3 * n)
         place_rows(<double**> &c.arm.joints, sizeof(JointSettings),
                    m.doubles(len(JOINT_SETTINGS) * n), n)
         c.arm.limits.lower, c.arm.limits.upper, c.arm.limits.velocity = (
@@ -386,6 +386,13 @@ cdef class CompiledController(CycleOwner):
     def cut(self):
         """(n,) how many commands the drives' own limits cut, a copy."""
         return values(self.control.border.cut, self.control.controller.n)
+
+    @property
+    def echo(self):
+        """(3, n) sums since the beginning: of squared commands, of squared efforts that were
+        measured under them, of their products; a copy.
+        """
+        return values(self.control.border.echo, (3, self.control.controller.n))
 
     @property
     def stiffness_shown(self):

@@ -1,7 +1,7 @@
 # The controller's cycle (control_cycle.pxd): all that it knows, what it tells Python, and what it
 # publishes.
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -14,6 +14,7 @@ from control.laws cimport model_torque
 from control.phase_changes cimport respond
 from control.phases cimport FLOATING
 from control.settings cimport GRAVITY_COMPENSATION
+from control.startup cimport is_measured
 from cycle cimport Output, Record
 from drive_units cimport TOLD_POSITION, DriveUnits, clipped, current_for, told, torque_of
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
@@ -46,6 +47,8 @@ cdef struct DriveBorder:     # between the controller's torques and what drives 
     double* told             # (n,) the last command in the drives' units
     double* squared          # (n,) integral of the squared currents [A^2 s]
     double* cut              # (n,) how many commands the drives' own limits cut
+    double* echo             # (3, n) sums of squared commands, of squared measured efforts, and of
+                             # the products of both
     int64_t sent             # when the last one was [ns]
 
 cdef struct ControlCycle:
@@ -238,6 +241,22 @@ cdef inline void take_torques(const DriveUnits* u, const ModelBlend* models, con
         gravity(models, q, weight)
     for i in range(models.n):
         effort[i] = torque_of(u, i, effort[i], weight[i] if u.hides else 0.0)
+
+
+cdef inline void compare_efforts(DriveBorder* border, const Controller* c,
+                                 const double* effort) noexcept nogil:
+    """Sum up how measured torques (n,) compare with the last command: drives exert what they are
+    told, whatever the arm's model, load or contact.
+    """
+    cdef const double* command = c.sent.governor.command
+    cdef Py_ssize_t i, n = c.n
+    if not c.sent.has_begun or c.positions.used or not is_measured(c, effort):
+        return
+    for i in range(n):
+        if isfinite(effort[i]):
+            border.echo[i] += command[i] * command[i]
+            border.echo[n + i] += effort[i] * effort[i]
+            border.echo[2 * n + i] += command[i] * effort[i]
 
 
 cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:

@@ -1,4 +1,4 @@
-"""What binds drives: current, duty cycle, position, the motors' heat; what is learned of servos."""
+"""What binds drives: current, duty cycle, position, the motors' heat; is effort what it says?"""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import numpy as np
 
 from featherstone_ros._control import LEARNED_FACTOR
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.drive_units import CURRENT, DUTY, POSITION, DriveUnits, MotorHeat
+from featherstone_ros.model.drive_units import (
+    ANOTHER_UNIT,
+    CURRENT,
+    DUTY,
+    IN_PROPORTION,
+    POSITION,
+    DriveUnits,
+    MotorHeat,
+)
 
+LOADED = 0.1  # of its effort limit: with less, friction may be what is measured behind a gear
 STRAYED = 1.0  # [s] for which no stiffness within the bounds fits before that is told
 
 
@@ -46,12 +55,54 @@ def _stiffness(compliance: float) -> str:
     return f"about {1.0 / compliance:.3g}" if compliance > 0.0 else "another sign or no deflection"
 
 
+class EffortWatch:
+    """Compares measured efforts with the torques that the drives were told."""
+
+    def __init__(self, units: DriveUnits, effort_limit: Floats) -> None:
+        """Begin without an opinion.
+
+        Args:
+            units: Of the drives.
+            effort_limit: (n,) [N m or N].
+        """
+        self._units, self._limit = units, effort_limit
+        self._sums, self._states = np.zeros((3, units.n)), 0
+        self._told: dict[str, str] = {}
+
+    def update(self, echo: Floats, states: int) -> dict[str, str]:
+        """Return, by joint, what the effort seems to be instead of torque, in words.
+
+        What was told stays until torque is measured: an arm that carries little tells nothing.
+
+        Args:
+            echo: (3, n) sums so far of squared commands, of squared efforts, of their products.
+            states: Joint states so far.
+        """
+        since, self._sums = echo - self._sums, echo
+        count, self._states = states - self._states, states
+        commanded, measured, product = since
+        loaded = commanded > count * (LOADED * self._limit) ** 2
+        proportional = product**2 > (1.0 - IN_PROPORTION) * commanded * measured
+        for k in np.flatnonzero(loaded & proportional & (measured > 0.0)).tolist():
+            joint, factor = self._units.names[k], float(product[k] / commanded[k])
+            self._told.pop(joint, None)
+            if factor < 0.0:
+                self._told[joint] = "measured effort has the opposite sign of the commanded torque"
+            elif not ANOTHER_UNIT[0] < factor < ANOTHER_UNIT[1]:
+                self._told[joint] = (
+                    f"measured effort is {factor:.2g} times the commanded torque: another unit "
+                    f"(drives.{joint}.effort)?"
+                )
+        return dict(self._told)
+
+
 class DriveWatch:
     """Looks at what a compiled controller counts, once for every report."""
 
-    def __init__(self, units: DriveUnits) -> None:
-        """Begin with cold motors."""
+    def __init__(self, units: DriveUnits, effort_limit: Floats) -> None:
+        """Begin with cold motors. ``effort_limit``: (n,) [N m or N]."""
         self._units, self._heat = units, MotorHeat(units)
+        self._efforts = EffortWatch(units, effort_limit)
         self._cut = self._squared = np.zeros(units.n)
         self._at = np.nan
 
@@ -61,6 +112,8 @@ class DriveWatch:
         cut: Floats,
         squared_current: Floats,
         stiffness: tuple[Floats, Floats, Floats],
+        echo: Floats,
+        states: int,
     ) -> dict[str, str]:
         """Return, by joint, what has bound its drive since the last look, or is off, in words.
 
@@ -69,6 +122,8 @@ class DriveWatch:
             cut: (n,) how many commands the drives' own limits have cut so far.
             squared_current: (n,) integral of the motors' squared currents so far [A^2 s].
             stiffness: What ``misfits`` takes.
+            echo: What ``EffortWatch.update`` takes.
+            states: Likewise.
         """
         counts, self._cut = cut - self._cut, cut
         charge, self._squared = squared_current - self._squared, squared_current
@@ -80,7 +135,12 @@ class DriveWatch:
             for k, joint in enumerate(self._units.names)
             if counts[k]
         }
-        notes = told, self._heat.binding(), misfits(self._units, *stiffness)
+        notes = (
+            told,
+            self._heat.binding(),
+            misfits(self._units, *stiffness),
+            self._efforts.update(echo, states),
+        )
         of_joints = {
             joint: [note[joint] for note in notes if joint in note] for joint in self._units.names
         }

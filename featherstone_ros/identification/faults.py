@@ -19,6 +19,7 @@ from featherstone_ros.identification.couplings import couplings, in_words
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.readings import Explained, Reading, Readings
+from featherstone_ros.model.drive_units import ANOTHER_UNIT
 
 MAX_FAULTS = 3  # faults
 FINALISTS = 4  # of which the prior's width is chosen anew
@@ -32,7 +33,6 @@ VAGUE = 0.25  # relative width of a gain that is not told
 TOLD = 0.1  # deviation of a gain (relative) or an offset [rad or m] that still tells something
 MIN_GAIN, MIN_OFFSET, MIN_DELAY = 1.2, 0.03, 0.025  # ratio, [rad or m], [s] that are named
 MIN_LOAD = 0.05  # [kg]
-UNIT = 0.6, 1.6  # beyond which a gain that all efforts share is no error of the links' masses
 ALIKE = 0.9  # correlation of velocity and the rate of position, to compare them
 
 
@@ -236,7 +236,7 @@ def _gains(names: Sequence[str], found: Explained, width: float) -> list[str]:
     those = [k for k in range(len(names)) if is_free[k] and wrong[k] and relative[k] < VAGUE]
     factors = " ".join(f"{names[k]}={1 / gains[k]:.3g}" for k in those)
     if found.reading.gains == (tuple(range(len(names))),):
-        if UNIT[0] < gains[0] < UNIT[1] or not those:
+        if ANOTHER_UNIT[0] < gains[0] < ANOTHER_UNIT[1] or not those:
             return []
         return [
             f"The measured torque is {gains[0]:.2g} ± {gains[0] * relative[0]:.1g} times that of "

@@ -10,13 +10,12 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.model import Model
+from featherstone_ros.model.drive_units import ANOTHER_UNIT, IN_PROPORTION
 
 MIN_SHARE = 0.2  # of a joint's effort that friction and its drive's inertia do not explain
 MIN_CORRELATION = 0.9  # from which a factor of measured to predicted torque is meaningful
-MODEL_ERROR_FACTORS = 0.6, 1.6  # outside of which model errors do not explain the factor
 DEGREES = 1.5  # times the position limit
 TOO_FAST = 3.0  # times the speed limit
-UNIT = 0.2  # greatest residual share of the squares if torque is in another unit
 LIKELIER = 0.25  # residual share of the squares that makes another reading likelier
 
 
@@ -35,7 +34,7 @@ def suspicions(
     telling = measured.std(axis=0) > MIN_SHARE * motion.effort.std(axis=0)
     without = squares(measured - rigid + gravity)
     scaled = squares(_scaled(measured, rigid))
-    another_unit = scaled < min(without, UNIT * squares(measured))
+    another_unit = scaled < min(without, IN_PROPORTION * squares(measured))
     if without < LIKELIER * squares(measured - rigid) and not another_unit:
         return [
             "The torque is explained better without gravity: does the driver report effort "
@@ -49,7 +48,7 @@ def suspicions(
         factor = float(m @ p / (p @ p))
         if factor < 0:
             notes.append(f"{joint}: measured torque has the opposite sign of predicted torque.")
-        elif not MODEL_ERROR_FACTORS[0] < factor < MODEL_ERROR_FACTORS[1]:
+        elif not ANOTHER_UNIT[0] < factor < ANOTHER_UNIT[1]:
             notes.append(
                 f"{joint}: measured torque is {factor:.2g} times that predicted: another unit, a "
                 "motor's torque or current (--current-gain), or another load?"

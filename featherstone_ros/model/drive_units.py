@@ -55,6 +55,9 @@ NEEDED = {
     PERCENT: ("rated_effort",),
 }
 
+# Times what was expected, beyond which efforts are taken to be in another unit: models of links and
+# torque constants are not that wrong. And the share of the squares that this must not leave.
+ANOTHER_UNIT, IN_PROPORTION = (0.6, 1.6), 0.2
 # What 0, no limit, becomes: ROS loads no infinity from files, and a whole duty cycle is 1.
 UNLIMITED = {"max_current": np.inf, "continuous_current": np.inf, "max_duty": 1.0}
 # Of constants in SI units: no drive has others, and products stay finite.

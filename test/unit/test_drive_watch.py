@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from featherstone_ros.control.drive_watch import DriveWatch
+from featherstone_ros.control.drive_watch import DriveWatch, EffortWatch
 from featherstone_ros.model.drive_units import DriveUnits
 
 NAMES = ("lift", "elbow", "wrist")
@@ -18,24 +18,28 @@ UNITS = DriveUnits(
     **MOTOR,
 )
 NONE = np.zeros(3)
+LIMIT = np.array([100.0, 50.0, 10.0])
+QUIET = np.zeros((3, 3)), 0  # no efforts measured
 AS_GIVEN = UNITS.compliance, NONE, UNITS.compliance
 
 
 def test_each_limit_is_named_with_what_it_has_cut_since_the_last_look():
-    watch = DriveWatch(UNITS)
-    assert watch.update(0.0, NONE, NONE, AS_GIVEN) == {}
-    assert watch.update(1.0, np.array([4.0, 2.0, 1.0]), NONE, AS_GIVEN) == {
+    watch = DriveWatch(UNITS, LIMIT)
+    assert watch.update(0.0, NONE, NONE, AS_GIVEN, *QUIET) == {}
+    assert watch.update(1.0, np.array([4.0, 2.0, 1.0]), NONE, AS_GIVEN, *QUIET) == {
         "lift": "drives.lift.max_current of 3 A cut 4 commands",
         "elbow": "drives.elbow.max_duty of 0.9 cut 2 commands",
         "wrist": "the joint's position limit cut 1 commands",
     }
-    assert watch.update(2.0, np.array([4.0, 2.0, 1.0]), NONE, AS_GIVEN) == {}
+    assert watch.update(2.0, np.array([4.0, 2.0, 1.0]), NONE, AS_GIVEN, *QUIET) == {}
 
 
 def test_a_motor_is_told_of_once_it_is_too_warm():
-    watch, current = DriveWatch(UNITS), np.array([4.0, 4.0, 0.0])
+    watch, current = DriveWatch(UNITS, LIMIT), np.array([4.0, 4.0, 0.0])
     limit = 10.0 * np.log(4.0 / 3.0)  # [s] until 4 A are too much for 2 A
-    told = {t: watch.update(t, NONE, t * current**2, AS_GIVEN) for t in np.arange(0.0, 4.0, 0.1)}
+    told = {
+        t: watch.update(t, NONE, t * current**2, AS_GIVEN, *QUIET) for t in np.arange(0.0, 4.0, 0.1)
+    }
     warm = min(t for t, what in told.items() if what)
     assert warm == pytest.approx(limit, abs=0.1)
     assert list(told[warm]) == ["lift"]
@@ -43,10 +47,47 @@ def test_a_motor_is_told_of_once_it_is_too_warm():
 
 
 def test_a_stiffness_that_is_off_is_named_beside_what_binds_the_drive():
-    said = DriveWatch(UNITS).update(
-        0.0, np.array([0.0, 0.0, 2.0]), NONE, (UNITS.compliance, 5.0 + NONE, 5.0 * UNITS.compliance)
+    said = DriveWatch(UNITS, LIMIT).update(
+        0.0,
+        np.array([0.0, 0.0, 2.0]),
+        NONE,
+        (UNITS.compliance, 5.0 + NONE, 5.0 * UNITS.compliance),
+        *QUIET,
     )
     limit, stiffness = said.pop("wrist").split("; ")
     assert limit == "the joint's position limit cut 2 commands" and not said
     assert stiffness.startswith("drives.wrist.stiffness of 100 is off by a factor of 2 or more")
     assert "show about 20 " in stiffness
+
+
+def echo(command, effort):
+    """Return the sums of commands and efforts (N, 3), and how many they are."""
+    sums = [(command**2).sum(axis=0), (effort**2).sum(axis=0), (command * effort).sum(axis=0)]
+    return np.array(sums), len(command)
+
+
+def test_an_effort_in_another_unit_is_named_until_torque_is_measured():
+    watch = EffortWatch(UNITS, LIMIT)
+    command = 0.3 * LIMIT + 0.1 * LIMIT * np.sin(np.arange(500)[:, None] * [0.01, 0.02, 0.03])
+    noise = 0.01 * LIMIT * np.random.default_rng(1).normal(size=command.shape)
+    wrong = command * [0.09, 1.0, -1.0] + noise
+    first, count = echo(command, wrong)
+    said = watch.update(first, count)
+    assert set(said) == {"lift", "wrist"}
+    assert (
+        said["lift"].startswith("measured effort is 0.09 times") and "drives.lift" in said["lift"]
+    )
+    assert "opposite sign" in said["wrist"]
+    assert watch.update(first, count) == said  # nothing new
+    second, more = echo(command, command + noise)
+    assert watch.update(first + second, count + more) == {}
+
+
+def test_an_effort_that_carries_little_or_follows_no_command_says_nothing():
+    watch = EffortWatch(UNITS, LIMIT)
+    command = 0.05 * LIMIT * np.ones((500, 1))
+    assert watch.update(*echo(command, 0.1 * command)) == {}
+    random = np.random.default_rng(2).normal(size=(500, 3))
+    assert EffortWatch(UNITS, LIMIT).update(*echo(10.0 * command, random)) == {}  # brakes hold
+    endless = np.full(3, np.inf)
+    assert EffortWatch(UNITS, endless).update(*echo(command, 0.1 * command)) == {}
