@@ -17,7 +17,7 @@ from control.events cimport (ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_P
 from control.fault_bounds cimport SETTLED_AFTER
 from control.measured_wrench cimport MeasuredWrench, find_weight, is_fresh, shift_zero
 from control.motion cimport (Path, Start, blend, extrapolate, follow_path, lead_in_duration, sample,
-                             start_of)
+                             sample_without_correction, start_of)
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, hold_as_asked,
                                     stands)
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
@@ -92,15 +92,23 @@ cdef inline Refusal follow(Task* task, StateMachine* m, Observer* o, const Contr
     return GRANTED
 
 
+cdef inline double since_set_point(const Controller* c, double now) noexcept nogil:
+    """Time since the last set-point of a stream [s]; 0 if this is the first."""
+    cdef double since = now - c.task.set_point_at
+    return since if c.machine.phase == REFERENCE and since <= c.arm.settings.reference_timeout else 0.0
+
+
 cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* governor,
                                    const Controller* c, double now, const double* state,
                                    Hold* detail) noexcept nogil:
     """Follow a set-point (4, n), extrapolated at constant acceleration until the next one.
 
-    The arm is led in to one that differs by more than the arm may have moved since the last.
+    The arm is led in to one that differs from the last by more than the arm may have moved since,
+    also while it is still being led in to that.
     """
     cdef double time = c.clock.time, stop_time = c.arm.settings.stop_time
-    cdef double since = now - task.set_point_at if m.phase == REFERENCE else 0.0
+    cdef double most = SET_POINT_SPEED * since_set_point(c, now)
+    cdef double* last = task.motion.before
     cdef double* offset = c.offset
     cdef bint jumps = False
     cdef Py_ssize_t i
@@ -108,13 +116,15 @@ cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* govern
     if refusal != GRANTED:
         return refusal
     sample(&task.motion, time, task.state)
+    memcpy(last, task.state, 4 * c.n * sizeof(double))
+    if m.phase == REFERENCE:
+        sample_without_correction(&task.motion, time, time, last)
     for i in range(c.n):
         detail.joint, detail.found, detail.bound = (
             i, fabs(state[i] - task.state[i]), c.arm.settings.start_tolerance)
         if not detail.found <= detail.bound:
             return SET_POINT_TOO_FAR
-        jumps |= detail.found > SET_POINT_SLACK + SET_POINT_SPEED * c.arm.limits.velocity[i] * since
-    jumps &= not (m.phase == REFERENCE and time < task.motion.correction_end)
+        jumps |= fabs(state[i] - last[i]) > SET_POINT_SLACK + most * c.arm.limits.velocity[i]
     extrapolate(&task.motion, time, state)
     if jumps:
         for i in range(4 * c.n):

@@ -322,6 +322,33 @@ def test_set_point_that_jumps_is_led_in_below_the_velocity_limit(bench):
     assert_allclose(bench.controller.desired().position, Q + 0.15, atol=1e-6)
 
 
+@pytest.mark.parametrize("every", [1, 10, 20, 200])  # more than 100: the stream had stopped
+def test_two_streams_that_disagree_lead_to_no_step_and_nowhere_else(bench, every):
+    """While the arm is led in to the one, it is led in to the other."""
+    last = bench.controller.desired()
+    for i in range(1000):
+        if i % every == 0:
+            bench.set_point(Point(0.0, Q + 0.09 * (-1.0) ** (i // every)))
+        bench.run(PERIOD)
+        desired = bench.controller.desired()
+        assert np.abs(desired.position - last.position).max() < 0.5 * 3.0 * PERIOD
+        assert np.abs(desired.velocity - last.velocity).max() < 50.0 * PERIOD
+        assert np.abs(desired.position - Q).max() < 0.1
+        last = desired
+    assert bench.largest_rate() < 1.0
+
+
+@pytest.mark.parametrize("velocity", [0.5, 2.0])
+def test_a_stream_that_leads_on_is_led_in_to_in_time(bench, velocity):
+    """Also one without velocities, whose points are further apart than noise."""
+    for i in range(60):
+        place = Q + 0.15 - velocity * 10 * max(i - 10, 0) * PERIOD
+        bench.set_point(Point(0.0, place))
+        bench.run(10 * PERIOD)
+    assert_allclose(bench.controller.desired().position, place, atol=1e-6)
+    assert bench.largest_rate() <= 1.0
+
+
 @pytest.mark.parametrize("way", [0.02, 0.18])
 def test_a_single_set_point_at_rest_is_reached(bench, way):
     bench.set_point(Point(0.0, Q + way))
