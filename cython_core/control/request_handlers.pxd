@@ -95,7 +95,9 @@ cdef inline Refusal follow(Task* task, StateMachine* m, Observer* o, const Contr
 cdef inline double since_set_point(const Controller* c, double now) noexcept nogil:
     """Time since the last set-point of a stream [s]; 0 if this is the first."""
     cdef double since = now - c.task.set_point_at
-    return since if c.machine.phase == REFERENCE and since <= c.arm.settings.reference_timeout else 0.0
+    if c.machine.phase != REFERENCE or since > c.arm.settings.reference_timeout:
+        return 0.0
+    return since
 
 
 cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* governor,
