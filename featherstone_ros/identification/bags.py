@@ -39,7 +39,7 @@ JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
 STORAGE = (".db3", ".mcap")
 COMPRESSED = (".zstd", ".zst")
 ZSTD = b"\x28\xb5\x2f\xfd"  # with which compressed messages begin; others with 0
-CUT_OFF = "the file {} has no end, as that of a killed recorder: all that is whole in it was read"
+CUT_OFF = "file {} has no end, as of a recorder that was killed: all that is whole in it was read"
 REMEDY = (
     "; the file of a recorder that was killed is repaired by `mcap recover FILE -o NEW.mcap` (from "
     "mcap.dev), then `ros2 bag reindex FOLDER`"
