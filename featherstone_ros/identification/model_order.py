@@ -111,7 +111,7 @@ class Fitting:
             law: Of friction.
             dynamics: Of the model whose torque loads the joints.
         """
-        drives = drive_equations(self._stretches, dynamics, self._cut_off, law)
+        drives = drive_equations(self._stretches, dynamics, self._cut_off, law, self._prepared)
         n = drives.A.shape[1]
         columns = [term * n + j for term in range(len(law.terms)) for j in self.judged]
         own = drives.A[:, self.judged][:, :, columns]

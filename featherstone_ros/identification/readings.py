@@ -34,7 +34,7 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import correlation_length
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.model_order import Fitting
-from featherstone_ros.identification.regression import drive_columns, link_columns
+from featherstone_ros.identification.regression import link_columns, own_columns
 
 ROUNDS, TRIES = 40, 8  # of steps at most, and of dampings for a step
 DAMPING = 1e-2  # of the first step, relative
@@ -173,13 +173,11 @@ def _columns(
     """Return [drive of the joint itself | links | offsets | delay | all efforts] of each joint."""
     links = link_columns(motion, dynamics, bodies)
     torque = links @ bodies.parameters
-    N, n = torque.shape
-    terms = drive_columns(motion, Law(), torque).reshape(N, n, -1, n)
-    own = terms[:, range(n), :, range(n)].swapaxes(0, 1)
+    own = own_columns(motion, Law(), torque)
     state = motion.position, motion.velocity, motion.acceleration
     offsets = -dynamics.rnea_derivatives(*state)[0]
     rate = -np.gradient(motion.effort, motion.time, axis=0)[:, :, None]
-    efforts = np.repeat(motion.effort[:, None, judged], n, axis=1)
+    efforts = np.repeat(motion.effort[:, None, judged], torque.shape[1], axis=1)
     return np.concatenate([own, links, offsets, rate, efforts], axis=2)
 
 

@@ -123,7 +123,11 @@ def link_equations(
 
 
 def drive_equations(
-    stretches: Sequence[Samples], dynamics: Dynamics, cut_off: float, law: Law
+    stretches: Sequence[Samples],
+    dynamics: Dynamics,
+    cut_off: float,
+    law: Law,
+    prepare: Callable[[Samples, float, float], Prepared] | None = None,
 ) -> Equations:
     """Return the equations without links, see ``filtered``.
 
@@ -132,13 +136,18 @@ def drive_equations(
         dynamics: Of the model whose torque loads the joints.
         cut_off: Of the filter [Hz].
         law: Of friction.
+        prepare: As for ``filtered``.
     """
 
     def columns(motion: SmoothMotion) -> Floats:
         links = dynamics.rnea(motion.position, motion.velocity, motion.acceleration)
-        return drive_columns(motion, law, links)
+        return own_columns(motion, law, links)
 
-    return filtered(stretches, columns, lambda motion: motion.effort, cut_off, law.displacement)
+    def torque(motion: SmoothMotion) -> Floats:
+        return motion.effort
+
+    own = filtered(stretches, columns, torque, cut_off, law.displacement, prepare)
+    return Equations(placed(own.A), own.tau)
 
 
 def filtered(
@@ -207,12 +216,19 @@ def link_columns(motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies) -> Fl
     return Y[:, :, bodies.columns()]
 
 
+def own_columns(motion: SmoothMotion, law: Law, links: Floats) -> Floats:
+    """Return (N, n, terms): the factors of each joint's own terms, see ``Law.columns``."""
+    return np.stack(law.columns(motion, links), axis=2)
+
+
+def placed(own: Floats) -> Floats:
+    """Return (N, n, terms n): the factors of all joints' terms, from (N, n, terms)."""
+    N, n, terms = own.shape
+    columns = np.zeros((N, n, terms, n))
+    columns[:, range(n), :, range(n)] = own.swapaxes(0, 1)
+    return columns.reshape(N, n, -1)
+
+
 def drive_columns(motion: SmoothMotion, law: Law, links: Floats) -> Floats:
     """Return (N, n, terms n): the factors of each joint's terms, see ``Law.columns``."""
-    N, n = motion.position.shape
-    columns = law.columns(motion, links)
-    terms = np.zeros((N, n, len(columns), n))
-    joints = np.arange(n)
-    for k, column in enumerate(columns):
-        terms[:, joints, k, joints] = column
-    return terms.reshape(N, n, -1)
+    return placed(own_columns(motion, law, links))

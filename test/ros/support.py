@@ -72,6 +72,7 @@ os.environ.setdefault(
 # Of twin and controller: time goes on only as both do, however busy the machine is. What acts on
 # the arm in each period hears ARM, acts, and hands the state on to the controller: see Between.
 LOCKSTEP = {"lockstep": True, "publish_clock": True}
+PATIENCE = 5  # niceness of such a twin: while others wait for real time, it leaves them processors
 SIMULATED = {"use_sim_time": True, "executor_timeout": 10.0}
 ARM, STATES = "/arm/joint_states", "/joint_states"
 SHADOWED = "/shadowed/joint_states"
@@ -469,7 +470,10 @@ class Ros:
             file = self.folder / f"parameters_{len(self._processes)}.yaml"
             file.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))
             command += ["--params-file", str(file)]
-        return self.run([*command, *arguments], stdout, fork=fork)
+        process = self.run([*command, *arguments], stdout, fork=fork)
+        if (parameters or {}).get("lockstep"):
+            os.setpriority(os.PRIO_PROCESS, process.pid, PATIENCE)
+        return process
 
     def run(
         self, command: list[str], stdout: int = subprocess.PIPE, fork: bool = False
