@@ -62,6 +62,7 @@ class Controlled:
         return np.array([errors.max(axis=0), errors[-1]])
 
 
+@pytest.mark.study  # test_setup_file.py starts them from it
 @pytest.mark.parametrize("name", [study("panda"), "ur5e"])
 def test_what_setup_predicts_is_what_the_nodes_show(name, ros, capsys):
     """Within a factor of 1.5, or 0.5 mrad; it had predicted a quarter."""

@@ -178,6 +178,7 @@ def test_whatever_ends_teaching_the_arm_is_held_afterwards(leader, how):
     assert not (scene.ros.folder / "none.yaml").exists()
 
 
+@pytest.mark.study
 def test_an_arm_whose_teacher_is_killed_floats_slowly_until_it_is_taught_again(leader):
     scene = leader.scene
     with teaching(scene, "--output", "none.yaml") as (process, master):

@@ -81,3 +81,10 @@ def write(folder, signals, storage="sqlite3", names=NAMES):
     states = recorded_arm.states(*signals, names=names)
     bag_writer.write(folder, {"/joint_states": states}, storage)
     return str(folder)
+
+
+def save(path, signals):
+    """Write a recording as a table, which takes less than a bag does; return its path as text."""
+    fields = dict(zip(("time", "position", "velocity", "effort"), signals, strict=True))
+    np.savez(path, joint_names=NAMES, **fields)
+    return str(path)

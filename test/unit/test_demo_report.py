@@ -6,7 +6,6 @@ from io import StringIO
 import numpy as np
 import pytest
 from rich.console import Console
-from studies import study
 
 import featherstone_ros as fr
 from featherstone_ros.tools.demo.animation import animate
@@ -258,7 +257,8 @@ def test_picture_is_drawn_for_an_arm_without_limits(report, tmp_path):
     assert (tmp_path / "report.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize(("duration", "frames"), [(2.0, 26), study(10.0, 126)])
+@pytest.mark.study  # test_demo.py makes one
+@pytest.mark.parametrize(("duration", "frames"), [(2.0, 26), (10.0, 126)])
 def test_animation_is_small_and_shows_every_instant(robot, tmp_path, duration, frames):
     image = pytest.importorskip("PIL.Image")
     pytest.importorskip("matplotlib")

@@ -21,7 +21,7 @@ def evaluated(tmp_path, capsys):
     """Evaluate signals against the UR5e's own URDF; return output and scores."""
 
     def run(signals, *options):
-        bag = known_arm.write(tmp_path / "bag", signals)
+        bag = known_arm.save(tmp_path / "arm.npz", signals)
         out = tmp_path / "scores.json"
         assert not cli.main(["evaluate", bag, "--urdf", "ur5e", "--json", str(out), *options])
         return " ".join(capsys.readouterr().out.split()), json.loads(out.read_text())

@@ -135,6 +135,7 @@ def test_error_budget_recovers_what_was_put_in():
         assert_allclose(share, part[name] / whole, atol=1e-9)
 
 
+@pytest.mark.study
 def test_error_budget_agrees_with_one_uncertainty_at_a_time():
     study = Study(steps=1000, motions=1)
     none = {"mass_spread": 0.0, "centre_spread": 0.0, "friction_spread": 0.0}

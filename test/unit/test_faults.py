@@ -75,6 +75,7 @@ def test_a_gain_is_named_with_its_size(arm, gain):
     assert float(told.split()[0]) == pytest.approx(gain, rel=0.1)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("gain", few_or_all([0.5], [0.09, 0.5, 12.0]))
 def test_joints_with_the_same_wrong_gain_are_all_named(arm, gain):
     """They agree with each other; most joints do not."""
@@ -126,6 +127,7 @@ def test_a_velocity_that_is_not_the_rate_of_its_position_is_named_first(simulate
     assert text == "elbow_joint: its position and its velocity have opposite signs."
 
 
+@pytest.mark.study  # test_identify_command.py corrects one
 @pytest.mark.parametrize("offset", few_or_all([0.05], [0.05, 0.3]))
 def test_an_encoders_offset_is_named_and_measured(arm, offset):
     model, recording, elbow = arm

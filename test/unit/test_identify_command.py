@@ -62,7 +62,7 @@ def apart(truth, tmp_path_factory):
     gains, bags = np.array([11.0, 11.0, 8.0, 3.0, 3.0, 3.0]), []
     for seed, duration in ((5, 30.0), (8, 15.0)):
         t, q, qd, tau = known_arm.record(truth, seed=seed, duration=duration)
-        bags.append(known_arm.write(folder / f"bag{seed}", (t, q, qd, tau / gains)))
+        bags.append(known_arm.save(folder / f"recording{seed}.npz", (t, q, qd, tau / gains)))
     files = {name: str(folder / f"arm.{name}") for name in ("urdf", "yaml", "json")}
     given = ["--current-gain", *(f"{n}={gain}" for n, gain in zip(NAMES, gains, strict=True))]
     command = ["identify", bags[0], "--held-out", bags[1], "--urdf", "ur5e", *given]
@@ -170,7 +170,7 @@ HOPELESS = {
 @pytest.mark.parametrize("case", HOPELESS)
 def test_what_identifies_nothing_gets_a_verdict(case, truth, tmp_path, capsys):
     spoil, words = HOPELESS[case]
-    bag = known_arm.write(tmp_path / "bag", spoil(known_arm.record(truth, duration=15.0)))
+    bag = known_arm.save(tmp_path / "arm.npz", spoil(known_arm.record(truth, duration=15.0)))
     command = ["identify", bag, "--urdf", "ur5e", "--output", str(tmp_path / "o.urdf")]
     assert words in error_of(capsys, command)
     assert not (tmp_path / "o.urdf").exists()
@@ -196,6 +196,7 @@ def rotten(signals, seed=6):
     return t[repeated], q[repeated], qd[repeated], tau[repeated]
 
 
+@pytest.mark.study  # test_evaluate_command.py has such ones
 def test_gaps_repeats_and_missing_efforts_cost_little(truth, tmp_path):
     bag = known_arm.write(tmp_path / "bag", rotten(known_arm.record(truth)), "mcap")
     files = ["--output", str(tmp_path / "o.urdf"), "--json", str(tmp_path / "o.json")]
@@ -267,7 +268,7 @@ def test_the_picture_is_legible(result):
 
 def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, capsys):
     loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
-    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9, duration=10.0))
+    bag = known_arm.save(tmp_path / "arm.npz", known_arm.record(loaded, seed=9, duration=10.0))
     out = tmp_path / "load.json"
     known = ["--urdf", str(result["urdf"]), "--with", str(result["yaml"])]
     assert not cli.main(["payload", bag, *known, "--link", "tool0", "--json", str(out)])
@@ -285,7 +286,7 @@ def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, capsy
 @pytest.mark.study
 def test_a_load_is_found_beside_a_recording_without_it(result, truth, tmp_path, capsys):
     loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
-    bag = known_arm.write(tmp_path / "bag", known_arm.record(loaded, seed=9, duration=10.0))
+    bag = known_arm.save(tmp_path / "arm.npz", known_arm.record(loaded, seed=9, duration=10.0))
     files = {name: tmp_path / f"load.{name}" for name in ("json", "png")}
     options = ["--link", "tool0", "--json", str(files["json"]), "--plot", str(files["png"])]
     command = ["payload", bag, "--urdf", "ur5e", "--without", result["bag"], *options]
@@ -321,7 +322,7 @@ def test_uncertainty_covers_the_truth(truth, tmp_path):
 
 def test_no_load_is_said_to_be_none(truth, tmp_path, capsys):
     model = known_arm.NOMINAL
-    bag = known_arm.write(tmp_path / "bag", known_arm.record(model))
+    bag = known_arm.save(tmp_path / "arm.npz", known_arm.record(model))
     assert not cli.main(["payload", bag, "--urdf", "ur5e", "--link", "tool0"])
     shown = capsys.readouterr().out
     assert "The data show no load" in shown
@@ -347,7 +348,7 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
     time, q, qd, tau = known_arm.record(known_arm.deformed(), duration=12.0)
     elbow = np.eye(6)[2]
     qd, tau = qd * of_velocity**elbow, tau * of_effort**elbow
-    bag = known_arm.write(tmp_path / "bag", (time, q, qd, tau))
+    bag = known_arm.save(tmp_path / "arm.npz", (time, q, qd, tau))
     output = tmp_path / "arm.urdf"
     command = ["identify", bag, "--urdf", "ur5e", "--output", str(output)]
     assert cli.main(command) == 1
@@ -367,7 +368,7 @@ def test_what_a_fault_forbids_is_written_by_force(off, capsys):
 def off(tmp_path):
     """What identify is to do with a recording of which an encoder is off, and its output."""
     time, q, qd, tau = known_arm.record(known_arm.deformed(), duration=12.0)
-    bag = known_arm.write(tmp_path / "bag", (time, q + 0.3 * np.eye(6)[2], qd, tau))
+    bag = known_arm.save(tmp_path / "arm.npz", (time, q + 0.3 * np.eye(6)[2], qd, tau))
     output = tmp_path / "arm.urdf"
     return ["identify", bag, "--urdf", "ur5e", "--output", str(output)], output
 
@@ -407,7 +408,7 @@ def by_load(truth, tmp_path_factory):
     loaded, bags = truth.with_payload("tool0", 4.0, [0.05, 0.03, 0.1], 0.02 * np.eye(3)), []
     for seed, model in ((5, truth), (6, loaded)):
         t, q, qd, tau = known_arm.record(model, seed=seed, duration=20.0)
-        bags.append(known_arm.write(folder / f"bag{seed}", (t, q, qd, tau / gains)))
+        bags.append(known_arm.save(folder / f"recording{seed}.npz", (t, q, qd, tau / gains)))
     files = {name: str(folder / f"arm.{name}") for name in ("urdf", "yaml", "json")}
     command = ["identify", bags[0], "--loaded", bags[1], "--load", "tool0=4", "--urdf", "ur5e"]
     outputs = ["--output", files["urdf"], "--parameters", files["yaml"], "--json", files["json"]]

@@ -7,6 +7,7 @@ pytest.importorskip("scipy")
 FEW = 9
 
 
+@pytest.mark.study  # test_identification_steps.py has one load
 def test_intervals_are_of_the_size_of_the_errors():
     """Nine loads do not tell a share of 95 % from one of 85 %."""
     for off, wide in measure("ur5e", FEW).values():

@@ -30,6 +30,7 @@ def test_peg_presses_as_two_springs_in_a_row(panda, stiffness):
     np.testing.assert_allclose(record.position[-1], peg_on_a_plane.SLIDE, atol=1e-3)
 
 
+@pytest.mark.study
 def test_picture_is_written(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     assert peg_on_a_plane.main(["--stiffness", "300", "--output", str(tmp_path)]) == 0

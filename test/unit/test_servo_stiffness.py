@@ -196,7 +196,7 @@ def test_the_node_learns_what_plain_python_would():
 @pytest.mark.parametrize(
     ("kind", "moves", "wrong"),
     few_or_all(
-        [("node", False, 0.7), ("node", True, 1.3), ("Python", True, 0.7)],
+        [("node", True, 1.3), ("Python", True, 0.7)],
         itertools.product(LOOPS, (False, True), (0.7, 1.3)),
     ),
 )

@@ -94,6 +94,7 @@ def test_contact_is_reported_while_the_wrench_acts_and_not_after():
     assert not record.contact[before | after].any()
 
 
+@pytest.mark.study
 def test_study_prints_its_figures_and_draws(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     arguments = ["--rate", "50", "--minutes", "0.3", "--output", str(tmp_path)]
