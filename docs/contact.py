@@ -17,9 +17,7 @@ import numpy as np
 
 import featherstone_ros as fr
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.session import Options, identify
-from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.style import BLUE, GREY, RED, finish, picture
@@ -65,24 +63,13 @@ def identified(folder, urdf, names):
         found = identify(
             [bag_writer.write(Path(bag) / "bag", {"/joint_states": states})], urdf, Options()
         )
-    bare = Arm(found.model, Friction.none(found.model.n))
+    bare = Arm.without_drives(found.model)
     return {"URDF": bare, "URDF, friction fitted": found.before, "identified": found.arm}
 
 
 def followed(arm, states, threshold=np.inf):
     """Return (N, 6) external torque and contact, and (N,) force [N] on the last link."""
-    friction = arm.friction
-    drives = Drives(
-        viscous=friction.viscous,
-        coulomb=friction.coulomb,
-        offset=friction.offset,
-        armature=friction.armature,
-        load=friction.load,
-        thinning=friction.thinning,
-        stiffness=friction.stiffness,
-        presliding_displacement=arm.displacement,
-    )
-    shadow = Shadow(arm.model, ShadowSettings(drives=drives, contact_threshold=threshold))
+    shadow = Shadow(arm.model, ShadowSettings(drives=arm.drives, contact_threshold=threshold))
     external, contact, force = np.zeros_like(states[1]), [], []
     for k, (time, *state) in enumerate(zip(*states, strict=True)):
         update = shadow.update(round(1e9 * time), *state)

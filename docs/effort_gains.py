@@ -19,7 +19,6 @@ from contact import GAINS, read
 from featherstone_ros import Model
 from featherstone_ros.identification import find_payload, gains_by_load
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.recording import Recording
 
 MASS = 2.805  # [kg]
@@ -55,7 +54,7 @@ def main():
         own = own_constants(folder, pair[1])
         for row in zip(found.joints, found.gain, found.deviation, own, GAINS, strict=True):
             print("  {:20} {:6.2f} ± {:5.2f} N m/A, own {:5.2f}, published {:5.2f}".format(*row))
-        without = Arm(model, Friction.none(model.n))
+        without = Arm.without_drives(model)
         for which, gains in {"published": GAINS, "own": own}.items():
             more = loaded.minus(bare)
             torques = replace(more, effort=gains * more.effort)

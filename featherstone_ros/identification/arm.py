@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
-from featherstone_ros.identification.friction import Friction, Law
+from featherstone_ros.identification.friction import Law, explained
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,22 +36,18 @@ class Arm:
 
     Attributes:
         model: The links, payload included.
-        friction: Friction, drive inertia and offset of its joints.
-        displacement: Over which Coulomb friction turns round [rad or m].
+        drives: Those of its joints.
         errors: Of an arm that was identified; None: not known.
     """
 
     model: Model
-    friction: Friction
-    displacement: float = PRESLIDING_DISPLACEMENT
+    drives: Drives
     errors: Errors | None = None
 
     @classmethod
-    def of(cls, model: Model, drives: Drives) -> Arm:
-        """Return a model with all that is known of its drives."""
-        known = vars(drives)
-        own: Any = {f.name: np.array(known[f.name]) for f in fields(Friction) if f.name in known}
-        return cls(model, Friction(**own), drives.presliding_displacement)
+    def without_drives(cls, model: Model) -> Arm:
+        """Return the links alone: no friction, no rotors."""
+        return cls(model, Drives.none(model.n))
 
     def motion(self, recording: Recording, cut_off: float) -> SmoothMotion:
         """Return the recorded motion, filtered.
@@ -63,14 +55,14 @@ class Arm:
         Raises:
             EvaluationError: The recording is too short.
         """
-        return joined(smooth_all(clean(recording).stretches, cut_off, self.displacement))
+        displacement = self.drives.presliding_displacement
+        return joined(smooth_all(clean(recording).stretches, cut_off, displacement))
 
     def torque(self, motion: SmoothMotion) -> Floats:
         """Return the predicted torque (N, n) [N m or N]."""
-        rigid = Dynamics(self.model).rnea(motion.position, motion.velocity, motion.acceleration)
-        return rigid + self.friction.torque(motion, rigid)
+        return self.drives.torque(Dynamics(self.model), *motion.state, motion.sliding)
 
     def explained(self, motion: SmoothMotion) -> Floats:
-        """Return the torque (N, n) nearest to the measured one, see ``Friction.explained``."""
-        rigid = Dynamics(self.model).rnea(motion.position, motion.velocity, motion.acceleration)
-        return rigid + self.friction.explained(motion, motion.effort - rigid, rigid)
+        """Return the torque (N, n) nearest to the measured one, see ``friction.explained``."""
+        rigid = Dynamics(self.model).rnea(*motion.state)
+        return rigid + explained(self.drives, motion, motion.effort - rigid, rigid)

@@ -34,7 +34,6 @@ from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import SIZE
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
-from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.recording import Recording, interpolated, is_constant
 
 BLOCKS = 20  # of the jackknife
@@ -96,13 +95,13 @@ def gains_by_load(
         raise IdentificationError(
             f"{loaded.topic} and {bare.topic} are different motions, expected the same one twice"
         )
-    arm = Arm(model, Friction.none(model.n))
+    arm = Arm.without_drives(model)
     motion = arm.motion(difference, cut_off)
     whole = arm.motion(loaded, cut_off)
     with_load = interpolated(motion.time, whole.time, whole.effort)
     more = np.abs(with_load) - np.abs(with_load - motion.effort)
     at = SIZE * model.link_names.index(link)
-    Y = Dynamics(model).regressor(motion.position, motion.velocity, motion.acceleration)
+    Y = Dynamics(model).regressor(*motion.state)
     drive = _drive(motion, more)  # rotors are the same in both
     return _found(model, motion, Y[:, :, at : at + SIZE], drive, mass, mass_deviation / mass)
 
@@ -122,8 +121,8 @@ def gains_by_links(
         EvaluationError: The recording is too short for the filter.
         IdentificationError: No effort changes.
     """
-    motion = Arm(model, Friction.none(model.n)).motion(recording, cut_off)
-    torque = Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
+    motion = Arm.without_drives(model).motion(recording, cut_off)
+    torque = Dynamics(model).rnea(*motion.state)
     drive = _drive(motion, np.abs(motion.effort), motion.acceleration)
     return _found(model, motion, torque[:, :, None], drive, 1.0, deviation)
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion
-from featherstone_ros.identification.friction import Friction
+from featherstone_ros.identification.friction import FittedDrives
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ class Evaluation:
     period: float
     cut_off: float
     explanations: tuple[Explanation, ...]
-    friction: Friction | None
-    parameters: Friction | None
+    friction: FittedDrives | None
+    parameters: Drives | None
     notes: tuple[str, ...]
     suspicions: tuple[str, ...] = ()
     held_out: Explanation | None = None

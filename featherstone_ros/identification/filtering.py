@@ -50,6 +50,11 @@ class SmoothMotion:
     high: Floats
 
     @property
+    def state(self) -> tuple[Floats, Floats, Floats]:
+        """Position, velocity and acceleration."""
+        return self.position, self.velocity, self.acceleration
+
+    @property
     def trust(self) -> Floats:
         """(N, n) weights: what a joint bears at rest says nothing of its friction in motion."""
         return weight(1.0 - (self.high - self.low) / 2.0)

@@ -30,8 +30,9 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import SIZE, Deformable
-from featherstone_ros.identification.friction import Friction, Law
+from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.regression import Equations
+from featherstone_ros.model.drives import Drives
 
 WIDTHS = (0.01, 0.03, 0.1, 0.2, 0.4)  # candidates for the prior's widths about the URDF
 FOLDS = 4  # of a cross-validation
@@ -59,11 +60,11 @@ class Fit:
         """Return x in the order of ``regression``."""
         return np.concatenate([bodies.deformed(self.theta), self.drives])
 
-    def friction(self, law: Law) -> Friction:
+    def by_name(self, law: Law) -> Drives:
         """Return the drives by name; ``thinning`` is the law's."""
         values = self.drives.reshape(len(law.terms), -1)
         terms: dict[str, Any] = dict(zip(law.terms, values, strict=True))
-        return Friction(**terms)
+        return Drives(**terms, presliding_displacement=law.displacement)
 
 
 def noise(equations: Equations) -> Floats:

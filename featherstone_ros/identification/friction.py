@@ -1,12 +1,11 @@
-"""Friction and drives: their law, its parameters, and a fit to the torque that rigid links leave.
+"""Friction and drives: which terms they have, and a fit to the torque that rigid links leave.
 
 The law is that of ``featherstone_ros.model.friction``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion, needed_from_scipy
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, viscous_speed
 
 AT_REST = 0.01  # [rad/s or m/s] a joint that is never faster does not reveal its friction
-FITTED = ("viscous", "coulomb", "armature", "offset", "load", "stiffness")  # of ``Friction``
 ILL_CONDITIONED = 50.0  # condition number of the terms, each scaled to length 1
 
 
@@ -37,7 +36,7 @@ class Law:
     sprung: NDArray[np.bool_] | bool = False
     displacement: float = PRESLIDING_DISPLACEMENT
 
-    def columns(self, motion: SmoothMotion, links: Floats) -> list[Floats]:
+    def columns(self, motion: SmoothMotion, links: Floats | float = 0.0) -> list[Floats]:
         """Return the factors (N, n) of each joint's ``DRIVE_TERMS``.
 
         Args:
@@ -69,77 +68,46 @@ def drive_terms(count: int) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Friction:
-    """Each joint's torque besides that of its links; arrays (n,).
+class FittedDrives:
+    """What torque says of drives.
 
     Attributes:
-        viscous: [N m s/rad or N s/m].
-        coulomb: [N m or N].
-        armature: Inertia of the drive, reflected to the joint [kg m^2 or kg]; 0 if not fitted.
-        offset: Constant torque, e.g. of a sensor's zero [N m or N].
+        drives: Of n joints; what was not fitted is 0.
         doubtful: Joint index to the reason why its separate terms are unreliable.
-        load: Coulomb friction per torque of the links, see ``featherstone_ros.model.friction``.
-        thinning: Of viscous friction with the speed [s/rad or s/m].
-        stiffness: Torque per position [N m/rad or N/m].
     """
 
-    viscous: Floats
-    coulomb: Floats
-    armature: Floats
-    offset: Floats
-    doubtful: dict[int, str] = field(default_factory=dict)
-    load: Floats | float = 0.0
-    thinning: Floats | float = 0.0
-    stiffness: Floats | float = 0.0
+    drives: Drives
+    doubtful: dict[int, str]
 
-    @classmethod
-    def none(cls, n: int) -> Friction:
-        """Return zeros for n joints."""
-        return cls(*np.zeros((4, n)))
-
-    def among(self, joints: Sequence[int], n: int) -> Friction:
-        """Return the friction of n joints, of which these have it; zero for the others."""
-        terms: dict[str, Any] = {name: np.zeros(n) for name in FITTED}
-        for name, values in terms.items():
-            values[list(joints)] = getattr(self, name)
-        return Friction(**terms)
-
-    def torque(self, motion: SmoothMotion, links: Floats | float = 0.0) -> Floats:
-        """Return the torque (N, n) of a motion, filtered like the motion [N m or N].
-
-        Args:
-            motion: The motion.
-            links: (N, n) torque of the links [N m or N].
-        """
-        dry = (self.coulomb + self.load * np.abs(links)) * motion.sliding
-        standing = self.offset + self.stiffness * motion.position
-        moving = self.armature * motion.acceleration + standing
-        return moving + dry + self.viscous * viscous_speed(motion.velocity, self.thinning)
-
-    def explained(
-        self, motion: SmoothMotion, measured: Floats, links: Floats | float = 0.0
-    ) -> Floats:
-        """Return the torque (N, n) nearest to a measured one; a joint that sticks has an interval.
-
-        Args:
-            motion: As for ``torque``.
-            measured: (N, n) what the links leave, filtered [N m or N].
-            links: As for ``torque``.
-        """
-        dry = self.coulomb + self.load * np.abs(links)
-        rest = self.torque(motion, links) - dry * motion.sliding
-        low, high = np.sort([dry * motion.low, dry * motion.high], axis=0)
-        return rest + np.clip(measured - rest, low, high)
+    def torque(self, motion: SmoothMotion) -> Floats:
+        """Return the torque (N, n) that they add to that of the links [N m or N]."""
+        return self.drives.own_torque(*motion.state, motion.sliding)
 
     @property
     def negative(self) -> NDArray[np.bool_]:
         """(n,) whether a joint's friction or armature came out negative, which is impossible."""
-        return (self.viscous < 0) | (self.coulomb < 0) | (self.armature < 0)
+        drives = self.drives
+        return (drives.viscous < 0) | (drives.coulomb < 0) | (drives.armature < 0)
+
+
+def explained(
+    drives: Drives, motion: SmoothMotion, measured: Floats, links: Floats | float = 0.0
+) -> Floats:
+    """Return the torque (N, n) nearest to a measured one; a joint that sticks has an interval.
+
+    Args:
+        drives: Of n joints.
+        motion: Filtered.
+        measured: (N, n) what the links leave, filtered [N m or N].
+        links: (N, n) torque of the links [N m or N].
+    """
+    bounds = [drives.own_torque(*motion.state, z, links) for z in (motion.low, motion.high)]
+    return np.clip(measured, *np.sort(bounds, axis=0))
 
 
 def fit(
     motion: SmoothMotion, residual: Floats, armature: bool = False, physical: bool = False
-) -> Friction:
+) -> FittedDrives:
     """Fit viscous, Coulomb and constant torque of each joint by weighted least squares.
 
     Args:
@@ -156,32 +124,27 @@ def fit(
         EvaluationError: scipy is missing.
     """
     lsq_linear = needed_from_scipy("optimize").lsq_linear
-    terms = np.zeros((residual.shape[1], 4))
+    law = Law()
+    used = range(0 if armature else 1, len(law.terms))
+    every = np.stack(law.columns(motion))[used]
+    terms = np.zeros((len(law.terms), residual.shape[1]))
     doubtful = {}
-    used = [0, 1, 2, 3] if armature else [0, 1, 3]
-    least = np.array([0.0, 0.0, 0.0, -np.inf])[used] if physical else -np.inf
+    least = np.append(np.zeros(len(used) - 1), -np.inf) if physical else -np.inf
     for joint, target in enumerate(residual.T):
-        velocity = motion.velocity[:, joint]
-        if np.abs(velocity).max() < AT_REST:
-            terms[joint, 3] = target.mean()
+        if np.abs(motion.velocity[:, joint]).max() < AT_REST:
+            terms[-1, joint] = target.mean()
             doubtful[joint] = "at rest: friction unknown"
             continue
-        every = [
-            velocity,
-            motion.sliding[:, joint],
-            motion.acceleration[:, joint],
-            1 + 0 * velocity,
-        ]
         trust = motion.trust[:, joint]
-        columns = trust[:, None] * np.column_stack([every[k] for k in used])
+        columns = trust[:, None] * every[:, :, joint].T
         length = np.linalg.norm(columns, axis=0)
         solution = lsq_linear(columns / length, trust * target, (least, np.inf), method="bvls")
-        terms[joint, used] = solution.x / length
+        terms[used, joint] = solution.x / length
         condition = np.linalg.cond(columns / length)
         if condition > ILL_CONDITIONED:
             doubtful[joint] = (
                 f"terms hardly separable (condition number {condition:.0f}): "
                 "record more speeds, both directions"
             )
-    viscous, coulomb, inertia, offset = terms.T
-    return Friction(viscous, coulomb, inertia, offset, doubtful)
+    by_name: dict[str, Any] = dict(zip(law.terms, terms, strict=True))
+    return FittedDrives(Drives(**by_name), doubtful)

@@ -171,11 +171,10 @@ class Fitting:
     def arm(self, found: Candidate, fit: Fit) -> Arm:
         """Return the arm of a fit, with the errors that it may have."""
         law, model = found.law, self.with_links(fit.theta).model
-        friction = fit.friction(law).among(self.judged, model.n)
-        friction = replace(friction, thinning=law.thinning * np.ones(model.n))
+        drives = replace(fit.by_name(law).among(self.judged, model.n), thinning=law.thinning)
         R, _ = found.facts.reduced(1 / found.sigma)
         factor = covariance_factor(R, self.bodies, self.armature_spread, found.width, fit)
-        return Arm(model, friction, law.displacement, Errors(law, tuple(self.judged), factor))
+        return Arm(model, drives, Errors(law, tuple(self.judged), factor))
 
     def sprung(self, found: Candidate, fit: Fit, dynamics: Dynamics) -> NDArray[np.bool_]:
         """Return whether each joint (n,) seems to have a stiffness, beside the links of a fit."""

@@ -158,10 +158,10 @@ def find_payload(
     law, undeformed = Law(), np.zeros(SIZE * len(bodies.names))
 
     def columns(motion: SmoothMotion) -> Floats:
-        Y = dynamics.regressor(motion.position, motion.velocity, motion.acceleration)
-        links = dynamics.rnea(motion.position, motion.velocity, motion.acceleration)
+        Y = dynamics.regressor(*motion.state)
+        links = dynamics.rnea(*motion.state)
         # A load on the arm also loads the gears: their friction grows with the sign of the torque.
-        Y *= (1.0 + arm.friction.load * np.sign(links) * motion.sliding)[:, :, None]
+        Y *= (1.0 + arm.drives.load * np.sign(links) * motion.sliding)[:, :, None]
         load, drives = Y[:, :, at : at + SIZE], drive_columns(motion, law, links)
         of_bodies = Y[:, :, bodies.columns()]
         if arm.errors is None:
@@ -174,7 +174,7 @@ def find_payload(
 
     with one_thread():
         stretches = [stretch for r in recordings for stretch in clean(r).stretches]
-        facts = filtered(stretches, columns, torque, cut_off, arm.displacement)
+        facts = filtered(stretches, columns, torque, cut_off, arm.drives.presliding_displacement)
         own = [SIZE + k * model.n + j for k in range(len(law.terms)) for j in joints]
         of_arm = facts.A[:, joints, SIZE + len(law.terms) * model.n :]
         facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])

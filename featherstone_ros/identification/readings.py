@@ -174,8 +174,7 @@ def _columns(
     links = link_columns(motion, dynamics, bodies)
     torque = links @ bodies.parameters
     own = own_columns(motion, Law(), torque)
-    state = motion.position, motion.velocity, motion.acceleration
-    offsets = -dynamics.rnea_derivatives(*state)[0]
+    offsets = -dynamics.rnea_derivatives(*motion.state)[0]
     rate = -np.gradient(motion.effort, motion.time, axis=0)[:, :, None]
     efforts = np.repeat(motion.effort[:, None, judged], torque.shape[1], axis=1)
     return np.concatenate([own, links, offsets, rate, efforts], axis=2)

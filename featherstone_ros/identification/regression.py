@@ -140,7 +140,7 @@ def drive_equations(
     """
 
     def columns(motion: SmoothMotion) -> Floats:
-        links = dynamics.rnea(motion.position, motion.velocity, motion.acceleration)
+        links = dynamics.rnea(*motion.state)
         return own_columns(motion, law, links)
 
     def torque(motion: SmoothMotion) -> Floats:
@@ -212,7 +212,7 @@ def _of_one(
 
 def link_columns(motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies) -> Floats:
     """Return (N, n, 10 b): the factors of the bodies' parameters."""
-    Y = dynamics.regressor(motion.position, motion.velocity, motion.acceleration)
+    Y = dynamics.regressor(*motion.state)
     return Y[:, :, bodies.columns()]
 
 

@@ -21,7 +21,7 @@ from featherstone_ros.identification.explanation import Explanation, explain
 from featherstone_ros.identification.faults import find_faults
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.fit import Fit
-from featherstone_ros.identification.friction import Friction, Law
+from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.model_order import Fitting, Progress, fit_parts
 from featherstone_ros.identification.payload import Payload, forgotten_load
@@ -167,7 +167,7 @@ def _identify(
     model = Model.from_file(urdf, joints=names, gravity=options.gravity)
     judged = tuple(names.index(name) for name in judged_names)
     fitted, held = split(recordings, len(bags), options.cut_off)
-    arm = Arm(model, Friction.none(model.n))
+    arm = Arm.without_drives(model)
     motions = [
         joined(smooth_all(clean(part).stretches, options.cut_off))
         for part in recordings[: len(bags)]
@@ -297,8 +297,8 @@ def before(arm: Arm, fitted: Sequence[Recording], judged: Sequence[int], cut_off
     """Return the arm as described, with friction fitted to the torque its links leave."""
     motion = joined([arm.motion(part, cut_off) for part in fitted])
     residual = (motion.effort - arm.torque(motion))[:, judged]
-    friction = fit_friction(motion.of(judged), residual, physical=True)
-    return Arm(arm.model, friction.among(judged, arm.model.n))
+    found = fit_friction(motion.of(judged), residual, physical=True)
+    return Arm(arm.model, found.drives.among(judged, arm.model.n))
 
 
 def score(

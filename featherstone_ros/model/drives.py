@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class Drives:
             ValueError: Names the one that has another.
         """
         shape = np.shape(self.armature)
-        for name in (field.name for field in fields(self) if "{}" in field.metadata["name"]):
+        for name in PER_JOINT:
             array = np.asarray(getattr(self, name), dtype=np.float64)
             if array.shape not in ((), shape):
                 raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
@@ -98,6 +98,22 @@ class Drives:
         """Return the drives of a robot description: its friction, no inertia; or what is given."""
         armature = np.broadcast_to(given.pop("armature", 0.0), model.n)
         return cls(armature, **{"viscous": model.damping, "coulomb": model.friction, **given})
+
+    @classmethod
+    def none(cls, n: int) -> Drives:
+        """Return zeros for n joints."""
+        return cls(*np.zeros((3, n)))
+
+    def among(self, joints: Sequence[int], n: int) -> Drives:
+        """Return the drives of n joints, of which these have them; zero for the others."""
+        every: dict[str, Any] = {name: np.zeros(n) for name in PER_JOINT}
+        for name, values in every.items():
+            values[list(joints)] = getattr(self, name)
+        return replace(self, **every)
+
+    def of_joint(self, j: int) -> Drives:
+        """Return the drive of one joint; arrays ()."""
+        return replace(self, **{name: getattr(self, name)[j] for name in PER_JOINT})
 
     @property
     def of_simulator(self) -> dict[str, Any]:
@@ -128,8 +144,22 @@ class Drives:
             sliding: Presliding states (``friction.presliding``); None: of a steady motion.
         """
         rigid = dynamics.rnea(q, qd, qdd)
-        friction = self.friction_torque(qd, sliding, rigid)
-        return rigid + self.rotor_torque(qdd) + friction + self.standing_torque(q)
+        return rigid + self.own_torque(q, qd, qdd, sliding, rigid)
+
+    def own_torque(
+        self,
+        q: Floats,
+        qd: Floats,
+        qdd: Floats,
+        sliding: Floats | float | None = None,
+        link_torque: Floats | float = 0.0,
+    ) -> Floats:
+        """Return the torque that a motion needs besides that of the links [N m] or [N].
+
+        Arguments as of ``torque`` and ``friction_torque``.
+        """
+        friction = self.friction_torque(qd, sliding, link_torque)
+        return self.rotor_torque(qdd) + friction + self.standing_torque(q)
 
     def rotor_torque(self, qdd: Floats) -> Floats:
         """Return the torque that accelerates the rotors [N m] or [N]."""
@@ -152,3 +182,6 @@ class Drives:
         states = smooth_sign(qd) if sliding is None else sliding
         dry = self.coulomb + self.load * np.abs(link_torque)
         return self.viscous * viscous_speed(qd, self.thinning) + dry * states
+
+
+PER_JOINT = tuple(field.name for field in fields(Drives) if "{}" in field.metadata["name"])

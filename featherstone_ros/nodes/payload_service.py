@@ -161,4 +161,4 @@ def _online(node: ModelNode, link: str) -> Any:
 
     needed_from_scipy("optimize")
     drives = Drives.of_parameters(node.parameters, node.model.joint_names)
-    return OnlinePayload(Arm.of(node.model, drives), link)
+    return OnlinePayload(Arm(node.model, drives), link)

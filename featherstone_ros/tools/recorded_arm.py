@@ -11,7 +11,6 @@ import numpy as np
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.explanation import Explanation
-from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.payload import Payload
 from featherstone_ros.model import Model
 from featherstone_ros.model.parameter_files import controller_parameters
@@ -33,12 +32,11 @@ def load_arm(
         FeatherstoneError: A file or something in it cannot be used.
     """
     if known is None:
-        model = Model.from_file(urdf, joints=joints, gravity=gravity)
-        return Arm(model, Friction.none(model.n))
+        return Arm.without_drives(Model.from_file(urdf, joints=joints, gravity=gravity))
     arm = ControlledArm.from_robot(str(urdf), joints, known)
     has_gravity = "gravity" in controller_parameters(known)
     model = arm.model if has_gravity else arm.model.with_gravity(gravity)
-    return Arm.of(model, arm.drives)
+    return Arm(model, arm.drives)
 
 
 def scores(explanation: Explanation | None) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def evaluated(joints: tuple[str, ...]) -> Evaluation:
         cut_off=2.0,
         explanations=(explain(FITTED, torque, friction.torque(motion)),),
         friction=friction,
-        parameters=friction,
+        parameters=friction.drives,
         notes=(),
     )
 

@@ -19,7 +19,6 @@ import featherstone_ros as fr
 from featherstone_ros import identification
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bodies import Bodies
-from featherstone_ros.identification.friction import Friction
 from featherstone_ros.identification.model_order import Fitting, fit_parts
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.robots import robot_file
@@ -105,7 +104,7 @@ def measure(name, truths, also_identified=False, slender=False):
         com, inertia = load(random, mass, slender)
         bare = recording(real, drives, moved, random)
         carried = recording(real.with_payload(link, mass, com, inertia), drives, moved, random)
-        unknown = Arm(model, Friction.none(model.n))
+        unknown = Arm.without_drives(model)
         ways = {
             "URDF": (unknown, carried, True),
             "difference": (unknown, carried.minus(bare), False),

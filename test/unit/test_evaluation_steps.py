@@ -1,7 +1,6 @@
 """The steps of an evaluation one by one, on signals whose truth is known."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -287,39 +286,41 @@ def test_what_was_put_in_is_found(armature):
     residual = motion.velocity * [0.4, 0.2] + motion.sliding * [1.0, 3.0] + [0.5, -0.5]
     residual += inertia * motion.acceleration
     for physical in (False, True):
-        friction = fit(motion, residual, armature, physical)
+        found = fit(motion, residual, armature, physical)
+        friction = found.drives
         np.testing.assert_allclose(friction.viscous, [0.4, 0.2])
         np.testing.assert_allclose(friction.coulomb, [1.0, 3.0])
         np.testing.assert_allclose(friction.offset, [0.5, -0.5])
         np.testing.assert_allclose(friction.armature, inertia, atol=1e-12)
-        np.testing.assert_allclose(friction.torque(motion), residual)
-        assert not friction.negative.any() and not friction.doubtful
+        np.testing.assert_allclose(found.torque(motion), residual)
+        assert not found.negative.any() and not found.doubtful
 
 
 def test_negative_terms_are_found_but_not_kept_where_they_must_be_physical():
     random = np.random.default_rng(4)
     motion = motion_of(random.normal(size=(500, 1)))
     residual = -0.4 * motion.velocity + motion.sliding
-    assert fit(motion, residual).viscous == pytest.approx(-0.4)
+    assert fit(motion, residual).drives.viscous == pytest.approx(-0.4)
     assert fit(motion, residual).negative.all()
-    friction = fit(motion, residual, physical=True)
-    assert friction.viscous == 0 and not friction.negative.any()
-    assert rms(residual - friction.torque(motion)) < rms(residual)
+    found = fit(motion, residual, physical=True)
+    assert found.drives.viscous == 0 and not found.negative.any()
+    assert rms(residual - found.torque(motion)) < rms(residual)
 
 
 def test_a_joint_at_rest_says_nothing_of_its_friction():
     motion = motion_of(np.column_stack([np.full(100, 1e-3), np.sin(np.arange(100))]))
-    friction = fit(motion, np.full((100, 2), 0.3))
+    found = fit(motion, np.full((100, 2), 0.3))
+    friction = found.drives
     assert (friction.viscous[0], friction.coulomb[0]) == (0, 0)
     assert friction.offset[0] == pytest.approx(0.3)
-    assert list(friction.doubtful) == [0] and "at rest" in friction.doubtful[0]
+    assert list(found.doubtful) == [0] and "at rest" in found.doubtful[0]
 
 
 def test_a_joint_that_moves_one_way_only_is_doubtful():
     motion = motion_of(np.linspace(0.5, 1.0, 100))
-    friction = fit(motion, motion.velocity + 1.0)
-    assert "both directions" in friction.doubtful[0]
-    np.testing.assert_allclose(friction.torque(motion), motion.velocity + 1.0)
+    found = fit(motion, motion.velocity + 1.0)
+    assert "both directions" in found.doubtful[0]
+    np.testing.assert_allclose(found.torque(motion), motion.velocity + 1.0)
 
 
 def test_determination_is_one_less_the_share_left_over():
@@ -334,14 +335,7 @@ def test_determination_is_one_less_the_share_left_over():
 def at_rest(effort):
     """A motion without friction: only an offset is fitted before efforts are compared."""
     still = np.zeros_like(effort)
-    return SimpleNamespace(
-        time=still[:, 0],
-        effort=effort,
-        position=still,
-        velocity=still,
-        acceleration=still,
-        sliding=still,
-    )
+    return SmoothMotion(still[:, 0], *[still] * 4, effort, still, still)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_cross_validation_finds_friction_of_load_and_thinning():
     fitting = Fitting(known_arm.NOMINAL, [geared()], range(6), 2.0)
     fit, best = fit_parts(fitting)
     assert best.law.loaded and best.law.displacement == 1e-4
-    friction = fit.friction(best.law)
+    friction = fit.by_name(best.law)
     assert_allclose(friction.load[:3], LOAD, rtol=0.15)  # of those that carry something
     assert_allclose(friction.coulomb, known_arm.COULOMB, rtol=0.15)
     unloaded = friction.coulomb + friction.viscous * viscous_speed(0.5, best.law.thinning)

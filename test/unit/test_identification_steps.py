@@ -15,9 +15,10 @@ import featherstone_ros as fr
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import rms
-from featherstone_ros.identification.friction import Friction, fit
+from featherstone_ros.identification.friction import fit
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.body_tree import parameters_of
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.primitives import box
 from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_inertia
 from featherstone_ros.model.robots import robot_file, robot_names
@@ -195,16 +196,12 @@ def test_what_the_data_do_not_tell_is_named():
 # A payload while the arm works.
 
 
-def perfect_arm(model):
-    return Arm(model, Friction.none(model.n))
-
-
 def test_online_a_load_is_found_after_enough_motion():
     model = known_arm.NOMINAL
     loaded = model.with_payload("tool0", 0.8, [0.01, 0.0, 0.06], 0.002 * np.eye(3))
     nothing = known_arm.Drives(*np.zeros((4, model.n)))
     t, q, qd, tau = known_arm.record(loaded, nothing, noise=0.05)
-    online = OnlinePayload(perfect_arm(model), "tool0")
+    online = OnlinePayload(Arm.without_drives(model), "tool0")
     when = next(k for k in range(len(t)) if online.add(t[k], q[k], qd[k], tau[k]))
     assert 8.0 <= t[when] < 15.0 and online.progress == 1.0
     load = online.answer()
@@ -214,9 +211,7 @@ def test_online_a_load_is_found_after_enough_motion():
     assert not online.enough and online.duration == 0.0
 
 
-DRIVES = Friction(
-    known_arm.VISCOUS, known_arm.COULOMB, known_arm.ARMATURE, known_arm.OFFSET, doubtful={}
-)
+DRIVES = Drives(known_arm.ARMATURE, known_arm.VISCOUS, known_arm.COULOMB, offset=known_arm.OFFSET)
 
 
 @pytest.mark.parametrize("error", few_or_all([0.1], [0.03, 0.1]))
@@ -233,7 +228,7 @@ def test_a_loads_interval_covers_the_errors_of_the_arms_own_model(error, fit_dri
         recording = Recording(
             "", known_arm.NAMES, *known_arm.record(real, seed=seed, duration=15.0)
         )
-        arm = Arm(known_arm.NOMINAL, Friction.none(6) if fit_drives else DRIVES)
+        arm = Arm(known_arm.NOMINAL, Drives.none(6) if fit_drives else DRIVES)
         load = identification.find_payload(arm, [recording], "tool0", fit_drives=fit_drives)
         off.append(load.mass - mass)
         said.append(load.mass_deviation)
@@ -255,7 +250,7 @@ def test_of_two_recordings_of_one_motion_the_difference_is_the_loads():
     )
     late = carried.between(0.123, 1.0)
     difference = replace(late, time=late.time - late.time[0] + 7.0).minus(bare)
-    arm = Arm(known_arm.NOMINAL, Friction.none(6))
+    arm = Arm.without_drives(known_arm.NOMINAL)
     load = identification.find_payload(arm, [difference], "tool0", subtracted=True)
     assert abs(load.mass - 1.0) < 3 * load.mass_deviation < 0.02
     assert (np.abs(load.com - com) < 3 * load.com_deviation).all()
@@ -265,7 +260,7 @@ def test_of_two_recordings_of_one_motion_the_difference_is_the_loads():
 
 def test_online_an_arm_at_rest_is_never_enough():
     model = known_arm.NOMINAL
-    online = OnlinePayload(perfect_arm(model), "tool0")
+    online = OnlinePayload(Arm.without_drives(model), "tool0")
     q = np.array([0.0, -1.3, 1.2, -1.0, 0.5, 0.0])
     tau = fr.Dynamics(model).gravity(q)
     for k in range(3000):
@@ -273,7 +268,7 @@ def test_online_an_arm_at_rest_is_never_enough():
 
 
 def test_online_late_repeated_and_broken_states_are_passed_over():
-    online = OnlinePayload(perfect_arm(known_arm.NOMINAL), "tool0")
+    online = OnlinePayload(Arm.without_drives(known_arm.NOMINAL), "tool0")
     q = np.zeros(6)
     online.add(1.0, q, q, q)
     for time, state in ((1.0, q), (0.5, q), (2.0, np.full(6, np.nan))):
@@ -309,10 +304,8 @@ def resting():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recorded_arm, "desired", desired)
         signals = recorded_arm.simulate(14.0)
-    friction = Friction(
-        recorded_arm.VISCOUS, recorded_arm.COULOMB, recorded_arm.ARMATURE, np.zeros(2)
-    )
-    arm = Arm(fr.Model.from_urdf(recorded_arm.URDF), friction)
+    drives = Drives(recorded_arm.ARMATURE, recorded_arm.VISCOUS, recorded_arm.COULOMB)
+    arm = Arm(fr.Model.from_urdf(recorded_arm.URDF), drives)
     return arm, Recording("", recorded_arm.NAMES, *signals)
 
 
@@ -323,21 +316,21 @@ def test_what_a_joint_bears_at_rest_counts_against_no_model(resting):
     motion, found = score(arm, standing, (0, 1), 2.0)
     assert rms(motion.effort - arm.torque(motion)).min() > 0.2
     assert found.rms.max() < 0.05
-    slippery = replace(arm, friction=replace(arm.friction, coulomb=0.3 * recorded_arm.COULOMB))
+    slippery = replace(arm, drives=replace(arm.drives, coulomb=0.3 * recorded_arm.COULOMB))
     assert score(slippery, standing, (0, 1), 2.0)[1].rms.max() > 0.2
 
 
 def test_friction_is_fitted_to_joints_that_move(resting):
     arm, recording = resting
     motion = arm.motion(recording, 2.0)
-    rigid = Arm(arm.model, Friction.none(2)).torque(motion)
-    found = fit(motion, motion.effort - rigid, armature=True)
+    rigid = Arm.without_drives(arm.model).torque(motion)
+    found = fit(motion, motion.effort - rigid, armature=True).drives
     np.testing.assert_allclose(found.coulomb, recorded_arm.COULOMB, rtol=0.03)
     np.testing.assert_allclose(found.viscous, recorded_arm.VISCOUS, rtol=0.03)
 
 
 def test_less_motion_is_enough_with_another_recording_held_out_or_by_force():
-    arm = perfect_arm(known_arm.NOMINAL)
+    arm = Arm.without_drives(known_arm.NOMINAL)
     recording = Recording("", known_arm.NAMES, *known_arm.record(arm.model, duration=8.0))
     check = partial(require_enough, arm.model, [recording], [arm.motion(recording, 2.0)])
     with pytest.raises(IdentificationError, match=r"7.99 s are too short, .* 10 s .*--held-out"):

@@ -313,7 +313,7 @@ def test_uncertainty_covers_the_truth(truth, tmp_path):
         )
         options = fr.identification.Options()
         recordings, _, _ = fr.identification.session.recorded([bag], known_arm.URDF, options)
-        arm = fr.identification.session.Arm(truth, fr.identification.session.Friction.none(6))
+        arm = fr.identification.session.Arm.without_drives(truth)
         load = fr.identification.find_payload(arm, recordings, "tool0", fit_drives=True)
         inside.append(abs(load.mass - 0.5) < 2 * load.mass_deviation)
         assert load.mass_deviation < 0.1

@@ -26,10 +26,10 @@ def identified(stiffness, seed=0):
 @pytest.mark.parametrize("seed", few_or_all([0], range(6)))
 def test_springs_are_found_where_they_are(seed):
     arm = identified(STIFFNESS, seed)
-    assert_allclose(arm.friction.stiffness, STIFFNESS, rtol=0.05, atol=0.05)
+    assert_allclose(arm.drives.stiffness, STIFFNESS, rtol=0.05, atol=0.05)
 
 
 @pytest.mark.study  # test_friction_law.py has a plain arm
 @pytest.mark.parametrize("seed", few_or_all([0], range(6)))
 def test_none_is_invented(seed):
-    assert not np.any(identified(0.0, seed).friction.stiffness)
+    assert not np.any(identified(0.0, seed).drives.stiffness)

@@ -49,12 +49,13 @@ def parameter_file(evaluation: Evaluation) -> str:
         raise ValueError("no friction was fitted")
     friction, armature = {}, {}
     for j, name in enumerate(evaluation.joint_names):
+        drive = fitted.of_joint(j)
         coulomb, viscous, inertia = (
-            max(term[j], 0.0) for term in (fitted.coulomb, fitted.viscous, fitted.armature)
+            max(float(term), 0.0) for term in (drive.coulomb, drive.viscous, drive.armature)
         )
-        friction[name] = {"coulomb": coulomb, "viscous": viscous, "offset": fitted.offset[j]}
+        friction[name] = {"coulomb": coulomb, "viscous": viscous, "offset": float(drive.offset)}
         if not (coulomb or viscous or inertia):
-            friction[name] = {"offset": fitted.offset[j]}
+            friction[name] = {"offset": float(drive.offset)}
         elif fitted.armature.any():
             armature[name] = rounded(inertia)
     head = [

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.explanation import FITTED, KNOWN, RIGID, Evaluation
-from featherstone_ros.model.drives import Drives
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.evaluate.report import conditions, torque_unit
 from featherstone_ros.tools.recorded_arm import r2_text
@@ -58,8 +55,7 @@ def draw(evaluation: Evaluation, path: Path) -> None:
 
 def _friction(evaluation: Evaluation, j: int) -> Callable[[Floats], Floats] | None:
     """Return the friction fitted to a joint, by its velocity."""
-    found = evaluation.friction
-    if found is None:
+    if evaluation.friction is None:
         return None
-    drive = Drives(np.zeros(()), found.viscous[j], found.coulomb[j])
-    return lambda velocity: drive.friction_torque(velocity) + found.offset[j]
+    drive = evaluation.friction.drives.of_joint(j)
+    return lambda velocity: drive.friction_torque(velocity) + drive.offset

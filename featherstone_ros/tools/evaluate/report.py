@@ -20,7 +20,8 @@ from featherstone_ros.tools.recorded_arm import load_text, r2_text
 from featherstone_ros.tools.style import new_table, sentences
 
 if TYPE_CHECKING:
-    from featherstone_ros.identification.friction import Friction
+    from featherstone_ros.identification.friction import FittedDrives
+    from featherstone_ros.model.drives import Drives
 
 STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan", KNOWN: "bold cyan"}
 
@@ -64,17 +65,18 @@ def _short(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _friction(evaluation: Evaluation, fitted: Friction, written: Friction) -> Table:
+def _friction(evaluation: Evaluation, found: FittedDrives, written: Drives) -> Table:
     """List the fitted terms, and where they differ, those for the nodes."""
+    fitted = found.drives
     terms = ["viscous", "coulomb", *["armature"] * bool(fitted.armature.any())]
     headings: list[str | tuple[str, str]] = [f"\n{term}" for term in (*terms, "offset")]
-    for k, term in enumerate(terms if fitted.negative.any() else ()):
+    for k, term in enumerate(terms if found.negative.any() else ()):
         headings.append((f"{'' if k else 'as parameters:'}\n{term}", STYLES[WRITTEN]))
     table = new_table("Friction fitted, SI units", "joint", figures=headings)
     for j, name in enumerate(evaluation.joint_names):
         cells: list[Text | str] = [_term(getattr(fitted, term)[j]) for term in terms]
-        cells.append(f"{fitted.offset[j]:.3f}")
-        if fitted.negative.any():
+        cells.append(f"{fitted.of_joint(j).offset:.3f}")
+        if found.negative.any():
             cells += [f"{getattr(written, term)[j]:.3f}" for term in terms]
         table.add_row(name, *cells)
     return table

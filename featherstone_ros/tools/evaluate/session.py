@@ -30,7 +30,7 @@ from featherstone_ros.identification.explanation import (
 )
 from featherstone_ros.identification.faults import Faults, find_faults
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
-from featherstone_ros.identification.friction import AT_REST, Friction, fit
+from featherstone_ros.identification.friction import AT_REST, FittedDrives, explained, fit
 from featherstone_ros.identification.model_order import DISPLACEMENTS, JUSTIFIED, Fitting
 from featherstone_ros.identification.payload import forgotten_load
 from featherstone_ros.identification.recording import HELD_OUT, Recording, choose, moving_joints
@@ -41,6 +41,7 @@ from featherstone_ros.identification.suspicions import (
     suspicions,
 )
 from featherstone_ros.identification.usage import usage
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.tools.recorded_arm import load_arm
 
 
@@ -86,7 +87,9 @@ def evaluate(
     cleaned = clean(recording)
     if options.known is None and (options.fit_friction or options.fit_armature):
         arm = with_displacement(arm, recording, options)
-    whole = joined(smooth_all(cleaned.stretches, options.cut_off, arm.displacement))
+    whole = joined(
+        smooth_all(cleaned.stretches, options.cut_off, arm.drives.presliding_displacement)
+    )
     dynamics = Dynamics(model)
     gravity = dynamics.gravity(whole.position)
     rigid = dynamics.rnea(whole.position, whole.velocity, whole.acceleration)
@@ -103,8 +106,8 @@ def evaluate(
     if options.known:
         explanations.append(explain(KNOWN, motion.effort, arm.explained(whole)[:, judged]))
     elif options.fit_friction or options.fit_armature:
-        friction, parameters, explained = fit_drives(motion, rigid, options.fit_armature)
-        explanations += explained
+        friction, parameters, more = fit_drives(motion, rigid, options.fit_armature)
+        explanations += more
     told = faults_of(model, recording, whole, judged, options.cut_off)
     load = forgotten_load(
         arm, [recording], options.cut_off, judged, fit_drives=options.known is None
@@ -130,7 +133,7 @@ def evaluate(
         ),
         payload=load,
         held_out=held_out(recording, arm, judged, options),
-        displacement=arm.displacement,
+        displacement=arm.drives.presliding_displacement,
     )
 
 
@@ -166,7 +169,7 @@ def _judged(
 
 def fit_drives(
     motion: SmoothMotion, rigid: Floats, armature: bool
-) -> tuple[Friction, Friction, list[Explanation]]:
+) -> tuple[FittedDrives, Drives, list[Explanation]]:
     """Fit the torque that the rigid links leave unexplained.
 
     Args:
@@ -179,27 +182,32 @@ def fit_drives(
         the motion (one entry if they are the same).
     """
     residual = motion.effort - rigid
-    friction = parameters = fit(motion, residual, armature)
-    explanations = [explain(FITTED, motion.effort, rigid + friction.explained(motion, residual))]
+    friction = fit(motion, residual, armature)
+    fits = {FITTED: friction.drives}
     if friction.negative.any():
-        parameters = fit(motion, residual, armature, physical=True)
-        written = rigid + parameters.explained(motion, residual)
-        explanations.append(explain(WRITTEN, motion.effort, written))
-    return friction, parameters, explanations
+        fits[WRITTEN] = fit(motion, residual, armature, physical=True).drives
+    explanations = [
+        explain(name, motion.effort, rigid + explained(drives, motion, residual))
+        for name, drives in fits.items()
+    ]
+    return friction, [*fits.values()][-1], explanations
 
 
 def with_displacement(arm: Arm, recording: Recording, options: EvaluationOptions) -> Arm:
     """Return the arm with the presliding displacement with which friction fits best."""
 
+    def driven(displacement: float) -> Arm:
+        return replace(arm, drives=replace(arm.drives, presliding_displacement=displacement))
+
     def unexplained(displacement: float) -> float:
-        motion = replace(arm, displacement=displacement).motion(recording, options.cut_off)
+        motion = driven(displacement).motion(recording, options.cut_off)
         left = motion.effort - arm.torque(motion)
-        left -= fit(motion, left, options.fit_armature).explained(motion, left)
+        left -= explained(fit(motion, left, options.fit_armature).drives, motion, left)
         return float(np.nansum(1 - determination(motion.effort, left)))
 
-    usual = JUSTIFIED * unexplained(arm.displacement)
+    usual = JUSTIFIED * unexplained(arm.drives.presliding_displacement)
     best = min(DISPLACEMENTS, key=unexplained)
-    return replace(arm, displacement=best) if unexplained(best) < usual else arm
+    return driven(best) if unexplained(best) < usual else arm
 
 
 def held_out(
@@ -216,9 +224,9 @@ def held_out(
     torque = arm.explained(after)[:, judged]
     if not options.known and (options.fit_friction or options.fit_armature):
         residual = (before.effort - arm.torque(before))[:, judged]
-        fitted = fit(before.of(judged), residual, options.fit_armature, physical=True)
+        fitted = fit(before.of(judged), residual, options.fit_armature, physical=True).drives
         left = after.effort[:, judged] - torque
-        torque = torque + fitted.explained(after.of(judged), left)
+        torque = torque + explained(fitted, after.of(judged), left)
     return explain("held out", after.effort[:, judged], torque)
 
 

@@ -39,7 +39,7 @@ def parameter_file(found: Identification, sources: str, more: Mapping[str, objec
         sources: The recordings, in words.
         more: Further parameters.
     """
-    drives, names, terms = found.arm.friction, found.model.joint_names, used_terms(found)
+    drives, names, terms = found.arm.drives, found.model.joint_names, used_terms(found)
     friction = {
         names[j]: {
             term: value
@@ -62,7 +62,7 @@ def parameter_file(found: Identification, sources: str, more: Mapping[str, objec
 
 def used_terms(found: Identification) -> tuple[str, ...]:
     """Return the terms of friction that the law has."""
-    further = [term for term in FURTHER if np.any(getattr(found.arm.friction, term))]
+    further = [term for term in FURTHER if np.any(getattr(found.arm.drives, term))]
     return (*TERMS, *further)
 
 
@@ -70,7 +70,7 @@ def as_dict(
     found: Identification, whole: Explanation, held_out: Explanation, before: Explanation
 ) -> dict[str, Any]:
     """Return scores and parameters as numbers in SI units."""
-    e, friction = found.estimate, found.arm.friction
+    e, drives = found.estimate, found.arm.drives
     return {
         "robot": found.model.name,
         "joints": found.joint_names,
@@ -79,7 +79,7 @@ def as_dict(
         "before": {"held_out": scores(before)},
         "friction": {
             found.model.joint_names[j]: {
-                term: getattr(friction, term)[j] for term in (*used_terms(found), "armature")
+                term: getattr(drives, term)[j] for term in (*used_terms(found), "armature")
             }
             for j in found.judged
         },

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.session import Identification
-from featherstone_ros.model.drives import Drives
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.recorded_arm import r2_text
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, YELLOW, picture
@@ -82,13 +81,12 @@ def _draw_friction(
     axes: Axes, found: Identification, motion: SmoothMotion, held_out: Explanation, j: int
 ) -> None:
     """Draw what the identified links and the drives' inertia leave unexplained."""
-    friction, k = found.arm.friction, found.judged[j]
-    velocity, offset = motion.velocity[:, j], friction.offset[k]
-    thinning = np.broadcast_to(friction.thinning, friction.viscous.shape)[k]
-    drive = Drives(np.zeros(()), friction.viscous[k], friction.coulomb[k], thinning=thinning)
-    own = drive.friction_torque(velocity, motion.sliding[:, j]) + offset
+    drive, velocity = found.arm.drives.of_joint(found.judged[j]), motion.velocity[:, j]
+    own = drive.friction_torque(velocity, motion.sliding[:, j]) + drive.offset
     left = motion.effort[:, j] - held_out.effort[:, j] + own
-    panels.draw_over_velocity(axes, velocity, left, lambda v: drive.friction_torque(v) + offset)
+    panels.draw_over_velocity(
+        axes, velocity, left, lambda v: drive.friction_torque(v) + drive.offset
+    )
 
 
 def _links(found: Identification) -> NDArray[np.bool_]:

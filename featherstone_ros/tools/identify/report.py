@@ -46,7 +46,7 @@ def _drives(found: Identification) -> Table:
     terms = (*used_terms(found), "armature")
     table = new_table("Friction and drives, SI units", "joint", figures=terms)
     for j in found.judged:
-        *friction, armature = (getattr(found.arm.friction, term)[j] for term in terms)
+        *friction, armature = (getattr(found.arm.drives, term)[j] for term in terms)
         cells = [f"{value:.3f}" for value in friction]
         table.add_row(found.model.joint_names[j], *cells, f"{max(armature, 0.0):.4f}")
     return table

@@ -40,8 +40,7 @@ def draw(
         path: The file.
     """
     carrying = model.with_payload(found.link, found.mass, found.com, found.inertia)
-    state = motion.position, motion.velocity, motion.acceleration
-    load = Dynamics(carrying).rnea(*state) - Dynamics(model).rnea(*state)
+    load = Dynamics(carrying).rnea(*motion.state) - Dynamics(model).rnea(*motion.state)
     left, load = left[:, list(judged)], load[:, list(judged)]
     if fit_drives:
         own = motion.of(list(judged))
