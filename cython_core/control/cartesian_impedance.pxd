@@ -28,7 +28,10 @@
 #    damping fills and that holds little (Ferraguti, Secchi and Fantuzzi, A tank-based approach to
 #    impedance control with variable stiffness, 2013): it gives way when the tank is empty.
 # 6. The target is approached with bounded speed and acceleration: e and V_d are those of the pose
-#    on its way.
+#    on its way. V_d pulls as far as the joints can follow it within SLOW of their speed limits:
+#    near a singular posture D V_d would be large along what no joint can do, turn with the posture,
+#    and swing the arm. It does not where the spring is strained to twice s_max: the end effector is
+#    held back or out of reach.
 # 7. Inertia shaping (Khatib, 1987) gives the end effector an inertia M_d, diagonal in the
 #    compliance axes, and each axis an equation of its own: M_d a + D (V - V_d) = K e with D = 2
 #    zeta sqrt(K M_d), by F = Lambda M_d^-1 (K e + D (V_d - V)) + feed-forward + walls. A push
@@ -59,7 +62,7 @@
 # Settings and state are in impedance_state.pxd.
 
 from libc.math cimport fmin, sqrt, fabs, fmax, copysign
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from control.fault_bounds cimport FLAT, HEAVY, TOO_HEAVY, WEIGHT_BRAKING, WEIGHT_STEP
 from control.impedance_modes cimport (damp_bending, damper, find_inertia, find_modes, from_axes,
@@ -145,11 +148,14 @@ cdef extern from *:
     """
     #define WALL (3.0)
     #define EFFORT (0.9)
+    #define SLOW (0.7)
     """
     const double WALL            # times max_force: spring and feed-forward have two of them
                                  # together
     const double EFFORT          # share of a joint's effort limit that gravity and load take: the
                                  # rest is for damping
+    const double SLOW            # share of a joint's speed limit to which a target leads it, and
+                                 # from which it is braked
 
 
 cdef inline double strain(const double* stiffness, double max_force,
@@ -272,6 +278,26 @@ cdef inline double take_damping(Impedance* law) noexcept nogil:
     return fmax(dissipated, 0.0)                                # shaped, it may be negative
 
 
+cdef inline void follow(Impedance* law, double* v) noexcept nogil:
+    """followed, and the end effector's velocity v that it gives, in compliance axes (rule 6)."""
+    cdef double share = fmin(fmax(2.0 - max_strain(law), 0.0), 1.0)
+    cdef double* rate = law.followed
+    cdef Py_ssize_t n = law.n, i, k
+    to_axes(law, law.desired_velocity, 1, v)
+    times_inertia(law.L, v)
+    for i in range(n):
+        rate[i] = 0.0
+        for k in range(6):
+            rate[i] += law.T[k * n + i] * v[k]
+        if fabs(rate[i]) * share > SLOW * law.joints.max_speed[i]:
+            share = SLOW * law.joints.max_speed[i] / fabs(rate[i])
+    memset(v, 0, 6 * sizeof(double))
+    for i in range(n):
+        rate[i] *= share
+        for k in range(6):
+            v[k] += law.Jc[k * n + i] * rate[i]
+
+
 cdef inline double find_wrench(Impedance* law, const double* gravity,
                                const double* effort) noexcept nogil:
     """Find F in base axes, for effort limits (n,) beside gravity's torque (n,); NULL: none. Returns
@@ -283,7 +309,7 @@ cdef inline double find_wrench(Impedance* law, const double* gravity,
     cdef double[6] e, v, F, drag, pull
     cdef Py_ssize_t k
     pose_error(law.pose, law.desired, law.error + 3, law.error)
-    to_axes(law, law.desired_velocity, 1, v)
+    follow(law, v)
     damper(law, v, drag)
     pull_of_target(law, drag, pull)
     to_axes(law, law.error, 1, e)
@@ -372,10 +398,8 @@ cdef inline void limit_weight(const Impedance* law, const DynamicsInterface* arm
 
 cdef extern from *:
     """
-    #define SLOW (0.7)
     #define BRAKING (0.01)
     """
-    const double SLOW            # share of a joint's speed limit from which it is braked
     const double BRAKING         # time constant of this braking [s]
 
 

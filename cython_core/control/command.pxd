@@ -102,7 +102,7 @@ cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck
     find_contact_effort(mode, sent.contact)
     # at most the motion of one second
     joint_motion(&mode.law, mode.law.error, c.arm.limits.velocity, task.desired)
-    joint_motion(&mode.law, mode.law.desired_velocity, c.arm.limits.velocity, task.desired + n)
+    memcpy(task.desired + n, mode.law.followed, n * sizeof(double))
     memset(task.desired + 2 * n, 0, 2 * n * sizeof(double))
     for i in range(n):
         task.desired[i] += c.observer.q[i]

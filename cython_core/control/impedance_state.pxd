@@ -100,6 +100,7 @@ cdef struct Impedance:
     double[6] shaped_damper
     double* T                # (6, n) J M^-1, in compliance axes
     double* Jc               # (6, n) J in compliance axes
+    double* followed         # (n,) the joints' motion by which they follow V_d (rule 6)
     double* scratch          # (3, n)
     double* bending          # (n, n) geometric stiffness, in coordinates of mass 1 (rule 10)
     double* bending_modes    # (n, n) columns; begins as 1
@@ -109,7 +110,7 @@ cdef struct Impedance:
 
 cdef inline Py_ssize_t impedance_memory(Py_ssize_t n) noexcept nogil:
     """How many numbers a law for n joints needs."""
-    return (JOINT_ARRAYS + 6 + n + 6 + 6 + 3 + 5 * n) * n
+    return (JOINT_ARRAYS + 6 + n + 6 + 6 + 1 + 3 + 5 * n) * n
 
 
 cdef inline void place_impedance(Impedance* law, double* memory, Py_ssize_t n) noexcept nogil:
@@ -119,7 +120,7 @@ cdef inline void place_impedance(Impedance* law, double* memory, Py_ssize_t n) n
     law.J = memory + JOINT_ARRAYS * n
     law.Minv = law.J + 6 * n
     law.T = law.Minv + n * n
-    law.Jc, law.scratch = law.T + 6 * n, law.T + 12 * n
+    law.Jc, law.followed, law.scratch = law.T + 6 * n, law.T + 12 * n, law.T + 13 * n
     law.bending = law.scratch + 3 * n
     law.bending_modes, law.Lq = law.bending + n * n, law.bending + 2 * n * n
     law.square = law.bending + 3 * n * n

@@ -11,7 +11,12 @@ from scipy.spatial.transform import Rotation
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control import CartesianImpedance
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.parameter import of_joints
+from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
 POSTURES = 70
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
@@ -81,7 +86,7 @@ def test_torque_at_a_singular_posture_is_bounded_by_that_of_force_and_moment(rob
         target = arm.dynamics.link_pose(q, arm.tip)
         target[:3, 3] += random.normal(size=3)
         target[:3, :3] = Rotation.random(None, random).as_matrix() @ target[:3, :3]
-        arm.law.set_target(target, random.normal(size=6))
+        arm.law.set_target(target, random.normal(size=6), 100.0 * random.normal(size=6))
         J = arm.dynamics.jacobian(q, arm.tip)
         bound = 2 * FORCE * np.linalg.norm(J[:3], axis=0) + 2 * MOMENT * np.linalg.norm(
             J[3:], axis=0
@@ -92,6 +97,38 @@ def test_torque_at_a_singular_posture_is_bounded_by_that_of_force_and_moment(rob
     assert max(shares) <= 1 + 1e-9
     assert max(shares) > 1 / 3, "the bound means something"
     print(f"{robot}: {max(shares):.3f} of the bound")
+
+
+# Postures from which the way in a direction leads through others in which the wrist is singular.
+THROUGH = {
+    400.0: ([0.30, -1.62, 1.58, -1.10, -1.59, -0.85], [-1.0, 2.7, -0.8]),
+    1500.0: ([-2.18, -2.08, 0.04, 0.99, 1.68, -2.46], [1.1, 1.9, -2.0]),
+}
+
+
+@pytest.mark.parametrize("stiffness", THROUGH)
+def test_arm_that_is_led_through_singular_postures_does_not_swing(stiffness):
+    """With all of D V_d, also along what no joint can do, it ended in a fault."""
+    model = Model.from_file(robot_file("ur5e"))
+    q, way = THROUGH[stiffness]
+    joints, none = model.joint_names, np.zeros(model.n)
+    bare = {
+        **of_joints("armature.{}", joints, none),
+        **of_joints("friction.{}.coulomb", joints, none),
+        **of_joints("friction.{}.viscous", joints, none),
+    }
+    led = {"mode": "cartesian_impedance", "tip": "tool0"}
+    arm = ControlledArm.of(model, {**bare, **led, "stiffness": [stiffness] * 3 + [30.0] * 3})
+    loop = ClosedLoop(arm, SimulatedArm.of(model, arm.drives, q))
+    loop.advance(0.3)
+    target = Dynamics(model).link_pose(loop.plant.q, "tool0")
+    target[:3, 3] += way
+    loop.controller.set_target(loop.now, target)
+    record = loop.advance(20.0)
+    speeds = np.abs(record.qd) / model.velocity_limit
+    assert loop.controller.phase is Phase.HOLDING and not loop.controller.hold_reason
+    assert speeds.max() < 0.8
+    assert speeds[-1].max() < 0.001
 
 
 def modes(law: CartesianImpedance, M: np.ndarray, q: np.ndarray) -> np.ndarray:
