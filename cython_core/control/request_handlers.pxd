@@ -157,6 +157,7 @@ cdef inline Refusal take_target(CartesianMode* mode, StateMachine* m, const Cont
 
 cdef struct ZeroPayload:
     double[6] offset         # of the answer: of the sensor, in the end effector's frame
+    double[9] rotation       # of that frame in the base frame
     Hold detail              # of a refusal
 
 
@@ -194,6 +195,8 @@ cdef inline Refusal zero_wrench(CartesianMode* mode, const Controller* c, double
         by[k] = measured.readings.mean[k] - by[k]
     shift_zero(measured, by)
     memcpy(answer.offset, measured.offset, 6 * sizeof(double))
+    for k in range(9):
+        answer.rotation[k] = mode.law.pose[4 * (k // 3) + k % 3]
     return GRANTED
 
 

@@ -189,6 +189,7 @@ cdef class ZeroRequest(_Detailed):
     Attributes:
         offset: (6,) of force and moment in the end effector's frame, once it is granted
             [N, N m].
+        rotation: (3, 3) of that frame in the base frame.
     """
 
     cdef ZeroPayload zero
@@ -201,6 +202,10 @@ cdef class ZeroRequest(_Detailed):
     @property
     def offset(self):
         return np.array(self.zero.offset)
+
+    @property
+    def rotation(self):
+        return np.reshape(self.zero.rotation, (3, 3))
 
 
 cdef class DeadlineRequest(ControlRequest):

@@ -36,6 +36,7 @@ from featherstone_ros.control.pose_stream import PoseStream
 from featherstone_ros.control.retiming.unfit import UnfitTrajectory, not_retimed
 from featherstone_ros.control.retiming.worker import Job, Worker
 from featherstone_ros.control.stream_watch import StreamWatch, Takeover
+from featherstone_ros.control.tool_weight import SensorZeros
 from featherstone_ros.control.trajectory import (
     LimitsError,
     Point,
@@ -111,6 +112,7 @@ class MotionInput:
         self.followed: PlannedTrajectory | None = None
         self.stream = StreamWatch(loop.space.names)
         self._poses, self._twist_at = PoseStream(), -inf
+        self._zeros = SensorZeros()
         self._subscriptions = [
             self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE),
             self._listen(JointTrajectoryPoint, "reference", self._on_reference, NEWEST),
@@ -407,6 +409,9 @@ class MotionInput:
             f"subtracted from now on, at the tip: {force[0]:.2f} {force[1]:.2f} {force[2]:.2f} N, "
             f"{moment[0]:.3f} {moment[1]:.3f} {moment[2]:.3f} N m"
         )
+        tool = self._zeros.note(request.offset, request.rotation, self._loop.arm)
+        if tool:
+            response.message += f"; {tool}"
         self._node.get_logger().info(f"zero of ~/wrench: {response.message}")
         return response
 

@@ -233,3 +233,36 @@ def test_arm_without_torques_is_taught(hand):
     assert status == 0, output
     assert hand.ros.get_parameter(CONTROLLER, "mode") == "feedforward"
     assert (hand.ros.folder / "led.yaml").exists()
+
+
+def test_zeros_in_three_postures_tell_the_tool(hand):
+    """A weight at the hand's origin that no parameter names; earlier zeros are none of it."""
+    answers = []
+
+    def weight() -> np.ndarray:
+        turn = hand.poses[-1].pose.orientation
+        axes = Rotation.from_quat([*coordinates(turn), turn.w])
+        return axes.inv().apply([0.0, 0.0, -9.81 * 0.8])
+
+    def zeroed() -> bool:
+        hand.felt.publish(stamped(weight(), TIP))
+        answers.append(hand.ros.call(Trigger, f"{CONTROLLER}/zero_wrench", Trigger.Request()))
+        return answers[-1].success
+
+    assert hand.ros.set_parameters(CONTROLLER, {"mode": "feedforward"})[0].successful
+    round_trip = ({5: 0.6}, {5: -0.6, 4: 0.7}, {4: -0.7})
+    for change in 2 * round_trip:
+        goal = np.array(hand.commands[-1].position)
+        for joint, angle in change.items():
+            goal[joint] += angle
+        hand.move_to(goal)
+        hand.ros.wait_for(
+            lambda goal=goal: np.abs(np.array(hand.commands[-1].position) - goal).max() < 1e-3,
+            "the posture",
+        )
+        hand.ros.wait_for(zeroed, "a zero")
+        if "another tool" in answers[-1].message:
+            break
+    assert "show another tool than is known: payload.link panda_hand, payload.mass 0.8" in (
+        answers[-1].message
+    )
