@@ -69,7 +69,7 @@ cnp.import_array()
 MAX_WALLS = WALLS
 MAX_WRENCH = _MAX_WRENCH
 LEARNED_FACTOR = _LEARNED_FACTOR     # for featherstone_ros/control/drive_watch.py
-SMALLER_UNIT = LESS_THAN_GRAVITY, IN_PROPORTION     # of efforts, as model/drive_units.py has them
+SMALLER_UNIT = LESS_THAN_GRAVITY, IN_PROPORTION     # as model/drive_units.py has them
 CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 
 # What is compiled stands before what uses it.

@@ -101,8 +101,8 @@ cdef extern from *:
     # Of class 4: may the arm be taken over (startup.pxd):
     const double BEYOND_GRAVITY    # share of the effort limit by which a measured effort may differ
                                    # from gravity
-    const double LESS_THAN_GRAVITY # times gravity: if efforts are less in all joints alike, their unit
-                                   # is another, as in featherstone_ros/model/drive_units.py
+    const double LESS_THAN_GRAVITY # times gravity: efforts that are less in all joints alike have
+                                   # another unit, as in featherstone_ros/model/drive_units.py
     const double IN_PROPORTION     # share of their squares that this may leave
     const double NOTICEABLE        # share of the greatest weight: joints with less are not asked
     const double LIMIT_SLACK       # [rad, m] by which an encoder may read beyond a limit, and a
