@@ -1,0 +1,137 @@
+"""Targets 3 m away in mode cartesian_impedance: does the arm reach as far as it goes, and stand?
+
+    python test/chaos/far_targets.py [--robots ur5e kinova] [--episodes 12] [--bare] [--workers 2]
+
+Each episode begins at rest in a random posture that the drives can hold, and asks for a target in a
+random direction, with 400 or 1500 N/m. Parameters are those of setup, without friction; --bare: no
+rotors, with the gains that the controller chooses then. In simulated time, without ROS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from featherstone_ros import Dynamics, Model
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.parameter import of_joints
+from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
+from featherstone_ros.tools.robot_setup import load
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
+from example_robots import ROBOTS
+
+AWAY = 3.0  # [m]
+WATCHED = 25.0  # [s]
+HELD = 0.7  # share of the effort limits that gravity takes at most where an episode begins
+STIFFNESS = (400.0, 1500.0)  # [N/m], by turns
+BESIDE = ("finger", "gripper", "head", "left_")  # parts of names of joints that stay where they are
+TIPS = {
+    "panda": "panda_hand",
+    "ur5e": "tool0",
+    "kinova": "j2s6s200_end_effector",
+    "baxter": "right_gripper",
+    "xarm7": "link7",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an episode has shown: speeds as shares of their limits, and why the arm gave up."""
+
+    seed: int
+    fastest: float
+    last: float
+    reason: str
+
+
+@cache
+def controlled(name: str, bare: bool, stiffness: float) -> ControlledArm:
+    """Return an arm as setup leaves it, without friction."""
+    setup = load(next((str(path) for path in ROBOTS if path.stem == name), name))
+    all_joints = setup.model.joint_names
+    joints = [joint for joint in all_joints if not any(part in joint for part in BESIDE)]
+    rotors = setup.drives.armature[[all_joints.index(joint) for joint in joints]]
+    given = {
+        **of_joints("armature.{}", joints, 0.0 * rotors if bare else rotors),
+        **of_joints("friction.{}.coulomb", joints, 0.0 * rotors),
+        **of_joints("friction.{}.viscous", joints, 0.0 * rotors),
+        "mode": "cartesian_impedance",
+        "tip": TIPS[name],
+        "stiffness": [stiffness] * 3 + [30.0] * 3,
+    }
+    return ControlledArm.of(Model.from_file(setup.path, joints=joints), given)
+
+
+def posture(model: Model, random: np.random.Generator) -> Floats:
+    """Return one that the drives can hold."""
+    dynamics = Dynamics(model)
+    lower, upper = np.maximum(model.lower, -np.pi), np.minimum(model.upper, np.pi)
+    while True:
+        q = np.asarray(random.uniform(lower, upper))
+        if (np.abs(dynamics.gravity(q)) < HELD * model.effort_limit).all():
+            return q
+
+
+def run(name: str, bare: bool, seed: int) -> Outcome:
+    """Run one episode."""
+    arm = controlled(name, bare, STIFFNESS[seed % 2])
+    model, random = arm.model, np.random.default_rng(seed)
+    plant = SimulatedArm.of(model, arm.drives, posture(model, random))
+    loop = ClosedLoop(arm, plant)
+    loop.advance(0.3)
+    way = random.normal(size=3)
+    target = Dynamics(model).link_pose(plant.q, TIPS[name])
+    target[:3, 3] += AWAY / np.linalg.norm(way) * way
+    loop.controller.set_target(loop.now, target)
+    fastest = last = 0.0
+    for _ in loop.steps(WATCHED):
+        last = float((np.abs(plant.qd) / model.velocity_limit).max())
+        fastest = max(fastest, last)
+        if loop.controller.phase is Phase.FAULT or loop.controller.hold_reason:
+            return Outcome(seed, fastest, last, str(loop.controller.hold_reason))
+    return Outcome(seed, fastest, last, "")
+
+
+def main() -> int:
+    """Run the episodes; return 1 if an arm did not reach as far as it goes."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--robots", nargs="*", default=list(TIPS), choices=TIPS)
+    parser.add_argument("--episodes", type=int, default=12, help="of each robot; default: 12")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--bare", action="store_true", help="no rotors")
+    parser.add_argument("--workers", type=int, default=2)
+    asked = parser.parse_args()
+    seeds, faults = range(asked.seed, asked.seed + asked.episodes), 0
+    with ProcessPoolExecutor(asked.workers, get_context("spawn")) as pool:
+        for name in asked.robots:
+            jobs = [pool.submit(run, name, asked.bare, seed) for seed in seeds]
+            found = [job.result() for job in jobs]
+            for one in found:
+                if one.reason:
+                    print(f"{name}, seed {one.seed}: {one.reason}")
+            given_up = sum(bool(one.reason) for one in found)
+            fastest, last = (
+                max(x) for x in zip(*((o.fastest, o.last) for o in found), strict=True)
+            )
+            print(
+                f"{name}: {given_up} of {len(found)} gave up; fastest {fastest:.2f} of the speed "
+                f"limits, {last:.3f} after {WATCHED:g} s",
+                flush=True,
+            )
+            faults += given_up
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
