@@ -32,7 +32,7 @@ from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import Timing
 from featherstone_ros.control.goal_tolerances import Tolerances
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.payload import model_with_payload
+from featherstone_ros.control.payload import gravity_and_payload, model_with_payload
 from featherstone_ros.control.retiming.retime import Retimed, retime
 from featherstone_ros.control.settings import Choice, ControllerSettings, Interpolation, Mode
 from featherstone_ros.control.trajectory import Trajectory
@@ -160,7 +160,14 @@ class ControlledArm:
         """
         changed = {**(changes or {}), **more}
         _require_known({PAYLOAD_NAMES: self.values[PAYLOAD_NAMES], **changed}, self.unloaded)
-        return self._changed(changed)
+        arm = self._changed(changed)
+        if PAYLOAD_NAMES in changed or arm.is_loaded_otherwise(self):
+            _ = arm.model
+        return arm
+
+    def is_loaded_otherwise(self, before: ControlledArm) -> bool:
+        """Return whether payload or gravity are others than before."""
+        return gravity_and_payload(self.values) != gravity_and_payload(before.values)
 
     def _changed(self, changes: Mapping[str, object]) -> ControlledArm:
         if PAYLOAD_NAMES in changes:

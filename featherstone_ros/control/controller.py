@@ -260,17 +260,33 @@ class TorqueController:
         """
         self.ask(_control.HOLD_REQUEST, now)
 
-    def configure(self, now: float, settings: ControllerSettings) -> None:
+    def configure(
+        self,
+        now: float,
+        settings: ControllerSettings,
+        model: Model | None = None,
+        transition_time: float = 0.0,
+    ) -> None:
         """Change the settings at any time, without a step in the command.
 
+        Args:
+            now: Steady time [s].
+            settings: All of them.
+            model: With another payload or gravity; None: as it is.
+            transition_time: In which that takes effect [s], at once while silent.
+
         Raises:
-            ValueError: ``hardware_adds_gravity`` differs while commands go out, or the effort
-                limits would not let the arm be held and braked.
+            ValueError: ``hardware_adds_gravity`` differs while commands go out, the effort limits
+                would not let the arm be held and braked, or the time is not finite. Nothing has
+                changed.
         """
         request = _control.ConfigureRequest(settings)
-        self.ask(_control.CheckRequest(request), now)
+        change = None if model is None else _model_request(model, transition_time)
+        self.ask(_control.CheckRequest(request, change), now)
         self._apply(request, now)
         self._settings = settings
+        if change is not None:
+            self._apply(change, now)
 
     def change_model(self, now: float, model: Model, transition_time: float) -> None:
         """Change to another payload or gravity within a time [s], at once while silent.
@@ -279,8 +295,7 @@ class TorqueController:
             ValueError: The effort limits would not let the arm be held and braked, or the time is
                 not finite.
         """
-        transition = finite_number("transition_time", transition_time, 0.0)
-        request = _control.ModelRequest(BoundDynamics(model), transition)
+        request = _model_request(model, transition_time)
         self.ask(_control.CheckRequest(_control.ConfigureRequest(self._settings), request), now)
         self._apply(request, now)
 
@@ -471,3 +486,8 @@ def lost_of(
 
 
 __all__ = ["HOLDS", "RUNNING", "Desired", "Phase", "TorqueController", "desired_of", "lost_of"]
+
+
+def _model_request(model: Model, transition_time: float) -> _control.ModelRequest:
+    transition = finite_number("transition_time", transition_time, 0.0)
+    return _control.ModelRequest(BoundDynamics(model), transition)

@@ -184,7 +184,9 @@ class ClosedLoop:
         return self.advance(trajectory[-1].time + rest)
 
     def configure(self, changes: Mapping[str, object] | None = None, /, **more: object) -> None:
-        """Change parameters, without a step in the command; payload and gravity stay.
+        """Change parameters, without a step in the command.
+
+        Another payload or gravity takes effect within ``payload.transition_time``.
 
         Args:
             changes: Their names and values.
@@ -194,7 +196,9 @@ class ClosedLoop:
             ValueError: One is refused (named); nothing has changed.
         """
         arm = self.arm.with_parameters(changes, **more)
-        self.controller.configure(self.now, arm.settings)
+        model = arm.model if arm.is_loaded_otherwise(self.arm) else None
+        transition = arm.values["payload.transition_time"]
+        self.controller.configure(self.now, arm.settings, model, transition)
         self.arm = arm
 
     def _answer(self, state: JointState) -> Floats | None:

@@ -193,6 +193,27 @@ def test_parameters_change_without_a_step(loop):
     assert loop.arm.settings.mode == "gravity_compensation"
 
 
+def test_a_payload_is_exchanged_by_name_without_a_step():
+    names = {"payload.names": ["gripper", "part"], "payload.name": "gripper"}
+    loads = {f"payloads.{n}.mass": m for n, m in (("gripper", 0.1), ("part", 0.6))}
+    at = {f"payloads.{n}.link": TIP for n in ("gripper", "part")}
+    dry = {f"friction.{joint}.coulomb": 0.0 for joint in ("shoulder", "elbow")}
+    arm = ControlledArm.of(URDF, {**names, **loads, **at, **dry, "payload.transition_time": 0.4})
+    heavy = arm.with_parameters({"payload.name": "part"}).model
+    plant = SimulatedArm.of(heavy, arm.drives, START)
+    loop = ClosedLoop(arm, plant)
+    sagged = np.abs(loop.advance(1.0).error[-1]).max()
+    loop.configure({"payload.name": "part"})
+    record = loop.advance(1.0)
+    assert np.abs(np.diff(record.command, axis=0)).max() < 0.2
+    assert np.abs(record.error[-1]).max() < 0.1 * sagged
+    assert_allclose(record.command[-1], fr.Dynamics(heavy).gravity(plant.q), atol=0.05)
+    before = loop.arm
+    with pytest.raises(ValueError, match=r"prat \(nearest: part\)"):
+        loop.configure({"payload.name": "prat"})
+    assert loop.arm is before
+
+
 def test_position_loops_add_to_the_effort(arm):
     gains = np.array([[900.0, 300.0], [60.0, 20.0]])
     plant = SimulatedArm.of(arm.model, arm.drives, START)
