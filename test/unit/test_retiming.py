@@ -329,6 +329,12 @@ def test_arguments_are_checked(given, words):
         fr.control.retime(ARM, given.pop("path", PATH), **given)
 
 
+def test_a_floating_base_is_refused():
+    floating = fr.Model.from_urdf(URDF, base="floating")
+    with pytest.raises(ValueError, match="base is floating, expected a fixed one"):
+        fr.control.retime(floating, PATH)
+
+
 def test_an_unknown_link_is_refused_with_those_there_are():
     with pytest.raises(fr.UnknownNameError, match="valid names"):
         fr.control.retime(ARM, PATH, link_speed={"hand": 1.0})

@@ -158,6 +158,8 @@ def retime(
         ValueError: An argument is out of range.
         UnknownNameError: There is no such link.
     """
+    if model.floating:
+        raise ValueError("the model's base is floating, expected a fixed one")
     space = _space(model, limits, acceleration, effort)
     rate = _torque_rate(space, torque_rate)
     drives = Drives.of_model(model) if drives is None else drives
