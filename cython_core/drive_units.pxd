@@ -1,14 +1,10 @@
 # Drives in their own units: the laws of featherstone_ros/model/drive_units.py, joint by joint, for
 # what goes out of the controller and into the twin and the shadow.
 
-from libc.math cimport copysign, tanh
+from libc.math cimport copysign
 from libc.stdint cimport int32_t
 
-cdef extern from *:
-    """
-    #define TURNING_ROUND (0.02)
-    """
-    const double TURNING_ROUND   # friction.SLIDING_SPEED [rad/s or m/s]
+from smooth_friction cimport smooth_sign
 
 cdef enum Law:               # in the order of drive_units.COMMANDS
     TOLD_TORQUE, TOLD_CURRENT, TOLD_DUTY, TOLD_POSITION
@@ -43,7 +39,7 @@ cdef inline double clipped(double value, double limit) noexcept nogil:
 cdef inline double motor_share(const DriveUnits* u, Py_ssize_t i, double torque,
                                double qd) noexcept nogil:
     """The motor's torque per torque behind the gears; torque: either, for its sign."""
-    return u.even[i] + u.odd[i] * copysign(1.0, torque) * tanh(qd / TURNING_ROUND)
+    return u.even[i] + u.odd[i] * copysign(1.0, torque) * smooth_sign(qd)
 
 
 cdef inline double current_for(const DriveUnits* u, Py_ssize_t i, double torque,

@@ -4,15 +4,21 @@
 # greatest one follow the measured motion. A simulated joint sticks exactly,
 # dynamics/joint_friction.pxd.
 
-from libc.math cimport copysign, exp, expm1, fabs
+from libc.math cimport copysign, exp, expm1, fabs, tanh
 
 cdef extern from *:
     """
+    #define SLIDING_SPEED (0.02)
     #define RELEASE_TIME (0.05)
     #define PLAY (0.5)
     """
+    const double SLIDING_SPEED # [rad/s or m/s]
     const double RELEASE_TIME  # [s] in which what is known of a resting joint's state decays
     const double PLAY
+
+
+cdef inline double smooth_sign(double speed) noexcept nogil:
+    return tanh(speed / SLIDING_SPEED)
 
 
 cdef inline double damping(double viscous, double thinning, double speed) noexcept nogil:

@@ -12,12 +12,13 @@ cdef extern from *:
     #define REST 0.5
     #define REST_SPEED 0.01
     #define SLIDING 5.0
-    #define SLIDING_SPEED 0.02
+    #define MIN_SLIDING_SPEED 0.02
     """
     const double REST        # length of a standstill that is averaged [s]
     const double REST_SPEED  # mean speed below which a joint stands still [rad/s or m/s]
     const double SLIDING     # how long a joint must slide in each direction [s]
-    const double SLIDING_SPEED   # from which a joint certainly slides [rad/s or m/s]
+    const double MIN_SLIDING_SPEED   # from which a joint certainly slides [rad/s or m/s]: which
+                             # states count, whatever the width of the friction law's sign
 
 cdef struct RestMeans:       # of one standstill
     double elapsed           # [s]
@@ -118,12 +119,12 @@ cdef inline bint update_sliding(SlidingMeans* sliding, const ShadowSettings* set
     cdef Py_ssize_t i, k, begin, ready = 0, frictional = 0
     cdef double bound, friction
     for i in range(n):
-        bound = settings.drives.viscous[i] * SLIDING_SPEED + 0.5 * settings.drives.coulomb[i]
+        bound = settings.drives.viscous[i] * MIN_SLIDING_SPEED + 0.5 * settings.drives.coulomb[i]
         frictional += bound > 0.0
         sliding.filtered[i] -= (expm1(-settings.gain[i] * dt)
                             * (now[i] - sliding.filtered[i]))
         begin = n if sliding.filtered[i] < 0.0 else 0
-        if fabs(sliding.filtered[i]) > bound and fabs(qd[i]) > SLIDING_SPEED:
+        if fabs(sliding.filtered[i]) > bound and fabs(qd[i]) > MIN_SLIDING_SPEED:
             sliding.time[begin + i] += dt
             sliding.friction[begin + i] += sliding.filtered[i] * dt
             sliding.external[begin + i] += external[i] * dt
