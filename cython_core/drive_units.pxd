@@ -7,11 +7,11 @@ from libc.stdint cimport int32_t
 from smooth_friction cimport smooth_sign
 
 cdef enum Law:               # in the order of drive_units.COMMANDS
-    TOLD_TORQUE, TOLD_CURRENT, TOLD_DUTY, TOLD_POSITION
+    LAW_TORQUE, LAW_CURRENT, LAW_DUTY, LAW_POSITION
 
 cdef struct DriveUnits:      # (n,) each, as Python's class names them
     bint converts            # some drive is told something else than a torque
-    bint places              # some drive is told a position
+    bint any_position        # some drive is told a position
     bint loses               # some gear has losses
     bint measures            # some measured effort is no torque
     bint hides               # some lacks that of gravity
@@ -24,7 +24,7 @@ cdef struct DriveUnits:      # (n,) each, as Python's class names them
     const double* odd        # half difference of the directions of power
     const double* compliance # 1 / stiffness; 0: not told a position
     const double* damping
-    const double* most       # current or duty; inf: no limit
+    const double* max_command # current or duty; inf: no limit
     const double* max_current
     const double* effort_gain
     const double* hides_gravity
@@ -49,23 +49,23 @@ cdef inline double current_for(const DriveUnits* u, Py_ssize_t i, double torque,
     return motor_share(u, i, torque, qd) * torque / per_current if per_current != 0.0 else 0.0
 
 
-cdef inline double told(const DriveUnits* u, Py_ssize_t i, double torque,
+cdef inline double drive_command(const DriveUnits* u, Py_ssize_t i, double torque,
                         double qd) noexcept nogil:
     """What a drive is to be told for a torque; not of one that is told a position."""
     cdef double current
-    if u.law[i] == TOLD_TORQUE:
+    if u.law[i] == LAW_TORQUE:
         return torque
     current = current_for(u, i, torque, qd)
-    if u.law[i] == TOLD_CURRENT:
+    if u.law[i] == LAW_CURRENT:
         return current
     return (u.resistance[i] * current + u.voltage_per_speed[i] * qd) / u.supply_voltage[i]
 
 
 cdef inline double stall_torque(const DriveUnits* u, Py_ssize_t i, double command) noexcept nogil:
     """The motor's torque at standstill when it is told a torque, current or duty."""
-    if u.law[i] == TOLD_TORQUE:
+    if u.law[i] == LAW_TORQUE:
         return command
-    if u.law[i] == TOLD_DUTY:
+    if u.law[i] == LAW_DUTY:
         command *= u.supply_voltage[i] / u.resistance[i]
     return u.torque_per_current[i] * command
 

@@ -19,10 +19,11 @@ cdef int copy_drive_units(DriveUnits* u, Memory memory, units) except -1:
         memory.copy(units.resistance, n), memory.copy(units.supply_voltage, n))
     u.even, u.odd = memory.copy(even, n), memory.copy(odd, n)
     u.compliance, u.damping = memory.copy(units.compliance, n), memory.copy(units.damping, n)
-    u.most, u.max_current = memory.copy(units.most, n), memory.copy(units.max_current, n)
+    u.max_command, u.max_current = (
+        memory.copy(units.max_command, n), memory.copy(units.max_current, n))
     u.effort_gain, u.hides_gravity = (
         memory.copy(units.effort_gain, n), memory.copy(units.hides_gravity, n))
-    u.converts, u.places = bool(units.laws.any()), bool(units.compliance.any())
+    u.converts, u.any_position = bool(units.laws.any()), bool(units.compliance.any())
     u.loses, u.hides = bool((even != 1.0).any() or odd.any()), bool(units.hides_gravity.any())
     u.measures = u.hides or bool((units.effort_gain != 1.0).any())
     return 0

@@ -53,10 +53,10 @@ cdef struct ServoStiffness:      # (n,) each
 cdef inline double learned_compliance(const ServoStiffness* s, Py_ssize_t i, double u,
                                       double error, double dt) noexcept nogil:
     cdef double small = TEACHING_BEND * s.tolerance[i] / s.given[i]
-    cdef double most = LEARNED_SHARE * s.given[i] * dt
+    cdef double max_step = LEARNED_SHARE * s.given[i] * dt
     cdef double telling = error if fabs(error) > s.tolerance[i] else 0.0
     cdef double step = s.rate[i] * dt * u * telling / (u * u + small * small)
-    return fmin(fmax(s.compliance[i] + fmin(fmax(step, -most), most),
+    return fmin(fmax(s.compliance[i] + fmin(fmax(step, -max_step), max_step),
                      s.given[i] / LEARNED_FACTOR), s.given[i] * LEARNED_FACTOR)
 
 

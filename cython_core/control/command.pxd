@@ -179,14 +179,14 @@ cdef inline double longest_step(const Controller* c) noexcept nogil:
                LONGEST_STEP)
 
 
-cdef inline bint is_told_all(const Controller* c, Py_ssize_t i) noexcept nogil:
+cdef inline bint follows_fully(const Controller* c, Py_ssize_t i) noexcept nogil:
     """Whether a servo is told the whole torque and the desired position, and touches nothing that
     is measured: then an error is due to what is not known of it.
     """
     return (c.sent.governor.command[i] == c.sent.governor.asked[i]
             and c.positions.q[i] == c.task.desired[i] and c.sent.contact[i] == 0.0
             and c.servos.goal[i] == c.positions.q[i] + c.servos.offset[i]
-            and c.servos.told.q[i] == c.servos.goal[i])
+            and c.servos.governor.q[i] == c.servos.goal[i])
 
 
 cdef inline void learn_of_servos(ServoGovernor* servos, const Controller* c,
@@ -201,8 +201,8 @@ cdef inline void learn_of_servos(ServoGovernor* servos, const Controller* c,
         return
     for i in range(c.n):
         speed = c.positions.qd[i]
-        deflection = servos.told.q[i] - servos.ahead * speed - c.observer.q[i]
-        learn_stiffness(&servos.stiffness, i, is_told_all(c, i),
+        deflection = servos.governor.q[i] - servos.ahead * speed - c.observer.q[i]
+        learn_stiffness(&servos.stiffness, i, follows_fully(c, i),
                         c.sent.governor.command[i] + servos.damping[i] * speed,
                         c.positions.q[i] - c.observer.q[i], deflection, speed, dt)
 
@@ -222,7 +222,7 @@ cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* s
     elif is_open_loop(&c.machine):
         goal = c.positions.q
     govern_positions(positions, &c.arm.limits, goal, speed, dt, longest_step(c))
-    if servos.told.used:
+    if servos.governor.used:
         # A position that follows the measured one must not run ahead of it.
         govern_servos(servos, &c.arm.limits, positions, c.sent.governor.command,
                       servos.ahead if is_tracking(&c.machine) else 0.0, dt, longest_step(c))

@@ -52,8 +52,8 @@ cdef class CompiledController(CycleOwner):
         self._set_limits(space)
         copy_drive_units(&self.control.border.units, self.memory, units)
         self.control.border.by_name = commands_joints
-        c.servos.told.used = self.control.border.units.places
-        c.positions.used = commands_joints or c.servos.told.used
+        c.servos.governor.used = self.control.border.units.any_position
+        c.positions.used = commands_joints or c.servos.governor.used
         c.servos.ahead = ahead
         if units is not None:
             lay_out_stiffness(&c.servos.stiffness, self.memory, units, LEARNING_RATE,
@@ -86,12 +86,12 @@ cdef class CompiledController(CycleOwner):
         c.positions.n = n
         c.positions.q = m.doubles(2 * n)
         c.positions.qd = c.positions.q + n
-        c.servos.told.n = n
-        c.servos.told.q, c.servos.told.qd = m.doubles(n), m.doubles(n)
+        c.servos.governor.n = n
+        c.servos.governor.q, c.servos.governor.qd = m.doubles(n), m.doubles(n)
         c.servos.damping, c.servos.stiffness.compliance = m.doubles(n), m.doubles(n)
         c.servos.goal, c.servos.offset = m.doubles(2 * n), m.doubles(n)
         c.servos.speed = c.servos.goal + n
-        self.control.border.told, self.control.border.squared = m.doubles(n), m.doubles(n)
+        self.control.border.command, self.control.border.squared = m.doubles(n), m.doubles(n)
         self.control.border.cut, self.control.border.echo = m.doubles(n), m.doubles(3 * n)
         place_rows(<double**> &c.arm.joints, sizeof(JointSettings),
                    m.doubles(len(JOINT_SETTINGS) * n), n)
@@ -370,12 +370,7 @@ cdef class CompiledController(CycleOwner):
     @property
     def servo_command(self):
         """(n,) the last position of drives that get the torque as its offset, a copy."""
-        return values(self.control.controller.servos.told.q, self.control.controller.n)
-
-    @property
-    def told(self):
-        """(n,) the last command in the drives' units, a copy; zero where all are told torques."""
-        return values(self.control.border.told, self.control.controller.n)
+        return values(self.control.controller.servos.governor.q, self.control.controller.n)
 
     @property
     def squared_current(self):

@@ -16,7 +16,7 @@ from control.phases cimport FLOATING
 from control.settings cimport GRAVITY_COMPENSATION
 from control.startup cimport is_measured
 from cycle cimport Output, Record
-from drive_units cimport TOLD_POSITION, DriveUnits, clipped, current_for, told, torque_of
+from drive_units cimport LAW_POSITION, DriveUnits, clipped, current_for, drive_command, torque_of
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.messages cimport JointNames, JointStateMessage, Reader, Template, write_last, write_stamp
 from ros.refusals cimport Refusals
@@ -44,7 +44,7 @@ cdef struct Deadline:        # how long a command may take after the joint state
 cdef struct DriveBorder:     # between the controller's torques and what drives speak
     DriveUnits units
     bint by_name             # commands are JointStates
-    double* told             # (n,) the last command in the drives' units
+    double* command          # (n,) the last command in the drives' units
     double* squared          # (n,) integral of the squared currents [A^2 s]
     double* cut              # (n,) how many commands the drives' own limits cut
     double* echo             # (3, n) sums of squared commands, of squared measured efforts, and of
@@ -201,15 +201,16 @@ cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
     cdef Py_ssize_t n = cycle.controller.n
     cdef const double* command = cycle.controller.sent.governor.command
     if cycle.border.units.converts:
-        tell_drives(&cycle.border, &cycle.controller, cycle.now)
-        command = cycle.border.told
+        convert_command(&cycle.border, &cycle.controller, cycle.now)
+        command = cycle.border.command
     if cycle.border.by_name:
         write_drives_motion(cycle)
     write_last(message, <int32_t> n, 0, command)
     publish_command(cycle)
 
 
-cdef inline void tell_drives(DriveBorder* border, const Controller* c, int64_t now) noexcept nogil:
+cdef inline void convert_command(DriveBorder* border, const Controller* c,
+                                 int64_t now) noexcept nogil:
     """Put the command in the drives' units, within their own limits.
 
     Where commands are JointStates, positions have a place of their own.
@@ -219,13 +220,13 @@ cdef inline void tell_drives(DriveBorder* border, const Controller* c, int64_t n
     cdef double duration = min(now - border.sent, SHORT) * 1e-9 if border.sent else 0.0, asked
     cdef Py_ssize_t i
     for i in range(c.n):
-        if u.law[i] == TOLD_POSITION:
-            border.told[i] = 0.0 if border.by_name else c.servos.told.q[i] - c.turned[i]
+        if u.law[i] == LAW_POSITION:
+            border.command[i] = 0.0 if border.by_name else c.servos.governor.q[i] - c.turned[i]
             border.cut[i] += c.servos.goal[i] != c.positions.q[i] + c.servos.offset[i]
         else:
-            asked = told(u, i, torque[i], c.observer.qd[i])
-            border.told[i] = clipped(asked, u.most[i])
-            border.cut[i] += border.told[i] != asked
+            asked = drive_command(u, i, torque[i], c.observer.qd[i])
+            border.command[i] = clipped(asked, u.max_command[i])
+            border.cut[i] += border.command[i] != asked
         asked = clipped(current_for(u, i, torque[i], c.observer.qd[i]), u.max_current[i])
         border.squared[i] += asked * asked * duration
     border.sent = now
@@ -264,15 +265,15 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
     which they measure.
     """
     cdef const Controller* c = &cycle.controller
-    cdef bint with_torque = cycle.border.units.places
-    cdef const double* q = c.servos.told.q if with_torque else c.positions.q
+    cdef bint with_torque = cycle.border.units.any_position
+    cdef const double* q = c.servos.governor.q if with_torque else c.positions.q
     cdef Py_ssize_t n = c.n, i
     for i in range(n):
         cycle.shown[i] = q[i] - c.turned[i]
     write_stamp(&cycle.joint_command, cycle.sec, cycle.nanosec)
     write_last(&cycle.joint_command, <int32_t> n, 2, cycle.shown)
     write_last(&cycle.joint_command, <int32_t> n, 1,
-               c.servos.told.qd if with_torque else c.positions.qd)
+               c.servos.governor.qd if with_torque else c.positions.qd)
 
 
 cdef inline void work_out_model_torque(const Controller* c, double* torque) noexcept nogil:

@@ -129,7 +129,7 @@ cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits
 # position is that of the middle of the time in which it acts.
 
 cdef struct ServoGovernor:
-    PositionGovernor told    # ``used``: there are such drives
+    PositionGovernor governor # ``used``: there are such drives
     ServoStiffness stiffness # of the drives
     double* damping          # (n,)
     double ahead             # until the middle of the time in which a command acts [s]
@@ -157,10 +157,10 @@ cdef inline void start_servos(ServoGovernor* g, const JointLimits* limits, const
     A stiffness that is stated too small asks for a position beyond the limits.
     """
     cdef Py_ssize_t i
-    for i in range(g.told.n):
+    for i in range(g.governor.n):
         g.offset[i] = offset_for(g, i, torque[i], 0.0, 0.0)
-        g.goal[i] = g.told.q[i] = within_joint(limits, i, q[i], q[i] + g.offset[i])
-        g.told.qd[i] = 0.0
+        g.goal[i] = g.governor.q[i] = within_joint(limits, i, q[i], q[i] + g.offset[i])
+        g.governor.qd[i] = 0.0
 
 
 cdef inline void govern_servos(ServoGovernor* g, const JointLimits* limits,
@@ -173,7 +173,7 @@ cdef inline void govern_servos(ServoGovernor* g, const JointLimits* limits,
     """
     cdef double h = fmin(dt, longest), q, offset
     cdef Py_ssize_t i
-    for i in range(g.told.n):
+    for i in range(g.governor.n):
         q = positions.q[i]
         offset = offset_for(g, i, torque[i], positions.qd[i], ahead)
         g.speed[i] = positions.qd[i] + ((offset - g.offset[i]) / h if h > 0.0 else 0.0)
@@ -181,4 +181,4 @@ cdef inline void govern_servos(ServoGovernor* g, const JointLimits* limits,
         g.goal[i] = within_joint(limits, i, q, q + offset)
         if g.goal[i] != q + offset:
             g.speed[i] = 0.0
-    govern_positions(&g.told, limits, g.goal, g.speed, dt, longest)
+    govern_positions(&g.governor, limits, g.goal, g.speed, dt, longest)

@@ -12,7 +12,7 @@ from libc.math cimport INFINITY, fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from drive_units cimport (TOLD_DUTY, TOLD_POSITION, TOLD_TORQUE, DriveUnits, Law, clipped,
+from drive_units cimport (LAW_DUTY, LAW_POSITION, LAW_TORQUE, DriveUnits, Law, clipped,
                           effort_of, motor_share, stall_torque)
 from joint_drives cimport JointDrives, has_spring, standing_torque, take_standing
 from ros.atomic cimport SECOND
@@ -233,7 +233,7 @@ cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort,
 # with which a time step begins.
 
 cdef inline Law law_of(const Arm* arm, Py_ssize_t i) noexcept nogil:
-    return <Law> arm.settings.units.law[i] if arm.settings.units.converts else TOLD_TORQUE
+    return <Law> arm.settings.units.law[i] if arm.settings.units.converts else LAW_TORQUE
 
 
 cdef inline void lose_in_gears(Arm* arm) noexcept nogil:
@@ -242,7 +242,7 @@ cdef inline void lose_in_gears(Arm* arm) noexcept nogil:
     cdef double torque
     cdef Py_ssize_t i
     for i in range(arm.n):
-        if law_of(arm, i) in (TOLD_TORQUE, TOLD_POSITION):
+        if law_of(arm, i) in (LAW_TORQUE, LAW_POSITION):
             continue
         torque = arm.stalled[i]
         if arm.follows_velocity[i]:
@@ -284,7 +284,7 @@ cdef inline void allowed_speeds(const Arm* arm, Py_ssize_t i, double q, double q
     cdef double h = arm.settings.time_step, acceleration = arm.settings.drive_acceleration[i]
     lowest[0], highest[0] = -fastest, fastest
     # A servo that is told torques as offsets moves past what it is told.
-    if arm.follows_position[i] and law_of(arm, i) != TOLD_POSITION:
+    if arm.follows_position[i] and law_of(arm, i) != LAW_POSITION:
         distance, speed = arm.desired_q[i] - q, arm.desired_qd[i]
         speed += speed_to_reach(distance, qd - speed, PLANNED_BRAKING * acceleration, h)
         if distance < 0.0:
@@ -512,7 +512,7 @@ cdef inline void reset_arm(Arm* arm) noexcept nogil:
     memset(arm.qdd_all, 0, arm.nv * sizeof(double))
     arm.servo, arm.base_held = False, arm.settings.hold_until_command
     for i in range(arm.n):
-        command_drive(arm, i, arm.q[i] if law_of(arm, i) == TOLD_POSITION else 0.0)
+        command_drive(arm, i, arm.q[i] if law_of(arm, i) == LAW_POSITION else 0.0)
         arm.servo = arm.servo or arm.follows_velocity[i]
         saturate(arm, i)
         arm.command_time[i], arm.braked[i] = NEVER, False
@@ -526,15 +526,15 @@ cdef inline void command_drive(Arm* arm, Py_ssize_t i, double value) noexcept no
     """Write what a drive is told, in its unit and within its own limits, as its command."""
     cdef const DriveUnits* u = &arm.settings.units
     cdef Law law = law_of(arm, i)
-    arm.follows_position[i] = law == TOLD_POSITION
-    arm.follows_velocity[i] = law == TOLD_POSITION or law == TOLD_DUTY
+    arm.follows_position[i] = law == LAW_POSITION
+    arm.follows_velocity[i] = law == LAW_POSITION or law == LAW_DUTY
     arm.desired_qd[i], arm.command[i], arm.share[i] = 0.0, 0.0, 1.0
-    if law == TOLD_POSITION:
+    if law == LAW_POSITION:
         arm.desired_q[i] = value
-    elif law == TOLD_TORQUE:
+    elif law == LAW_TORQUE:
         arm.command[i] = value
     else:
-        arm.stalled[i] = arm.command[i] = stall_torque(u, i, clipped(value, u.most[i]))
+        arm.stalled[i] = arm.command[i] = stall_torque(u, i, clipped(value, u.max_command[i]))
 
 
 cdef inline void take_command(Arm* arm, const bint* commanded, int64_t now) noexcept nogil:

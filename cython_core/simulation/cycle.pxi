@@ -347,7 +347,7 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
     cdef JointStateMessage* names = &twin.names
     cdef Py_ssize_t n = arm.n, i
     cdef const double* wanted = twin.wanted
-    cdef bint places
+    cdef bint takes_position
     if not read_some_joints(twin, r, False):
         return
     if not (names.position.length or names.velocity.length or names.effort.length):
@@ -358,10 +358,10 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
     if not (gather_motion(twin) and gather_effort(twin)):
         return
     for i in range(n):
-        places = law_of(arm, i) == TOLD_POSITION
-        twin.commanded[i] = names.index[i] >= 0 and (names.position.length or not places)
-        if twin.commanded[i] and law_of(arm, i) != TOLD_TORQUE:
-            command_drive(arm, i, wanted[i] if places else
+        takes_position = law_of(arm, i) == LAW_POSITION
+        twin.commanded[i] = names.index[i] >= 0 and (names.position.length or not takes_position)
+        if twin.commanded[i] and law_of(arm, i) != LAW_TORQUE:
+            command_drive(arm, i, wanted[i] if takes_position else
                           wanted[2 * n + i] if names.effort.length else 0.0)
         elif twin.commanded[i]:
             arm.follows_position[i] = names.position.length != 0
@@ -381,7 +381,7 @@ cdef bint is_idle_command(const Arm* arm, const bint* commanded) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(arm.n):
         if commanded[i] and (arm.command[i] != 0.0 or not arm.braked[i]
-                             or (arm.follows_velocity[i] and law_of(arm, i) != TOLD_DUTY)
+                             or (arm.follows_velocity[i] and law_of(arm, i) != LAW_DUTY)
                              or arm.command_time[i] != NEVER):
             return False
     return not arm.settings.lockstep

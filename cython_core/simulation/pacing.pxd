@@ -54,13 +54,13 @@ cdef inline int64_t count_due(Pace* pace, int64_t now, bint in_steps, double* la
 
     in_steps: ``now`` is another simulation's time, to which the last of them belongs.
     """
-    cdef int64_t behind, most_behind
+    cdef int64_t behind, max_behind
     lag[0] = 0.0
     if pace.real_period == 0.0:
         return 1
     pace.looked = -1e300 if in_steps else <double> now
     behind = <int64_t> ((now - pace.origin) / pace.real_period) - pace.done
-    most_behind = max(1, <int64_t> rint(<double> CATCH_UP / pace.real_period))
+    max_behind = max(1, <int64_t> rint(<double> CATCH_UP / pace.real_period))
     if in_steps:
         if behind > LONGEST_STEP / pace.real_period:
             restart_pace(pace, now)
@@ -68,10 +68,10 @@ cdef inline int64_t count_due(Pace* pace, int64_t now, bint in_steps, double* la
         behind = max(0, behind)
         lag[0] = (behind - 1) * pace.real_period
     else:
-        if behind > most_behind:
+        if behind > max_behind:
             pace.overruns += 1
-            pace.done += behind - most_behind
-            behind = most_behind
+            pace.done += behind - max_behind
+            behind = max_behind
         behind = max(0, min(behind, 2 * pace.per_tick))
         lag[0] = now - pace.origin - (pace.done + 1.5) * pace.real_period
     pace.done += behind

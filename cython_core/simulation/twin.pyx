@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
-from drive_units cimport TOLD_DUTY, TOLD_POSITION, TOLD_TORQUE, DriveUnits
+from drive_units cimport LAW_DUTY, LAW_POSITION, LAW_TORQUE, DriveUnits
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now

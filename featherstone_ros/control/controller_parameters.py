@@ -231,7 +231,7 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
     """Return the parameters of every joint, with defaults from the robot description."""
     yield from cartesian_parameters.joint_parameters(model)
     torque_rate = default_torque_rate(model.effort_limit)
-    least_rate = min_torque_rate(model.effort_limit)
+    min_rate = min_torque_rate(model.effort_limit)
     assumed = assumed_armature(model)
     for index, joint in enumerate(model.joint_names):
         yield from (
@@ -278,7 +278,7 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
             ),
         )
         why = "the effort limit within 0.5 s, or a push could not be braked"
-        check = bounded("least", float(least_rate[index]), why)
+        check = bounded("least", float(min_rate[index]), why)
         for parameter in joint_parameters_of(
             ControllerSettings, joint, torque_rate=torque_rate[index]
         ):

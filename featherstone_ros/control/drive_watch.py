@@ -25,7 +25,7 @@ def factors(units: DriveUnits, compliance: Floats) -> dict[str, str]:
     return {
         joint: f"{units.compliance[k] / compliance[k]:.2f}"
         for k, joint in enumerate(units.names)
-        if units.told(POSITION)[k]
+        if units.commanded_by(POSITION)[k]
     }
 
 

@@ -128,9 +128,9 @@ def smooth(
     acceleration = np.gradient(velocity, samples.period, axis=0)
     n = round(settling / cut_off / samples.period)
     inside = slice(n, len(samples.time) - n)
-    way = steady(samples, displacement)
-    states = presliding(way, displacement)
-    rests = np.abs(np.gradient(way, samples.period, axis=0)) < RESTING
+    steadied = steady(samples, displacement)
+    states = presliding(steadied, displacement)
+    rests = np.abs(np.gradient(steadied, samples.period, axis=0)) < RESTING
     low, high = (np.where(rests, bound, states) for bound in (-1.0, 1.0))
     bounds = low_pass(states), effort, low_pass(low), low_pass(high)
     everything = (samples.time, position, velocity, acceleration, *bounds)

@@ -135,8 +135,8 @@ def solve(
     left, damping, inverse = residual(x), DAMPING, np.zeros((p, p))
     cost = left @ left + squares @ x**2
     for _ in range(MAX_ITERATIONS):
-        felt = np.append(np.ones(len(R), bool), left[len(R) :] < 0)
-        rows = felt[:, None] * _by_unknowns(columns, bodies, x[:b])
+        active = np.append(np.ones(len(R), bool), left[len(R) :] < 0)
+        rows = active[:, None] * _by_unknowns(columns, bodies, x[:b])
         gradient, second = rows.T @ left + squares * x, rows.T @ rows + np.diag(squares)
         free = np.flatnonzero((x > lower) | (gradient < 0))  # the others' bounds hold them
         damped = second + damping * np.diag(np.diag(second))

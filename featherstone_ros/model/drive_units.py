@@ -251,16 +251,16 @@ class DriveUnits:
         """Number of joints."""
         return len(self.names)
 
-    def told_in_words(self) -> str:
-        """Return what the drives are told, once where it is the same: ``current, position``."""
+    def commands_in_words(self) -> str:
+        """Return how the drives are commanded, once where it is the same: ``current, position``."""
         return ", ".join(dict.fromkeys(self.command))
 
-    def told(self, law: str) -> NDArray[np.bool_]:
-        """Return (n,) which drives are told in a unit, one of ``COMMANDS``."""
-        return self._told[law]
+    def commanded_by(self, law: str) -> NDArray[np.bool_]:
+        """Return (n,) which drives are commanded in a unit, one of ``COMMANDS``."""
+        return self._commanded_by[law]
 
     @cached_property
-    def _told(self) -> dict[str, NDArray[np.bool_]]:
+    def _commanded_by(self) -> dict[str, NDArray[np.bool_]]:
         return {law: np.array([word == law for word in self.command]) for law in COMMANDS}
 
     @cached_property
@@ -271,7 +271,7 @@ class DriveUnits:
     @cached_property
     def compliance(self) -> Floats:
         """Deflection per torque (n,) of drives that are told positions, 0 of others."""
-        return _ratio(self.told(POSITION).astype(float), self.stiffness)
+        return _ratio(self.commanded_by(POSITION).astype(float), self.stiffness)
 
     @cached_property
     def torque_per_current(self) -> Floats:
@@ -354,7 +354,7 @@ class DriveUnits:
         """Return each drive's value by its law; what no drive has is not worked out."""
         chosen = otherwise
         for law, value in values.items():
-            which = self._told[law]
+            which = self._commanded_by[law]
             if which.all():
                 return value()
             if which.any():
@@ -413,7 +413,7 @@ class DriveUnits:
         return np.clip(command, low, high)
 
     @cached_property
-    def most(self) -> Floats:
+    def max_command(self) -> Floats:
         """Largest current or duty (n,), inf of other drives."""
         nothing = np.full(self.n, np.inf)
         return self._bounds(-nothing, nothing)[1]

@@ -68,7 +68,7 @@ class DriveBus:
         """
         self.units, self.heat = units, MotorHeat(units)
         self._model, self._bus, self._dynamics = model, bus, Dynamics(model)
-        self._follows = units.told(POSITION)
+        self._follows = units.commanded_by(POSITION)
         self._learned = LearnedStiffness(
             units,
             units.learning_tolerance if tolerance is None else tolerance,
@@ -81,7 +81,7 @@ class DriveBus:
     def __repr__(self) -> str:
         """Return the arm, what its drives are told, and what binds."""
         binds = "".join(f", {joint}: {what}" for joint, what in self.binding.items())
-        return f"<DriveBus of {self._model!r}: {self.units.told_in_words()}{binds}>"
+        return f"<DriveBus of {self._model!r}: {self.units.commands_in_words()}{binds}>"
 
     @property
     def compliance(self) -> Floats:

@@ -102,7 +102,7 @@ class DrivenArm:
         self._limit = model.effort_limit
         self._simulator.reset(np.zeros(model.n) if q is None else q)
         self._theta, self._omega = self._simulator.q.copy(), np.zeros(model.n)
-        positions = units.told(POSITION)
+        positions = units.commanded_by(POSITION)
         self._passing = np.where(positions, 1.0, -np.expm1(-bandwidth * time_step))
         self._slope = units.torque_per_speed
         self.command = np.where(positions, self._theta, 0.0)
@@ -110,9 +110,9 @@ class DrivenArm:
         self._coming: deque[tuple[float, Floats]] = deque()
 
     def __repr__(self) -> str:
-        """Return the arm, what its drives are told, and the time."""
-        arm, told = self._simulator.model, self.units.told_in_words()
-        return f"<DrivenArm of {arm!r}: {told}, at {self.time:g} s>"
+        """Return the arm, how its drives are commanded, and the time."""
+        arm, commands = self._simulator.model, self.units.commands_in_words()
+        return f"<DrivenArm of {arm!r}: {commands}, at {self.time:g} s>"
 
     @property
     def q(self) -> Floats:

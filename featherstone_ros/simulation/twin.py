@@ -220,7 +220,7 @@ def snapshot(model: Model, settings: SimulatorSettings) -> Snapshot:
     p, d = drive_loops(model, settings, simulator.armature)
     speed, acceleration = drive_bounds(model)
     if settings.units is not None:  # a duty cycle keeps a motor to no speed
-        free = np.where(settings.units.told(DUTY), np.inf, 0.0)
+        free = np.where(settings.units.commanded_by(DUTY), np.inf, 0.0)
         speed, acceleration = np.maximum(speed, free), np.maximum(acceleration, free)
     return Snapshot(
         simulator,
@@ -254,8 +254,9 @@ def drive_loops(
     units = settings.units
     if units is None:
         return p, d
-    places, drops = units.told(POSITION), units.told(DUTY)
-    return np.where(places, units.stiffness, p), np.where(places | drops, units.torque_per_speed, d)
+    by_position, by_duty = units.commanded_by(POSITION), units.commanded_by(DUTY)
+    own_d = by_position | by_duty
+    return np.where(by_position, units.stiffness, p), np.where(own_d, units.torque_per_speed, d)
 
 
 def fault_text(kind: int, model: Model, joint: int, position: float, velocity: float) -> str:

@@ -73,8 +73,8 @@ def start_posture(model: Model, tip: str = "") -> Floats:
         return np.asarray((gravity_load(model, q) <= EASY) & (agility.of(q) >= enough))
 
     good = q[are_good(q)]
-    way = (good - middle) / np.abs(far).max(axis=0, initial=1e-9)
-    best = good[int(np.argmin(np.linalg.norm(way, axis=1)))]
+    displacement = (good - middle) / np.abs(far).max(axis=0, initial=1e-9)
+    best = good[int(np.argmin(np.linalg.norm(displacement, axis=1)))]
     for joint in np.argsort(np.abs(best - middle)):  # what is not needed stays in the middle
         other = best.copy()
         other[joint] = middle[joint]

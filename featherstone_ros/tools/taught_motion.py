@@ -217,13 +217,13 @@ def way_to(
         TrajectoryError: Gravity alone exceeds a limit on the way, say.
     """
     position = np.clip(position, arm.limits.lower, arm.limits.upper)
-    way = arm.limits.shortest(goal - position)
+    displacement = arm.limits.shortest(goal - position)
     if duration is None:
         speed = np.minimum(SHARE * arm.limits.velocity, FASTEST)
-        duration = max(MIN_DURATION, PEAK * float((np.abs(way) / speed).max()))
-    rest = (0.0,) * len(way)
+        duration = max(MIN_DURATION, PEAK * float((np.abs(displacement) / speed).max()))
+    rest = (0.0,) * len(displacement)
     points = tuple(
         Point(time, tuple(q.tolist()), rest, rest)
-        for time, q in ((0.0, position), (duration, position + way))
+        for time, q in ((0.0, position), (duration, position + displacement))
     )
     return fitted(UncheckedTrajectory(arm.model.joint_names, points), arm)[0]

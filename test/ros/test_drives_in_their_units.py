@@ -124,7 +124,7 @@ def test_an_arm_follows_and_its_drives_are_told_no_step(ros, kind):
     arm.run(0.5)
     assert np.abs(arm.q - START - WAY).max() < 0.02
     bound = arm.units.commands(0.1 * MODEL.effort_limit, np.zeros(7), np.zeros(7))
-    places = arm.units.told("position")
+    places = arm.units.commanded_by("position")
     bound = np.where(places, 2.0 * MODEL.velocity_limit / RATE, np.abs(bound))
     assert (arm.largest_steps() < bound).all()
     assert len(arm.told) > 1000

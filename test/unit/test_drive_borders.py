@@ -78,7 +78,7 @@ class Driven(LoopBench):
     def told(self):
         if not self.by_name:
             return self.commands[-1][1]
-        return np.where(self.units.told("position"), self.row(48), self.row(0))
+        return np.where(self.units.commanded_by("position"), self.row(48), self.row(0))
 
     def row(self, before):
         """Return the last two numbers before so many bytes at the end of the last message."""
@@ -94,7 +94,7 @@ def test_what_drives_are_told_is_the_law_of_python(seed):
     random = np.random.default_rng(seed)
     units = random_drives(random, max_duty=1.0)
     bench = Driven(units, mode=Mode.GRAVITY_COMPENSATION).start()
-    places = units.told("position")
+    places = units.commanded_by("position")
     for _ in range(20):
         bench.arm.set_state(bench.arm.q, random.uniform(-0.3, 0.3, 2))
         bench.run(PERIOD)
@@ -250,7 +250,7 @@ def test_drives_of_the_twin_are_the_law_of_python(model, seed):
     twin = make(model, units, **settings)
     torque = random.uniform(-3.0, 3.0, 2)
     told = units.commands(torque, START, STILL)
-    told = np.where(units.told("position"), START + 0.002, told)
+    told = np.where(units.commanded_by("position"), START + 0.002, told)
     told = units.limited(told, model.lower, model.upper)
     simulator = fr.Simulator(model, time_step=1e-5, armature=armature)
     simulator.reset(START)

@@ -118,10 +118,10 @@ def test_a_limit_of_zero_is_none():
     """Of duty cycles as of currents: the most there is, a whole cycle."""
     free = drives("duty", max_current=0.0, max_duty=0.0, continuous_current=0.0)
     whole = drives("duty", max_duty=1.0)
-    np.testing.assert_array_equal(free.most, whole.most)
-    np.testing.assert_array_equal(free.most, [1.0, 1.0])
+    np.testing.assert_array_equal(free.max_command, whole.max_command)
+    np.testing.assert_array_equal(free.max_command, [1.0, 1.0])
     np.testing.assert_array_equal(free.effort_limit(), whole.effort_limit())
-    assert (drives("current", max_current=0.0, max_duty=0.0).most == np.inf).all()
+    assert (drives("current", max_current=0.0, max_duty=0.0).max_command == np.inf).all()
 
 
 @pytest.mark.parametrize(

@@ -125,11 +125,11 @@ def needed(points: Floats, most: float) -> tuple[Floats, float]:
         first, last = between.pop()
         if last - first < 2:
             continue
-        way = points[last] - points[first]
+        chord = points[last] - points[first]
         since = points[first + 1 : last] - points[first]
-        share = np.clip(since @ way / max(float(way @ way), SHORTEST**2), 0.0, 1.0)
+        share = np.clip(since @ chord / max(float(chord @ chord), SHORTEST**2), 0.0, 1.0)
         share = np.maximum.accumulate(share)[:, None]
-        distance = np.abs(since - share * way).max(axis=1)
+        distance = np.abs(since - share * chord).max(axis=1)
         k = int(distance.argmax())
         if distance[k] > most:
             middle = first + 1 + k
@@ -209,10 +209,10 @@ def _missing(stretch: Stretch, most: float) -> NDArray[np.intp]:
     begin, end = stretch.curve.x[:-1, None], stretch.curve.x[1:, None]
     share = np.linspace(0.0, 1.0, 9)[1:-1]
     points = stretch.curve(stretch.curve.x)
-    way = np.diff(points, axis=0)[:, None]
+    chord = np.diff(points, axis=0)[:, None]
     since = stretch.curve(begin + share * (end - begin)) - points[:-1, None]
-    along = np.clip((since * way).sum(axis=2) / (way * way).sum(axis=2), 0.0, 1.0)
-    off = np.abs(since - along[..., None] * way).max(axis=(1, 2))
+    along = np.clip((since * chord).sum(axis=2) / (chord * chord).sum(axis=2), 0.0, 1.0)
+    off = np.abs(since - along[..., None] * chord).max(axis=(1, 2))
     at = np.flatnonzero(off > most)
     return np.concatenate([at, at + 1])
 
@@ -262,7 +262,7 @@ def _corners(motion: Motion, time: Floats, along: Floats, slowest: Floats) -> li
     side = SIDE * along[-1]
     at = np.unique(at[(at > side) & (at < along[-1] - side)])
     before, here, after = (
-        motion.sample(_times_at(at + way, along, time))[0] for way in (-side, 0.0, side)
+        motion.sample(_times_at(at + step, along, time))[0] for step in (-side, 0.0, side)
     )
     one, other = here - before, after - here
     cosine = (one * other).sum(axis=1) / (

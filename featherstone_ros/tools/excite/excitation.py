@@ -230,9 +230,9 @@ class Excitation:
     def _fitted(self, series: Series) -> Series | None:
         """Return the motion as large as limits, torque and space allow; None if none is."""
         time, q, qd, qdd = series.samples(2 * SAMPLES)
-        way = q - series.start
-        up = np.minimum(self._upper - series.start, WIDEST) / np.maximum(way.max(axis=0), 1e-9)
-        down = np.minimum(series.start - self._lower, WIDEST) / np.maximum(-way.min(axis=0), 1e-9)
+        moved = q - series.start
+        up = np.minimum(self._upper - series.start, WIDEST) / np.maximum(moved.max(axis=0), 1e-9)
+        down = np.minimum(series.start - self._lower, WIDEST) / np.maximum(-moved.min(axis=0), 1e-9)
         jerk = np.diff(qdd, axis=0) / np.diff(time)[:, None]
         rates = (qd, self._velocity), (qdd, self._acceleration), (jerk, self._jerk)
         fast = [limit / np.maximum(np.abs(rate).max(axis=0), 1e-9) for rate, limit in rates]
@@ -240,7 +240,7 @@ class Excitation:
         if (factor <= 0).any():
             return None
         smallest = MIN_SCALE * factor
-        while not self._fits(series.start + factor * way, factor * qd, factor * qdd):
+        while not self._fits(series.start + factor * moved, factor * qd, factor * qdd):
             factor = REDUCTION * factor
             if (factor < smallest).any():
                 return None

@@ -70,25 +70,27 @@ def first_motion(model: Model, start: Floats) -> Point:
         model: The arm.
         start: (n,) where it begins [rad or m].
     """
-    way = np.minimum(MOVE, ROOM * (model.upper - start))
+    move = np.minimum(MOVE, ROOM * (model.upper - start))
     space = JointSpace.of(model)
-    way = np.minimum(way, SPEED * space.velocity * MOVE_TIME / 1.5)  # a cubic's peak: 1.5 its mean
+    move = np.minimum(
+        move, SPEED * space.velocity * MOVE_TIME / 1.5
+    )  # a cubic's peak: 1.5 its mean
     rate = np.minimum(space.acceleration, space.deceleration)
     rate = SPEED * np.minimum(rate, SUDDEN * space.jerk)  # to which it jumps where it begins
-    way = np.minimum(way, rate * MOVE_TIME**2 / 6.0)
+    move = np.minimum(move, rate * MOVE_TIME**2 / 6.0)
     for _ in range(MAX_HALVINGS):
-        heavy = _too_heavy(model, start, way)
+        heavy = _too_heavy(model, start, move)
         if not heavy.any():
             break
-        way = np.where(heavy, way / 2, way)
-    return Point(MOVE_TIME, tuple(start + way), (0.0,) * model.n)
+        move = np.where(heavy, move / 2, move)
+    return Point(MOVE_TIME, tuple(start + move), (0.0,) * model.n)
 
 
-def _too_heavy(model: Model, start: Floats, way: Floats) -> NDArray[np.bool_]:
+def _too_heavy(model: Model, start: Floats, move: Floats) -> NDArray[np.bool_]:
     """Return (n,) whether a joint needs too much effort for moving, beyond holding and friction."""
     x = np.linspace(0.0, 1.0, 100)[:, None]
-    q = start + way * x**2 * (3.0 - 2.0 * x)
-    qd, qdd = way * 6.0 * x * (1.0 - x) / MOVE_TIME, way * 6.0 * (1.0 - 2.0 * x) / MOVE_TIME**2
+    q = start + move * x**2 * (3.0 - 2.0 * x)
+    qd, qdd = move * 6.0 * x * (1.0 - x) / MOVE_TIME, move * 6.0 * (1.0 - 2.0 * x) / MOVE_TIME**2
     dynamics = Dynamics(model)
     standing = np.abs(dynamics.gravity(start)) + model.friction
     torque = np.abs(dynamics.rnea(q, qd, qdd) + model.damping * qd).max(axis=0) + model.friction

@@ -177,10 +177,10 @@ def _line(samples: Sequence[Sample], marks: Sequence[float], joints: Sequence[st
     if not samples:
         return Text("the arm floats   space: begin   q: quit")
     first, last = samples[0], samples[-1]
-    way = np.abs(last.position - first.position)
-    joint = int(way.argmax())
+    moved = np.abs(last.position - first.position)
+    joint = int(moved.argmax())
     return Text.assemble(
         ("● ", "red"),
-        f"{last.time - first.time:5.1f} s   {way[joint]:.3g} from its start ({joints[joint]})   "
+        f"{last.time - first.time:5.1f} s   {moved[joint]:.3g} from its start ({joints[joint]})   "
         f"marks: {len(marks)}   space: end   m: mark   q: quit",
     )
