@@ -1,7 +1,7 @@
 # Requests to a loop and records from it: lock-free ring buffers with one writing and one reading
 # thread.
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from cycle cimport Record, Request
 from ros.atomic cimport ACQUIRE, RELEASE, load32, load64, store32, store64

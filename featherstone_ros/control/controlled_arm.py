@@ -299,11 +299,6 @@ class ControlledArm:
         return Timing(self.values["gains.period"], self.values["gains.delay"])
 
     @property
-    def ahead(self) -> float:
-        """Time from a joint state to the middle of that in which its answer acts [s]."""
-        return self.timing.delay + 0.5 * self.timing.period
-
-    @property
     def sends_joints(self) -> bool:
         """Whether commands are joint states, of positions with feed-forward efforts."""
         return bool(self.values["output"] == Output.JOINT_STATE)

@@ -84,10 +84,10 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
         NoStableGainsError: None is stable; names a joint and a remedy.
     """
     loop = loop.under(Mode.GRAVITY_COMPENSATION)
-    d = np.maximum(wanted, GAIN_MARGIN * loop.latency * loop.gravity_gain)
+    d = np.maximum(wanted, GAIN_MARGIN * loop.timing.latency * loop.gravity_gain)
     given_up, zero, worst = MIN_SHARE * d, np.zeros_like(d), None
     tried: set[tuple[int, bytes]] = set()  # from there on it would go in a circle
-    most = min(REVERSED / silence if silence else np.inf, NO_MARGIN / loop.latency)
+    most = min(REVERSED / silence if silence else np.inf, NO_MARGIN / loop.timing.latency)
     while (fastest := loop.fastest_decay(d))[0] > most:
         d = np.where(fastest[1], STEP * d, d)
     for _ in range(MAX_STEPS):

@@ -86,6 +86,11 @@ class Timing:
                 f"{self.period:g} s; expected at most {MAX_PERIODS} periods"
             )
 
+    @property
+    def latency(self) -> float:
+        """Time from a measurement to the middle of that in which its command acts [s]."""
+        return self.delay + 0.5 * self.period
+
     def __str__(self) -> str:
         """Name both in milliseconds."""
         return f"period {1e3 * self.period:.3g} ms, delay {1e3 * self.delay:.3g} ms"
@@ -245,11 +250,6 @@ class SampledLoop:
     def computed(self) -> bool:
         """Whether gains are of acceleration."""
         return self.mode is Mode.COMPUTED_TORQUE
-
-    @property
-    def latency(self) -> float:
-        """Time from a measurement to the middle of its command [s]."""
-        return self.timing.delay + 0.5 * self.timing.period
 
     @property
     def lightest(self) -> Floats:
@@ -523,7 +523,7 @@ def choose_gains(
     """
     m = loop.heaviest
     k = loop.gravity_gain
-    wanted = np.minimum(wanted_bandwidth(m, bandwidth, coulomb), 1.0 / loop.latency)
+    wanted = np.minimum(wanted_bandwidth(m, bandwidth, coulomb), 1.0 / loop.timing.latency)
 
     def at(share: Floats, part: float) -> Gains:
         most = m * (part * wanted) ** 2
@@ -619,13 +619,13 @@ def _reduce(
         share, worst = np.ones(len(loop.joint_names)), None
         while not loop.computed and share.min() > SLOWEST:
             decay, joints = loop.fastest_decay(at(share, part).d)
-            if decay * loop.latency <= NO_MARGIN:
+            if decay * loop.timing.latency <= NO_MARGIN:
                 break
             share[joints] *= STEP  # quicker than by the eigenvalues of the whole loop
         while share.min() > SLOWEST:
             gains = at(share, part)
             worst = loop.worst_first(gains.p, gains.d, worst)
-            if (gains.d < gains.p * loop.latency).any() and not loop.computed:
+            if (gains.d < gains.p * loop.timing.latency).any() and not loop.computed:
                 break
             if worst is None and is_estimated:
                 worst = estimating.worst(gains.p, gains.d, margin=1.0)

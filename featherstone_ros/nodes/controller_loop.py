@@ -92,7 +92,7 @@ class ControllerLoop(LoopMode):
             show_period=1.0 / arm.values["state_publish_rate"],
             commands_joints=sends_joints,
             units=arm.units,
-            ahead=arm.ahead,
+            ahead=arm.timing.latency,
         )
         self._formatter = RecordFormatter(self.space.names)
         self._unusable = RecentText(SHOW_REFUSAL)

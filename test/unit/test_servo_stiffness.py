@@ -68,7 +68,7 @@ class Node(Alone):
             np.eye(4),
             commands_joints=True,
             units=units,
-            ahead=arm.ahead,
+            ahead=arm.timing.latency,
         )
         loop.controller.activate(0.0)
 
@@ -176,7 +176,7 @@ def test_the_node_learns_what_plain_python_would():
         if k > 60 and before is not None:
             desired, speed = controller.position_command
             torque = moment.command + DAMPING * speed
-            told = controller.servo_command - loop.arm.ahead * speed
+            told = controller.servo_command - loop.arm.timing.latency * speed
             its.learn(torque, desired - moment.q, told - moment.q, speed, PERIOD, [True] * N)
             assert_allclose(
                 controller.stiffness_shown[0] - before[0],
