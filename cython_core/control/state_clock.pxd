@@ -133,6 +133,18 @@ cdef inline double late_by(const StateClock* k, double on_its_way,
     return late if STAMP_JITTER < late < CLOCK_JUMP else 0.0
 
 
+cdef inline double between(const StateClock* k, double now, double stamp,
+                           bint live) noexcept nogil:
+    """Time since the last state [s].
+
+    By their stamps it is longer than between their arrivals by no more than the last one was late;
+    else the clock was set ahead, and the arm has not moved by as much.
+    """
+    cdef double dt = elapsed(k, now, stamp), apart = now - k.received
+    cdef double late = k.late + STAMP_JITTER if k.transit < INFINITY else CLOCK_JUMP
+    return max(apart, 1e-6) if live and dt - apart > late else dt
+
+
 cdef inline void pass_time(StateClock* k, double now, double stamp, double on_its_way, bint live,
                            double state_timeout) noexcept nogil:
     """Advance to a state; by the difference of its stamp from the first, so that rounding errors do
@@ -141,7 +153,7 @@ cdef inline void pass_time(StateClock* k, double now, double stamp, double on_it
     cdef double late = late_by(k, on_its_way, state_timeout) if live else 0.0, apart
     k.dt = k.gap = 0.0
     if k.received > -INFINITY:
-        k.dt = elapsed(k, now, stamp)
+        k.dt = between(k, now, stamp, live)
         k.gap = max(k.dt, now - k.received)
         apart = now - k.received if live else k.dt
         k.usual = k.interval * exp(-apart / REMEMBERED)

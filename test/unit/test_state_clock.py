@@ -38,6 +38,17 @@ def test_time_goes_by_the_stamps_however_states_arrive():
         assert source.clock.dt == pytest.approx(source.clock.time - before, abs=1e-9)
 
 
+@pytest.mark.parametrize("ahead", [0.02, 0.09, 0.17, 0.4])
+def test_a_clock_that_is_set_ahead_takes_no_time(ahead):
+    """Where it is known how long states are on their way."""
+    source = Source()
+    for k in range(1, 40):
+        shift = ahead if k >= 20 else 0.0
+        assert source.give(5.0 + k * PERIOD + shift, on_its_way=1e-4 - shift) == IN_TIME
+        assert source.clock.dt == pytest.approx(PERIOD, abs=1e-9)
+    assert source.clock.time == pytest.approx(39 * PERIOD, abs=1e-9)
+
+
 def test_time_goes_by_the_arrival_without_stamps():
     source = Source(0.0)
     for after in (0.02, 0.001, 0.3, 2.0):
