@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from itertools import chain, groupby, islice, zip_longest
+from itertools import chain, groupby, islice
 from pathlib import Path
 from zlib import crc32
 
@@ -182,8 +182,9 @@ LONG = (
 
 
 def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
-    """Return files of nodes, which wait, by turns with others, for one worker after the other.
+    """Return files of nodes, which wait, among others, which compute, for one worker after another.
 
+    Each has its share of both at any time, so that processors neither wait nor are waited for.
     pytest-xdist's worksteal gives each as many tests, and later those at the end of another's.
     """
     files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
@@ -194,10 +195,14 @@ def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     order: list[pytest.Item] = []
     for k in range(workers):
         mine = nodes[k::workers]
+        if k % 2:  # its long ones come while others have their short ones
+            mine = mine[len(mine) // 2 :] + mine[: len(mine) // 2]
         room = (len(items) - len(order)) // (workers - k) - sum(map(len, mine))
-        more = groupby(islice(others, max(room, 0)), lambda item: item.path)
-        turns = zip_longest(mine, [list(tests) for _, tests in more], fillvalue=[])
-        order += chain.from_iterable(chain.from_iterable(turns))
+        more = list(islice(others, max(room, 0)))
+        for j, tests in enumerate(mine):
+            beside = more[j * len(more) // len(mine) : (j + 1) * len(more) // len(mine)]
+            order += tests + beside
+        order += more if not mine else []
     return order + list(others)
 
 

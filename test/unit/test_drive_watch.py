@@ -96,3 +96,5 @@ def test_an_effort_that_carries_little_or_follows_no_command_says_nothing():
     assert EffortWatch(UNITS, LIMIT).update(*echo(10.0 * command, random)) == {}  # brakes hold
     endless = np.full(3, np.inf)
     assert EffortWatch(UNITS, endless).update(*echo(command, 0.1 * command)) == {}
+    with np.errstate(all="raise"):
+        assert EffortWatch(UNITS, endless).update(np.zeros((3, 3)), 0) == {}  # no state yet
