@@ -171,6 +171,7 @@ def test_a_quick_run_measures_real_loops(tmp_path):
         assert (tmp_path / "out/nodes.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.study
 def test_an_interrupted_run_leaves_no_node_behind(tmp_path):
     with bench(tmp_path) as (process, domain):
         end = time.monotonic() + 60

@@ -136,6 +136,7 @@ def test_demo_in_real_time_has_rates_and_latencies(tmp_path):
         assert 0 < run["latency_median"] < 0.1
 
 
+@pytest.mark.study  # test_interrupted_tools.py interrupts it, too
 @pytest.mark.parametrize(("signum", "status"), [(signal.SIGINT, 130), study(signal.SIGTERM, 143)])
 def test_ended_demo_leaves_no_process_behind(tmp_path, signum, status):
     with demo(tmp_path, "--rate", "100") as process:

@@ -120,6 +120,7 @@ def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros, nam
     assert not any(is_alive(pid) for pid in nodes)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("arguments", "goal", "reason"),
     [

@@ -50,6 +50,7 @@ def test_only_the_joint_that_needs_it_gets_any():
     assert in_words(ARM.joint_names, armature) == f"armature.inner {armature[0]:.3g}"
 
 
+@pytest.mark.study
 def test_the_search_ends_where_a_joint_moves_next_to_no_inertia():
     """A massless neck: 8e15 times its mobility left the search in a loop without end."""
     held = min_armature(Model.from_file(example_robot("human")))

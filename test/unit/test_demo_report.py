@@ -235,6 +235,7 @@ def test_table_has_room_for_long_names_and_large_figures(report):
     assert line.split()[2:] == "1500 / 1500 300 / 300 30.0 / 30.0 50× 1.7 of 150".split()
 
 
+@pytest.mark.study  # test_demo.py draws one
 def test_picture_is_drawn(report, tmp_path):
     pytest.importorskip("matplotlib")
     from matplotlib.image import imread

@@ -6,7 +6,6 @@ import re
 import known_arm
 import numpy as np
 import pytest
-from studies import study
 
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model.finding import Severity
@@ -29,7 +28,8 @@ def evaluated(tmp_path, capsys):
     return run
 
 
-@pytest.mark.parametrize("gains", [9 / 4, study([9, 9, 9, 4, 4, 4])])
+@pytest.mark.study
+@pytest.mark.parametrize("gains", [9 / 4, [9, 9, 9, 4, 4, 4]])
 def test_currents_are_not_taken_for_torque_without_gravity(evaluated, gains):
     t, q, qd, tau = known_arm.record(known_arm.NOMINAL)
     text, _ = evaluated((t, q, qd, tau / np.array(gains)))

@@ -100,6 +100,7 @@ def test_the_search_lowers_the_condition_number(capsys, tmp_path, monkeypatch):
     assert after < before
 
 
+@pytest.mark.study
 def test_a_reader_who_has_seen_enough_does_not_cost_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 1)
     file = tmp_path / "e.yaml"

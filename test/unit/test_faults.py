@@ -139,6 +139,7 @@ def test_an_encoders_offset_is_named_and_measured(arm, offset):
     assert np.flatnonzero(found.offsets).tolist() == [elbow]
 
 
+@pytest.mark.study
 def test_swapped_joints_are_named(arm):
     model, recording, elbow = arm
     spoiled = replace(recording, effort=recording.effort.copy())

@@ -156,6 +156,7 @@ def test_a_fit_that_a_bound_holds_is_that_of_scipy():
     np.testing.assert_allclose(fit.drives, found.x[20:], atol=1e-4)
 
 
+@pytest.mark.study
 def test_where_only_masses_are_wrong_they_are_found_as_if_that_were_known():
     """The evidence says that shapes are the URDF's; with one width for all, the median is 3 %."""
     identified, alone = single_masses.errors(fr.Model.from_file(robot_file("panda")), seed=1)

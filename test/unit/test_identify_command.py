@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import recorded_arm
 import yaml
-from studies import study
 
 import featherstone_ros as fr
 from featherstone_ros.identification.explanation import explain
@@ -335,11 +334,12 @@ def test_an_unknown_link_is_named(result, capsys):
     assert "no link 'hook'; valid names" in error_of(capsys, command)
 
 
+@pytest.mark.study  # test_faults.py names such ones
 @pytest.mark.parametrize(
     ("of_velocity", "of_effort", "words"),
     [
         (1.3, 1.0, "elbow_joint: its velocity is 1.3 times the rate of its position"),
-        study(1.0, 0.09, "elbow_joint: its effort is 0.0"),  # test_faults.py names such ones
+        (1.0, 0.09, "elbow_joint: its effort is 0.0"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_written(

@@ -242,6 +242,7 @@ def test_dense_points_take_no_longer_than_few(noise):
     assert ours < 1.05 * expected  # whose chords are shorter than the curve
 
 
+@pytest.mark.study
 def test_many_corners_are_passed_as_fast_as_few():
     lap = np.array([[0.3, 0.4], [1.2, 0.2], [0.9, -0.8], [-0.2, -0.4]])
     paths = [np.concatenate([np.tile(lap, (laps, 1)), lap[:1]]) for laps in (4, 32)]

@@ -196,7 +196,7 @@ def test_the_node_learns_what_plain_python_would():
 @pytest.mark.parametrize(
     ("kind", "moves", "wrong"),
     few_or_all(
-        [("node", True, 1.3), ("Python", True, 0.7)],
+        [("node", True, 1.3)],
         itertools.product(LOOPS, (False, True), (0.7, 1.3)),
     ),
 )
@@ -270,6 +270,7 @@ def test_nothing_is_learned_where_nothing_can_be_told(why):
     assert_array_equal(its.shown[0], 1.0 / (0.7 * STIFFNESS))
 
 
+@pytest.mark.study
 def test_a_payload_that_is_not_set_is_compensated_as_if_servos_were_softer():
     heavy = MODEL.with_payload(MODEL.link_names[-1], mass=1.0, com=[0.0, 0.0, 0.1])
     sags, factor = [], None
