@@ -60,9 +60,13 @@ class Hand(Pair):
     def wait_until_it_rests(self) -> None:
         """Wait until it has hardly moved for a while."""
         for _ in range(3):
+            self.twists.clear()  # what comes now counts, also where this process stood still
             self.ros.run_for(0.1)
             self.ros.wait_for(
-                lambda: np.abs(self.vector(self.twists[-1].twist.linear)).max() < 2e-3, "rest"
+                lambda: (
+                    self.twists and np.abs(self.vector(self.twists[-1].twist.linear)).max() < 2e-3
+                ),
+                "rest",
             )
 
     def set_force_axes(self, axes: str) -> None:
