@@ -27,8 +27,7 @@ from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CO
 from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, record_note,
                                   release_unused)
 from control.events cimport NO_TIP
-from control.fault_bounds cimport CLOCK_JUMP as _CLOCK_JUMP, IN_PROPORTION
-from control.fault_bounds cimport LESS_THAN_GRAVITY, MAX_WRENCH as _MAX_WRENCH
+from control.fault_bounds cimport CLOCK_JUMP as _CLOCK_JUMP, MAX_WRENCH as _MAX_WRENCH
 from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
@@ -69,7 +68,6 @@ cnp.import_array()
 MAX_WALLS = WALLS
 MAX_WRENCH = _MAX_WRENCH
 LEARNED_FACTOR = _LEARNED_FACTOR     # for featherstone_ros/control/drive_watch.py
-SMALLER_UNIT = LESS_THAN_GRAVITY, IN_PROPORTION     # as model/drive_units.py has them
 CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 
 # What is compiled stands before what uses it.

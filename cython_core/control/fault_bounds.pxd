@@ -34,9 +34,6 @@ cdef extern from *:
     #define SCATTER_OF_FORCE (1.0)
     #define SCATTER_OF_MOMENT (0.1)
     #define BEYOND_GRAVITY (0.5)
-    #define LESS_THAN_GRAVITY (0.6)
-    #define IN_PROPORTION (0.2)
-    #define NOTICEABLE (0.1)
     #define LIMIT_SLACK (1e-3)
     #define SPEEDING (1.2)
     #define SPEEDING_TIME (0.1)
@@ -101,10 +98,6 @@ cdef extern from *:
     # Of class 4: may the arm be taken over (startup.pxd):
     const double BEYOND_GRAVITY    # share of the effort limit by which a measured effort may differ
                                    # from gravity
-    const double LESS_THAN_GRAVITY # times gravity: efforts that are less in all joints alike have
-                                   # another unit, as in featherstone_ros/model/drive_units.py
-    const double IN_PROPORTION     # share of their squares that this may leave
-    const double NOTICEABLE        # share of the greatest weight: joints with less are not asked
     const double LIMIT_SLACK       # [rad, m] by which an encoder may read beyond a limit, and a
                                    # trajectory lead there
     # Of classes 2 and 4: does the arm follow (supervision.pxd):

@@ -7,8 +7,7 @@ from libc.string cimport memset
 from control.arm cimport gravity, suffices
 from control.controller_state cimport Controller, Hold, hold_reason, note
 from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
-from control.fault_bounds cimport (BEYOND_GRAVITY, IN_PROPORTION, LESS_THAN_GRAVITY, LIMIT_SLACK,
-                                   NOTICEABLE)
+from control.fault_bounds cimport BEYOND_GRAVITY, LIMIT_SLACK
 from control.laws cimport drives_of
 from control.motion cimport any_nonzero
 from control.phase_changes cimport respond, take_over
@@ -59,29 +58,6 @@ cdef inline bint is_plausible_effort(const Controller* c, const double* effort) 
     return True
 
 
-cdef inline bint is_shrunk(const Controller* c, const double* effort) noexcept nogil:
-    """Whether a measured effort is gravity's times too small a factor, or a negative one, in
-    several joints alike: a current, or another sign.
-
-    A load does not make all joints lighter alike. What carries the arm may, a table or a brake; but
-    then the arm does not move as the drives take it over.
-    """
-    cdef const double* weight = c.sent.gravity_torque
-    cdef double both = 0.0, squared = 0.0, weights = 0.0, greatest = 0.0
-    cdef Py_ssize_t i, asked = 0
-    for i in range(c.n):
-        greatest = max(greatest, fabs(weight[i]))
-    for i in range(c.n):
-        both += effort[i] * weight[i]
-        squared += effort[i] * effort[i]
-        weights += weight[i] * weight[i]
-        if fabs(weight[i]) > NOTICEABLE * greatest:
-            asked += 1
-            if effort[i] * weight[i] >= LESS_THAN_GRAVITY * weight[i] * weight[i]:
-                return False
-    return asked > 1 and both * both > (1.0 - IN_PROPORTION) * squared * weights
-
-
 cdef inline const double* holding_effort(const Controller* c, const double* effort) noexcept nogil:
     """The command that continues the torque that holds the arm: measured, or ``gravity_torque``.
     effort: measured, NULL for none.
@@ -89,8 +65,7 @@ cdef inline const double* holding_effort(const Controller* c, const double* effo
     Drives that add gravity themselves hold the arm at command zero, whatever they report. After
     silence the drives still apply the last command.
     """
-    if (is_measured(c, effort) and is_plausible_effort(c, effort)
-            and not is_shrunk(c, effort)):
+    if is_measured(c, effort) and is_plausible_effort(c, effort):
         return effort
     if c.sent.has_begun:
         return c.sent.governor.command

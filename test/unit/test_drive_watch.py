@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from featherstone_ros._control import SMALLER_UNIT
 from featherstone_ros.control.drive_watch import DriveWatch, EffortWatch
-from featherstone_ros.model.drive_units import ANOTHER_UNIT, IN_PROPORTION, DriveUnits
+from featherstone_ros.model.drive_units import DriveUnits
 
 NAMES = ("lift", "elbow", "wrist")
 MOTOR = {"torque_constant": 0.1, "resistance": 1.0, "supply_voltage": 24.0, "stiffness": 100.0}
@@ -59,10 +58,6 @@ def test_a_stiffness_that_is_off_is_named_beside_what_binds_the_drive():
     assert limit == "the joint's position limit cut 2 commands" and not said
     assert stiffness.startswith("drives.wrist.stiffness of 100 is off by a factor of 2 or more")
     assert "show about 20 " in stiffness
-
-
-def test_controller_and_identify_judge_a_unit_alike():
-    assert SMALLER_UNIT == (ANOTHER_UNIT[0], IN_PROPORTION)
 
 
 def echo(command, effort):

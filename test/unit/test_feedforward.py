@@ -776,17 +776,6 @@ def test_measured_effort_far_from_gravity_is_not_what_holds_the_arm(off):
     assert_allclose(bench.state(), bench.effort if abs(off) < 10.0 else bench.gravity())
 
 
-@pytest.mark.parametrize(
-    "factors, begins", [((0.1, 0.1), "gravity"), ((-0.3, -0.4), "gravity"), ((0.1, 1.0), "effort")]
-)
-def test_an_effort_in_a_smaller_unit_is_not_what_holds_the_arm(factors, begins):
-    """A load or a hand makes no two joints lighter alike; a current is less in all."""
-    bench = Bench()
-    bench.effort = bench.gravity() * np.array(factors)
-    bench.controller.activate(bench.now)
-    assert_allclose(bench.state(), bench.gravity() if begins == "gravity" else bench.effort)
-
-
 def test_a_first_position_that_the_measured_effort_contradicts_is_not_taken_over():
     """Gravity there would throw the arm."""
     bench = Bench(effort_limit=np.full(2, 8.0))

@@ -205,7 +205,7 @@ def test_sag_and_tracking_error_are_five_times_smaller(alone, kind, moves, wrong
     record = loop.run(moving() if moves else standing(), rest=1.0)
     assert rms(record) < 0.2 * alone[moves]
     still = loop.advance(5.0)  # after the joints have crept to where they stay
-    assert_array_equal(still.q[300:], np.broadcast_to(still.q[-1], still.q[300:].shape))
+    assert_array_equal(still.q[100:], np.broadcast_to(still.q[-1], still.q[100:].shape))
     assert (learned(loop)[1] == 0.0).all()
 
 
@@ -213,7 +213,7 @@ def test_sag_and_tracking_error_are_five_times_smaller(alone, kind, moves, wrong
 def test_what_a_servo_is_told_has_no_steps_while_it_learns(wrong):
     loop = node_loop(servos(wrong), plant(**HOBBY))
     loop.run(moving(), rest=1.0)
-    speed = np.diff(loop.plant.told, axis=0) / PERIOD
+    speed = np.diff([START, *loop.plant.told], axis=0) / PERIOD  # it stands on its own at first
     limit = MODEL.velocity_limit
     assert (np.abs(speed) < limit).all()
     assert (np.abs(np.diff(speed, axis=0)) / PERIOD < 1.01 * 10.0 * limit).all()
