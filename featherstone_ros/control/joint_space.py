@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
+from featherstone_ros.model.joint_arrays import require
 
 TURN = 2.0 * np.pi  # [rad]
 HALF_TURN_SLACK = 1e-9  # turns: this close to half a turn, a position is taken as given
@@ -53,13 +54,9 @@ class JointSpace:
         for limit in fields(self)[2:]:
             values = np.broadcast_to(getattr(self, limit.name), len(self.names))
             signed = limit.name in ("lower", "upper")
-            wrong = np.isnan(values) if signed else ~(values >= 0.0)
-            if wrong.any():
-                j = int(np.argmax(wrong))
-                raise ValueError(
-                    f"{limit.name} of joint {self.names[j]!r} is {values[j]:g}, expected a limit"
-                    + ("" if signed else ", at least 0")
-                )
+            good = ~np.isnan(values) if signed else values >= 0.0
+            expected = "a limit" if signed else "a limit, at least 0"
+            require(good, values, self.names, limit.name, expected)
 
     @classmethod
     def of(cls, model: Model, effort: Floats | None = None) -> JointSpace:
