@@ -38,7 +38,7 @@ from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.loop_mode import LoopMode
-from featherstone_ros.nodes.qos import NEWEST, RELIABLE
+from featherstone_ros.nodes.qos import AHEAD, NEWEST, RELIABLE
 from featherstone_ros.nodes.realtime_loop import Record
 from featherstone_ros.nodes.refusals import RecentText
 from featherstone_ros.parameter import Value
@@ -79,8 +79,14 @@ class ControllerLoop(LoopMode):
         }
         if arm.tip:
             topics |= {"current_pose": PoseStamped, "current_twist": TwistStamped}
+        command, *_ = topics
+        shown = AHEAD if node.get_parameter("use_sim_time").value else RELIABLE
         super().__init__(
-            node, [node.create_publisher(kind, f"~/{t}", RELIABLE) for t, kind in topics.items()]
+            node,
+            [
+                node.create_publisher(kind, f"~/{topic}", RELIABLE if topic == command else shown)
+                for topic, kind in topics.items()
+            ],
         )
         self.arm, self.dynamics = arm, Dynamics(arm.model)
         self.controller = compiled_controller(

@@ -21,6 +21,7 @@ TIME = _best_effort(10)  # /clock
 # Listeners that miss none, though they are held up.
 EVERY = _best_effort(1000)
 
-# In lockstep time runs ahead of listeners; a reliable one that is as far behind still gets all.
-AHEAD = QoSProfile(depth=5000)
+# Simulated time runs ahead of listeners; a reliable one that is as far behind still gets all. A
+# twin in lockstep makes some 5,000 states in a second: a process may stand still for ten.
+AHEAD = QoSProfile(depth=50_000)
 TRANSFORMS = QoSProfile(depth=100)  # as tf2_ros publishes them

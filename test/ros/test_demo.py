@@ -107,7 +107,8 @@ def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path):
 def driven_again(folder, law):
     """Drive one of the short demo's runs in this process; return what it measures.
 
-    It listens to no other simulation's time.
+    It listens to no other simulation's time. This process stands still in the motion, for so long
+    that the twin is some 20 s ahead: as a busy machine does it, and nothing is lost.
     """
     from featherstone_ros.tools.demo.play import Stage
     from featherstone_ros.tools.multi_sine import plan
@@ -121,7 +122,16 @@ def driven_again(folder, law):
     with ros_in_free_domain(folder) as ros:
         stage = Stage(robot, 0.0, law, options, "again", ros.domain)
         listeners: list[int] = []
-        run = stage.play(motion, lambda _: listeners.append(ros.node.count_subscribers("/clock")))
+        stopped: list[subprocess.Popen] = []
+
+        def heard(time):
+            listeners.append(ros.node.count_subscribers("/clock"))
+            if time > 0 and not stopped:
+                stop = "kill -STOP $0; sleep 1.5; kill -CONT $0"
+                stopped.append(subprocess.Popen(["sh", "-c", stop, str(os.getpid())]))
+
+        run = stage.play(motion, heard)
+    assert stopped[0].wait() == 0
     assert listeners and not any(listeners)
     return run
 

@@ -127,8 +127,8 @@ def measure(
         period: Of the states in simulated time, in which each of them counts [s]; None: real time.
 
     Raises:
-        MeasurementError: States or commands are missing for a large part of the motion; in
-            simulated time, any state.
+        MeasurementError: States or commands are missing for a large part of the motion, or all
+            desired positions; in simulated time, any state.
     """
     if period is None:
         _check_complete("joint states", recording.stamp, motion.duration)
@@ -171,11 +171,14 @@ def _departure(recording: DemoRecording, motion: MultiSine) -> float:
 
     A controller that follows the motion agrees with it to rounding. One that received no states for
     too long has abandoned the motion and holds the arm: the error is then not one of tracking.
+
+    Raises:
+        MeasurementError: None of them was heard.
     """
     time = recording.desired_stamp
     during = (time >= 0) & (time <= motion.duration)
     if not during.any():
-        return float("inf")
+        raise MeasurementError("no desired position was heard during the motion")
     desired, _, _ = motion.at(time[during])
     return float(np.abs(desired - recording.desired[during]).max())
 

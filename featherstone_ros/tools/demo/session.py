@@ -24,6 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.diagnostics import following, phase_text
 from featherstone_ros.control.phases import Phase
+from featherstone_ros.nodes.qos import AHEAD
 from featherstone_ros.tools.demo.measure import DemoRecording
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
 from featherstone_ros.tools.processes import DemoError
@@ -31,7 +32,7 @@ from featherstone_ros.tools.rclpy_calls import Participant, Question, decode, ta
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_files import from_arrays, to_message
 
-_QUEUE = 20_000  # messages that may wait between two looks at them
+_QUEUE = AHEAD.depth  # messages that may wait between two looks at them
 _POLL_PERIOD = 0.02  # [s]
 _START_DEADLINE = 30.0  # [s] until both nodes must talk
 _ANSWER_DEADLINE = 30.0  # [s] for a service, or a change of phase
