@@ -152,12 +152,14 @@ class DemoNode(Participant):
         self._collect(messages)  # those of before
         messages = [[] for _ in self._subscriptions]
         self._call(self._pause, SetBool.Request(data=False))
+        states, _, desired = messages
         now, end = 0.0, LEAD + motion.duration
         deadline = time.monotonic() + _STANDSTILL
         while now < end:
             self._watch()
             self._collect(messages)
-            if messages[0] and (heard := _stamp(messages[0][-1])) > now:
+            heard = min(_stamp(topic[-1]) if topic else 0.0 for topic in (states, desired))
+            if heard > now:
                 now, deadline = heard, time.monotonic() + _STANDSTILL
             if time.monotonic() > deadline:
                 raise DemoError(f"simulated time stands at {now:.3f} s; the nodes' logs say why")
