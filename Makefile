@@ -21,7 +21,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST = $(VENV)/bin/python -m pytest
 # Tests of nodes wait more than they compute.
-BESIDE = --numprocesses $$(($$(nproc) < 8 ? 2 * $$(nproc) : 16)) --dist worksteal
+BESIDE = --numprocesses $$(($$(nproc) < 8 ? 5 * $$(nproc) / 2 : 20)) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all oldest wheels wheels-arm64 test-arm64 docs bench chaos replica fuzz sanitize hostile lint environment python clean

@@ -235,6 +235,7 @@ def test_arm_without_torques_is_taught(hand):
     assert (hand.ros.folder / "led.yaml").exists()
 
 
+@pytest.mark.study  # the tool is found in test_tool_weight.py, ~/zero_wrench asked above
 def test_zeros_in_three_postures_tell_the_tool(hand):
     """A weight at the hand's origin that no parameter names; earlier zeros are none of it."""
     answers = []

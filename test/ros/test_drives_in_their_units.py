@@ -130,6 +130,7 @@ def test_an_arm_follows_and_its_drives_are_told_no_step(ros, kind):
     assert len(arm.told) > 1000
 
 
+@pytest.mark.study  # as test_servo_stiffness.py measures it
 def test_servos_of_wrong_stiffness_hold_the_arm_better_than_alone(ros):
     real = drives(SERVO | {"stiffness": 2000.0 / 1.3})
     arm = Controlled(ros, real, KINDS["servo"])
