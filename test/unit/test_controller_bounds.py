@@ -71,17 +71,6 @@ def test_a_hold_without_a_place_shows_neither_acceleration_nor_effort():
     assert not bench.compiled.desired[2:].any()
 
 
-def push_off(bench: Bench, times: int) -> None:
-    """Push the arm off its path, which two states show, and give it time to come to rest."""
-    for _ in range(times):
-        for way, states in ((0.06, 1), (0.105, 300)):
-            place = bench.compiled.desired[0] + [0.0, way]
-            for _ in range(states):
-                bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
-                bench.arm.set_state(place, np.zeros(2))
-                bench.state()
-
-
 @pytest.mark.parametrize("effort", [np.inf, 1e9, 5.0])
 def test_without_effort_limits_no_measured_effort_is_sure_to_hold_the_arm(effort):
     bench = Bench(effort_limit=np.full(2, np.inf))

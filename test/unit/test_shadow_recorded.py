@@ -21,7 +21,6 @@ from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
 RECORDING = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
 BAG, URDF = RECORDING / "panda_exciting_trajectory.db3", RECORDING / "panda_fer_hand.urdf"
 GAIN = 25.0  # [1/s]
-BEGINNING = 20  # samples in which the observer starts
 
 pytestmark = pytest.mark.skipif(not BAG.is_file(), reason=f"{BAG} is not there")
 
