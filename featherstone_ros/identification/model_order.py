@@ -35,6 +35,7 @@ from featherstone_ros.identification.regression import (
     filtered,
     fitted_cut_off,
     link_equations,
+    measured,
     prepared,
 )
 from featherstone_ros.identification.uncertainty import least_squares
@@ -101,7 +102,9 @@ class Fitting:
         self._cut_off = fitted_cut_off(cut_off, max(s.period for s in self._stretches))
         self.armature_spread = armature_spread(self.dynamics, parts, judged)
         self._prepared = cache(prepared)
-        links = link_equations(self._stretches, self.dynamics, self.bodies, self._cut_off)
+        links = link_equations(
+            self._stretches, self.dynamics, self.bodies, self._cut_off, self._prepared
+        )
         self._links = links.of(self.judged)
 
     def equations(self, law: Law, dynamics: Dynamics) -> Equations:
@@ -131,9 +134,7 @@ class Fitting:
 
     def filtered(self, columns: Callable[[SmoothMotion], Floats]) -> Floats:
         """Return further columns (N, j, p) of the judged joints, see ``regression.filtered``."""
-        facts = filtered(
-            self._stretches, columns, lambda m: m.effort, self._cut_off, prepare=self._prepared
-        )
+        facts = filtered(self._stretches, columns, measured, self._cut_off, prepare=self._prepared)
         return facts.A[:, self.judged]
 
     def with_links(self, theta: Floats) -> Dynamics:

@@ -112,14 +112,18 @@ def equations(
 
 
 def link_equations(
-    stretches: Sequence[Samples], dynamics: Dynamics, bodies: Bodies, cut_off: float
+    stretches: Sequence[Samples],
+    dynamics: Dynamics,
+    bodies: Bodies,
+    cut_off: float,
+    prepare: Callable[[Samples, float, float], Prepared] | None = None,
 ) -> Equations:
     """Return the equations without drives, see ``filtered``."""
 
     def columns(motion: SmoothMotion) -> Floats:
         return link_columns(motion, dynamics, bodies)
 
-    return filtered(stretches, columns, lambda motion: motion.effort, cut_off)
+    return filtered(stretches, columns, measured, cut_off, prepare=prepare)
 
 
 def drive_equations(
@@ -143,10 +147,7 @@ def drive_equations(
         links = dynamics.rnea(*motion.state)
         return own_columns(motion, law, links)
 
-    def torque(motion: SmoothMotion) -> Floats:
-        return motion.effort
-
-    own = filtered(stretches, columns, torque, cut_off, law.displacement, prepare)
+    own = filtered(stretches, columns, measured, cut_off, law.displacement, prepare)
     return Equations(placed(own.A), own.tau)
 
 
@@ -208,6 +209,11 @@ def _of_one(
     kept = slice(edge, N - edge, max(1, int(1 / (SPARSE * cut_off * period))))
     trust = weight(low_pass(np.abs(smooth_sign(motion.velocity))))
     return Equations((A * trust[:, :, None])[kept], (low_pass(torque(motion)) * trust)[kept])
+
+
+def measured(motion: SmoothMotion) -> Floats:
+    """Return the measured torque (N, n) [N m or N]."""
+    return motion.effort
 
 
 def link_columns(motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies) -> Floats:
