@@ -33,7 +33,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from featherstone_ros.control.retiming.retime import BLEND
 from featherstone_ros.errors import FeatherstoneError
@@ -49,6 +51,10 @@ from featherstone_ros.tools.options import (
     require_matplotlib,
     require_writable,
 )
+
+if TYPE_CHECKING:
+    from featherstone_ros.control import Retimed
+    from featherstone_ros.tools.trajectory_check import FileCheck
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,10 +105,9 @@ def _retime(args: argparse.Namespace) -> None:
     from featherstone_ros.control.controlled_arm import ControlledArm
     from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.progress import delayed_progress
-    from featherstone_ros.tools.retime.retimed_file import retimed_file, summary
     from featherstone_ros.tools.style import new_console
-    from featherstone_ros.tools.trajectory_check import check_file
-    from featherstone_ros.tools.trajectory_files import as_yaml, chosen, read
+    from featherstone_ros.tools.trajectory_check import check_file, trajectory_of
+    from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml, chosen, read
     from featherstone_ros.tools.trajectory_picture import draw
 
     require_matplotlib(args.plot)
@@ -111,17 +116,26 @@ def _retime(args: argparse.Namespace) -> None:
     given = chosen(read(args.trajectory, args.topic), args.number, args.trajectory)
     arm = ControlledArm.from_robot(args.urdf, given.names, args.parameters, args.joint_limits)
     arm = arm.with_parameters(allow_nonzero_velocity_at_trajectory_end=True)  # it will stand
+    trajectory = trajectory_of(given, arm)
     with delayed_progress("timing", console) as report:
-        timed, written = retimed_file(
-            given,
-            arm,
+        timed = arm.retimed(
+            trajectory,
             effort=args.effort / 100.0,
             acceleration=args.acceleration,
             link_speed=dict(args.link_speed),
             blend=args.blend,
             report=report,
         )
+    written = UncheckedTrajectory(timed.names, tuple(timed.points(trajectory.times[0])))
     checked = check_file(written, arm)
     write_files(console, (args.output, as_yaml(written)), (args.plot, partial(draw, checked)))
-    for line in summary(check_file(given, arm), timed):
+    for line in _summary(check_file(given, arm), timed):
         console.print(line, highlight=False, soft_wrap=True)
+
+
+def _summary(before: FileCheck, timed: Retimed) -> Iterator[str]:
+    """Yield what has become of a trajectory."""
+    begin, end = before.verdict.demand.time[[0, -1]]
+    was = f"{end - begin:.3f} s before{'' if before.fits else ', which does not fit'}"
+    yield f"[bold]{timed.duration:.3f} s[/], {was}; {len(timed.times)} points"
+    yield f"Of the limits: {timed.used()}"
