@@ -1,8 +1,8 @@
 """Press a simulated Panda with position drives on stiff planes, and draw docs/admittance.png.
 
-From this project's folder (a minute): ``python docs/admittance.py``. The hand is pressed with 20 N
-by `~/target_wrench` on a plane 20 mm below, with the damping that mode admittance chooses for the
-plane's stiffness, and with that of the spring alone.
+From this project's folder (a minute): ``python docs/admittance.py``. The end effector is
+pressed with 20 N by `~/target_wrench` on a plane 20 mm below, with the damping that mode admittance
+chooses for the plane's stiffness, and with that of the spring alone.
 """
 
 import sys

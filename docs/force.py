@@ -1,8 +1,8 @@
 """Press a simulated Panda with 20 N on a plane, stand and slide, and draw docs/force.png.
 
-From this project's folder (two minutes): ``python docs/force.py``. The hand does not know where the
-plane is. Force is measured by a sensor that is 10 ms late, or estimated by a shadow that knows the
-joints' friction, or 30 % less. The table is for docs/force.md.
+From this project's folder (two minutes): ``python docs/force.py``. The end effector does not
+know where the plane is. Force is measured by a sensor that is 10 ms late, or estimated by a shadow
+that knows the joints' friction, or 30 % less. The table is for docs/force.md.
 """
 
 import sys

@@ -1,9 +1,9 @@
-"""A peg on a plane: how hard a hand on a spring presses, and how well it slides.
+"""A peg on a plane: how hard an end effector on a spring presses, and how well it slides.
 
 A simulated Panda holds a peg. Under Cartesian impedance control it is led to a target below a
 plane, so that it lands and presses, then along the plane, and up again. The plane is no part of
-the controller: it pushes on the peg as a stiff spring with dry friction. Along the normal the hand
-is as soft as asked for, along the plane it is stiff.
+the controller: it pushes on the peg as a stiff spring with dry friction. Along the normal the end
+effector is as soft as asked for, along the plane it is stiff.
 
 Prints how hard the peg presses, which the two springs in series predict, and draws it.
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 TIME_STEP = 0.001  # [s] of control and simulation
 TIP = "panda_hand_tcp"
-START = np.array([0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.8])  # the hand points down
+START = np.array([0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.8])  # the end effector points down
 SPEED = 0.08  # [m/s]
 HEIGHT = 0.03  # [m] of the peg above the plane at the start
 SLIDE = np.array([0.0, 0.12, 0.0])  # [m] along the plane
@@ -118,7 +118,7 @@ def press(model: fr.Model, stiffness: float, depth: float) -> Record:
 
 
 def expected(stiffness: float, depth: float) -> float:
-    """Return the normal force of hand and plane as springs in series [N]."""
+    """Return the normal force of end effector and plane as springs in series [N]."""
     return depth * stiffness * PLANE_STIFFNESS / (stiffness + PLANE_STIFFNESS)
 
 

@@ -136,13 +136,13 @@ CAUSES = {
         "start_from_measured_effort false ignores efforts)",
     ),
     C.POSITION_JUMP: CauseRow(
-        (1, 4), A.ABANDON_MOTION, "the joint states jumped and stay elsewhere"
+        (1, 4), A.ABANDON_MOTION, "the joint states jumped to other positions and stay there"
     ),
     C.INCONSISTENT_VELOCITY: CauseRow(
         (4,),
         A.ABANDON_MOTION,
-        "velocities contradict the positions: joint {joint!r}; their sign, unit or scale may be "
-        "wrong, positions alone are used",
+        "velocities are inconsistent with the positions: joint {joint!r}; their sign, unit or "
+        "scale may be wrong, positions alone are used",
     ),
     C.NO_WRENCH: CauseRow(
         (1,),

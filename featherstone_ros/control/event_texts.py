@@ -19,7 +19,7 @@ REJECTIONS = (
     "position out of reach",
     "velocity out of reach",
     "position stays the same to the bit while the joint moves",
-    "velocities contradict the positions",
+    "velocities are inconsistent with the positions",
     "on the way for too long",
 )
 

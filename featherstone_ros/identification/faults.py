@@ -3,8 +3,8 @@
 Faults compete (see ``readings``): one at a time is added to what is believed, the likeliest, as
 long as the torque becomes more probable by far. What it then is said to be has a width that
 includes how wrong the model's own joints seem to be, and is named only beyond that. Motion comes
-first: position and velocity that contradict each other need no torque. Coupled drives come next:
-no fault of single joints looks like them.
+first: inconsistent position and velocity need no torque. Coupled drives come next: no fault of
+single joints looks like them.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Faults:
 def find_faults(fitting: Fitting) -> Faults:
     """Find what is wrong with a recording."""
     nothing = np.zeros(fitting.dynamics.model.n)
-    contradictions = contradicting(fitting.dynamics.model.joint_names, fitting.motion())
-    if contradictions:
-        return Faults(tuple(contradictions), nothing)
+    inconsistent = inconsistent_velocities(fitting.dynamics.model.joint_names, fitting.motion())
+    if inconsistent:
+        return Faults(tuple(inconsistent), nothing)
     coupled = couplings(fitting)
     if coupled:
         return Faults(tuple(in_words(fitting.dynamics.model.joint_names, coupled)), nothing)
@@ -65,7 +65,7 @@ def find_faults(fitting: Fitting) -> Faults:
     return _in_words(readings, found)
 
 
-def contradicting(joints: Sequence[str], motion: SmoothMotion) -> list[str]:
+def inconsistent_velocities(joints: Sequence[str], motion: SmoothMotion) -> list[str]:
     """Name joints whose velocity is not the rate of their position."""
     rate = np.gradient(motion.position, motion.time, axis=0)
     texts = []

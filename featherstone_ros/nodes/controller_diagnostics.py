@@ -192,8 +192,8 @@ class ControllerDiagnostics:
             np.full(2, np.nan) if moment is None else distance(moment.end_effector[:2].sum(axis=0))
         )
         return {
-            "hand from its target [m]": f"{away[0]:.3g}",
-            "hand from its target [rad]": f"{away[1]:.3g}",
+            "end effector from its target [m]": f"{away[0]:.3g}",
+            "end effector from its target [rad]": f"{away[1]:.3g}",
             "manipulability": f"{np.prod(values):.3g}",
             "smallest singular value": f"{values[-1]:.3g}",
         }

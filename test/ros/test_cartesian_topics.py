@@ -202,7 +202,8 @@ def test_a_hand_that_does_not_come_to_its_target_is_not_green(hand):
     status = hand.ros.wait_for_diagnostics(strained, "the strain of the spring")
     assert status.level == DiagnosticStatus.WARN
     hand.ros.wait_for_diagnostics(
-        lambda s: float(status_values(s).get("hand from its target [m]", 0.0)) > 0.05, "distance"
+        lambda s: float(status_values(s).get("end effector from its target [m]", 0.0)) > 0.05,
+        "distance",
     )
     assert hand.ros.set_parameters(CONTROLLER, {"max_force": 60.0})[0].successful
     hand.ros.wait_for(lambda: hand.is_at(target, STUCK), "the hand at its target")

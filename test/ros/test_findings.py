@@ -265,7 +265,7 @@ def test_transition_stops_the_arm_before_the_commands_end(transitions, scene):
 
 @pytest.mark.parametrize("factor", [study(0.0), -1.0, study(0.3)], ids=str)
 def test_velocities_that_contradict_the_positions_are_named(factor, scene):
-    told(scene, lambda: velocities(factor), "velocities contradict the positions")
+    told(scene, lambda: velocities(factor), "velocities are inconsistent with the positions")
     scene.assert_no_race(scene.peak, 1.5)  # a damper of the wrong sign: once 11
 
 

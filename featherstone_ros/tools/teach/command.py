@@ -14,9 +14,10 @@ interpolation stays within 1 mrad or mm of it. Where limits of speed or torque a
 motion is slowed down, and that is said. With marks the file has several trajectories, from one to
 the next.
 
-With --free, the hand moves along or about some axes alone: mode cartesian_impedance, with the
-stiffness of these axes 0. The controller needs its parameter tip. An arm without torques (output:
-joint_state) floats by mode admittance, also without --free: its sensor feels the hand that leads.
+With --free, the end effector moves along or about some axes alone: mode cartesian_impedance,
+with the stiffness of these axes 0. The controller needs its parameter tip. An arm without torques
+(output: joint_state) floats by mode admittance, also without --free: its sensor measures the force
+of the hand that leads.
 
 Exit status: 0 if the file is written; 1 if not, with the reason. What is written passes preflight.
 
