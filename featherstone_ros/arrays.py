@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,30 +28,53 @@ def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
     return call
 
 
-def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> Floats:
-    """Return an argument as finite numbers of that shape, C-contiguous."""
+def finite_array(
+    name: str,
+    value: ArrayLike,
+    shape: tuple[int, ...] | None = None,
+    error: type[Exception] = ValueError,
+) -> Floats:
+    """Return an argument as finite numbers of that shape, C-contiguous.
+
+    None, text and complex numbers are refused, as in the compiled core.
+    """
     try:
-        array = np.asarray(value, dtype=float, order="C")
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: expected numbers, got {value!r}") from error
+        given = np.asarray(value)
+        if given.dtype.kind not in "biuf" and not all(isinstance(x, Real) for x in given.flat):
+            raise TypeError(f"{given.dtype} has entries that are not real numbers")
+        array = np.asarray(given, dtype=float, order="C")
+    except (TypeError, ValueError, OverflowError) as cause:
+        expected = (
+            "a number" if shape == () else "numbers" + (f" of shape {shape}" if shape else "")
+        )
+        raise error(f"{name} is {value!r}, expected {expected}") from cause
     if shape is not None and array.shape != shape:
-        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+        raise error(f"{name} has shape {array.shape}, expected {shape}")
     if not np.isfinite(array).all():
-        raise ValueError(f"{name}: expected finite numbers, got {array.tolist()}")
+        raise error(f"{name} is {array.tolist()}, expected finite numbers")
     return array
 
 
-def finite_number(name: str, value: float, least: float = -np.inf) -> float:
-    """Return an argument as a finite number, no less than the least."""
-    number = float(finite_array(name, value, ()))
-    if number < least:
-        raise ValueError(f"{name} is {number:g}, expected at least {least:g}")
+def positive_array(
+    name: str, value: ArrayLike, shape: tuple[int, ...], error: type[Exception] = ValueError
+) -> Floats:
+    """Return an argument as finite numbers above 0 of that shape."""
+    array = finite_array(name, value, shape, error)
+    if not (array > 0.0).all():
+        raise error(f"{name} is {array.tolist()}, expected > 0")
+    return array
+
+
+def finite_number(
+    name: str, value: ArrayLike, minimum: float = -np.inf, error: type[Exception] = ValueError
+) -> float:
+    """Return an argument as a finite number, no less than the minimum."""
+    number = float(finite_array(name, value, (), error))
+    if number < minimum:
+        raise error(f"{name} is {number}, expected a number >= {minimum:g}")
     return number
 
 
-def positive_number(name: str, value: float) -> float:
+def positive_number(name: str, value: ArrayLike) -> float:
     """Return an argument as a finite number above 0."""
-    number = finite_number(name, value)
-    if not number > 0.0:
-        raise ValueError(f"{name} is {number:g}, expected more than 0")
-    return number
+    return float(positive_array(name, value, ()))
