@@ -230,9 +230,9 @@ class CartesianImpedance:
         """
         require_tip(model, tip)
         self.model, self.tip = model, tip
-        place = as_transforms("offset", np.eye(4) if offset is None else offset)
+        offset_pose = as_transforms("offset", np.eye(4) if offset is None else offset)
         self._law = _control.CompiledImpedance(
-            BoundDynamics(model), model.link_names.index(tip), np.array(place, order="C")
+            BoundDynamics(model), model.link_names.index(tip), np.array(offset_pose, order="C")
         )
         self._gravity = np.zeros(model.n)
         self._start = np.zeros(model.n)

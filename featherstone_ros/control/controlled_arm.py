@@ -375,10 +375,10 @@ class ControlledArm:
 
 def _require_fields(units: DriveUnits) -> None:
     """Raise ValueError if a joint state has no field for what a drive is told."""
-    for joint, told in zip(units.names, units.command, strict=True):
-        if told not in (TORQUE, POSITION):
+    for joint, unit in zip(units.names, units.command, strict=True):
+        if unit not in (TORQUE, POSITION):
             raise ValueError(
-                f"drives.{joint}.command is {told}, expected {TORQUE} or {POSITION} with output: "
+                f"drives.{joint}.command is {unit}, expected {TORQUE} or {POSITION} with output: "
                 f"{Output.JOINT_STATE}, or output: {Output.EFFORT}"
             )
 

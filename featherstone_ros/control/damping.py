@@ -87,8 +87,8 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
     d = np.maximum(wanted, GAIN_MARGIN * loop.timing.latency * loop.gravity_gain)
     given_up, zero, worst = MIN_SHARE * d, np.zeros_like(d), None
     tried: set[tuple[int, bytes]] = set()  # from there on it would go in a circle
-    most = min(REVERSED / silence if silence else np.inf, NO_MARGIN / loop.timing.latency)
-    while (fastest := loop.fastest_decay(d))[0] > most:
+    max_decay = min(REVERSED / silence if silence else np.inf, NO_MARGIN / loop.timing.latency)
+    while (fastest := loop.fastest_decay(d))[0] > max_decay:
         d = np.where(fastest[1], STEP * d, d)
     for _ in range(MAX_STEPS):
         worst = loop.worst_first(zero, d, worst)

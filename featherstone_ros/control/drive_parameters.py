@@ -33,9 +33,9 @@ def drive_parameters(model: Model, index: int, armature: float) -> Iterator[Para
     of_model = {"coulomb": model.friction[index], "viscous": model.damping[index]}
     for parameter in joint_parameters_of(Drives, joint, armature=armature, **of_model):
         if parameter.name == f"armature.{joint}":
-            most = max(float(max_armature(model)[index]), armature)
+            max_value = max(float(max_armature(model)[index]), armature)
             why = "what the effort limit brings to the speed limit within 30 s"
-            yield replace(parameter, check=bounded("most", most, why))
+            yield replace(parameter, check=bounded("most", max_value, why))
         else:
             yield parameter
     yield from joint_parameters_of(DriveUnits, joint)

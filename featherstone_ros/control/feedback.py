@@ -57,9 +57,9 @@ class Feedback:
         """Take the values of all parameters, and the arm."""
         self._values, self._model = values, model
         self._mode = Mode(values["mode"])
-        told = [values.get(f"drives.{joint}.command") for joint in model.joint_names]
+        commands = [values.get(f"drives.{joint}.command") for joint in model.joint_names]
         self.follows = np.array(
-            [values.get("output") == "joint_state" or word == POSITION for word in told]
+            [values.get("output") == "joint_state" or word == POSITION for word in commands]
         )
         self.drives_follow = bool(self.follows.all())
         self.has_gains = not self.drives_follow and self._mode not in WITHOUT_GAINS

@@ -470,8 +470,8 @@ def _mobility(inertia: Floats, joints: Sequence[str]) -> Floats:
         return np.asarray(np.linalg.inv(inertia))
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(inertia)
-        least = vectors[np.argmin(values[:, 0]), :, 0]
-        raise SingularInertiaError(joints[int(np.argmax(np.abs(least)))]) from None
+        weakest = vectors[np.argmin(values[:, 0]), :, 0]
+        raise SingularInertiaError(joints[int(np.argmax(np.abs(weakest)))]) from None
 
 
 def _extreme_postures(inertia: Floats, mobility: Floats, stiffness: Floats) -> list[int]:

@@ -166,9 +166,9 @@ def arrival_tolerance(
     if settings.mode is Mode.COMPUTED_TORQUE:
         stiffness = stiffness * (np.diag(dynamics.crba(q)) + settings.drives.armature)
     unknown = UNKNOWN_FRICTION * settings.drives.coulomb
-    least, most = (np.where(slides, by[True], by[False]) for by in (MIN_ERROR, MAX_ERROR))
+    lower, upper = (np.where(slides, by[True], by[False]) for by in (MIN_ERROR, MAX_ERROR))
     left = np.divide(unknown, stiffness, out=np.full(len(q), np.inf), where=stiffness > 0.0)
-    return np.where(goal > 0.0, goal, np.minimum(least + left, most))
+    return np.where(goal > 0.0, goal, np.minimum(lower + left, upper))
 
 
 def with_others(

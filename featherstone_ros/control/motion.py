@@ -78,7 +78,7 @@ class Motion:
         return MotionState(*self.sample(np.array([time]))[:, 0])
 
     def trace(
-        self, begin: float, end: float, step: float, most: float = inf
+        self, begin: float, end: float, step: float, max_samples: float = inf
     ) -> tuple[Floats, Floats]:
         """Evaluate the motion over a stretch of time, on both sides of every corner.
 
@@ -87,7 +87,7 @@ class Motion:
             end: [s], >= begin.
             step: Longest time between two samples [s], but no piece has more than ``FINEST``; inf:
                 the corners and the middles between.
-            most: With twice as many samples or more, only every second, third, ... is taken.
+            max_samples: With twice as many samples or more, only every second, third, ... is taken.
 
         Returns:
             Times (N,), and the samples (4, N, n). Where a piece or the correction begins or ends
@@ -100,7 +100,7 @@ class Motion:
         count = np.clip(np.ceil(length / step), 2.0, FINEST)
         stretch = np.repeat(np.arange(len(length)), count.astype(int) + 1)
         number = np.arange(len(stretch)) - np.searchsorted(stretch, stretch)
-        every = max(int(len(stretch) // most), 1)
+        every = max(int(len(stretch) // max_samples), 1)
         stretch, number = stretch[::every], number[::every]
         share = number / count[stretch]
         time = np.where(

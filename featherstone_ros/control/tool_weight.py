@@ -112,24 +112,24 @@ class SensorZeros:
         tool = self._weight.find()
         if tool is None:
             return ""
-        told = f"the zeros of {len(self._weight)} postures"
+        source = f"the zeros of {len(self._weight)} postures"
         if tool.misfit[0] > AGREE[0] or tool.misfit[1] > AGREE[1]:
             self._weight = ToolWeight()
             self._weight.add(zero, gravity)
             return (
-                f"{told} scatter by {tool.misfit[0]:.2g} N and {tool.misfit[1]:.2g} N m about "
+                f"{source} scatter by {tool.misfit[0]:.2g} N and {tool.misfit[1]:.2g} N m about "
                 "those of any one tool: something touched it, or it was changed; begun anew"
             )
         other = abs(tool.mass) > SIGNIFICANT * max(tool.deviation, LEAST)
         shifted = np.abs(tool.moment).max() > SIGNIFICANT * max(tool.moment_deviation, LEAST)
         if not (other or shifted):
-            return f"{told} show no more weight than is known (to {tool.deviation:.2g} kg)"
+            return f"{source} show no more weight than is known (to {tool.deviation:.2g} kg)"
         if tool.mass < 0.0 and not known:
             return (
-                f"{told} show a weight of {tool.mass:.3f} kg: the sensor's signs are wrong, "
+                f"{source} show a weight of {tool.mass:.3f} kg: the sensor's signs are wrong, "
                 "expected the wrench that acts on the tip"
             )
-        return f"{told} show another tool than is known: {_parameters(tool, known, arm)}"
+        return f"{source} show another tool than is known: {_parameters(tool, known, arm)}"
 
 
 def _parameters(tool: Tool, known: dict[str, Floats], arm: ControlledArm) -> str:

@@ -367,17 +367,17 @@ def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.int
     Raises:
         JointsError: Unless the names are the joints, each once.
     """
-    place: dict[str, int] = {}
+    at: dict[str, int] = {}
     for i, name in enumerate(names):
         if name not in joints:
             raise JointsError(f"unknown joint {name!r:.200}; the joints are {', '.join(joints)}")
-        if name in place:
+        if name in at:
             raise JointsError(f"joint {name!r:.200} is named more than once")
-        place[name] = i
-    missing = [joint for joint in joints if joint not in place]
+        at[name] = i
+    missing = [joint for joint in joints if joint not in at]
     if missing:
         raise JointsError(f"no values for joint {', '.join(missing)}; every joint is required")
-    return np.array([place[joint] for joint in joints], dtype=np.intp)
+    return np.array([at[joint] for joint in joints], dtype=np.intp)
 
 
 def timed(points: Sequence[Point], frequency: float) -> Sequence[Point]:

@@ -32,8 +32,8 @@ def unusable_state(names: Sequence[str], position: Sequence[float], model: Model
     wrong = wrong_names(names, model.joint_names)
     if wrong or len(position) != len(names):
         return wrong
-    place = [list(names).index(name) for name in model.joint_names]
-    return out_of_range(np.asarray(position, float)[place], model)
+    order = [list(names).index(name) for name in model.joint_names]
+    return out_of_range(np.asarray(position, float)[order], model)
 
 
 def wrong_names(names: Sequence[str], expected: Sequence[str]) -> str:

@@ -40,5 +40,5 @@ def probable_widths(facts: Equations, by_theta: Floats) -> tuple[Floats, Floats]
     variance = 1 + (WIDTHS[:, None] * s) ** 2
     logarithm = -0.5 * (np.log(variance) + seen**2 / variance).sum(axis=1)
     probability = np.exp(logarithm - logarithm.max())
-    told = probability > IMPROBABLE
-    return WIDTHS[told], probability[told] / probability[told].sum()
+    counted = probability > IMPROBABLE
+    return WIDTHS[counted], probability[counted] / probability[counted].sum()

@@ -231,8 +231,8 @@ def _solve(
     free, deviation = least_squares(R, y)
     if not np.isfinite(deviation[0]):
         raise IdentificationError(
-            f"the motion does not separate mass and place of a load on {link}: turn the link "
-            "about several axes"
+            f"the motion does not separate mass and centre of mass of a load on {link}: turn the "
+            "link about several axes"
         )
     ball = Deformable(upper_cholesky(_ball(free)[None]))
     fits = [solve(R, y, ball, np.ones((p - SIZE) // DRIVE_TERMS), s) for s in SPREADS]
@@ -313,12 +313,12 @@ def _moment_of_ball(mass: float) -> float:
 
 
 def _ball(free: Floats) -> Floats:
-    """Return the pseudo-inertia (4, 4) of a ball with the least-squares mass and place."""
+    """Return the pseudo-inertia (4, 4) of a ball with the least-squares mass and centre of mass."""
     mass = max(free[0], MIN_BALL)
-    place = free[1:4] / mass
-    place = place * min(1.0, NEAR / max(float(np.linalg.norm(place)), 1e-9))
+    centre = free[1:4] / mass
+    centre = centre * min(1.0, NEAR / max(float(np.linalg.norm(centre)), 1e-9))
     radius = (3 * mass / (4 * np.pi * DENSITY)) ** (1 / 3)
-    return pseudo_inertia(parameters_of(sphere(radius, mass=mass, translation=place)))
+    return pseudo_inertia(parameters_of(sphere(radius, mass=mass, translation=centre)))
 
 
 def _mass_com_inertia(parameters: Floats) -> Floats:

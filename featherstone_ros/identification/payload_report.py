@@ -55,9 +55,9 @@ def in_short(found: Payload) -> str:
     """Return what was found on one line."""
     if not found.significant:
         return lines(found)[-1]
-    place = _three(1e3 * found.com, 2e3 * found.com_deviation, ".0f")
+    centre = _three(1e3 * found.com, 2e3 * found.com_deviation, ".0f")
     mass = f"{found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg"
-    return f"{mass} on {found.link}, centre of mass at {place} mm (two standard deviations)"
+    return f"{mass} on {found.link}, centre of mass at {centre} mm (two standard deviations)"
 
 
 def commented(found: Payload) -> str:

@@ -85,10 +85,10 @@ class Mcap:
     def messages(self, kind: str) -> Iterator[Stored]:
         """Yield the messages of a type."""
         with self._path.open("rb") as file:
-            for found, place, length in self._records(file):
+            for found, offset, length in self._records(file):
                 if found not in (CHUNK, MESSAGE):
                     continue
-                content = _content(file, place, length)
+                content = _content(file, offset, length)
                 inner = _inside(content) if found == CHUNK else [(MESSAGE, content)]
                 for _, message in (each for each in inner if each[0] == MESSAGE):
                     channel, _, received = unpack_from("<HIQ", message)
@@ -98,28 +98,28 @@ class Mcap:
 
     def _records(self, file: BinaryIO) -> Iterator[tuple[int, int, int]]:
         """Yield kind, place and length of each record of the file's data that is whole."""
-        size, place = self._path.stat().st_size, len(MAGIC)
-        while place + RECORD_HEAD <= size:
-            file.seek(place)
+        size, offset = self._path.stat().st_size, len(MAGIC)
+        while offset + RECORD_HEAD <= size:
+            file.seek(offset)
             kind, length = unpack_from("<BQ", file.read(RECORD_HEAD))
-            place += RECORD_HEAD + length
+            offset += RECORD_HEAD + length
             if kind in (FOOTER, DATA_END):
                 self.is_whole = True
                 return
-            if place <= size:
-                yield kind, place - length, length
+            if offset <= size:
+                yield kind, offset - length, length
 
     def _scan(self, file: BinaryIO, counts: Counter[int]) -> None:
         chunk, index = None, Counter[int]()
-        for kind, place, length in self._records(file):
+        for kind, offset, length in self._records(file):
             if kind == MESSAGE_INDEX:
                 channel, entries = unpack_from("<HI", file.read(6))
                 index[channel] += entries // INDEX_ENTRY
             elif kind == CHUNK:
                 self._count(file, chunk, index, counts)
-                chunk, index = (place, length), Counter()
+                chunk, index = (offset, length), Counter()
             elif kind in (SCHEMA, CHANNEL, MESSAGE):
-                self._take(kind, _content(file, place, length), counts)
+                self._take(kind, _content(file, offset, length), counts)
         self._count(file, chunk, index, counts)
 
     def _count(
@@ -148,10 +148,10 @@ class Mcap:
             self._channels[channel] = _text(content, 4), self._schemas.get(schema, "")
 
 
-def _content(file: BinaryIO, place: int, length: int) -> memoryview:
+def _content(file: BinaryIO, offset: int, length: int) -> memoryview:
     if length > LARGEST:
         raise ValueError(f"a record of {length} bytes, expected at most {LARGEST}")
-    file.seek(place)
+    file.seek(offset)
     return memoryview(file.read(length))
 
 
@@ -168,11 +168,11 @@ def _inside(chunk: memoryview) -> Iterator[tuple[int, memoryview]]:
     if size > LARGEST:
         raise ValueError(f"a chunk of {size} bytes, expected at most {LARGEST}")
     packed = chunk[40 + len(compression.encode()) :]
-    data, place = memoryview(_unpacked(packed, compression, size)), 0
-    while place < len(data):
-        kind, length = unpack_from("<BQ", data, place)
-        place += RECORD_HEAD + length
-        yield kind, data[place - length : place]
+    data, offset = memoryview(_unpacked(packed, compression, size)), 0
+    while offset < len(data):
+        kind, length = unpack_from("<BQ", data, offset)
+        offset += RECORD_HEAD + length
+        yield kind, data[offset - length : offset]
 
 
 def _unpacked(packed: memoryview, compression: str, size: int) -> memoryview | bytes:

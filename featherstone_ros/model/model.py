@@ -169,8 +169,8 @@ class Model:
         if warn:
             _warn(robot, idle)
         if model.armature.any():
-            told = zip(model.joint_names, model.armature, strict=True)
-            text = ", ".join(f"{joint} {value:.3g}" for joint, value in told if value)
+            armatures = zip(model.joint_names, model.armature, strict=True)
+            text = ", ".join(f"{joint} {value:.3g}" for joint, value in armatures if value)
             logger.info("robot %r: armature from its transmissions: %s", robot.name, text)
         return model
 

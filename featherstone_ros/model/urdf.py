@@ -62,9 +62,9 @@ def read_robot(root: Element) -> RobotDescription:
     _refuse_lost_namespace(root)
     odd = oddities(root)
     links = tuple(_read_link(element) for element in children(root, "link"))
-    told = armatures(root)
+    rotors = armatures(root)
     joints = tuple(
-        replace(joint, armature=told.get(joint.name, 0.0) if joint.type not in SEVERAL else 0.0)
+        replace(joint, armature=rotors.get(joint.name, 0.0) if joint.type not in SEVERAL else 0.0)
         for joint in map(_read_joint, children(root, "joint"))
     )
     robot = assemble(root.get("name", ""), links, joints, odd)

@@ -114,8 +114,8 @@ class LoopMode:
     @property
     def ros_time(self) -> float:
         """The time of the clock by which messages are stamped [s]."""
-        told = self.running.runner.ros_time  # the node's own lags behind it
-        return self._node.get_clock().now().nanoseconds * 1e-9 if told is None else told
+        time = self.running.runner.ros_time  # the node's own lags behind it
+        return self._node.get_clock().now().nanoseconds * 1e-9 if time is None else time
 
     @property
     def running(self) -> realtime_loop.ThreadLoop:
@@ -207,12 +207,12 @@ class LoopMode:
         """Return a report on these problems, as far as not empty, and on those of every loop."""
         refused = self.refusals.recent and f"refused a message on {self.refusals.recent}"
         failure = self.publish_failure.recent
-        told = [text for text in (failure, self.time_problem(), *problems, refused) if text]
+        texts = [text for text in (failure, self.time_problem(), *problems, refused) if text]
         values = {
             **values,
             "scheduling": self.running.scheduling,
             "last refusal": self.refusals.last or "none",
         }
-        if not told:
+        if not texts:
             return Report(OK, values=values)
-        return Report(ERROR if failure or serious else WARN, "; ".join(told), values)
+        return Report(ERROR if failure or serious else WARN, "; ".join(texts), values)

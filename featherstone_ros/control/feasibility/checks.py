@@ -57,10 +57,19 @@ def check_trajectory(
         velocity: The desired velocity until then (n,) [rad/s] or [m/s].
     """
     limits = JointSpace.of(model, settings.effort_limit)
-    most = MAX_VALUES / model.n
-    step = max(FINEST, (motion.end - begin) / most)
+    max_samples = MAX_VALUES / model.n
+    step = max(FINEST, (motion.end - begin) / max_samples)
     return check(
-        dynamics, settings.drives, limits, motion, begin, motion.end, velocity, step, True, most
+        dynamics,
+        settings.drives,
+        limits,
+        motion,
+        begin,
+        motion.end,
+        velocity,
+        step,
+        True,
+        max_samples,
     )
 
 
@@ -81,8 +90,8 @@ def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
     blended = demand.time < (first if velocity.any() else motion.blended_until)
     follows = demand.time >= max(first, motion.blended_until)
     return any(
-        excess.quantity == quantity and not excess.share() <= most
-        for samples, quantity, most in (
+        excess.quantity == quantity and not excess.share() <= max_share
+        for samples, quantity, max_share in (
             (~blended, "velocity", 1.0 + SPEED_SLACK),
             (blended, "velocity", 1.0 + SPEED_SLACK + BLENDING),
             (follows, "position", 0.0),

@@ -86,7 +86,7 @@ def demand(
     end: float,
     step: float,
     with_extra_effort: bool,
-    most: float = inf,
+    max_samples: float = inf,
 ) -> Demand:
     """Sample a motion and its torque.
 
@@ -98,9 +98,9 @@ def demand(
         end: [s].
         step: Longest time between two samples [s]; corners of the motion are sampled anyway.
         with_extra_effort: Whether the motion's own effort adds to the model's.
-        most: Approximate number of samples; with more corners than that, some are left out.
+        max_samples: Approximate number of samples; with more corners than that, some are left out.
     """
-    time, (q, qd, qdd, extra) = motion.trace(begin, end, step, most)
+    time, (q, qd, qdd, extra) = motion.trace(begin, end, step, max_samples)
     gravity = dynamics.gravity(q)
     rigid = dynamics.rnea(q, qd, qdd) - gravity
     sliding = presliding(q, drives.presliding_displacement, np.sign(qd[0]), time)

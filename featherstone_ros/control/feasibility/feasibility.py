@@ -98,11 +98,11 @@ def check(
     velocity: Floats,
     step: float = 1e-3,
     with_extra_effort: bool = False,
-    most: float = inf,
+    max_samples: float = inf,
 ) -> Feasibility:
     """Check a motion; the arguments are those of ``demand``, its limits, and those of ``jumps``."""
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is an excess
-        asked = demand(dynamics, drives, motion, begin, end, step, with_extra_effort, most)
+        asked = demand(dynamics, drives, motion, begin, end, step, with_extra_effort, max_samples)
         corners = jumps(motion, begin, velocity, limits)
         return Feasibility(asked, limits, excesses(asked, limits), corners)
 

@@ -82,13 +82,15 @@ def of_corners(positions: Floats, blend: float) -> list[Stretch]:
     corners, off = needed(positions, STRAIGHT * blend)
     if len(corners) < 2:
         return []
-    most = blend - off
-    curved = _curved(corners, most)
+    tolerance = blend - off
+    curved = _curved(corners, tolerance)
     while True:
         stretches: list[list[tuple[int, Floats]]] = [[(0, corners[:1])]]
         for i in range(1, len(corners) - 1):
             here = corners[i : i + 1]
-            rounded = here if curved[i] else _blend(corners[i - 1], here[0], corners[i + 1], most)
+            rounded = (
+                here if curved[i] else _blend(corners[i - 1], here[0], corners[i + 1], tolerance)
+            )
             stretches[-1].append((i, here if rounded is None else rounded))
             if rounded is None:
                 stretches.append([(i, here)])
@@ -97,13 +99,13 @@ def of_corners(positions: Floats, blend: float) -> list[Stretch]:
         for parts in stretches:
             points, of_corner = _with_lines(parts, curved)
             found.append(Stretch.through(points))
-            missed += [of_corner[at] for at in _missing(found[-1], most)]
+            missed += [of_corner[at] for at in _missing(found[-1], tolerance)]
         if not curved[missed].any():
             return found
         curved[missed] = False
 
 
-def needed(points: Floats, most: float) -> tuple[Floats, float]:
+def needed(points: Floats, tolerance: float) -> tuple[Floats, float]:
     """Return those of points (K, n) that the others' lines miss, and by how much others miss them.
 
     No two that follow are at one place. Where a path's points are dense, as planners and recorders
@@ -113,7 +115,7 @@ def needed(points: Floats, most: float) -> tuple[Floats, float]:
 
     Args:
         points: [rad] or [m].
-        most: Distance of any joint from a line that is none [rad or m].
+        tolerance: Distance of any joint from a line that is none [rad or m].
 
     Source: Douglas and Peucker, Algorithms for the Reduction of the Number of Points Required to
     Represent a Digitized Line, Cartographica 10, 1973.
@@ -131,7 +133,7 @@ def needed(points: Floats, most: float) -> tuple[Floats, float]:
         share = np.maximum.accumulate(share)[:, None]
         distance = np.abs(since - share * chord).max(axis=1)
         k = int(distance.argmax())
-        if distance[k] > most:
+        if distance[k] > tolerance:
             middle = first + 1 + k
             taken[middle] = True
             between += [(first, middle), (middle, last)]
@@ -142,7 +144,7 @@ def needed(points: Floats, most: float) -> tuple[Floats, float]:
     return corners[np.append(True, moved)], off
 
 
-def _curved(corners: Floats, most: float) -> NDArray[np.bool_]:
+def _curved(corners: Floats, tolerance: float) -> NDArray[np.bool_]:
     """Return which of corners (K, n) are points of a curve: turns so slight that it may be smooth.
 
     Between two of them, a curve through both is about an eighth of turn times distance from the
@@ -152,11 +154,11 @@ def _curved(corners: Floats, most: float) -> NDArray[np.bool_]:
     lengths = np.linalg.norm(ways, axis=1)
     ways /= lengths[:, None]
     turn = np.abs(np.diff(ways, axis=0)).max(axis=1)
-    slight = turn * np.maximum(lengths[1:], lengths[:-1]) < CURVED * most
+    slight = turn * np.maximum(lengths[1:], lengths[:-1]) < CURVED * tolerance
     return np.concatenate([[False], slight, [False]])
 
 
-def _blend(before: Floats, corner: Floats, after: Floats, most: float) -> Floats | None:
+def _blend(before: Floats, corner: Floats, after: Floats, tolerance: float) -> Floats | None:
     """Return positions (K, n) round a corner, None for a stop.
 
     A Bézier curve of degree 5 whose first three and last three points are equally spaced on the two
@@ -170,9 +172,9 @@ def _blend(before: Floats, corner: Floats, after: Floats, most: float) -> Floats
     one, other = (corner - before) / lengths[0], (after - corner) / lengths[1]
     if one @ other > 1.0 - 1e-12:
         return corner[None]
-    if most == 0.0 or one @ other < BACK:
+    if tolerance == 0.0 or one @ other < BACK:
         return None
-    reach = min(lengths.min() / 2.0, most / (BLEND_SHAPE * np.abs(other - one).max()))
+    reach = min(lengths.min() / 2.0, tolerance / (BLEND_SHAPE * np.abs(other - one).max()))
     share = np.linspace(0.0, 1.0, BLEND_SAMPLES)[:, None]
     on_one = (1.0 - share) ** 5 + 2.5 * share * (1.0 - share) ** 4
     on_other = share**5 + 2.5 * share**4 * (1.0 - share)
@@ -204,7 +206,7 @@ def _with_lines(
     return np.concatenate(joined), np.concatenate(of_corner)
 
 
-def _missing(stretch: Stretch, most: float) -> NDArray[np.intp]:
+def _missing(stretch: Stretch, tolerance: float) -> NDArray[np.intp]:
     """Return the points of a curve beside which it is farther than this from the lines between."""
     begin, end = stretch.curve.x[:-1, None], stretch.curve.x[1:, None]
     share = np.linspace(0.0, 1.0, 9)[1:-1]
@@ -213,7 +215,7 @@ def _missing(stretch: Stretch, most: float) -> NDArray[np.intp]:
     since = stretch.curve(begin + share * (end - begin)) - points[:-1, None]
     along = np.clip((since * chord).sum(axis=2) / (chord * chord).sum(axis=2), 0.0, 1.0)
     off = np.abs(since - along[..., None] * chord).max(axis=(1, 2))
-    at = np.flatnonzero(off > most)
+    at = np.flatnonzero(off > tolerance)
     return np.concatenate([at, at + 1])
 
 

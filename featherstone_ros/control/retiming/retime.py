@@ -104,10 +104,10 @@ class Retimed:
 
 def _used(verdict: Feasibility) -> Iterator[str]:
     asked, limits = verdict.demand, verdict.limits
-    most = np.maximum(limits.acceleration, limits.deceleration)
+    max_rates = np.maximum(limits.acceleration, limits.deceleration)
     for quantity, values, limit in (
         ("velocity", asked.velocity, limits.velocity),
-        ("acceleration", asked.acceleration, most),
+        ("acceleration", asked.acceleration, max_rates),
         ("torque", asked.torque, limits.effort),
     ):
         share = np.abs(values).max(axis=0) / limit
@@ -207,8 +207,8 @@ def _space(
     space = replace(space, effort=effort * space.effort)
     if acceleration is None:
         return space
-    most = np.full(model.n, acceleration)
-    return replace(space, acceleration=most, deceleration=most)
+    max_rates = np.full(model.n, acceleration)
+    return replace(space, acceleration=max_rates, deceleration=max_rates)
 
 
 def _torque_rate(space: JointSpace, given: Floats | None) -> Floats:
@@ -332,7 +332,7 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
     them between its nodes.
     """
     grid, x = _rough(arm, stretch)
-    best, least = None, np.inf
+    best, shortest = None, np.inf
     margins = Margins.none(len(grid) - 1, arm.model.n)
     for k in range(ROUNDS):
         report(k)
@@ -349,9 +349,9 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
         timing = TimedStretch(stretch, grid, x)
         excess, factor = _judged(arm, timing)
         duration = factor * timing.nodes[-1]
-        gain = 1.0 - duration / least
+        gain = 1.0 - duration / shortest
         if gain > 0.0:
-            best, least = timing.slower(factor), duration
+            best, shortest = timing.slower(factor), duration
         if factor < 1.0 + ENOUGH and gain < ENOUGH:
             break
         margins = excess.added(margins)
@@ -368,9 +368,9 @@ def _rough(arm: ArmOnPath, stretch: Stretch) -> tuple[Floats, Floats]:
     x = np.ones(len(grid))
     margins = Margins.none(len(grid) - 1, arm.model.n)
     for _ in range(ROUNDS):
-        most, bounds = bounds_on(arm, stretch, grid, x, margins)
+        max_squares, bounds = bounds_on(arm, stretch, grid, x, margins)
         free = [replace(bound, rate=np.full_like(bound.rate, np.inf)) for bound in bounds]
-        found = faster(grid, most, free, x)
+        found = faster(grid, max_squares, free, x)
         if found is not None:
             return _regridded(stretch, grid, found)
         x = x / SLOWER**2

@@ -75,12 +75,12 @@ def durations(grid: Floats, x: Floats) -> Floats:
     return 2.0 * np.diff(grid) / np.maximum(root[:-1] + root[1:], np.sqrt(SLOWEST))
 
 
-def faster(grid: Floats, most: Floats, bounds: list[Bounds], x: Floats) -> Floats | None:
+def faster(grid: Floats, max_squares: Floats, bounds: list[Bounds], x: Floats) -> Floats | None:
     """Return the fastest timing from rest to rest by the tangents at another one.
 
     Args:
         grid: (N + 1,) lengths of the path [rad or m].
-        most: (N + 1,) greatest squared speeds of the path.
+        max_squares: (N + 1,) greatest squared speeds of the path.
         bounds: Of acceleration, torque, ...
         x: (N + 1,) squared speeds of any timing.
 
@@ -97,7 +97,7 @@ def faster(grid: Floats, most: Floats, bounds: list[Bounds], x: Floats) -> Float
         _add_values(rows, grid, quantity)
         _add_rates(rows, grid, quantity, times)
     matrix, high = rows.matrix(scale)
-    upper = np.minimum(most / scale, FASTER)
+    upper = np.minimum(max_squares / scale, FASTER)
     upper[[0, -1]] = 0.0
     gain = (np.append(times[0], 0.0) + np.append(0.0, times[1])) * scale
     within = np.stack([np.zeros_like(upper), upper], axis=1)

@@ -80,12 +80,12 @@ def _once(listener: DiagnosticsListener, console: Console, timeout: float) -> in
 
 
 def _follow(listener: DiagnosticsListener, console: Console) -> None:
-    begin, told = time.monotonic(), False
+    begin, reported = time.monotonic(), False
     while True:
         listener.spin(1.0)
-        if not (listener.table.nodes or told) and time.monotonic() - begin > QUIET:
+        if not (listener.table.nodes or reported) and time.monotonic() - begin > QUIET:
             console.print(f"no node of ours heard on /diagnostics in {QUIET:g} s; listening")
-            told = True
+            reported = True
         _print(listener, console)
 
 

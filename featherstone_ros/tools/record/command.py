@@ -101,7 +101,7 @@ def _record(listener: TopicListener, bag: Bag, console: Console, duration: float
     from featherstone_ros.tools.signals import held
 
     began = now = time.monotonic()
-    looked, reported, told = 0.0, 0.0, 0
+    looked, reported, shown = 0.0, 0.0, 0
     live = Live(console=console, auto_refresh=False, transient=True)
     with live if console.is_interactive else nullcontext():
         while duration is None or now - began < duration:
@@ -111,9 +111,9 @@ def _record(listener: TopicListener, bag: Bag, console: Console, duration: float
                 text, count = _line(listener, now - began), len(listener.heard)
                 if live.is_started:
                     live.update(text, refresh=True)
-                elif now - reported > (NEW if count > told else REPORT):
+                elif now - reported > (NEW if count > shown else REPORT):
                     console.print(text, soft_wrap=True)
-                    reported, told = now, count
+                    reported, shown = now, count
                 if bag.is_full():
                     return "the disk is almost full"
             listener.spin(LOOK)
