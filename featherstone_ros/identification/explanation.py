@@ -97,12 +97,17 @@ def rms(values: Floats) -> Floats:
     return np.sqrt(np.mean(values**2, axis=0))
 
 
+def squares_about_mean(values: Floats) -> Floats:
+    """Return the sum of squares about the mean of each column."""
+    return ((values - values.mean(axis=0)) ** 2).sum(axis=0)
+
+
 def determination(measured: Floats, left_over: Floats) -> Floats:
     """Return R^2 of each joint: 1 - residual sum of squares / sum of squares about the mean."""
-    spread = ((measured - measured.mean(axis=0)) ** 2).sum(axis=0)
+    about_mean = squares_about_mean(measured)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(
-            spread > CONSTANT * (measured**2).sum(axis=0),
-            1 - (left_over**2).sum(axis=0) / spread,
+            about_mean > CONSTANT * (measured**2).sum(axis=0),
+            1 - (left_over**2).sum(axis=0) / about_mean,
             np.nan,
         )

@@ -16,6 +16,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.couplings import couplings, in_words
+from featherstone_ros.identification.explanation import squares_about_mean
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.readings import Explained, Reading, Readings
@@ -131,9 +132,8 @@ def _is_telling(tried: Explained, found: Explained) -> bool:
 
 def _is_doubtful(found: Explained, readings: Readings) -> bool:
     """Whether much of a joint's effort stays unexplained."""
-    effort = readings.rows(found.reading).efforts
-    spread = ((effort - effort.mean(axis=0)) ** 2).sum(axis=0)
-    return bool(((found.left**2).sum(axis=0) > DOUBTFUL * spread).any())
+    measured = squares_about_mean(readings.rows(found.reading).efforts)
+    return bool(((found.left**2).sum(axis=0) > DOUBTFUL * measured).any())
 
 
 def _one_more(reading: Reading, readings: Readings) -> Iterator[Reading]:
@@ -200,10 +200,10 @@ def _in_words(readings: Readings, found: Explained) -> Faults:
         f"{deviation[k]:.3f} rad or m (--fix offsets corrects it)."
         for k in np.flatnonzero(certain)
     ]
-    delay, spread = found.delay
-    if abs(delay) > max(MIN_DELAY, CERTAIN * spread):
+    delay, uncertainty = found.delay
+    if abs(delay) > max(MIN_DELAY, CERTAIN * uncertainty):
         texts.append(
-            f"{', '.join(names)}: effort comes {1e3 * abs(delay):.0f} ± {1e3 * spread:.0f} ms "
+            f"{', '.join(names)}: effort comes {1e3 * abs(delay):.0f} ± {1e3 * uncertainty:.0f} ms "
             f"{'after' if delay > 0 else 'before'} the motion that it belongs to."
         )
     return Faults(tuple(texts), np.where(certain, found.offsets, 0.0), _load(readings, found))

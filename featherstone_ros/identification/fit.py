@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import SIZE, Deformable
+from featherstone_ros.identification.explanation import squares_about_mean
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.regression import Equations
 from featherstone_ros.model.drives import Drives
@@ -255,7 +256,6 @@ def cross_validate(
     edges = np.linspace(0, 1, FOLDS + 1)
     folds = [equations.between(*pair) for pair in pairwise(edges)]
     reduced = [fold.reduced(1 / sigma) for fold in folds]
-    spread = ((equations.tau - equations.tau.mean(axis=0)) ** 2).sum(axis=0) + 1e-300
     left, fit = np.zeros(len(sigma)), None
     for k, fold in enumerate(folds):
         others = [part for j, part in enumerate(reduced) if j != k]
@@ -264,4 +264,4 @@ def cross_validate(
         fit = solve(R, y[:, 0], bodies, armature_spread, width, start=fit)
         left += ((fold.tau - fold.A @ fit.unknowns(bodies)) ** 2).sum(axis=0)
         step()
-    return left / spread
+    return left / (squares_about_mean(equations.tau) + 1e-300)
