@@ -1,6 +1,5 @@
 """Batches: the result of a row is that of its state, whatever its place, neighbours and threads."""
 
-import contextlib
 import itertools
 import multiprocessing
 import os
@@ -9,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from at_work import is_refused, repeated
 from comparison import assert_equal_to_rounding
 from each import each
 from methods import (
@@ -388,33 +388,9 @@ class Interrupted(Exception):
     """What the handler of Ctrl-C raises while a batch is being computed."""
 
 
-@contextlib.contextmanager
-def at_work(dynamics):
-    """Have another thread compute one batch after the other, and be in the middle of one."""
-    given = arrays("aba", dynamics, 20 * MANY)
-    enough = threading.Event()
-
-    def work():
-        while not enough.is_set():
-            dynamics.aba(*given)
-
-    worker = threading.Thread(target=work)
-    worker.start()
-    try:
-        yield
-    finally:
-        enough.set()
-        worker.join()
-
-
 def is_at_work(dynamics):
     """Tell whether another call is under way."""
-    try:
-        dynamics.gravity(np.zeros(dynamics.model.n))
-    except RuntimeError as error:
-        assert "at work in another thread" in str(error)
-        return True
-    return False
+    return is_refused(lambda: dynamics.gravity(np.zeros(dynamics.model.n)))
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
@@ -424,7 +400,8 @@ def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
     given = arrays("aba", tree, MANY)
     expected = tree.aba(*given)
     threads(k)
-    with at_work(tree):
+    batch = arrays("aba", tree, 20 * MANY)
+    with repeated(lambda: tree.aba(*batch)):
         while True:
             here, there = os.pipe()
             busy = is_at_work(tree)

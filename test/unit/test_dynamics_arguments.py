@@ -3,12 +3,12 @@
 import copy
 import itertools
 import pickle
-import threading
 import time
 import tracemalloc
 
 import numpy as np
 import pytest
+from at_work import is_refused, repeated
 from each import each
 from memory import growth
 from methods import (
@@ -478,26 +478,10 @@ def test_copies_and_pickles_have_the_same_model_and_their_own_workspace(tree, du
 def test_batch_runs_without_the_gil(tree, method):
     """Another thread finds the dynamics at work, which it could not while the GIL is held."""
     given = arrays(method, tree, 20_000)
-    found_at_work = threading.Event()
-
-    def work():
-        while not found_at_work.is_set():
-            METHODS[method](tree, *given)
-
-    worker = threading.Thread(target=work)
-    worker.start()
     deadline = time.monotonic() + 100
-    try:
-        while not found_at_work.is_set():
+    with repeated(lambda: METHODS[method](tree, *given)):
+        while not is_refused(lambda: tree.gravity(np.zeros(N))):
             assert time.monotonic() < deadline, f"{method} holds the GIL"
-            try:
-                tree.gravity(np.zeros(N))
-            except RuntimeError as error:
-                assert "at work in another thread" in str(error)
-                found_at_work.set()
-    finally:
-        found_at_work.set()
-        worker.join()
 
 
 def test_wrenches_are_counted_once_they_are_there(tree):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from at_work import is_refused, repeated
 from comparison import assert_equal_to_rounding, relative_error
 from each import each
 from random_trees import as_tree, random_tree
@@ -799,24 +800,9 @@ def test_weak_reference_does_not_keep_a_simulator(tree):
 def test_steps_run_without_the_gil(tree):
     """Another thread finds the simulator at work, which it could not while the GIL is held."""
     simulator = Simulator(tree)
-    found_at_work = threading.Event()
-
-    def work():
-        while not found_at_work.is_set():
-            simulator.step(np.zeros(tree.n), steps=1000)
-
-    worker = threading.Thread(target=work)
-    worker.start()
-    try:
-        while not found_at_work.is_set():
-            try:
-                simulator.reset()
-            except RuntimeError as error:
-                assert "at work in another thread" in str(error)
-                found_at_work.set()
-    finally:
-        found_at_work.set()
-        worker.join()
+    with repeated(lambda: simulator.step(np.zeros(tree.n), steps=1000)):
+        while not is_refused(simulator.reset):
+            pass
 
 
 def test_refused_call_leaves_the_steps_of_the_other_thread_alone(tree):
@@ -833,11 +819,7 @@ def test_refused_call_leaves_the_steps_of_the_other_thread_alone(tree):
         worker = threading.Thread(target=work)
         worker.start()
         while worker.is_alive():
-            try:
-                disturbed.step(tau, steps=0)
-            except RuntimeError as error:
-                assert "at work in another thread" in str(error)
-                refused += 1
+            refused += is_refused(lambda: disturbed.step(tau, steps=0))
         worker.join()
     for _ in done:
         alone.step(tau, steps=40)
