@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from drive_settings import with_drives
 from pushed_twin import follow, set_state
-from test_twin import ARM, START
+from test_twin import ARM, START, make, run
 
 import featherstone_ros as fr
 from featherstone_ros.model.robots import robot_file, robot_names
@@ -15,16 +14,6 @@ from featherstone_ros.simulation.drive_gains import FULL_SPEED, drive_gains
 @pytest.fixture(scope="module")
 def model() -> fr.Model:
     return fr.Model.from_urdf(ARM)
-
-
-def make(model: fr.Model, **settings) -> Twin:
-    settings = {"initial_positions": START, **settings}
-    return Twin(model, SimulatorSettings(**with_drives(model, **settings)))
-
-
-def run(twin: Twin, periods: int) -> None:
-    for _ in range(periods):
-        twin.advance(0.0)
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit", "rk4"])

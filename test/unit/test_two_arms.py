@@ -10,7 +10,7 @@ from cdr_messages import float64_multi_array, joint_state
 from drive_settings import with_drives
 from example_robots import example_robot
 from pushed_twin import follow
-from test_twin import ARM, START
+from test_twin import ARM, START, run
 from test_twin_floating_base import BOAT, FRICTIONLESS, momentum
 
 import featherstone_ros as fr
@@ -34,11 +34,6 @@ def command(twin: Twin, topic: int, effort: list[float], now: float = 0.0) -> in
     published, records = twin.message(topic, float64_multi_array(effort), round(now * 1e9))
     assert not records
     return sum(output == OUTPUTS["joint_states"] for output, _ in published)
-
-
-def run(twin: Twin, periods: int, now: float = 0.0) -> None:
-    for _ in range(periods):
-        twin.advance(now)
 
 
 # Nothing is lost on a fixed base.
