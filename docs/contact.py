@@ -1,4 +1,4 @@
-"""Measure what a shadow of a real UR10e feels of a person's pushes, and draw docs/contact.png.
+"""Measure what a shadow of a real UR10e detects of a person's pushes, and draw docs/contact.png.
 
 Recordings: github.com/shamilmamedov/dynamic_calibration. From this project's folder (a minute):
 ``python docs/contact.py FOLDER/dataset_ur10e FOLDER/URe/urdf/ur10e.urdf``.
@@ -105,7 +105,7 @@ def thresholds(arm, recordings):
 
 
 def find_pushes(name, states, contact, force):
-    """Print when a joint felt each push, its force, and for how long contact outlasted them."""
+    """Print when a joint detected each push, its force, and for how long contact outlasted them."""
     time, said, pushed = states[0], [], np.zeros(len(states[0]), bool)
     for begin, end in PUSHES[name]:
         during = (time >= begin) & (time <= end)

@@ -122,7 +122,7 @@ def rnea(pyplot: Any) -> None:
 
 
 def crba(pyplot: Any) -> None:
-    """What joint 2 carries is one rigid body; its force is felt at the joints below."""
+    """What joint 2 carries is one rigid body; its force acts on the joints below."""
     _, axes = pyplot.subplots(figsize=(6.4, 2.8), layout="constrained")
     ground(axes, -0.1)
     axes.plot(

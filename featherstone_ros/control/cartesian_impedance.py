@@ -89,7 +89,7 @@ class CartesianSettings:
         delay: From a state to its torque, with half of a period [s]: whatever that makes unstable
             with ``DELAY_MARGIN`` is softened, as far as needed at each posture; 0: nothing.
         min_damping: (6,) that contact asks for in mode admittance [N s/m, N m s/rad].
-        weight: (3,) of a payload that the sensor of mode admittance feels, base axes [N].
+        weight: (3,) of a payload that the sensor of mode admittance measures, base axes [N].
         weight_at: (3,) its centre of mass in the end effector's frame [m].
         walls: Half-spaces that the tip keeps out of, see ``Wall`` and ``box``.
     """

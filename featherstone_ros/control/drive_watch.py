@@ -17,7 +17,7 @@ from featherstone_ros.model.drive_units import (
 )
 
 LOADED = 0.1  # of its effort limit: with less, friction may be what is measured behind a gear
-STRAYED = 1.0  # [s] for which no stiffness within the bounds fits before that is told
+STRAYED = 1.0  # [s] for which no stiffness within the bounds fits before that is reported
 
 
 def factors(units: DriveUnits, compliance: Floats) -> dict[str, str]:
@@ -132,13 +132,13 @@ class DriveWatch:
         duration, self._at = now - self._at, now
         if duration > 0.0:
             self._heat.advance(np.sqrt(charge / duration), duration)
-        told = {
+        shortfalls = {
             joint: f"{self._limit(k)} cut {counts[k]:.0f} commands"
             for k, joint in enumerate(self._units.names)
             if counts[k]
         }
         notes = (
-            told,
+            shortfalls,
             self._heat.binding(),
             misfits(self._units, *stiffness),
             self._efforts.update(echo, states),

@@ -1,8 +1,8 @@
 """Whether the end effector has reached its target, and if not, what keeps it.
 
 At rest something balances the torque J^T K e of its spring: dry friction, a joint's stop, a
-contact, which mode admittance feels. If nothing does although it is away, no motion of the joints
-leads it that way.
+contact, which mode admittance measures. If nothing does although it is away, no motion of the
+joints leads it that way.
 """
 
 from __future__ import annotations

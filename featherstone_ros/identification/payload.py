@@ -179,7 +179,7 @@ def find_payload(
         of_arm = facts.A[:, joints, SIZE + len(law.terms) * model.n :]
         facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])
         if np.linalg.norm(facts.A[:, :, 0]) < 1e-9:
-            raise IdentificationError(f"no joint that was recorded feels a load on {link}")
+            raise IdentificationError(f"no joint that was recorded carries a load on {link}")
         widths, probability = np.ones((2, 1))
         if subtracted:
             by_arm = of_arm[:, :, :0]

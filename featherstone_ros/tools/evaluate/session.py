@@ -108,7 +108,7 @@ def evaluate(
     elif options.fit_friction or options.fit_armature:
         friction, parameters, more = fit_drives(motion, rigid, options.fit_armature)
         explanations += more
-    told = faults_of(model, recording, whole, judged, options.cut_off)
+    found = faults_of(model, recording, whole, judged, options.cut_off)
     load = forgotten_load(
         arm, [recording], options.cut_off, judged, fit_drives=options.known is None
     )
@@ -127,8 +127,8 @@ def evaluate(
         notes=(usage(recording, options.cut_off), *locked(described, model)),
         suspicions=(
             *motion_suspicions(model, recording.position, recording.velocity),
-            *_judged(told, names, motion, rigid, gravity),
-            *([told.load] if told and told.load and load is None else []),
+            *_judged(found, names, motion, rigid, gravity),
+            *([found.load] if found and found.load and load is None else []),
             *clipped_efforts(recording.joint_names, [recording]),
         ),
         payload=load,
@@ -157,14 +157,14 @@ def faults_of(
 
 
 def _judged(
-    told: Faults | None,
+    found: Faults | None,
     names: Sequence[str],
     motion: SmoothMotion,
     rigid: Floats,
     gravity: Floats,
 ) -> Sequence[str]:
     """Return what is wrong; where the recording says too little, what effort seems to be."""
-    return suspicions(names, motion, rigid, gravity) if told is None else told.texts
+    return suspicions(names, motion, rigid, gravity) if found is None else found.texts
 
 
 def fit_drives(
