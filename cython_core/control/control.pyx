@@ -27,7 +27,7 @@ from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CO
 from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, record_note,
                                   release_unused)
 from control.events cimport NO_TIP
-from control.fault_bounds cimport CLOCK_JUMP as _CLOCK_JUMP, MAX_WRENCH as _MAX_WRENCH
+from control.fault_bounds cimport CLOCK_JUMP as _CLOCK_JUMP
 from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
@@ -50,6 +50,7 @@ from drive_units cimport DriveUnits
 from dynamics_interface cimport DynamicsInterface
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, Template
+from ros.refusals cimport ABSURD
 from servo_stiffness cimport (LEARNED_FACTOR as _LEARNED_FACTOR, LEARNING_RATE, USUAL_TOLERANCE,
                               ServoStiffness, learn_stiffness)
 
@@ -66,7 +67,7 @@ from featherstone_ros.message_templates import float64_multi_array, joint_state,
 cnp.import_array()
 
 MAX_WALLS = WALLS
-MAX_WRENCH = _MAX_WRENCH
+MAX_WRENCH = ABSURD
 LEARNED_FACTOR = _LEARNED_FACTOR     # for featherstone_ros/control/drive_watch.py
 CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 

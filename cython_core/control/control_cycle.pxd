@@ -16,7 +16,6 @@ from control.cycle_state cimport (FALLS, INPUT_WRENCH, ControlCycle, begin_call,
                                   compare_efforts, publish_command, release_unused, send_command,
                                   show, take_torques)
 from control.events cimport NOTE_MESSAGE
-from control.fault_bounds cimport MAX_WRENCH
 from control.measured_wrench cimport take_measured
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
@@ -107,7 +106,7 @@ cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incomin
     cdef int32_t link
     cdef bint live
     begin_message(&cycle.refusals, INPUT_WRENCH, incoming, cycle.now, output, r)
-    link = read_wrench(&cycle.refusals, r, &cycle.links, MAX_WRENCH, wrench, &stamp)
+    link = read_wrench(&cycle.refusals, r, &cycle.links, wrench, &stamp)
     if link >= 0:
         take_measured(&c.task.cartesian.measured, &c.task.cartesian.law.settings,
                       cycle.link_pose + 16 * link, wrench,

@@ -26,7 +26,6 @@ cdef extern from *:
     #define ENCODER_STEP (0.0062)
     #define STEPS_UNSEEN (2.0)
     #define FALLBACK_SPEED (20.0)
-    #define MAX_WRENCH (1e6)
     #define KEPT (0.8)
     #define INTERVAL_SHARE (0.2)
     #define SAME (1.5)
@@ -84,7 +83,6 @@ cdef extern from *:
     const double STEPS_UNSEEN      # of its encoder: a motion that two states may not show
     const double FALLBACK_SPEED    # [rad/s, m/s] where the robot description has no speed limit
     # Of class 3: which wrenches are used (measured_wrench.pxd):
-    const double MAX_WRENCH        # [N, N m] no arm feels more
     const double KEPT              # share of a change's size that still counts at the next sample
     const double INTERVAL_SHARE    # of the last interval in the estimate of the sensor's
     const double SAME              # intervals within which equal numbers are the same sample

@@ -20,12 +20,7 @@ from observer.restart_reason cimport (NO_RESTART, RESTART_BEYOND_BOUNDS, RESTART
 from observer.settings cimport ShadowSettings
 from observer.timeline cimport (AFTER_GAP, AFTER_JUMP_BACK, FOLLOWS, LATE, REPEATED, Continuity,
                                 Timeline, check_continuity)
-
-cdef extern from *:
-    """
-    #define ABSURD 1e6
-    """
-    const double ABSURD      # in any unit: no arm measures a value so large
+from ros.refusals cimport ABSURD
 
 cdef struct Outcome:         # results of the last state
     bint has_residual        # the state follows on another

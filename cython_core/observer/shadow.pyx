@@ -17,7 +17,7 @@ from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives
 from observer.restart_reason cimport NO_RESTART
 from observer.settings cimport ShadowSettings
-from observer.shadow cimport (ABSURD, Outcome, Shadow, adopt, command, first_absurd, joint_torque,
+from observer.shadow cimport (Outcome, Shadow, adopt, command, first_absurd, joint_torque,
                               restart, update)
 from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
@@ -26,7 +26,7 @@ from ros.faults cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCIT
 from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointParts,
                            JointStateMessage, Reader, Template, collect_joints, read_joint_state,
                            write_last, write_time)
-from ros.refusals cimport (REFUSED, Refusals, begin_message, read_efforts, refuse_figure,
+from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, refuse_figure,
                            refuse_joints, refuse_reader, within)
 from simulator_interface cimport SIMULATOR_INTERFACE, SimulatorInterface
 

@@ -12,6 +12,12 @@ from ros.faults cimport (BEYOND_BOUND, FIELD_DATA, FIELD_FORCE, FIELD_FRAME, FIE
 from ros.messages cimport (Doubles, JointNames, Reader, Text, double_at, find_joint, open_message,
                            read_multi_array, read_text, read_uint32, refuse_message, take_bytes)
 
+cdef extern from *:
+    """
+    #define ABSURD 1e6
+    """
+    const double ABSURD      # in any unit: no arm measures a value so large, nor feels one
+
 cdef enum: REFUSED = 0       # kind of the records, of every cycle that refuses
 
 cdef enum:
@@ -104,10 +110,10 @@ cdef inline void refuse_name(Refusals* refusals, int reason, int field,
     refuse(refusals, reason, field, -1, value)
 
 
-cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links, double bound,
-                                double* out, double* stamp) noexcept nogil:
-    """Read a geometry_msgs/WrenchStamped: force and torque (6), each of at most ``bound`` in size,
-    on the link that its frame names, and its stamp [s].
+cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links, double* out,
+                                double* stamp) noexcept nogil:
+    """Read a geometry_msgs/WrenchStamped: force and torque (6), none of them absurd, on the link
+    that its frame names, and its stamp [s].
 
     Returns the link's index; -1 if it is refused.
     """
@@ -128,7 +134,7 @@ cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links
         return -1
     for i in range(6):
         out[i] = double_at(&values, i)
-        if not within(refusals, FIELD_FORCE, i, out[i], bound):
+        if not within(refusals, FIELD_FORCE, i, out[i], ABSURD):
             return -1
     return link
 

@@ -16,7 +16,8 @@ from drive_units cimport (LAW_DUTY, LAW_POSITION, LAW_TORQUE, DriveUnits, Law, c
                           effort_of, motor_share, stall_torque)
 from joint_drives cimport JointDrives, has_spring, standing_torque, take_standing
 from ros.atomic cimport SECOND
-from simulation.fault cimport BEYOND_BOUNDS, DIVERGED, NO_FAULT, SINGULAR, FaultKind
+from simulation.fault cimport (BEYOND_BOUNDS, DIVERGED, NO_FAULT, SINGULAR, UNMEASURABLE,
+                               FaultKind)
 from simulation.noise cimport Generator, seed, standard_normal
 from simulator_interface cimport Loads, Prescribed, SimulatorInterface
 from stopping_speed cimport speed_to_reach
@@ -452,7 +453,7 @@ cdef inline void report_in_units(Arm* arm) noexcept nogil:
 
 
 cdef inline void measure(Arm* arm) noexcept nogil:
-    """Measure, unless an effort is not finite: that is a fault, and is never published."""
+    """Measure; what is not finite is a fault, and is never published."""
     cdef Py_ssize_t i, failure
     memcpy(arm.effort, arm.applied, arm.n * sizeof(double))
     if arm.held.count:
@@ -468,6 +469,10 @@ cdef inline void measure(Arm* arm) noexcept nogil:
     sense(arm, 1, arm.qd)
     sense(arm, 2, arm.effort)
     report_in_units(arm)
+    for i in range(3 * arm.n):
+        if not isfinite(arm.measured[i]):
+            set_fault(arm, UNMEASURABLE, arm.base + i % arm.n)
+            return
 
 
 cdef inline void measure_now(Arm* arm) noexcept nogil:

@@ -328,7 +328,7 @@ cdef bint gather_field(TwinCycle* twin, const Doubles* values, Field field, doub
 
 cdef bint gather_motion(TwinCycle* twin) noexcept nogil:
     """Position and velocity of the named joints into ``wanted``, if the message has them."""
-    return (gather_field(twin, &twin.names.position, FIELD_POSITION, DBL_MAX, twin.wanted)
+    return (gather_field(twin, &twin.names.position, FIELD_POSITION, ABSURD, twin.wanted)
             and gather_field(twin, &twin.names.velocity, FIELD_VELOCITY, ABSURD_SPEED,
                              twin.wanted + twin.arm.n))
 
@@ -411,7 +411,7 @@ cdef void publish_soon(TwinCycle* twin, int64_t now) noexcept nogil:
 cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
     """geometry_msgs/WrenchStamped on the link that its frame names."""
     cdef double stamp
-    cdef int32_t link = read_wrench(&twin.refusals, r, &twin.links, DBL_MAX, twin.wanted, &stamp)
+    cdef int32_t link = read_wrench(&twin.refusals, r, &twin.links, twin.wanted, &stamp)
     if link >= 0 and not apply_load(&twin.arm, link, twin.wanted):
         refuse_figure(&twin.refusals, TOO_MANY_LOADS, FIELD_FRAME, -1, MAX_LOADS, 0.0)
 

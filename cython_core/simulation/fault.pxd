@@ -5,3 +5,4 @@ cpdef enum FaultKind:
     SINGULAR                 # the joint moves no inertia
     DIVERGED                 # the joint's state
     BEYOND_BOUNDS            # the joint's effort is not finite
+    UNMEASURABLE             # what it measures, with noise and in its unit, is not finite

@@ -24,7 +24,7 @@ from ros.faults cimport (FIELD_EFFORT, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, 
 from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointStateMessage, Reader,
                            Template, gather, read_joint_names, read_joint_values, refuse_message,
                            write_last, write_time)
-from ros.refusals cimport (REFUSED, Refusals, begin_message, read_efforts, read_wrench,
+from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, read_wrench,
                            refuse_figure, refuse_name, refuse_reader, within)
 from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, SimulatorSettings, adopt_settings,
                              advance_arm, apply_load, base_is_free, command_drive,

@@ -282,6 +282,11 @@ def fault_text(kind: int, model: Model, joint: int, position: float, velocity: f
         )
     if kind == FaultKind.BEYOND_BOUNDS:
         return f"simulation stopped: the effort of {owner} is beyond all bounds; reset to go on"
+    if kind == FaultKind.UNMEASURABLE:
+        return (
+            f"simulation stopped: what {owner} measures is not finite; correct the noise and the "
+            "units of the drives, then reset to go on"
+        )
     return ""
 
 

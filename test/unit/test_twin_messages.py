@@ -1,14 +1,18 @@
 """Messages as bytes to a twin: taken by name, or refused for a reason and without effect."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cdr_messages import float64_multi_array, joint_state, wrench_stamped
 from test_twin import ARM, START
 
 import featherstone_ros as fr
-from featherstone_ros._twin import INPUTS, RECORDS
+from featherstone_ros._twin import INPUTS, OUTPUTS, RECORDS
 from featherstone_ros.message_faults import refusal
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.simulation import SimulatorSettings, Twin
+from featherstone_ros.simulation.settings import Noise
 
 FINGER = """
   <link name="finger"><inertial><mass value="0.1"/>
@@ -181,14 +185,70 @@ def test_wrenches_on_more_links_than_there_is_room_for_are_refused():
     assert not twin.fault
 
 
-def test_effort_beyond_all_bounds_is_a_fault_and_never_published(twin):
-    twin.reset()
-    assert twin.is_braked
+def test_effort_beyond_all_bounds_is_a_fault_and_never_published():
+    settings = SimulatorSettings(initial_positions=START, real_time_factor=0.0)
+    stiff = Drives.of_model(MODEL, stiffness=[0.0, 1.7e308])
+    twin = Twin(MODEL, replace(settings, drives=stiff))
+    assert twin.is_braked and not twin.fault
     before = list(twin.effort)
-    assert send(twin, "external_wrench", wrench_stamped("tool", [1.7e308] * 6)) == []
-    twin.advance(0.0)
-    assert "effort of" in twin.fault
+    assert states_of(twin) == 1
+    twin.message(INPUTS["set_state"], joint_state(["elbow"], [2.0], [], []), 0)
+    assert states_of(twin) == 0
+    assert "effort of elbow" in twin.fault
     assert list(twin.effort) == before
+
+
+@pytest.mark.parametrize("quantity", ["position", "velocity", "effort"])
+def test_what_noise_makes_of_a_state_is_a_fault_if_it_is_not_finite(quantity):
+    noise = Noise(**{quantity: 1.7e308}, seed=1)
+    settings = SimulatorSettings(initial_positions=START, noise=noise, real_time_factor=0.0)
+    twin = Twin(MODEL, settings)
+    for _ in range(20):
+        if states_of(twin):
+            assert np.isfinite([twin.position, twin.velocity, twin.effort]).all()
+    assert "measures is not finite" in twin.fault
+    assert states_of(twin) == 0
+
+
+def states_of(twin: Twin) -> int:
+    """Tick; return how many joint states were published."""
+    return sum(output == OUTPUTS["joint_states"] for output, _ in twin.tick(0)[0])
+
+
+HUGE = "expected at most 1000000"
+
+
+@pytest.mark.parametrize("value", [1e300, -1e300, 1.0001e6])
+def test_absurd_wrenches_and_states_are_refused_and_the_arm_goes_on(twin, value):
+    other = Twin(MODEL, SimulatorSettings(initial_positions=START))
+    other.command([3.0, 2.0], now=0.0)
+    for field in range(6):
+        wrench = np.where(np.arange(6) == field, value, 0.0)
+        (reason,) = send(twin, "external_wrench", wrench_stamped("tool", wrench))
+        assert reason.endswith(f" is {value:g}, {HUGE}") and "wrench of" in reason
+    (reason,) = send(twin, "set_state", joint_state(["elbow"], [value], [], []))
+    assert reason == f"position of elbow is {value:g}, {HUGE}"
+    (reason,) = send(twin, "set_state", joint_state(["elbow"], [0.0], [value], []))
+    assert reason == f"velocity of elbow is {value:g}, expected at most 10000"
+    (reason,) = send(twin, "joint_commands", joint_state(["elbow"], [value], [], []))
+    assert reason == f"position of elbow is {value:g}, {HUGE}"
+    assert not twin.wrenches and twin.refused == 9
+    for _ in range(10):
+        twin.advance(0.0)
+        other.advance(0.0)
+    assert not twin.fault and twin.time == other.time
+    np.testing.assert_array_equal(twin.q, other.q)
+
+
+@pytest.mark.parametrize("value", [100.0, -1e6])
+def test_states_outside_the_limits_are_taken(twin, value):
+    assert send(twin, "set_state", joint_state(["elbow"], [value], [], [])) == []
+    assert twin.q[1] == value
+
+
+def test_the_largest_wrench_is_taken(twin):
+    assert send(twin, "external_wrench", wrench_stamped("tool", [1e6] * 6)) == []
+    assert list(twin.wrenches["tool"]) == [1e6] * 6
 
 
 def test_zero_efforts_before_any_controller_is_active_do_not_let_go_of_the_brakes():
