@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,27 +22,43 @@ def delayed_progress(
 ) -> Iterator[Callable[[int, int], None]]:
     """Yield a callable for progress (done, total) that shows a bar once ``delay`` [s] has passed.
 
-    Without a terminal it writes lines to stderr, for stdout may be read by a program.
+    Without a terminal it writes lines to stderr, for stdout may be read by a program. Both appear
+    in time also where the work tells nothing for long: a thread sees to it.
     """
     bar, due = Progress(console=console, transient=True), time.monotonic() + delay
-    task = bar.add_task(description)
+    task, share = bar.add_task(description), 0.0
+    ended, lock = threading.Event(), threading.Lock()
 
-    def report(done: int, total: int) -> None:
+    def show() -> None:
         nonlocal due
-        is_due = time.monotonic() >= due
-        if not console.is_terminal:
-            if is_due:
-                share = done / max(total, 1)
+        with lock:
+            if time.monotonic() < due:
+                return
+            if console.is_terminal:
+                bar.start()  # once; it draws itself from then on
+            else:
                 print(f"{description}: {share:.0%}", file=sys.stderr, flush=True)
                 due = time.monotonic() + INTERVAL
-            return
-        if is_due:
-            bar.start()  # once
-            if total < FEW or done % 256 == 0 or done == total:
-                bar.update(task, completed=done, total=total)
 
+    def watch() -> None:
+        while not ended.wait(max(due - time.monotonic(), 0.0)):
+            show()
+            if console.is_terminal and bar.live.is_started:
+                return
+
+    def report(done: int, total: int) -> None:
+        nonlocal share
+        share = done / max(total, 1)
+        show()
+        if bar.live.is_started and (total < FEW or done % 256 == 0 or done == total):
+            bar.update(task, completed=done, total=total)
+
+    watcher = threading.Thread(target=watch, name="progress", daemon=True)
+    watcher.start()
     try:
         yield report
     finally:
+        ended.set()
+        watcher.join()
         if bar.live.is_started:
             bar.stop()

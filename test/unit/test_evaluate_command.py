@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import threading
 
 import bag_writer
 import numpy as np
@@ -224,6 +225,30 @@ def test_a_bar_is_shown_only_for_what_takes_long():
         progress(1, 2)
         progress(2, 2)
     assert "reading" in text.getvalue()
+
+
+class Written(io.StringIO):
+    """A file that tells when something is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.event = threading.Event()
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        self.event.set()
+        return written
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_work_that_tells_nothing_shows_progress_as_well(is_terminal, monkeypatch):
+    text, errors = Written(), Written()
+    monkeypatch.setattr("sys.stderr", errors)
+    console = Console(file=text, force_terminal=is_terminal)
+    shown, other = (text, errors) if is_terminal else (errors, text)
+    with delayed_progress("thinking", console, delay=0.0):
+        assert shown.event.wait(60.0)
+    assert "thinking" in shown.getvalue() and not other.getvalue()
 
 
 def test_without_a_terminal_progress_is_a_line_now_and_then(capsys):

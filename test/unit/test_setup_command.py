@@ -1,7 +1,9 @@
 """`featherstone-ros setup` on arms that are new to it: its files are usable and correct."""
 
 import re
+import time
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 
@@ -13,6 +15,7 @@ from example_robots import ROBOTS, example_robot
 from studies import few_or_all
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.control.armature import min_armature
 from featherstone_ros.control.gains import (
     ChosenGains,
     SampledLoop,
@@ -21,7 +24,7 @@ from featherstone_ros.control.gains import (
 )
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools import cli, trajectory_files
+from featherstone_ros.tools import cli, progress, trajectory_files
 from featherstone_ros.tools.posture import EASY, gravity_load, start_posture
 from featherstone_ros.tools.proposal import SetupError, propose, sufficient_rotors, tool_link
 from featherstone_ros.tools.setup.files import _number, parameter_file, paths
@@ -82,6 +85,32 @@ def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
     ros2_control = yaml.safe_load((tmp_path / "new/arm_ros2_control.yaml").read_text())
     forward = ros2_control["effort_controller"]["ros__parameters"]
     assert forward["joints"] == list(model.joint_names)
+
+
+def test_progress_is_shown_from_the_beginning_on(tmp_path, capsys, monkeypatch):
+    """Also of the choice of gains, which takes longest; a pipe gets what it gets otherwise."""
+    at_once = partial(progress.delayed_progress, delay=0.0)
+    monkeypatch.setattr(progress, "delayed_progress", at_once)
+    model = tmp_path / "arm.urdf"
+    model.write_text(robot_file("ur5e").read_text())
+    seen = []
+
+    def choose(*arguments):
+        seen.append(written_to_stderr(capsys))
+        return min_armature(*arguments)
+
+    monkeypatch.setattr("featherstone_ros.tools.proposal.min_armature", choose)
+    assert cli.main(["setup", str(model), "--output", str(tmp_path / "arm.yaml")]) == 0
+    assert seen == ["setting up arm.urdf: 0%\n"]
+    assert "setting up" not in capsys.readouterr().out
+
+
+def written_to_stderr(capsys, patience=60.0):
+    """Return it as soon as there is something."""
+    text, end = "", time.monotonic() + patience
+    while not text and time.monotonic() < end:
+        text = capsys.readouterr().err
+    return text
 
 
 @pytest.fixture(scope="module")

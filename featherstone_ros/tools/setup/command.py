@@ -28,7 +28,7 @@ Examples:
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -42,6 +42,9 @@ from featherstone_ros.tools.options import (
     positive_up_to,
     require_writable,
 )
+
+# Parts of the work, each about as long: the choice of gains and posture, two drives, the files.
+CHOICE, PARTS = 2, 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,39 +96,47 @@ def run(args: argparse.Namespace) -> int:
     if not args.force:
         _require_new(written.values())
     console = new_console()
-    try:
-        timing = Timing(args.period, args.delay)
-        proposal = propose(urdf, args.bandwidth, timing, args.gravity, args.joints)
-    except TimingError as error:
-        raise FeatherstoneError(f"--{error}") from None
-    except OSError as error:
-        raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
-    goal = first_motion(proposal.model, proposal.start)
-    with delayed_progress("driving the twin", console) as progress:
-        drives = [drive(proposal, goal, excess, progress) for excess in (0.0, HEAVIER)]
-    report = summary(proposal, drives)
-    if drives[0].trouble:
-        console.print(report)
-        raise FeatherstoneError(f"no file is written, for the twin failed: {drives[0].trouble}")
-    contents: dict[str, Content] = {
-        "parameters": files.parameter_file(proposal, drives),
-        "picture": partial(draw, proposal, drives),
-        "motion": files.motion_file(proposal),
-        "ros2_control": files.ros2_control_file(proposal),
-        "moveit": files.moveit_file(proposal),
-        "plotjuggler": layouts.plotjuggler(proposal.model),
-        "foxglove": layouts.foxglove(proposal.model),
-        "rviz": layouts.rviz(proposal.model),
-    }
-    if not find_spec("matplotlib"):
-        del contents["picture"]
-    write_files(console, *((written[name], content) for name, content in contents.items()))
+    with delayed_progress(f"setting up {urdf.name}", console) as progress:
+        try:
+            timing = Timing(args.period, args.delay)
+            proposal = propose(urdf, args.bandwidth, timing, args.gravity, args.joints)
+        except TimingError as error:
+            raise FeatherstoneError(f"--{error}") from None
+        except OSError as error:
+            raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
+        goal = first_motion(proposal.model, proposal.start)
+        drives = [
+            drive(proposal, goal, excess, partial(_report, progress, done))
+            for done, excess in enumerate((0.0, HEAVIER), CHOICE)
+        ]
+        report = summary(proposal, drives)
+        if drives[0].trouble:
+            console.print(report)
+            raise FeatherstoneError(f"no file is written, for the twin failed: {drives[0].trouble}")
+        contents: dict[str, Content] = {
+            "parameters": files.parameter_file(proposal, drives),
+            "picture": partial(draw, proposal, drives),
+            "motion": files.motion_file(proposal),
+            "ros2_control": files.ros2_control_file(proposal),
+            "moveit": files.moveit_file(proposal),
+            "plotjuggler": layouts.plotjuggler(proposal.model),
+            "foxglove": layouts.foxglove(proposal.model),
+            "rviz": layouts.rviz(proposal.model),
+        }
+        if not find_spec("matplotlib"):
+            del contents["picture"]
+        write_files(console, *((written[name], content) for name, content in contents.items()))
     console.print(report)
     if "picture" not in contents:
         console.print("no picture: pip install matplotlib")
     for line in next_steps(proposal, written, drives[1]):
         console.print(line, soft_wrap=True)
     return 0
+
+
+def _report(progress: Callable[[int, int], None], parts: int, done: int, total: int) -> None:
+    """Tell how far the part is that follows on so many others."""
+    progress(parts * total + done, PARTS * total)
 
 
 def _stem(urdf: Path) -> str:
