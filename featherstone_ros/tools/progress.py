@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import Progress
 
-DELAY = 2.0  # [s] before the bar is shown
+DELAY = 1.5  # [s] before the bar is shown: two, with the start of Python
 INTERVAL = 10.0  # [s] between two lines where there is no terminal
 FEW = 2000  # steps of which each is drawn
 
