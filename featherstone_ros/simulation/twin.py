@@ -28,7 +28,6 @@ from featherstone_ros.model.joint_arrays import finite_joint_array, not_negative
 from .drive_gains import drive_bounds, drive_gains
 from .settings import SimulatorSettings, unit_quaternion
 
-ABSURD_SPEED = 1e4  # [rad/s or m/s], far beyond any robot: the simulation diverges
 NANOSECONDS = 1_000_000_000
 
 
