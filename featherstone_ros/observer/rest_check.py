@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.model.drive_units import ANOTHER_UNIT
 from featherstone_ros.observer.effort_contract import (
     FULL,
     MOTOR_CURRENT,
@@ -19,7 +21,7 @@ SIGNIFICANT = 5.0  # standard errors of the mean effort that a load must exceed
 SLIGHT = 0.1  # of the gravity load: a smaller misfit does not contradict a contract
 FAR_BETTER = 0.25  # share of the misfit of a contract that fits, for another one to replace it
 SAME_AT_REST = {FULL, WITHOUT_FRICTION}
-NOTICEABLE = 0.1  # of the greatest load: the gain of joints with less is not judged
+NOTICEABLE = 0.1  # of the greatest load: joints with less are not judged one by one
 
 
 class RestCheck:
@@ -27,9 +29,10 @@ class RestCheck:
 
     The means are computed by ``update_rest`` in cython_core/observer/effort_statistics.pxd. At
     rest, friction may have any value up to its Coulomb limit, so the effort may differ by that
-    much, except under ``without_friction``. Full effort and effort without friction can only be
-    told apart in motion (``friction_check``). Once the configured contract has been confirmed,
-    effort that fits none is taken for contact.
+    much, except under ``without_friction``. A joint whose effort is out of proportion to its load
+    contradicts a contract by itself, whatever the others carry. Full effort and effort without
+    friction can only be told apart in motion (``friction_check``). Once the configured contract has
+    been confirmed, effort that fits none is taken for contact.
 
     Attributes:
         verdict: The last conclusive one.
@@ -84,13 +87,16 @@ class RestCheck:
             del misfits[MOTOR_CURRENT]  # it would be full effort
         if misfits[WITHOUT_GRAVITY] < TOLERANCE and misfits[FULL] < TOLERANCE:
             return self.verdict  # friction could carry the arm: this pose tells nothing
-        return self._choose(misfits, effort, gravity)
+        loads = np.abs(gravity)
+        loaded = (loads > NOTICEABLE * loads.max()) & (loads > SIGNIFICANT * error)
+        return self._choose(misfits, effort, gravity, loaded)
 
     def _choose(
-        self, misfits: dict[str, float], effort: Floats, gravity: Floats
+        self, misfits: dict[str, float], effort: Floats, gravity: Floats, loaded: NDArray[np.bool_]
     ) -> ContractVerdict:
         contract, misfit = self._contract, misfits[self._contract]
-        kept = misfit < TOLERANCE
+        odd = {name: loaded & self._in_another_unit(name, effort, gravity) for name in misfits}
+        kept = misfit < TOLERANCE and not odd[contract].any()
         found = f"{100 * misfit:.0f} % of the gravity load missed"
         if kept:
             bounds = dict.fromkeys(misfits, FAR_BETTER * misfit if misfit > SLIGHT else 0.0)
@@ -98,7 +104,8 @@ class RestCheck:
         else:
             # Motor current is little effort, too, if a gear multiplies it.
             bounds = dict.fromkeys(misfits, TOLERANCE) | {WITHOUT_GRAVITY: SLIGHT}
-        fitting = [name for name, value in misfits.items() if value < bounds[name]]
+        culprits = odd[contract] if odd[contract].any() else loaded
+        fitting = [name for name in misfits if misfits[name] < bounds[name] and not odd[name].any()]
         if fitting:
             return ContractVerdict(
                 ContractState.BROKEN,
@@ -112,14 +119,22 @@ class RestCheck:
         return ContractVerdict(
             ContractState.UNEXPLAINED,
             f"drives.<joint>.effort is {contract}, but at rest the effort fits no unit ({found}): "
-            f"{self._possible_cause(effort, gravity)}",
+            f"{self._possible_cause(effort, gravity, culprits)}",
         )
 
-    def _possible_cause(self, effort: Floats, gravity: Floats) -> str:
-        loaded = np.abs(gravity) > NOTICEABLE * np.abs(gravity).max()
-        gain = gravity[loaded] / np.where(effort[loaded] == 0.0, np.nan, effort[loaded])
+    def _in_another_unit(self, contract: str, effort: Floats, gravity: Floats) -> NDArray[np.bool_]:
+        """Return which joints' efforts are out of proportion to their loads."""
+        if contract == WITHOUT_GRAVITY:
+            return np.zeros(len(effort), dtype=bool)
+        torque = (self._gain if contract == MOTOR_CURRENT else 1.0) * effort * np.sign(gravity)
+        play = 0.0 if contract == WITHOUT_FRICTION else self._coulomb
+        low, high = np.abs(gravity) * np.array(ANOTHER_UNIT)[:, None]
+        return (torque + play < low) | (torque - play > high)
+
+    def _possible_cause(self, effort: Floats, gravity: Floats, joints: NDArray[np.bool_]) -> str:
+        gain = gravity[joints] / np.where(effort[joints] == 0.0, np.nan, effort[joints])
+        names = np.array(self._names)[joints]
         if not (gain > 0.0).all():
-            return "wrong model, wrong payload, or something holds the arm"
-        names = np.array(self._names)[loaded]
+            return f"{', '.join(names)}: wrong model, wrong payload, or something holds the arm"
         gains = ", ".join(f"{name} {value:.3g}" for name, value in zip(names, gain, strict=True))
         return f"current with torque_constant {gains}; or wrong payload, or something holds the arm"

@@ -201,6 +201,17 @@ def test_current_taken_for_torque_is_reported_with_the_gains_that_would_fit(swin
     assert "panda_joint4 4" in shadow.verdict.text.replace("3.9", "4.0")
 
 
+@pytest.mark.parametrize("joint", [1, 3])
+@pytest.mark.parametrize("factor", [0.09, -1.0])
+def test_one_joint_in_another_unit_is_named_whatever_the_others_carry(swing, joint, factor):
+    scale = np.where(np.arange(7) == joint, factor, 1.0)
+    shadow = Shadow(MODEL, settings_for(PANDA))
+    follow(shadow, [s._replace(effort=s.effort * scale) for s in swing[:140]])
+    assert shadow.verdict.finding is ContractState.UNEXPLAINED
+    named = [name for name in MODEL.joint_names if name in shadow.verdict.text]
+    assert named == [f"panda_joint{joint + 1}"]
+
+
 def test_a_wrench_at_rest_does_not_unsettle_a_contract_found_kept(swing):
     shadow = Shadow(MODEL, settings_for(PANDA))
     rest = swing[:140]
