@@ -128,8 +128,9 @@ class RestCheck:
             return np.zeros(len(effort), dtype=bool)
         torque = (self._gain if contract == MOTOR_CURRENT else 1.0) * effort * np.sign(gravity)
         play = 0.0 if contract == WITHOUT_FRICTION else self._coulomb
-        low, high = np.abs(gravity) * np.array(ANOTHER_UNIT)[:, None]
-        return (torque + play < low) | (torque - play > high)
+        load, (low, high) = np.abs(gravity), ANOTHER_UNIT
+        matters = np.abs(torque - load) - play > SLIGHT * np.linalg.norm(load)
+        return matters & ((torque + play < low * load) | (torque - play > high * load))
 
     def _possible_cause(self, effort: Floats, gravity: Floats, joints: NDArray[np.bool_]) -> str:
         gain = gravity[joints] / np.where(effort[joints] == 0.0, np.nan, effort[joints])

@@ -201,8 +201,7 @@ def test_current_taken_for_torque_is_reported_with_the_gains_that_would_fit(swin
     assert "panda_joint4 4" in shadow.verdict.text.replace("3.9", "4.0")
 
 
-@pytest.mark.parametrize("joint", [1, 3])
-@pytest.mark.parametrize("factor", [0.09, -1.0])
+@pytest.mark.parametrize(("joint", "factor"), [(3, 0.09), (3, 0.5), (1, 3.0), (1, -1.0)])
 def test_one_joint_in_another_unit_is_named_whatever_the_others_carry(swing, joint, factor):
     scale = np.where(np.arange(7) == joint, factor, 1.0)
     shadow = Shadow(MODEL, settings_for(PANDA))
