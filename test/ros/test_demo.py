@@ -15,6 +15,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 
 from studies import study
 from support import free_domain, ros_in_free_domain
 
+from featherstone_ros.tools.demo.play import TRANSPORTS
 from featherstone_ros.tools.processes import node_environment
 
 PROGRESS = "PD alone"  # shown as the nodes start
@@ -80,7 +81,7 @@ def finished(folder, *arguments, status=0):
     return json.loads((folder / "report/report.json").read_text())
 
 
-def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path):
+def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     report = finished(tmp_path, "--animation", "demo.gif")
     assert (tmp_path / "demo.gif").read_bytes().startswith(b"GIF89a")
@@ -99,6 +100,8 @@ def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path):
     assert max(none["rms"]) < 0.2  # PD alone follows too, only badly
     assert report["improvement"] > 20
     assert max(full["rms"]) < 1e-3
+    for variable, value in TRANSPORTS.items():
+        monkeypatch.setenv(variable, value)
     again = driven_again(tmp_path, "full")
     for key in ("rms", "peak", "effort_peak"):
         assert getattr(again, key).tolist() == full[key]
