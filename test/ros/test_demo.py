@@ -15,7 +15,13 @@ pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 
 from studies import study
 from support import free_domain, ros_in_free_domain
 
-from featherstone_ros.tools.demo.play import TRANSPORTS
+# isort: split
+from rclpy.serialization import serialize_message
+from std_msgs.msg import Float64MultiArray
+
+from featherstone_ros.nodes.qos import AHEAD
+from featherstone_ros.tools import processes
+from featherstone_ros.tools.demo.measure import MeasurementError
 from featherstone_ros.tools.processes import node_environment
 
 PROGRESS = "PD alone"  # shown as the nodes start
@@ -81,7 +87,7 @@ def finished(folder, *arguments, status=0):
     return json.loads((folder / "report/report.json").read_text())
 
 
-def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path, monkeypatch):
+def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path):
     pytest.importorskip("matplotlib")
     report = finished(tmp_path, "--animation", "demo.gif")
     assert (tmp_path / "demo.gif").read_bytes().startswith(b"GIF89a")
@@ -100,8 +106,6 @@ def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path, monkeypa
     assert max(none["rms"]) < 0.2  # PD alone follows too, only badly
     assert report["improvement"] > 20
     assert max(full["rms"]) < 1e-3
-    for variable, value in TRANSPORTS.items():
-        monkeypatch.setenv(variable, value)
     again = driven_again(tmp_path, "full")
     for key in ("rms", "peak", "effort_peak"):
         assert getattr(again, key).tolist() == full[key]
@@ -110,8 +114,7 @@ def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path, monkeypa
 def driven_again(folder, law):
     """Drive one of the short demo's runs in this process; return what it measures.
 
-    It listens to no other simulation's time. This process stands still in the motion, for so long
-    that the twin is some 20 s ahead: as a busy machine does it, and nothing is lost.
+    It listens to no other simulation's time.
     """
     from featherstone_ros.tools.demo.play import Stage
     from featherstone_ros.tools.multi_sine import plan
@@ -125,18 +128,46 @@ def driven_again(folder, law):
     with ros_in_free_domain(folder) as ros:
         stage = Stage(robot, 0.0, law, options, "again", ros.domain)
         listeners: list[int] = []
-        stopped: list[subprocess.Popen] = []
-
-        def heard(time):
-            listeners.append(ros.node.count_subscribers("/clock"))
-            if time > 0 and not stopped:
-                stop = "kill -STOP $0; sleep 1.5; kill -CONT $0"
-                stopped.append(subprocess.Popen(["sh", "-c", stop, str(os.getpid())]))
-
-        run = stage.play(motion, heard)
-    assert stopped[0].wait() == 0
+        run = stage.play(motion, lambda _: listeners.append(ros.node.count_subscribers("/clock")))
     assert listeners and not any(listeners)
     return run
+
+
+@pytest.mark.study
+def test_a_run_without_desired_positions_is_one_of_lost_messages(tmp_path, monkeypatch):
+    remapped = {node: [*rules] for node, rules in processes._REMAPPED.items()}
+    remapped["feedforward_controller"] += ["-r", "~/desired:=elsewhere"]
+    monkeypatch.setattr(processes, "_REMAPPED", remapped)
+    monkeypatch.setattr("featherstone_ros.tools.demo.session._LATE", 0.5)
+    with pytest.raises(MeasurementError, match="no desired position was heard"):
+        driven_again(tmp_path, "full")
+
+
+STATES = 6000  # a second of a twin in lockstep
+RECORDER = f"""
+import time
+from std_msgs.msg import Float64MultiArray
+from featherstone_ros.nodes.qos import AHEAD
+from featherstone_ros.tools.rclpy_calls import Participant, take_waiting
+with Participant("recorder") as node:
+    states, heard = node.queue(Float64MultiArray, "states", AHEAD.depth, AHEAD.reliability), 0
+    while heard < {STATES}:
+        heard += len(take_waiting(states))
+        time.sleep(0.01)
+"""
+
+
+def test_states_are_kept_for_a_recorder_that_stands_still(tmp_path):
+    with ros_in_free_domain(tmp_path) as ros:
+        recorder = ros.run([sys.executable, "-c", RECORDER])
+        states = ros.publisher(Float64MultiArray, "states", AHEAD)
+        message = serialize_message(Float64MultiArray(data=[0.0] * 21))
+        os.kill(recorder.pid, signal.SIGSTOP)
+        for _ in range(STATES):
+            states.publish(message)
+        os.kill(recorder.pid, signal.SIGCONT)
+        ros.wait_for(lambda: not recorder.is_running, "all states at the recorder")
+        assert recorder.wait() == 0, recorder.output
 
 
 @pytest.mark.alone  # rates are those of a machine without other nodes

@@ -37,8 +37,6 @@ from featherstone_ros.tools.robot_setup import (
 from featherstone_ros.tools.style import new_console
 
 _ATTEMPTS = 3  # at a run of which the recorder missed messages
-# Who stands still for a second may hear nothing more through shared memory: docs/realtime.md.
-TRANSPORTS = {"FASTDDS_BUILTINTRANSPORTS": "UDPv4"}
 _BRAKES_AFTER = 0.2  # [s] without a command, so that the arm does not fall if the controller hangs
 
 
@@ -56,8 +54,6 @@ def play(options: argparse.Namespace) -> DemoReport:
     robot = load(options.robot)
     excess = options.model_error / 100
     domain = own_domain() if options.domain is None else options.domain
-    if not options.real_time:
-        os.environ |= TRANSPORTS | os.environ
     motion = plan(robot.model, robot.inverse_dynamics, robot.start, options.duration)
     namespace = f"featherstone_demo_{os.getpid()}"
     conditions = _conditions(excess, robot, motion)
