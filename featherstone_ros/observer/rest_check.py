@@ -96,7 +96,8 @@ class RestCheck:
     ) -> ContractVerdict:
         contract, misfit = self._contract, misfits[self._contract]
         odd = {name: loaded & self._in_another_unit(name, effort, gravity) for name in misfits}
-        kept = misfit < TOLERANCE and not odd[contract].any()
+        own = odd[contract]
+        kept = misfit < TOLERANCE and not own.any()
         found = f"{100 * misfit:.0f} % of the gravity load missed"
         if kept:
             bounds = dict.fromkeys(misfits, FAR_BETTER * misfit if misfit > SLIGHT else 0.0)
@@ -104,7 +105,6 @@ class RestCheck:
         else:
             # Motor current is little effort, too, if a gear multiplies it.
             bounds = dict.fromkeys(misfits, TOLERANCE) | {WITHOUT_GRAVITY: SLIGHT}
-        culprits = odd[contract] if odd[contract].any() else loaded
         fitting = [name for name in misfits if misfits[name] < bounds[name] and not odd[name].any()]
         if fitting:
             return ContractVerdict(
@@ -119,7 +119,7 @@ class RestCheck:
         return ContractVerdict(
             ContractState.UNEXPLAINED,
             f"drives.<joint>.effort is {contract}, but at rest the effort fits no unit ({found}): "
-            f"{self._possible_cause(effort, gravity, culprits)}",
+            f"{self._possible_cause(effort, gravity, own if own.any() else loaded)}",
         )
 
     def _in_another_unit(self, contract: str, effort: Floats, gravity: Floats) -> NDArray[np.bool_]:
