@@ -27,6 +27,8 @@ from std_srvs.srv import Trigger
 from test_feedforward_controller import NAMES, NODE, PARAMETERS, Q, point
 from trajectory_msgs.msg import JointTrajectory
 
+from featherstone_ros.nodes.messages import seconds
+
 REST = [0.0, 0.0]
 GOAL = Q + np.array([0.8, -0.8])
 TOO_FAST = [point(0.1, GOAL, velocities=REST)]
@@ -80,7 +82,16 @@ class RetimingArm:
         return bool(is_asked and np.abs(place - q).max() < 0.01)
 
     def wait_until_it_is_held_at(self, q: np.ndarray) -> None:
-        self.ros.wait_for(lambda: self.desired and self.is_held_at(q), f"arm at {q}")
+        """Wait for it; not by a desired position of before, whose successors are late or lost."""
+        since = seconds(self.states[-1].header.stamp) if self.states else 0.0
+        self.ros.wait_for(
+            lambda: (
+                self.desired
+                and seconds(self.desired[-1].header.stamp) >= since
+                and self.is_held_at(q)
+            ),
+            f"arm at {q}",
+        )
 
 
 @pytest.fixture(scope="module")
