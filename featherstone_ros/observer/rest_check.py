@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.drive_units import ANOTHER_UNIT
+from featherstone_ros.model.drive_units import ANOTHER_UNIT, IN_PROPORTION
 from featherstone_ros.observer.effort_contract import (
     FULL,
     MOTOR_CURRENT,
@@ -89,10 +89,17 @@ class RestCheck:
             return self.verdict  # friction could carry the arm: this pose tells nothing
         loads = np.abs(gravity)
         loaded = (loads > NOTICEABLE * loads.max()) & (loads > SIGNIFICANT * error)
-        return self._choose(misfits, effort, gravity, loaded)
+        told = loaded & (np.abs(effort) > SIGNIFICANT * error)
+        scaled = misfits[WITHOUT_GRAVITY] < SLIGHT and _in_proportion(effort[told], gravity[told])
+        return self._choose(misfits, effort, gravity, loaded, scaled)
 
     def _choose(
-        self, misfits: dict[str, float], effort: Floats, gravity: Floats, loaded: NDArray[np.bool_]
+        self,
+        misfits: dict[str, float],
+        effort: Floats,
+        gravity: Floats,
+        loaded: NDArray[np.bool_],
+        scaled: bool,
     ) -> ContractVerdict:
         contract, misfit = self._contract, misfits[self._contract]
         odd = {name: loaded & self._in_another_unit(name, effort, gravity) for name in misfits}
@@ -105,6 +112,8 @@ class RestCheck:
         else:
             # Motor current is little effort, too, if a gear multiplies it.
             bounds = dict.fromkeys(misfits, TOLERANCE) | {WITHOUT_GRAVITY: SLIGHT}
+        if scaled:  # little effort that follows the loads
+            bounds[WITHOUT_GRAVITY] = 0.0
         fitting = [name for name in misfits if misfits[name] < bounds[name] and not odd[name].any()]
         if fitting:
             return ContractVerdict(
@@ -116,10 +125,13 @@ class RestCheck:
             return ContractVerdict(ContractState.KEPT, f"effort as {contract} fits at rest")
         if self.verdict.finding is ContractState.KEPT:
             return self.verdict
+        cause = self._possible_cause(effort, gravity, own if own.any() and not scaled else loaded)
+        if scaled:
+            cause += "; or torque without gravity, under another load"
         return ContractVerdict(
             ContractState.UNEXPLAINED,
             f"drives.<joint>.effort is {contract}, but at rest the effort fits no unit ({found}): "
-            f"{self._possible_cause(effort, gravity, own if own.any() else loaded)}",
+            f"{cause}",
         )
 
     def _in_another_unit(self, contract: str, effort: Floats, gravity: Floats) -> NDArray[np.bool_]:
@@ -139,3 +151,11 @@ class RestCheck:
             return f"{', '.join(names)}: wrong model, wrong payload, or something holds the arm"
         gains = ", ".join(f"{name} {value:.3g}" for name, value in zip(names, gain, strict=True))
         return f"current with torque_constant {gains}; or wrong payload, or something holds the arm"
+
+
+def _in_proportion(effort: Floats, gravity: Floats) -> bool:
+    """Tell whether efforts (m,) are loads (m,) times one factor; a single one always would be."""
+    if len(effort) < 2 or not effort @ gravity > 0.0:
+        return False
+    rest = effort - (effort @ gravity) / (gravity @ gravity) * gravity
+    return bool(rest @ rest < IN_PROPORTION * (effort @ effort))

@@ -1,5 +1,6 @@
 """The shadow of a simulated arm: its estimates are right, whatever the joint states are like."""
 
+import re
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -209,6 +210,17 @@ def test_one_joint_in_another_unit_is_named_whatever_the_others_carry(swing, joi
     assert shadow.verdict.finding is ContractState.UNEXPLAINED
     named = [name for name in MODEL.joint_names if name in shadow.verdict.text]
     assert named == [f"panda_joint{joint + 1}"]
+
+
+@pytest.mark.parametrize("factor", [0.09, 0.05])
+def test_a_small_unit_that_all_joints_share_is_not_called_torque_without_gravity(swing, factor):
+    shadow = Shadow(MODEL, settings_for(PANDA))
+    follow(shadow, [s._replace(effort=s.effort * factor) for s in swing[:140]])
+    verdict = shadow.verdict
+    assert verdict.finding is ContractState.UNEXPLAINED
+    gains = re.findall(r"panda_joint\d ([\d.]+)", verdict.text)
+    assert_allclose(np.array(gains, dtype=float), 1.0 / factor, rtol=0.05)
+    assert len(gains) > 1 and "or torque without gravity, under another load" in verdict.text
 
 
 def test_a_wrench_at_rest_does_not_unsettle_a_contract_found_kept(swing):
