@@ -32,7 +32,7 @@ from control.phase_changes cimport begin_tracking, give_up, respond, take_over
 from control.phases cimport HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WAITING
 from control.startup cimport begin
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
-                                  pass_time, watch_clocks)
+                                  note_old, pass_time, watch_clocks)
 from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, GateResult, Observer,
                                      gate_result, is_repetition, observe, oldest)
 from control.stuck_joints cimport StuckJoints, is_stuck, push_joints
@@ -86,7 +86,7 @@ cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout,
     watch_clocks(clock, now, on_its_way)
     if again or is_old(clock, now, stamp):
         o.last = gate_result(NOT_NEWER, -1, stamp, clock.newest)
-        clock.set_back = now - clock.received > state_timeout
+        note_old(clock, now, stamp, state_timeout)
     else:
         clock.newest = stamp
         late = lateness(clock, now, on_its_way)

@@ -21,7 +21,9 @@ cdef struct StateClock:
     double since             # steady time from which on states count; -inf: all
     double received          # steady time at which the last one arrived; -inf before the first
     double stamp             # its stamp; 0: none
-    bint set_back            # only older ones have come since, for state_timeout
+    double older             # stamp of the last older one that came since; 0: none has
+    double in_order_since    # steady time from which older ones have come in their order
+    bint set_back            # only older ones have come since, for a while
     double newest            # of all stamps, also of states that were on their way for too long
     double transit           # [s] shortest time on the way, by two clocks: the smallest that three
                              # states in a row did not exceed
@@ -41,7 +43,7 @@ cdef inline void start_clock(StateClock* k, double since) noexcept nogil:
     """Begin without a state; those that were measured before ``since`` do not count."""
     k.since = since
     k.received, k.origin, k.stamp, k.newest = -INFINITY, NAN, 0.0, 0.0
-    k.late = k.interval = k.usual = 0.0
+    k.late = k.interval = k.usual = k.older = 0.0
     k.set_back = False
     forget_transit(k)
 
@@ -80,6 +82,23 @@ cdef inline bint is_old(const StateClock* k, double now, double stamp) noexcept 
     """Whether a state is not newer than those before it."""
     return (stamp > 0.0 and stamp_order(stamp - k.newest, CLOCK_JUMP) in (OLDER, SAME)
             or elapsed(k, now, stamp) <= 0.0)
+
+
+cdef inline void note_old(StateClock* k, double now, double stamp,
+                          double state_timeout) noexcept nogil:
+    """Note a state that is not newer. Those that were overtaken come at once, or in any order:
+    where older ones come one after the other for a while, their clock was set back.
+    """
+    if stamp < k.newest:
+        if k.older == 0.0:
+            k.in_order_since = k.received
+        elif stamp <= k.older:
+            k.in_order_since = now
+        k.older, k.set_back = stamp, now - k.in_order_since > STAMP_JITTER
+        if k.set_back:
+            forget_transit(k)
+    elif now - k.received > state_timeout:
+        k.set_back = True
 
 
 cdef inline void watch_clocks(StateClock* k, double now, double on_its_way) noexcept nogil:
@@ -164,4 +183,4 @@ cdef inline void pass_time(StateClock* k, double now, double stamp, double on_it
         k.time += k.dt - k.late
         k.origin = stamp - k.time if stamp > 0.0 else NAN
     k.time += late
-    k.received, k.stamp, k.late, k.set_back = now, stamp, late, False
+    k.received, k.stamp, k.late, k.older, k.set_back = now, stamp, late, 0.0, False

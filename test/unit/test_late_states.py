@@ -51,6 +51,23 @@ def test_clocks_that_differ_do_no_harm(name, offset):
     np.testing.assert_allclose(arm.simulator.q, arm.away(WAY), atol=0.02)
 
 
+@pytest.mark.parametrize("before", [0.0, 1000.0])
+@pytest.mark.parametrize("back", few_or_all([0.05, 0.09], [0.015, 0.033, 0.05, 0.07, 0.09]))
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_clock_that_is_set_back_in_motion_is_no_jump_of_the_arm(name, back, before):
+    """States older than the last come meanwhile; it is as if there were none."""
+    arm = SimulatedArm(name, 500)
+    arm.clock_offset = before
+    arm.run(0.5)
+    arm.follow(arm.away(WAY), 1.0)
+    arm.run(0.4)
+    arm.clock_offset = before - back
+    arm.run(2.0)
+    assert not arm.notes
+    assert arm.speed < 0.5
+    np.testing.assert_allclose(arm.simulator.q, arm.away(WAY), atol=0.01)
+
+
 @pytest.mark.parametrize("stiction", [0.0, 2.0])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_friction_that_is_not_what_the_model_knows_makes_no_late_arm_fast(name, stiction):

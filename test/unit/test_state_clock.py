@@ -182,6 +182,27 @@ def test_states_behind_a_stamp_of_a_clock_that_was_set_back_are_old_until_it_is_
     assert {source.give(50.01 + k * PERIOD, on_its_way=0.3) for k in range(10)} == {IN_TIME}
 
 
+@pytest.mark.parametrize("back", [0.02, 0.04, 0.09])
+def test_time_goes_on_by_the_arrival_when_a_clock_was_set_back_by_little(back):
+    source = Source()
+    for k in range(1, 20):
+        assert source.give(5.0 + k * PERIOD, on_its_way=-0.2) == IN_TIME
+    old = [source.give(5.0 + k * PERIOD - back, on_its_way=back - 0.2) for k in range(20, 150)]
+    assert set(old[: round(back / PERIOD) - 1]) == {OLD}
+    assert set(old[round(back / PERIOD) :]) == {IN_TIME}
+    assert source.clock.time == pytest.approx(149 * PERIOD, abs=1e-9)
+
+
+def test_a_state_out_of_order_leaves_the_time_to_the_stamps():
+    source = Source()
+    for stamp, after, expected in (
+        *((5.02, 0.02, IN_TIME), (5.06, 0.04, IN_TIME), (5.04, 0.001, OLD), (5.08, 0.02, IN_TIME)),
+    ):
+        assert source.give(stamp, after, on_its_way=0.0) == expected
+    assert source.clock.time == pytest.approx(0.08, abs=1e-12)
+    assert source.clock.dt == pytest.approx(0.02, abs=1e-9)
+
+
 def test_states_that_have_piled_up_are_late_for_as_long_as_they_are():
     """Nothing for 0.2 s; then all that was sent, later and later."""
     source = Source()
