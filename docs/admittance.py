@@ -38,7 +38,7 @@ def press(stiffness: float, chosen: bool) -> np.ndarray:
     bench.stiffness, bench.height = stiffness, bench.pose[2, 3] - WAY
     begin = len(bench.forces)
     for _ in range(round(DURATION / 0.1)):
-        if bench.phase is not Phase.FAULT:  # as after three blows
+        if bench.phase is not Phase.FAULT:  # as after three impacts
             bench.controller.set_target(bench.now, wrench=[0, 0, -FORCE, 0, 0, 0])
         bench.run(0.1)
     return np.array(bench.forces[begin:])

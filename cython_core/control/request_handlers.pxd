@@ -109,7 +109,7 @@ cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* govern
     also while it is still being led in to that.
     """
     cdef double time = c.clock.time, stop_time = c.arm.settings.stop_time
-    cdef double most = SET_POINT_SPEED * since_set_point(c, now)
+    cdef double max_time = SET_POINT_SPEED * since_set_point(c, now)
     cdef double* last = task.motion.before
     cdef double* offset = c.offset
     cdef bint jumps = False
@@ -126,7 +126,7 @@ cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* govern
             i, fabs(state[i] - task.state[i]), c.arm.settings.start_tolerance)
         if not detail.found <= detail.bound:
             return SET_POINT_TOO_FAR
-        jumps |= fabs(state[i] - last[i]) > SET_POINT_SLACK + most * c.arm.limits.velocity[i]
+        jumps |= fabs(state[i] - last[i]) > SET_POINT_SLACK + max_time * c.arm.limits.velocity[i]
     extrapolate(&task.motion, time, state)
     if jumps:
         for i in range(4 * c.n):

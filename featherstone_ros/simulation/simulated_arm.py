@@ -42,7 +42,9 @@ class SimulatedArm:
         Args:
             simulator: Of one arm, or of a batch; its time step divides the loop's period.
             effort_limit: (n,) of the drives [N m or N].
-            gains: P and D, (n,) each, of drives with position loops.
+            gains: P and D, (n,) each, of drives with position loops, which go by the state at
+                each time step's begin: stable where D times that step is less than the joint's
+                inertia.
         """
         self.simulator, self.gains = simulator, np.asarray(gains)
         self.blocked = False

@@ -104,7 +104,7 @@ def test_edge_of_stability_is_where_it_is_said_to_be(delay):
         stiffness=FREE_Z,
         damping=(damping,) * 3 + (5.0,) * 3,
         contact_stiffness=0.0,
-        max_force=100.0,  # blows are no fault here
+        max_force=100.0,  # impacts are no fault here
         **STILL,
     )
     edge = stiffest_contact(inertia, damping, delay + 0.001)
