@@ -35,6 +35,7 @@ from example_robots import ROBOTS
 BESIDE = 0.3  # [rad] where a robot's start has a joint at 0, which hides its sign
 WATCHED = 3.0  # [s] from when it is wrong
 WAY, MOTION = 0.4, 1.0  # [rad], [s] of the motion in which an encoder dies, halfway
+ABOUT = -0.1, -0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05, 0.1  # [s] the turn of another
 PUSH, PUSHED = 2.0, 0.2  # [N m], [s]
 FLOATING = {"mode": "gravity_compensation"}
 LOAD, LOAD_AT = 3.0, (0.0, 0.0, 0.1)  # [kg], [m] of a payload that is not there
@@ -148,11 +149,13 @@ def believed(one: Arm, lie: Lie, **parameters: object) -> float:
     return fastest(loop, one.model.velocity_limit)
 
 
-def died(one: Arm, joint: int) -> float:
-    """Return the highest speed of an arm of which an encoder dies in motion."""
+def died(one: Arm, joint: int, at: float = 0.5 * MOTION, back: bool = False) -> float:
+    """Return the highest speed of an arm of which an encoder dies in motion, there or also back."""
     loop = one.loop()
     way = np.clip(one.start + WAY, one.model.lower, one.model.upper)
-    loop.run([Point(MOTION, tuple(way), *np.zeros((2, one.model.n)))], rest=-0.5 * MOTION)
+    ends = [(MOTION, way), (2.0 * MOTION, one.start)][: 1 + back]
+    points = [Point(t, tuple(end), *np.zeros((2, one.model.n))) for t, end in ends]
+    loop.run(points, rest=at - ends[-1][0])
     loop.plant.measure = dead(joint, JointState(loop.plant.q.copy()))
     return fastest(loop, one.model.velocity_limit)
 
@@ -198,6 +201,15 @@ def encoders() -> Iterator[Row]:
             yield kind, name, died(one, joint)
 
 
+def turns() -> Iterator[Row]:
+    """An encoder dies where a motion turns, with velocity 0, UR10: the worst instant."""
+    for kind, drives in DRIVES.items():
+        one = arm("ur10_robot", *drives)
+        for joint, name in enumerate(one.model.joint_names):
+            instants = MOTION + np.array(ABOUT)
+            yield kind, name, max(died(one, joint, at, back=True) for at in instants)
+
+
 def pushes() -> Iterator[Row]:
     """2 N m for 0.2 s on the last joint of an arm that floats: no fault."""
     for name, rotor in (("ur5e", 0.0), ("panda", 0.0), ("ur5e", 0.1), ("panda", 0.2)):
@@ -223,7 +235,7 @@ def loads() -> Iterator[Row]:
             yield kind, name, unloaded(arm(name, *drives))
 
 
-CASES = {case.__name__: case for case in (signs, encoders, pushes, floats, loads)}
+CASES = {case.__name__: case for case in (signs, encoders, turns, pushes, floats, loads)}
 
 
 def main() -> None:
