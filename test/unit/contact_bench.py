@@ -25,8 +25,8 @@ from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.simulation.drive_gains import drive_gains
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
-STEP = 5e-4  # [s] of the simulation
-PERIOD = 4  # steps between joint states
+STEP = 1e-3  # [s] of the simulation
+PERIOD = 2  # steps between joint states
 ARMATURE = 1.0  # [kg m^2, kg], of geared drives
 DELAY = 0.01  # [s] from a wrench to the motion: the sensor's
 STILL = 1e-3  # [m/s] below which friction of the plane is viscous
@@ -134,8 +134,7 @@ class ContactBench:
 
     def push_of_plane(self, place: Floats) -> Floats:
         """Return the force of the plane on the hand at a place, (3,) each."""
-        depth = self.height - self.normal @ place
-        if not (self.stiffness and depth > 0.0):
+        if not self.stiffness or not (depth := self.height - self.normal @ place) > 0.0:
             return np.zeros(3)
         push = self.stiffness * depth * self.normal
         if self.rubs:
@@ -157,29 +156,31 @@ class ContactBench:
         self, duration: float, push: Any = (0.0,) * 6, sensor: bool = True, felt: Any = None
     ) -> ContactBench:
         """Let time pass; push: (6,) on the hand, base axes; felt: measured instead of that."""
+        arm, n, link_pose = self.arm, self.kind.n, self.dynamics.link_pose
+        pushed, wrench = np.reshape(push, (2, 3)).astype(float), np.zeros(6)  # force, moment
         for _ in range(round(duration / STEP / PERIOD)):
             self.now += PERIOD * STEP
-            wrench = np.array(push, float)
             if sensor:
                 self.controller.take_wrench(self.now, self.measured[0], self.kind.tip)
-            command = self.controller.accept_state(self.now, self.arm.q, self.arm.qd)
+            q, qd = arm.q, arm.qd
+            command = self.controller.accept_state(self.now, q, qd)
             assert command is not None, self.controller.rejection
             goal = self.controller.compiled.desired
             if self.phase is Phase.FAULT:  # as ~/joint_commands: where the arm is
-                goal = np.array([self.arm.q, np.zeros(self.kind.n)])
-            effort = np.zeros(self.kind.n)
+                goal = np.array([q, np.zeros(n)])
+            effort = np.zeros(n)
             for _ in range(PERIOD):
-                wrench, pose = np.array(push, float), self.pose
+                pose = link_pose(q, self.kind.tip)
                 force = self.push_of_plane(pose[:3, 3])
-                wrench[:3] += force
-                wrench = np.concatenate([pose[:3, :3].T @ wrench[:3], pose[:3, :3].T @ wrench[3:]])
-                torque = (
-                    command + self.p * (goal[0] - self.arm.q) + self.d * (goal[1] - self.arm.qd)
-                )
+                acting = pushed.copy()
+                acting[0] += force
+                wrench = (acting @ pose[:3, :3]).ravel()
+                torque = command + self.p * (goal[0] - q) + self.d * (goal[1] - qd)
                 effort += torque / PERIOD
-                self.arm.step(torque, f_ext={self.kind.tip: wrench})
+                arm.step(torque, f_ext={self.kind.tip: wrench})
+                q, qd = arm.q, arm.qd
             if self.shadow is not None:
-                update = self.shadow.update(round(self.now * 1e9), self.arm.q, self.arm.qd, effort)
+                update = self.shadow.update(round(self.now * 1e9), q, qd, effort)
                 felt = np.zeros(6)
                 if update is not None and update.residual is not None:
                     felt = update.residual.wrench
