@@ -197,8 +197,9 @@ def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     nodes = [tests for tests in files if tests[0].get_closest_marker("ros")]
     others = chain.from_iterable(tests for tests in files if tests not in nodes)
     order: list[pytest.Item] = []
+    with_nodes = max(workers - 1, 1)
     for k in range(workers):
-        mine = nodes[k::workers]
+        mine = nodes[k::with_nodes] if k < with_nodes else []
         if k % 2:  # its long ones come while others have their short ones
             mine = mine[len(mine) // 2 :] + mine[: len(mine) // 2]
         room = (len(items) - len(order)) // (workers - k) - sum(map(len, mine))
