@@ -181,7 +181,8 @@ def pytest_collection() -> Iterator[None]:
 LONG = (
     *("test_findings", "test_simulated_time", "test_shared_process", "test_feedforward_controller"),
     *("test_teach_and_replay", "test_replay", "test_run_command", "test_digital_twin"),
-    *("test_identify_command", "test_evaluate_command", "test_examples", "test_excite_command"),
+    *("test_demo", "test_shadow_mode", "test_identify_command", "test_evaluate_command"),
+    *("test_examples", "test_excite_command"),
 )
 
 

@@ -25,6 +25,7 @@ def test_a_spline_follows_more_closely_and_smoothly(robot):
     assert spline.velocity_step() < 0.3 * linear.velocity_step()
 
 
+@pytest.mark.study
 def test_picture_is_written(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     assert policy_stream.main(["--output", str(tmp_path)]) == 0
