@@ -8,6 +8,7 @@ import numpy as np
 from example_robots import ROBOTS
 from random_trees import TREES
 from reference import Robot
+from studies import study
 
 from featherstone_ros import Dynamics, Model
 
@@ -18,6 +19,11 @@ CHOSEN = {"panda_description/panda.urdf", "pr2_description/pr2.urdf"}
 CHOSEN_TREES = (
     "one revolute joint", "one prismatic joint", "chain", "massless between", "fixed between",
     "mimic", "all at once", "parallel within 1e-6", "prismatic along axes",
+)  # fmt: skip
+# The others are studies: robots of each kind of joint and coupling remain.
+KEPT = (
+    "panda_description/panda.urdf", "one revolute joint", "fixed between", "mimic", "screws",
+    "all at once", "parallel within 1e-6",
 )  # fmt: skip
 EXAMPLES = {f"{path.parents[1].name}/{path.name}": path for path in ROBOTS}
 EXAMPLES = {name: path for name, path in EXAMPLES.items() if name in CHOSEN}
@@ -62,3 +68,8 @@ def cases(greatest):
     return [
         Case(name, model) for name, model in models.items() if len(model.tree.parent) <= greatest
     ]
+
+
+def few_or_all_cases(greatest):
+    """Return them for ``parametrize``: few in `make test`, all in `make test-all`."""
+    return [case if case.name in KEPT else study(case) for case in cases(greatest)]

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from example_robots import ROBOTS, example_robot
+from studies import study
 from urdf_text import geared_arm
 
 from featherstone_ros.control.armature import SHARES, assumed_armature, in_words, min_armature
@@ -94,7 +95,7 @@ def test_an_arm_in_space_or_on_a_boat_is_the_same_arm():
     "path",
     [
         *map(robot_file, ("panda", "ur5e")),
-        *(p for p in ROBOTS if p.stem in ("kinova", "xarm7", "ur10_robot", "romeo")),
+        *(study(p) for p in ROBOTS if p.stem in ("kinova", "xarm7", "ur10_robot", "romeo")),
     ],
 )
 def test_nothing_is_assumed_where_nothing_is_needed(path):

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from studies import study
 
 from featherstone_ros import Dynamics, Model, Simulator, UnknownNameError
 from featherstone_ros.control import CartesianImpedance, Wall, box
@@ -67,7 +68,7 @@ def block(R):
 
 
 @pytest.mark.parametrize("axis", range(6), ids="x y z rx ry rz".split())
-@pytest.mark.parametrize("axes", ["base", "tip"])
+@pytest.mark.parametrize("axes", [study("base"), "tip"])
 def test_stiffness_measured_by_a_push_is_that_asked_for(axes, axis):
     arm = ImpedanceArm(axes=axes)
     frame = block(arm.pose[:3, :3]) if axes == "tip" else np.eye(6)
@@ -78,7 +79,7 @@ def test_stiffness_measured_by_a_push_is_that_asked_for(axes, axis):
     np.testing.assert_allclose(moved, push / STIFFNESS, rtol=0.02, atol=0.02 * moved[axis])
 
 
-@pytest.mark.parametrize("ratio", [0.3, 0.7])
+@pytest.mark.parametrize("ratio", [0.3, study(0.7)])
 @pytest.mark.parametrize("mode", range(6))
 def test_damping_ratio_measured_by_the_step_response_is_that_asked_for(mode, ratio):
     """A mode of the hand, let go at rest, overshoots by exp(-pi z / sqrt(1 - z^2))."""
@@ -239,7 +240,7 @@ SHAPED = np.array([4, 6, 5, 0.05, 0.04, 0.06])
 
 
 @pytest.mark.parametrize("axis", range(6), ids="x y z rx ry rz".split())
-@pytest.mark.parametrize("axes", ["base", "tip"])
+@pytest.mark.parametrize("axes", [study("base"), "tip"])
 def test_each_axis_of_a_shaped_hand_swings_alone_at_its_own_frequency(axes, axis):
     ratio, moved = 0.4, np.zeros(6)
     arm = ImpedanceArm(axes=axes, inertia_shaping=True, shaped_inertia=SHAPED, damping_ratio=ratio)

@@ -10,6 +10,7 @@ from control_loop import LoopBench
 from drive_settings import with_drives
 from numpy.testing import assert_allclose
 from pushed_twin import follow, send
+from studies import few_or_all
 from test_twin import ARM, START
 
 import featherstone_ros as fr
@@ -89,7 +90,7 @@ class Driven(LoopBench):
 # The controller
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few_or_all(range(7), range(20)))
 def test_what_drives_are_told_is_the_law_of_python(seed):
     random = np.random.default_rng(seed)
     units = random_drives(random, max_duty=1.0)
@@ -240,7 +241,7 @@ def make(model, units, **settings):
     return Twin(model, SimulatorSettings(**given))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", few_or_all(range(4), range(12)))
 def test_drives_of_the_twin_are_the_law_of_python(model, seed):
     """In small steps, against the simulator with that law around it."""
     random = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from studies import study
 from unit.contact_bench import ContactBench
 from unit.simulated_arm import ROBOTS, STEP, SimulatedArm
 
@@ -27,7 +28,7 @@ def test_the_honest_arm_is_not_taken_for_frozen_and_arrives():
 
 
 @pytest.mark.parametrize("velocity", [0.0, np.nan], ids=["zero", "not measured"])
-@pytest.mark.parametrize("rate", [200, 1000])
+@pytest.mark.parametrize("rate", [200, study(1000)])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_positions_frozen_at_rest_end_in_silence_before_the_arm_is_fast(name, rate, velocity):
     for way, duration in MOTIONS:
@@ -143,7 +144,7 @@ def test_a_joint_that_runs_into_its_stop_is_not_taken_for_frozen(cutoff):
 
 
 @pytest.mark.parametrize("velocities", ["true", "derived", "missing"])
-@pytest.mark.parametrize("step", [0.005, 0.0015, 0.0003])
+@pytest.mark.parametrize("step", [0.005, study(0.0015), 0.0003])
 def test_steps_of_an_encoder_are_not_taken_for_frozen_positions(step, velocities):
     """As coarse as the 300 degrees in 1024 steps of a small servo; velocities peak at each step."""
     for name in ROBOTS:

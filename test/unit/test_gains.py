@@ -6,7 +6,7 @@ import control_arm
 import numpy as np
 import pytest
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS
-from studies import few_or_all
+from studies import few_or_all, study
 from urdf_text import chain
 
 from featherstone_ros import Dynamics, Model, Simulator
@@ -36,7 +36,7 @@ unlike_arms = pytest.mark.parametrize(
 )
 both_laws = pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
 timings = pytest.mark.parametrize(
-    "timing", [Timing(0.002, 0.0), Timing(0.001, 0.0025), Timing(0.002, 0.002)], ids=str
+    "timing", [Timing(0.002, 0.0), study(Timing(0.001, 0.0025)), Timing(0.002, 0.002)], ids=str
 )
 MAX_JOINTS = 16  # of a robot in tests of all: the others take long, and have such limbs
 SMALL = 1e-8  # [rad or m] so that the loop is as good as linear

@@ -29,7 +29,7 @@ def moved(arm: SimulatedArm, before: float, after: float) -> SimulatedArm:
 
 
 @pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
-@pytest.mark.parametrize("delay", few_or_all([0.03, 0.09], [0.01, 0.03, 0.06, 0.09]))
+@pytest.mark.parametrize("delay", few_or_all([0.09], [0.01, 0.03, 0.06, 0.09]))
 @pytest.mark.parametrize("name", ROBOTS)
 def test_an_arm_follows_whether_states_are_late_from_the_start_or_in_its_motion(name, delay, mode):
     for before in (0.0, delay):
@@ -88,7 +88,7 @@ def test_delays_that_change_from_state_to_state_make_no_arm_fast(name):
 
 
 @pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
-@pytest.mark.parametrize("apart", [0.02, 0.05, 0.09])
+@pytest.mark.parametrize("apart", few_or_all([0.02, 0.09], [0.02, 0.05, 0.09]))
 @pytest.mark.parametrize("name", ROBOTS)
 def test_an_arm_follows_when_states_come_in_bursts(name, apart, mode):
     """As over a radio network: each last command acts until the next burst."""

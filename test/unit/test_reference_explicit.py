@@ -5,12 +5,12 @@ import pytest
 from comparison import assert_equal_to_rounding
 from reference import BASE, explicit
 from reference.featherstone import crba, rnea
-from reference_cases import cases
+from reference_cases import few_or_all_cases
 
 from featherstone_ros import Dynamics
 
 
-@pytest.fixture(scope="module", params=cases(14), ids=repr)
+@pytest.fixture(scope="module", params=few_or_all_cases(14), ids=repr)
 def case(request):
     return request.param
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from reference import featherstone as rbda
-from reference_cases import cases
+from reference_cases import few_or_all_cases
 
 
-@pytest.fixture(scope="module", params=cases(50), ids=repr)
+@pytest.fixture(scope="module", params=few_or_all_cases(50), ids=repr)
 def case(request):
     return request.param
 

@@ -19,7 +19,7 @@ from reference import (
     operators,
 )
 from reference.spatial import crf, rot, xlt
-from reference_cases import cases
+from reference_cases import cases, few_or_all_cases
 
 from featherstone_ros import Dynamics, Tree, box, cylinder
 from featherstone_ros import Revolute as Turning
@@ -43,7 +43,7 @@ class Floating:
         self.f_x = case.robot.body_forces(case.f_ext)[:BASE].ravel()
 
 
-@pytest.fixture(scope="module", params=cases(50), ids=repr)
+@pytest.fixture(scope="module", params=few_or_all_cases(50), ids=repr)
 def floating(request):
     return Floating(request.param)
 

@@ -5,10 +5,10 @@ import pytest
 from comparison import assert_equal_to_rounding
 from reference import kane, newton_euler, operators
 from reference.spatial import rot, xlt
-from reference_cases import cases
+from reference_cases import few_or_all_cases
 
 
-@pytest.fixture(scope="module", params=cases(50), ids=repr)
+@pytest.fixture(scope="module", params=few_or_all_cases(50), ids=repr)
 def case(request):
     return request.param
 

@@ -6,7 +6,7 @@ from comparison import assert_equal_to_rounding
 from random_trees import TREES
 from reference import BASE, Robot, inertia, newton_euler
 from reference.featherstone import rnea
-from reference_cases import cases
+from reference_cases import few_or_all_cases
 
 from featherstone_ros import Model
 from featherstone_ros.model.urdf import parse
@@ -14,7 +14,7 @@ from featherstone_ros.model.urdf import parse
 STEP = 1e-6  # of central differences [s]
 
 
-@pytest.fixture(scope="module", params=cases(50), ids=repr)
+@pytest.fixture(scope="module", params=few_or_all_cases(50), ids=repr)
 def case(request):
     return request.param
 

@@ -16,7 +16,7 @@ from reference import (
 )
 from reference.featherstone import aba, crba, rnea
 from reference.spatial import crf, dual, inverse, rot, xlt
-from reference_cases import cases
+from reference_cases import few_or_all_cases
 
 from featherstone_ros import Dynamics, ModelError
 
@@ -71,12 +71,12 @@ class Algebra:
         return h, energy
 
 
-@pytest.fixture(scope="module", params=cases(50), ids=repr)
+@pytest.fixture(scope="module", params=few_or_all_cases(50), ids=repr)
 def algebra(request):
     return Algebra(request.param)
 
 
-@pytest.fixture(scope="module", params=cases(14), ids=repr)
+@pytest.fixture(scope="module", params=few_or_all_cases(14), ids=repr)
 def small(request):
     """Those with few bodies, for derivatives of M."""
     return Algebra(request.param)

@@ -5,7 +5,7 @@ import pytest
 from comparison import assert_equal_to_rounding
 from reference import spatial
 from reference.robot import BASE
-from reference_cases import cases
+from reference_cases import few_or_all_cases
 
 RANDOM = np.random.default_rng(5)
 AXIS = np.array([2, -1, 2]) / 3
@@ -59,7 +59,7 @@ def test_rigid_body_has_the_kinetic_energy_of_its_mass_and_its_turning():
     assert_equal_to_rounding(v @ spatial.mcI(mass, c, I_C) @ v / 2, expected)
 
 
-@pytest.fixture(scope="module", params=cases(50), ids=repr)
+@pytest.fixture(scope="module", params=few_or_all_cases(50), ids=repr)
 def case(request):
     return request.param
 
