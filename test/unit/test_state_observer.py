@@ -432,7 +432,7 @@ def test_an_arm_at_rest_may_repeat_its_position_for_ever():
 
 
 @pytest.mark.parametrize("dt", PERIODS)
-@pytest.mark.parametrize("factor", [-1.0, 0.0, 57.3, study(1 / 57.3), study(0.5), study(2.0)])
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 57.3, study(1 / 57.3), 0.5, study(2.0)])
 @pytest.mark.parametrize("joint", few_or_all([1], [0, 1]))
 def test_a_velocity_of_wrong_sign_unit_or_scale_is_contradicted(joint, factor, dt):
     """Then the positions tell it."""
