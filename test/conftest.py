@@ -189,7 +189,8 @@ LONG = (
 def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     """Return files of nodes, which wait, among others, which compute, for one worker after another.
 
-    Each has its share of both at any time, so that processors neither wait nor are waited for.
+    Each has its share of both at any time, so that processors neither wait nor are waited for; the
+    last one only computes: nodes that run beside more others take more processor time.
     pytest-xdist's worksteal gives each as many tests, and later those at the end of another's.
     """
     files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]

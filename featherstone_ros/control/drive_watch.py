@@ -10,10 +10,10 @@ from featherstone_ros.model.drive_units import (
     ANOTHER_UNIT,
     CURRENT,
     DUTY,
-    IN_PROPORTION,
     POSITION,
     DriveUnits,
     MotorHeat,
+    in_proportion,
 )
 
 LOADED = 0.1  # of its effort limit: with less, friction may be what is measured behind a gear
@@ -84,7 +84,7 @@ class EffortWatch:
         count, self._states = states - self._states, states
         commanded, measured, product = since
         loaded = commanded > count * (LOADED * self._limit) ** 2
-        proportional = product**2 > (1.0 - IN_PROPORTION) * commanded * measured
+        proportional = in_proportion(product, commanded, measured)
         for k in np.flatnonzero(loaded & proportional & (measured > 0.0)).tolist():
             joint, factor = self._units.names[k], float(product[k] / commanded[k])
             self._told.pop(joint, None)

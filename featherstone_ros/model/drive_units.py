@@ -64,6 +64,17 @@ UNLIMITED = {"max_current": np.inf, "continuous_current": np.inf, "max_duty": 1.
 MIN_CONSTANT, MAX_CONSTANT = 1e-6, 1e12
 
 
+def in_proportion(product: Any, some: Any, others: Any) -> Any:
+    """Tell whether efforts follow others up to a factor, a sign included.
+
+    Args:
+        product: Sum of their products; of several, an array, as below.
+        some: Sum of the squares of the ones.
+        others: Of the others.
+    """
+    return product**2 > (1.0 - IN_PROPORTION) * some * others
+
+
 def _unless_absurd(value: float) -> str | None:
     """Return why no drive has such a constant; 0 stands for unknown or none."""
     is_possible = value == 0.0 or MIN_CONSTANT <= value <= MAX_CONSTANT

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.drive_units import ANOTHER_UNIT, IN_PROPORTION
+from featherstone_ros.model.drive_units import ANOTHER_UNIT, in_proportion
 from featherstone_ros.observer.effort_contract import (
     FULL,
     MOTOR_CURRENT,
@@ -90,7 +90,7 @@ class RestCheck:
         loads = np.abs(gravity)
         loaded = (loads > NOTICEABLE * loads.max()) & (loads > SIGNIFICANT * error)
         told = loaded & (np.abs(effort) > SIGNIFICANT * error)
-        scaled = misfits[WITHOUT_GRAVITY] < SLIGHT and _in_proportion(effort[told], gravity[told])
+        scaled = misfits[WITHOUT_GRAVITY] < SLIGHT and _follows(effort[told], gravity[told])
         return self._choose(misfits, effort, gravity, loaded, scaled)
 
     def _choose(
@@ -153,9 +153,9 @@ class RestCheck:
         return f"current with torque_constant {gains}; or wrong payload, or something holds the arm"
 
 
-def _in_proportion(effort: Floats, gravity: Floats) -> bool:
+def _follows(effort: Floats, gravity: Floats) -> bool:
     """Tell whether efforts (m,) are loads (m,) times one factor; a single one always would be."""
-    if len(effort) < 2 or not effort @ gravity > 0.0:
-        return False
-    rest = effort - (effort @ gravity) / (gravity @ gravity) * gravity
-    return bool(rest @ rest < IN_PROPORTION * (effort @ effort))
+    product = effort @ gravity
+    return len(effort) > 1 and bool(
+        product > 0.0 and in_proportion(product, effort @ effort, gravity @ gravity)
+    )

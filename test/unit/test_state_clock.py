@@ -195,10 +195,9 @@ def test_time_goes_on_by_the_arrival_when_a_clock_was_set_back_by_little(back):
 
 def test_a_state_out_of_order_leaves_the_time_to_the_stamps():
     source = Source()
-    for stamp, after, expected in (
-        *((5.02, 0.02, IN_TIME), (5.06, 0.04, IN_TIME), (5.04, 0.001, OLD), (5.08, 0.02, IN_TIME)),
-    ):
-        assert source.give(stamp, after, on_its_way=0.0) == expected
+    assert source.give(5.02, 0.02, 0.0) == source.give(5.06, 0.04, 0.0) == IN_TIME
+    assert source.give(5.04, 0.001, 0.0) == OLD
+    assert source.give(5.08, 0.02, 0.0) == IN_TIME
     assert source.clock.time == pytest.approx(0.08, abs=1e-12)
     assert source.clock.dt == pytest.approx(0.02, abs=1e-9)
 
