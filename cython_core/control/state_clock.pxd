@@ -97,7 +97,7 @@ cdef inline void note_old(StateClock* k, double now, double stamp,
         k.older, k.set_back = stamp, now - k.in_order_since > STAMP_JITTER
         if k.set_back:
             forget_transit(k)
-    elif now - k.received > state_timeout:
+    if now - k.received > state_timeout:
         k.set_back = True
 
 

@@ -193,6 +193,15 @@ def test_time_goes_on_by_the_arrival_when_a_clock_was_set_back_by_little(back):
     assert source.clock.time == pytest.approx(149 * PERIOD, abs=1e-9)
 
 
+def test_time_goes_on_by_the_arrival_after_older_states_in_any_order():
+    """For longer than a state may be late."""
+    source, random = Source(), np.random.default_rng(7)
+    for back in random.uniform(0.0, 0.09, 110):
+        assert source.give(5.0 - back, on_its_way=0.1) == OLD
+    assert source.give(5.0 + PERIOD, on_its_way=0.1) == IN_TIME
+    assert source.clock.time == pytest.approx(111 * PERIOD, abs=1e-9)
+
+
 def test_a_state_out_of_order_leaves_the_time_to_the_stamps():
     source = Source()
     assert source.give(5.02, 0.02, 0.0) == source.give(5.06, 0.04, 0.0) == IN_TIME
