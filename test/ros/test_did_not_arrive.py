@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from studies import study
 from support import (  # skips this module where ROS is missing
+    ARM,
+    LOCKSTEP,
+    SIMULATED,
+    STATES,
+    Between,
     Ros,
     ros_in_free_domain,
     status_values,
@@ -33,7 +38,7 @@ GAINS = {
     **{"gains.shoulder.p": 100.0, "gains.shoulder.d": 10.0},
     **{"gains.elbow.p": 20.0, "gains.elbow.d": 1.0},
 }
-SLOW = {"state_timeout": 10.0, "executor_timeout": 10.0}  # a busy machine ends nothing
+PACE = 3.0  # times real time
 
 
 @pytest.fixture
@@ -43,20 +48,28 @@ def ros(tmp_path):
 
 
 class Arm:
-    """Twin and controller as processes, and what they say."""
+    """Twin and controller as processes, in lockstep or in real time, and what they say."""
 
-    def __init__(self, ros: Ros, urdf: str, twin: dict[str, Any], **parameters: Any) -> None:
+    def __init__(
+        self,
+        ros: Ros,
+        urdf: str,
+        twin: dict[str, Any],
+        in_real_time: bool = False,
+        **parameters: Any,
+    ) -> None:
         self.ros = ros
+        if not in_real_time:
+            twin, parameters = {**LOCKSTEP, **twin}, {**SIMULATED, **parameters}
+        self.between = None if in_real_time else Between(ros.context, pace=PACE)
+        heard = STATES if in_real_time else ARM
         self.twin = ros.start(
             f"featherstone_ros.{TWIN[1:]}",
             {"robot_description": urdf, "rate": 200.0, **twin},
-            *("-r", f"~/commands:={CONTROLLER}/commands"),
+            *("-r", f"~/commands:={CONTROLLER}/commands", "-r", f"joint_states:={heard}"),
         )
-        ros.start(
-            f"featherstone_ros.{CONTROLLER[1:]}",
-            {"robot_description": urdf, **SLOW, **parameters},
-        )
-        self.states = ros.collect(JointState, "joint_states")
+        ros.start(f"featherstone_ros.{CONTROLLER[1:]}", {"robot_description": urdf, **parameters})
+        self.states = ros.collect(JointState, STATES)
         self.errors = ros.collect(JointState, f"{CONTROLLER}/error")
         self.trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
         self.status("running: hold")
@@ -73,12 +86,31 @@ class Arm:
             JointTrajectory(joint_names=names, points=[point(duration, end, velocities=rest)])
         )
 
+    def close(self) -> None:
+        """Hand on no more states."""
+        if self.between:
+            self.between.close()
 
-def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_do(ros):
+
+@pytest.fixture
+def make_arm(ros: Ros) -> Iterator[Callable[..., Arm]]:
+    """Make arms, which end before the test's domain does."""
+    made: list[Arm] = []
+
+    def make(*args: Any, **parameters: Any) -> Arm:
+        made.append(Arm(ros, *args, **parameters))
+        return made[-1]
+
+    yield make
+    for arm in made:
+        arm.close()
+
+
+def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_do(ros, make_arm):
     # That the controller does not know; what is less than a tenth of the limit, no brakes have.
     friction = {"friction.shoulder.coulomb": 1.5}
     twin = {**friction, **{f"initial_positions.{name}": q for name, q in START.items()}}
-    arm = Arm(ros, URDF, twin, path_tolerance=1.0, **GAINS)
+    arm = make_arm(URDF, twin, path_tolerance=1.0, **GAINS)
     arm.follow(GOAL)
     status = arm.status("did not arrive: shoulder")
     assert status.level == DiagnosticStatus.WARN
@@ -99,9 +131,9 @@ def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_d
 
 
 @pytest.mark.parametrize("moves", [True, study(False)])
-def test_gap_in_the_states_is_over_only_for_an_arm_that_is_where_it_was_to_be(ros, moves):
+def test_gap_in_the_states_is_over_only_for_an_arm_that_is_where_it_was_to_be(ros, make_arm, moves):
     twin = {f"initial_positions.{name}": q for name, q in START.items()}
-    arm = Arm(ros, URDF, twin, state_timeout=0.3)
+    arm = make_arm(URDF, twin, in_real_time=True, state_timeout=0.3, executor_timeout=10.0)
     if moves:
         arm.follow(GOAL, 4.0)
         ros.wait_for(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "motion")
@@ -118,10 +150,10 @@ def test_gap_in_the_states_is_over_only_for_an_arm_that_is_where_it_was_to_be(ro
     assert arm.status("running: hold").level == DiagnosticStatus.OK
 
 
-def test_states_that_come_more_slowly_than_gains_allow_for_are_named(ros):
+def test_states_that_come_more_slowly_than_gains_allow_for_are_named(ros, make_arm):
     """As from a driver of 200 Hz, with the parameters' defaults."""
     twin = {f"initial_positions.{name}": q for name, q in START.items()}
-    Arm(ros, URDF, twin, **GAINS)
+    make_arm(URDF, twin, **GAINS)
     ros.wait_for_diagnostics(
         lambda s: "for gains.period 2 ms" in status_values(s).get("gains", ""), "the period"
     )
@@ -131,11 +163,11 @@ def test_states_that_come_more_slowly_than_gains_allow_for_are_named(ros):
     )
 
 
-def test_hand_of_a_stretched_arm_does_not_arrive_above_and_says_why(ros):
+def test_hand_of_a_stretched_arm_does_not_arrive_above_and_says_why(ros, make_arm):
     upright = {"initial_positions.shoulder_lift_joint": -np.pi / 2}
     urdf = robot_file("ur5e").read_text()
     period = {"gains.period": 0.005}  # of the twin's states
-    arm = Arm(ros, urdf, upright, tip="wrist_1_link", mode="cartesian_impedance", **period)
+    arm = make_arm(urdf, upright, tip="wrist_1_link", mode="cartesian_impedance", **period)
     targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
     poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
     ros.wait_for(lambda: poses, "pose of the hand")
@@ -159,7 +191,7 @@ FINGER = """
 <axis xyz="1 0 0"/><limit lower="0" upper="0.04" velocity="0.2" effort="20"/></joint></robot>"""
 
 
-def test_a_finger_that_is_stuck_is_named_in_millimetres(ros):
+def test_a_finger_that_is_stuck_is_named_in_millimetres(ros, make_arm):
     """Not by a tolerance for joints that turn: 75 mm is more than all of its range."""
     twin = {f"initial_positions.{name}": q for name, q in START.items()}
     stuck = {
@@ -167,7 +199,7 @@ def test_a_finger_that_is_stuck_is_named_in_millimetres(ros):
         "noise.position": 1e-6,
         "initial_positions.finger": 0.0,
     }
-    arm = Arm(ros, URDF.replace("</robot>", FINGER), {**twin, **stuck}, **GAINS)
+    arm = make_arm(URDF.replace("</robot>", FINGER), {**twin, **stuck}, **GAINS)
     # Less than twice the 10 mm that are noted first: whenever that is, the error has not doubled.
     arm.follow([*START.values(), 0.018], names=[*NAMES, "finger"])
     # Where it is taken for braked it is an error first, until the arm is held again.
@@ -178,13 +210,15 @@ def test_a_finger_that_is_stuck_is_named_in_millimetres(ros):
     assert "did not arrive: " in status.message
 
 
-def test_hand_that_is_held_is_not_where_its_target_is_though_that_is_sent_again_and_again(ros):
+def test_hand_that_is_held_is_not_where_its_target_is_though_that_is_sent_again_and_again(
+    ros, make_arm
+):
     urdf = robot_file("ur5e").read_text()
     names = Model.from_urdf(urdf).joint_names
     bent = {"initial_positions.shoulder_lift_joint": -1.2, "initial_positions.elbow_joint": 1.4}
     held = {f"friction.{name}.coulomb": 60.0 for name in names}
     twin = {**bent, **held, "noise.position": 1e-4}
-    Arm(ros, urdf, twin, tip="wrist_3_link", mode="cartesian_impedance")
+    make_arm(urdf, twin, tip="wrist_3_link", mode="cartesian_impedance")
     targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
     poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
     ros.wait_for(lambda: poses, "pose of the hand")

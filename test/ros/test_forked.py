@@ -36,6 +36,7 @@ def parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+@pytest.mark.study
 def test_an_answer_that_was_not_waited_for_is_not_taken_for_the_next_ones(ros, monkeypatch):
     class Interrupted(io.FileIO):
         def read(self, *_):
@@ -56,6 +57,7 @@ def test_a_node_that_ends_before_it_answers_is_an_error_at_once_and_the_next_one
     assert_is_itself(start(ros))
 
 
+@pytest.mark.study
 def test_a_server_that_has_ended_is_replaced(ros):
     server = Server.of(ros.environment)
     server.process.kill()

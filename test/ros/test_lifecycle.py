@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from studies import study
 from support import (
     Ros,
     ros_in_free_domain,
@@ -224,7 +225,8 @@ def test_a_topic_for_some_joints_is_not_that_for_all(ros):
     )
 
 
-@pytest.mark.parametrize("case", ["type", "joint", "long"])  # before and after the model is made
+# Before and after the model is made.
+@pytest.mark.parametrize("case", [study("type"), "joint", study("long")])
 def test_bad_parameter_at_the_start_is_one_line_and_exit_status_1(ros, case):
     parameters, reason = BAD_STARTS[case]
     process = start(ros, **parameters)

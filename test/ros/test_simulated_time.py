@@ -68,7 +68,7 @@ def motion(names: Sequence[str], begin: Any, by: float, start: float, duration: 
 
 # Twin and controllers in lockstep: bit for bit the same, whatever the machine does.
 
-START, DURATION, END = 1.0, 1.2, 2.4  # [s] of the motion, of the run
+START, DURATION, END = 1.0, 0.8, 2.0  # [s] of the motion, of the run
 PUSH = WrenchStamped(
     header=Header(frame_id="tool0"), wrench=Wrench(force=Vector3(x=3.0, y=8.0, z=0.0))
 )
@@ -168,7 +168,7 @@ def lockstep_run(folder: Path, law: str, stop_at: Sequence[float] = ()) -> bytes
         return Lockstep(ros, law).run(stop_at)
 
 
-STOPS = (START + 0.4, START + 0.9)
+STOPS = (START + 0.3, START + 0.6)
 
 
 # With one controller by states: test_digital_twin.py, undisturbed.

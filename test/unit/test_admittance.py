@@ -75,7 +75,7 @@ def test_damping_is_that_of_the_contact():
     assert np.diff(bench.heights[-20:]).mean() / PERIOD == pytest.approx(-20.0 / least, rel=0.02)
 
 
-@pytest.mark.parametrize("stiffness", few_or_all([1e3, 1e5], [1e3, 1e4, 1e5]))
+@pytest.mark.parametrize("stiffness", few_or_all([1e5], [1e3, 1e4, 1e5]))
 def test_contact_neither_chatters_nor_overshoots(stiffness):
     """20 N on a plane that is 20 mm away, and as stiff as it may be."""
     bench = ContactBench(
@@ -267,7 +267,7 @@ def test_hostile_wrenches_stay_within_the_limits(seed):
     assert (desired <= MODEL.upper).all()
 
 
-@pytest.mark.parametrize("joint", few_or_all([1, 5], range(7)))
+@pytest.mark.parametrize("joint", few_or_all([1], range(7)))
 def test_joint_that_meets_its_stop_brakes_as_drives_can(joint):
     bench = ContactBench(stiffness=0.0, contact_stiffness=(1e3, 10.0))
     for _ in range(300):

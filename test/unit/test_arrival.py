@@ -8,6 +8,7 @@ import pytest
 import urdf_text
 from control_arm import LIMITS, PERIOD, Bench, Q, space, with_changes
 from numpy.testing import assert_allclose
+from studies import study
 
 import featherstone_ros as fr
 from featherstone_ros.control.arrival import SETTLING, ArrivalWatch
@@ -353,7 +354,7 @@ def test_hand_that_reaches_its_target_is_not_named():
 
 
 @pytest.mark.parametrize("robot", UPWARDS)
-@pytest.mark.parametrize("friction", [0.0, 0.5])
+@pytest.mark.parametrize("friction", [study(0.0), 0.5])
 def test_arm_that_is_stretched_upwards_says_that_its_posture_is_singular(robot, friction):
     urdf, tip, q = UPWARDS[robot]
     arm = Hand(fr.Model.from_urdf(urdf), tip, q, friction=friction)
@@ -365,7 +366,7 @@ def test_arm_that_is_stretched_upwards_says_that_its_posture_is_singular(robot, 
     assert ": singular posture or out of reach" in said
 
 
-@pytest.mark.parametrize("friction", [0.0, 0.25])
+@pytest.mark.parametrize("friction", [study(0.0), 0.25])
 @pytest.mark.parametrize("by", [[0.6, 0.0, 0.0], [0.0, 0.0, 0.8]])
 def test_target_out_of_reach_is_told_also_where_the_spring_pulls_with_all_its_force(by, friction):
     arm = panda(HOME, friction=friction)
@@ -375,7 +376,7 @@ def test_target_out_of_reach_is_told_also_where_the_spring_pulls_with_all_its_fo
     assert arm.controller.snapshot().strain > 0.9
 
 
-@pytest.mark.parametrize("stiffness", [400.0, 1500.0])
+@pytest.mark.parametrize("stiffness", [study(400.0), 1500.0])
 @pytest.mark.parametrize("way", [[3.0, 0.0, 0.0], [2.0, 1.0, -1.0]], ids=["ahead", "oblique"])
 def test_arm_is_not_led_to_where_its_weight_takes_more_than_its_drives_have(way, stiffness):
     """Stretched forwards this arm needs 1.1 times the effort limit of its second joint."""

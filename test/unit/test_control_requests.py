@@ -7,6 +7,7 @@ import pytest
 from control_arm import NAMES, PERIOD, Bench, Q, space
 from each import each
 from numpy.testing import assert_allclose, assert_array_equal
+from studies import study
 
 from featherstone_ros import _control
 from featherstone_ros._enumerations import Refusal
@@ -61,7 +62,7 @@ REACH: dict[Phase, Callable[[Bench], object]] = {
 }
 
 
-@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.CARTESIAN_IMPEDANCE])
+@pytest.mark.parametrize("mode", [study(Mode.FEEDFORWARD), Mode.CARTESIAN_IMPEDANCE])
 @each("request_of", [trajectory, set_point, target, hold])
 @pytest.mark.parametrize("phase", REACH, ids=lambda phase: phase.name)
 def test_nothing_can_be_asked_for_in_a_phase_that_follows_nothing(phase, request_of, mode):

@@ -11,7 +11,7 @@ import pytest
 from control_arm import with_changes
 from example_robots import ROBOTS
 from numpy.testing import assert_allclose
-from studies import few_or_all
+from studies import few_or_all, study
 
 import featherstone_ros as fr
 from featherstone_ros.control.feasibility.demand import demand
@@ -84,7 +84,7 @@ def stiff(path, distance=0.02):
     return replace(proposal, model=replace(proposal.model, friction=friction))
 
 
-@pytest.mark.parametrize("duration", [3.0, 20.0])
+@pytest.mark.parametrize("duration", [study(3.0), 20.0])
 @pytest.mark.parametrize(
     "path", few_or_all([path for path in PATHS if path.stem in ("ur5e", "kinova")], PATHS)
 )
@@ -99,7 +99,7 @@ def test_an_arm_with_known_friction_arrives(path, duration):
 
 
 @pytest.mark.parametrize("told", [0.7, 1.3])
-@pytest.mark.parametrize("name", ["panda", "ur5e"])
+@pytest.mark.parametrize("name", [study("panda"), "ur5e"])
 def test_friction_that_is_wrong_costs_what_feedback_needs_for_the_difference(name, told):
     bench = Bench(stiff(robot_file(name)), 1.0 / told)
     bench.move(0.1, 3.0, back=False)
@@ -118,7 +118,7 @@ def test_friction_that_is_not_there_leaves_no_error(name):
     assert np.abs(bench.error).max() < ARRIVED
 
 
-@pytest.mark.parametrize("bits", [12, 17])
+@pytest.mark.parametrize("bits", [12, study(17)])
 @pytest.mark.parametrize("told", [1.0, 1.3])
 def test_an_arm_stands_still(bits, told):
     bench = Bench(stiff(robot_file("ur5e")), 1.0 / told, 2 * np.pi / 2**bits)

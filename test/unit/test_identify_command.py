@@ -416,6 +416,7 @@ def by_load(truth, tmp_path_factory):
     return {"gains": gains, "bags": bags, **files}
 
 
+@pytest.mark.study  # as test_effort_gains.py has it
 def test_currents_are_identified_by_a_known_load(by_load, truth):
     """Torque constants and directions, and with them links and friction."""
     told = json.loads(Path(by_load["json"]).read_text())

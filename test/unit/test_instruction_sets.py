@@ -11,6 +11,7 @@ import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from instruction_set_results import results
 from methods import INTEGRATORS
+from studies import few_or_all
 
 from featherstone_ros import _core
 
@@ -24,7 +25,7 @@ SOLVING = ("aba", "hybrid", "minv", "aba_derivatives", *INTEGRATORS)  # systems 
 ROWS = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", "row or singular")
 
 every_set = pytest.mark.parametrize("name", _core.built())
-every_other_set = pytest.mark.parametrize("name", OTHERS)
+every_other_set = pytest.mark.parametrize("name", few_or_all(OTHERS[-1:], OTHERS))
 
 
 def child(*arguments, name=None, folder=HERE, path=PACKAGE.parent):

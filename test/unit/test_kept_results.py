@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from each import each
 from methods import METHODS, MODELS, arrays
+from studies import few_or_all
 
 from featherstone_ros import Dynamics
 
@@ -33,7 +34,7 @@ array_method = each("method", [m for m in METHODS if m != "energy"])
 batched = pytest.mark.parametrize("batch", [(), (3,)], ids=["one state", "batch"])
 
 
-@pytest.fixture(params=MODELS.values(), ids=MODELS)
+@pytest.fixture(params=few_or_all(list(MODELS.values())[-1:], MODELS.values()), ids=MODELS)
 def dynamics(request):
     return Dynamics(request.param)
 

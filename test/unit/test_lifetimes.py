@@ -46,7 +46,7 @@ def simulator():
     return made, made.step(STILL), made.q
 
 
-@pytest.mark.parametrize("makes", few_or_all([20], [20, 60]))
+@pytest.mark.parametrize("makes", few_or_all([10], [10, 60]))
 @pytest.mark.parametrize("make", [control_arm.model, dynamics, simulator, controller, twin, shadow])
 def test_what_nobody_uses_any_more_is_freed(make, makes):
     def some(count):

@@ -4,13 +4,14 @@ import subprocess
 import sys
 
 import pytest
+from studies import study
 
 from featherstone_ros import __version__
 from featherstone_ros.errors import GET_ROS
 
 
 @pytest.mark.parametrize("node", ["feedforward_controller", "digital_twin"])
-@pytest.mark.parametrize("flag", ["--help", "-h"])
+@pytest.mark.parametrize("flag", ["--help", study("-h")])
 def test_help_explains_and_starts_nothing(node, flag, tmp_path):
     command = [sys.executable, "-X", "importtime", "-m", f"featherstone_ros.{node}", flag]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from studies import few_or_all
+from studies import few_or_all, study
 
 from featherstone_ros import Model
 from featherstone_ros.control.cartesian_impedance import CartesianImpedance
@@ -51,7 +51,7 @@ def lag(times, positions):
 
 
 @pytest.mark.parametrize("jitter", few_or_all([0.5], [0.0, 0.5]))
-@pytest.mark.parametrize("period", few_or_all([0.02, 0.1], [0.02, 0.05, 0.1]))
+@pytest.mark.parametrize("period", few_or_all([0.02], [0.02, 0.05, 0.1]))
 def test_desired_pose_lags_by_a_period_at_most_within_its_acceleration(period, jitter):
     times, positions = desired_positions(period, jitter)
     assert lag(times, positions) <= period
@@ -60,7 +60,7 @@ def test_desired_pose_lags_by_a_period_at_most_within_its_acceleration(period, j
     assert lag(*desired_positions(period, jitter, derived=False)) > period
 
 
-@pytest.mark.parametrize("period", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("period", [0.02, study(0.05), 0.1])
 def test_a_stream_that_breaks_off_is_not_continued(period):
     _, positions = desired_positions(period, 0.0, end=1.0)
     last = circle([np.ceil(1.0 / period - 1e-9) * period - period])[0]

@@ -8,6 +8,7 @@ import pytest
 from control_arm import NAMES, Bench, Q, model, settings, space
 from each import each
 from numpy.testing import assert_allclose
+from studies import study
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -127,7 +128,7 @@ def test_torque_is_what_the_simulated_arm_needs(name):
     assert close.mean() > 0.998
 
 
-@pytest.mark.parametrize("factor", [1.3, 4.0])
+@pytest.mark.parametrize("factor", [1.3, study(4.0)])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_slowed_demand_is_that_of_the_slower_trajectory(name, factor):
     given = fast_motion(name, 1.0)
@@ -183,7 +184,7 @@ def test_largest_root_below():
     assert_allclose(largest_root_below(1.0, a, b, c), [0.0, 0.5, 0.0, 0.5])
 
 
-@pytest.mark.parametrize("stretch", [0.45, 0.7])
+@pytest.mark.parametrize("stretch", [0.45, study(0.7)])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_trajectory_slowed_down_as_advised_fits_and_one_less_so_does_not(name, stretch):
     given = fast_motion(name, stretch)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from studies import few_or_all
 from unit.simulated_arm import ROBOTS, SimulatedArm
 
 from featherstone_ros.arrays import Floats
@@ -131,7 +132,7 @@ def streamed(name: str, interpolation: Interpolation, noise: float) -> tuple[Sim
     return arm, np.array(velocities)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", few_or_all(ROBOTS[:1], ROBOTS))
 def test_a_stream_of_chunks_that_disagree_is_smooth(name):
     """By 5 mrad, as those of a learned policy do: lines have steps of the velocity there."""
     _, lines = streamed(name, Interpolation.LINEAR, 0.005)

@@ -189,7 +189,7 @@ def test_positions_that_a_faster_manager_repeats_follow_the_motion(seed, velocit
 
 @pytest.mark.parametrize("dt", PERIODS)
 @pytest.mark.parametrize("kind", ["late", "filtered"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", few_or_all([3], range(4)))
 def test_velocities_that_are_late_or_filtered_are_no_contradiction(seed, kind, dt):
     """By 25 ms, or with a time constant of 15 ms."""
     source, at, filtered = Source(dt), motion(seed), ZERO
@@ -431,7 +431,7 @@ def test_an_arm_at_rest_may_repeat_its_position_for_ever():
     assert not any(source.observer.rejected)
 
 
-@pytest.mark.parametrize("dt", PERIODS)
+@pytest.mark.parametrize("dt", few_or_all(PERIODS[1:], PERIODS))
 @pytest.mark.parametrize("factor", [-1.0, 0.0, 57.3, study(1 / 57.3), 0.5, study(2.0)])
 @pytest.mark.parametrize("joint", few_or_all([1], [0, 1]))
 def test_a_velocity_of_wrong_sign_unit_or_scale_is_contradicted(joint, factor, dt):

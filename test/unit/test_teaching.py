@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from example_robots import ROBOTS
 from rich.console import Console
+from studies import study
 from urdf_text import chain
 
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -45,7 +46,7 @@ def arm_named(name):
 
 
 @pytest.fixture(
-    scope="module", params=["panda", "ur5e", *(OTHERS if ROBOTS else ())], ids=lambda name: name
+    scope="module", params=["panda", *map(study, ("ur5e", *OTHERS) if ROBOTS else ("ur5e",))]
 )
 def arm(request):
     return arm_named(request.param)
