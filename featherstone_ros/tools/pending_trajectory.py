@@ -42,11 +42,19 @@ class PendingTrajectory:
         self._connected = now  # since when
         self._refused = ""  # number of trajectories refused before
 
-    def update(self, controller: NodeStatus | None, is_connected: bool, now: float) -> str:
+    def update(
+        self,
+        controller: NodeStatus | None,
+        twin: NodeStatus | None,
+        is_connected: bool,
+        now: float,
+    ) -> str:
         """Decide whether it is due; return what the user should know, empty for nothing.
 
         Args:
             controller: Its last diagnostics, None: none was heard.
+            twin: Its last diagnostics, likewise. Its brakes are on until it hears a command: a
+                motion that begins before is one of an arm that does not move.
             is_connected: Whether the controller subscribes to the topic.
             now: Steady time [s].
 
@@ -63,6 +71,7 @@ class PendingTrajectory:
         obstacle = _obstacle(controller, now)
         if not obstacle and now - self._connected < MATCHING:
             obstacle = "the controller does not listen to its topic joint_trajectory"
+        obstacle = obstacle or _obstacle_of_twin(twin)
         waited = now - self._since
         if not obstacle:
             self.is_due = self._is_sent = True
@@ -95,6 +104,14 @@ def last_refusal(controller: NodeStatus | None) -> str:
     """Return why it has refused the last one."""
     values = controller.values if controller else {}
     return values.get("last refusal", "").removeprefix("~/joint_trajectory: ")
+
+
+def _obstacle_of_twin(twin: NodeStatus | None) -> str:
+    """Return why the twin would not move; empty if it would."""
+    if twin is None:
+        return "nothing was heard of the twin"
+    is_braked = twin.values.get("brakes") == "on"
+    return "the twin hears no command, its brakes are on" if is_braked else ""
 
 
 def _obstacle(controller: NodeStatus | None, now: float) -> str:

@@ -24,6 +24,13 @@ def controller(phase, message="", mode="feedforward", heard=0.0, **values):
     return NodeStatus("controller", "active", DiagnosticLevel.WARN, message, told, heard)
 
 
+def twin(brakes):
+    return NodeStatus("twin", "active", DiagnosticLevel.OK, "running", {"brakes": brakes}, 0.0)
+
+
+FREE = twin("off")
+
+
 @pytest.mark.parametrize("phase", Phase)
 def test_it_is_sent_in_every_phase_that_accepts_one_whatever_else_is_said(phase):
     pending = PendingTrajectory(PLAN, 0.0)
@@ -31,12 +38,12 @@ def test_it_is_sent_in_every_phase_that_accepts_one_whatever_else_is_said(phase)
     if phase is Phase.FLOATING:
         gap = controller(phase, mode="gravity_compensation")
         with pytest.raises(NotFollowedError, match="in mode gravity_compensation no trajectory"):
-            pending.update(gap, True, 0.1)
+            pending.update(gap, FREE, True, 0.1)
         return
-    assert pending.update(gap, False, 0.1) == "" and not pending.is_due
+    assert pending.update(gap, FREE, False, 0.1) == "" and not pending.is_due
     due = []
     for now in (0.2, 0.5, 0.8):
-        assert pending.update(gap, True, now) == ""
+        assert pending.update(gap, FREE, True, now) == ""
         due.append(pending.is_due)
     assert due == [False, phase in TRACKING, False]  # once, when both sides have found each other
 
@@ -53,27 +60,41 @@ def test_it_is_sent_in_every_phase_that_accepts_one_whatever_else_is_said(phase)
 def test_what_it_waits_for_is_said_once_and_then_it_is_given_up(status, is_connected, reason):
     pending = PendingTrajectory(PLAN, 0.0)
     times = [0.1 * k for k in range(int(10 * PATIENCE))]
-    said = [(now, pending.update(status, is_connected, now)) for now in times]
+    said = [(now, pending.update(status, FREE, is_connected, now)) for now in times]
     ((now, text),) = [line for line in said if line[1]]
     assert SAY < now < SAY + 0.2 and reason in text
     with pytest.raises(NotFollowedError, match=f"not sent in {PATIENCE:g} s: .*{reason}"):
-        pending.update(status, is_connected, PATIENCE + 0.1)
+        pending.update(status, FREE, is_connected, PATIENCE + 0.1)
+
+
+@pytest.mark.parametrize("said", [None, "on"])
+def test_it_is_not_sent_to_a_twin_that_hears_no_commands(said):
+    pending = PendingTrajectory(PLAN, 0.0)
+    for now in (0.2, 0.5, 0.8):
+        assert pending.update(controller(Phase.HOLDING), said and twin(said), True, now) == ""
+        assert not pending.is_due
+    text = pending.update(controller(Phase.HOLDING), said and twin(said), True, SAY + 0.1)
+    assert "twin" in text and not pending.is_due
+    pending.update(controller(Phase.HOLDING), twin("finger"), True, SAY + 0.2)
+    assert pending.is_due
 
 
 def test_a_refusal_of_this_trajectory_is_an_error_with_its_reason():
     pending = PendingTrajectory(PLAN, 0.0)
     once = {REFUSED: "1", "last refusal": "~/joint_trajectory: another one"}
-    assert pending.update(controller(Phase.HOLDING, **once), True, 0.4) == "" and pending.is_due
-    assert pending.update(controller(Phase.HOLDING, **once), True, 0.5) == ""
+    assert (
+        pending.update(controller(Phase.HOLDING, **once), FREE, True, 0.4) == "" and pending.is_due
+    )
+    assert pending.update(controller(Phase.HOLDING, **once), FREE, True, 0.5) == ""
     twice = {REFUSED: "2", "last refusal": "~/joint_trajectory: joint is 1 beyond its limit"}
     with pytest.raises(NotFollowedError, match="refused the trajectory: joint is 1 beyond"):
-        pending.update(controller(Phase.HOLDING, **twice), True, 0.6)
+        pending.update(controller(Phase.HOLDING, **twice), FREE, True, 0.6)
 
 
 @pytest.mark.parametrize(("phase", "said"), [(Phase.TRAJECTORY, ""), (Phase.HOLDING, "not said")])
 def test_an_answer_that_does_not_come_is_worth_a_word(phase, said):
     pending = PendingTrajectory(PLAN, 0.0)
-    pending.update(controller(Phase.HOLDING), True, 0.4)
-    pending.update(controller(phase), True, 0.5)
-    assert said in pending.update(controller(Phase.HOLDING), True, 0.5 + ANSWER)
-    assert pending.update(controller(Phase.HOLDING), True, 10.0 + ANSWER) == ""
+    pending.update(controller(Phase.HOLDING), FREE, True, 0.4)
+    pending.update(controller(phase), FREE, True, 0.5)
+    assert said in pending.update(controller(Phase.HOLDING), FREE, True, 0.5 + ANSWER)
+    assert pending.update(controller(Phase.HOLDING), FREE, True, 10.0 + ANSWER) == ""

@@ -13,7 +13,7 @@ from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
 from featherstone_ros.tools.node_status import by_joint
 from featherstone_ros.tools.pending_trajectory import PendingTrajectory
 from featherstone_ros.tools.rclpy_calls import decode, take_waiting
-from featherstone_ros.tools.run.status_line import CONTROLLER, ArmStatus
+from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, ArmStatus
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
 
@@ -77,7 +77,8 @@ class ArmListener(DiagnosticsListener):
     def _send(self, pending: PendingTrajectory) -> None:
         is_connected = self._trajectory.get_subscription_count() > 0
         controller = self.status.nodes.get(CONTROLLER)
-        said = pending.update(controller, is_connected, time.monotonic())
+        twin = self.status.nodes.get(TWIN)
+        said = pending.update(controller, twin, is_connected, time.monotonic())
         if pending.is_due:
             with held():
                 self._trajectory.publish(to_message(pending.plan))
