@@ -110,7 +110,8 @@ class Carriers:
             },
             *("-r", f"__node:={arm}_controller"),
         )
-        set_priority(process.pid, RUNNING)
+        if not self.in_lockstep:
+            set_priority(process.pid, RUNNING)
         return process
 
     @staticmethod
