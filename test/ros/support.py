@@ -288,7 +288,9 @@ class Listener:
                 wait_set.add_subscription(handles[0])
                 wait_set.wait(LOOK)
                 for subscription, callback in self._taken:
-                    while (taken := subscription.handle.take_message(bytes, True)) is not None:
+                    while not self._over:
+                        if (taken := subscription.handle.take_message(bytes, True)) is None:
+                            break
                         callback(*taken)
 
 
