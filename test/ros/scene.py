@@ -107,8 +107,7 @@ class Scene:
             parameters: Of the controller, and the twin's description.
         """
         self._priority = os.sched_getparam(0).sched_priority  # another scene's may go on afterwards
-        self._in_real_time = not pace
-        self._schedule(os.getpid(), RUNNING)
+        set_priority(os.getpid(), RUNNING)
         self.ros = ros
         self.arm = arm
         self.urdf = robot_file(arm).read_text()
@@ -140,9 +139,9 @@ class Scene:
             *self._file,
             *("-r", f"~/commands:={CONTROLLER}/commands", "-r", f"joint_states:={ARM}"),
         )
-        self._schedule(self.twin.pid, STARTING)
+        set_priority(self.twin.pid, STARTING)
         ros.wait_for(lambda: len(self.q), "the arm's state")
-        self._schedule(self.twin.pid, RUNNING)
+        set_priority(self.twin.pid, RUNNING)
         model = Model.from_urdf(self.urdf, joints=self.names)
         self.home = self.start = self.q.copy()
         self.limit, self.effort_limit = model.velocity_limit, model.effort_limit
@@ -161,19 +160,10 @@ class Scene:
         )
         self._out = self._listener.node.create_publisher(JointState, STATES, 10)
 
-    def _schedule(self, pid: int, priority: int) -> None:
-        """Schedule a process before others, where the arm does not wait for it.
-
-        In lockstep it would only keep others from running, and whoever is kept for a second may
-        not be heard any more by Fast DDS's shared memory.
-        """
-        if self._in_real_time:
-            set_priority(pid, priority)
-
     def close(self) -> None:
         """End the thread; this process is scheduled as before."""
         self._listener.close()
-        self._schedule(os.getpid(), self._priority)
+        set_priority(os.getpid(), self._priority)
 
     def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
         self._heard.append((time.monotonic(), info["source_timestamp"], raw))
@@ -241,10 +231,10 @@ class Scene:
         process = self.ros.start(
             "featherstone_ros.feedforward_controller", self._parameters, *self._file, stdout=stdout
         )
-        self._schedule(process.pid, STARTING)
+        set_priority(process.pid, STARTING)
         if wait:
             self.wait_for_hold()
-            self._schedule(process.pid, RUNNING)
+            set_priority(process.pid, RUNNING)
         return process
 
     def wait_for_hold(self) -> None:

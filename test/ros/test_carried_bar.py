@@ -110,8 +110,7 @@ class Carriers:
             },
             *("-r", f"__node:={arm}_controller"),
         )
-        if not self.in_lockstep:
-            set_priority(process.pid, RUNNING)
+        set_priority(process.pid, RUNNING)
         return process
 
     @staticmethod

@@ -73,8 +73,7 @@ class Arm:
         self.errors = ros.collect(JointState, f"{CONTROLLER}/error")
         self.trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
         self.status("running: hold")
-        if in_real_time:
-            ros.run_before_others()
+        ros.run_before_others()
 
     def status(self, text: str) -> DiagnosticStatus:
         return self.ros.wait_for_diagnostics(
