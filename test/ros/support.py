@@ -288,9 +288,8 @@ class Listener:
                 wait_set.add_subscription(handles[0])
                 wait_set.wait(LOOK)
                 for subscription, callback in self._taken:
-                    while not self._over:
-                        if (taken := subscription.handle.take_message(bytes, True)) is None:
-                            break
+                    take = subscription.handle.take_message
+                    while not self._over and (taken := take(bytes, True)) is not None:
                         callback(*taken)
 
 

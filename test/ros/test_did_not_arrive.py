@@ -17,7 +17,6 @@ from support import (  # skips this module where ROS is missing
     STATES,
     Between,
     Ros,
-    ros_in_free_domain,
     status_values,
 )
 
@@ -41,12 +40,6 @@ GAINS = {
 PACE = 3.0  # times real time
 
 
-@pytest.fixture
-def ros(tmp_path):
-    with ros_in_free_domain(tmp_path) as ros:
-        yield ros
-
-
 class Arm:
     """Twin and controller as processes, in lockstep or in real time, and what they say."""
 
@@ -59,10 +52,10 @@ class Arm:
         **parameters: Any,
     ) -> None:
         self.ros = ros
+        self.between, heard = None, STATES
         if not in_real_time:
-            twin, parameters = {**LOCKSTEP, **twin}, {**SIMULATED, **parameters}
-        self.between = None if in_real_time else Between(ros.context, pace=PACE)
-        heard = STATES if in_real_time else ARM
+            self.between, heard = Between(ros.context, pace=PACE), ARM
+            twin, parameters = LOCKSTEP | twin, SIMULATED | parameters
         self.twin = ros.start(
             f"featherstone_ros.{TWIN[1:]}",
             {"robot_description": urdf, "rate": 200.0, **twin},
