@@ -67,7 +67,7 @@ LOOK = 100_000_000  # [ns] between two looks whether a listener is to end
 # Read by Fast DDS when this process and the nodes first join a domain; version 3 renamed it.
 PROFILES = "FASTDDS" if hasattr(rclpy, "InitContextManager") else "FASTRTPS"  # since Kilted
 os.environ.setdefault(
-    f"{PROFILES}_DEFAULT_PROFILES_FILE", str(Path(__file__).with_name("fast_discovery.xml"))
+    f"{PROFILES}_DEFAULT_PROFILES_FILE", str(Path(__file__).with_name("fast_dds.xml"))
 )
 # Of twin and controller: time goes on only as both do, however busy the machine is. What acts on
 # the arm in each period hears ARM, acts, and hands the state on to the controller: see Between.
@@ -415,7 +415,7 @@ class Ros:
         self.environment = {
             **os.environ,
             "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET",
             "ROS_LOG_DIR": str(folder / "log"),
             "PYTHONPATH": os.pathsep.join(
                 [package_path(), *filter(None, [os.environ.get("PYTHONPATH")])]
