@@ -167,15 +167,16 @@ class Scene:
 
     def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
         self._heard.append((time.monotonic(), info["source_timestamp"], raw))
+        if self._pace and not self._repeats.asks(raw, info["source_timestamp"]):
+            return
+        self._paced.keep(stamp_of(raw))
         told = raw
         if self.lie is not truth:
             state = self.lie(deserialize_message(raw, JointState))
             told = b"" if state is None else serialize_message(state)
-        self._paced.keep(stamp_of(raw))
-        if told and self._pace:
-            told = self._repeats.take(told)
         if told:
             self._out.publish(told)
+            self._repeats.note(raw)
 
     def _on_command(self, _: bytes, info: dict[str, Any]) -> None:
         self._heard.append((time.monotonic(), info["source_timestamp"], b""))

@@ -314,29 +314,26 @@ class Pace:
 
 
 class Repeats:
-    """What of a twin's states in lockstep is handed on: each once, unless no command follows.
+    """Which of a twin's states in lockstep are handed on: new ones, and those that it asks again.
 
-    A command may be lost on its way to a twin that has not found a new controller yet, and time
-    would stand for ever. So the state comes again after a while, with a later stamp: a controller
-    refuses one that is not newer, and tells of it. Whoever is only slow answers twice, and the
-    second answer counts for the next state: so not soon, once the arm is on its way.
+    A command may be lost on its way to a twin that has not found a new controller yet; it then
+    publishes the state once more, and the controller the command. What it has repeated only since
+    whoever hands it on was slow is not a question: the second answer would count for the next
+    state, and commands act a period later for good.
     """
 
-    AT_START, AFTER, LATER = 0.5, 3.0, 1000  # [s], [s], [ns]
+    AFTER = 500_000_000  # [ns] since the state was handed on: longer than the way of an answer
 
     def __init__(self) -> None:
-        self._stamp, self._handed_on, self._count = b"", 0.0, 0
+        self._stamp, self._handed_on = b"", 0
 
-    def take(self, raw: bytes) -> bytes:
-        """Return what is to be handed on; nothing for a state that came only just now."""
-        now, is_new = time.monotonic(), raw[STAMP] != self._stamp
-        after = self.AFTER if any(raw[STAMP]) else self.AT_START
-        if not is_new and now - self._handed_on < after:
-            return b""
-        self._stamp, self._handed_on = raw[STAMP], now
-        self._count = 0 if is_new else self._count + 1
-        sec, nanosec = struct.unpack("<iI", raw[STAMP])
-        return raw[:4] + struct.pack("<iI", sec, nanosec + self.LATER * self._count) + raw[12:]
+    def asks(self, raw: bytes, sent: int) -> bool:
+        """Whether a state that was sent then [ns], by the system's clock, is to be handed on."""
+        return raw[STAMP] != self._stamp or sent > self._handed_on + self.AFTER
+
+    def note(self, raw: bytes) -> None:
+        """Note that a state has been handed on."""
+        self._stamp, self._handed_on = raw[STAMP], time.time_ns()
 
 
 class Between:
@@ -383,19 +380,20 @@ class Between:
         for listener in filter(None, (self._answers, self._listener)):
             listener.close()
 
-    def _on_state(self, raw: bytes, _: dict[str, Any]) -> None:
-        if not (told := self._repeats.take(raw)):
+    def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
+        if not self._repeats.asks(raw, info["source_timestamp"]):
             return
-        self.time = stamp_of(raw)
-        self._pace.keep(self.time)
-        is_new = told == raw
+        self._pace.keep(stamp_of(raw))
+        is_new = raw[STAMP] != self._waiting[STAMP]
         if is_new:
+            self.time = stamp_of(raw)
             self._act(self.time, deserialize_message(raw, JointState))
-        self._waiting = told
+        self._waiting = raw
         if self._shadowed and is_new:
-            self._shadowed.publish(told)
+            self._shadowed.publish(raw)
         else:  # one that is repeated has not been answered: by a shadow that is not there yet, say
-            self._out.publish(told)
+            self._out.publish(raw)
+        self._repeats.note(raw)
 
     def _on_answer(self, raw: bytes, _: dict[str, Any]) -> None:
         if raw[STAMP] == self._waiting[STAMP]:
