@@ -153,7 +153,7 @@ class Scene:
 
     def _listen(self) -> None:
         self._listener = Listener(
-            self.ros.context,
+            self.ros,
             "relay",
             (JointState, ARM, self._on_state),
             (Float64MultiArray, f"{CONTROLLER}/commands", self._on_command),

@@ -259,10 +259,10 @@ class Listener:
     """
 
     def __init__(
-        self, context: Context, name: str, *topics: tuple[type, str, Callable[[bytes, dict], None]]
+        self, ros: Ros, name: str, *topics: tuple[type, str, Callable[[bytes, dict], None]]
     ) -> None:
-        """Listen to topics (type, name, callback) from now on, woken by the first one."""
-        self.node = Node(name, context=context, start_parameter_services=False)
+        """Listen to topics (type, name, callback) until ``ros`` ends; the first wakes it."""
+        self.node = Node(name, context=ros.context, start_parameter_services=False)
         self._taken = [
             (self.node.create_subscription(kind, topic, callback, DEEP, raw=True), callback)
             for kind, topic, callback in topics
@@ -270,9 +270,10 @@ class Listener:
         self._over = False
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
+        ros.listeners.append(self)
 
     def close(self) -> None:
-        """End the thread and the node."""
+        """End the thread and the node; once more, it does nothing."""
         self._over = True
         self._thread.join()
         self.node.destroy_node()
@@ -340,45 +341,36 @@ class Between:
     """Hands a twin's joint states on from ``ARM`` to the controllers.
 
     In lockstep, what ``act`` publishes acts in each period, whichever process is slow.
-
-    Attributes:
-        time: Of the last state handed on [s].
     """
 
     def __init__(
         self,
-        context: Context,
+        ros: Ros,
         act: Callable[[float, JointState], None] = lambda *_: None,
         shadow: str = "",
         pace: float = 0.0,
         states: str = STATES,
     ) -> None:
-        """Hand on from now on.
+        """Hand on until ``ros`` ends.
 
         Args:
-            context: Of the domain.
+            ros: Where.
             act: Called before with time [s] and state, in a thread of its own.
             shadow: Name of a shadow that hears the states on ``SHADOWED``: each is handed on when
                 it has answered the one before, so that it loses none, however slow it is.
             pace: At most so many times as fast as real time; 0: as fast as all can.
             states: Where they are handed on to.
         """
-        self.time = 0.0
         self._act = act
         self._waiting = b""
         self._repeats = Repeats()
         self._pace = Pace(pace)
-        self._listener = Listener(context, "between", (JointState, ARM, self._on_state))
-        create = self._listener.node.create_publisher
+        listener = Listener(ros, "between", (JointState, ARM, self._on_state))
+        create = listener.node.create_publisher
         self._out = create(JointState, states, 10)
         self._shadowed = create(JointState, SHADOWED, 10) if shadow else None
-        topic = (JointState, f"{shadow}/residual", self._on_answer)
-        self._answers = Listener(context, "answers", topic) if shadow else None
-
-    def close(self) -> None:
-        """Hand on no more."""
-        for listener in filter(None, (self._answers, self._listener)):
-            listener.close()
+        if shadow:
+            Listener(ros, "answers", (JointState, f"{shadow}/residual", self._on_answer))
 
     def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
         if not self._repeats.asks(raw, info["source_timestamp"]):
@@ -386,8 +378,7 @@ class Between:
         self._pace.keep(stamp_of(raw))
         is_new = raw[STAMP] != self._waiting[STAMP]
         if is_new:
-            self.time = stamp_of(raw)
-            self._act(self.time, deserialize_message(raw, JointState))
+            self._act(stamp_of(raw), deserialize_message(raw, JointState))
         self._waiting = raw
         if self._shadowed and is_new:
             self._shadowed.publish(raw)
@@ -426,6 +417,7 @@ class Ros:
         self.node = Node("probe", context=self.context)
         self.executor = make_executor(self.context)
         self.executor.add_node(self.node)
+        self.listeners: list[Listener] = []
         self._processes: list[NodeProcess] = []
         self._diagnostics: list[DiagnosticArray] | None = None
         self._clients: dict[str, Client] = {}
@@ -437,11 +429,14 @@ class Ros:
         while it renews the shared memory that a killed neighbour has left
         (SharedMemChannelResource::release beside Listener::regenerate_port).
         """
-        self.executor.shutdown()
-        self.node.destroy_node()
-        rclpy.shutdown(context=self.context)
-        for process in self._processes:
-            process.kill()
+        with contextlib.ExitStack() as at_last:
+            for process in self._processes:
+                at_last.callback(process.kill)
+            for listener in self.listeners:
+                listener.close()
+            self.executor.shutdown()
+            self.node.destroy_node()
+            rclpy.shutdown(context=self.context)
 
     def use_usual_executor(self) -> None:
         """Exchange the executor for the one that tools and nodes have: not every other can all."""

@@ -44,7 +44,7 @@ class Sensor(Pair):
     def __init__(self, ros: Ros, shadow: str = "", **parameters: Any) -> None:
         stiffness = [STIFFNESS] * 3 + [30.0] * 3
         law = {"tip": TIP, "output": "joint_state", "stiffness": stiffness, "wrench_timeout": 0.5}
-        self._between = Between(ros.context, shadow=shadow, pace=PACE)
+        Between(ros, shadow=shadow, pace=PACE)
         super().__init__(ros, RATE, lockstep=True, **law, **parameters)
         assert ros.set_parameters(CONTROLLER, {"mode": "admittance"})[0].successful
         self.poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
@@ -57,10 +57,6 @@ class Sensor(Pair):
     @property
     def position(self) -> np.ndarray:
         return coordinates(self.poses[-1].pose.position)
-
-    def close(self) -> None:
-        """Hand on no more states."""
-        self._between.close()
 
     def push(self, force) -> None:
         """Push the hand, in its axes, for half a second."""
@@ -122,15 +118,12 @@ def test_estimate_of_a_shadow_moves_the_hand_as_a_sensor_does(ros):
     ros.wait_for(led, "the hand where the spring balances the push")
     near = 2.0 * dead_zone / STIFFNESS
     ros.wait_for(lambda: np.abs(hand.position - start).max() < near, "the hand back again")
-    hand.close()
 
 
 @pytest.fixture(scope="module")
 def hand(tmp_path_factory) -> Iterator[Sensor]:
     with ros_in_free_domain(tmp_path_factory.mktemp("admittance")) as ros:
-        sensor = Sensor(ros, wrench_dead_zone=[0.0, 0.0])
-        yield sensor
-        sensor.close()
+        yield Sensor(ros, wrench_dead_zone=[0.0, 0.0])
 
 
 def test_no_wrench_is_told_and_targets_are_refused(hand):

@@ -3,7 +3,6 @@
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -80,11 +79,10 @@ class Carriers:
             },
             *("-r", f"joint_states:={ARM if in_lockstep else STATES}"),
         )
-        self.listener = (
-            Between(ros.context, self.on_state, pace=PACE)
-            if in_lockstep
-            else Listener(ros.context, "bar", (JointState, STATES, self.hear))
-        )
+        if in_lockstep:
+            Between(ros, self.on_state, pace=PACE)
+        else:
+            Listener(ros, "bar", (JointState, STATES, self.hear))
         self.controllers = {arm: self.start(arm) for arm in ARMS}
         self.targets = {
             arm: ros.publisher(PoseStamped, f"/{arm}_controller/target_pose") for arm in ARMS
@@ -158,11 +156,9 @@ class Carriers:
 
 
 @pytest.fixture
-def apart(ros) -> Iterator[Carriers]:
+def apart(ros) -> Carriers:
     """Both without a bar between them, in real time: a twin in lockstep waits for both."""
-    carriers = Carriers(ros, in_lockstep=False)
-    yield carriers
-    carriers.listener.close()
+    return Carriers(ros, in_lockstep=False)
 
 
 @pytest.mark.alone  # by speed, in real time; test_two_arms.py shows the same in simulated time
@@ -195,9 +191,7 @@ def test_one_controller_dies_and_comes_again_and_the_other_goes_on(apart):
 @pytest.fixture(scope="module")
 def carriers(tmp_path_factory):
     with ros_in_free_domain(tmp_path_factory.mktemp("two_arms")) as ros:
-        carriers = Carriers(ros)
-        yield carriers
-        carriers.listener.close()
+        yield Carriers(ros)
 
 
 def test_nobody_takes_the_other_arms_controller_for_a_second_one(carriers):
@@ -281,7 +275,6 @@ def test_one_of_two_that_carry_a_bar_dies(ros):
     carriers.controllers["right"].send(signal.SIGKILL)
     carriers.carry(1.0, since=0.3)
     force, _, qd = carriers.since(begin)
-    carriers.listener.close()
     assert not qd[-1, 7:].any()
     print(f"one arm stands: {np.abs(force).max():.1f} N, {np.abs(qd).max():.2f} rad/s at most")
     assert np.abs(qd).max() < FASTEST

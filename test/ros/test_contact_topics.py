@@ -55,7 +55,7 @@ class Plane(Pair):
         self._felt = create(WrenchStamped, f"{CONTROLLER}/wrench", 10)
         self._pressed = create(WrenchStamped, f"{CONTROLLER}/target_wrench", 10)
         self._targets = create(PoseStamped, f"{CONTROLLER}/target_pose", 10)
-        self._between = Between(ros.context, self._on_state, pace=PACE)
+        Between(ros, self._on_state, pace=PACE)
         law |= {"wrench_dead_zone": [0.0, 0.0], **parameters}
         super().__init__(ros, RATE, lockstep=True, **law)
         assert ros.set_parameters(CONTROLLER, {"mode": mode})[0].successful
@@ -91,9 +91,6 @@ class Plane(Pair):
             target.pose.position.x += by
             self._targets.publish(target)
 
-    def close(self) -> None:
-        self._between.close()
-
     def wait_for(self, text: str) -> None:
         self.ros.wait_for_diagnostics(
             lambda s: s.name == CONTROLLER[1:] and text in s.message, f"diagnostics {text!r}"
@@ -119,9 +116,7 @@ class Plane(Pair):
 def plane(request, tmp_path_factory) -> Iterator[Plane]:
     mode, update_on = request.param
     with ros_in_free_domain(tmp_path_factory.mktemp("contact")) as ros:
-        plane = Plane(ros, mode, update_on=update_on)
-        yield plane
-        plane.close()
+        yield Plane(ros, mode, update_on=update_on)
 
 
 @pytest.fixture

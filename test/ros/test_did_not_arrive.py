@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,9 @@ class Arm:
         **parameters: Any,
     ) -> None:
         self.ros = ros
-        self.between, heard = None, STATES
+        heard = STATES if in_real_time else ARM
         if not in_real_time:
-            self.between, heard = Between(ros.context, pace=PACE), ARM
+            Between(ros, pace=PACE)
             twin, parameters = LOCKSTEP | twin, SIMULATED | parameters
         self.twin = ros.start(
             f"featherstone_ros.{TWIN[1:]}",
@@ -79,31 +79,12 @@ class Arm:
             JointTrajectory(joint_names=names, points=[point(duration, end, velocities=rest)])
         )
 
-    def close(self) -> None:
-        """Hand on no more states."""
-        if self.between:
-            self.between.close()
 
-
-@pytest.fixture
-def make_arm(ros: Ros) -> Iterator[Callable[..., Arm]]:
-    """Make arms, which end before the test's domain does."""
-    made: list[Arm] = []
-
-    def make(*args: Any, **parameters: Any) -> Arm:
-        made.append(Arm(ros, *args, **parameters))
-        return made[-1]
-
-    yield make
-    for arm in made:
-        arm.close()
-
-
-def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_do(ros, make_arm):
+def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_do(ros):
     # That the controller does not know; what is less than a tenth of the limit, no brakes have.
     friction = {"friction.shoulder.coulomb": 1.5}
     twin = {**friction, **{f"initial_positions.{name}": q for name, q in START.items()}}
-    arm = make_arm(URDF, twin, path_tolerance=1.0, **GAINS)
+    arm = Arm(ros, URDF, twin, path_tolerance=1.0, **GAINS)
     arm.follow(GOAL)
     status = arm.status("did not arrive: shoulder")
     assert status.level == DiagnosticStatus.WARN
@@ -124,9 +105,9 @@ def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_d
 
 
 @pytest.mark.parametrize("moves", [True, study(False)])
-def test_gap_in_the_states_is_over_only_for_an_arm_that_is_where_it_was_to_be(ros, make_arm, moves):
+def test_gap_in_the_states_is_over_only_for_an_arm_that_is_where_it_was_to_be(ros, moves):
     twin = {f"initial_positions.{name}": q for name, q in START.items()}
-    arm = make_arm(URDF, twin, in_real_time=True, state_timeout=0.3, executor_timeout=10.0)
+    arm = Arm(ros, URDF, twin, in_real_time=True, state_timeout=0.3, executor_timeout=10.0)
     if moves:
         arm.follow(GOAL, 4.0)
         ros.wait_for(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "motion")
@@ -143,10 +124,10 @@ def test_gap_in_the_states_is_over_only_for_an_arm_that_is_where_it_was_to_be(ro
     assert arm.status("running: hold").level == DiagnosticStatus.OK
 
 
-def test_states_that_come_more_slowly_than_gains_allow_for_are_named(ros, make_arm):
+def test_states_that_come_more_slowly_than_gains_allow_for_are_named(ros):
     """As from a driver of 200 Hz, with the parameters' defaults."""
     twin = {f"initial_positions.{name}": q for name, q in START.items()}
-    make_arm(URDF, twin, **GAINS)
+    Arm(ros, URDF, twin, **GAINS)
     ros.wait_for_diagnostics(
         lambda s: "for gains.period 2 ms" in status_values(s).get("gains", ""), "the period"
     )
@@ -156,11 +137,11 @@ def test_states_that_come_more_slowly_than_gains_allow_for_are_named(ros, make_a
     )
 
 
-def test_hand_of_a_stretched_arm_does_not_arrive_above_and_says_why(ros, make_arm):
+def test_hand_of_a_stretched_arm_does_not_arrive_above_and_says_why(ros):
     upright = {"initial_positions.shoulder_lift_joint": -np.pi / 2}
     urdf = robot_file("ur5e").read_text()
     period = {"gains.period": 0.005}  # of the twin's states
-    arm = make_arm(urdf, upright, tip="wrist_1_link", mode="cartesian_impedance", **period)
+    arm = Arm(ros, urdf, upright, tip="wrist_1_link", mode="cartesian_impedance", **period)
     targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
     poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
     ros.wait_for(lambda: poses, "pose of the hand")
@@ -184,7 +165,7 @@ FINGER = """
 <axis xyz="1 0 0"/><limit lower="0" upper="0.04" velocity="0.2" effort="20"/></joint></robot>"""
 
 
-def test_a_finger_that_is_stuck_is_named_in_millimetres(ros, make_arm):
+def test_a_finger_that_is_stuck_is_named_in_millimetres(ros):
     """Not by a tolerance for joints that turn: 75 mm is more than all of its range."""
     twin = {f"initial_positions.{name}": q for name, q in START.items()}
     stuck = {
@@ -192,7 +173,7 @@ def test_a_finger_that_is_stuck_is_named_in_millimetres(ros, make_arm):
         "noise.position": 1e-6,
         "initial_positions.finger": 0.0,
     }
-    arm = make_arm(URDF.replace("</robot>", FINGER), {**twin, **stuck}, **GAINS)
+    arm = Arm(ros, URDF.replace("</robot>", FINGER), {**twin, **stuck}, **GAINS)
     # Less than twice the 10 mm that are noted first: whenever that is, the error has not doubled.
     arm.follow([*START.values(), 0.018], names=[*NAMES, "finger"])
     # Where it is taken for braked it is an error first, until the arm is held again.
@@ -203,15 +184,13 @@ def test_a_finger_that_is_stuck_is_named_in_millimetres(ros, make_arm):
     assert "did not arrive: " in status.message
 
 
-def test_hand_that_is_held_is_not_where_its_target_is_though_that_is_sent_again_and_again(
-    ros, make_arm
-):
+def test_hand_that_is_held_is_not_where_its_target_is_though_that_is_sent_again_and_again(ros):
     urdf = robot_file("ur5e").read_text()
     names = Model.from_urdf(urdf).joint_names
     bent = {"initial_positions.shoulder_lift_joint": -1.2, "initial_positions.elbow_joint": 1.4}
     held = {f"friction.{name}.coulomb": 60.0 for name in names}
     twin = {**bent, **held, "noise.position": 1e-4}
-    make_arm(urdf, twin, tip="wrist_3_link", mode="cartesian_impedance")
+    Arm(ros, urdf, twin, tip="wrist_3_link", mode="cartesian_impedance")
     targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
     poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
     ros.wait_for(lambda: poses, "pose of the hand")

@@ -1,7 +1,5 @@
 """A shadow finds, over DDS, the load that its model does not have; the controller takes it."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import yaml
@@ -32,9 +30,8 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LONG = 60.0  # [s] no motion here lasts longer
 
 
-@pytest.fixture
-def between(ros: Ros) -> Iterator[Between]:
-    """An arm with a load, and a controller and a shadow that do not know of it, all in lockstep."""
+def start(ros: Ros) -> None:
+    """Start an arm with a load; its controller and shadow do not know of it. All go in lockstep."""
     parameters = {**MODEL_FIGURES, "mode": "shadow", "payload_link": LINK}
     heard = ("-r", f"joint_states:={SHADOWED}")
     ros.start(TWIN, {"robot_description": PANDA.text, **parameters}, *AS_SHADOW, *heard)
@@ -48,11 +45,9 @@ def between(ros: Ros) -> Iterator[Between]:
     loaded = PANDA.model.with_payload(LINK, MASS, COM, 0.003 * np.eye(3)).to_urdf(PANDA.text)
     noise = {"noise.velocity": 1e-3, "noise.effort": 0.1}
     twin = {**WITHOUT_FRICTION, **noise, **LOCKSTEP, "robot_description": loaded, "rate": 200.0}
-    between = Between(ros.context, shadow=SHADOW, pace=4.0)
+    Between(ros, shadow=SHADOW, pace=4.0)
     ros.start(TWIN, twin, "-r", f"joint_states:={ARM}")
     ros.wait_for_diagnostics(lambda s: s.name == CONTROLLER[1:] and "running" in s.message)
-    yield between
-    between.close()
 
 
 def swing(duration: float = LONG) -> JointTrajectory:
@@ -78,7 +73,8 @@ def progress(status) -> str:
     return status_values(status).get("payload", "")
 
 
-def test_a_load_is_found_while_the_arm_works_and_the_controller_takes_it(ros, between):
+def test_a_load_is_found_while_the_arm_works_and_the_controller_takes_it(ros):
+    start(ros)
     answers = ros.collect(String, f"{SHADOW}/payload", LATCHED)
     motion = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
     # The shadow hears all of the motion and nothing else, however slow this process is.

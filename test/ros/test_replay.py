@@ -157,7 +157,7 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     twin, heard = {"rate": 100.0, **LOCKSTEP}, ("-r", f"joint_states:={ARM}")
     ros.start("featherstone_ros.digital_twin", twin, *left, *commands, *heard)
     ros.start("featherstone_ros.feedforward_controller", SIMULATED, *left)
-    between = Between(ros.context, pace=3.0, states="/left/joint_states")
+    Between(ros, pace=3.0, states="/left/joint_states")
     states = ros.collect(JointState, ARM, 1)
     ros.wait_for(lambda: states, "a joint state")
     names, home = states[-1].name, np.array(states[-1].position)
@@ -175,4 +175,3 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     there = dict(zip(names[::-1], home + 0.15, strict=True))
     expected = [there[joint] for joint in states[-1].name]
     np.testing.assert_allclose(states[-1].position, expected, atol=0.02)
-    between.close()

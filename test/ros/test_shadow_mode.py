@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +105,9 @@ def share_of(message: WrenchStamped) -> float:
     return float(np.array(figures(message)) @ WRENCH / (WRENCH @ WRENCH))
 
 
-@pytest.fixture
-def held(ros: Ros) -> Iterator[Between]:
-    """An arm that its controller holds, which waits for the shadow."""
-    between = Between(ros.context, shadow=SHADOW)
+def hold_arm(ros: Ros) -> None:
+    """Have a controller hold an arm that waits for the shadow."""
+    Between(ros, shadow=SHADOW)
     ros.start(
         "featherstone_ros.feedforward_controller",
         {
@@ -119,11 +118,10 @@ def held(ros: Ros) -> Iterator[Between]:
         *("-r", "~/commands:=/digital_twin/commands"),
     )
     ros.start(MODULE, HELD, "-r", f"joint_states:={ARM}")
-    yield between
-    between.close()
 
 
-def test_hidden_wrench_on_a_held_arm_is_found(ros, held):
+def test_hidden_wrench_on_a_held_arm_is_found(ros):
+    hold_arm(ros)
     gains = {f"observer_gain.{joint}": GAIN for joint in PANDA.model.joint_names}
     link = {"wrench_link": "panda_link7"}
     start_shadow(ros, PANDA.text, *HEARD, **MODEL_FIGURES, **gains, **link)

@@ -54,7 +54,7 @@ class Witness:
         self.worst_step = self.deviation = 0.0
         self._last: tuple[int, np.ndarray] | None = None
         self._listener = Listener(
-            ros.context,
+            ros,
             "witness",
             (JointState, "/joint_states", self._on_state),
             (Float64MultiArray, f"{CONTROLLER}/commands", self._on_command),
