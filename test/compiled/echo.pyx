@@ -17,6 +17,8 @@ cdef extern from "<time.h>" nogil:
     int clock_nanosleep(int clock, int flags, const timespec* until, timespec* left) noexcept
     enum: TIMER_ABSTIME
 
+cdef enum: FIRST = 8        # messages whose inputs are noted
+
 cdef struct Echo:
     Cycle cycle
     const uint8_t* answer
@@ -28,6 +30,7 @@ cdef struct Echo:
     int64_t rest             # from a request to stop until it is safe to end [ns]
     int64_t stop_at
     uint64_t messages, ticks, requests
+    int[FIRST] inputs        # of the first messages
 
 
 cdef void echo_answer(Echo* echo, Output* output) noexcept nogil:
@@ -40,6 +43,8 @@ cdef void echo_answer(Echo* echo, Output* output) noexcept nogil:
 cdef void echo_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
                        Output* output) noexcept nogil:
     cdef Echo* echo = <Echo*> self
+    if echo.messages < FIRST:
+        echo.inputs[echo.messages] = input
     echo.messages += 1
     if echo.period == 0 and echo.size in (0, incoming.size):
         echo_answer(echo, output)
@@ -121,6 +126,11 @@ cdef class EchoCycle:
     def messages(self):
         """Number of messages so far."""
         return self.echo.messages
+
+    @property
+    def inputs(self):
+        """By which inputs the first eight messages have come, in that order."""
+        return [self.echo.inputs[k] for k in range(<int> min(self.echo.messages, FIRST))]
 
     @property
     def requests(self):

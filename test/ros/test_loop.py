@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,20 +83,25 @@ class Host(Node):
 class Bench:
     """A loop with an EchoCycle on a node of its own, and the other ends of its topics."""
 
-    def __init__(self, ros: Ros, at_once: bool = True, **answers: Any) -> None:
+    def __init__(
+        self, ros: Ros, at_once: bool = True, more: Sequence[str] = (), **answers: Any
+    ) -> None:
         self.ros = ros
         self.host = Host(context=ros.context)
         ros.add_node(self.host)
         group = DetachedGroup()
-        self.input = self.host.create_subscription(
-            JointState, "states", lambda *_: None, 100, callback_group=group, raw=True
+        self.input, *others = (
+            self.host.create_subscription(
+                JointState, topic, lambda *_: None, 100, callback_group=group, raw=True
+            )
+            for topic in ("states", *more)
         )
         self.output = self.host.create_publisher(Float64MultiArray, "commands", 100)
         self.cycle = echo.EchoCycle(ANSWER, **answers)
         self.loop = ThreadLoop(
             self.host,
             self.cycle,
-            [self.input],
+            [self.input, *others],
             [self.output],
             self.host.records.extend,
             scheduling=Scheduling(),
@@ -284,6 +289,20 @@ def test_states_that_never_came_are_counted(ros):
     bench.loop.start()
     ros.wait_for(lambda: bench.cycle.messages >= 90, "messages", DEADLINE)
     assert bench.runner.counters()["messages"] <= 100
+    bench.close()
+
+
+def test_a_state_is_answered_after_all_that_was_published_before_it(ros):
+    """Also where both come while the loop is at another message."""
+    bench = Bench(ros, more=("pushes", "wrench"), duration=0.2)
+    push, wrench = (ros.publisher(JointState, topic) for topic in ("pushes", "wrench"))
+    bench.loop.start()
+    push.publish(STATE)
+    ros.wait_for(lambda: bench.cycle.messages == 1, "the push", period=0.0)
+    wrench.publish(STATE)
+    bench.publisher.publish(STATE)
+    ros.wait_for(lambda: bench.cycle.messages == 3, "all of them")
+    assert bench.cycle.inputs == [1, 2, 0]
     bench.close()
 
 
