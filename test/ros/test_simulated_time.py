@@ -347,7 +347,7 @@ def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros,
         arm.act()
     ros.run_for(0.2)
     assert "no usable joint state" not in arm.process.output
-    for k in range(1, round(0.6 / STEP)):
+    for k in range(1, round(0.6 / STEP) + 1):
         count = len(arm.commands)
         if k > 12:
             arm.tell()
