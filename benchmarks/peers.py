@@ -125,13 +125,9 @@ def mujoco_call(
     """
     import mujoco
 
-    model = mujoco.MjModel.from_xml_string(_without_shapes(robot.text))
-    model.opt.timestep = time_step
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    model = mujoco_model(robot.text, robot.model.tree, time_step)
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     model.dof_damping[:] = 0
-    _take_inertia(model, robot.model.tree)
     data = mujoco.MjData(model)
     order = np.array([model.joint(name).dofadr[0] for name in robot.model.joint_names])
     names: dict[str, Any] = {"mujoco": mujoco, "model": model, "data": data}
@@ -143,6 +139,18 @@ def mujoco_call(
         f"mujoco.mj_step(model, data, nstep={steps})"
     )
     return before, "data", names, lambda data: (data.qpos[order], data.qvel[order])
+
+
+def mujoco_model(urdf: str, tree: BodyTree, time_step: float) -> Any:
+    """Return MuJoCo's model of a robot with our inertias: semi-implicit Euler, no contacts."""
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_string(_without_shapes(urdf))
+    model.opt.timestep = time_step
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    _take_inertia(model, tree)
+    return model
 
 
 def _without_shapes(urdf: str) -> str:

@@ -1,0 +1,177 @@
+"""One scene: an arm, what it is asked to do, what is done to its states, and what came of it.
+
+    played = play(Scene("panda", ask={0.5: trajectory(points)}, state=lost_after(0.7)))
+    assert played.speed.max() < 1.2
+
+All in simulated time. A test is a row: a scene, and a bound on what is played. What is asked, and
+what is done to states and commands, are functions: of the loop, of a joint state, of a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.trajectory import Point
+from featherstone_ros.simulation.closed_loop import ClosedLoop, Command, JointState, Record
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
+from featherstone_ros.tools import robot_setup
+
+Ask = Callable[[ClosedLoop], Any]
+load = cache(robot_setup.load)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is played.
+
+    Attributes:
+        robot: ``panda``, ``ur5e``, or the path of a URDF; with the parameters that it has, or those
+            that ``setup`` proposes.
+        ask: Time [s] to what is asked then; the arm is taken over at 0.
+        duration: [s].
+        start: (n,) where the arm stands at first; None: as the robot's file says [rad or m].
+        parameters: Of the controller, other than the robot's.
+        state: What is done to a joint state; None, or returning None: it is lost.
+        command: Likewise, to a command on its way to the drives.
+        mujoco: The arm is simulated by MuJoCo, not by our own simulator.
+        period, delay: Of the loop [s]; None: those for which its gains are made.
+    """
+
+    robot: str
+    ask: Mapping[float, Ask]
+    duration: float
+    start: ArrayLike | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    state: Callable[[JointState], JointState | None] = lambda state: state
+    command: Callable[[float, Command], Command | None] = lambda at, command: command
+    mujoco: bool = False
+    period: float | None = None
+    delay: float | None = None
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a scene.
+
+    Attributes:
+        loop: As it ended.
+        record: What the loop recorded, sample by sample.
+        q, qd: (N, n) what is true of the arm.
+        notes: What the controller said: time [s], text.
+    """
+
+    loop: ClosedLoop
+    record: Record
+    q: Floats
+    qd: Floats
+    notes: list[tuple[float, str]]
+
+    @property
+    def speed(self) -> Floats:
+        """(N,) of the fastest joint, in units of its limit."""
+        return np.abs(self.qd / self.loop.arm.model.velocity_limit).max(axis=1)
+
+    @property
+    def text(self) -> str:
+        """All that the controller said."""
+        return "\n".join(text for _, text in self.notes)
+
+    def since(self, time: float) -> slice:
+        """Return the samples from a time on [s]."""
+        return slice(int(np.searchsorted(self.record.time, time)), None)
+
+
+class MujocoArm(SimulatedArm):
+    """The same arm with its drives, moved by MuJoCo."""
+
+    def __init__(self, text: str, arm: ControlledArm, start: Floats, step: float) -> None:
+        """Stand at a start; ``step`` [s] divides the loop's period."""
+        from benchmarks.peers import mujoco_model
+
+        model = mujoco_model(text, arm.model.tree, step)
+        super().__init__(_Mujoco(model, arm, start), arm.model.effort_limit)
+
+
+class _Mujoco:
+    """What ``SimulatedArm`` needs of a simulator."""
+
+    def __init__(self, model: Any, arm: ControlledArm, start: Floats) -> None:
+        import mujoco
+
+        self._mujoco, self._model, self.time_step = mujoco, model, model.opt.timestep
+        self._at = np.array([model.joint(name).dofadr[0] for name in arm.model.joint_names])
+        model.dof_armature[self._at] = arm.drives.armature
+        model.dof_damping[self._at] = arm.drives.viscous
+        model.dof_frictionloss[self._at] = arm.drives.coulomb
+        model.dof_solref[self._at] = 2.0 * self.time_step, 1.0  # friction as stiff as it can be
+        model.dof_solimp[self._at, :2] = 0.999
+        self._data = mujoco.MjData(model)
+        self.set_state(start, 0.0 * start)
+
+    @property
+    def q(self) -> Floats:
+        return self._data.qpos[self._at].copy()
+
+    @property
+    def qd(self) -> Floats:
+        return self._data.qvel[self._at].copy()
+
+    def set_state(self, q: Floats, qd: Floats) -> None:
+        self._data.qpos[self._at], self._data.qvel[self._at] = q, qd
+
+    def step(self, tau: Floats, steps: int = 1, f_ext: None = None) -> None:
+        self._data.qfrc_applied[self._at] = tau
+        self._mujoco.mj_step(self._model, self._data, steps)
+
+
+def trajectory(points: Sequence[Point]) -> Ask:
+    """Ask for a trajectory that begins now."""
+    return lambda loop: loop.controller.set_trajectory(loop.now, loop.arm.model.joint_names, points)
+
+
+def deactivate(loop: ClosedLoop) -> None:
+    """Ask the controller to come to rest, and to end."""
+    loop.controller.deactivate(loop.now)
+
+
+def lost_after(begin: float, end: float = np.inf) -> Callable[[JointState], JointState | None]:
+    """Lose the states from a time on [s]."""
+    return lambda state: None if begin <= state.stamp < end else state
+
+
+def play(scene: Scene) -> Played:
+    """Play a scene from its beginning to its end."""
+    robot = load(scene.robot)
+    arm = robot.arm.with_parameters(scene.parameters)
+    start = robot.start if scene.start is None else np.asarray(scene.start, float)
+    period = arm.timing.period if scene.period is None else scene.period
+    plant: SimulatedArm = SimulatedArm.of(arm.model, arm.drives, start, period)
+    if scene.mujoco:
+        plant = MujocoArm(robot.text, arm, start, plant.simulator.time_step)
+    plant.measure, write = scene.state, plant.write
+
+    def send(at: float, command: Command) -> None:
+        heard = scene.command(at, command)
+        if heard is not None:
+            write(at, heard)
+
+    plant.write = send  # type: ignore[method-assign]
+    notes: list[tuple[float, str]] = []
+    loop = ClosedLoop(arm, plant, scene.delay, period, lambda line: notes.append((loop.now, line)))
+    asked = sorted(scene.ask.items(), key=lambda item: item[0])
+    samples, q, qd = [], [], []
+    for sample in loop.steps(scene.duration):
+        samples.append(sample)
+        q.append(plant.q)
+        qd.append(plant.qd)
+        while asked and loop.now >= asked[0][0] - 1e-9:
+            asked.pop(0)[1](loop)
+    return Played(loop, Record.of(samples), np.array(q), np.array(qd), notes)
