@@ -58,12 +58,16 @@ DIRECTIVES = {
 # The next two: vectorising within one state costs more shuffles than it saves; a call of memset or
 # memcpy costs more than copying the recursions' few numbers.
 # -g0: the debug information that CPython's own flags ask for takes a third of the time to compile.
+# -Wno-...: what a .pxd defines is inline in C, also where inlining is forbidden, and GCC overlooks
+# that arrays are filled in either branch; colcon takes a warning for an error.
 # Never -ffast-math: NaN must stay NaN, and the sine would be wrong (lanes.h).
 FLAGS = [
     "-fno-wrapv",
     "-fno-tree-slp-vectorize",
     "-fno-tree-loop-distribute-patterns",
     "-g0",
+    "-Wno-attributes",
+    "-Wno-maybe-uninitialized",
 ]
 THREADS = ["-pthread"]
 # FEATHERSTONE_SANITIZE=1: memory errors and undefined behaviour end the process (.ci/sanitized.py).

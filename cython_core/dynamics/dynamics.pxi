@@ -125,7 +125,7 @@ cdef inline Py_ssize_t call_centre_of_mass(Call* call, Workspace* work, const re
 cdef inline Py_ssize_t call_energy(Call* call, Workspace* work, const real** x, const real* f_ext,
                                    real** y) noexcept nogil:
     cdef real[3] moment
-    cdef const double* gravity = call.system.gravity
+    cdef const double* gravity = <const double*> call.system.gravity
     poses(call.system, work, x[0])
     y[0][0] = kinetic_energy(call.system, work, x[1])
     first_moment(call.system, work, moment)
