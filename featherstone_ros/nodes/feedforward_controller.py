@@ -103,15 +103,15 @@ class FeedforwardController(ModelNode):
                 "no ~/controller_state"
             )
             return
-        from featherstone_ros.nodes.controller_state import ControllerState
-        from featherstone_ros.nodes.follow_joint_trajectory import Goals
-
         try:
+            from featherstone_ros.nodes.controller_state import ControllerState
+            from featherstone_ros.nodes.follow_joint_trajectory import Goals
+
             rate = self.parameters["action_monitor_rate"]
             self._served.append(Goals(self, loop, self._motions, rate))
             rate = self.parameters["state_publish_rate"]
             self._served.append(ControllerState(self, loop, rate))
-        except Exception as error:  # e.g. not allowed in this enclave: the arm is held all the same
+        except Exception as error:  # an older control_msgs, or not allowed in this enclave
             self.get_logger().error(f"no action or no ~/controller_state: {plain(str(error))}")
 
     @property

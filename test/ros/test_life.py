@@ -1,5 +1,6 @@
 """A node's life as a process: exceptions, signals, closed output; the arm rests first."""
 
+import os
 import signal
 import sys
 import time
@@ -41,6 +42,21 @@ def restless(
     node = ros.run([sys.executable, RESTLESS, "--ros-args", "--params-file", str(file)], fork=True)
     node.wait_for_output("activate: done")
     return node
+
+
+def test_an_older_control_msgs_costs_what_it_lacks_not_the_node(ros):
+    messages = ros.folder / "older" / "control_msgs"
+    for folder in (messages / "msg", messages / "action"):
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").touch()
+    (messages / "__init__.py").touch()
+    path = str(messages.parent)
+    ros.environment["PYTHONPATH"] = path + os.pathsep + ros.environment["PYTHONPATH"]
+    node = ros.start(
+        "featherstone_ros.feedforward_controller", {"robot_description": SLIDER}, fork=False
+    )
+    node.wait_for_output("no action or no ~/controller_state: cannot import name")
+    ros.wait_for_state("feedforward_controller", "active")
 
 
 # Exceptions.

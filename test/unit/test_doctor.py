@@ -1,5 +1,7 @@
 """`featherstone-ros doctor`: what is well has no remedy, and what is not has one. No ROS."""
 
+import os
+
 import pytest
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
@@ -32,6 +34,12 @@ def test_the_lack_of_control_msgs_costs_an_action(monkeypatch):
     line = machine.control_messages({"ROS_DISTRO": "jazzy"})
     assert "follow_joint_trajectory" in line.text
     assert line.remedy == "sudo apt install ros-jazzy-control-msgs"
+
+
+def test_a_middleware_that_is_not_there_is_named_with_the_variable():
+    line = machine.middleware({**os.environ, "RMW_IMPLEMENTATION": "rmw_absent_cpp"})
+    assert line.level == Level.ERROR
+    assert line.remedy == "unset RMW_IMPLEMENTATION (rmw_absent_cpp), or install it"
 
 
 def test_rights_that_are_missing_are_told_with_the_way_to_get_them(monkeypatch):

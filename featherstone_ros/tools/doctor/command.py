@@ -45,7 +45,7 @@ def run(_: argparse.Namespace) -> int:
 
     worst, console = DiagnosticLevel.OK, None
     for line in _lines():
-        console = console or new_console()  # ROS's wheels may restart Python when first imported
+        console = console or new_console()
         console.print(in_words(line), soft_wrap=True)
         worst = max(worst, line.level)
     return 1 if worst >= DiagnosticLevel.ERROR else 0
@@ -56,26 +56,27 @@ def _lines() -> Iterator[Line]:
 
     from featherstone_ros import __file__ as place
     from featherstone_ros import __version__
-    from featherstone_ros.control.diagnostics import DiagnosticLevel
-    from featherstone_ros.tools.doctor.machine import Line, check_machine
+    from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
+    from featherstone_ros.tools.doctor.machine import Line, check_machine, middleware
 
-    has_ros = True
-    try:
-        require_ros()
-    except FeatherstoneError:
-        has_ros = False
+    ros = middleware()
+    if ros.level < Level.ERROR:
+        require_ros()  # before the first line: ROS's wheels may restart Python
     python = ".".join(map(str, sys.version_info[:3]))
     folder = place.rpartition("/")[0]
     yield Line("version", f"{__version__} in {folder}, Python {python}")
-    yield from check_machine()
-    if not has_ros:
+    worst = Level.OK
+    for line in check_machine(ros):
+        yield line
+        worst = max(worst, line.level)
+    if worst >= Level.ERROR:  # no ROS, or no domain: there are no neighbours
         return
     from featherstone_ros.tools.doctor.neighbours import check_neighbours
 
     try:
         yield from check_neighbours()
     except FeatherstoneError as error:  # cannot take part: no keys, no middleware
-        yield Line("domain", str(error), DiagnosticLevel.ERROR, GET_ROS)
+        yield Line("domain", str(error), Level.ERROR, GET_ROS)
 
 
 def in_words(line: Line) -> Text:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import resource
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from featherstone_ros.realtime.scheduling import LIMITS, LOWEST_PRIORITY, user_n
 from featherstone_ros.tools.processes import HIGHEST_DOMAIN
 
 LIBRARIES = {
-    "scipy": "excite, identify, evaluate, payload, teach",
+    "scipy": "excite, identify, evaluate, payload, retime, teach",
     "rosbags": "record, and all that reads recordings",
     "xacro": "robot files in xacro",
     "matplotlib": "pictures",
@@ -50,13 +52,13 @@ class Line:
     remedy: str = ""
 
 
-def check_machine(environment: Mapping[str, str] = os.environ) -> Iterator[Line]:
-    """Yield what is found."""
+def check_machine(ros: Line, environment: Mapping[str, str] = os.environ) -> Iterator[Line]:
+    """Yield what is found; ros: of the ``middleware``."""
     yield processor()
     yield from libraries()
     yield control_messages(environment)
     yield domain(environment)
-    yield middleware(environment)
+    yield ros
     yield real_time()
     yield clock()
 
@@ -130,16 +132,21 @@ def domain(environment: Mapping[str, str]) -> Line:
     return Line("domain", f"ROS_DOMAIN_ID={int(text)}, discovery range {reach}")
 
 
-def middleware(environment: Mapping[str, str]) -> Line:
-    """Which one is it, and has it room for its messages?"""
-    try:
-        import rclpy
+def middleware(environment: Mapping[str, str] = os.environ) -> Line:
+    """Which one is it, and has it room for its messages?
 
-        name = rclpy.get_rmw_implementation_identifier()
-    except Exception as error:  # of a middleware that is not installed: anything
+    Another process asks: where it is not there, rcl ends the one that asks.
+    """
+    ask = "import rclpy; print(rclpy.get_rmw_implementation_identifier())"
+    command = [sys.executable, "-c", ask]
+    answer = subprocess.run(command, capture_output=True, text=True, env=dict(environment))
+    name = answer.stdout.strip()
+    if answer.returncode:
         asked = environment.get("RMW_IMPLEMENTATION")
-        remedy = f"unset RMW_IMPLEMENTATION ({asked})" if asked else GET_ROS
-        return Line("ROS", f"cannot be used: {error}".partition("\n")[0], Level.ERROR, remedy)
+        remedy = f"unset RMW_IMPLEMENTATION ({asked}), or install it" if asked else GET_ROS
+        said = answer.stderr.strip().partition(", at /")[0] or "rclpy cannot be imported"
+        text = f"cannot be used: {said.splitlines()[-1].rpartition(']: ')[2]}"
+        return Line("ROS", text, Level.ERROR, remedy)
     text = f"{name}, {environment.get('ROS_DISTRO') or 'Python wheels'}"
     free = os.statvfs(SHARED).f_bavail * os.statvfs(SHARED).f_frsize if SHARED.is_dir() else 0
     if name.startswith("rmw_fastrtps") and free < FEW:
