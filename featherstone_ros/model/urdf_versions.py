@@ -29,6 +29,15 @@ PARTS = {  # where those elements are that matter to the dynamics
     "joint": ("origin", "limit"),
 }
 
+# A loop of links is no tree, and URDF has none; descriptions close loops by extensions.
+CLOSING = ("constraint", "loop", "loop_joint")
+CLOSED_LOOP = Rule(
+    "closed-loop",
+    "closes a loop of links, which is not read",
+    "the loop is open here: joints that others move are taken as driven, torques are wrong; see "
+    "docs/urdf.md",
+)
+
 
 def version_of(root: Element) -> tuple[int, int]:
     """Return the version that <robot> declares, 1.0 where it declares none.
@@ -58,6 +67,7 @@ def oddities(root: Element) -> list[Finding]:
     """
     declared = version_of(root)
     found = [Finding(Severity.WARNING, rule, *place) for rule, place in _odd(root, declared)]
+    found += closed_loops(root)
     if declared < OLDEST:
         rule = Rule(
             "urdf-version",
@@ -66,6 +76,19 @@ def oddities(root: Element) -> list[Finding]:
         )
         found.insert(0, Finding(Severity.WARNING, rule, "robot", root.get("name", "")[:100]))
     return found
+
+
+def closed_loops(root: Element) -> Iterator[Finding]:
+    """Yield the extensions that close a loop: of <robot> by any prefix, and <gazebo>'s joints."""
+    robot = root.get("name", "")[:100]
+    for element in root:
+        kind = element.tag.rpartition("}")[2]
+        joints = element.iterfind("joint") if kind == "gazebo" else ()
+        for closing in [element] if kind in CLOSING else joints:
+            name = closing.get("name", "")[:100]
+            what = f"<{kind}>" if closing is element else "<gazebo> with a <joint>"
+            found = f"{what}{name and ' '}{name and repr(name)}"
+            yield Finding(Severity.WARNING, CLOSED_LOOP, "robot", robot, found)
 
 
 def _odd(root: Element, declared: tuple[int, int]) -> Iterator[tuple[Rule, tuple[str, str]]]:

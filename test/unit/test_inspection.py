@@ -156,6 +156,24 @@ def test_what_the_model_refuses_is_an_error(text, element):
     assert str(refused).count(element) == 1
 
 
+@pytest.mark.parametrize(
+    ("closing", "said"),
+    [
+        ('<constraint name="pin" type="revolute"/>', "<constraint> 'pin'"),
+        ("<loop/>", "<loop>"),
+        ('<drake:loop_joint xmlns:drake="d" name="pin"/>', "<loop_joint> 'pin'"),
+        ('<gazebo><joint name="pin" type="revolute"/></gazebo>', "<gazebo> with a <joint> 'pin'"),
+    ],
+)
+def test_what_closes_a_loop_is_named(closing, said):
+    closed = chain("crank", inside=LIMITS).replace("</robot>", f"{closing}</robot>")
+    (found,) = [f for f in examine(closed).findings if f.rule.name == "closed-loop"]
+    assert found.found == said and found.severity is Severity.WARNING
+    drives = closed.replace('<joint name="pin"', '<plugin name="pin"')
+    if "gazebo" in closing:
+        assert all(f.rule.name != "closed-loop" for f in examine(drives).findings)
+
+
 def test_robot_without_moving_joints_is_warned_of():
     for text in ("<robot name='empty'/>", robot(link("a"))):
         assert [f.rule.name for f in examine(text).findings] == ["nothing-moves"]
