@@ -90,6 +90,12 @@ class Record(NamedTuple):
         columns = list(zip(*samples, strict=True)) or [()] * len(cls._fields)
         return cls(*map(np.array, columns))
 
+    def __repr__(self) -> str:
+        """Return how many samples there are, and of what time."""
+        times = np.atleast_1d(self.time)
+        span = f", from {times[0]:g} to {times[-1]:g} s" if times.size else ""
+        return f"<Record of {times.size} samples{span}>"
+
     @property
     def error(self) -> Floats:
         """(N, n) desired minus measured position [rad or m]."""

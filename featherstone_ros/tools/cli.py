@@ -49,7 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser = _parser()
             words = sys.argv[1:] if argv is None else argv
             arguments = [word for word in words if ARGUMENT.fullmatch(word)]
-            args = parser.parse_args([word for word in words if word not in arguments])
+            args, unknown = parser.parse_known_args([w for w in words if w not in arguments])
+            if unknown:  # argparse alone would show the usage of all commands
+                getattr(args, "parser", parser).error(f"unknown: {' '.join(unknown)}")
             if args.command is None:
                 parser.print_help()
                 return 2

@@ -48,6 +48,7 @@ def delayed_progress(
 
     def report(done: int, total: int) -> None:
         nonlocal share
+        done = min(done, total)  # what is measured may go on beyond its end
         share = done / max(total, 1)
         show()
         if bar.live.is_started and (total < FEW or done % 256 == 0 or done == total):

@@ -144,7 +144,7 @@ def propose(
         text,
         model,
         held.armature,
-        examine(text, urdf.parent),
+        examine(text, urdf.resolve().parent),
         loop,
         held.gains,
         held.damping,

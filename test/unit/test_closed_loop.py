@@ -35,6 +35,7 @@ def loop(arm):
 def test_a_known_arm_follows_and_what_happened_is_in_the_record(arm, loop):
     record = loop.run(GOAL, rest=0.5)
     count = round(1.5 / arm.timing.period)
+    assert repr(record) == f"<Record of {count} samples, from 0.004 to 1.502 s>"
     assert record.q.shape == record.qd.shape == record.command.shape == (count, 2)
     assert record.desired.shape == (count, 3, 2)
     assert_allclose(np.diff(record.time), arm.timing.period)

@@ -121,6 +121,12 @@ def test_unknown_command_is_refused(capsys):
     assert status == 2 and "demo" in output.err
 
 
+def test_an_unknown_option_shows_the_usage_of_its_command(capsys):
+    status, output = output_of(capsys, "inspect", "panda", "--findigs")
+    assert status == 2 and "usage: featherstone-ros inspect" in output.err
+    assert output.err.endswith("featherstone-ros inspect: error: unknown: --findigs\n")
+
+
 @pytest.mark.parametrize("rate", ["0", "-5", "nan", "inf", "fast"])
 def test_rate_is_refused_if_not_positive(capsys, rate):
     status, output = output_of(capsys, "demo", f"--rate={rate}")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from test_inspection_geometry import write_stl
 from urdf_text import joint, link, robot
 
 from featherstone_ros.tools import cli
@@ -77,6 +78,25 @@ def test_output_into_a_pipe_is_plain(tmp_path):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "inspect", str(path)]
     output = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout
     assert b"\x1b" not in output and b"elbow" in output
+
+
+def test_notes_of_one_rule_are_not_a_page_and_a_link_to_the_file_finds_its_meshes(
+    inspect, tmp_path, capsys
+):
+    far = '<visual><geometry><mesh filename="arm.stl"/></geometry></visual>'
+    links = [link("l0"), *(link(f"l{k}").replace("</link>", f"{far}</link>") for k in range(1, 9))]
+    joints = (joint(f"j{k}", f"l{k - 1}", f"l{k}", inside=LIMITS.format(9)) for k in range(1, 9))
+    text = robot(*links, *joints)
+    output = inspect(text)[1]
+    assert output.count("arm.stl: not found") == 4 and "and 4 more (--json lists all)" in output
+    assert inspect(text, "--json")[1].count("size-unknown") == 8
+
+    write_stl(tmp_path / "arm.stl")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "linked.urdf").symlink_to(tmp_path / "arm.urdf")
+    assert cli.main(["inspect", str(elsewhere / "linked.urdf")]) == 0
+    assert "not found" not in capsys.readouterr().out
 
 
 def test_unknown_file_is_reported(capsys):

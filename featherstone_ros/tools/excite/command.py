@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     arm = ControlledArm.from_robot(args.urdf, args.joints, args.parameters, args.joint_limits)
     joints, own_gains = arm.model.joint_names, gains_of(arm)
     text = read_file(urdf)
-    clearance = Clearance.of(arm.model, text, urdf.parent)
+    clearance = Clearance.of(arm.model, text, urdf.resolve().parent)
     console = new_console()
     planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
     with delayed_progress("searching", console) as progress, one_thread():

@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
         held_out=args.held_out,
         fix_offsets=args.fix == "offsets",
         any_duration=args.force,
-        boxes=dict(boxes(shapes(read_xml(read_file(urdf)), urdf.parent))),
+        boxes=dict(boxes(shapes(read_xml(read_file(urdf)), urdf.resolve().parent))),
         **recording_options(args),
     )
     gains = effort_units.find_gains(args, urdf, options)

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         text = read_file(path)
     except OSError as error:
         raise FeatherstoneError(f"{path} cannot be read: {error}") from error
-    inspection = examine(text, path.parent)
+    inspection = examine(text, path.resolve().parent)
     drives = assumed_drives(text)
     if args.json:
         content = {**inspection.as_dict(), "assumed_armature": drives}

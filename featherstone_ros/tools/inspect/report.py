@@ -18,6 +18,7 @@ from featherstone_ros.model.finding import Finding, Rule, Severity, by_rule
 from featherstone_ros.model.robot_description import Joint, RobotDescription
 from featherstone_ros.tools.style import new_table
 
+NOTES = 5  # lines of one rule that is only a note
 WIDE = 110  # columns that the table of links takes, with names of 20 letters
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold blue"}
 
@@ -129,7 +130,10 @@ def _leader(joint: Joint) -> Text:
 def _of_one_rule(severity: Severity, rule: Rule, found: list[Finding]) -> RenderableType:
     head = Text(f"{severity}  ", style=_STYLES[severity]).append(rule.fault, style="not bold")
     head.append(f"  ({rule.name})", style="dim not bold")
-    lines = [*map(_line, found), Text(f"→ {rule.consequence}", style="dim")]
+    shown = found if severity > Severity.NOTE or len(found) <= NOTES else found[: NOTES - 1]
+    lines = [*map(_line, shown), Text(f"→ {rule.consequence}", style="dim")]
+    if len(shown) < len(found):
+        lines.insert(-1, Text(f"and {len(found) - len(shown)} more (--json lists all)"))
     return Group(head, *(Padding(line, (0, 0, 0, 2), expand=False) for line in lines), Text())
 
 
