@@ -94,7 +94,8 @@ def moveit_file(proposal: Proposal) -> str:
     joints = "".join(f"      - {_key(joint)}\n" for joint in proposal.model.joint_names)
     return f"""\
 # For config/moveit_controllers.yaml of a MoveIt configuration of {proposal.model.name}:
-# MoveIt sends what it plans to the action /feedforward_controller/follow_joint_trajectory.
+# MoveIt sends what it plans to the action /feedforward_controller/follow_joint_trajectory. A group
+# without some of these joints, such as a gripper's, needs allow_partial_joints_goal: true there.
 
 moveit_controller_manager: moveit_simple_controller_manager/MoveItSimpleControllerManager
 moveit_simple_controller_manager:
