@@ -211,9 +211,3 @@ def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
             order += tests + beside
         order += more if not mine else []
     return order + list(others)
-
-
-@pytest.fixture(scope="session")
-def robots() -> Path:
-    """The folder of small URDFs written for the tests."""
-    return TESTS / "robots"

@@ -53,7 +53,7 @@ from featherstone_ros.nodes.execution import is_start_error, one_line
 DEADLINE = 45.0  # [s] for anything awaited: reached only when a test fails
 MATCHING = 0.1  # [s] in which a discovered subscriber discovers its publisher
 STARTING, RUNNING = 1, 50  # SCHED_FIFO priorities: a node that starts computes for a second
-PATIENCE = 2.0  # [s] before a service is asked again
+ASK_AGAIN = 2.0  # [s] after which a service is asked again
 BEGINS = {  # lifecycle states in which these transitions are possible
     "configure": "unconfigured",
     "activate": "inactive",
@@ -72,7 +72,7 @@ os.environ.setdefault(
 # Of twin and controller: time goes on only as both do, however busy the machine is. What acts on
 # the arm in each period hears ARM, acts, and hands the state on to the controller: see Between.
 LOCKSTEP = {"lockstep": True, "publish_clock": True}
-PATIENCE = 5  # niceness of such a twin: while others wait for real time, it leaves them processors
+NICENESS = 5  # of such a twin: while others wait for real time, it leaves them processors
 SIMULATED = {"use_sim_time": True, "executor_timeout": 10.0}
 ARM, STATES = "/arm/joint_states", "/joint_states"
 SHADOWED = "/shadowed/joint_states"
@@ -466,7 +466,7 @@ class Ros:
             command += ["--params-file", str(file)]
         process = self.run([*command, *arguments], stdout, fork=fork)
         if (parameters or {}).get("lockstep"):
-            os.setpriority(os.PRIO_PROCESS, process.pid, PATIENCE)
+            os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
         return process
 
     def run(
@@ -547,7 +547,7 @@ class Ros:
 
         def answer() -> Any:
             nonlocal asked
-            if repeat and time.monotonic() - asked > PATIENCE:
+            if repeat and time.monotonic() - asked > ASK_AGAIN:
                 if is_done():
                     futures[0].set_result(None)
                 else:

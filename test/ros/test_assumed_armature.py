@@ -1,7 +1,7 @@
 """An arm that cannot be held without inertia of its drives: both nodes assume the same."""
 
 from support import Ros, status_values  # skips this module where ROS is missing
-from unit.urdf_text import geared_arm
+from urdf_text import geared_arm
 
 from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.model import Model

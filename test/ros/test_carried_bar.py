@@ -1,11 +1,9 @@
 """Two Pandas over DDS, each with a controller of its own, that carry a bar in one twin."""
 
 import signal
-import sys
 import time
 from copy import deepcopy
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +23,7 @@ from support import (
 )
 
 # isort: split
+from arm_pair import ARMS, JOINTS, PAIRS, PANDAS, TIPS, Bar, of_both
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, Vector3, Wrench, WrenchStamped
 from rclpy.serialization import deserialize_message
@@ -35,9 +34,6 @@ import featherstone_ros as fr
 from featherstone_ros.control.cartesian_parameters import tip_of
 from featherstone_ros.errors import MessageError
 from featherstone_ros.nodes.cartesian_topics import frame_pose
-
-sys.path.append(str(Path(__file__).parents[1] / "unit"))
-from arm_pair import ARMS, JOINTS, PAIRS, PANDAS, TIPS, Bar, of_both
 
 TWIN, WRENCH = "/digital_twin", "/digital_twin/external_wrench"
 RATE = 250.0  # [Hz]

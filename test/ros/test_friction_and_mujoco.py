@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from example_robots import ROBOTS
 from studies import study
 from support import DEEP, LOCKSTEP, SIMULATED, seconds, status_values
-from unit.example_robots import ROBOTS
 
 from featherstone_ros import Model
 from featherstone_ros.model.robots import robot_file

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from studies import study
 from support import status_values
-from unit.urdf_text import chain
+from urdf_text import chain
 
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file

@@ -6,7 +6,6 @@ Time, and what else a loop knows, is what the test says: nothing waits, nothing 
 from __future__ import annotations
 
 import ctypes
-import time
 from ctypes import (
     CFUNCTYPE,
     POINTER,
@@ -27,6 +26,7 @@ import numpy as np
 from control_arm import NAMES, PERIOD, Bench
 
 STOP_REQUESTED = -1
+ROS_TIME = 1_700_000_000_000_000_000  # [ns] whenever a message is taken
 COMMANDS, DESIRED, ERROR = range(3)
 STATES, WRENCHES = range(2)
 Bytes = POINTER(c_uint8)
@@ -147,8 +147,7 @@ class LoopBench(Bench):
         written: int = 0,
     ) -> None:
         """Hand a serialised JointState over, or a WrenchStamped."""
-        ros_time = time.time_ns()
-        incoming = IncomingMessage(data, len(data), received, sent, written, ros_time, sequence)
+        incoming = IncomingMessage(data, len(data), received, sent, written, ROS_TIME, sequence)
         self.cycle.message(self.cycle.self, to, incoming, self.nanoseconds, self.output)
 
     def encoded(self, names: tuple[str, ...] = NAMES) -> bytes:

@@ -1,12 +1,10 @@
 """Mode admittance: a measured wrench moves an arm whose drives take positions."""
 
-from time import time
-
 import cdr_messages
 import numpy as np
 import pytest
 from contact_bench import HOME, MODEL, TIP, ContactBench, settings
-from control_loop import WRENCHES, LoopBench
+from control_loop import ROS_TIME, WRENCHES, LoopBench
 from studies import few_or_all
 
 from featherstone_ros.control.admittance import (
@@ -369,11 +367,12 @@ def test_wrench_that_was_longer_on_its_way_than_others_counts_with_its_age():
 
     for stamp in (0.0, 1000.0, 1001.0):
         assert age(stamp) == pytest.approx(0.0, abs=1e-9)
+    now = 1e-9 * ROS_TIME
     for _ in range(4):
-        assert age(time()) < 0.01
-    assert age(time() - 0.2) == pytest.approx(0.2, abs=0.01)
-    assert age(time()) < 0.01
-    assert age(time() - 0.2, after=0.25) == pytest.approx(0.2, abs=0.01)
+        assert age(now) == pytest.approx(0.0, abs=1e-6)
+    assert age(now - 0.2) == pytest.approx(0.2, abs=1e-6)
+    assert age(now) == pytest.approx(0.0, abs=1e-6)
+    assert age(now - 0.2, after=0.25) == pytest.approx(0.2, abs=1e-6)
 
 
 def test_refusals_name_what_is_wrong():

@@ -7,7 +7,7 @@ import cdr_messages
 import numpy as np
 import pytest
 from control_arm import NAMES, PERIOD, Bench, Q, space
-from control_loop import COMMANDS, DESIRED, ERROR, LoopBench
+from control_loop import COMMANDS, DESIRED, ERROR, ROS_TIME, LoopBench
 from numpy.testing import assert_allclose
 
 from featherstone_ros._control import DeadlineRequest
@@ -120,7 +120,7 @@ def test_clocks_may_be_set_while_nothing_is_commanded():
         for _ in range(round(seconds / PERIOD)):
             bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
             bench.arm.step(bench.applied())
-            bench.message(bench.encoded(), sent=time.time_ns() - round(late * 1e9))
+            bench.message(bench.encoded(), sent=ROS_TIME - round(late * 1e9))
 
     bench.controller.activate(bench.now)
     states(0.2, 0.0)
@@ -158,7 +158,7 @@ def test_an_activation_begins_with_a_state_newer_than_itself():
     for late, commands in ((0.05, 0), (PERIOD / 2, 1)):
         bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
         bench.arm.reset(was + 1.0 if late > PERIOD else was)
-        bench.message(bench.encoded(), sent=time.time_ns() - round(late * 1e9))
+        bench.message(bench.encoded(), sent=ROS_TIME - round(late * 1e9))
         assert len(bench.commands) == commands
     assert bench.controller.phase is Phase.HOLDING
     np.testing.assert_array_equal(bench.compiled.q, was)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from contact_bench import ContactBench
+from simulated_arm import ROBOTS, STEP, SimulatedArm
 from studies import study
-from unit.contact_bench import ContactBench
-from unit.simulated_arm import ROBOTS, STEP, SimulatedArm
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulated_arm import ROBOTS, SimulatedArm
 from studies import few_or_all
-from unit.simulated_arm import ROBOTS, SimulatedArm
 
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.phases import Phase

@@ -169,7 +169,7 @@ KEEPERS = {
     "mass": lambda x: PANDA.with_payload(HAND, x, (0, 0, 0)),
     "com": lambda x: PANDA.with_payload(HAND, 1.0, (0, x, 0)),
     "inertia": lambda x: PANDA.with_payload(HAND, 1.0, (0, 0, 0), np.diag([1, 1, x])),
-    "parameters": lambda x: PANDA.with_inertial_parameters(np.full(10 * 11, x)),
+    "parameters": lambda x: PANDA.with_inertial_parameters([x, *PANDA.inertial_parameters[1:]]),
     "locked": lambda x: Model.from_robot("panda", joints=(), locked={"panda_joint2": x}),
     "inertial": lambda x: fr.inertial(x, (0, 0, 0)),
     "box": lambda x: fr.box(size=(1, x, 1), mass=1.0),
@@ -230,8 +230,13 @@ LIMITS = {
 @each("keeper", KEEPERS)
 @pytest.mark.parametrize("poison", POISONS)
 def test_what_keeps_numbers_refuses_it(keeper, poison):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=str(poison)):
         KEEPERS[keeper](poison)
+
+
+@each("keeper", KEEPERS | LIMITS)
+def test_what_keeps_numbers_takes_one(keeper):
+    (KEEPERS | LIMITS)[keeper](0.5)
 
 
 @each("limit", LIMITS)

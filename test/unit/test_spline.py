@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from simulated_arm import ROBOTS, SimulatedArm
 from studies import few_or_all
-from unit.simulated_arm import ROBOTS, SimulatedArm
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import JointSpace
