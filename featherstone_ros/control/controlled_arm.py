@@ -218,6 +218,21 @@ class ControlledArm:
             _require_fields(units)
         return units
 
+    def with_units(self, units: DriveUnits) -> ControlledArm:
+        """Return the same arm with drives that are told and measure what these do.
+
+        Raises:
+            ValueError: They are of other joints, or do not go with ``output``.
+        """
+        if units.names != self.unloaded.joint_names:
+            raise ValueError(
+                f"units are of {', '.join(units.names)}, expected the arm's joints: "
+                f"{', '.join(self.unloaded.joint_names)}"
+            )
+        arm = self.with_parameters(units.parameters)
+        _ = arm.units
+        return arm
+
     @property
     def assumed_armature(self) -> str:
         """The armature that is assumed, not set, in words; empty for none."""
@@ -231,8 +246,8 @@ class ControlledArm:
 
     @cached_property
     def limits(self) -> JointSpace:
-        """The joints with the efforts that the controller uses: by ``effort_limit``, and scaled."""
-        return JointSpace.of(self.unloaded, effort_limit(self.values, self.unloaded))
+        """The joints with the efforts that may be used: of description, parameters and drives."""
+        return JointSpace.of(self.unloaded, effort_limit(self.values, self.unloaded, self.units))
 
     @property
     def of_trajectories(self) -> tuple[bool, Interpolation]:
@@ -353,11 +368,14 @@ class ControlledArm:
         """What contact mode admittance bears, in one line; empty in other modes."""
         return cartesian_parameters.contact_margin(self.values, self.settings)
 
-    def controller(self, notify: Callable[[str], None] = lambda line: None) -> TorqueController:
+    def controller(
+        self, notify: Callable[[str], None] = lambda line: None, **options: Any
+    ) -> TorqueController:
         """Return an inactive controller of this arm, for plain Python.
 
         Args:
             notify: Called with a line of text when the controller acts by itself.
+            **options: ``units`` and ``ahead`` of a ``TorqueController``.
 
         Raises:
             ValueError: As of ``settings``; or the mode needs a tip, and there is none.
@@ -370,6 +388,7 @@ class ControlledArm:
             self.tip,
             self.offset,
             self.commands_joints,
+            **options,
         )
 
 

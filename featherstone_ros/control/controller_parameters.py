@@ -18,6 +18,7 @@ from featherstone_ros.control.gains import BANDWIDTH, DAMPING_RATIO, Timing
 from featherstone_ros.control.settings import Choice, ControllerSettings
 from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate
 from featherstone_ros.model import EARTH, Model
+from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.parameter import (
@@ -117,7 +118,7 @@ PARAMETERS = (
         read_only=True,
     ),
     Parameter("state_publish_rate", 50.0, "rate of ~/desired and ~/error [Hz]", 0.1, 1e3, (), True),
-    Parameter("effort_scale", 1.0, "usable share of the URDF effort limits", 0.0, 1.0),
+    Parameter("effort_scale", 1.0, "usable share of the effort limits", 0.0, 1.0),
     Parameter(
         "allow_partial_joints_goal",
         False,
@@ -271,8 +272,8 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
             Parameter(
                 f"effort_limit.{joint}",
                 float(model.effort_limit[index]),
-                "largest effort, before effort_scale [N m or N]; .inf: any; default: the robot "
-                "description's",
+                "largest effort, before effort_scale [N m or N]; default: the robot description's, "
+                "which counts where it is less, as does what the drive can give",
                 0.0,
                 np.inf,
             ),
@@ -290,10 +291,16 @@ def declared_parameters(model: Model, payloads: Iterable[str] = ()) -> dict[str,
     return {one.name: one for one in (*PARAMETERS, *parameters_of_arm(model, payloads))}
 
 
-def effort_limit(values: Mapping[str, Value], model: Model) -> Floats:
-    """Return the efforts (n,) that may be used, inf where there is no limit [N m or N]."""
-    limit = per_joint(values, "effort_limit.{}", model.joint_names)
-    return np.where(np.isfinite(limit), limit * values["effort_scale"], limit)
+def effort_limit(values: Mapping[str, Value], model: Model, units: DriveUnits) -> Floats:
+    """Return the efforts (n,) that may be used, inf where there is no limit [N m or N].
+
+    They are the least of what the description, ``effort_limit.<joint>`` and the drive allow, times
+    ``effort_scale``. A description's limit of 0 is none.
+    """
+    described = np.where(model.effort_limit > 0.0, model.effort_limit, np.inf)
+    chosen = per_joint(values, "effort_limit.{}", model.joint_names)
+    least = np.minimum.reduce([described, chosen, units.effort_limit()])
+    return np.where(np.isfinite(least), least * values["effort_scale"], least)
 
 
 def require_effort_for_friction(drives: Drives, limit: Floats, model: Model) -> None:

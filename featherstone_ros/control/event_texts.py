@@ -45,7 +45,7 @@ REFUSALS = {
     Refusal.NO_TIP: "modes cartesian_impedance and admittance need a tip",
     Refusal.TOO_LITTLE_EFFORT: "joint {joint!r} would need {found:.4g} to be held and braked where "
     "the arm is now, or for what the law asks, expected less than its effort limit of {bound:.4g} "
-    "(effort_limit times effort_scale)",
+    "(the least of description, effort_limit and drive, times effort_scale)",
     Refusal.NO_WRENCH: "mode admittance follows nothing while no wrench comes on ~/wrench",
     Refusal.NOT_STILL: "the sensor is zeroed only while the arm is held still and is asked for "
     "nothing, not while it moves or presses: {phase}",

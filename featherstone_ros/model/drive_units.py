@@ -229,6 +229,15 @@ class DriveUnits:
         }
         return cls(names, **values)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters ``drives.<joint>.*`` that describe them."""
+        return {
+            field.metadata["name"].format(joint): getattr(self, field.name)[k]
+            for field in fields(self)[1:]
+            for k, joint in enumerate(self.names)
+        }
+
     def __post_init__(self) -> None:
         """Check the values; numbers become arrays (n,) of float64, words tuples.
 
@@ -412,6 +421,15 @@ class DriveUnits:
         torque = np.abs(self.torque_per_current) * np.where(known, current, 0.0) / (even + odd)
         return np.where(known, torque, np.inf)
 
+    def within_drives(self, limit: Floats) -> Floats:
+        """Return the torques (n,) that simulated drives give at most: those, and what theirs allow.
+
+        A drive that is told a current or duty has its limit there: the joint that drives its motor
+        gets more of it than the motor that drives its joint.
+        """
+        told = self.commanded_by(CURRENT) | self.commanded_by(DUTY)
+        return np.where(told, limit, np.minimum(limit, self.effort_limit()))
+
     def limited(self, command: Floats, lower: Floats, upper: Floats) -> Floats:
         """Return commands (n,) within the drives' own limits.
 
@@ -428,19 +446,6 @@ class DriveUnits:
         """Largest current or duty (n,), inf of other drives."""
         nothing = np.full(self.n, np.inf)
         return self._bounds(-nothing, nothing)[1]
-
-    def binding(self, command: Floats, lower: Floats, upper: Floats) -> dict[str, str]:
-        """Return, by joint, which of the drive's own limits cuts a command (n,), in words."""
-        low, high = self._bounds(lower, upper)
-        return {
-            joint: f"{law} {value:.4g}{UNITS[law]} is asked for, "
-            f"{'at least' if value < least else 'at most'} "
-            f"{least if value < least else most:.4g}{UNITS[law]} is possible"
-            for joint, law, value, least, most in zip(
-                self.names, self.command, command, low, high, strict=True
-            )
-            if not least <= value <= most
-        }
 
     def _bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         free = np.full(self.n, np.inf)
@@ -496,9 +501,6 @@ class MotorHeat:
 
     def _end(self, current: Floats) -> Floats:
         return np.square(_ratio(current, self._units.continuous_current))
-
-
-UNITS = {CURRENT: " A", DUTY: "", POSITION: " rad or m"}
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:

@@ -99,7 +99,8 @@ class DrivenArm:
         self._play, self._resolution = each("backlash", backlash), each("resolution", resolution)
         self._rounds = bool(self._resolution.any())
         self._unit = np.where(self._resolution, self._resolution, 1.0)
-        self._limit = model.effort_limit
+        self._limit = units.within_drives(model.effort_limit)
+        self._most = units.max_command
         self._simulator.reset(np.zeros(model.n) if q is None else q)
         self._theta, self._omega = self._simulator.q.copy(), np.zeros(model.n)
         positions = units.commanded_by(POSITION)
@@ -165,7 +166,8 @@ class DrivenArm:
         self.time += steps * self._simulator.time_step
 
     def _step(self, h: float) -> None:
-        asked = self.units.torques(self.command, self.q, self._omega)
+        told = np.minimum(np.maximum(self.command, -self._most), self._most)
+        asked = self.units.torques(told, self.q, self._omega)
         asked = np.minimum(np.maximum(asked, -self._limit), self._limit)
         self.torque = self.torque + self._passing * (asked - self.torque)
         gear = self._gear_torque()

@@ -221,11 +221,14 @@ def snapshot(model: Model, settings: SimulatorSettings) -> Snapshot:
     if settings.units is not None:  # a duty cycle keeps a motor to no speed
         free = np.where(settings.units.commanded_by(DUTY), np.inf, 0.0)
         speed, acceleration = np.maximum(speed, free), np.maximum(acceleration, free)
+    limit = np.broadcast_to(model.effort_limit, model.n)
+    if settings.units is not None:
+        limit = settings.units.within_drives(limit)
     return Snapshot(
         simulator,
         settings,
         home=home,
-        limit=np.broadcast_to(model.effort_limit if settings.saturate_effort else np.inf, model.n),
+        limit=limit if settings.saturate_effort else np.full(model.n, np.inf),
         offset=finite_joint_array(drives.offset, model, "offset"),
         stiffness=finite_joint_array(drives.stiffness, model, "stiffness"),
         drive_p=p,

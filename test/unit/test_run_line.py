@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.node_status import NodeStatus, by_joint
@@ -18,6 +19,7 @@ from featherstone_ros.tools.run.status_line import (
 )
 
 MODEL = Model.from_file(robot_file("ur5e"))
+LIMITS = JointSpace.of(MODEL)
 
 
 def condition(name, level, message, heard=100.0):
@@ -25,7 +27,7 @@ def condition(name, level, message, heard=100.0):
 
 
 def test_nothing_heard_is_said():
-    assert WAITING in line(ArmStatus(), MODEL, 1.0, 100.0).plain
+    assert WAITING in line(ArmStatus(), LIMITS, 1.0, 100.0).plain
 
 
 def test_error_and_load_name_the_worst_joint():
@@ -34,7 +36,7 @@ def test_error_and_load_name_the_worst_joint():
         np.array([15.0, 30.0, -75.0, 0.0, 0.0, 0.0]),
         {CONTROLLER: condition(CONTROLLER, DiagnosticLevel.OK, "running: hold")},
     )
-    text = line(arm, MODEL, 12.3, 100.0).plain
+    text = line(arm, LIMITS, 12.3, 100.0).plain
     assert text.startswith("    12 s")
     assert "running: hold" in text
     assert "error 2.1 mrad (shoulder_lift_joint)" in text
@@ -47,7 +49,7 @@ def test_error_and_load_name_the_worst_joint():
 def test_digits_of_an_error_mean_something(error, said):
     controls = {CONTROLLER: condition(CONTROLLER, DiagnosticLevel.OK, "running: hold")}
     seen = ArmStatus(np.array([0.0, error, 0.0, 0.0, 0.0, 0.0]), np.zeros(6), controls)
-    assert f"error {said} mrad (shoulder_lift_joint)" in line(seen, MODEL, 1.0, 100.0).plain
+    assert f"error {said} mrad (shoulder_lift_joint)" in line(seen, LIMITS, 1.0, 100.0).plain
 
 
 def test_an_arm_that_gave_its_motion_up_shows_no_error_of_none():
@@ -55,20 +57,21 @@ def test_an_arm_that_gave_its_motion_up_shows_no_error_of_none():
     why = "abandoned: joint 'elbow_joint' is 0.3 away from where it should be"
     gave_up = condition(CONTROLLER, DiagnosticLevel.WARN, why)
     gave_up.values = {"motion abandoned": "yes"}
-    text = line(ArmStatus(np.zeros(6), np.zeros(6), {CONTROLLER: gave_up}), MODEL, 1.0, 100.0).plain
+    seen = ArmStatus(np.zeros(6), np.zeros(6), {CONTROLLER: gave_up})
+    text = line(seen, LIMITS, 1.0, 100.0).plain
     assert why in text
     assert "error" not in text
 
 
 def test_load_of_an_arm_without_effort_limits_is_in_newton_metres():
-    limit = MODEL.effort_limit.copy()
+    limit = LIMITS.effort.copy()
     effort = np.array([15.0, 30.0, -75.0, 0.0, 0.0, 0.0])
     controls = {CONTROLLER: condition(CONTROLLER, DiagnosticLevel.OK, "running: hold")}
     seen = ArmStatus(np.zeros(6), effort, controls)
-    none = replace(MODEL, effort_limit=np.full(6, np.inf))
+    none = replace(LIMITS, effort=np.full(6, np.inf))
     assert "torque 75 N m (elbow_joint)" in line(seen, none, 1.0, 100.0).plain
     limit[[0, 2]] = np.inf, 0.0
-    some = replace(MODEL, effort_limit=limit)
+    some = replace(LIMITS, effort=limit)
     assert "torque 20% of limit (shoulder_lift_joint)" in line(seen, some, 1.0, 100.0).plain
 
 
@@ -79,7 +82,7 @@ def test_a_silent_controller_and_an_odd_twin_are_told():
             TWIN: condition(TWIN, DiagnosticLevel.WARN, "fell behind real time"),
         }
     )
-    text = line(arm, MODEL, 1.0, 100.0).plain
+    text = line(arm, LIMITS, 1.0, 100.0).plain
     assert "silent for 10 s" in text and "running" not in text
     assert "twin: fell behind real time" in text
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from featherstone_ros.model import Model
+    from featherstone_ros.control.joint_space import JointSpace
     from featherstone_ros.tools.processes import NodeProcess
     from featherstone_ros.tools.run.session import ArmListener
 
@@ -152,9 +152,9 @@ def run(args: argparse.Namespace) -> int:
         try:
             with (
                 twin_and_controller(own, environment, folder, folder, arguments, processes),
-                ArmListener(arm.model, plan, warn, args.namespace) as listener,
+                ArmListener(arm.arm, plan, warn, args.namespace) as listener,
             ):
-                _show(console, arm.model, listener, processes, warn)
+                _show(console, arm.arm.limits, listener, processes, warn)
         except KeyboardInterrupt:
             for process in processes:
                 process.check_end()
@@ -164,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _show(
     console: Console,
-    model: Model,
+    limits: JointSpace,
     listener: ArmListener,
     processes: Sequence[NodeProcess],
     warn: Callable[[str], None],
@@ -189,7 +189,7 @@ def _show(
                         warn(complaint)
                 process.check()
             now = time.monotonic()
-            text = line(arm, model, now - began, now)
+            text = line(arm, limits, now - began, now)
             messages = [re.sub(r"\d+", "", status.message) for status in arm.nodes.values()]
             if live.is_started:
                 live.update(text, refresh=True)

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from featherstone_ros.model import Model
+from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
 from featherstone_ros.tools.node_status import by_joint
 from featherstone_ros.tools.pending_trajectory import PendingTrajectory
@@ -23,7 +25,7 @@ class ArmListener(DiagnosticsListener):
 
     def __init__(
         self,
-        model: Model,
+        arm: ControlledArm,
         plan: UncheckedTrajectory | None,
         say: Callable[[str], None],
         namespace: str = "",
@@ -31,13 +33,13 @@ class ArmListener(DiagnosticsListener):
         """Join the domain.
 
         Args:
-            model: The arm.
+            arm: The arm, with its parameters.
             plan: A trajectory to send as soon as the controller accepts one, or None.
             say: Is told why it is not sent yet.
             namespace: Of the nodes.
         """
         self.status = ArmStatus()
-        self._model, self._say = model, say
+        self._arm, self._dynamics, self._say = arm, Dynamics(arm.model), say
         self._prefix = f"{namespace}/" if namespace else ""
         self._pending = PendingTrajectory(plan, time.monotonic()) if plan else None
         with held(until_next=True):
@@ -62,17 +64,24 @@ class ArmListener(DiagnosticsListener):
             for name, node in names.items()
             if name.startswith(self._prefix)
         }
-        for subscription, name, values in (
-            (self._errors, "error", "position"),
-            (self._states, "effort", "effort"),
-        ):
-            for data, _ in take_waiting(subscription)[-1:]:
-                message = decode(data, JointState)
-                array = by_joint(message.name, getattr(message, values), self._model)
-                setattr(self.status, name, array)
+        for data, _ in take_waiting(self._errors)[-1:]:
+            (self.status.error,) = self._of_message(data, "position")
+        for data, _ in take_waiting(self._states)[-1:]:
+            self.status.effort = self._torque(*self._of_message(data, "effort", "position"))
         if self._pending:
             self._send(self._pending)
         return self.status
+
+    def _of_message(self, data: bytes, *fields: str) -> list[Floats | None]:
+        """Return fields of a JointState in joint order, None where a joint is missing."""
+        message = decode(data, JointState)
+        return [by_joint(message.name, getattr(message, f), self._arm.model) for f in fields]
+
+    def _torque(self, effort: Floats | None, q: Floats | None) -> Floats | None:
+        """Return the torque (n,) that an effort, in the drives' units, means at a position."""
+        if effort is None or q is None:
+            return None
+        return self._arm.units.measured_torque(effort, self._dynamics.gravity(q))
 
     def _send(self, pending: PendingTrajectory) -> None:
         is_connected = self._trajectory.get_subscription_count() > 0

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.diagnostics import DiagnosticLevel
-from featherstone_ros.model import Model
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.tools.node_status import NodeStatus
 from featherstone_ros.tools.style import LEVEL_STYLES
 
@@ -32,12 +32,12 @@ class ArmStatus:
     nodes: dict[str, NodeStatus] = field(default_factory=dict)
 
 
-def line(arm: ArmStatus, model: Model, elapsed: float, now: float) -> Text:
+def line(arm: ArmStatus, limits: JointSpace, elapsed: float, now: float) -> Text:
     """Return the status line.
 
     Args:
         arm: Its latest messages.
-        model: Its model.
+        limits: Its joints, with the efforts that the controller may use.
         elapsed: Time since the start [s].
         now: Steady time [s].
     """
@@ -50,29 +50,29 @@ def line(arm: ArmStatus, model: Model, elapsed: float, now: float) -> Text:
     style = LEVEL_STYLES[DiagnosticLevel.ERROR if silent else status.level]
     text.append("● ", style=style).append(said, style=style)
     if arm.error is not None and not status.has_abandoned:  # 0, where the arm was given up
-        text.append(f"   {_largest_error(arm.error, model)}")
+        text.append(f"   {_largest_error(arm.error, limits)}")
     if arm.effort is not None:
-        text.append(f"   {_largest_load(arm.effort, model)}", style="dim")
+        text.append(f"   {_largest_load(arm.effort, limits)}", style="dim")
     twin = arm.nodes.get(TWIN)
     if twin is not None and twin.level > DiagnosticLevel.OK:
         text.append(f"   twin: {twin.message}", style=LEVEL_STYLES[twin.level])
     return text
 
 
-def _largest_error(error: Floats, model: Model) -> str:
+def _largest_error(error: Floats, limits: JointSpace) -> str:
     joint = int(np.argmax(np.abs(error)))
-    unit = "mm" if model.joint_types[joint] == "prismatic" else "mrad"
     value = 1e3 * abs(error[joint])
-    return f"error {round(value, 0 if value >= 10 else 2):g} {unit} ({model.joint_names[joint]})"
+    figure = f"{round(value, 0 if value >= 10 else 2):g} m{limits.unit(joint, 'position')}"
+    return f"error {figure} ({limits.names[joint]})"
 
 
-def _largest_load(effort: Floats, model: Model) -> str:
-    limit = model.effort_limit
+def _largest_load(effort: Floats, limits: JointSpace) -> str:
+    limit = limits.effort
     limited = np.isfinite(limit) & (limit > 0.0)
     if not limited.any():
         joint = int(np.argmax(np.abs(effort)))
-        unit = "N" if model.joint_types[joint] == "prismatic" else "N m"
-        return f"torque {abs(effort[joint]):.2g} {unit} ({model.joint_names[joint]})"
+        figure = f"{abs(effort[joint]):.2g} {limits.unit(joint, 'torque')}"
+        return f"torque {figure} ({limits.names[joint]})"
     share = np.where(limited, np.abs(effort) / np.where(limited, limit, 1.0), 0.0)
     joint = int(np.argmax(share))
-    return f"torque {share[joint]:.0%} of limit ({model.joint_names[joint]})"
+    return f"torque {share[joint]:.0%} of limit ({limits.names[joint]})"
