@@ -154,10 +154,10 @@ def followers(bench):
         alone = bench.follow(Alone(bench.plant(bench.units())), moves)
         print(f"  {'moves' if moves else 'stands'}, servos alone: {size(alone):.1f} mrad")
         records[moves, "servos alone", 1.0] = alone
-        for rate, label in ((0.0, "stiffness as given"), (4.0, "stiffness learned")):
+        for learns, label in ((0.0, "stiffness as given"), (2e-3, "stiffness learned")):
             for wrong in WRONG:
-                bus = DriveBus(bench.model, bench.units(wrong=wrong), bench.plant(bench.units()),
-                               rate=rate)  # fmt: skip
+                known = bench.units(wrong=wrong, learning_tolerance=learns)
+                bus = DriveBus(bench.model, known, bench.plant(bench.units()))
                 record = bench.follow(bus, moves)
                 records[moves, label, wrong] = record
                 print(
@@ -165,7 +165,7 @@ def followers(bench):
                     f"{size(alone) / size(record):.1f} times less"
                     + ("" if moves else f"; swings {swing(record):.1f} mrad")
                 )
-                if rate:
+                if learns:
                     found = np.round(1.0 / bus.compliance / bench.stiffness, 2)
                     print(f"      learned / true: {found}")
     return records

@@ -24,8 +24,8 @@ from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CO
                                      REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_MODEL, REQUEST_SET_POINT,
                                      REQUEST_SNAPSHOT, REQUEST_TARGET, REQUEST_ZERO, FollowPayload,
                                      ModelPayload, SetPointPayload, SnapshotPayload)
-from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, record_note,
-                                  release_unused)
+from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, compare_efforts,
+                                  convert_command, record_note, release_unused, take_torques)
 from control.events cimport NO_TIP
 from control.fault_bounds cimport CLOCK_JUMP as _CLOCK_JUMP
 from control.impedance_modes cimport delay_margin

@@ -23,8 +23,8 @@ cdef class CompiledController(CycleOwner):
         show_period: Time between two messages about the motion [s].
         commands_joints: Commands are JointStates for drives with loops of their own, not efforts
             alone.
-        units: A ``featherstone_ros.model.drive_units.DriveUnits``: what is published and measured;
-            None: torques. Methods take and return torques all the same.
+        units: A ``featherstone_ros.model.drive_units.DriveUnits``: what drives are told, published
+            or ``told``, and what efforts are; None: torques.
         ahead: Time until the middle of that in which a command acts, for which drives that are told
             positions get theirs [s].
     """
@@ -200,7 +200,7 @@ cdef class CompiledController(CycleOwner):
             now: Steady time of arrival [s].
             q: (n,) position [rad] or [m].
             qd: (n,) velocity, NaN where it was not measured; None: nowhere.
-            effort: (n,) what the drives apply [N m] or [N], None if unknown.
+            effort: (n,) what the drives measure, in their units; None if unknown.
             stamp: Of the state [s], 0 for none; on the clock of ``now``, it tells how late the
                 state comes.
 
@@ -208,7 +208,7 @@ cdef class CompiledController(CycleOwner):
             The command (n,) [N m] or [N], overwritten by the next call, or None.
         """
         cdef Py_ssize_t n = self.control.controller.n, i
-        cdef const double* measured = NULL
+        cdef double* measured = NULL
         memcpy(self.control.part, numbers(q, n, "q"), n * sizeof(double))
         if qd is None:
             for i in range(n):
@@ -216,15 +216,15 @@ cdef class CompiledController(CycleOwner):
         else:
             memcpy(self.control.part + n, numbers(qd, n, "qd"), n * sizeof(double))
         if effort is not None:
-            measured = numbers(effort, n, "effort")
+            measured = self.control.part + 2 * n
+            memcpy(measured, numbers(effort, n, "effort"), n * sizeof(double))
+            take_torques(&self.control.border.units, &self.control.controller.arm.models,
+                         self.control.part, self.control.shown, measured)
+            compare_efforts(&self.control.border, &self.control.controller, measured)
         self._at(now)
-        if take_state(&self.control.controller, now, stamp, age_by_stamp(now, stamp), True,
-                      self.control.part, self.control.part + n, measured):
-            result = self.command_array
-        else:
-            result = None
-        release_unused(&self.control)
-        return result
+        return self._tell(take_state(&self.control.controller, now, stamp,
+                                     age_by_stamp(now, stamp), True, self.control.part,
+                                     self.control.part + n, measured))
 
     def take_wrench(self, double now, cnp.ndarray wrench not None, Py_ssize_t sensor):
         """Take a wrench (6,) that is measured on one of the ``sensors``, by its index."""
@@ -236,9 +236,7 @@ cdef class CompiledController(CycleOwner):
     def check_age(self, double now):
         """Look at the age of the state; returns a command as ``take_state`` does, or None."""
         self._at(now)
-        result = self.command_array if check_age(&self.control.controller, now) else None
-        release_unused(&self.control)
-        return result
+        return self._tell(check_age(&self.control.controller, now))
 
     def apply(self, ControlRequest request not None, double now):
         """Do what is asked for; returns 0, or why not (``Refusal``)."""
@@ -247,6 +245,13 @@ cdef class CompiledController(CycleOwner):
         self.keep_alive(request)
         on_request(&self.control, &asked, _nanoseconds(now), &self.collector.output)
         return asked.answer
+
+    cdef _tell(self, bint commands):
+        """Return the command, if there is one, with what the drives are told for it worked out."""
+        if commands and self.control.border.units.converts:
+            convert_command(&self.control.border, &self.control.controller, self.control.now)
+        release_unused(&self.control)
+        return self.command_array if commands else None
 
     cdef _at(self, double now):
         self.control.now, self.control.output = _nanoseconds(now), &self.collector.output
@@ -368,9 +373,13 @@ cdef class CompiledController(CycleOwner):
         return values(self.control.controller.positions.q, (2, self.control.controller.n))
 
     @property
-    def servo_command(self):
-        """(n,) the last position of drives that get the torque as its offset, a copy."""
-        return values(self.control.controller.servos.governor.q, self.control.controller.n)
+    def told(self):
+        """(n,) the last command as drives are told it, each in its unit; a position with its offset
+        that makes the torque. A copy.
+        """
+        cdef ControlCycle* cycle = &self.control
+        return values(cycle.border.command if cycle.border.units.converts
+                      else cycle.controller.sent.governor.command, cycle.controller.n)
 
     @property
     def squared_current(self):
@@ -391,7 +400,7 @@ cdef class CompiledController(CycleOwner):
 
     @property
     def stiffness_shown(self):
-        """What drives with position loops have shown, as ``LearnedStiffness.shown``."""
+        """What drives with position loops have shown, see ``stiffness_shown``."""
         return stiffness_shown(&self.control.controller.servos.stiffness,
                                self.control.controller.n)
 

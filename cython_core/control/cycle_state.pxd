@@ -205,23 +205,22 @@ cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
         command = cycle.border.command
     if cycle.border.by_name:
         write_drives_motion(cycle)
+        if cycle.border.units.any_position:
+            command = without_positions(cycle)
     write_last(message, <int32_t> n, 0, command)
     publish_command(cycle)
 
 
 cdef inline void convert_command(DriveBorder* border, const Controller* c,
                                  int64_t now) noexcept nogil:
-    """Put the command in the drives' units, within their own limits.
-
-    Where commands are JointStates, positions have a place of their own.
-    """
+    """Put the command in the drives' units, within their own limits."""
     cdef const DriveUnits* u = &border.units
     cdef const double* torque = c.sent.governor.command
     cdef double duration = min(now - border.sent, SHORT) * 1e-9 if border.sent else 0.0, asked
     cdef Py_ssize_t i
     for i in range(c.n):
         if u.law[i] == LAW_POSITION:
-            border.command[i] = 0.0 if border.by_name else c.servos.governor.q[i] - c.turned[i]
+            border.command[i] = c.servos.governor.q[i] - c.turned[i]
             border.cut[i] += c.servos.goal[i] != c.positions.q[i] + c.servos.offset[i]
         else:
             asked = drive_command(u, i, torque[i], c.observer.qd[i])
@@ -274,6 +273,15 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
     write_last(&cycle.joint_command, <int32_t> n, 2, cycle.shown)
     write_last(&cycle.joint_command, <int32_t> n, 1,
                c.servos.governor.qd if with_torque else c.positions.qd)
+
+
+cdef inline const double* without_positions(ControlCycle* cycle) noexcept nogil:
+    """What drives are told, 0 for positions: in JointStates these have a place of their own."""
+    cdef const DriveBorder* border = &cycle.border
+    cdef Py_ssize_t i
+    for i in range(cycle.controller.n):
+        cycle.shown[i] = 0.0 if border.units.law[i] == LAW_POSITION else border.command[i]
+    return cycle.shown
 
 
 cdef inline void work_out_model_torque(const Controller* c, double* torque) noexcept nogil:

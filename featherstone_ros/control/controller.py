@@ -34,6 +34,7 @@ from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryErr
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
+from featherstone_ros.model.drive_units import DriveUnits
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class TorqueController:
         tip: str = "",
         offset: ArrayLike | None = None,
         commands_joints: bool = False,
+        units: DriveUnits | None = None,
+        ahead: float = 0.0,
     ) -> None:
         """Make an inactive controller.
 
@@ -80,6 +83,10 @@ class TorqueController:
             offset: (4, 4) or (7,) pose of the end effector's frame in the tip's; None: the same.
             commands_joints: The drives have position loops of their own, which follow
                 ``position_command``; commands are the effort of the model in addition.
+            units: Of what the drives are ``told`` and measure; None: torques. What is called a
+                command stays a torque.
+            ahead: Time until the middle of that in which a command acts, for which drives that are
+                told positions get theirs [s].
 
         Raises:
             UnknownNameError: The model has no link ``tip``.
@@ -91,7 +98,14 @@ class TorqueController:
         self._formatter = RecordFormatter(space.names)
         pose = np.eye(4) if offset is None else as_transforms("offset", offset)
         self.compiled = compiled_controller(
-            space, model, settings, tip, pose, commands_joints=commands_joints
+            space,
+            model,
+            settings,
+            tip,
+            pose,
+            commands_joints=commands_joints,
+            units=units,
+            ahead=ahead,
         )
 
     def __repr__(self) -> str:
@@ -130,7 +144,7 @@ class TorqueController:
             q: Position (n,) [rad] or [m], a contiguous array of float64 as the next two.
             qd: Velocity (n,), NaN where it was not measured and must be estimated; None: for all
                 joints.
-            effort: Effort of the drives (n,); None if unknown.
+            effort: Effort of the drives (n,), in their units; None if unknown.
             stamp: Stamp of the state [s], 0 for none.
 
         Returns:
@@ -320,6 +334,15 @@ class TorqueController:
         return self.compiled.position_command
 
     @property
+    def told(self) -> Floats:
+        """What the drives are told (n,) for the last command, each in its unit.
+
+        A torque, current or duty cycle within the drive's own limits, or a position whose offset
+        makes the torque, bounded in velocity and acceleration.
+        """
+        return self.compiled.told
+
+    @property
     def rejection(self) -> str:
         """Why the last state was refused, empty if it was accepted."""
         return rejection_text(Reason(*self.compiled.rejection), self._space.names)
@@ -391,7 +414,8 @@ def compiled_controller(
         settings: The first ones.
         tip: Link of the end effector, empty for none.
         offset: (4, 4) pose of the end effector's frame in the tip's.
-        **options: ``show_period``, ``commands_joints`` and ``units`` of a ``CompiledController``.
+        **options: ``show_period``, ``commands_joints``, ``units`` and ``ahead`` of a
+            ``CompiledController``.
     """
     if tip:
         require_tip(model, tip)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featherstone_ros._control import LEARNED_FACTOR
+from featherstone_ros._control import LEARNED_FACTOR, CompiledController
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drive_units import (
     ANOTHER_UNIT,
@@ -107,6 +107,12 @@ class DriveWatch:
         self._efforts = EffortWatch(units, effort_limit)
         self._cut = self._squared = np.zeros(units.n)
         self._at = np.nan
+
+    def look(self, now: float, controller: CompiledController) -> dict[str, str]:
+        """Return what ``update`` does of a controller's counters, at a time [s]."""
+        c = controller
+        counts = c.cut, c.squared_current, c.stiffness_shown, c.echo, c.accepted
+        return self.update(now, *counts)
 
     def update(
         self,

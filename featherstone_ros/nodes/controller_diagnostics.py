@@ -51,7 +51,7 @@ class ControllerDiagnostics:
         self._tracking = TrackingWatch(model.joint_names, model.upper - model.lower)
         self._duplicates = DuplicatePublishers(node)
         self._period = StatePeriod()
-        self._drives = DriveWatch(loop.arm.units, model.effort_limit)
+        self._drives = DriveWatch(loop.arm.units, loop.arm.limits.effort)
 
     def note_event(self, event: Event, before: Phase) -> None:
         """Keep in mind what was asked of the arm."""
@@ -73,14 +73,7 @@ class ControllerDiagnostics:
         moment = self._moment()
         lost = lost_of(moment, loop.settings, names) if moment else {}
         stiffness = controller.stiffness_shown
-        bound = self._drives.update(
-            loop.now,
-            controller.cut,
-            controller.squared_current,
-            stiffness,
-            controller.echo,
-            controller.accepted,
-        )
+        bound = self._drives.look(loop.now, controller)
         duplicates = self._duplicates.among(
             {
                 "on joint_states": 1 + controller.has_several_publishers(loop.now),

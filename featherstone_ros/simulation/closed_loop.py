@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from featherstone_ros.arrays import Floats, finite_number, positive_number
+from featherstone_ros.control.gains import Timing
 from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.trajectory import Point
 
@@ -23,7 +24,7 @@ class JointState(NamedTuple):
     Attributes:
         q: (n,) position [rad or m].
         qd: (n,) velocity, NaN where it is not measured; None: of no joint [rad/s or m/s].
-        effort: (n,) of the drives [N m or N]; None: unknown.
+        effort: (n,) of the drives [N m or N, else the plant's units]; None: unknown.
         stamp: When it was measured, by the clock of the measurement [s]; 0: unknown.
         wrench: (6,) on the arm's tip, at its origin, in its axes, force first [N, N m]; None: there
             is no sensor.
@@ -44,17 +45,22 @@ class Command(NamedTuple):
         position: (n,) for drives with position loops, to which the effort is added [rad or m];
             None: the effort is all.
         velocity: (n,) likewise [rad/s or m/s].
+        told: (n,) all of this as the plant's drives are told it, each in its unit; None: they are
+            told torques.
     """
 
     effort: Floats
     position: Floats | None = None
     velocity: Floats | None = None
+    told: Floats | None = None
 
 
 class Plant(Protocol):
     """What a controller moves: a simulation, or the bus of a real arm.
 
-    Neither method waits. Arrays that have been handed over are not changed any more.
+    Neither method waits. Arrays that have been handed over are not changed any more. If it has an
+    attribute ``units`` (``DriveUnits``), its drives are told and measure what these say, whatever
+    the arm's parameters.
     """
 
     def read(self, now: float) -> JointState | None:
@@ -135,12 +141,16 @@ class ClosedLoop:
         Raises:
             ValueError: A time is out of range.
         """
-        self.arm, self.plant = arm, plant
+        units = getattr(plant, "units", None)
+        self.arm, self.plant = arm if units is None else arm.with_units(units), plant
         self.delay = finite_number("delay", arm.timing.delay if delay is None else delay, 0.0)
         self.period = arm.timing.period if period is None else positive_number("period", period)
-        self.controller = arm.controller(notify)
+        ahead = Timing(self.period, self.delay).latency
+        self.controller = self.arm.controller(notify, units=units, ahead=ahead)
         self.now = 0.0
-        self._commands_joints = arm.commands_joints
+        self._commands_joints, self._converts = self.arm.commands_joints, units is not None
+        if connect := getattr(plant, "connect", None):
+            connect(self)
         self._none = np.full(arm.model.n, np.nan)
         self._last = JointState(self._none)
         self.controller.activate(self.now)
@@ -159,8 +169,9 @@ class ClosedLoop:
             command = self.controller.update(now)
         if command is not None:
             command = command.copy()
-            motion = self.controller.position_command if self._commands_joints else (None, None)
-            self.plant.write(now + self.delay, Command(command, *motion))
+            q, qd = self.controller.position_command if self._commands_joints else (None, None)
+            told = self.controller.told if self._converts else None
+            self.plant.write(now + self.delay, Command(command, q, qd, told))
         return self._sample(command)
 
     def steps(self, duration: float) -> Iterator[Record]:

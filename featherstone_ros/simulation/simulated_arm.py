@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros import Model, Simulator
 from featherstone_ros.arrays import Floats
+from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.simulation.closed_loop import Command, JointState
 from featherstone_ros.simulation.settings import SimulatorSettings
@@ -21,6 +22,8 @@ class SimulatedArm:
     Attributes:
         simulator: Its state, which may be changed.
         gains: P and D (2, n) of drives with position loops.
+        units: What its drives are told; None: torques, and positions to which ``gains`` lead. Their
+            law goes by the state at each time step's begin, as ``gains`` do.
         blocked: It stands at once, whatever it is commanded.
         push: Effort (n,) on the joints in addition to that of the drives [N m or N].
         stiffness: (n,) or for all joints, of their cables, see ``model.drives.Drives``.
@@ -29,6 +32,7 @@ class SimulatedArm:
         measure: Makes what is measured from the true joint state; nothing is where it returns None.
     """
 
+    units: DriveUnits | None = None
     wrenches: Callable[[Floats, Floats], Mapping[str, ArrayLike]] | None = None
 
     def __init__(
@@ -126,7 +130,8 @@ class SimulatedArm:
 
     def _move(self, command: Command, steps: int) -> None:
         simulator, wrenches = self.simulator, self.wrenches
-        if wrenches is None and command.position is None and not self.stiffness.any():
+        ideal = self.units is None and command.position is None
+        if wrenches is None and ideal and not self.stiffness.any():
             simulator.step(self._limited(command.effort), steps)
             return
         for _ in range(steps):
@@ -136,6 +141,8 @@ class SimulatedArm:
 
     def _effort(self, command: Command, q: Floats, qd: Floats) -> Floats:
         """Return what the drives are to apply, position loops included."""
+        if self.units is not None and command.told is not None:
+            return self.units.torques(command.told, q, qd)
         if command.position is None or command.velocity is None:
             return command.effort
         p, d = self.gains

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
+from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.simulation.closed_loop import ClosedLoop, Command, JointState, Record
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools import robot_setup
@@ -41,6 +42,7 @@ class Scene:
         parameters: Of the controller, other than the robot's.
         state: What is done to a joint state; None, or returning None: it is lost.
         command: Likewise, to a command on its way to the drives.
+        units: What its drives are told; None: torques.
         mujoco: The arm is simulated by MuJoCo, not by our own simulator.
         period, delay: Of the loop [s]; None: those for which its gains are made.
     """
@@ -52,6 +54,7 @@ class Scene:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     state: Callable[[JointState], JointState | None] = lambda state: state
     command: Callable[[float, Command], Command | None] = lambda at, command: command
+    units: DriveUnits | None = None
     mujoco: bool = False
     period: float | None = None
     delay: float | None = None
@@ -66,6 +69,7 @@ class Played:
         record: What the loop recorded, sample by sample.
         q, qd: (N, n) what is true of the arm.
         notes: What the controller said: time [s], text.
+        commands: When each command acts [s], and what it is.
     """
 
     loop: ClosedLoop
@@ -73,6 +77,7 @@ class Played:
     q: Floats
     qd: Floats
     notes: list[tuple[float, str]]
+    commands: list[tuple[float, Command]]
 
     @property
     def speed(self) -> Floats:
@@ -156,9 +161,11 @@ def play(scene: Scene) -> Played:
     plant: SimulatedArm = SimulatedArm.of(arm.model, arm.drives, start, period)
     if scene.mujoco:
         plant = MujocoArm(robot.text, arm, start, plant.simulator.time_step)
-    plant.measure, write = scene.state, plant.write
+    plant.measure, write, plant.units = scene.state, plant.write, scene.units
+    commands: list[tuple[float, Command]] = []
 
     def send(at: float, command: Command) -> None:
+        commands.append((at, command))
         heard = scene.command(at, command)
         if heard is not None:
             write(at, heard)
@@ -174,4 +181,4 @@ def play(scene: Scene) -> Played:
         qd.append(plant.qd)
         while asked and loop.now >= asked[0][0] - 1e-9:
             asked.pop(0)[1](loop)
-    return Played(loop, Record.of(samples), np.array(q), np.array(qd), notes)
+    return Played(loop, Record.of(samples), np.array(q), np.array(qd), notes, commands)

@@ -103,6 +103,7 @@ def test_what_drives_are_told_is_the_law_of_python(seed):
         law = units.commands(moment.command, moment.q, moment.qd)
         law = units.limited(law, bench.model.lower, bench.model.upper)
         assert_allclose(bench.told[~places], law[~places], rtol=1e-13, atol=1e-15)
+        np.testing.assert_array_equal(bench.compiled.told, bench.told)  # what plain Python sends
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -1,6 +1,7 @@
 """The border of a controller in plain Python: torques in, drives' own units out, and back."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,64 +94,60 @@ def test_a_servo_follows_without_the_lag_of_bus_and_damping():
     assert errors[0] > 0.05 and errors[1] < 0.2 * errors[0]
 
 
-def test_measured_efforts_come_as_torques():
+def test_measured_efforts_are_understood_in_their_unit():
+    """The first command continues the torque that is measured, as a current."""
     drives = units("current", effort="current")
-    bus = DriveBus(LIFT, drives, Wire(effort=np.array([1.5])))
-    np.testing.assert_allclose(bus.read(0.0).effort, 1.5 * 0.02 * 100.0)
+    wire = Wire(effort=np.array([(gravity(START)[0] + 1.0) / (0.02 * 100.0)]))
+    loop = ClosedLoop(arm(), DriveBus(LIFT, drives, wire))
+    first = next(one for one in loop.steps(1.0) if np.isfinite(one.command[0]))
+    np.testing.assert_allclose(wire.sent[0], first.command / (0.02 * 100.0), rtol=1e-12)
+    np.testing.assert_allclose(first.command, gravity(START) + 1.0, rtol=1e-9)
 
 
 def test_what_is_not_finite_is_not_sent():
     wire = Wire()
-    bus = DriveBus(LIFT, units("position"), wire)
-    bus.read(0.0)
-    for effort, position in ((np.nan, 0.7), (1.0, np.nan), (np.inf, 0.7)):
-        bus.write(0.0, Command(np.array([effort]), np.array([position]), STILL))
-    assert not wire.sent and np.isfinite(bus.compliance).all()
-    bus.write(0.0, Command(STILL, START, STILL))
-    np.testing.assert_array_equal(wire.sent, [START])
+    loop = ClosedLoop(arm(output="joint_state"), DriveBus(LIFT, units("position"), wire))
+    loop.advance(0.3)
+    wire.state = JointState(np.array([np.nan]), np.array([np.inf]), np.array([np.nan]))
+    loop.advance(3.0)
+    assert len(wire.sent) > 20 and np.isfinite(wire.sent).all()
 
 
-def test_nothing_is_sent_before_a_state_is_known():
+def test_a_bus_that_no_loop_asks_sends_nothing():
     wire = Wire()
-    DriveBus(LIFT, units("current"), wire).write(0.0, Command(np.ones(1)))
-    assert not wire.sent
+    bus = DriveBus(LIFT, units("current"), wire)
+    with pytest.raises(ValueError, match="told is None, expected the command of a ClosedLoop"):
+        bus.write(0.0, Command(np.ones(1)))
+    assert not wire.sent and not bus.binding
+    np.testing.assert_array_equal(bus.compliance, bus.units.compliance)
 
 
 def test_a_position_stays_within_the_joints_limits_and_that_is_told():
-    wire = Wire(q=LIFT.upper)
-    bus = DriveBus(LIFT, units("position"), wire)
-    bus.read(0.0)
-    bus.write(0.0, Command(np.ones(1), LIFT.upper, STILL))
-    np.testing.assert_array_equal(wire.sent, [LIFT.upper])
-    assert "at most 3 rad or m" in bus.binding["lift"]
-    bus.write(0.0, Command(-np.ones(1), LIFT.upper, STILL))
-    assert not bus.binding and wire.sent[-1] < LIFT.upper
+    model = replace(LIFT, lower=START)
+    assert gravity(START)[0] < -0.5  # its torque asks for a position beyond
+    wire = Wire()
+    bus = DriveBus(model, units("position"), wire)
+    held = ControlledArm.of(model, {"output": "joint_state", "gains.period": PERIOD})
+    ClosedLoop(held, bus).advance(0.5)
+    np.testing.assert_array_equal(wire.sent, np.broadcast_to(START, (len(wire.sent), 1)))
+    assert bus.binding["lift"].startswith("the joint's position limit cut ")
+    assert bus.binding == bus.binding  # of the same time
 
 
 def test_a_current_that_a_motor_bears_for_a_time_is_told():
-    drives = units("current", max_current=2.0, continuous_current=1.0, thermal_time=1.0)
-    wire = Wire()
-    bus = DriveBus(LIFT, drives, wire)
-    for k in range(100):
-        bus.read(0.01 * k)
-        bus.write(0.01 * k, Command(np.array([1.9 * 0.02 * 100.0])))
-    assert "continuous current of 1 A" in bus.binding["lift"]
-    bus.write(1.0, Command(np.array([2.5 * 0.02 * 100.0])))
-    np.testing.assert_array_equal(wire.sent[-1], [2.0])
-    assert "at most 2 A" in bus.binding["lift"]
+    drives = units("current", continuous_current=0.1, thermal_time=0.1)
+    bus = DriveBus(LIFT, drives, Wire(effort=None))
+    loop = ClosedLoop(arm(), bus)
+    loop.advance(0.3)
+    assert not bus.binding
+    loop.advance(0.5)
+    assert "continuous current of 0.1 A" in bus.binding["lift"]
 
 
-def test_a_compliance_is_learned_slowly_and_within_bounds():
-    """Whatever is measured, commands have no steps."""
-    wire = Wire()
-    bus = DriveBus(LIFT, units("position"), wire)
-    random = np.random.default_rng(0)
-    for k in range(2000):
-        wire.state = JointState(START + random.uniform(-3.0, 1.0, 1), STILL, None)
-        bus.read(PERIOD * k)
-        bus.write(PERIOD * k, Command(np.array([2.0]), START, STILL))
-    assert np.abs(np.diff(wire.sent, axis=0)).max() < 4.0 * PERIOD * 4.0
-    np.testing.assert_allclose(bus.compliance, 2.0 / 40.0)
+def test_an_arm_that_is_too_heavy_for_a_current_is_not_taken_over():
+    bus, said = DriveBus(LIFT, units("current", max_current=0.3), Wire(effort=None)), []
+    ClosedLoop(arm(), bus, notify=said.append).advance(0.5)
+    assert said == ["joint 'lift' needs -0.632 to be held, its effort limit is 0.6"]
 
 
 def test_example_in_a_loop_of_its_own_time(monkeypatch):

@@ -1,4 +1,4 @@
-"""Stiffnesses of servos, learned: by one compiled law, in plain Python and in the node's cycle."""
+"""Stiffnesses of servos, learned by one compiled law."""
 
 import functools
 import itertools
@@ -11,7 +11,6 @@ from studies import few_or_all, study
 import featherstone_ros as fr
 from featherstone_ros._control import LearnedStiffness
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.controller import compiled_controller
 from featherstone_ros.control.drive_watch import factors, misfits
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drive_units import DriveUnits
@@ -52,28 +51,6 @@ class Alone:
         self.bus.write(at, command.position)
 
 
-class Node(Alone):
-    """What the node's compiled controller tells servos, to the simulated arm."""
-
-    def write(self, at, command):
-        self.bus.write(at, self.controller.servo_command)
-        self.told.append(self.controller.servo_command)
-
-    def attach(self, loop, units):
-        arm, self.told = loop.arm, []
-        self.controller = loop.controller.compiled = compiled_controller(
-            arm.space,
-            arm.model,
-            arm.settings,
-            "",
-            np.eye(4),
-            commands_joints=True,
-            units=units,
-            ahead=arm.timing.latency,
-        )
-        loop.controller.activate(0.0)
-
-
 def loop_of(bus, **parameters):
     timing = {"gains.period": PERIOD, "gains.delay": PERIOD}
     rotors = {f"armature.{name}": float(j) for name, j in zip(NAMES, ROTOR, strict=True)}
@@ -81,25 +58,13 @@ def loop_of(bus, **parameters):
     return ClosedLoop(ControlledArm.of(MODEL, {"output": "joint_state"} | given), bus)
 
 
-def node_loop(units, bus, **parameters):
-    node = Node(bus)
-    loop = loop_of(node, **parameters)
-    node.attach(loop, units)
-    return loop
-
-
-def python_loop(units, bus, **parameters):
+def servo_loop(units, bus, **parameters):
     return loop_of(DriveBus(MODEL, units, bus), **parameters)
-
-
-LOOPS = {"node": node_loop, "Python": python_loop}
 
 
 def learned(loop):
     """Return (n,) each: compliance, time without a fit, and what is shown."""
-    if isinstance(loop.plant, Node):
-        return loop.plant.controller.stiffness_shown
-    return loop.plant._learned.shown
+    return loop.controller.compiled.stiffness_shown
 
 
 def standing():
@@ -165,17 +130,17 @@ def test_the_compiled_law_is_that_of_numpy(seed):
         assert_allclose(actual, value, rtol=1e-12, atol=1e-15)
 
 
-def test_the_node_learns_what_plain_python_would():
+def test_the_loop_learns_what_numpy_would():
     """Of the same states, by the torques that it commands itself."""
     units = servos(0.7)
-    loop, its = node_loop(units, plant(**HOBBY)), LearnedStiffness(units, np.full(N, 2e-3))
-    controller, before = loop.plant.controller, None
+    loop, its = servo_loop(units, plant(**HOBBY)), LearnedStiffness(units, np.full(N, 2e-3))
+    controller, before = loop.controller.compiled, None
     for k, _ in enumerate(loop.steps(2.0)):
         moment = loop.controller.snapshot()
         if k > 60 and before is not None:
             desired, speed = controller.position_command
             torque = moment.command + DAMPING * speed
-            told = controller.servo_command - loop.arm.timing.latency * speed
+            told = controller.told - loop.arm.timing.latency * speed
             its.learn(torque, desired - moment.q, told - moment.q, speed, PERIOD, [True] * N)
             assert_allclose(
                 controller.stiffness_shown[0] - before[0],
@@ -193,14 +158,10 @@ def test_the_node_learns_what_plain_python_would():
 
 
 @pytest.mark.parametrize(
-    ("kind", "moves", "wrong"),
-    few_or_all(
-        [("node", True, 1.3)],
-        itertools.product(LOOPS, (False, True), (0.7, 1.3)),
-    ),
+    ("moves", "wrong"), few_or_all([(True, 1.3)], itertools.product((False, True), (0.7, 1.3)))
 )
-def test_sag_and_tracking_error_are_five_times_smaller(kind, moves, wrong):
-    loop = LOOPS[kind](servos(wrong), plant(**HOBBY))
+def test_sag_and_tracking_error_are_five_times_smaller(moves, wrong):
+    loop = servo_loop(servos(wrong), plant(**HOBBY))
     record = loop.run(moving() if moves else standing(), rest=1.0)
     assert rms(record) < 0.2 * alone(moves)
     still = loop.advance(5.0)  # after the joints have crept to where they stay
@@ -210,9 +171,11 @@ def test_sag_and_tracking_error_are_five_times_smaller(kind, moves, wrong):
 
 @pytest.mark.parametrize("wrong", [0.7, study(1.3)])
 def test_what_a_servo_is_told_has_no_steps_while_it_learns(wrong):
-    loop = node_loop(servos(wrong), plant(**HOBBY))
-    loop.run(moving(), rest=1.0)
-    speed = np.diff([START, *loop.plant.told], axis=0) / PERIOD  # it stands on its own at first
+    bus, told = plant(**HOBBY), [START]  # it stands on its own at first
+    write = bus.write
+    bus.write = lambda at, command: (told.append(command), write(at, command))
+    servo_loop(servos(wrong), bus).run(moving(), rest=1.0)
+    speed = np.diff(told, axis=0) / PERIOD
     limit = MODEL.velocity_limit
     assert (np.abs(speed) < limit).all()
     assert (np.abs(np.diff(speed, axis=0)) / PERIOD < 1.01 * 10.0 * limit).all()
@@ -282,6 +245,6 @@ def test_a_payload_that_is_not_set_is_compensated_as_if_servos_were_softer():
 
 
 def test_nothing_is_learned_of_an_arm_that_floats_or_is_cut():
-    loop = node_loop(servos(0.7), plant(**HOBBY), mode="gravity_compensation")
+    loop = servo_loop(servos(0.7), plant(**HOBBY), mode="gravity_compensation")
     loop.advance(1.0)
     assert_array_equal(learned(loop)[0], 1.0 / (0.7 * STIFFNESS))
