@@ -116,12 +116,13 @@ cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incomin
 
 cdef inline bint is_asked_again(const ControlCycle* cycle,
                                 const IncomingMessage* incoming) noexcept nogil:
-    """Whether simulated time stands since the last command, and its owner has published the state
-    again afterwards: the command did not reach it, or later than that.
+    """Whether simulated time stands, and its owner has published the state again since the last
+    command: that did not reach it, or later; or there was none for this state, and it still holds.
     """
     cdef const Controller* c = &cycle.controller
-    return (cycle.answered == cycle.now and incoming.written > cycle.written
-            and is_repetition(&c.observer.last)
+    return (c.sent.has_begun and is_repetition(&c.observer.last)
+            and (cycle.answered == cycle.now or c.clock.received == cycle.now * 1e-9)
+            and incoming.written > cycle.written
             and (answers_states(&c.machine) or is_open_loop(&c.machine)))
 
 

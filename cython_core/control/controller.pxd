@@ -30,6 +30,7 @@ from control.laws cimport dead_reckoning
 from control.open_loop_stop cimport is_over, open_loop_command, unseen_since
 from control.phase_changes cimport begin_tracking, give_up, respond, take_over
 from control.phases cimport HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WAITING
+from control.settings cimport Settings
 from control.startup cimport begin
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
                                   note_old, pass_time, watch_clocks)
@@ -157,14 +158,19 @@ cdef inline void advance_estimate(Observer* o, const Arm* arm, const Command* se
 
 cdef inline bint is_repeated_for_us(const Controller* c, double now) noexcept nogil:
     """Whether simulated time stands, and its owner repeats the state from which to begin: it waits
-    for the answer, so that no other state will confirm this one.
+    for the answer, so that no other state will come.
     """
-    return (c.machine.phase == WAITING and c.observer.begun and now == c.clock.received
+    return (c.machine.phase == WAITING and now == c.clock.received
             and is_repetition(&c.observer.last))
 
 
-cdef inline bint confirm(Observer* o) noexcept nogil:
-    """Believe the only state that there is."""
+cdef inline bint confirm(Observer* o, const double* q, const double* qd,
+                         const Settings* settings) noexcept nogil:
+    """Believe the only state that there is; or look at it again, if the arm could not be taken over
+    from there: settings may have changed since.
+    """
+    if not o.begun:
+        return observe(o, q, qd, 0.0, False, settings)
     o.confirmed = True
     o.accepted += 1
     return True
@@ -226,7 +232,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
                              qd)
         note_rejection(&c.machine, &c.observer.last, now)
     elif is_repeated_for_us(c, now):
-        usable = confirm(&c.observer)
+        usable = confirm(&c.observer, q, qd, &c.arm.settings)
     else:
         return False
     if usable:

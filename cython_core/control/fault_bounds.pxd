@@ -7,6 +7,7 @@ cdef extern from *:
     #define CLOCK_JUMP (0.5)
     #define CLOCK_DRIFT (1e-3)
     #define STAMP_JITTER (0.01)
+    #define RESOLUTION (1e-6)
     #define REMEMBERED (0.1)
     #define STALL (3.0)
     #define NOTE_INTERVAL (0.1)
@@ -55,6 +56,7 @@ cdef extern from *:
     const double CLOCK_DRIFT       # of the clocks of two computers, at most (quartz: 1e-4)
     const double STAMP_JITTER      # [s] of the time on the way: later than this is late, which the
                                    # margin of the gains does not cover
+    const double RESOLUTION        # [s] of differences between times, which count from 1970
     const double REMEMBERED        # [s] for which a long time between states counts
     # Of class 1: silence (controller.pxd, open_loop_stop.pxd):
     const double STALL             # periods without a call of ``check_age``: the process stood

@@ -6,7 +6,7 @@
 
 from libc.math cimport INFINITY, NAN, exp, fabs, isnan
 
-from control.fault_bounds cimport CLOCK_DRIFT, CLOCK_JUMP, REMEMBERED, STAMP_JITTER
+from control.fault_bounds cimport CLOCK_DRIFT, CLOCK_JUMP, REMEMBERED, RESOLUTION, STAMP_JITTER
 from stamp_order cimport NEWER, OLDER, SAME, stamp_order
 
 cdef struct StateClock:
@@ -50,9 +50,9 @@ cdef inline void start_clock(StateClock* k, double since) noexcept nogil:
 
 cdef inline bint is_of_before(const StateClock* k, double now, double on_its_way) noexcept nogil:
     """Whether a state was measured before the clock was started, as far as its age is known: where
-    the arm is may have changed since.
+    the arm is may have changed since. One of that very time counts: simulated time may stand at it.
     """
-    return now - k.since < on_its_way < CLOCK_JUMP
+    return now - k.since + RESOLUTION < on_its_way < CLOCK_JUMP
 
 
 cdef inline double age_by_stamp(double now, double stamp) noexcept nogil:

@@ -19,8 +19,8 @@ from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,
                          load_time, sleep_while, steady_now, store32, store_time, wake)
 from ros.faults cimport FIELD_STAMP, MESSAGE_WHOLE
-from ros.loop_clock cimport (LoopClock, follow, hear_clock, hear_stamp, ros_time_now,
-                             steady_time_of, time_now)
+from ros.loop_clock cimport (STANDING, LoopClock, follow, hear_clock, hear_stamp, ros_time_now,
+                             standstill, steady_time_of, time_now)
 from ros.messages cimport Reader, open_message, read_uint32
 from ros.queue cimport (DONE, FREE, RESERVED, REQUESTS, TAKEN, WAITING, WITHDRAWN, Records,
                         Requests, Slot, free_slot, put_record, put_request, take_record,
@@ -46,6 +46,7 @@ cdef extern from "<sys/eventfd.h>" nogil:
 ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
 PUBLISH_FAILED_RECORD, UNTIMED_RECORD = PUBLISH_FAILED, UNTIMED
 HISTOGRAM_SIZES = FINE, COARSE, COARSE_WIDTH    # as ros/timing.pxd has them
+STANDSTILL = STANDING * 1e-9         # [s] after which simulated time counts as standing
 MAX_OBJECTS = RESERVED               # in use at the same time, so that no record about one is lost
 
 include "spin.pxi"           # the loop's thread, without Python

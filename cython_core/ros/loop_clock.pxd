@@ -17,6 +17,7 @@ from ros.atomic cimport CLOCK_REALTIME, clock_now, steady_now
 cdef enum:
     LEAP = 500000000         # [ns] a step that is larger sets the clock, if it is no mistake
     MISTAKES = 2             # messages in a row that may tell a wrong time
+    STANDING = 1000000000    # [ns] after which simulated time counts as standing, and so the arm
 
 cdef struct LoopClock:
     bint simulated           # ROS time, which messages tell
@@ -39,6 +40,11 @@ cdef inline int64_t time_now(LoopClock* k) noexcept nogil:
 cdef inline int64_t ros_time_now(const LoopClock* k) noexcept nogil:
     """The time by which messages are stamped [ns]."""
     return k.ros_time if k.simulated else clock_now(CLOCK_REALTIME)
+
+
+cdef inline int64_t standstill(const LoopClock* k) noexcept nogil:
+    """For how long simulated time has stood still, by the steady clock [ns]; else 0."""
+    return steady_now() - k.heard if k.simulated else 0
 
 
 cdef inline int64_t steady_time_of(const LoopClock* k, int64_t due) noexcept nogil:

@@ -200,8 +200,7 @@ cdef class RclLoop:
         """For how long simulated time has stood still, by the steady clock [s]; 0 where the loop
         goes by that.
         """
-        cdef LoopClock* time = &self.loop.time
-        return (steady_now() - time.heard) * 1e-9 if time.simulated else 0.0
+        return standstill(&self.loop.time) * 1e-9
 
     @property
     def is_running(self):

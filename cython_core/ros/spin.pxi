@@ -246,7 +246,7 @@ cdef bint may_end(Loop* loop, int64_t now) noexcept nogil:
         request.kind, request.answer, request.payload = STOP_REQUESTED, 0, NULL
         loop.cycle.request(loop.cycle.self, &request, time_now(&loop.time), &loop.output)
     is_safe = loop.cycle.is_safe_to_end(loop.cycle.self, time_now(&loop.time))
-    if not is_safe and now < stop_by:
+    if not is_safe and now < stop_by and standstill(&loop.time) < STANDING:
         return False
     record_own_event(loop, ENDED, 0, is_safe, 0)
     return True

@@ -17,7 +17,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
@@ -135,12 +134,10 @@ class ExecutorRounds:
         node = self._node
         if node.is_at_rest():
             return False
-        node.begin_rest()
-        patience = node.rest_patience
-        end = monotonic() + patience
+        node.begin_end()
         while not node.is_at_rest():
-            if monotonic() > end:
-                node.get_logger().error(f"no rest within {patience:g} s")
+            if not node.time_to_rest:
+                node.get_logger().error(f"no rest within {node.rest_patience:g} s")
                 break
             self._spin_once(REST_CHECK_PERIOD)
         return True

@@ -169,9 +169,9 @@ class FeedforwardController(ModelNode):
     def halt(self) -> None:
         """Stop the loop, once the arm is at rest or there is no more time for it."""
         if self._loop is not None:
-            loop, patience, self._loop = self._loop, self.rest_patience, None
+            loop, patience, self._loop = self._loop, self.time_to_rest, None
             age = inf if loop.stands else 0.0  # nobody knows where it goes on
-            loop.halt(0.0 if loop.stands else patience)
+            loop.halt(patience)
             self._last_motion = last_motion(loop.controller, self.model, loop.now + age)
 
     def motion_left(self) -> str:

@@ -7,6 +7,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -87,7 +88,8 @@ class ModelNode(LifecycleNode):
     is logged as the reason why the transition failed.
 
     Commands do not end while the arm moves: before ``cleanup``, ``shutdown`` or the end of the
-    process, ``begin_rest`` is called and ``is_at_rest`` awaited, ``rest_patience`` seconds at most.
+    process, ``begin_rest`` is called and ``is_at_rest`` awaited, ``rest_patience`` seconds at most,
+    by the steady clock; ``halt`` has what is left of them.
 
     Attributes:
         log: For messages that may repeat; each text is throttled by itself.
@@ -113,6 +115,7 @@ class ModelNode(LifecycleNode):
         self.log = ThrottledLog(self.get_logger())
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._resting: Future | None = None  # while a transition waits for the arm
+        self._rest_by = inf  # steady time at which commands end, whatever the arm does
         self._model: Model | None = None
         self._model_text = ""
         self._parsed: tuple[str, Model] | None = None
@@ -358,6 +361,7 @@ class ModelNode(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Call ``activate``."""
+        self._rest_by = inf
         return self._attempt("activate", self.activate)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -446,20 +450,29 @@ class ModelNode(LifecycleNode):
         """How long the arm is given to come to rest [s]."""
         return self.REST_PATIENCE
 
+    @property
+    def time_to_rest(self) -> float:
+        """What is left of that [s]: all, unless the end has begun."""
+        return min(self.rest_patience, max(self._rest_by - monotonic(), 0.0))
+
+    def begin_end(self) -> None:
+        """Start to bring the arm to rest, after which the commands end."""
+        self._rest_by = monotonic() + self.rest_patience
+        self.begin_rest()
+
     async def _rest_before(self, asked: str | int) -> None:
         """Before a transition that ends the commands, wait until the arm is at rest."""
         if asked not in ENDING_TRANSITIONS or self.is_at_rest():
             return
         self._resting = Future(executor=self.executor)
-        end = monotonic() + self.rest_patience
 
         def check_rest() -> None:
-            if self._resting is not None and (self.is_at_rest() or monotonic() > end):
+            if self._resting is not None and (self.is_at_rest() or not self.time_to_rest):
                 self._resting.set_result(self.is_at_rest())
 
         timer = self.create_timer(REST_CHECK_PERIOD, check_rest, clock=self.steady_clock)
         try:
-            self.begin_rest()
+            self.begin_end()
             if not await self._resting:
                 self.log.error(f"no rest within {self.rest_patience:g} s")
         finally:

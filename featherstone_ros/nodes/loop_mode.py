@@ -11,14 +11,18 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from featherstone_ros._loop import PUBLISH_FAILED_RECORD, TOO_LARGE_RECORD, UNTIMED_RECORD
+from featherstone_ros._loop import (
+    PUBLISH_FAILED_RECORD,
+    STANDSTILL,
+    TOO_LARGE_RECORD,
+    UNTIMED_RECORD,
+)
 from featherstone_ros.nodes import realtime_loop, realtime_parameters
 from featherstone_ros.nodes.callback_groups import DetachedGroup
 from featherstone_ros.nodes.diagnostics_publisher import ERROR, OK, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.refusals import RecentText, Refusals
 
-STANDING = 1.0  # [s] that simulated time may stand still before that is told
 FAILURE_MEMORY = 3.0  # [s] that the diagnostics report a message that could not be published
 
 
@@ -177,7 +181,7 @@ class LoopMode:
     def stands(self) -> bool:
         """Whether simulated time stands still, and with it the arm; any thread may ask."""
         loop = self._loop
-        return loop is not None and loop.runner.stands > STANDING
+        return loop is not None and loop.runner.stands > STANDSTILL
 
     def time_problem(self) -> str:
         """Return what is wrong with simulated time, by which the cycle goes; empty for nothing."""

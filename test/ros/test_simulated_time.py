@@ -471,6 +471,21 @@ def test_the_end_of_the_process_waits_for_no_clock(ros):
     assert arm.process.wait() == 0
 
 
+@pytest.mark.study
+def test_the_end_of_the_process_does_not_wait_for_slow_time_twice(ros):
+    """Neither while it creeps, so that it does not stand, nor once it stands."""
+    arm = SteppedArm(ros, stop_time=0.5)
+    arm.begin()
+    arm.go()
+    arm.process.send(signal.SIGTERM)
+    begin = time.monotonic()
+    while arm.process.is_running and time.monotonic() < begin + 15.0:
+        arm.advance(STEP, answered=False)
+        ros.run_for(0.3)
+    assert time.monotonic() - begin < 5.5 + 2.5
+    assert "no rest within 5.5 s" in arm.process.output
+
+
 def status_of(ros: Ros, condition: Callable[[dict[str, str]], bool]) -> dict[str, str]:
     status = ros.wait_for_diagnostics(
         lambda s: s.name == NODE[1:] and condition(status_values(s)), "diagnostics"

@@ -92,7 +92,10 @@ class LoopBench(Bench):
         heartbeat: When Python last gave a sign of life [s]; 0: it need not.
         published: What went out: output, time [s], bytes.
         ticks: When the time was told [s].
+        ros_time: When it is, by the clock of stamps [ns]; None: by the system's.
     """
+
+    ros_time: int | None = None
 
     def __init__(self, **changes: Any) -> None:
         super().__init__(**changes)
@@ -147,7 +150,8 @@ class LoopBench(Bench):
         written: int = 0,
     ) -> None:
         """Hand a serialised JointState over, or a WrenchStamped."""
-        incoming = IncomingMessage(data, len(data), received, sent, written, ROS_TIME, sequence)
+        ros_time = ROS_TIME if self.ros_time is None else self.ros_time
+        incoming = IncomingMessage(data, len(data), received, sent, written, ros_time, sequence)
         self.cycle.message(self.cycle.self, to, incoming, self.nanoseconds, self.output)
 
     def encoded(self, names: tuple[str, ...] = NAMES) -> bytes:

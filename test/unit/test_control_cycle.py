@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import cdr_messages
 import numpy as np
@@ -182,14 +183,83 @@ def test_a_state_that_standing_time_repeats_is_answered_by_the_same_command(upda
     assert repeated.published[-1] == other.published[-1]
 
 
-def test_a_state_that_got_no_answer_gets_none_when_it_is_repeated():
-    bench = LoopBench(update_on=UpdateOn.TIMER, rate=0.5 / PERIOD).start()
-    for _ in range(4):
-        count = len(bench.published)
-        bench.run(PERIOD)
-        is_answered = len(bench.published) > count
-        bench.message(bench.encoded(), written=time.time_ns())
-        assert len(bench.published) == count + 2 * is_answered
+class Lockstep(LoopBench):
+    """A simulation that waits for the answer to each state, and repeats it until there is one.
+
+    Attributes:
+        nanoseconds: Simulated time, by which all goes.
+        asked: How often it has asked for the last answer.
+    """
+
+    nanoseconds = 0
+
+    def __init__(self, begin: int, **changes: Any) -> None:
+        super().__init__(**changes)
+        self.at(begin)
+
+    def at(self, nanoseconds: int) -> None:
+        self.nanoseconds = self.ros_time = nanoseconds
+        self.now = self.stamp = nanoseconds / 1e9
+
+    def encoded(self, names: tuple[str, ...] = NAMES) -> bytes:
+        stamp = divmod(self.nanoseconds, 10**9)
+        return cdr_messages.joint_state(names, self.arm.q, self.arm.qd, stamp=stamp)
+
+    def ask(self, times: int = 3) -> bool:
+        """Whether a state is answered; time stands meanwhile."""
+        count = len(self.commands)
+        for self.asked in range(1, times + 1):
+            if self.cycle.due(self.cycle.self) <= self.nanoseconds:
+                self.cycle.tick(self.cycle.self, self.nanoseconds, self.output)
+            self.message(self.encoded(), written=time.time_ns())
+            if len(self.commands) > count:
+                return True
+        return False
+
+    def periods(self, count: int) -> bool:
+        """Let time go on from answer to answer; whether it does."""
+        for _ in range(count):
+            if not self.ask():
+                return False
+            self.arm.step(self.applied(), 10)
+            self.at(self.nanoseconds + 10_000_000)
+        return True
+
+
+@pytest.mark.parametrize("begin", [0, 1_790_000_000], ids=["from 0", "by the wall"])
+@pytest.mark.parametrize("update_on", UpdateOn)
+def test_lockstep_goes_on_after_an_activation_at_any_time(begin, update_on):
+    """The state that its owner repeats is of the very time of the activation."""
+    loop = Lockstep(begin * 10**9, update_on=update_on, rate=100.0, give_up_after=0.0)
+    random = np.random.default_rng(1)
+    for _ in range(40):
+        loop.controller.activate(loop.nanoseconds * 1e-9)
+        assert loop.periods(random.integers(1, 12))
+        loop.controller.deactivate(loop.nanoseconds * 1e-9)
+        if random.random() < 0.7:
+            while loop.ask():
+                loop.at(loop.nanoseconds + 10_000_000)
+            assert loop.controller.phase is Phase.INACTIVE
+
+
+def test_an_arm_that_could_not_be_taken_over_is_looked_at_again():
+    """Time stands: no state but this one will come, also when what was wrong with it has gone."""
+    loop = Lockstep(10**9, effort_limit=[0.1, 0.1])
+    loop.controller.activate(loop.now)
+    assert not loop.ask()
+    assert loop.compiled.hold[0] == Cause.CANNOT_HOLD
+    loop.configure(effort_limit=[20.0, 20.0])
+    assert loop.periods(10)
+
+
+@pytest.mark.parametrize("rate", [50.0, 30.0])
+def test_a_state_without_a_command_of_its_own_gets_the_last_one_when_it_is_repeated(rate):
+    """The timer is slower than the states: the drives have what they have."""
+    loop = Lockstep(10**9, update_on=UpdateOn.TIMER, rate=rate)
+    loop.controller.activate(loop.now)
+    asked = [loop.periods(1) * loop.asked for _ in range(30)]
+    assert {1, 2} == set(asked)
+    assert asked.count(1) == pytest.approx(0.3 * rate, abs=1)
 
 
 # Without Python
