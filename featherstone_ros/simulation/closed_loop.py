@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from featherstone_ros.arrays import Floats, finite_number, positive_number
-from featherstone_ros.control.gains import Timing
 from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.trajectory import Point
 
@@ -145,7 +144,7 @@ class ClosedLoop:
         self.arm, self.plant = arm if units is None else arm.with_units(units), plant
         self.delay = finite_number("delay", arm.timing.delay if delay is None else delay, 0.0)
         self.period = arm.timing.period if period is None else positive_number("period", period)
-        ahead = Timing(self.period, self.delay).latency
+        ahead = self.delay + 0.5 * self.period
         self.controller = self.arm.controller(notify, units=units, ahead=ahead)
         self.now = 0.0
         self._commands_joints, self._converts = self.arm.commands_joints, units is not None

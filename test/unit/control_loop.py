@@ -92,7 +92,7 @@ class LoopBench(Bench):
         heartbeat: When Python last gave a sign of life [s]; 0: it need not.
         published: What went out: output, time [s], bytes.
         ticks: When the time was told [s].
-        ros_time: When it is, by the clock of stamps [ns]; None: by the system's.
+        ros_time: When it is, by the clock of stamps [ns]; None: always the same.
     """
 
     ros_time: int | None = None
