@@ -11,6 +11,7 @@ from control.controller_state cimport Controller, Hold, hold_reason, is_tracking
 from control.cycle_state cimport (ControlCycle, DeadlinePayload, release, take_deadline,
                                   work_out_model_torque)
 from control.events cimport CAUSE_DEACTIVATED, CAUSE_FAILURE, GRANTED, Refusal
+from control.impedance_modes cimport spring_left
 from control.motion cimport Path
 from control.phase_changes cimport activate, respond
 from control.request_handlers cimport (ZeroPayload, configure, follow, hold, take_model,
@@ -52,6 +53,7 @@ cdef struct SnapshotFigures:
     double elapsed           # its time [s]
     double since_end         # of the motion [s]
     double strain            # of the end effector's spring, relative to the maximum
+    double spring_left       # share of its torque, see impedance_modes.pxd
     long long causes
 
 cdef struct SnapshotPayload:
@@ -92,7 +94,7 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
     figures.sec, figures.nanosec = cycle.sec, cycle.nanosec
     figures.path, figures.elapsed = cycle.path_number, c.clock.time - c.task.motion.path_start
     figures.since_end = c.clock.time - c.task.motion.end
-    figures.causes, figures.strain = c.machine.causes, 0.0
+    figures.causes, figures.strain, figures.spring_left = c.machine.causes, 0.0, 1.0
     snapshot.hold = c.machine.hold
     memset(snapshot.end_effector, 0, 24 * sizeof(double))
     if leads_end_effector(&c.arm) and is_tracking(&c.machine):
@@ -102,6 +104,7 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
         if c.arm.settings.mode == ADMITTANCE:
             memcpy(snapshot.end_effector + 18, c.task.cartesian.law.external, 6 * sizeof(double))
         figures.strain = max_strain(&c.task.cartesian.law)
+        figures.spring_left = spring_left(&c.task.cartesian.law)
 
 
 cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double time) noexcept nogil:

@@ -207,6 +207,28 @@ cdef inline void reduce_spring(const Impedance* law, double* F) noexcept nogil:
         through_modes(law.W, law.softened, law.V, F)
 
 
+cdef inline double spring_left(const Impedance* law) noexcept nogil:
+    """What softening (rule 9) leaves of the torque that the spring has for the present error."""
+    cdef double[6] e, full, soft
+    cdef double torque, whole, size = 0.0, left = 0.0
+    cdef Py_ssize_t i, j
+    to_axes(law, law.error, 1, e)
+    for i in range(6):
+        full[i] = law.stiffness[i] * e[i]
+        soft[i] = law.softened[i] * full[i]                     # where each axis is a mode
+    if not law.settings.inertia_shaping:
+        memcpy(soft, full, sizeof(full))
+        through_modes(law.W, law.softened, law.V, soft)
+    for j in range(law.n):
+        torque = whole = 0.0
+        for i in range(6):
+            torque += law.Jc[i * law.n + j] * soft[i]
+            whole += law.Jc[i * law.n + j] * full[i]
+        left += torque * whole
+        size += whole * whole
+    return left / size if size > 0.0 else 1.0
+
+
 cdef inline double shaped_damping(const Impedance* law, Py_ssize_t k) noexcept nogil:
     """Of an axis with shaped inertia."""
     cdef const ImpedanceSettings* settings = &law.settings

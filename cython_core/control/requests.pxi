@@ -242,7 +242,7 @@ cdef class SnapshotRequest(ControlRequest):
             [m, rad], the commanded wrench and the one that it yields to in mode admittance
             [N, N m], linear first, base axes; 0 in other modes.
         strain: The end effector's error relative to where its spring pulls with all of its force or
-            moment.
+            moment; ``spring_left``: the share of its torque that the loop's delay leaves here.
         hold: Why the arm was last held, as ``CompiledController.hold``; ``causes``: how often it
             was, for a cause.
     """

@@ -6,6 +6,7 @@ here are its settings, checked, and a class that owns one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -349,6 +350,14 @@ class CartesianImpedance:
             "smallest_singular_value": float(values[-1]),
             "manipulability": float(np.prod(values)),
         }
+
+
+def unsoftened(joints: Sequence[str], armature: Floats) -> str:
+    """Return what keeps the spring of an arm with an armature (n,) from being softened."""
+    unknown = [joint for joint, j in zip(joints, armature, strict=True) if j == 0.0]
+    light = "all joints" if len(unknown) == len(joints) else ", ".join(unknown)
+    rotors = f"set armature.<joint>, rotor times gear ratio squared (0 of {light}), or "
+    return f"{rotors if light else ''}shorten gains.delay and gains.period"
 
 
 def min_delay_margin(

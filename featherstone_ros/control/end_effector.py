@@ -12,6 +12,7 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros._control import SnapshotRequest
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.cartesian_impedance import DELAY_MARGIN, unsoftened
 from featherstone_ros.control.settings import ControllerSettings, Mode
 from featherstone_ros.kinematics import pose_error
 from featherstone_ros.model import Model
@@ -25,6 +26,7 @@ SINGULAR = 0.1  # of the spring's torque, relative to its largest in any directi
 MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit that are at it
 EFFORT = 0.9  # share of an effort limit that gravity and the spring take: cartesian_impedance.pxd
 WEIGHT = 0.84  # that gravity alone takes, where the spring may hardly raise it: the same, rule 15
+SOFTENED = 0.9  # share of the spring's stiffness below which its softening is a cause
 PRESSED = 0.5  # of the spring's largest torque, with which it presses a joint on its limit
 
 
@@ -73,6 +75,8 @@ class EndEffectorArrival:
             return ""
         J = root[:, None] * (R.T @ end_effector_jacobian(dynamics, q, self._tip, self._offset))
         reason = self._reason(J, pull(e, root, law["max_wrench"]), moment, settings, sticks)
+        if moment.spring_left < SOFTENED:
+            reason = f"{self._softened(moment.spring_left, settings)}; besides, {reason}"
         return f"{off_text(away, 'its target', bound)}: {reason}"
 
     def compare(self, goal: Floats, q: Floats, dynamics: Dynamics) -> str:
@@ -137,6 +141,14 @@ class EndEffectorArrival:
         if sticks:
             return "the joints' dry friction is stronger than the spring, see stiffness"
         return "something holds it: a contact, an unknown payload, or friction that is not known"
+
+    def _softened(self, share: float, settings: ControllerSettings) -> str:
+        """Return that the controller itself has softened the spring, and what would help."""
+        delay = 1e3 * settings.impedance["delay"] / DELAY_MARGIN if settings.impedance else 0.0
+        return (
+            f"its spring is softened to {share:.2g} here, or it would oscillate with a delay of "
+            f"{delay:.3g} ms: {unsoftened(self._model.joint_names, settings.drives.armature)}"
+        )
 
     def _no_harder(self, joint: int, settings: ControllerSettings) -> str:
         """Return that a joint's effort limit bounds what the spring may do."""

@@ -534,3 +534,16 @@ def test_hand_that_a_gap_in_the_states_interrupts_is_compared_with_where_it_was_
     arm.look(1.0)
     said = "did not arrive: end effector 47.4 mm and 0.0 deg from where it was to stand"
     assert arm.said().startswith(said) and arm.watch.is_abandoned
+
+
+def test_a_spring_that_the_controller_has_softened_is_said_before_what_holds_it():
+    """It knows of no rotors; the arm's joints have some, and friction."""
+    for armature, names_it in ((0.0, True), (0.1, False)):
+        rotors = {f"armature.{joint}": armature for joint in PANDA.joint_names}
+        arm = panda(HOME, friction=1.0, stiffness=[400.0] * 3 + [60.0] * 3, **rotors)
+        arm.lead([0.0, 0.1, 0.0])
+        said, left = arm.said(), arm.controller.snapshot().spring_left
+        assert (left < 0.5) == names_it and bool(said) == names_it
+        remedy = "set armature.<joint>, rotor times gear ratio squared (0 of all joints)"
+        assert (f"its spring is softened to {left:.2g} here" in said) == names_it
+        assert (remedy in said) == names_it == (remedy in arm.arm.without_margin)

@@ -379,6 +379,12 @@ def test_the_tool_is_found_by_its_name(stem, link):
     assert propose(example_robot(stem)).tip == link
 
 
+def test_the_file_says_where_its_end_effector_is_softer_and_what_helps():
+    proposal = propose(example_robot("xarm7"))
+    said = " ".join(parameter_file(proposal, []).replace("\n    #", "").split())
+    assert "times the stiffness is kept everywhere; set armature.<joint>" in said
+
+
 def test_two_hands_leave_the_tool_open():
     assert tool_link(Model.from_file(example_robot("baxter"))) == ""
 

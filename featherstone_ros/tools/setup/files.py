@@ -12,6 +12,7 @@ import yaml
 from featherstone_ros.control.armature import in_words
 from featherstone_ros.control.damping import COASTING, GUIDING
 from featherstone_ros.control.gains import ARRIVED, DAMPING_RATIO, FASTEST, UNCERTAIN
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.model.xacro_files import argument_texts
@@ -272,6 +273,9 @@ def _tip(proposal: Proposal) -> list[str]:
         text = f"The tool's link, {purpose}: several chains could carry it, name it."
         return [*_comment(text), '    # tip: ""']
     text = f"The tool's link, {purpose}; by its name or, failing that, the last one."
+    led = {"mode": Mode.CARTESIAN_IMPEDANCE, "tip": proposal.tip}
+    if softer := proposal.arm.with_parameters(led).without_margin:
+        text += f" In that mode: {softer}."
     return [*_comment(text), f"    tip: {_key(proposal.tip)}"]
 
 
