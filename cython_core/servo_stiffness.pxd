@@ -13,9 +13,11 @@
 # error it does not wind up where a joint sticks without load, and is right at once where the load
 # changes.
 #
-# Apart from that the deflection d itself, from the joint to what its drive is told, is compared
-# with u: u / d is the stiffness that the data show. A payload that the model does not know looks
-# the same in one posture.
+# A joint in motion teaches nothing: there u is mostly damping, and one that is wrong would be taken
+# for stiffness. Apart from that the deflection d itself, from the joint to what its drive is told,
+# is compared with u: u / d is the stiffness that the data show at rest. A payload that the model
+# does not know looks the same in one posture. What is left in motion and follows the speed, d -
+# compliance u = excess v, is damping that is not given.
 
 from libc.math cimport copysign, fabs, fmax, fmin, isfinite
 
@@ -24,7 +26,7 @@ cdef extern from *:
     #define LEARNING_RATE (4.0)
     #define LEARNED_SHARE (1.0)
     #define LEARNED_FACTOR (2.0)
-    #define TEACHING_SPEED (1.0)
+    #define TEACHING_SPEED (0.05)
     #define TEACHING_BEND (3.0)
     #define FORGETTING (1.0)
     #define LONGEST_STRAY (10.0)
@@ -33,7 +35,8 @@ cdef extern from *:
     const double LEARNING_RATE     # [1/s]
     const double LEARNED_SHARE     # of the given compliance that is learned within a second at most
     const double LEARNED_FACTOR    # by which a stiffness may be less or more than given
-    const double TEACHING_SPEED    # [rad/s, m/s]: faster joints teach nothing
+    const double TEACHING_SPEED    # [rad/s, m/s]: faster joints teach nothing; servos lag by less
+                                   # than .05 s, which friction and play hide
     const double TEACHING_BEND     # tolerances: a torque that deflects by less teaches little
     const double FORGETTING        # [1/s] of what torques and deflections show
     const double LONGEST_STRAY     # [s] that are kept in mind
@@ -47,7 +50,9 @@ cdef struct ServoStiffness:      # (n,) each
     double* strayed              # [s] for which no stiffness within the bounds has explained the
                                  # deflection; as long again it is remembered
     double* product              # sums that forget: of u d,
-    double* square               # of u u
+    double* square               # of u u,
+    double* lag                  # in motion, else with 0: of what is left of d times v,
+    double* motion               # of v v
 
 
 cdef inline double learned_compliance(const ServoStiffness* s, Py_ssize_t i, double u,
@@ -82,9 +87,13 @@ cdef inline void learn_stiffness(ServoStiffness* s, Py_ssize_t i, bint learns, d
     drive is told.
     """
     cdef double fade = fmin(FORGETTING * dt, 1.0)
-    cdef bint explained
-    if (s.given[i] == 0.0 or fabs(speed) > TEACHING_SPEED
-            or not isfinite(u * error * deflection * dt * speed)):
+    cdef bint moves = fabs(speed) > TEACHING_SPEED, explained
+    if s.given[i] == 0.0 or not isfinite(u * error * deflection * dt * speed):
+        return
+    if learns or not moves:
+        s.lag[i] += fade * (moves * (deflection - s.compliance[i] * u) * speed - s.lag[i])
+        s.motion[i] += fade * (moves * speed * speed - s.motion[i])
+    if moves:
         return
     explained = is_explained(s, i, u, deflection)
     s.strayed[i] = fmin(fmax(s.strayed[i] + (-dt if explained else dt), 0.0), LONGEST_STRAY)

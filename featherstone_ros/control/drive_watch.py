@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import numpy as np
 
 from featherstone_ros._control import LEARNED_FACTOR, CompiledController
@@ -30,25 +32,40 @@ def factors(units: DriveUnits, compliance: Floats) -> dict[str, str]:
 
 
 def misfits(
-    units: DriveUnits, compliance: Floats, strayed: Floats, shown: Floats
+    units: DriveUnits, compliance: Floats, strayed: Floats, shown: Floats, damping: Floats
 ) -> dict[str, str]:
-    """Return, by joint, that its stiffness is not what is set, in words.
+    """Return, by joint, that its stiffness or damping is not what is set, in words.
 
     Args:
         units: Of the drives.
         compliance: (n,) as learned.
         strayed: (n,) for how long none within the bounds has fitted [s].
         shown: (n,) compliance that torques and deflections show.
+        damping: (n,) that the motion shows in addition to what is set; 0: none.
     """
     given, learned = units.compliance, compliance
     ends = (learned <= given / LEARNED_FACTOR) | (learned >= given * LEARNED_FACTOR)
-    return {
+    stiffness = {
         joint: f"drives.{joint}.stiffness of {units.stiffness[k]:g} is off by a factor of "
         f"{LEARNED_FACTOR:g} or more: torques and deflections show {_stiffness(shown[k])} (so may "
         "an obstacle, or a payload that is not set)"
         for k, joint in enumerate(units.names)
         if given[k] and (strayed[k] > STRAYED or ends[k])
     }
+    lags = {
+        joint: f"drives.{joint}.damping of {units.damping[k]:g} does not fit: the motion shows "
+        f"{units.damping[k] + damping[k]:.2g} (so may friction that is not known, or a delay)"
+        for k, joint in enumerate(units.names)
+        if damping[k]
+    }
+    return _joined((stiffness, lags), units.names)
+
+
+def _joined(notes: Iterable[Mapping[str, str]], joints: Iterable[str]) -> dict[str, str]:
+    """Return what several notes say, by joint."""
+    notes = tuple(notes)
+    of_joints = {joint: [note[joint] for note in notes if joint in note] for joint in joints}
+    return {joint: "; ".join(words) for joint, words in of_joints.items() if words}
 
 
 def _stiffness(compliance: float) -> str:
@@ -119,7 +136,7 @@ class DriveWatch:
         now: float,
         cut: Floats,
         squared_current: Floats,
-        stiffness: tuple[Floats, Floats, Floats],
+        stiffness: tuple[Floats, Floats, Floats, Floats],
         echo: Floats,
         states: int,
     ) -> dict[str, str]:
@@ -149,10 +166,7 @@ class DriveWatch:
             misfits(self._units, *stiffness),
             self._efforts.update(echo, states),
         )
-        of_joints = {
-            joint: [note[joint] for note in notes if joint in note] for joint in self._units.names
-        }
-        return {joint: "; ".join(words) for joint, words in of_joints.items() if words}
+        return _joined(notes, self._units.names)
 
     def _limit(self, joint: int) -> str:
         units, name = self._units, f"drives.{self._units.names[joint]}"

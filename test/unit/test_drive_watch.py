@@ -20,7 +20,7 @@ UNITS = DriveUnits(
 NONE = np.zeros(3)
 LIMIT = np.array([100.0, 50.0, 10.0])
 QUIET = np.zeros((3, 3)), 0  # no efforts measured
-AS_GIVEN = UNITS.compliance, NONE, UNITS.compliance
+AS_GIVEN = UNITS.compliance, NONE, UNITS.compliance, NONE
 
 
 def test_each_limit_is_named_with_what_it_has_cut_since_the_last_look():
@@ -51,7 +51,7 @@ def test_a_stiffness_that_is_off_is_named_beside_what_binds_the_drive():
         0.0,
         np.array([0.0, 0.0, 2.0]),
         NONE,
-        (UNITS.compliance, 5.0 + NONE, 5.0 * UNITS.compliance),
+        (UNITS.compliance, 5.0 + NONE, 5.0 * UNITS.compliance, NONE),
         *QUIET,
     )
     limit, stiffness = said.pop("wrist").split("; ")

@@ -94,11 +94,16 @@ def alone(moves):
 
 
 def reference(given, tolerance, u, error, deflection, speed, dt, learns):
-    """Return compliance, time strayed, and what is shown after samples, in plain NumPy."""
+    """Return compliance, time strayed, what is shown, and the damping that is left in motion, after
+    samples, in plain NumPy.
+    """
     compliance, strayed = given.copy(), np.zeros(N)
-    product, square = np.zeros(N), np.zeros(N)
+    product, square, lag, motion = np.zeros((4, N))
     for k in range(len(u)):
-        slow = np.abs(speed[k]) <= 1.0
+        slow = np.abs(speed[k]) <= 0.05
+        left, v = (deflection[k] - compliance * u[k]) * speed[k] * ~slow, speed[k] * ~slow
+        lag = np.where(slow | learns[k], lag + dt * (left - lag), lag)
+        motion = np.where(slow | learns[k], motion + dt * (v**2 - motion), motion)
         bent, size = deflection[k] * np.sign(u[k]), np.abs(u[k])
         little = np.maximum(size * given, np.abs(deflection[k])) <= 3.0 * tolerance
         fits = (bent + tolerance >= 0.5 * given * size) & (bent - tolerance <= 2.0 * given * size)
@@ -111,15 +116,16 @@ def reference(given, tolerance, u, error, deflection, speed, dt, learns):
         step = np.clip(step, -given * dt, given * dt)
         changed = np.clip(compliance + step, 0.5 * given, 2.0 * given)
         compliance = np.where(slow & learns[k], changed, compliance)
-    return compliance, strayed, product / square
+    told = np.abs(lag) / np.sqrt(motion) > 3.0 * tolerance
+    return compliance, strayed, product / square, np.where(told, lag / motion / compliance, 0.0)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_compiled_law_is_that_of_numpy(seed):
     random, count = np.random.default_rng(seed), 400
     u, error, deflection, speed = random.uniform(-1.0, 1.0, (4, count, N))
-    u, error, speed = u * 40.0, error * 0.02, speed * 1.5
-    deflection = u / STIFFNESS * (1.0 + deflection)
+    u, error, speed = u * 40.0, error * 0.02, speed * 0.08
+    deflection = u / STIFFNESS * (1.0 + deflection) + 0.1 * speed
     learns = random.random((count, N)) < 0.8
     tolerance = np.array([2e-3, 1e-3, 5e-3])
     its = LearnedStiffness(servos(), tolerance)
@@ -226,15 +232,34 @@ def test_nothing_is_learned_where_nothing_can_be_told(why):
     its = LearnedStiffness(servos(0.7), np.full(N, 0.0 if why == "switched off" else 2e-3))
     u = np.zeros(N) if why == "no torque" else 0.02 * STIFFNESS
     error = np.full(N, np.nan if why == "not finite" else 5e-3)
-    speed = np.full(N, 1.5 if why == "fast" else 0.0)
+    speed = np.full(N, 0.1 if why == "fast" else 0.0)
     for _ in range(100):
         its.learn(u, error, error, speed, PERIOD, [why != "cause known"] * N)
     assert_array_equal(its.shown[0], 1.0 / (0.7 * STIFFNESS))
 
 
+@pytest.mark.parametrize("period", [0.01, study(1.0 / 30.0)])
+@pytest.mark.parametrize("share", [1.0, 0.3, study(2.0)])
+def test_damping_that_is_wrong_is_called_damping(share, period):
+    """And a stiffness that is right is not accused, whatever moves."""
+    known = DriveUnits(NAMES, "position", stiffness=STIFFNESS, damping=share * DAMPING)
+    bus, said = DriveBus(MODEL, known, plant(**HOBBY)), {}
+    loop = loop_of(bus, **{"gains.period": period, "gains.delay": period})
+    loop.advance(0.5)
+    loop.controller.set_trajectory(loop.now, NAMES, moving())
+    for _ in range(6):
+        loop.advance(1.0)
+        said |= bus.binding
+    assert not any("stiffness" in what for what in said.values())
+    assert sorted(said) == ([] if share == 1.0 else sorted(NAMES))
+    shown = {joint: float(what.split("shows ")[1].split()[0]) for joint, what in said.items()}
+    for joint, damping in zip(NAMES, DAMPING, strict=True):
+        assert joint not in shown or shown[joint] == pytest.approx(damping, rel=0.3)
+
+
 @pytest.mark.study
 def test_a_payload_that_is_not_set_is_compensated_as_if_servos_were_softer():
-    heavy = MODEL.with_payload(MODEL.link_names[-1], mass=1.0, com=[0.0, 0.0, 0.1])
+    heavy = MODEL.with_payload(MODEL.link_names[-1], mass=3.0, com=[0.0, 0.0, 0.1])
     sags, factor = [], None
     for make in (lambda: Alone(plant(heavy)), lambda: DriveBus(MODEL, servos(), plant(heavy))):
         loop = loop_of(make())
