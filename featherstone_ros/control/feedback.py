@@ -12,6 +12,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.armature import (
     ROTORS,
+    faster_loop,
     in_words,
     min_armature,
     possible_armature,
@@ -242,10 +243,11 @@ class Feedback:
 
     def remedy(self, error: NoStableGainsError) -> str:
         """Return why no gains can be chosen, and with which armature they could."""
+        bandwidth = self._values["gains.bandwidth"]
         try:
-            stable = min_armature(self._model, self._values["gains.bandwidth"], self._timing)
+            stable = min_armature(self._model, bandwidth, self._timing)
         except NoStableGainsError:
-            return str(error)
+            return f"{error}: {faster_loop(self._model, bandwidth, self._timing)}"
         return f"{error}: {in_words(self._model.joint_names, stable.armature)} would do"
 
     def choices(self) -> Iterator[str]:

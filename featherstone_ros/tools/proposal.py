@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.armature import SHARES, min_armature
+from featherstone_ros.control.armature import SHARES, faster_loop, min_armature
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.damping import Damping
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
     ChosenGains,
+    NoStableGainsError,
     SampledLoop,
     Timing,
     choose_gains,
@@ -136,6 +137,9 @@ def propose(
     _require_effort(model)
     try:
         held = min_armature(model, bandwidth, timing)
+    except NoStableGainsError as error:
+        faster = faster_loop(model, bandwidth, timing or Timing())
+        raise SetupError(f"{error}: {faster}") from None
     except ValueError as error:
         raise SetupError(str(error)) from None
     loop, tip = SampledLoop(model, held.armature, timing), tool_link(model)
@@ -170,7 +174,8 @@ def _require_effort(model: Model) -> None:
 def tool_link(model: Model) -> str:
     """Return the link at the end of the arm: by its name, else the last one of the longest chain.
 
-    Empty where the longest chains are equally long, as those of hands and legs.
+    Where the longest chains fork in their outer half, as fingers do, it is on the body that they
+    share, the hand. Empty where they fork before, as two arms or legs.
     """
     tree = model.tree
     depth = [0]
@@ -183,7 +188,11 @@ def tool_link(model: Model) -> str:
     ends = [link for link in tree.link_names if reach[link] == longest]
     bodies = {tree.link_body[tree.link_names.index(link)] for link in ends}
     if len({_branch(tree.parent, body, depth, longest) for body in bodies}) > 1:
-        return ""
+        hand = max(set.intersection(*(_chain(tree.parent, body) for body in bodies)))
+        if 2 * depth[hand + 1] < longest:
+            return ""
+        owners = zip(tree.link_names, tree.link_body, strict=True)
+        ends = [link for link, body in owners if body == hand]
     for tool in TOOLS:
         named = [link for link in ends if re.search(rf"(^|[^a-z]){tool}($|[^a-z])", link.lower())]
         if named:
@@ -193,6 +202,15 @@ def tool_link(model: Model) -> str:
 
 def _kinds(model: Model) -> list[str]:
     return [model.joint_types[dof] for dof in model.tree.dof]
+
+
+def _chain(parent: NDArray[np.intp], body: int) -> set[int]:
+    """Return a body and all before it, the base (-1) included."""
+    chain = {body}
+    while body >= 0:
+        body = int(parent[body])
+        chain.add(body)
+    return chain
 
 
 def _branch(parent: NDArray[np.intp], body: int, depth: list[int], longest: int) -> int:

@@ -27,7 +27,7 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli, progress, trajectory_files
 from featherstone_ros.tools.posture import EASY, gravity_load, start_posture
 from featherstone_ros.tools.proposal import SetupError, propose, sufficient_rotors, tool_link
-from featherstone_ros.tools.setup.files import _number, parameter_file, paths
+from featherstone_ros.tools.setup.files import _key, _number, parameter_file, paths
 from featherstone_ros.tools.setup.report import summary
 from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion
 
@@ -358,8 +358,10 @@ def test_an_arm_that_is_stable_with_drives_alone_gets_as_little_of_them_as_will_
 
 
 def test_a_loop_too_slow_for_the_arm_is_refused_with_a_remedy():
-    with pytest.raises(SetupError, match=r"no gains .* shorter delay would help"):
+    with pytest.raises(SetupError, match=r"no gains .* there would be with period") as refused:
         propose(robot_file("panda"), timing=Timing(0.1, 0.1))
+    period, delay = re.search(r"period (\S+) ms, delay (\S+) ms$", str(refused.value)).groups()
+    assert propose(robot_file("panda"), timing=Timing(float(period) / 1e3, float(delay) / 1e3))
 
 
 def test_a_weak_arm_begins_where_it_is_light(tmp_path):
@@ -385,6 +387,34 @@ def test_the_file_says_where_its_end_effector_is_softer_and_what_helps():
     assert "times the stiffness is kept everywhere; set armature.<joint>" in said
 
 
+def test_the_tool_of_an_arm_whose_fingers_turn_is_its_hand():
+    """A Gen3 with its gripper was to begin stretched out: its tool was not known."""
+    limits = '<limit lower="-2" upper="2" velocity="3" effort="200"/>'
+    fingers = [f'<mimic joint="finger0" multiplier="{sign}"/>' * k for k, sign in ((0, 1), (1, -1))]
+    turning = '<limit velocity="3" effort="200"/>'
+    chain = list(pairwise(("base", *(f"link{k}" for k in range(1, 8)))))
+    text = urdf_text.robot(
+        *map(urdf_text.link, ("base", *(child for _, child in chain), "tip0", "tip1")),
+        urdf_text.link("tcp", mass=None),
+        urdf_text.joint("to_tcp", "link7", "tcp", kind="fixed"),
+        *(
+            urdf_text.joint(
+                f"joint{k}", *pair, kind=("continuous", "revolute")[k % 2],
+                inside=(turning, limits)[k % 2], axis=("0 0 1", "0 1 0")[k % 2],
+            )
+            for k, pair in enumerate(chain)
+        ),
+        *(
+            urdf_text.joint(f"finger{k}", "link7", f"tip{k}", inside=limits + mimic, axis="0 1 0")
+            for k, mimic in enumerate(fingers)
+        ),
+    )  # fmt: skip
+    model = Model.from_urdf(text)
+    assert tool_link(model) == "tcp"
+    J = Dynamics(model).jacobian(start_posture(model, "tcp"), "tcp")
+    assert np.linalg.svd(J, compute_uv=False)[-1] > 0.1
+
+
 def test_two_hands_leave_the_tool_open():
     assert tool_link(Model.from_file(example_robot("baxter"))) == ""
 
@@ -393,6 +423,15 @@ def test_two_hands_leave_the_tool_open():
 def test_numbers_are_doubles_for_yaml(value):
     read = yaml.safe_load(_number(value))
     assert isinstance(read, float) and read == pytest.approx(value, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["1", "1e3", "08", "0x1F", "y", "No", ".inf", "1_0", "a: b"])
+def test_a_joint_is_quoted_that_a_parser_may_take_for_something_else(name):
+    assert _key(name).startswith('"') and yaml.safe_load(_key(name)) == name
+
+
+def test_a_joint_with_a_usual_name_is_not_quoted():
+    assert _key("left_arm/joint_1") == "left_arm/joint_1"
 
 
 def test_a_urdf_with_errors_gets_no_commands_for_a_real_arm(tmp_path, monkeypatch, capsys):

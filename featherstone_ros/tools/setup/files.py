@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from featherstone_ros.tools.style import milli
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml
 
 DIGITS = 4
+WORDS = ("yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity")
 CONTROLLER = "effort_controller"  # forward_command_controller's name
 
 
@@ -302,8 +304,10 @@ def _terms(joint: str, values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _key(name: str) -> str:
-    """Return a name as YAML reads it as text."""
-    return yaml.safe_dump([name], default_flow_style=True, width=10**6).strip()[1:-1]
+    """Return a name as every YAML parser reads it as text."""
+    if re.fullmatch(r"[A-Za-z_][\w/-]*[\w]", name, re.ASCII) and name.lower() not in WORDS:
+        return name
+    return yaml.safe_dump(name, default_style='"', width=10**6).strip()
 
 
 def _number(value: float) -> str:
