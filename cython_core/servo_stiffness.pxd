@@ -1,11 +1,11 @@
-# The stiffness of drives with position loops, learned: for the controller (position_governor.pxd)
-# and for plain Python (servo_stiffness.pxi).
+# The stiffness of drives with position loops, learned: for the controller (position_governor.pxd).
 #
-# The torque goes to such a drive as an offset of its position, compliance (tau + damping qd), and
-# one that is a third wrong leaves a third of the sag. So the compliance, first 1 / stiffness, is
-# learned from the error e that is left,
+# The torque goes to such a drive as an offset of its position, compliance tau + lag qd with the lag
+# of its damping, compliance damping; and a compliance that is a third wrong leaves a third of the
+# sag. So both, first 1 / stiffness and damping / stiffness, are learned from the error e that is
+# left, the compliance of a joint that stands, the lag of one that moves:
 #
-#     compliance' = rate u e / (u^2 + u0^2),    u = tau + damping qd
+#     compliance' = rate tau e / (tau^2 + tau0^2),    lag' = rate qd e / (qd^2 + qd0^2)
 #
 # slowly against the position loop, within bounds, and only by errors of more than friction and play
 # can hold, so that it comes to an end (J.-J. Slotine, W. Li, Applied Nonlinear Control, 1991, 8.7,
@@ -13,11 +13,9 @@
 # error it does not wind up where a joint sticks without load, and is right at once where the load
 # changes.
 #
-# A joint in motion teaches nothing: there u is mostly damping, and one that is wrong would be taken
-# for stiffness. Apart from that the deflection d itself, from the joint to what its drive is told,
-# is compared with u: u / d is the stiffness that the data show at rest. A payload that the model
-# does not know looks the same in one posture. What is left in motion and follows the speed, d -
-# compliance u = excess v, is damping that is not given.
+# Apart from that the deflection d itself, from a joint that stands to what its drive is told, is
+# compared with tau: tau / d is the stiffness that the data show. A payload that the model does not
+# know looks the same in one posture; friction that it does not know looks like a lag.
 
 from libc.math cimport copysign, fabs, fmax, fmin, isfinite
 
@@ -31,16 +29,20 @@ cdef extern from *:
     #define FORGETTING (1.0)
     #define LONGEST_STRAY (10.0)
     #define USUAL_TOLERANCE (2e-3)
+    #define LEARNED_LAG (0.1)
+    #define LAG_BEND (0.2)
     """
     const double LEARNING_RATE     # [1/s]
     const double LEARNED_SHARE     # of the given compliance that is learned within a second at most
     const double LEARNED_FACTOR    # by which a stiffness may be less or more than given
-    const double TEACHING_SPEED    # [rad/s, m/s]: faster joints teach nothing; servos lag by less
-                                   # than .05 s, which friction and play hide
+    const double TEACHING_SPEED    # [rad/s, m/s]: slower joints stand: servos lag by less than
+                                   # .05 s, which friction and play hide
     const double TEACHING_BEND     # tolerances: a torque that deflects by less teaches little
     const double FORGETTING        # [1/s] of what torques and deflections show
     const double LONGEST_STRAY     # [s] that are kept in mind
     const double USUAL_TOLERANCE   # [rad, m] where none is given: what friction and play hold
+    const double LEARNED_LAG       # [s] more than given at most, and within a second
+    const double LAG_BEND          # [rad/s, m/s]: a slower motion teaches little
 
 cdef struct ServoStiffness:      # (n,) each
     double* compliance           # as learned so far [rad/(N m), m/N]; 0: not told a position
@@ -51,8 +53,8 @@ cdef struct ServoStiffness:      # (n,) each
                                  # deflection; as long again it is remembered
     double* product              # sums that forget: of u d,
     double* square               # of u u,
-    double* lag                  # in motion, else with 0: of what is left of d times v,
-    double* motion               # of v v
+    double* lag                  # as learned so far [s], at least 0
+    const double* given_lag      # first
 
 
 cdef inline double learned_compliance(const ServoStiffness* s, Py_ssize_t i, double u,
@@ -63,6 +65,14 @@ cdef inline double learned_compliance(const ServoStiffness* s, Py_ssize_t i, dou
     cdef double step = s.rate[i] * dt * u * telling / (u * u + small * small)
     return fmin(fmax(s.compliance[i] + fmin(fmax(step, -max_step), max_step),
                      s.given[i] / LEARNED_FACTOR), s.given[i] * LEARNED_FACTOR)
+
+
+cdef inline double learned_lag(const ServoStiffness* s, Py_ssize_t i, double speed, double error,
+                               double dt) noexcept nogil:
+    cdef double telling = error if fabs(error) > s.tolerance[i] else 0.0
+    cdef double step = s.rate[i] * dt * speed * telling / (speed * speed + LAG_BEND * LAG_BEND)
+    return fmin(fmax(s.lag[i] + fmin(fmax(step, -LEARNED_LAG * dt), LEARNED_LAG * dt), 0.0),
+                s.given_lag[i] + LEARNED_LAG)
 
 
 cdef inline bint is_explained(const ServoStiffness* s, Py_ssize_t i, double u,
@@ -82,18 +92,16 @@ cdef inline void learn_stiffness(ServoStiffness* s, Py_ssize_t i, bint learns, d
                                  double dt) noexcept nogil:
     """Take what a joint shows within a time dt [s].
 
-    learns: what is left is not known to be due to something else; u: torque, with that of the
-    drive's damping; error, speed: of the desired motion; deflection: from the joint to what its
-    drive is told.
+    learns: what is left is not known to be due to something else; u: torque; error, speed: of the
+    desired motion; deflection: from the joint to what its drive is told.
     """
     cdef double fade = fmin(FORGETTING * dt, 1.0)
-    cdef bint moves = fabs(speed) > TEACHING_SPEED, explained
+    cdef bint explained
     if s.given[i] == 0.0 or not isfinite(u * error * deflection * dt * speed):
         return
-    if learns or not moves:
-        s.lag[i] += fade * (moves * (deflection - s.compliance[i] * u) * speed - s.lag[i])
-        s.motion[i] += fade * (moves * speed * speed - s.motion[i])
-    if moves:
+    if fabs(speed) > TEACHING_SPEED:
+        if learns:
+            s.lag[i] = learned_lag(s, i, speed, error, dt)
         return
     explained = is_explained(s, i, u, deflection)
     s.strayed[i] = fmin(fmax(s.strayed[i] + (-dt if explained else dt), 0.0), LONGEST_STRAY)

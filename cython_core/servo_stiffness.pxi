@@ -11,24 +11,20 @@ cdef int lay_out_stiffness(ServoStiffness* s, Memory memory, units, double rate,
     s.rate = memory.copy(np.where(learns, rate, 0.0), n)
     s.tolerance = memory.copy(np.where(learns, tolerance, USUAL_TOLERANCE), n)
     s.strayed, s.product, s.square = memory.doubles(n), memory.doubles(n), memory.doubles(n)
-    s.lag, s.motion = memory.doubles(n), memory.doubles(n)
+    lag = units.compliance * units.damping
+    s.lag, s.given_lag = <double*> memory.copy(lag, n), memory.copy(lag, n)
     return 0
 
 
 cdef tuple stiffness_shown(const ServoStiffness* s, Py_ssize_t n):
     """(n,) each: the compliance as learned, for how long none has fitted [s], what torques and
-    deflections show, NaN for nothing, and the damping that the motion shows in addition to what is
-    given, 0 where friction and play may be it.
+    deflections show, NaN for nothing, and the lag as learned [s].
     """
     if s.given == NULL:
         return np.zeros(n), np.zeros(n), np.full(n, np.nan), np.zeros(n)
     product, square = values(s.product, n), values(s.square, n)
     shown = np.divide(product, square, out=np.full(n, np.nan), where=square > 0.0)
-    compliance, motion = values(s.compliance, n), values(s.motion, n)
-    excess = np.divide(values(s.lag, n), motion, out=np.zeros(n), where=motion > 0.0)
-    tells = np.abs(excess) * np.sqrt(motion) > TEACHING_BEND * values(s.tolerance, n)
-    damping = np.divide(excess, compliance, out=np.zeros(n), where=tells & (compliance > 0.0))
-    return compliance, values(s.strayed, n), shown, damping
+    return values(s.compliance, n), values(s.strayed, n), shown, values(s.lag, n)
 
 
 cdef class LearnedStiffness:
@@ -53,7 +49,7 @@ cdef class LearnedStiffness:
         """Take what joints show within a time dt [s].
 
         Args:
-            torque: (n,) with that of the drives' damping [N m or N].
+            torque: (n,) [N m or N].
             error: Of the desired position (n,) [rad or m].
             deflection: From the joints to what their drives are told (n,) [rad or m].
             speed: Desired (n,) [rad/s or m/s].

@@ -203,8 +203,8 @@ cdef inline void learn_of_servos(ServoGovernor* servos, const Controller* c,
         speed = c.positions.qd[i]
         deflection = servos.governor.q[i] - servos.ahead * speed - c.observer.q[i]
         learn_stiffness(&servos.stiffness, i, follows_fully(c, i),
-                        c.sent.governor.command[i] + servos.damping[i] * speed,
-                        c.positions.q[i] - c.observer.q[i], deflection, speed, dt)
+                        c.sent.governor.command[i], c.positions.q[i] - c.observer.q[i], deflection,
+                        speed, dt)
 
 
 cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* servos,

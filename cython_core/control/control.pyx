@@ -51,8 +51,8 @@ from dynamics_interface cimport DynamicsInterface
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, Template
 from ros.refusals cimport ABSURD
-from servo_stiffness cimport (LEARNED_FACTOR as _LEARNED_FACTOR, LEARNING_RATE, TEACHING_BEND,
-                              USUAL_TOLERANCE, ServoStiffness, learn_stiffness)
+from servo_stiffness cimport (LEARNED_FACTOR as _LEARNED_FACTOR, LEARNING_RATE, USUAL_TOLERANCE,
+                              ServoStiffness, learn_stiffness)
 
 import itertools
 from math import comb

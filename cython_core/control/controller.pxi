@@ -58,7 +58,6 @@ cdef class CompiledController(CycleOwner):
         if units is not None:
             lay_out_stiffness(&c.servos.stiffness, self.memory, units, LEARNING_RATE,
                               units.learning_tolerance)
-            memcpy(c.servos.damping, self.control.border.units.damping, n * sizeof(double))
         self._make_messages(space.names, base)
         self.sensors = list(sensors)
         self.memory.list_names(&self.control.links, self.sensors)
@@ -88,7 +87,7 @@ cdef class CompiledController(CycleOwner):
         c.positions.qd = c.positions.q + n
         c.servos.governor.n = n
         c.servos.governor.q, c.servos.governor.qd = m.doubles(n), m.doubles(n)
-        c.servos.damping, c.servos.stiffness.compliance = m.doubles(n), m.doubles(n)
+        c.servos.stiffness.compliance, c.servos.stiffness.lag = m.doubles(n), m.doubles(n)
         c.servos.goal, c.servos.offset = m.doubles(2 * n), m.doubles(n)
         c.servos.speed = c.servos.goal + n
         self.control.border.command, self.control.border.squared = m.doubles(n), m.doubles(n)

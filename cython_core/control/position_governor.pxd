@@ -125,13 +125,12 @@ cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits
 
 
 # Drives that are told a torque as an offset of their position, of which their loop makes it:
-# position + compliance (torque + damping velocity), see featherstone_ros/model/drive_units.py. The
-# position is that of the middle of the time in which it acts.
+# position + compliance torque + lag velocity, see featherstone_ros/model/drive_units.py. The position
+# is that of the middle of the time in which it acts.
 
 cdef struct ServoGovernor:
     PositionGovernor governor # ``used``: there are such drives
     ServoStiffness stiffness # of the drives
-    double* damping          # (n,)
     double ahead             # until the middle of the time in which a command acts [s]
     double* offset           # (n,) the last one
     double* goal             # (2, n) what is asked for: position,
@@ -141,7 +140,7 @@ cdef struct ServoGovernor:
 cdef inline double offset_for(const ServoGovernor* g, Py_ssize_t i, double torque,
                               double speed, double ahead) noexcept nogil:
     """What is added to a desired position. torque: of the joint; speed: desired."""
-    return g.stiffness.compliance[i] * (torque + g.damping[i] * speed) + ahead * speed
+    return g.stiffness.compliance[i] * torque + (g.stiffness.lag[i] + ahead) * speed
 
 
 cdef inline double within_joint(const JointLimits* limits, Py_ssize_t i, double q,

@@ -19,6 +19,7 @@ from featherstone_ros.model.drive_units import (
 )
 
 LOADED = 0.1  # of its effort limit: with less, friction may be what is measured behind a gear
+LAG_OFF, MIN_LAG = 0.5, 0.01  # share of a drive's lag, and [s], by which another is reported
 STRAYED = 1.0  # [s] for which no stiffness within the bounds fits before that is reported
 
 
@@ -32,7 +33,7 @@ def factors(units: DriveUnits, compliance: Floats) -> dict[str, str]:
 
 
 def misfits(
-    units: DriveUnits, compliance: Floats, strayed: Floats, shown: Floats, damping: Floats
+    units: DriveUnits, compliance: Floats, strayed: Floats, shown: Floats, lag: Floats
 ) -> dict[str, str]:
     """Return, by joint, that its stiffness or damping is not what is set, in words.
 
@@ -41,7 +42,7 @@ def misfits(
         compliance: (n,) as learned.
         strayed: (n,) for how long none within the bounds has fitted [s].
         shown: (n,) compliance that torques and deflections show.
-        damping: (n,) that the motion shows in addition to what is set; 0: none.
+        lag: (n,) of the drive behind a motion, as learned [s].
     """
     given, learned = units.compliance, compliance
     ends = (learned <= given / LEARNED_FACTOR) | (learned >= given * LEARNED_FACTOR)
@@ -52,11 +53,12 @@ def misfits(
         for k, joint in enumerate(units.names)
         if given[k] and (strayed[k] > STRAYED or ends[k])
     }
+    off = np.abs(lag - given * units.damping) > np.maximum(LAG_OFF * given * units.damping, MIN_LAG)
     lags = {
         joint: f"drives.{joint}.damping of {units.damping[k]:g} does not fit: the motion shows "
-        f"{units.damping[k] + damping[k]:.2g} (so may friction that is not known, or a delay)"
+        f"{lag[k] / learned[k]:.2g} (so may friction that is not known, or a delay)"
         for k, joint in enumerate(units.names)
-        if damping[k]
+        if given[k] and off[k]
     }
     return _joined((stiffness, lags), units.names)
 

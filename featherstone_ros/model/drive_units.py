@@ -267,6 +267,23 @@ class DriveUnits:
                 )
 
     @property
+    def without_effect(self) -> str:
+        """What is set although nothing acts on it, in one line; empty for nothing."""
+        said = []
+        for k, joint in enumerate(self.names):
+            units = {self.command[k], self.effort[k]}
+            if self.direction[k] < 0.0 and not units & {CURRENT, DUTY}:
+                said.append(
+                    f"drives.{joint}.direction turns currents and duty cycles round; command "
+                    f"{self.command[k]} and effort {self.effort[k]} are the joint's own"
+                )
+            if np.isfinite(self.max_current[k]) and not self.torque_constant[k] > 0.0:
+                said.append(
+                    f"drives.{joint}.max_current limits the torque by torque_constant, which is 0"
+                )
+        return f"without effect: {'; '.join(said)}" if said else ""
+
+    @property
     def n(self) -> int:
         """Number of joints."""
         return len(self.names)

@@ -83,6 +83,8 @@ class FeedforwardController(ModelNode):
             idle = ", ".join(np.array(self.model.joint_names)[no_loop])
             self.get_logger().warning(f"gains.<joint>.p is 0 for {idle}: nothing corrects an error")
         self._note_margins(arm.without_margin, arm.contact_margin)
+        if arm.units.without_effect:
+            self.log.warning(arm.units.without_effect)
         for text in arm.feedback.choices():
             self.get_logger().info(text)
         self._loop.start(self._condition.note_event)

@@ -148,6 +148,8 @@ class ClosedLoop:
         self.controller = self.arm.controller(notify, units=units, ahead=ahead)
         self.now = 0.0
         self._commands_joints, self._converts = self.arm.commands_joints, units is not None
+        if self._converts and self.arm.units.without_effect:
+            notify(self.arm.units.without_effect)
         if connect := getattr(plant, "connect", None):
             connect(self)
         self._none = np.full(arm.model.n, np.nan)

@@ -144,6 +144,27 @@ def test_a_current_that_a_motor_bears_for_a_time_is_told():
     assert "continuous current of 0.1 A" in bus.binding["lift"]
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"direction": -1.0}, "drives.lift.direction turns currents and duty cycles round"),
+        ({"max_current": 8.0, "torque_constant": 0.0}, "drives.lift.max_current limits the torque"),
+    ],
+)
+def test_what_has_no_effect_on_a_servo_is_said(more, said):
+    lines = []
+    bus = DriveBus(LIFT, units("position", **more), servo())
+    ClosedLoop(arm(output="joint_state"), bus, notify=lines.append)
+    assert len(lines) == 1 and lines[0].startswith(f"without effect: {said}")
+
+
+def test_a_servos_current_limits_its_torque():
+    """And its position's offset, where the constant is known."""
+    bus = DriveBus(LIFT, units("position", max_current=0.4), servo())
+    loop = ClosedLoop(arm(output="joint_state"), bus)
+    np.testing.assert_allclose(loop.arm.settings.effort_limit, 0.4 * 0.02 * 100.0)
+
+
 def test_an_arm_that_is_too_heavy_for_a_current_is_not_taken_over():
     bus, said = DriveBus(LIFT, units("current", max_current=0.3), Wire(effort=None)), []
     ClosedLoop(arm(), bus, notify=said.append).advance(0.5)

@@ -94,16 +94,11 @@ def alone(moves):
 
 
 def reference(given, tolerance, u, error, deflection, speed, dt, learns):
-    """Return compliance, time strayed, what is shown, and the damping that is left in motion, after
-    samples, in plain NumPy.
-    """
-    compliance, strayed = given.copy(), np.zeros(N)
-    product, square, lag, motion = np.zeros((4, N))
+    """Return compliance, time strayed, what is shown, and lag after samples, in plain NumPy."""
+    compliance, strayed, lag = given.copy(), np.zeros(N), given * DAMPING
+    product, square = np.zeros((2, N))
     for k in range(len(u)):
         slow = np.abs(speed[k]) <= 0.05
-        left, v = (deflection[k] - compliance * u[k]) * speed[k] * ~slow, speed[k] * ~slow
-        lag = np.where(slow | learns[k], lag + dt * (left - lag), lag)
-        motion = np.where(slow | learns[k], motion + dt * (v**2 - motion), motion)
         bent, size = deflection[k] * np.sign(u[k]), np.abs(u[k])
         little = np.maximum(size * given, np.abs(deflection[k])) <= 3.0 * tolerance
         fits = (bent + tolerance >= 0.5 * given * size) & (bent - tolerance <= 2.0 * given * size)
@@ -116,15 +111,17 @@ def reference(given, tolerance, u, error, deflection, speed, dt, learns):
         step = np.clip(step, -given * dt, given * dt)
         changed = np.clip(compliance + step, 0.5 * given, 2.0 * given)
         compliance = np.where(slow & learns[k], changed, compliance)
-    told = np.abs(lag) / np.sqrt(motion) > 3.0 * tolerance
-    return compliance, strayed, product / square, np.where(told, lag / motion / compliance, 0.0)
+        step = np.clip(4.0 * dt * speed[k] * telling / (speed[k] ** 2 + 0.04), -0.1 * dt, 0.1 * dt)
+        changed = np.clip(lag + step, 0.0, given * DAMPING + 0.1)
+        lag = np.where(~slow & learns[k], changed, lag)
+    return compliance, strayed, product / square, lag
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_compiled_law_is_that_of_numpy(seed):
     random, count = np.random.default_rng(seed), 400
     u, error, deflection, speed = random.uniform(-1.0, 1.0, (4, count, N))
-    u, error, speed = u * 40.0, error * 0.02, speed * 0.08
+    u, error, speed = u * 40.0, error * 0.02, speed * 0.15
     deflection = u / STIFFNESS * (1.0 + deflection) + 0.1 * speed
     learns = random.random((count, N)) < 0.8
     tolerance = np.array([2e-3, 1e-3, 5e-3])
@@ -145,9 +142,8 @@ def test_the_loop_learns_what_numpy_would():
         moment = loop.controller.snapshot()
         if k > 60 and before is not None:
             desired, speed = controller.position_command
-            torque = moment.command + DAMPING * speed
             told = controller.told - loop.arm.timing.latency * speed
-            its.learn(torque, desired - moment.q, told - moment.q, speed, PERIOD, [True] * N)
+            its.learn(moment.command, desired - moment.q, told - moment.q, speed, PERIOD, [True] * N)
             assert_allclose(
                 controller.stiffness_shown[0] - before[0],
                 its.shown[0] - 1.0 / units.stiffness,
@@ -239,7 +235,7 @@ def test_nothing_is_learned_where_nothing_can_be_told(why):
 
 
 @pytest.mark.parametrize("period", [0.01, study(1.0 / 30.0)])
-@pytest.mark.parametrize("share", [1.0, 0.3, study(2.0)])
+@pytest.mark.parametrize("share", [1.0, 0.3, study(3.0)])
 def test_damping_that_is_wrong_is_called_damping(share, period):
     """And a stiffness that is right is not accused, whatever moves."""
     known = DriveUnits(NAMES, "position", stiffness=STIFFNESS, damping=share * DAMPING)
@@ -254,7 +250,7 @@ def test_damping_that_is_wrong_is_called_damping(share, period):
     assert sorted(said) == ([] if share == 1.0 else sorted(NAMES))
     shown = {joint: float(what.split("shows ")[1].split()[0]) for joint, what in said.items()}
     for joint, damping in zip(NAMES, DAMPING, strict=True):
-        assert joint not in shown or shown[joint] == pytest.approx(damping, rel=0.3)
+        assert joint not in shown or shown[joint] == pytest.approx(damping, rel=0.5)
 
 
 @pytest.mark.study
