@@ -37,6 +37,29 @@ def armatures(root: Element) -> dict[str, float]:
     return found
 
 
+def reductions(root: Element) -> dict[str, float]:
+    """Return joint name to the reduction of its transmission, of those that tell one other than 1.
+
+    Raises:
+        ModelError: A figure is no finite number.
+    """
+    found = {
+        name: abs(_reduction(joint, actuator, name))
+        for joint, actuator, name in _simple(_below(root, "transmission"))
+    }
+    return {name: ratio for name, ratio in found.items() if ratio not in (0.0, 1.0)}
+
+
+def commanded_by_position(root: Element) -> set[str]:
+    """Return the joints whose ros2_control hardware takes positions and no efforts."""
+    found: dict[str, set[str]] = {}
+    for system in _below(root, "ros2_control"):
+        for joint in (part for part in system if _tag(part) == "joint"):
+            given = {part.get("name", "") for part in joint if _tag(part) == "command_interface"}
+            found.setdefault(joint.get("name", ""), set()).update(given)
+    return {name for name, given in found.items() if "position" in given and "effort" not in given}
+
+
 def _of_mujoco(root: Element) -> Iterator[tuple[str, float]]:
     for element in _below(root, "modify_element"):
         text = element.get("armature")

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from defusedxml import ElementTree
 from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
@@ -31,6 +32,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, errors_naming, read_description
 from featherstone_ros.model.model import EARTH
+from featherstone_ros.model.transmissions import commanded_by_position, reductions
 from featherstone_ros.parameter import of_joints
 from featherstone_ros.tools.posture import start_posture
 
@@ -90,6 +92,17 @@ class Proposal:
             "gravity": self.model.gravity,
         }
         return ControlledArm.of(self.model, values)
+
+    @cached_property
+    def reductions(self) -> dict[str, float]:
+        """Joint name to the reduction that its transmission tells."""
+        return reductions(ElementTree.fromstring(self.text))
+
+    @cached_property
+    def is_of_servos(self) -> bool:
+        """Whether the description's hardware takes positions, and no efforts, of all joints."""
+        servos = commanded_by_position(ElementTree.fromstring(self.text))
+        return servos.issuperset(self.model.joint_names)
 
     @property
     def bandwidth(self) -> Floats:

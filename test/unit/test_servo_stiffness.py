@@ -143,7 +143,9 @@ def test_the_loop_learns_what_numpy_would():
         if k > 60 and before is not None:
             desired, speed = controller.position_command
             told = controller.told - loop.arm.timing.latency * speed
-            its.learn(moment.command, desired - moment.q, told - moment.q, speed, PERIOD, [True] * N)
+            its.learn(
+                moment.command, desired - moment.q, told - moment.q, speed, PERIOD, [True] * N
+            )
             assert_allclose(
                 controller.stiffness_shown[0] - before[0],
                 its.shown[0] - 1.0 / units.stiffness,

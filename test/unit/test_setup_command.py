@@ -16,6 +16,7 @@ from studies import few_or_all
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.armature import min_armature
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.gains import (
     ChosenGains,
     SampledLoop,
@@ -469,3 +470,25 @@ def test_arm_begins_near_the_middle_of_its_range_where_its_tool_moves_in_every_d
     assert gravity_load(model, start[None])[0] <= EASY
     assert (np.abs(start) <= 0.6 * 2.0).all()
     assert (start == 0.0).sum() >= 3  # what is not needed stays in the middle
+
+
+def test_an_arm_of_servos_is_told_positions_and_its_reductions_are_named(tmp_path, capsys):
+    """Where ros2_control takes no efforts, torques reach nothing."""
+    text = urdf_text.chain("hip", axis="0 1 0", inside=LIMITED.format(50))
+    more = (
+        '<transmission name="t"><joint name="hip"><mechanicalReduction>288.35</mechanicalReduction>'
+        '</joint><actuator name="a"/></transmission>'
+        '<ros2_control name="s" type="system"><joint name="hip"><command_interface name="{}"/>'
+        "</joint></ros2_control></robot>"
+    )
+    for interface, is_servo in (("position", True), ("effort", False)):
+        path = tmp_path / "arm.urdf"
+        path.write_text(text.replace("</robot>", more.format(interface)))
+        assert cli.main(["setup", str(path), "--output", str(tmp_path / "a.yaml"), "--force"]) == 0
+        assert ("Its hardware takes positions" in capsys.readouterr().out) == is_servo
+        given = read_parameters(tmp_path / "a.yaml")["feedforward_controller"]
+        assert (given.get("output") == "joint_state") == is_servo
+        said = (tmp_path / "a.yaml").read_text()
+        assert ("hip: {command: position, stiffness: ..., damping: 0.0}" in said) == is_servo
+        assert "drives.hip.gear_ratio: 288.4" in said
+        assert ControlledArm.of(path, tmp_path / "a.yaml").sends_joints == is_servo

@@ -67,6 +67,7 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         "/**/feedforward_controller:",
         "  ros__parameters:",
         "    mode: feedforward",
+        *_drives(proposal),
         *_gains(proposal),
         *_damping(proposal, names),
         *_comment("Largest effort [N m or N]: the URDF's, as are the limits beside it."),
@@ -170,6 +171,30 @@ def assumption(proposal: Proposal) -> str:
         f"{needed}, {100 * share:.2g} % of the largest inertia that such a joint moves; without "
         "it, no gains would be stable."
     )
+
+
+def _drives(proposal: Proposal) -> list[str]:
+    """Return how drives are told what to do that take no torques, as far as the URDF says it."""
+    lines: list[str] = []
+    names = proposal.model.joint_names
+    if proposal.is_of_servos:
+        lines += _comment(
+            "The URDF's ros2_control hardware takes positions, no efforts: its drives close their "
+            "own loops, and the gains below are not used. With their stiffness [N m/rad, N/m] in "
+            "place of the dots the torque goes as an offset of the position, and the arm sags no "
+            "more: docs/servos.md, docs/hobby_arms.md."
+        )
+        lines += ["    output: joint_state", "    # drives:"]
+        row = "{command: position, stiffness: ..., damping: 0.0}"
+        lines += [f"    #   {_key(joint)}: {row}" for joint in names]
+    told = {joint: proposal.reductions[joint] for joint in names if joint in proposal.reductions}
+    if told:
+        lines += _comment(
+            "The reductions of the URDF's transmissions. They count where drives are told or "
+            "measure currents or duty cycles, beside the motor's torque_constant:"
+        )
+        lines += [f"    #   drives.{k}.gear_ratio: {_number(ratio)}" for k, ratio in told.items()]
+    return lines
 
 
 def _gains(proposal: Proposal) -> list[str]:
