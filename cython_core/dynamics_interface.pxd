@@ -26,5 +26,8 @@ cdef struct DynamicsInterface:
     # (3) of a link; base axes, force first.
     void (*geometric_stiffness)(void* self, Py_ssize_t link, const double* point, const double* q,
                                 const double* F, double* K) noexcept nogil
+    # Where the locked joints stand, in the order of model.locked_joints; of those that it follows
+    # (Model.following).
+    void (*place)(void* self, const double* positions) noexcept nogil
     # C (n, n), Christoffel's
     Py_ssize_t (*coriolis)(void* self, const double* q, const double* qd, double* C) noexcept nogil

@@ -12,18 +12,18 @@ cdef class MessageMemory(Memory):
         message.data, message.size = data, len(data)
         return 0
 
-    cdef int list_names(self, JointNames* names, list_of_names) except -1:
+    cdef int list_names(self, JointNames* names, list_of_names, others=()) except -1:
         cdef Py_ssize_t k
         cdef bytes text
-        texts = [name.encode() for name in list_of_names]
+        texts = [name.encode() for name in [*list_of_names, *others]]
         self.owned.append(texts)
-        names.n = <int32_t> len(texts)
-        names.name = <const char**> self.block(names.n, np.uintp)
-        names.length = <size_t*> self.block(names.n, np.uintp)
+        names.n, names.others = <int32_t> len(list_of_names), <int32_t> len(others)
+        names.name = <const char**> self.block(len(texts), np.uintp)
+        names.length = <size_t*> self.block(len(texts), np.uintp)
         names.guess = <int32_t*> self.block(MAX_NAMES, np.int32)
         for k in range(MAX_NAMES):
             names.guess[k] = -1
-        for k in range(names.n):
+        for k in range(len(texts)):
             text = texts[k]
             names.name[k], names.length[k] = PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)
         return 0

@@ -36,6 +36,8 @@ cdef struct SimulatorInterface:
     Py_ssize_t (*advance)(void* simulator, Py_ssize_t steps, const double* tau,
                           const double* armature, const Prescribed* prescribed, const Loads* loads,
                           double* q, double* qd, double* qdd) noexcept nogil
+    # Where the locked joints stand, as of a DynamicsInterface.
+    void (*place)(void* simulator, const double* positions) noexcept nogil
     # The forces tau (nv,) that the accelerations qdd (nv,) of the joints take, by hybrid dynamics
     # (RBDA section 9.2): those of a base that is free are found, those of any other given. Returns
     # 0, or 1 + a singular degree of freedom.

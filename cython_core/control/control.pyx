@@ -21,11 +21,13 @@ from control.controller cimport check_age, take_state
 from control.controller_state cimport Controller, Hold
 from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CONFIGURE,
                                      REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
-                                     REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_MODEL, REQUEST_SET_POINT,
-                                     REQUEST_SNAPSHOT, REQUEST_TARGET, REQUEST_ZERO, FollowPayload,
-                                     ModelPayload, SetPointPayload, SnapshotPayload)
+                                     REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_LOCKED, REQUEST_MODEL,
+                                     REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET,
+                                     REQUEST_ZERO, FollowPayload, ModelPayload, SetPointPayload,
+                                     SnapshotPayload)
 from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, compare_efforts,
-                                  convert_command, record_note, release_unused, take_torques)
+                                  convert_command, record_note, release_unused, stand_locked,
+                                  take_torques)
 from control.events cimport NO_TIP
 from control.fault_bounds cimport CLOCK_JUMP as _CLOCK_JUMP
 from control.impedance_modes cimport delay_margin
@@ -48,6 +50,7 @@ from control.stuck_joints cimport StuckJoints
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from drive_units cimport DriveUnits
 from dynamics_interface cimport DynamicsInterface
+from locked_positions cimport LockedJoints, hear
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, Template
 from ros.refusals cimport ABSURD
@@ -76,6 +79,7 @@ include "message_memory.pxi" # MessageMemory: all that the controller points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses MessageMemory
 include "joint_arrays.pxi"
 include "drive_units.pxi"
+include "locked_positions.pxi"
 include "servo_stiffness.pxi"
 include "motion.pxi"         # paths and motions
 include "impedance.pxi"      # Cartesian impedance control of its own

@@ -14,13 +14,14 @@ from control.controller_state cimport Controller, answers_states, is_open_loop, 
 from control.cycle_requests cimport answer
 from control.cycle_state cimport (FALLS, INPUT_WRENCH, ControlCycle, begin_call, check_deadline,
                                   compare_efforts, publish_command, release_unused, send_command,
-                                  show, take_torques)
-from control.events cimport NOTE_MESSAGE
+                                  show, stand_locked, take_torques)
+from control.events cimport NOTE_LOCKED, NOTE_MESSAGE
 from control.measured_wrench cimport take_measured
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
 from control.state_observer cimport is_repetition
 from cycle cimport IncomingMessage, Output, Request
+from locked_positions cimport hear_message
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.faults cimport FOREIGN, MESSAGE_WHOLE
 from ros.messages cimport JointParts, Reader, collect_joints, open_message, read_joint_state
@@ -126,6 +127,15 @@ cdef inline bint is_asked_again(const ControlCycle* cycle,
             and (answers_states(&c.machine) or is_open_loop(&c.machine)))
 
 
+cdef inline void take_locked(ControlCycle* cycle) noexcept nogil:
+    """Take what a message says of joints that others move."""
+    cdef double position = 0.0
+    cdef int32_t k = hear_message(&cycle.locked, &cycle.message, cycle.names.n, &position)
+    if k >= 0:
+        note(&cycle.controller.machine, NOTE_LOCKED, k, position, cycle.locked.lowest[k],
+             cycle.locked.highest[k], 0.0)
+
+
 cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incoming) noexcept nogil:
     """Answer a serialised JointState."""
     cdef Controller* c = &cycle.controller
@@ -135,6 +145,8 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
     cdef bint live, commands
     open_message(r, incoming.data, incoming.size)
     read_joint_state(r, &cycle.names, &cycle.message)
+    if r.fault == MESSAGE_WHOLE or r.fault == FOREIGN:
+        take_locked(cycle)
     if r.fault == FOREIGN:
         cycle.foreign += 1
         return
@@ -150,6 +162,7 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
     cycle.heard, cycle.untimed = cycle.now, incoming.received == 0
     stamp = cycle.message.sec + 1e-9 * cycle.message.nanosec
     on_its_way = transit_time(incoming, stamp, &live)
+    stand_locked(cycle)
     take_torques(&cycle.border.units, &c.arm.models, cycle.part, cycle.shown,
                  cycle.part + 2 * c.n)
     compare_efforts(&cycle.border, c, cycle.part + 2 * c.n)

@@ -58,7 +58,8 @@ cdef class CompiledController(CycleOwner):
         if units is not None:
             lay_out_stiffness(&c.servos.stiffness, self.memory, units, LEARNING_RATE,
                               units.learning_tolerance)
-        self._make_messages(space.names, base)
+        self._make_messages(space.names, base, model.dynamics.model.locked_joints)
+        lay_out_locked(&self.control.locked, self.memory, model.dynamics.model)
         self.sensors = list(sensors)
         self.memory.list_names(&self.control.links, self.sensors)
         self.control.link_pose = self.memory.copy(
@@ -121,7 +122,6 @@ cdef class CompiledController(CycleOwner):
         c.sent.speed.qd = c.observer.qd
         self.control.part, self.control.shown = m.doubles(3 * n), m.doubles(n)
         self.control.there = <bint*> m.block(n, np.intc)
-        self.control.message.index = <int32_t*> m.block(n, np.int32)
         self.control.sequence = <int64_t*> m.block(n, np.int64)
 
     cdef _lay_out_observer(self):
@@ -159,10 +159,11 @@ cdef class CompiledController(CycleOwner):
             limits.acceleration[i], limits.deceleration[i], limits.jerk[i] = rates[:, i]
             limits.continuous[i] = turns[i]
 
-    cdef _make_messages(self, names, base):
+    cdef _make_messages(self, names, base, locked):
         cdef MessageMemory memory = self.memory
         states = joint_state(names)
-        memory.list_names(&self.control.names, names)
+        memory.list_names(&self.control.names, names, locked)
+        self.control.message.index = <int32_t*> memory.block(len(names) + len(locked), np.int32)
         memory.template(&self.control.command, float64_multi_array(len(names)))
         memory.template(&self.control.joint_command, states)
         memory.template(&self.control.desired, states)
@@ -214,16 +215,24 @@ cdef class CompiledController(CycleOwner):
                 self.control.part[n + i] = NAN
         else:
             memcpy(self.control.part + n, numbers(qd, n, "qd"), n * sizeof(double))
+        self._at(now)
+        stand_locked(&self.control)
         if effort is not None:
             measured = self.control.part + 2 * n
             memcpy(measured, numbers(effort, n, "effort"), n * sizeof(double))
             take_torques(&self.control.border.units, &self.control.controller.arm.models,
                          self.control.part, self.control.shown, measured)
             compare_efforts(&self.control.border, &self.control.controller, measured)
-        self._at(now)
         return self._tell(take_state(&self.control.controller, now, stamp,
                                      age_by_stamp(now, stamp), True, self.control.part,
                                      self.control.part + n, measured))
+
+    def take_locked(self, Py_ssize_t joint, double position):
+        """Take the position of a locked joint, by its index, as a joint state tells it; returns
+        whether it is plausible.
+        """
+        hear(&self.control.locked, joint, position)
+        return not self.control.locked.refused[joint]
 
     def take_wrench(self, double now, cnp.ndarray wrench not None, Py_ssize_t sensor):
         """Take a wrench (6,) that is measured on one of the ``sensors``, by its index."""
@@ -359,6 +368,16 @@ cdef class CompiledController(CycleOwner):
         """(n,) speed below which a joint stands [rad/s or m/s]."""
         o = &self.control.controller.observer
         return np.array([standing_speed(o, i) for i in range(o.n)])
+
+    @property
+    def locked(self):
+        """(m,) where the locked joints are taken to stand, a copy."""
+        return values(self.control.locked.at, self.control.locked.n)
+
+    @property
+    def heard_locked(self):
+        """(m,) where joint states have them, NaN where they say nothing; a copy."""
+        return values(self.control.locked.heard, self.control.locked.n)
 
     @property
     def desired(self):

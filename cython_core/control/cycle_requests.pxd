@@ -24,7 +24,7 @@ from dynamics_interface cimport DynamicsInterface
 cdef enum RequestKind:
     REQUEST_ACTIVATE, REQUEST_DEACTIVATE, REQUEST_HOLD, REQUEST_FOLLOW, REQUEST_SET_POINT
     REQUEST_CONFIGURE, REQUEST_MODEL, REQUEST_DEADLINE, REQUEST_SNAPSHOT, REQUEST_FALL_BACK
-    REQUEST_TARGET, REQUEST_CHECK, REQUEST_ZERO
+    REQUEST_TARGET, REQUEST_CHECK, REQUEST_ZERO, REQUEST_LOCKED
 
 cdef struct FollowPayload:
     const Path* path
@@ -112,6 +112,7 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
     cdef Controller* c = &cycle.controller
     cdef SetPointPayload* set_point
     cdef const ModelPayload* model
+    cdef const CheckPayload* check
     cdef Hold failure = hold_reason(CAUSE_FAILURE, -1, 0.0, 0.0)
     cdef Hold end = hold_reason(CAUSE_DEACTIVATED, -1, 0.0, 0.0)
     if request.kind == REQUEST_HOLD:
@@ -126,6 +127,9 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
         return take_target(&c.task.cartesian, &c.machine, c, time,
                            <const CartesianTarget*> request.payload)
     if request.kind == REQUEST_CHECK:
+        check = <const CheckPayload*> request.payload
+        if check.model != NULL:
+            check.model.place(check.model.self, cycle.locked.at)
         return why_not_configure(c, <CheckPayload*> request.payload)
     if request.kind == REQUEST_ZERO:
         return zero_wrench(&c.task.cartesian, c, time, <ZeroPayload*> request.payload)
@@ -137,8 +141,11 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
         activate(c, time)
     elif request.kind == REQUEST_MODEL:
         model = <const ModelPayload*> request.payload
+        model.model.place(model.model.self, cycle.locked.at)
         take_model(&c.arm.models, &c.stuck, &c.sent.governor, c, model.model, model.number,
                    model.transition)
+    elif request.kind == REQUEST_LOCKED:
+        memcpy(cycle.locked.given, request.payload, cycle.locked.n * sizeof(double))
     elif request.kind == REQUEST_DEADLINE:
         take_deadline(cycle, <const DeadlinePayload*> request.payload)
     elif request.kind == REQUEST_SNAPSHOT:

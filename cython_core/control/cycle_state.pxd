@@ -8,7 +8,8 @@ from libc.string cimport memset
 from control.arm cimport ModelBlend, gravity, uses
 from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport write_pose
-from control.controller_state cimport Controller, Hold, hold_reason, is_tracking
+from control.controller_state cimport (Controller, Hold, answers_states, hold_reason, is_open_loop,
+                                       is_tracking)
 from control.events cimport CAUSE_LATE_COMMANDS, NOTE_CAUSE, NOTE_RELEASED, NoteKind
 from control.laws cimport model_torque
 from control.phase_changes cimport respond
@@ -17,6 +18,7 @@ from control.settings cimport GRAVITY_COMPENSATION
 from control.startup cimport is_measured
 from cycle cimport Output, Record
 from drive_units cimport LAW_POSITION, DriveUnits, clipped, current_for, drive_command, torque_of
+from locked_positions cimport LockedJoints, follow_locked
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.messages cimport JointNames, JointStateMessage, Reader, Template, write_last, write_stamp
 from ros.refusals cimport Refusals
@@ -60,6 +62,8 @@ cdef struct ControlCycle:
     JointNames links         # on which a wrench may be measured, and
     const double* link_pose  # (links, 16) their poses in the end effector's frame
     Refusals refusals        # of wrenches
+    LockedJoints locked
+    int64_t locked_at        # when they were moved last
     Template command, joint_command, desired, error, pose, twist
     double* part             # (3, n) position, velocity, effort, as the messages bring them
     bint* there              # (n,) since the last complete state
@@ -135,6 +139,21 @@ cdef inline void release_unused(ControlCycle* cycle) noexcept nogil:
         cycle.models[k] = c.arm.models.old[k].number
     cycle.models[c.arm.models.olds] = c.arm.models.newest.number
     cycle.model_count = c.arm.models.olds + 1
+
+
+cdef inline void stand_locked(ControlCycle* cycle) noexcept nogil:
+    """Move the locked joints of the models to where they are now; at once without commands."""
+    cdef Controller* c = &cycle.controller
+    cdef ModelBlend* models = &c.arm.models
+    cdef bint commanding = answers_states(&c.machine) or is_open_loop(&c.machine)
+    cdef double duration = (cycle.now - cycle.locked_at) * 1e-9 if commanding else INFINITY
+    cdef int k
+    cycle.locked_at = cycle.now
+    if not follow_locked(&cycle.locked, duration):
+        return
+    models.newest.model.place(models.newest.model.self, cycle.locked.at)
+    for k in range(models.olds):
+        models.old[k].model.place(models.old[k].model.self, cycle.locked.at)
 
 
 # Commands that come too late: how many within the last second, and what follows.

@@ -33,4 +33,5 @@ cpdef enum NoteKind:         # reports of the controller without a request
     NOTE_OUTSIDE             # index: joint, beyond its limits when commands begin; values:
                              # position, lower, upper
     NOTE_MESSAGE             # index: joint; values: fault, field, claimed, expected
+    NOTE_LOCKED              # index: locked joint; values: its absurd position, least and greatest
     NOTE_RELEASED            # object: a path or model that is no longer in use

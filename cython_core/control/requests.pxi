@@ -208,6 +208,17 @@ cdef class ZeroRequest(_Detailed):
         return np.reshape(self.zero.rotation, (3, 3))
 
 
+cdef class LockedRequest(ControlRequest):
+    """Take other positions (m,) for locked joints that no joint state tells [rad or m]."""
+
+    cdef LockedPlaces places
+
+    def __init__(self, positions):
+        super().__init__(REQUEST_LOCKED)
+        self.places = LockedPlaces(positions)
+        self.address = self.places.address
+
+
 cdef class DeadlineRequest(ControlRequest):
     """Count commands that take longer than ``cycle_time`` [s], and hold the arm while there are too
     many.

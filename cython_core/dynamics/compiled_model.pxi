@@ -55,6 +55,7 @@ cdef class CompiledModel:
             self.system.gravity[k] = gravity[k]
         orientation, origin = _choose_frames(parent, rotation, translation, axis)
         self.system.body[0].forks = floating
+        followed = {joint.body for joint in tree.followed}
         for i in range(N + 1):
             self.put_inertia(i, tree.mass[i], first_moment[i], inertia[i], orientation[i],
                              origin[i])
@@ -65,7 +66,8 @@ cdef class CompiledModel:
                            tree.multiplier[i - 1] * motion[i - 1])
             self.put_transform(i, Q @ rotation[i - 1] @ orientation[i],
                                Q @ (translation[i - 1] + rotation[i - 1] @ origin[i] - origin[k]),
-                               tree.offset[i - 1] * motion[i - 1])
+                               (i - 1 not in followed) * tree.offset[i - 1] * motion[i - 1])
+        self.list_followed(tree, orientation, rotation, motion)
         self.system.coupled = (N != n or sorted(dof) != list(range(n))
                                or any(m != 1 for m in tree.multiplier))
         self.find_reach()
@@ -142,6 +144,29 @@ cdef class CompiledModel:
                 b.s[k] = s[k]
         quarters, self.system.theta0[i] = _quarter_turns(theta0 + at_zero[0])
         self.system.turn[i] = NO_TURN + quarters
+        return 0
+
+    cdef int list_followed(self, tree, orientation, rotation, motion) except -1:
+        """The joints in ``tree.followed``, whose transforms are those at position 0."""
+        cdef System* its = &self.system
+        cdef FollowedJoint* joint
+        cdef Body* b
+        cdef Py_ssize_t j, k
+        its.followed_joints = len(tree.followed)
+        its.followed = <FollowedJoint*> self.memory.block(
+            its.followed_joints * sizeof(FollowedJoint), np.uint8)
+        for j, (body, source, multiplier, offset) in enumerate(tree.followed):
+            joint = &its.followed[j]
+            joint.slot, joint.source = body + 1, source
+            joint.multiplier, joint.offset = multiplier, offset
+            joint.angular, joint.linear = motion[body]
+            b = &its.body[joint.slot]
+            b.offset = b.offset or joint.linear != 0
+            joint.theta0, joint.turn, joint.d = its.theta0[body + 1], its.turn[body + 1], b.d
+            z = orientation[b.parent].T @ rotation[body] @ tree.axis[body]
+            for k in range(3):
+                joint.p[k], joint.z[k] = b.p[k], z[k]
+            place_body(its, joint, tree.offset[body])
         return 0
 
     cdef int find_reach(self) except -1:

@@ -23,8 +23,8 @@ cdef extern from "numpy/arrayobject.h":
     ctypedef struct PyArrayObject_fields:
         PyObject* weakreflist
 
-from system cimport (SHIFT_ALONG_X, SHIFT_GENERAL, SHIFT_NONE, Body, System, Workspace,
-                     TWIST_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90)
+from system cimport (SHIFT_ALONG_X, SHIFT_GENERAL, SHIFT_NONE, Body, FollowedJoint, System,
+                     TWIST_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90, Workspace)
 from dynamics_interface cimport DynamicsInterface
 from spatial cimport (LANES, NO_TURN, add_cross, any_nonzero, broadcast, lanes, less_lanes, load,
                       load_rows, real, store_rows, unlikely)
@@ -40,6 +40,7 @@ from drives cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives
 from external_forces cimport add_external_stiffness, external_torque, geometric_stiffness
 from forward_dynamics cimport forward_dynamics
 from hybrid cimport hybrid
+from followed_joints cimport place_body, place_locked
 from joint_wrenches cimport joint_wrenches
 from minv cimport minv
 from momentum cimport momentum

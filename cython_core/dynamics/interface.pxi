@@ -1,7 +1,7 @@
 # dynamics_interface.pxd: a model's recursions for compiled code outside the core.
 
 cdef struct Bound:                     # a model and the workspace that its recursions use
-    const System* system
+    System* system
     Workspace* work
 
 
@@ -75,6 +75,11 @@ cdef Py_ssize_t bound_coriolis(void* self, const double* q, const double* qd,
     return 0
 
 
+cdef void bound_place(void* self, const double* positions) noexcept nogil:
+    cdef Bound* its = <Bound*> self
+    place_locked(its.system, its.work, positions)
+
+
 cdef class BoundDynamics:
     """A model's recursions as C functions, with a workspace: see dynamics_interface.pxd.
 
@@ -84,7 +89,7 @@ cdef class BoundDynamics:
         model: As given.
 
     Args:
-        model: A ``Model``.
+        model: A ``Model``; of ``Model.following``, for nobody else, if its locked joints move.
     """
 
     cdef DynamicsInterface interface
@@ -107,4 +112,5 @@ cdef class BoundDynamics:
             bound_aba, bound_crba, bound_minv)
         self.interface.frame, self.interface.coriolis = bound_frame, bound_coriolis
         self.interface.geometric_stiffness = bound_geometric_stiffness
+        self.interface.place = bound_place
         self.capsule = PyCapsule_New(&self.interface, "featherstone_ros.DynamicsInterface", NULL)

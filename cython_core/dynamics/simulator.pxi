@@ -27,7 +27,7 @@ cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x,
 
 
 cdef struct LoopSimulator:             # what the functions of a SimulatorInterface work on
-    const System* system
+    System* system
     Workspace* work
     const Drives* drives
     double* held                       # (nv,) 1 for joints, 0 for a floating base
@@ -80,6 +80,11 @@ cdef Py_ssize_t loop_hold(void* self, bint base_is_free, const double* q, const 
         given[i] = simulator.held[i] * qdd[i]                   # no force on the base
     return hybrid(simulator.system, simulator.work, qd, <const double*> given,
                   <const double*> simulator.held, f_ext, qdd, tau)
+
+
+cdef void loop_place(void* self, const double* positions) noexcept nogil:
+    cdef const LoopSimulator* simulator = <const LoopSimulator*> self
+    place_locked(simulator.system, simulator.work, positions)
 
 
 cdef class Simulator(WorkspaceOwner):
@@ -219,7 +224,8 @@ cdef class Simulator(WorkspaceOwner):
         self.loop = LoopSimulator(&self.compiled.system, &self.work, &self.drives,
                                   data(self.all_held), data(self.zeros))
         self.interface = SimulatorInterface(&self.loop, self.compiled.system.nq, n, self.time_step,
-                                            instants(&self.drives), loop_advance, loop_hold)
+                                            instants(&self.drives), loop_advance, loop_place,
+                                            loop_hold)
         return 0
 
     def __reduce__(self):

@@ -54,6 +54,15 @@ cdef struct Body:
     double[6] inertia    # rotational inertia about the origin: xx xy xz yy yz zz [kg m^2]
     double[6] Sigma      # second moment of mass, tr(I)/2 1 - I: the integral of r r^T dm
 
+cdef struct FollowedJoint:   # a locked joint whose position may change (followed_joints.pxd)
+    Py_ssize_t slot      # its body
+    Py_ssize_t source    # the locked joint whose position x it follows: it stands at
+    double multiplier, offset    # multiplier x + offset
+    double angular, linear       # rotation and translation per unit of its position; at 0 it has
+    double theta0, turn, d
+    double[3] p
+    double[3] z          # its axis in the parent's frame
+
 cdef struct System:
     Py_ssize_t N         # bodies
     Py_ssize_t n         # degrees of freedom: columns of G in  joint positions = G q + offset; six
@@ -76,6 +85,8 @@ cdef struct System:
     Py_ssize_t* link_slot    # (links,) the body that carries each
     double* link_pose    # (links, 12) orientation row by row, then origin, in that body's frame
     Py_ssize_t* joint_link   # the link that each joint of q moves
+    Py_ssize_t followed_joints
+    FollowedJoint* followed  # (followed_joints,)
 
 cdef struct Workspace:   # rows: (so many) numbers per slot; NaN until first written
     double* cosine       # (1) of theta

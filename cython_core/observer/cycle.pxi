@@ -9,12 +9,14 @@ cdef enum ShadowOutput:
 cdef enum ShadowRequest:
     USE_SETTINGS             # payload: ShadowSettings*, in use until the next such request
     COLLECT                  # payload: StateRing* for states from now on, or NULL
+    PLACE                    # payload: (m,) where parameters have the locked joints
 
 cdef enum ShadowRecord:      # beside REFUSED
     RESTARTED = 1            # the observer; index: joint; value: RestartReason, figure
     RESTED                   # a standstill has ended; index: joint; value: mean effort, its
                              # standard error, gravity, number of the settings
     SLID                     # value: Outcome.share, number of the settings
+    ABSURD_LOCKED            # index: locked joint; value: its position, least and greatest
 
 cdef struct ShadowCycle:
     Shadow shadow
@@ -22,6 +24,7 @@ cdef struct ShadowCycle:
     JointNames joints
     JointStateMessage message
     JointParts parts
+    LockedJoints locked
     Template predicted, residual, contact
     double* command          # (n,) from a message that is not checked yet
     StateRing* ring          # of whoever collects states; NULL: nobody does
@@ -118,11 +121,30 @@ cdef bint is_measured(ShadowCycle* cycle, const Doubles* values, Field field) no
     return False
 
 
-cdef bint read_state(ShadowCycle* cycle, Reader* r) noexcept nogil:
+cdef void take_locked(ShadowCycle* cycle, int64_t now, Output* output) noexcept nogil:
+    """Take what a message says of joints that others move."""
+    cdef double position = 0.0
+    cdef int32_t k = hear_message(&cycle.locked, &cycle.message, cycle.joints.n, &position)
+    if k >= 0:
+        put_record(ABSURD_LOCKED, k, position, cycle.locked.lowest[k], cycle.locked.highest[k],
+                   0.0, now, output)
+
+
+cdef void place_locked(ShadowCycle* cycle) noexcept nogil:
+    """Move the locked joints of both models to where they stand."""
+    cdef const DynamicsInterface* dynamics = cycle.shadow.dynamics
+    cdef const SimulatorInterface* simulator = cycle.shadow.settings.simulator
+    dynamics.place(dynamics.self, cycle.locked.at)
+    simulator.place(simulator.simulator, cycle.locked.at)
+
+
+cdef bint read_state(ShadowCycle* cycle, Reader* r, int64_t now, Output* output) noexcept nogil:
     """Read a JointState of all joints or of some; whether it is valid and about this arm."""
     cdef JointStateMessage* message = &cycle.message
     cdef Refusals* refusals = &cycle.refusals
     read_joint_state(r, &cycle.joints, message)
+    if r.fault == MESSAGE_WHOLE or r.fault == FOREIGN:
+        take_locked(cycle, now, output)
     if r.fault == FOREIGN:
         return False                                            # a gripper's or another arm's
     if r.fault == OTHER_LENGTH and r.claimed == 0 and message.found < cycle.joints.n:
@@ -141,13 +163,15 @@ cdef void take_state(ShadowCycle* cycle, Reader* r, int64_t now, Output* output)
     cdef int32_t n = cycle.joints.n, bad
     cdef const double* state = cycle.parts.values
     cdef int64_t time
-    if not (read_state(cycle, r) and collect_joints(&cycle.parts, &cycle.message)):
+    if not (read_state(cycle, r, now, output) and collect_joints(&cycle.parts, &cycle.message)):
         return
     time = time_of_state(cycle, output)
     bad = <int32_t> first_absurd(state, 3 * n)
     if bad >= 0:
         within(&cycle.refusals, FIELD_POSITION + bad // n, bad % n, state[bad], ABSURD)
         return
+    if follow_locked(&cycle.locked, (now - cycle.received) * 1e-9 if cycle.received else INFINITY):
+        place_locked(cycle)
     if not update(shadow, time, state):
         return
     cycle.states += 1
@@ -178,6 +202,9 @@ cdef void on_request(void* self, Request* request, int64_t now, Output* output) 
     request.answer = 0
     if request.kind == USE_SETTINGS:
         adopt(&cycle.shadow, <const ShadowSettings*> request.payload)
+        place_locked(cycle)
+    elif request.kind == PLACE:
+        memcpy(cycle.locked.given, request.payload, cycle.locked.n * sizeof(double))
     elif request.kind == COLLECT:
         cycle.ring = <StateRing*> request.payload
     elif request.kind != STOP_REQUESTED:

@@ -8,13 +8,14 @@ memory.
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
-from libc.math cimport rint
+from libc.math cimport INFINITY, NAN, rint
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives
+from locked_positions cimport LockedJoints, follow_locked, hear_message
 from observer.restart_reason cimport NO_RESTART
 from observer.settings cimport ShadowSettings
 from observer.shadow cimport (Outcome, Shadow, adopt, command, first_absurd, joint_torque,
@@ -42,13 +43,15 @@ include "message_memory.pxi" # MessageMemory: all that the shadow points to
 include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses MessageMemory
 include "joint_arrays.pxi"
 include "simulated_drives.pxi"
+include "locked_positions.pxi"
 include "cycle.pxi"          # the shadow as such a cycle
 
 INPUTS = {"joint_states": JOINT_STATES, "commands": COMMANDS}
 OUTPUTS = {"predicted_joint_states": PREDICTED, "residual": RESIDUAL,
            "external_wrench_estimate": WRENCH, "contact": CONTACT}
-REQUESTS = {"use_settings": USE_SETTINGS, "collect": COLLECT}
-RECORDS = {"refused": REFUSED, "restarted": RESTARTED, "rested": RESTED, "slid": SLID}
+REQUESTS = {"use_settings": USE_SETTINGS, "collect": COLLECT, "place": PLACE}
+RECORDS = {"refused": REFUSED, "restarted": RESTARTED, "rested": RESTED, "slid": SLID,
+           "absurd_locked": ABSURD_LOCKED}
 MAX_PLAUSIBLE = ABSURD
 
 
@@ -161,8 +164,10 @@ cdef class CompiledShadow(CycleOwner):
         self.state.shadow.dynamics = interface_of(dynamics)
         if not self.n == self.state.shadow.dynamics.n == snapshot.n:
             raise ValueError(f"joint_names: expected {snapshot.n}, got {self.n}")
+        model = dynamics.model
+        lay_out_locked(&self.state.locked, self.memory, model)
         self.allocate()
-        self.memory.list_names(&self.state.joints, joint_names)
+        self.memory.list_names(&self.state.joints, joint_names, model.locked_joints)
         state = joint_state(joint_names)
         self.memory.template(&self.state.predicted, state)
         self.memory.template(&self.state.residual, state)
@@ -197,7 +202,7 @@ cdef class CompiledShadow(CycleOwner):
         s.residual, s.predicted = memory.doubles(3 * n), memory.doubles(3 * n)
         s.expected, s.scratch = memory.doubles(2 * n), memory.doubles(6 * n)
         s.contact = <bint*> memory.block(n, np.intc)
-        self.state.message.index = <int32_t*> memory.block(n, np.int32)
+        self.state.message.index = <int32_t*> memory.block(n + self.state.locked.n, np.int32)
         self.state.parts.n = self.n
         self.state.parts.values, self.state.parts.scratch = memory.doubles(3 * n), memory.doubles(n)
         self.state.parts.there = <bint*> memory.block(n, np.intc)
@@ -244,6 +249,16 @@ cdef class CompiledShadow(CycleOwner):
         there = [self.state.parts.there[i] for i in range(self.n)]
         return [i for i in range(self.n) if not there[i]] if any(there) else []
 
+    @property
+    def locked(self):
+        """(m,) where the locked joints are taken to stand."""
+        return values(self.state.locked.at, self.state.locked.n)
+
+    @property
+    def heard_locked(self):
+        """(m,) where joint states have them, NaN where they say nothing."""
+        return values(self.state.locked.heard, self.state.locked.n)
+
     # Call by call.
 
     def restart(self):
@@ -252,6 +267,7 @@ cdef class CompiledShadow(CycleOwner):
 
     def _use(self, Snapshot snapshot not None):
         adopt(&self.state.shadow, &snapshot.settings)
+        place_locked(&self.state)
         self.snapshot = snapshot
 
     def _keep(self, Snapshot snapshot not None):

@@ -45,8 +45,9 @@ cdef struct Text:
 
 cdef struct JointNames:      # of an arm, and their order in the last message
     int32_t n
-    const char** name        # (n,)
-    size_t* length           # (n,)
+    int32_t others           # names after those: found if they are there, but not asked for
+    const char** name        # (n + others,)
+    size_t* length           # (n + others,)
     int32_t* guess           # (MAX_NAMES,) joint of the k-th name of the last message; -1: none of
                              # these
 
@@ -55,7 +56,7 @@ cdef struct JointStateMessage:
     uint32_t nanosec
     size_t count             # names in the message
     int32_t found            # how many of the arm's joints it names
-    int32_t* index           # (n,) of each joint in the message, -1: not there
+    int32_t* index           # (n + others,) of each joint in the message, -1: not there
     Text unknown             # the first name that is none of theirs
     Doubles position, velocity, effort
 
@@ -167,7 +168,7 @@ cdef inline int32_t find_joint(JointNames* names, size_t k, const Text* text) no
     cdef int32_t joint = names.guess[k]
     if joint >= 0 and same_text(names, joint, text):
         return joint
-    for joint in range(names.n):
+    for joint in range(names.n + names.others):
         if same_text(names, joint, text):
             names.guess[k] = joint
             return joint
@@ -191,7 +192,7 @@ cdef inline void read_joint_names(Reader* r, JointNames* names,
     cdef size_t k
     cdef int32_t joint
     message.found, message.unknown.data, message.unknown.length = 0, NULL, 0
-    for joint in range(names.n):
+    for joint in range(names.n + names.others):
         message.index[joint] = -1
     message.sec = <int32_t> read_uint32(r, FIELD_STAMP)
     message.nanosec = read_uint32(r, FIELD_STAMP)
@@ -202,7 +203,9 @@ cdef inline void read_joint_names(Reader* r, JointNames* names,
         if r.fault != MESSAGE_WHOLE:
             return
         joint = find_joint(names, k, &text)
-        if joint >= 0:
+        if joint >= names.n:
+            message.index[joint] = <int32_t> k
+        elif joint >= 0:
             if message.index[joint] >= 0:
                 r.which = joint
                 refuse_message(r, NAMED_TWICE, FIELD_NAME)

@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 from drive_units cimport (LAW_DUTY, LAW_POSITION, LAW_TORQUE, DriveUnits, Law, clipped,
                           effort_of, motor_share, stall_torque)
 from joint_drives cimport JointDrives, has_spring, standing_torque, take_standing
+from locked_positions cimport LockedJoints, follow_locked
 from ros.atomic cimport SECOND
 from simulation.fault cimport (BEYOND_BOUNDS, DIVERGED, NO_FAULT, SINGULAR, UNMEASURABLE,
                                FaultKind)
@@ -61,6 +62,7 @@ cdef struct SimulatorSettings:            # constant while in use
     const double* lower                # position limits
     const double* upper
     const double* home                 # (nq,) position after a reset
+    const double* locked               # (m,) where locked joints stand that no joint state tells of
     const double* limit                # of effort
     JointDrives drives
     DriveUnits units                   # of commands and measured efforts
@@ -103,6 +105,7 @@ cdef struct Arm:
     Prescribed held                    # the joints whose brakes are on, within a time step
     Loads loads                        # room for MAX_LOADS
     int64_t* load_end                  # simulation time [ns]
+    LockedJoints locked
     Fault fault
     Generator generator
 
@@ -494,8 +497,18 @@ cdef inline void adopt_settings(Arm* arm, const SimulatorSettings* settings) noe
             or not same_noise(before, settings)):
         seed(&arm.generator, settings.noise_seed)
     arm.steps, arm.settings = 0, settings
+    memcpy(arm.locked.given, settings.locked, arm.locked.n * sizeof(double))
+    settings.simulator.place(settings.simulator.simulator, arm.locked.at)
     for i in range(arm.n):
         saturate(arm, i)
+
+
+cdef inline void move_locked(Arm* arm, double duration) noexcept nogil:
+    """Move the locked joints to where they are now, in a time [s]; they stand while the arm moves.
+    """
+    cdef const SimulatorInterface* simulator = arm.settings.simulator
+    if follow_locked(&arm.locked, duration):
+        simulator.place(simulator.simulator, arm.locked.at)
 
 
 cdef inline bint same_noise(const SimulatorSettings* one,
@@ -524,6 +537,7 @@ cdef inline void reset_arm(Arm* arm) noexcept nogil:
         if arm.settings.hold_until_command:
             engage_brake(arm, i)
     seed(&arm.generator, arm.settings.noise_seed)
+    move_locked(arm, INFINITY)
     measure_now(arm)
 
 
@@ -635,6 +649,7 @@ cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogi
     brake_uncommanded(arm, now)
     list_brakes(arm)
     end_loads(arm)
+    move_locked(arm, steps * arm.settings.time_step)
     memcpy(arm.good_q, arm.q_all, arm.nq * sizeof(double))
     memcpy(arm.good_qd, arm.qd_all, arm.nv * sizeof(double))
     failure = drive(arm, steps)

@@ -3,9 +3,10 @@
 
 cdef enum TwinInput:
     COMMANDS, JOINT_COMMANDS, EXTERNAL_WRENCH, SET_STATE
-    OWN_COMMANDS             # of some joints, the first of as many topics as there are
+    OWN_COMMANDS             # of some joints, the first of as many topics as there are; after
+                             # these joint states, for the locked joints
 
-cdef enum: MAX_TOPICS = 12            # refusals know 16 inputs
+cdef enum: MAX_TOPICS = 12            # refusals know 16 inputs; of the last, nothing is refused
 
 cdef enum TwinOutput:
     JOINT_STATES
@@ -30,6 +31,7 @@ cdef enum TwinAnswer:
 cdef enum TwinRecord:        # beside REFUSED
     FAULT = 1                # index: joint, negative: the floating base; value: FaultKind,
                              # position, velocity
+    ABSURD_LOCKED            # index: locked joint; value: its position, least and greatest
 
 cdef enum:                   # [ns]
     LOCKSTEP_REPEAT = 80_000_000       # after which an unanswered state is published again
@@ -68,6 +70,8 @@ cdef struct TwinCycle:
     int64_t stamp                      # of the last published state [ns]
     JointNames joints                  # the arm's, then those that are ignored
     JointStateMessage names
+    JointNames locked                  # names, others alone
+    JointStateMessage of_locked
     JointNames links
     double* wanted                     # (3, n) from a message that is not checked yet
     bint* commanded                    # (n,) the joints that a message commands
@@ -416,16 +420,40 @@ cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
         refuse_figure(&twin.refusals, TOO_MANY_LOADS, FIELD_FRAME, -1, MAX_LOADS, 0.0)
 
 
-cdef bint is_command(int input) noexcept nogil:
-    return input in (COMMANDS, JOINT_COMMANDS) or input >= OWN_COMMANDS
+cdef void take_locked(TwinCycle* twin, const IncomingMessage* incoming, int64_t now,
+                      Output* output) noexcept nogil:
+    """Take what a joint state says of joints that others move."""
+    cdef Record record
+    cdef Reader r
+    cdef double position = 0.0
+    cdef int32_t k
+    open_message(&r, incoming.data, incoming.size)
+    read_joint_names(&r, &twin.locked, &twin.of_locked)
+    read_joint_values(&r, &twin.of_locked, False)
+    if r.fault != MESSAGE_WHOLE:
+        return                         # it is not for the twin to judge
+    k = hear_message(&twin.arm.locked, &twin.of_locked, 0, &position)
+    if k >= 0:
+        record.kind, record.index, record.time, record.object = ABSURD_LOCKED, k, now, 0
+        record.value[0], record.value[1], record.value[2], record.value[3] = (
+            position, twin.arm.locked.lowest[k], twin.arm.locked.highest[k], 0.0)
+        output.record(output.loop, &record)
+
+
+cdef bint is_command(const TwinCycle* twin, int input) noexcept nogil:
+    return (input in (COMMANDS, JOINT_COMMANDS)
+            or OWN_COMMANDS <= input < OWN_COMMANDS + twin.own_count)
 
 
 cdef void twin_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
                        Output* output) noexcept nogil:
     cdef TwinCycle* twin = <TwinCycle*> self
     cdef Reader r
+    if input == OWN_COMMANDS + twin.own_count:
+        take_locked(twin, incoming, now, output)
+        return
     begin_message(&twin.refusals, input, incoming, now, output, &r)
-    if twin.arm.settings.lockstep and is_command(input) and is_spare(twin, input, incoming):
+    if twin.arm.settings.lockstep and is_command(twin, input) and is_spare(twin, input, incoming):
         return
     if input == JOINT_COMMANDS:
         take_joint_commands(twin, &r, now, output)

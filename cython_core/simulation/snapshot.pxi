@@ -11,6 +11,7 @@ cdef class Snapshot:
         limit, offset, stiffness, drive_p, drive_d: (n,) effort limits, constant friction, the
             joints' springs, and the gains of the drives' own loop.
         drive_speed, drive_acceleration: (n,) within which that keeps the joints.
+        locked: (m,) where locked joints stand as long as no joint state tells.
 
     Raises:
         ValueError: An array has a wrong length, or the simulator has prescribed motion.
@@ -21,7 +22,7 @@ cdef class Snapshot:
     cdef tuple owned
 
     def __cinit__(self, simulator, settings, home, limit, offset, stiffness, drive_p, drive_d,
-                  drive_speed, drive_acceleration):
+                  drive_speed, drive_acceleration, locked):
         cdef SimulatorSettings* s = &self.settings
         model = simulator.model
         n = model.n
@@ -44,6 +45,7 @@ cdef class Snapshot:
         s.stops = bool(simulator.stop_stiffness.any())
         s.lower, s.upper, s.home = (
             memory.copy(model.lower, n), memory.copy(model.upper, n), memory.copy(home, model.nq))
+        s.locked = memory.copy(locked, len(model.locked_joints))
         s.limit = memory.copy(limit, n)
         copy_drives(&s.drives, memory, simulator, offset, stiffness, n)
         copy_drive_units(&s.units, memory, settings.units)

@@ -9,7 +9,7 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.float cimport DBL_MAX
-from libc.math cimport fabs, isfinite
+from libc.math cimport NAN, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
@@ -17,13 +17,14 @@ from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Reque
 from drive_units cimport LAW_DUTY, LAW_POSITION, LAW_TORQUE, DriveUnits
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives
+from locked_positions cimport LockedJoints, hear_message
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.faults cimport (FIELD_EFFORT, FIELD_FRAME, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY,
                          MESSAGE_WHOLE, NO_JOINT, OTHER_LENGTH, TOO_MANY_LOADS, UNKNOWN_JOINT,
                          Field)
 from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointStateMessage, Reader,
-                           Template, gather, read_joint_names, read_joint_values, refuse_message,
-                           write_last, write_time)
+                           Template, gather, open_message, read_joint_names, read_joint_values,
+                           refuse_message, write_last, write_time)
 from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, read_wrench,
                            refuse_figure, refuse_name, refuse_reader, within)
 from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, SimulatorSettings, adopt_settings,
@@ -46,6 +47,7 @@ include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Mess
 include "joint_arrays.pxi"
 include "simulated_drives.pxi"
 include "drive_units.pxi"
+include "locked_positions.pxi"
 include "cycle.pxi"          # the twin as such a cycle
 include "snapshot.pxi"       # Snapshot, its settings; uses Memory
 
@@ -56,7 +58,7 @@ MAX_WAITING = 100                     # more requests than can be waiting in a l
 INPUTS = {"commands": COMMANDS, "joint_commands": JOINT_COMMANDS,
           "external_wrench": EXTERNAL_WRENCH, "set_state": SET_STATE}
 OUTPUTS = {"joint_states": JOINT_STATES, "clock": CLOCK}
-RECORDS = {"refused": REFUSED, "fault": FAULT}
+RECORDS = {"refused": REFUSED, "fault": FAULT, "absurd_locked": ABSURD_LOCKED}
 
 
 cdef class StepRequest:
@@ -133,6 +135,10 @@ cdef class Twin(CycleOwner):
             self.twin.sensor = link_names.index(wrench_sensor)
             self.memory.template(&self.twin.sensed, stamped(wrench_sensor, 6))
         self.snapshots = [snapshot]
+        model = snapshot.owned[0].model
+        lay_out_locked(&self.twin.arm.locked, self.memory, model)
+        self.memory.list_names(&self.twin.locked, (), model.locked_joints)
+        self.twin.of_locked.index = <int32_t*> self.memory.block(self.twin.locked.others, np.int32)
         adopt_settings(&self.twin.arm, &snapshot.settings)
         reset_arm(&self.twin.arm)
         self.cycle.self, self.cycle.message, self.cycle.request = (
@@ -216,6 +222,16 @@ cdef class Twin(CycleOwner):
     def base_is_held(self) -> bool:
         """Whether the base does not move: it is fixed, or braked until the first command."""
         return not base_is_free(&self.twin.arm)
+
+    @property
+    def locked(self):
+        """(m,) where the locked joints are taken to stand."""
+        return values(self.twin.arm.locked.at, self.twin.arm.locked.n)
+
+    @property
+    def heard_locked(self):
+        """(m,) where joint states have them, NaN where they say nothing."""
+        return values(self.twin.arm.locked.heard, self.twin.arm.locked.n)
 
     @property
     def position(self):

@@ -41,6 +41,7 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.drive_units import POSITION, TORQUE, DriveUnits
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.locked_joints import locked_positions
 from featherstone_ros.model.parameter_files import (
     CONTROLLER,
     PAYLOAD_NAMES,
@@ -64,7 +65,8 @@ class ControlledArm:
     but not where ``limits`` are.
 
     Attributes:
-        unloaded: The arm as it is described, without payload.
+        unloaded: The arm as it is described, without payload; its locked joints stand where the
+            parameters say.
         values: Of all parameters, by name.
         file: The parameter file that some were read from; None: there is none.
     """
@@ -72,6 +74,11 @@ class ControlledArm:
     unloaded: Model
     values: Mapping[str, Value]
     file: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Place the locked joints."""
+        placed = self.unloaded.with_locked(locked_positions(self.values, self.unloaded))
+        object.__setattr__(self, "unloaded", placed)
 
     def __repr__(self) -> str:
         """Return the arm with its payload, its mode and parameter file."""

@@ -10,7 +10,7 @@ The state machine itself is compiled (cython_core/control/controller.pxd); its p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import DriveUnits
+from featherstone_ros.model.locked_joints import absurd_text
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class TorqueController:
         self._settings = settings
         self._notify = notify
         self._formatter = RecordFormatter(space.names)
+        self._locked = {joint: k for k, joint in enumerate(model.locked_joints)}
+        self._locked_ranges = model.locked_ranges
         pose = np.eye(4) if offset is None else as_transforms("offset", offset)
         self.compiled = compiled_controller(
             space,
@@ -166,6 +169,21 @@ class TorqueController:
         if self.compiled.has_records:
             self._tell()
         return command
+
+    def take_locked(self, positions: Mapping[str, float]) -> None:
+        """Take where joints stand that are not controlled here, as joint states tell it.
+
+        The next joint state finds them there, or on their way if they have moved faster than they
+        can. An absurd position is ignored, and said.
+
+        Args:
+            positions: Name to position [rad or m]; of ``model.locked_joints``, others are ignored.
+        """
+        for joint, position in positions.items():
+            k = self._locked.get(joint)
+            if k is not None and not self.compiled.take_locked(k, position):
+                low, high, _ = self._locked_ranges[:, k]
+                self._notify(absurd_text(joint, position, low, high))
 
     # Requests
 
@@ -302,6 +320,17 @@ class TorqueController:
         if change is not None:
             self._apply(change, now)
 
+    def place_locked(self, now: float, positions: ArrayLike) -> None:
+        """Move locked joints of which no joint state tells.
+
+        They go there no faster than they can; at once while silent.
+
+        Args:
+            now: Steady time [s].
+            positions: (m,) of ``model.locked_joints`` [rad or m].
+        """
+        self._apply(_control.LockedRequest(positions), now)
+
     def change_model(self, now: float, model: Model, transition_time: float) -> None:
         """Change to another payload or gravity within a time [s], at once while silent.
 
@@ -420,7 +449,7 @@ def compiled_controller(
     if tip:
         require_tip(model, tip)
     index = model.link_names.index(tip) if tip else -1
-    first = _control.ModelRequest(BoundDynamics(model))
+    first = _control.ModelRequest(BoundDynamics(model.following()))
     return _control.CompiledController(
         space,
         settings,
@@ -514,4 +543,4 @@ __all__ = ["HOLDS", "RUNNING", "Desired", "Phase", "TorqueController", "desired_
 
 def _model_request(model: Model, transition_time: float) -> _control.ModelRequest:
     transition = finite_number("transition_time", transition_time, 0.0)
-    return _control.ModelRequest(BoundDynamics(model), transition)
+    return _control.ModelRequest(BoundDynamics(model.following()), transition)

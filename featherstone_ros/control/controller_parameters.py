@@ -20,6 +20,7 @@ from featherstone_ros.control.torque_governor import default_torque_rate, min_to
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.locked_joints import locked_parameters
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.parameter import (
     Parameter,
@@ -219,6 +220,7 @@ PARAMETERS = (
 def parameters_of_arm(model: Model, payloads: Iterable[str]) -> Iterable[Parameter]:
     """Yield the parameters of every joint and of every payload that has a name."""
     yield from joint_parameters(model)
+    yield from locked_parameters(model)
     for name in payloads:
         yield from payload_parameters(f"payloads.{name}")
 

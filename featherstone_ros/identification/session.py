@@ -254,7 +254,7 @@ def recorded(
         notes.append(f"effort not recorded or not requested: {', '.join(silent)}")
     missing = [name for name in described if name not in names]
     if missing:
-        notes.append(f"not recorded, taken as locked at 0: {', '.join(missing)}")
+        notes.append(f"not recorded, taken as locked near 0: {', '.join(missing)}")
     return recordings, [name for name in names if name in judged], notes
 
 

@@ -1,6 +1,7 @@
 """Examines a robot description by every rule."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,12 +97,15 @@ class Inspection:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of absurd values, which are then refused
-def examine(text: str | bytes, folder: Path | None = None) -> Inspection:
+def examine(
+    text: str | bytes, folder: Path | None = None, locked: Mapping[str, float] | None = None
+) -> Inspection:
     """Inspect a robot description; every fault is a finding, not an exception.
 
     Args:
         text: URDF.
         folder: The file's folder, to find meshes; None if the text came without a file.
+        locked: Where joints stand that do not move with the others [rad or m].
     """
     try:
         root = urdf.read_xml(text)
@@ -119,17 +123,17 @@ def examine(text: str | bytes, folder: Path | None = None) -> Inspection:
         *odd_mimics(robot),
         *odd_joints(robot),
         *unknown_sizes(drawn),
-        *_of_the_model(robot),
+        *_of_the_model(robot, locked),
     ]
     findings.sort(key=lambda finding: -finding.severity)
     return Inspection(robot.name, robot, size_of, tuple(findings))
 
 
-def _of_the_model(robot: RobotDescription) -> list[Finding]:
+def _of_the_model(robot: RobotDescription, locked: Mapping[str, float] | None) -> list[Finding]:
     if not any(joint.moves for joint in robot.joints):
         return [Finding(Severity.WARNING, NOTHING_MOVES, "robot", robot.name)]
     try:
-        model, idle = free_model(robot)
+        model, idle = free_model(robot, locked)
     except ModelError as error:
         return [_refused(robot.name, error)]
     return [*degenerate_joints(model, idle), *weak_joints(model)]

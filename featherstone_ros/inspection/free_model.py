@@ -1,5 +1,7 @@
 """A robot's model with all joints free, and random postures of it."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from featherstone_ros.arrays import Floats
@@ -10,13 +12,17 @@ from featherstone_ros.model.robot_description import RobotDescription
 MAX_JOINTS = 300  # that are checked: the time grows with their cube
 
 
-def free_model(robot: RobotDescription) -> tuple[Model, list[str]]:
-    """Return a robot's model and the joints that move no inertia, which it locks at 0.
+def free_model(
+    robot: RobotDescription, locked: Mapping[str, float] | None = None
+) -> tuple[Model, list[str]]:
+    """Return a robot's model and the joints that move no inertia, which it locks.
+
+    ``locked`` has the positions of joints that do not move [rad or m].
 
     Raises:
         ModelError: The robot cannot be modelled.
     """
-    chosen, tree, idle = what_moves(robot, tolerated=1.0)
+    chosen, tree, idle = what_moves(robot, locked=locked, tolerated=1.0)
     return Model.from_bodies(robot, chosen, tree, EARTH), idle
 
 

@@ -2,7 +2,8 @@
 
 ``urdf`` reads a ``robot_description``, with the drives' inertia in its ``transmissions``, and
 splits its ``planar_joints``; ``urdf_versions`` and ``xml_faults`` say what it does not read.
-``joint_selection`` and ``mimic`` say what moves, ``body_tree`` makes arrays, ``model`` joins them.
+``joint_selection`` and ``mimic`` say what moves, ``body_tree`` makes arrays, ``model`` joins them;
+``locked_joints`` are those that others move.
 ``tree`` replaces a URDF, ``urdf_edit`` writes inertias into one; ``finding``, ``inertia_rules`` and
 ``joint_rules`` say what is impossible. ``primitives`` and ``pseudo_inertia`` are about inertias,
 ``rotations`` about orientations, ``friction`` states the friction law, ``drives`` have it, and

@@ -1,7 +1,8 @@
 """The moving bodies as arrays, from which the compiled model is built."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +18,27 @@ from featherstone_ros.model.pseudo_inertia import (
     pseudo_inertia,
     transform,
 )
-from featherstone_ros.model.robot_description import Inertial, Joint, RobotDescription
+from featherstone_ros.model.robot_description import Inertial, Joint, Mimic, RobotDescription
 from featherstone_ros.model.rotations import rotation_about
 
 BASE = -1
 EXTENDED = np.longdouble  # more digits than a double, where the machine offers them
+
+
+class Followed(NamedTuple):
+    """A body behind a locked joint, which stands at ``multiplier`` x + ``offset``.
+
+    Attributes:
+        body: Its index.
+        joint: Index of the position x among those of ``Model.locked_joints``.
+        multiplier: 1 but for a follower.
+        offset: Likewise 0.
+    """
+
+    body: int
+    joint: int
+    multiplier: float
+    offset: float
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,6 +74,8 @@ class BodyTree:
         joint_body: (n,) the body behind the joint of each degree of freedom.
         link_parameters: (L, 10) of each link: mass, first moment and, about the origin of the
             link's frame, inertia xx xy xz yy yz zz, in the link's axes.
+        followed: Bodies behind locked joints that compiled code may move; no degree of freedom
+            does (their ``multiplier`` is 0).
     """
 
     joint_names: tuple[str, ...]
@@ -81,6 +100,7 @@ class BodyTree:
     link_locked: tuple[frozenset[str], ...]
     joint_body: Indices
     link_parameters: Floats
+    followed: tuple[Followed, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse finite values whose sum overflows, here or in later products."""
@@ -148,13 +168,24 @@ class BodyTree:
         return replace(self, link_parameters=parameters, **_with_rest(sums))
 
 
-def grow(robot: RobotDescription, selection: JointSelection) -> BodyTree:
+def grow(
+    robot: RobotDescription,
+    selection: JointSelection,
+    followed: Mapping[str, tuple[int, Mimic]] | None = None,
+) -> BodyTree:
     """Turn links and joints into bodies.
+
+    Args:
+        robot: The checked URDF.
+        selection: How each of its joints is treated.
+        followed: The locked joints that become bodies as well, see ``followed_joints``.
 
     Raises:
         ModelError: A degree of freedom moves no mass and no inertia at all.
     """
+    ways = followed or {}
     degrees = _degrees_of_freedom(selection)
+    degrees |= {name: (0, 0.0, selection.locked[name]) for name in ways}
     placements = {robot.base_link: (BASE, np.eye(3), np.zeros(3))}
     locked = {robot.base_link: frozenset[str]()}
     bodies: list[Joint] = []
@@ -196,6 +227,10 @@ def grow(robot: RobotDescription, selection: JointSelection) -> BodyTree:
         link_locked=tuple(locked[link.name] for link in robot.links),
         joint_body=np.array([names.index(name) for name in selection.joint_names], dtype=np.intp),
         link_parameters=np.array([parameters_of(link.inertial) for link in robot.links]),
+        followed=tuple(
+            Followed(names.index(name), joint, way.multiplier, way.offset)
+            for name, (joint, way) in ways.items()
+        ),
         **_sum_inertias(robot, len(bodies), link_body, link_rotation, link_translation),
     )
     return tree

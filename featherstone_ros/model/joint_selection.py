@@ -6,9 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 
+import numpy as np
+
+from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model.mimic import resolve_mimics
 from featherstone_ros.model.robot_description import Mimic, RobotDescription, name_list
+
+LEAST_SLACK = 0.1  # [rad or m]
+FARTHEST = 1e4  # [rad or m] that a joint without limits is believed to be
+USUAL_SPEED = 1.0  # [rad/s or m/s] of one without a speed limit
 
 
 class UnknownJointError(ModelError, UnknownNameError):
@@ -41,7 +48,8 @@ def choose(
         robot: The checked URDF.
         joints: The free joints in the order wanted; None takes all that are not ``locked``, in
             document order. A joint left out is locked.
-        locked: Positions of locked joints [rad or m]; 0 for those not named.
+        locked: Positions of locked joints [rad or m]; those not named stand where their range is
+            nearest to 0.
 
     Raises:
         ModelError: A name is unknown, repeated, in both arguments or a follower's; a position is
@@ -74,7 +82,8 @@ def choose(
         )
 
     chosen = set(free)
-    constant = {name: positions.get(name, 0.0) for name in moving if name not in chosen}
+    nearest = {j.name: max(j.lower, min(0.0, j.upper)) for j in robot.joints}
+    constant = {name: positions.get(name, nearest[name]) for name in moving if name not in chosen}
     mimics = {}
     for name, mimic in followers.items():
         if mimic.leader in chosen:
@@ -82,6 +91,66 @@ def choose(
         else:  # a fixed leader stays at 0
             constant[name] = mimic.multiplier * constant.get(mimic.leader, 0.0) + mimic.offset
     return JointSelection(free, mimics, constant)
+
+
+def locked_joints(robot: RobotDescription, locked: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the locked joints that have a position of their own, in document order.
+
+    They follow no other joint, and do not float.
+    """
+    followers, names = resolve_mimics(robot), frozenset(locked)
+    return tuple(
+        joint.name
+        for joint in robot.joints
+        if joint.name in names - followers.keys() and joint.type != "floating"
+    )
+
+
+def plausible_ranges(robot: RobotDescription, joints: Sequence[str]) -> Floats:
+    """Return least and greatest plausible position and the speed of joints, (3, m).
+
+    A joint may be beyond its range, badly calibrated, by no more than that range.
+    """
+    by_name = {joint.name: joint for joint in robot.joints}
+    chosen = [by_name[name] for name in joints]
+    lower, upper = (np.array([getattr(j, end) for j in chosen]) for end in ("lower", "upper"))
+    slack = np.maximum(upper - lower, LEAST_SLACK)
+    speed = np.array([j.velocity if 0.0 < j.velocity < np.inf else USUAL_SPEED for j in chosen])
+    low, high = np.maximum(lower - slack, -FARTHEST), np.minimum(upper + slack, FARTHEST)
+    return np.array([low, high, speed]).reshape(3, -1)
+
+
+def followed_joints(
+    robot: RobotDescription, selection: JointSelection, floating: bool
+) -> dict[str, tuple[int, Mimic]]:
+    """Return the locked joints whose position matters to a free one: it carries or moves them.
+
+    All matter where the base floats. The arm beside ours does not.
+
+    Returns:
+        Name to the index of the ``locked_joints`` whose position x it follows, and how: it stands
+        at multiplier x + offset.
+    """
+    free = {*selection.joint_names, *selection.mimics}
+    if not free:
+        return {}
+    moved = {robot.base_link} if floating else set()  # links
+    for joint in robot.tree:
+        if joint.name in free or joint.parent in moved:
+            moved.add(joint.child)
+    carrying = set()
+    for joint in reversed(robot.tree):
+        if joint.name in free or joint.child in carrying:
+            carrying.add(joint.parent)
+    index = {name: k for k, name in enumerate(locked_joints(robot, selection.locked))}
+    ways = {name: Mimic(name) for name in index} | {
+        name: mimic for name, mimic in resolve_mimics(robot).items() if mimic.leader in index
+    }
+    return {
+        joint.name: (index[ways[joint.name].leader], ways[joint.name])
+        for joint in robot.tree
+        if joint.name in ways and (joint.child in carrying or joint.parent in moved)
+    }
 
 
 def _check_names(

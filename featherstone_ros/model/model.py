@@ -40,6 +40,7 @@ LIMITS = (
     *("lower", "upper", "velocity_limit", "effort_limit"),
     *("acceleration_limit", "deceleration_limit", "jerk_limit"),
 )
+NO_ROBOT = RobotDescription("", "", (), (), ())
 NEGLIGIBLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
 
 
@@ -77,6 +78,7 @@ class Model:
         gravity: (3,) in the frame of the base link, or of the world if it floats [m/s^2].
         tree: The bodies, as arrays.
         base: "fixed" or "floating".
+        description: The links and joints that it was made of.
         compiled: The tree in the compiled core.
     """
 
@@ -98,6 +100,7 @@ class Model:
     gravity: Floats
     tree: BodyTree
     base: str = "fixed"
+    description: RobotDescription = NO_ROBOT
     compiled: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -126,7 +129,8 @@ class Model:
                 moving joint that is neither follower nor ``locked``, in document order (up to a
                 tenth of them may move no inertia: they are locked, with a warning). A joint left
                 out is locked.
-            locked: Positions of locked joints [rad or m], 0 where not named.
+            locked: Positions of locked joints [rad or m]; one that is not named stands where its
+                range is nearest to 0.
             gravity: (3,) in the frame of the base link, or of the world if it floats [m/s^2].
             base: ``"fixed"``, or ``"floating"``: the base link is a free body. That is the root
                 link, or the child of a floating joint on a root link that has neither mass nor
@@ -200,6 +204,7 @@ class Model:
             gravity=finite("gravity", gravity, (3,)),
             tree=tree,
             base=base,
+            description=robot,
             **_joint_properties(robot, chosen),
         )
 
@@ -464,6 +469,63 @@ class Model:
         others = {*self.mimics, *self.locked}
         return replace(self, **joint_limits.with_limits(own, given, self.joint_names, others))
 
+    @property
+    def locked_joints(self) -> tuple[str, ...]:
+        """Those of ``locked`` that have a position of their own: no followers, none that floats."""
+        return joint_selection.locked_joints(self.description, self.locked)
+
+    @property
+    def locked_positions(self) -> Floats:
+        """Where ``locked_joints`` stand (m,) [rad or m]."""
+        return np.array([self.locked[joint] for joint in self.locked_joints], dtype=float)
+
+    @property
+    def locked_ranges(self) -> Floats:
+        """Of each of ``locked_joints`` (3, m): between which positions it can be, and its speed.
+
+        The positions are generous: beyond them another unit is meant. Without a limit, a speed is 1
+        [rad/s or m/s].
+        """
+        return joint_selection.plausible_ranges(self.description, self.locked_joints)
+
+    def with_locked(self, positions: Mapping[str, float]) -> "Model":
+        """Return the model with some of its ``locked_joints`` elsewhere, payloads included.
+
+        Args:
+            positions: Joint name to position [rad or m]; the others stay where they are.
+
+        Raises:
+            ModelError: One is none of ``locked_joints``, or its position is not finite.
+        """
+        if all(self.locked.get(name) == position for name, position in positions.items()):
+            return self
+        chosen = self._selection(positions)
+        return replace(self, locked=chosen.locked, tree=self._tree_of(chosen))
+
+    def following(self) -> "Model":
+        """Return a copy whose locked joints compiled code can move, for one owner alone.
+
+        ``tree.followed`` tells which: they are bodies that no degree of freedom moves.
+        """
+        if not self.locked:
+            return self
+        chosen = self._selection({})
+        followed = joint_selection.followed_joints(self.description, chosen, self.floating)
+        return replace(self, tree=self._tree_of(chosen, followed)) if followed else self
+
+    def _selection(self, positions: Mapping[str, float]) -> JointSelection:
+        own = {name: self.locked[name] for name in self.locked_joints}
+        return joint_selection.choose(self.description, self.joint_names, {**own, **positions})
+
+    def _tree_of(
+        self, chosen: JointSelection, followed: Mapping[str, tuple[int, Mimic]] | None = None
+    ) -> BodyTree:
+        """Return the tree with these locked joints, and with this model's payloads."""
+        tree = body_tree.grow(self.description, chosen, followed or {})
+        if np.array_equal(tree.link_parameters, self.tree.link_parameters):
+            return tree
+        return tree.with_link_parameters(self.tree.link_parameters)
+
     def with_gravity(self, g: ArrayLike) -> "Model":
         """Return the model with gravity ``g``, (3,) [m/s^2], in the axes of ``gravity``."""
         return replace(self, gravity=finite("gravity", g, (3,)))
@@ -548,7 +610,9 @@ def what_moves(
             f"joint {idle[0]!r} moves no mass and no inertia, expected some in the links beyond it "
             "(or the joint locked)"
         )
-    chosen = joint_selection.choose(robot, None, {**(locked or {}), **dict.fromkeys(idle, 0.0)})
+    chosen = joint_selection.choose(
+        robot, [name for name in chosen.joint_names if name not in idle], locked
+    )
     return chosen, body_tree.grow(robot, chosen), idle
 
 

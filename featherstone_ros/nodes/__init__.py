@@ -19,6 +19,7 @@ What they share:
 - ``parameters``: how they are declared to ROS, checked and changed as a set.
 - ``diagnostics_publisher``, ``description_check``: one status on ``/diagnostics``, once a second.
 - ``qos``: quality of service of every topic; ``callback_groups``: what no executor waits for.
+- ``locked_report``: where joints stand that the node does not move.
 - ``duplicate_publishers``: two nodes that publish where one is expected.
 - ``messages``, ``refusals``: messages in joint order, those that are refused.
 - ``throttled_log``, ``usage``, ``launch_support``: log lines, ``--help``, launch files.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,22 @@ from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
 
 
-def frame_pose(frame: str, tip: str, model: Model, dynamics: Dynamics, q: Floats) -> Floats:
+def frame_pose(
+    frame: str, tip: str, model: Model, dynamics: Dynamics, q: Floats, unknown: Collection[str]
+) -> Floats:
     """Return the pose (4, 4) of a message's frame in the base frame, now.
 
+    Args:
+        frame: Its ``frame_id``.
+        tip: Link of the arm's end effector, empty for none.
+        model: The arm.
+        dynamics: Of the arm, with its locked joints where they stand.
+        q: (n,) where the arm stands [rad or m].
+        unknown: The locked joints of which nobody has said where they stand.
+
     Raises:
-        MessageError: The frame is neither empty nor a link; or a joint lies between it and the arm
-            that ``tip`` (empty: none) belongs to, whose position is not known here: it is locked in
-            the model.
+        MessageError: The frame is neither empty nor a link; or a joint whose position is not known
+            lies between it and the arm.
     """
     if frame in ("", model.base_link):
         return np.eye(4)
@@ -32,11 +42,11 @@ def frame_pose(frame: str, tip: str, model: Model, dynamics: Dynamics, q: Floats
         )
     links, locked = model.link_names, model.tree.link_locked
     own = locked[links.index(tip)] if tip else frozenset()
-    if unknown := locked[links.index(frame)] - own:
+    if between := (locked[links.index(frame)] - own) & frozenset(unknown):
         raise MessageError(
-            f"header.frame_id is {frame!r}, which lies beyond {', '.join(sorted(unknown))}: not "
-            f"among `joints`, so its position is not known here; expected {model.base_link!r} or a "
-            "link of this arm"
+            f"header.frame_id is {frame!r}, which lies beyond {', '.join(sorted(between))}: not "
+            "among `joints`, and joint_states does not tell its position; expected "
+            f"{model.base_link!r} or a link of this arm"
         )
     return dynamics.link_pose(q, frame)
 

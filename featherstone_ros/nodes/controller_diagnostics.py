@@ -21,6 +21,7 @@ from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers, publishers_of
 from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
+from featherstone_ros.nodes.locked_report import LockedJointsReport
 from featherstone_ros.nodes.motion_input import MotionInput
 
 GIVEN_UP = (Event.ABANDON, Event.STATES_STOPPED, Event.FALL_BACK, Event.FAIL)  # a motion
@@ -51,6 +52,7 @@ class ControllerDiagnostics:
         self._tracking = TrackingWatch(model.joint_names, model.upper - model.lower)
         self._duplicates = DuplicatePublishers(node)
         self._period = StatePeriod()
+        self._locked = LockedJointsReport(node)
         self._drives = DriveWatch(loop.arm.units, loop.arm.limits.effort)
 
     def note_event(self, event: Event, before: Phase) -> None:
@@ -142,6 +144,9 @@ class ControllerDiagnostics:
             ASSUMED: node.assumption or "none",
             **motions.stream.report(),
             **self._dexterity(moment),
+            **self._locked.values(
+                controller.locked, controller.heard_locked, controller.accepted > 0
+            ),
             "scheduling": loop.running.scheduling,
         }
         return Report(bytes([level]), text, values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from time import monotonic
 
+import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
@@ -18,6 +19,7 @@ from std_msgs.msg import Float64MultiArray
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import compiled_controller, explain
 from featherstone_ros.control.controller_parameters import DeadlineAction
@@ -36,7 +38,9 @@ from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.unusable_messages import unusable_state
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
+from featherstone_ros.model.locked_joints import absurd_text
 from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.locked_report import unknown_joints
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.qos import AHEAD, NEWEST, RELIABLE
 from featherstone_ros.nodes.realtime_loop import Record
@@ -44,6 +48,7 @@ from featherstone_ros.nodes.refusals import RecentText
 from featherstone_ros.parameter import Value
 
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
+SEEN = 1e-4  # [rad or m] that a locked joint moves before poses are computed anew
 UNUSABLE_TIME = 2.0  # [s] without a usable state until one is inspected
 
 
@@ -53,7 +58,6 @@ class ControllerLoop(LoopMode):
     Attributes:
         controller: The ``CompiledController``; any thread may read its single numbers.
         arm: With the parameters in force.
-        dynamics: Of its model, for the executor's thread.
     """
 
     ANSWER_TIMEOUT = 0.5  # [s]
@@ -88,7 +92,8 @@ class ControllerLoop(LoopMode):
                 for topic, kind in topics.items()
             ],
         )
-        self.arm, self.dynamics = arm, Dynamics(arm.model)
+        self.arm, self._dynamics = arm, Dynamics(arm.model)
+        self._locked_at: Floats = np.array([])  # where its locked joints stand
         self.controller = compiled_controller(
             arm.space,
             arm.model,
@@ -211,18 +216,44 @@ class ControllerLoop(LoopMode):
         configure, change = _control.ConfigureRequest(arm.settings), None
         if loaded is not None:
             transition = arm.values["payload.transition_time"]
-            change = _control.ModelRequest(BoundDynamics(loaded), transition)
+            change = _control.ModelRequest(BoundDynamics(loaded.following()), transition)
         if not self.running.has_ended:
             self.ask(_control.CheckRequest(configure, change))
+
+        moved = arm.unloaded.locked != self.arm.unloaded.locked
 
         def commit() -> None:
             self.arm = arm
             self.post(configure)
             if loaded is not None:
-                self.dynamics = Dynamics(loaded)
+                self._locked_at = np.array([])
                 self.post(change)
+            if moved:
+                self.post(_control.LockedRequest(arm.unloaded.locked_positions))
 
         return commit
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """Of the arm with its payload and its locked joints where they are now.
+
+        For the executor's thread.
+        """
+        at = self.controller.locked
+        if (
+            at.shape != self._locked_at.shape
+            or np.abs(at - self._locked_at).max(initial=0.0) > SEEN
+        ):
+            self._locked_at = at
+            model = self.arm.model
+            places = dict(zip(model.locked_joints, at.tolist(), strict=True))
+            self._dynamics = Dynamics(model.with_locked(places))
+        return self._dynamics
+
+    @property
+    def unknown_joints(self) -> list[str]:
+        """The locked joints of which neither joint states nor parameters say where they stand."""
+        return unknown_joints(self._node, self.controller.heard_locked)
 
     def set_deadline(self, values: Mapping[str, Value]) -> None:
         """Go over to another deadline of commands."""
@@ -270,6 +301,9 @@ class ControllerLoop(LoopMode):
         elif kind == NoteKind.REJECTED:
             text = rejection_text(Reason(int(values[0]), index, *values[1:3]), names)
             self._node.log.warning(f"joint_states: a state was refused: {text}")
+        elif kind == NoteKind.LOCKED:
+            joint = self._node.model.locked_joints[index]
+            self._node.log.warning(absurd_text(joint, *values[:3]))
         elif kind == NoteKind.PHASE:
             self._note_event(Event(index), Phase(int(values[0])))
         elif kind == NoteKind.MESSAGE:

@@ -11,6 +11,7 @@ from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.drive_parameters import drive_parameters
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.locked_joints import locked_parameters
 from featherstone_ros.nodes import (
     floating_base,
     payload_service,
@@ -97,6 +98,7 @@ class DigitalTwin(ModelNode):
         yield from simulation.joint_parameters(model, self.parameters)
         yield from map(topic_parameter, model.joint_names)
         yield from shadow_parameters(model)
+        yield from locked_parameters(model)
 
     def configure(self) -> None:
         """Make the mode."""

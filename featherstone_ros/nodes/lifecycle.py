@@ -63,7 +63,8 @@ COMMON_PARAMETERS = (
     Parameter(
         "joints",
         [],
-        "joints that move, in the order of all arrays; the others are locked at 0; empty for all",
+        "joints that move, in the order of all arrays; empty for all; the others stand where "
+        "joint_states or locked.<joint> says",
         read_only=True,
     ),
     Parameter(

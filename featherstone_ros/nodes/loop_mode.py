@@ -55,20 +55,33 @@ class LoopMode:
         self._clock: Callable[[], float] = monotonic
         self._known_leaps = 0
 
-    def _run(self, cycle: Any, topics: Mapping[str, type], qos: QoSProfile, **options: Any) -> None:
+    def _run(
+        self,
+        cycle: Any,
+        topics: Mapping[str, type],
+        qos: QoSProfile,
+        own_qos: Mapping[str, QoSProfile] | None = None,
+        **options: Any,
+    ) -> None:
         """Run the cycle.
 
         Args:
             cycle: What a loop runs.
             topics: Types of messages by topic, in the order of the cycle's inputs.
             qos: Of these topics.
+            own_qos: Of some of them, instead.
             **options: As of ``ThreadLoop``.
         """
         node, group = self._node, DetachedGroup()
         self._topics = list(topics)
         self._inputs = [
             node.create_subscription(
-                kind, topic, self._listen_again, qos, callback_group=group, raw=True
+                kind,
+                topic,
+                self._listen_again,
+                (own_qos or {}).get(topic, qos),
+                callback_group=group,
+                raw=True,
             )
             for topic, kind in topics.items()
         ]

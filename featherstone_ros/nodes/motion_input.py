@@ -376,7 +376,9 @@ class MotionInput:
         frame, model = message.header.frame_id, self._node.model
         q = self._loop.snapshot().q if frame else np.zeros(model.n)
         tip = self._loop.arm.tip
-        place = cartesian_topics.frame_pose(frame, tip, model, self._loop.dynamics, q)
+        place = cartesian_topics.frame_pose(
+            frame, tip, model, self._loop.dynamics, q, self._loop.unknown_joints
+        )
         target = cartesian_topics.target_of(message, place)
         if isinstance(message, TwistStamped):
             self._twist_at = self._loop.now

@@ -17,6 +17,7 @@ from std_srvs.srv import Trigger
 
 from featherstone_ros._shadow import StateBuffer
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.qos import LATCHED
@@ -38,14 +39,20 @@ PARAMETERS = (
 class PayloadService:
     """Collects states when asked to, and answers on ``~/payload`` and on the diagnostics."""
 
-    def __init__(self, node: ModelNode, collect: Callable[[StateBuffer | None], None]) -> None:
+    def __init__(
+        self,
+        node: ModelNode,
+        collect: Callable[[StateBuffer | None], None],
+        model: Callable[[], Model],
+    ) -> None:
         """Offer the service.
 
         Args:
             node: Has a model.
             collect: Has the loop store states from now on, or stops that.
+            model: The arm, its locked joints where they are.
         """
-        self._node, self._collect = node, collect
+        self._node, self._collect, self._model = node, collect, model
         self._search: Thread | None = None
         self._ended = Event()
         self._destroyed = False
@@ -81,7 +88,7 @@ class PayloadService:
         self.stop()
         link = str(node.parameters["payload_link"]) or default_link(node.model)
         try:
-            online = _online(node, link)
+            online = _online(node, self._model(), link)
         except FeatherstoneError as error:
             response.message = str(error)
             return response
@@ -149,7 +156,7 @@ class PayloadService:
         self._node.defer(publish)
 
 
-def _online(node: ModelNode, link: str) -> Any:
+def _online(node: ModelNode, model: Model, link: str) -> Any:
     """Return a search; imports scipy only now, which takes a while and may be missing.
 
     Raises:
@@ -160,5 +167,5 @@ def _online(node: ModelNode, link: str) -> Any:
     from featherstone_ros.identification.online import OnlinePayload
 
     needed_from_scipy("optimize")
-    drives = Drives.of_parameters(node.parameters, node.model.joint_names)
-    return OnlinePayload(Arm(node.model, drives), link)
+    drives = Drives.of_parameters(node.parameters, model.joint_names)
+    return OnlinePayload(Arm(model, drives), link)

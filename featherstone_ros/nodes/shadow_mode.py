@@ -14,11 +14,14 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
-from featherstone_ros._shadow import RECORDS, REQUESTS, StateBuffer
+from featherstone_ros._shadow import RECORDS, REQUESTS, LockedPlaces, StateBuffer
 from featherstone_ros.message_faults import refusal
+from featherstone_ros.model import Model
+from featherstone_ros.model.locked_joints import absurd_text, locked_positions
 from featherstone_ros.nodes import payload_service, realtime_loop
 from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.locked_report import LockedJointsReport
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.qos import EVERY, RELIABLE
@@ -51,7 +54,9 @@ class ShadowMode(LoopMode):
         Raises:
             ValueError: Parameters that do not fit the model.
         """
-        shadow = Shadow(node.model, shadow_settings(node.parameters, node.model))
+        places = locked_positions(node.parameters, node.model)
+        model = node.model.with_locked(places)
+        shadow = Shadow(model, shadow_settings(node.parameters, model))
         if contract := node.parameters[FORMER_CONTRACT.name]:
             node.get_logger().warning(
                 f"{FORMER_CONTRACT.name} is {contract}: use drives.<joint>.effort, "
@@ -61,11 +66,11 @@ class ShadowMode(LoopMode):
             node.create_publisher(kind, topic, RELIABLE) for topic, kind in OUTPUTS.items()
         ]
         super().__init__(node, publishers)
-        self._shadow = shadow
+        self._shadow, self._locked = shadow, LockedJointsReport(node)
         self._given: dict[str, list[Any]] = {name: [] for name in REQUESTS}
         self._activated = self.now
         self._restart = RecentText(RESTART_MEMORY)
-        self._payload = payload_service.PayloadService(node, self._collect)
+        self._payload = payload_service.PayloadService(node, self._collect, self._placed)
 
     # Lifecycle.
 
@@ -89,12 +94,16 @@ class ShadowMode(LoopMode):
         """Prepare the shadow for new settings; its observer starts anew."""
         shadow = self._shadow
         change = shadow.prepare(shadow_settings(values, self._node.model))
+        placed = self._node.model.with_locked(locked_positions(values, self._node.model))
+        places = LockedPlaces(placed.locked_positions)
 
         def take() -> None:
             if self._loop is None:
                 shadow.use(change)
+                shadow.request(REQUESTS["place"], 0, places)
                 return
             self._keep_given("use_settings", change.snapshot)
+            self._keep_given("place", places)
             shadow.adopt(change)
 
         return take
@@ -111,6 +120,11 @@ class ShadowMode(LoopMode):
         if self._give(REQUESTS[request], payload):
             del given[:-1]
 
+    def _placed(self) -> Model:
+        """Return the arm with its locked joints where they are now."""
+        model = self._node.model
+        return model.with_locked(dict(zip(model.locked_joints, self._shadow.locked, strict=True)))
+
     # Records of the loop.
 
     def _note(self, record: realtime_loop.Record) -> None:
@@ -121,6 +135,9 @@ class ShadowMode(LoopMode):
         elif kind == RECORDS["restarted"]:
             self._restart.set(restart_reason(int(value[0]), index, value[1], names))
             self._node.log.warning(f"{self._restart.last}: the observer starts anew")
+        elif kind == RECORDS["absurd_locked"]:
+            joint = self._node.model.locked_joints[index]
+            self._node.log.warning(absurd_text(joint, *value[:3]))
         elif kind == RECORDS["rested"]:
             self._report_verdict(self._shadow.judge_rest(index, *value))
         elif kind == RECORDS["slid"]:
@@ -154,6 +171,7 @@ class ShadowMode(LoopMode):
             "joint states lost": self.running.runner.counters()["lost"],
             "messages not published": self.running.runner.counters()["publish_failed"],
             "refused messages": shadow.refused + self.running.runner.counters()["too_large"],
+            **self._locked.values(shadow.locked, shadow.heard_locked, shadow.states > 0),
         }
         problem = ""
         self._activated = self._activated or now  # ROS time may have begun since

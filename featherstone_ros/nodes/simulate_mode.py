@@ -21,14 +21,16 @@ from std_srvs.srv import SetBool, Trigger
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.control.drive_parameters import require_same_units
 from featherstone_ros.message_faults import refusal
+from featherstone_ros.model.locked_joints import absurd_text
 from featherstone_ros.nodes import floating_base, realtime_loop
 from featherstone_ros.nodes.command_topics import command_topics
 from featherstone_ros.nodes.diagnostics_publisher import ERROR, Report
 from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
 from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.locked_report import LockedJointsReport
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit
-from featherstone_ros.nodes.qos import AHEAD, RELIABLE
+from featherstone_ros.nodes.qos import AHEAD, EVERY, RELIABLE
 from featherstone_ros.parameter import Value
 from featherstone_ros.simulation import SimulatorSettings, Twin
 from featherstone_ros.simulation.parameters import twin_settings
@@ -85,6 +87,7 @@ class SimulateMode(LoopMode):
             sensor or None,
         )
         self._named = [*model.joint_names, *sorted({*model.mimics, *model.locked})]
+        self._locked = LockedJointsReport(node)
         self._known_overruns, self._known_time = 0, -1
         self._duplicates = DuplicatePublishers(node)
         self._warn_of_odd_limits()
@@ -112,10 +115,12 @@ class SimulateMode(LoopMode):
         begin = 0.0 if settings.follows_ros_time else monotonic()
         twin.use(settings, begin)
         twin.start(begin)
+        others = {"joint_states": JointState} if self._locked.joints else {}
         self._run(
             twin,
-            TOPICS | dict.fromkeys(self._own, Float64MultiArray),
+            TOPICS | dict.fromkeys(self._own, Float64MultiArray) | others,
             RELIABLE,
+            {"joint_states": EVERY},
             at_once=twin.settings.lockstep,
             owns_time=twin.settings.owns_time,
         )
@@ -169,6 +174,9 @@ class SimulateMode(LoopMode):
             reason = fault_text(int(value[0]), self._node.model, index, *value[1:3])
             self._node.get_logger().error(reason)
             self._node.publish_diagnostics()
+        elif kind == RECORDS["absurd_locked"]:
+            joint = self._node.model.locked_joints[index]
+            self._node.log.warning(absurd_text(joint, *value[:3]))
 
     # Services.
 
@@ -205,7 +213,7 @@ class SimulateMode(LoopMode):
         twin, node = self._twin, self._node
         counts = [node.count_publishers(s.topic_name) for s in self._inputs]
         of_all = counts[INPUTS["commands"]] + counts[INPUTS["joint_commands"]]
-        own = dict(zip(self._own, counts[len(INPUTS) :], strict=True))
+        own = dict(zip(self._own, counts[len(INPUTS) :], strict=False))
         commanders = {f"command the joints of {t}": of_all + count for t, count in own.items()}
         duplicates = self._duplicates.among(commanders or {"command the arm": of_all})
         braked = ", ".join(np.array(node.model.joint_names)[twin.braked])
@@ -221,6 +229,7 @@ class SimulateMode(LoopMode):
             **self.running.timing.report("commands lost"),
             "commands saturated": twin.saturated,
             "refused messages": twin.refused + self.running.runner.counters()["too_large"],
+            **self._locked.values(twin.locked, twin.heard_locked, twin.time > 0),
         }
         if fault:
             return Report(ERROR, fault, values)

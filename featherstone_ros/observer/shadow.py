@@ -132,7 +132,9 @@ class Shadow(CompiledShadow):
     def __new__(cls, model: Model, settings: ShadowSettings) -> Shadow:
         """Make the compiled part."""
         change = prepare(model, settings)
-        shadow = super().__new__(cls, BoundDynamics(model), model.joint_names, change.snapshot)
+        shadow = super().__new__(
+            cls, BoundDynamics(model.following()), model.joint_names, change.snapshot
+        )
         shadow.model = model
         shadow.adopt(change)
         return shadow
@@ -300,7 +302,7 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
         raise ValueError(f"effort_contract: expected one of {', '.join(CONTRACTS)}, got {contract}")
     drives = settings.drives or Drives.of_model(model)
     simulator = Simulator(
-        model,
+        model.following(),
         time_step=settings.time_step,
         integrator=settings.integrator,
         **drives.of_simulator,

@@ -27,6 +27,7 @@ class JointState(NamedTuple):
         stamp: When it was measured, by the clock of the measurement [s]; 0: unknown.
         wrench: (6,) on the arm's tip, at its origin, in its axes, force first [N, N m]; None: there
             is no sensor.
+        locked: Where joints stand that are measured but not controlled, by name [rad or m].
     """
 
     q: Floats
@@ -34,6 +35,7 @@ class JointState(NamedTuple):
     effort: Floats | None = None
     stamp: float = 0.0
     wrench: Floats | None = None
+    locked: Mapping[str, float] = {}
 
 
 class Command(NamedTuple):
@@ -217,12 +219,16 @@ class ClosedLoop:
         model = arm.model if arm.is_loaded_otherwise(self.arm) else None
         transition = arm.values["payload.transition_time"]
         self.controller.configure(self.now, arm.settings, model, transition)
+        if arm.unloaded.locked != self.arm.unloaded.locked:
+            self.controller.place_locked(self.now, arm.unloaded.locked_positions)
         self.arm = arm
 
     def _answer(self, state: JointState) -> Floats | None:
         self._last = state
         if state.wrench is not None:
             self.controller.take_wrench(self.now, state.wrench, self.arm.tip)
+        if state.locked:
+            self.controller.take_locked(state.locked)
         return self.controller.accept_state(self.now, *state[:4])
 
     def _sample(self, command: Floats | None) -> Record:

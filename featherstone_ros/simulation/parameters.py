@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.locked_joints import locked_positions
 from featherstone_ros.parameter import (
     Parameter,
     Value,
@@ -57,5 +58,6 @@ def twin_settings(values: Mapping[str, Value], model: Model) -> SimulatorSetting
         drives=Drives.of_parameters(values, model.joint_names),
         units=DriveUnits.of(values, model.joint_names),
         noise=Noise(**values_of(Noise, values)),
+        locked=locked_positions(values, model),
         simulation_stamps=values["publish_clock"],
     )

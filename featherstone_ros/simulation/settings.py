@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -61,6 +61,8 @@ class SimulatorSettings:
         drive_p: (n,); None chooses it, and ``drive_d`` likewise.
         units: Of the drives' commands and measured efforts; None: torques.
         noise: Of the sensors.
+        locked: Where joints of ``model.locked_joints`` stand that are not where the model has them,
+            as long as no joint state tells [rad or m].
         simulation_stamps: Stamp states with simulation time, as in lockstep anyway.
         follows_ros_time: The clock for other stamps is another node's simulation time.
     """
@@ -129,6 +131,7 @@ class SimulatorSettings:
     )
     units: DriveUnits | None = None
     noise: Noise = field(default_factory=Noise)
+    locked: Mapping[str, float] = field(default_factory=dict)
     simulation_stamps: bool = False
     follows_ros_time: bool = False
 

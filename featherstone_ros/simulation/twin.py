@@ -199,7 +199,7 @@ def snapshot(model: Model, settings: SimulatorSettings) -> Snapshot:
     """
     drives = settings.drives or Drives.of_model(model)
     simulator = Simulator(
-        model,
+        model.following(),
         time_step=settings.effective_time_step,
         integrator=settings.integrator,
         stop_stiffness=settings.stop_stiffness,
@@ -235,6 +235,7 @@ def snapshot(model: Model, settings: SimulatorSettings) -> Snapshot:
         drive_d=d,
         drive_speed=speed,
         drive_acceleration=acceleration,
+        locked=model.with_locked(settings.locked).locked_positions,
     )
 
 

@@ -238,6 +238,20 @@ def add_gravity_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_locked_option(parser: argparse.ArgumentParser) -> None:
+    """Declare where joints stand that do not move."""
+    parser.add_argument(
+        "--locked",
+        type=named("JOINT=POSITION", between(-1e4, 1e4)),
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="JOINT=POSITION",
+        help="where a joint stands that does not move with the arm, a lift or a torso [rad or m] "
+        "(default of those that --joints leaves out: nearest to 0 in its range)",
+    )
+
+
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options under the names of ``identify``'s and ``evaluate``'s.
 

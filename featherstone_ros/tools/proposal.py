@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -126,6 +126,7 @@ def propose(
     timing: Timing | None = None,
     gravity: ArrayLike = EARTH,
     joints: Sequence[str] | None = None,
+    locked: Mapping[str, float] | None = None,
 ) -> Proposal:
     """Propose parameters for an arm.
 
@@ -134,7 +135,8 @@ def propose(
         bandwidth: Of the gains [rad/s].
         timing: Of the loop; None: the controller's default.
         gravity: (3,) in the base link's frame [m/s^2].
-        joints: Those that move, in this order; None: all. The others are locked.
+        joints: Those that move, in this order; None: all that are not locked.
+        locked: Where locked joints stand [rad or m].
 
     Raises:
         UnknownNameError: There is no such joint.
@@ -144,7 +146,7 @@ def propose(
     """
     text = read_description(urdf)
     with errors_naming(urdf):
-        model = Model.from_urdf(text, joints, gravity=gravity)
+        model = Model.from_urdf(text, joints, locked, gravity)
     if not model.n:
         raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
     _require_effort(model)

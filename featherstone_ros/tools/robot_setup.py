@@ -15,6 +15,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.locked_joints import NAME as LOCKED
 from featherstone_ros.model.parameter_files import (
     CONTROLLER,
     NODES,
@@ -110,7 +111,11 @@ def described(name: str, file: Path | None = None) -> RobotSetup:
     if file:
         parameters = read_parameters(file)
     with errors_naming(path):
-        model = Model.from_urdf(text, joints=parameters["feedforward_controller"].joints())
+        own = parameters[CONTROLLER]
+        model = Model.from_urdf(text, joints=own.joints())
+        names = model.locked_joints
+        places = own.numbers(LOCKED, names, model.locked_positions).tolist()
+        model = model.with_locked(dict(zip(names, places, strict=True)))
     if file:
         check_names(file, {*model.joint_names, *model.locked})
     if not model.n:

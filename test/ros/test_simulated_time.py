@@ -179,8 +179,8 @@ def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path, l
     moved = states[-1, :6] - BENT
     if law == "admittance":
         assert 0.01 < np.abs(moved).max() < 0.5  # the hand yields
-    else:  # neither of two controllers knows where the other's joints are
-        np.testing.assert_allclose(moved, 0.6, atol=0.2 if law == "two controllers" else 2e-3)
+    else:  # also of two controllers, each of which follows where the joints of the other are
+        np.testing.assert_allclose(moved, 0.6, atol=2e-3)
     assert lockstep_run(tmp_path, law, STOPS) == undisturbed
 
 

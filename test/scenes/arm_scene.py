@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from featherstone_ros import Model, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
@@ -26,6 +27,7 @@ from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools import robot_setup
 
 Ask = Callable[[ClosedLoop], Any]
+Moving = Callable[[float], tuple[float, float, float]]  # position, velocity, acceleration at a time
 load = cache(robot_setup.load)
 
 
@@ -43,6 +45,8 @@ class Scene:
         state: What is done to a joint state; None, or returning None: it is lost.
         command: Likewise, to a command on its way to the drives.
         units: What its drives are told; None: torques.
+        others: Joints that the controller does not move, with the motion that they have whatever
+            the arm does; the arm then has the default parameters.
         mujoco: The arm is simulated by MuJoCo, not by our own simulator.
         period, delay: Of the loop [s]; None: those for which its gains are made.
     """
@@ -55,6 +59,7 @@ class Scene:
     state: Callable[[JointState], JointState | None] = lambda state: state
     command: Callable[[float, Command], Command | None] = lambda at, command: command
     units: DriveUnits | None = None
+    others: Mapping[str, Moving] = field(default_factory=dict)
     mujoco: bool = False
     period: float | None = None
     delay: float | None = None
@@ -94,21 +99,59 @@ class Played:
         return slice(int(np.searchsorted(self.record.time, time)), None)
 
 
+class _WithOthers:
+    """What ``SimulatedArm`` needs: of a robot some of whose joints move by themselves."""
+
+    def __init__(self, text: str, arm: ControlledArm, start: Floats, others: Mapping[str, Moving]):
+        whole = Model.from_urdf(text)
+        self._robot = Simulator(whole, 0.001, "implicit", prescribed=dict(others))
+        self._at = [whole.joint_names.index(name) for name in arm.model.joint_names]
+        self.time_step = self._robot.time_step
+        q = np.zeros(whole.n)
+        q[self._at] = start
+        self._robot.reset(q)
+
+    @property
+    def q(self) -> Floats:
+        return self._robot.q[self._at]
+
+    @property
+    def qd(self) -> Floats:
+        return self._robot.qd[self._at]
+
+    def step(self, tau: Floats, steps: int = 1, f_ext: None = None) -> None:
+        effort = np.zeros(self._robot.model.n)
+        effort[self._at] = tau
+        self._robot.step(effort, steps)
+
+
 class MujocoArm(SimulatedArm):
     """The same arm with its drives, moved by MuJoCo."""
 
-    def __init__(self, text: str, arm: ControlledArm, start: Floats, step: float) -> None:
+    def __init__(
+        self,
+        text: str,
+        arm: ControlledArm,
+        start: Floats,
+        step: float,
+        others: Mapping[str, Moving] | None = None,
+    ) -> None:
         """Stand at a start; ``step`` [s] divides the loop's period."""
         from benchmarks.peers import mujoco_model
 
-        model = mujoco_model(text, arm.model.tree, step)
-        super().__init__(_Mujoco(model, arm, start), arm.model.effort_limit)
+        tree = Model.from_urdf(text).tree if others else arm.model.tree
+        model = mujoco_model(text, tree, step)
+        super().__init__(_Mujoco(model, arm, start, others or {}), arm.model.effort_limit)
 
 
 class _Mujoco:
     """What ``SimulatedArm`` needs of a simulator."""
 
-    def __init__(self, model: Any, arm: ControlledArm, start: Floats) -> None:
+    HEAVY = 1e9  # [kg m^2 or kg] of a joint that nothing moves but its own motion
+
+    def __init__(
+        self, model: Any, arm: ControlledArm, start: Floats, others: Mapping[str, Moving]
+    ) -> None:
         import mujoco
 
         self._mujoco, self._model, self.time_step = mujoco, model, model.opt.timestep
@@ -119,6 +162,8 @@ class _Mujoco:
         model.dof_solref[self._at] = 2.0 * self.time_step, 1.0  # friction as stiff as it can be
         model.dof_solimp[self._at, :2] = 0.999
         self._data = mujoco.MjData(model)
+        self._others = {model.joint(name).dofadr[0]: motion for name, motion in others.items()}
+        model.dof_armature[list(self._others)] = self.HEAVY
         self.set_state(start, 0.0 * start)
 
     @property
@@ -133,8 +178,13 @@ class _Mujoco:
         self._data.qpos[self._at], self._data.qvel[self._at] = q, qd
 
     def step(self, tau: Floats, steps: int = 1, f_ext: None = None) -> None:
-        self._data.qfrc_applied[self._at] = tau
-        self._mujoco.mj_step(self._model, self._data, steps)
+        data = self._data
+        data.qfrc_applied[self._at] = tau
+        for _ in range(steps if self._others else 1):
+            for k, motion in self._others.items():
+                data.qpos[k], data.qvel[k], acceleration = motion(data.time)
+                data.qfrc_applied[k] = self.HEAVY * acceleration
+            self._mujoco.mj_step(self._model, data, 1 if self._others else steps)
 
 
 def trajectory(points: Sequence[Point]) -> Ask:
@@ -154,14 +204,25 @@ def lost_after(begin: float, end: float = np.inf) -> Callable[[JointState], Join
 
 def play(scene: Scene) -> Played:
     """Play a scene from its beginning to its end."""
-    robot = load(scene.robot)
-    arm = robot.arm.with_parameters(scene.parameters)
+    robot = (robot_setup.described if scene.others else load)(scene.robot)
+    if scene.others:
+        joints = [name for name in robot.model.joint_names if name not in scene.others]
+        arm = ControlledArm.of(robot.text, scene.parameters, joints)
+    else:
+        arm = robot.arm.with_parameters(scene.parameters)
     start = robot.start if scene.start is None else np.asarray(scene.start, float)
     period = arm.timing.period if scene.period is None else scene.period
     plant: SimulatedArm = SimulatedArm.of(arm.model, arm.drives, start, period)
     if scene.mujoco:
-        plant = MujocoArm(robot.text, arm, start, plant.simulator.time_step)
-    plant.measure, write, plant.units = scene.state, plant.write, scene.units
+        plant = MujocoArm(robot.text, arm, start, plant.simulator.time_step, scene.others)
+    elif scene.others:
+        plant = SimulatedArm(_WithOthers(robot.text, arm, start, scene.others))
+
+    def measured(state: JointState) -> JointState | None:
+        places = {name: motion(state.stamp)[0] for name, motion in scene.others.items()}
+        return scene.state(state._replace(locked=places))
+
+    plant.measure, write, plant.units = measured, plant.write, scene.units
     commands: list[tuple[float, Command]] = []
 
     def send(at: float, command: Command) -> None:

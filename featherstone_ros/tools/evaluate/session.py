@@ -49,7 +49,7 @@ from featherstone_ros.tools.recorded_arm import load_arm
 class EvaluationOptions(Options):
     """Options of an evaluation, beside those of an identification.
 
-    The motion of all joints in both bag and description is used; others are locked at 0.
+    The motion of all joints in both bag and description is used; others are locked.
 
     Attributes:
         fit_friction: Fit viscous, Coulomb and constant torque, both unbounded and bounded below by
@@ -245,4 +245,4 @@ def require_motion(joints: Sequence[str], motion: SmoothMotion) -> None:
 def locked(described: Sequence[str], model: Model) -> list[str]:
     """Return a note on the joints of the description that were locked."""
     names = [name for name in described if name not in model.joint_names]
-    return [f"Not in the bag, taken as locked at 0: {', '.join(names)}"] if names else []
+    return [f"Not in the bag, taken as locked near 0: {', '.join(names)}"] if names else []

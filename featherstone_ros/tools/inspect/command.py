@@ -36,12 +36,13 @@ import argparse
 import json
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.options import add_urdf_argument
+from featherstone_ros.tools.options import add_locked_option, add_urdf_argument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_urdf_argument(parser)
+    add_locked_option(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--findings", action="store_true", help="only the findings, no tables")
     output.add_argument("--json", action="store_true", help="tables and findings as JSON, in SI")
@@ -65,8 +66,9 @@ def run(args: argparse.Namespace) -> int:
         text = read_file(path)
     except OSError as error:
         raise FeatherstoneError(f"{path} cannot be read: {error}") from error
-    inspection = examine(text, path.resolve().parent)
-    drives = assumed_drives(text)
+    locked = dict(args.locked)
+    inspection = examine(text, path.resolve().parent, locked)
+    drives = assumed_drives(text, locked)
     if args.json:
         content = {**inspection.as_dict(), "assumed_armature": drives}
         print(json.dumps(content, indent=1, allow_nan=False))

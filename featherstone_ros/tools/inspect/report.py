@@ -60,13 +60,15 @@ def findings(inspection: Inspection, drives: Mapping[str, float]) -> Group:
     return Group(*parts, _verdict(inspection))
 
 
-def assumed_drives(text: str | bytes) -> dict[str, float]:
+def assumed_drives(
+    text: str | bytes, locked: Mapping[str, float] | None = None
+) -> dict[str, float]:
     """Return the inertia of the drives that both nodes assume, by joint [kg m^2 or kg].
 
     Empty where none is needed, or nothing can be controlled.
     """
     try:
-        model = Model.from_urdf(text)
+        model = Model.from_urdf(text, locked=locked)
     except FeatherstoneError:
         return {}  # the findings say why
     armature = assumed_armature(model) * (model.armature == 0) if model.n else ()

@@ -14,7 +14,8 @@ RobotTrajectory), from a rosbag2 recording, or from a topic, where the next mess
 
 Friction, armature, payload, gravity and effort_scale come from the controller's parameter file if
 one is given; otherwise friction comes from the URDF's <dynamics>. Joints that are not in the
-trajectory are locked at 0. A name in that file that no parameter has is an error.
+trajectory stand where locked.<joint> in that file says. A name in it that no parameter has is an
+error.
 
 Points with positions alone are joined by straight lines, so the velocity jumps at each point; a
 jump of more than a quarter of the velocity limit does not fit. With velocities the pieces are

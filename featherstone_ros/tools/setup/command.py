@@ -37,6 +37,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
     add_files,
     add_gravity_option,
+    add_locked_option,
     add_number,
     add_urdf_argument,
     positive_up_to,
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="joints that move, in the order of the commands; the others are locked (default: all)",
     )
+    add_locked_option(parser)
     parser.add_argument("--force", action="store_true", help="overwrite files that are there")
 
 
@@ -99,7 +101,9 @@ def run(args: argparse.Namespace) -> int:
     with delayed_progress(f"setting up {urdf.name}", console) as progress:
         try:
             timing = Timing(args.period, args.delay)
-            proposal = propose(urdf, args.bandwidth, timing, args.gravity, args.joints)
+            proposal = propose(
+                urdf, args.bandwidth, timing, args.gravity, args.joints, dict(args.locked)
+            )
         except TimingError as error:
             raise FeatherstoneError(f"--{error}") from None
         except OSError as error:

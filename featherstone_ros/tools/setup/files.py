@@ -14,6 +14,7 @@ from featherstone_ros.control.armature import in_words
 from featherstone_ros.control.damping import COASTING, GUIDING
 from featherstone_ros.control.gains import ARRIVED, DAMPING_RATIO, FASTEST, UNCERTAIN
 from featherstone_ros.control.settings import Mode
+from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.model.xacro_files import argument_texts
@@ -41,9 +42,10 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         "",
         "/**:",
         "  ros__parameters:",
-        *_comment("That move, in the order of ~/commands; whatever else the URDF has is locked."),
+        *_comment("That move, in the order of ~/commands; whatever else the URDF has is not."),
         "    joints:",
         *(f"      - {name}" for name in names),
+        *_locked(model),
         *_comment("In the base link's frame [m/s^2]: how the arm is mounted."),
         f"    gravity: [{', '.join(map(_number, model.gravity))}]",
         *_comment(
@@ -85,6 +87,21 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _locked(model: Model) -> list[str]:
+    """Return where the locked joints stand."""
+    if not model.locked_joints:
+        return []
+    places = map(_number, model.locked_positions)
+    return [
+        *_comment(
+            "Where the locked joints stand [rad or m], as long as joint_states does not tell; what "
+            "it tells is followed."
+        ),
+        "    locked:",
+        *_rows([_key(joint) for joint in model.locked_joints])(places),
+    ]
 
 
 def motion_file(proposal: Proposal) -> str:

@@ -1,0 +1,59 @@
+"""What a node tells of the joints that are not moved here: where they stand, and who says so."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.model.locked_joints import NAME, relevant_joints, standing
+from featherstone_ros.nodes.lifecycle import ModelNode
+
+
+def unknown_joints(node: ModelNode, heard: Floats) -> list[str]:
+    """Return the locked joints of which neither joint states nor parameters say where they stand.
+
+    Args:
+        node: Has a model and its parameters.
+        heard: (m,) where joint states have them, NaN where they say nothing [rad or m].
+    """
+    values, default = node.parameters, node.parameters.default
+    return [
+        joint
+        for joint, position in zip(node.model.locked_joints, heard, strict=True)
+        if np.isnan(position) and values[NAME.format(joint)] == default(NAME.format(joint))
+    ]
+
+
+class LockedJointsReport:
+    """Tells where the locked joints that matter to the arm stand: in the log once, then always.
+
+    Attributes:
+        joints: These joints.
+    """
+
+    def __init__(self, node: ModelNode) -> None:
+        """Begin; the node has a model."""
+        self._node, self.joints = node, relevant_joints(node.model)
+        self._is_told = not self.joints
+
+    def values(self, at: Floats, heard: Floats, begun: bool) -> dict[str, str]:
+        """Return the lines of a diagnosis.
+
+        Args:
+            at: (m,) where they are taken to stand [rad or m].
+            heard: (m,) where joint states have them, NaN where they say nothing.
+            begun: Whether joint states have come: then it is time for the log.
+        """
+        told = standing(self._node.model, at, heard, self.joints)
+        if begun and not self._is_told:
+            self._is_told = True
+            unknown = unknown_joints(self._node, heard)
+            for joint, text in told.items():
+                line = f"{joint} is not among joints: taken to stand at {text}"
+                if joint in unknown:
+                    self._node.get_logger().warning(
+                        f"{line}, its default; joint_states does not tell where it is"
+                    )
+                else:
+                    self._node.get_logger().info(line)
+        return {f"locked joint {joint}": text for joint, text in told.items()}
