@@ -1,7 +1,7 @@
 # Locked joints that move all the same: a lift, a torso, a gripper that another controller opens.
 #
-# A joint that carries free joints, or is moved by them, is a body of the tree whose S is zero, like a
-# mimic joint with the multiplier 0 (system.pxd). Its position is in theta0, d and p, which change
+# A joint that carries free joints, or is moved by them, is a body of the tree whose S is zero, like
+# a mimic joint with the multiplier 0 (system.pxd). Its position is in theta0, d and p, which change
 # here; whoever calls this is the only user of the system.
 
 from libc.math cimport rint

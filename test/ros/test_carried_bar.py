@@ -214,7 +214,7 @@ def test_a_bar_is_carried_along_a_circle(carriers):
 
 
 @pytest.mark.parametrize("which", PAIRS)
-def test_a_frame_beyond_the_other_arms_joints_is_refused(which):
+def test_a_frame_beyond_joints_of_the_other_arm_is_refused_unless_they_are_known(which):
     pair = PAIRS[which]
     model = fr.Model.from_urdf(pair.urdf, joints=pair.joints["left"])
     place = partial(
@@ -223,6 +223,7 @@ def test_a_frame_beyond_the_other_arms_joints_is_refused(which):
         model=model,
         dynamics=fr.Dynamics(model),
         q=np.zeros(model.n),
+        unknown=model.locked_joints,
     )
     assert_array_equal(place(model.base_link), np.eye(4))
     assert place(pair.tips["left"])[0, 3] != 0.0
@@ -230,6 +231,8 @@ def test_a_frame_beyond_the_other_arms_joints_is_refused(which):
     for tip in (pair.tips["left"], ""):
         with pytest.raises(MessageError, match=r"lies beyond right_.*: not among `joints`"):
             place(pair.tips["right"], tip=tip)
+    known = place(pair.tips["right"], unknown=())  # joint_states or parameters tell all of them
+    assert_array_equal(known, fr.Dynamics(model).link_pose(np.zeros(model.n), pair.tips["right"]))
 
 
 def test_the_other_arms_tip_is_refused():

@@ -12,11 +12,15 @@ from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import NoteKind
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import compiled_controller
+from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model import urdf
 from featherstone_ros.model.joint_selection import choose
 from featherstone_ros.model.locked_joints import relevant_joints
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.simulation import SimulatorSettings, Twin
+from featherstone_ros.tools.proposal import propose
+from featherstone_ros.tools.robot_setup import described
+from featherstone_ros.tools.setup.files import parameter_file
 
 LIMIT = '<limit lower="{}" upper="{}" effort="90" velocity="{}"/>'
 FREE = ["shoulder", "elbow"]
@@ -220,3 +224,35 @@ def test_the_shadow_finds_no_push_on_an_arm_whose_torso_leans(model):
     assert not shadow.contact.any()
     assert np.abs(shadow._residual[0][2]).max() < 1e-9
     assert np.abs(shadow._residual[0][:2]).max() < 1e-9
+
+
+# Commands.
+
+
+def test_inspect_judges_gravity_with_the_torso_where_it_stands():
+    """About a vertical axis nothing weighs; it does on a torso that leans."""
+    weak = LIMIT.format(-3, 3, 2).replace('effort="90"', 'effort="0.5"')
+    upright = robot(
+        *map(link, ["base", "chest"]),
+        link("arm", com="0.5 0 0"),
+        turning("waist", "base", "chest"),
+        joint("swing", "chest", "arm", inside=weak),
+    )
+    found = {
+        angle: {f.rule.name for f in examine(upright, locked={"waist": angle}).findings}
+        for angle in (0.0, 1.5)
+    }
+    assert found[1.5] - found[0.0] == {"gravity-beyond-effort"}
+    assert "refused" in {f.rule.name for f in examine(upright, locked={"waste": 1.0}).findings}
+
+
+def test_what_setup_writes_says_where_locked_joints_stand(tmp_path):
+    urdf_file, file = tmp_path / "robot.urdf", tmp_path / "robot.yaml"
+    urdf_file.write_text(text())
+    proposal = propose(urdf_file, joints=FREE, locked=PLACES)
+    file.write_text(parameter_file(proposal, []))
+    setup = described(str(urdf_file), file)
+    for model in (setup.model, setup.arm.model):
+        assert {name: model.locked[name] for name in PLACES} == PLACES
+    with pytest.raises(fr.ModelError, match="both `joints` and `locked`"):
+        propose(urdf_file, joints=FREE, locked={"elbow": 0.1})
