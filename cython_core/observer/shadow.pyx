@@ -270,6 +270,12 @@ cdef class CompiledShadow(CycleOwner):
         place_locked(&self.state)
         self.snapshot = snapshot
 
+    def _place(self, LockedPlaces places not None):
+        memcpy(self.state.locked.given, floats(places.positions),
+               self.state.locked.n * sizeof(double))
+        if follow_locked(&self.state.locked, INFINITY):
+            place_locked(&self.state)
+
     def _keep(self, Snapshot snapshot not None):
         """Keep settings that a loop has taken over."""
         self.snapshot = snapshot

@@ -435,7 +435,8 @@ def _model(description: str | PathLike[str] | Model, joints: Iterable[str] | Non
 def _require_known(given: Mapping[str, object], model: Model) -> None:
     """Raise ValueError with the names of parameters that the controller does not have."""
     payloads = NodeParameters(given, "").payloads()
-    known = parameter_names(CONTROLLER, {*model.joint_names, *model.locked}, payloads)
+    joints, locked = {*model.joint_names, *model.locked}, model.locked_joints
+    known = parameter_names(CONTROLLER, joints, payloads, locked)
     unknown = [f"no parameter {misspelt(name, known)}" for name in given if name not in known]
     if unknown:
         raise ValueError("; ".join(unknown))

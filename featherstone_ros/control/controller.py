@@ -457,7 +457,7 @@ def compiled_controller(
         index,
         offset,
         model.base_link,
-        sensor_poses(model, tip, offset),
+        sensor_poses(model.following(), tip, offset),
         **options,
     )
 

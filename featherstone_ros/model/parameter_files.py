@@ -27,6 +27,7 @@ TWIN, CONTROLLER = NODES = ("digital_twin", "feedforward_controller")
 OF_EVERY_NODE = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 JOINT = "<joint>"  # in the names of parameters that each joint has
 PAYLOAD = "<payload>"  # likewise, of those of each payload that PAYLOAD_NAMES lists
+LOCKED = "<locked>"  # likewise, of those of each joint that does not move
 PAYLOAD_NAMES = "payload.names"
 SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
 MAX_LIST = 10_000  # values: ROS's reader copies a list for each, 300,000 take it minutes
@@ -184,7 +185,7 @@ def check_names(path: Path, joints: Collection[str]) -> None:
     ]
     more = 0  # beyond those
     for key, of in {"/**": NODES, **{f"/**/{node}": (node,) for node in NODES}}.items():
-        known = {name for node in of for name in parameter_names(node, joints, payloads)}
+        known = {n for node in of for n in parameter_names(node, joints, payloads, joints)}
         values = _flat(_section(nodes, key, path))
         wrong += [
             f"{name[:LONGEST]} has {len(value)} values, expected at most {MAX_LIST}"
@@ -213,18 +214,26 @@ def misspelt(name: str, known: Collection[str]) -> str:
     return f"{name} (nearest: {nearest[0]})" if nearest else name
 
 
-def parameter_names(node: str, joints: Collection[str], payloads: Collection[str] = ()) -> set[str]:
+def parameter_names(
+    node: str,
+    joints: Collection[str],
+    payloads: Collection[str] = (),
+    locked: Collection[str] = (),
+) -> set[str]:
     """Return the names of all parameters of a node.
 
     Args:
         node: Its name.
         joints: The arm's.
         payloads: Names of those that have parameters of their own.
+        locked: The joints that do not move.
     """
+    places = {JOINT: joints, PAYLOAD: payloads, LOCKED: locked}
     names = set()
     for pattern in _documented(node):
-        place, of = (PAYLOAD, payloads) if PAYLOAD in pattern else (JOINT, joints)
-        names |= {pattern.replace(place, name) for name in of} if place in pattern else {pattern}
+        of_each = {place: of for place, of in places.items() if place in pattern}
+        names |= {pattern.replace(p, name) for p, of in of_each.items() for name in of}
+        names |= set() if of_each else {pattern}
     return names
 
 
@@ -232,10 +241,13 @@ def parameter_names(node: str, joints: Collection[str], payloads: Collection[str
 def _documented(node: str) -> frozenset[str]:
     """Return the parameters in the node's file in ``config/``, which lists all that it has.
 
-    Those of each joint and payload stand in comments, with ``<joint>`` or ``<payload>``.
+    Those of each joint and payload stand in comments, with ``<joint>``, ``<payload>`` or
+    ``<locked>``.
     """
     path = share_directory() / "config" / f"{node}.yaml"
-    patterns = re.findall(rf"^ *#  +(\S*(?:{JOINT}|{PAYLOAD})\S*)", path.read_text(), re.MULTILINE)
+    patterns = re.findall(
+        rf"^ *#  +(\S*(?:{JOINT}|{PAYLOAD}|{LOCKED})\S*)", path.read_text(), re.MULTILINE
+    )
     return frozenset([*read_parameters(path)[node], *patterns])
 
 

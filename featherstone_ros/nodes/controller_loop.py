@@ -38,7 +38,7 @@ from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.unusable_messages import unusable_state
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
-from featherstone_ros.model.locked_joints import absurd_text
+from featherstone_ros.model.locked_joints import NAME, absurd_text
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.locked_report import unknown_joints
 from featherstone_ros.nodes.loop_mode import LoopMode
@@ -92,8 +92,10 @@ class ControllerLoop(LoopMode):
                 for topic, kind in topics.items()
             ],
         )
-        self.arm, self._dynamics = arm, Dynamics(arm.model)
-        self._locked_at: Floats = np.array([])  # where its locked joints stand
+        self.arm = arm
+        self._present: ControlledArm | None = None
+        self._seen: Floats = np.array([])  # where its locked joints stood then
+        self._dynamics: Dynamics | None = None
         self.controller = compiled_controller(
             arm.space,
             arm.model,
@@ -223,10 +225,10 @@ class ControllerLoop(LoopMode):
         moved = arm.unloaded.locked != self.arm.unloaded.locked
 
         def commit() -> None:
-            self.arm = arm
+            self.arm, self._present = arm, None
             self.post(configure)
             if loaded is not None:
-                self._locked_at = np.array([])
+                self._dynamics = None
                 self.post(change)
             if moved:
                 self.post(_control.LockedRequest(arm.unloaded.locked_positions))
@@ -234,20 +236,22 @@ class ControllerLoop(LoopMode):
         return commit
 
     @property
-    def dynamics(self) -> Dynamics:
-        """Of the arm with its payload and its locked joints where they are now.
-
-        For the executor's thread.
-        """
+    def present(self) -> ControlledArm:
+        """The arm with its locked joints where they are now; for the executor's thread."""
         at = self.controller.locked
-        if (
-            at.shape != self._locked_at.shape
-            or np.abs(at - self._locked_at).max(initial=0.0) > SEEN
-        ):
-            self._locked_at = at
-            model = self.arm.model
-            places = dict(zip(model.locked_joints, at.tolist(), strict=True))
-            self._dynamics = Dynamics(model.with_locked(places))
+        if self._present is None or np.abs(at - self._seen).max(initial=0.0) > SEEN:
+            names = map(NAME.format, self.arm.unloaded.locked_joints)
+            places = dict(zip(names, at.tolist(), strict=True))
+            self._present = self.arm.with_parameters(places) if places else self.arm
+            self._seen, self._dynamics = at, None
+        return self._present
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """Of that arm with its payload, likewise."""
+        model = self.present.model
+        if self._dynamics is None:
+            self._dynamics = Dynamics(model)
         return self._dynamics
 
     @property

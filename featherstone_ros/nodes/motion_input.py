@@ -272,7 +272,7 @@ class MotionInput:
         def dropped(why: str) -> None:
             refuse(TrajectoryError(f"not timed anew ({why}): {given.unfit.problem}"))
 
-        compute = partial(given.unfit.retimed, self._loop.arm)
+        compute = partial(given.unfit.retimed, self._loop.present)
         self._worker.start(Job(compute, done, dropped))
         self._node.get_logger().info(f"timing a trajectory anew, since {given.unfit.problem}")
 
@@ -411,7 +411,7 @@ class MotionInput:
             f"subtracted from now on, at the tip: {force[0]:.2f} {force[1]:.2f} {force[2]:.2f} N, "
             f"{moment[0]:.3f} {moment[1]:.3f} {moment[2]:.3f} N m"
         )
-        tool = self._zeros.note(request.offset, request.rotation, self._loop.arm)
+        tool = self._zeros.note(request.offset, request.rotation, self._loop.present)
         if tool:
             response.message += f"; {tool}"
         self._node.get_logger().info(f"zero of ~/wrench: {response.message}")

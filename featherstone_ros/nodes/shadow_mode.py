@@ -100,7 +100,7 @@ class ShadowMode(LoopMode):
         def take() -> None:
             if self._loop is None:
                 shadow.use(change)
-                shadow.request(REQUESTS["place"], 0, places)
+                shadow.place_locked(placed.locked_positions)
                 return
             self._keep_given("use_settings", change.snapshot)
             self._keep_given("place", places)

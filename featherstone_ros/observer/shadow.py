@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros import Model, Simulator, UnknownNameError
 from featherstone_ros._core import BoundDynamics
-from featherstone_ros._shadow import MAX_PLAUSIBLE, CompiledShadow, Snapshot
+from featherstone_ros._shadow import MAX_PLAUSIBLE, CompiledShadow, LockedPlaces, Snapshot
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.joint_arrays import (
@@ -162,6 +162,14 @@ class Shadow(CompiledShadow):
         """Use other settings from now on; the observer restarts."""
         self._use(change.snapshot)
         self.adopt(change)
+
+    def place_locked(self, positions: ArrayLike) -> None:
+        """Move the locked joints, where no loop does and no message tells where they are.
+
+        Args:
+            positions: (m,) of ``model.locked_joints`` [rad or m].
+        """
+        self._place(LockedPlaces(positions))
 
     def adopt(self, change: Change) -> None:
         """Judge by the settings that a loop now uses."""

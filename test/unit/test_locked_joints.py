@@ -1,15 +1,18 @@
 """Joints that are not moved here: where they stand, and the model that follows them."""
 
+import pickle
+
 import cdr_messages
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
 from featherstone_ros import _control, _twin
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import NoteKind
+from featherstone_ros.control.admittance import sensor_poses
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import compiled_controller
 from featherstone_ros.inspection.doctor import examine
@@ -213,7 +216,7 @@ def test_the_twin_follows_joint_states_of_others(model):
 
 
 def test_the_shadow_finds_no_push_on_an_arm_whose_torso_leans(model):
-    whole, q, _ = in_whole(model, [0.4, -0.9], PLACES)
+    whole, q, at = in_whole(model, [0.4, -0.9], PLACES)
     effort = whole.gravity(q)
     names = whole.model.joint_names
     settings = ShadowSettings(contact_threshold=0.5)
@@ -224,6 +227,27 @@ def test_the_shadow_finds_no_push_on_an_arm_whose_torso_leans(model):
     assert not shadow.contact.any()
     assert np.abs(shadow._residual[0][2]).max() < 1e-9
     assert np.abs(shadow._residual[0][:2]).max() < 1e-9
+    called = Shadow(model, settings)
+    called.place_locked(list(PLACES.values()))
+    for now in range(600):
+        update = called.update(2_000_000 * (now + 1), q[at], 0.0 * q[at], effort[at])
+    assert np.abs(update.residual.torque).max() < 1e-9
+
+
+def test_a_wrench_may_be_measured_where_no_locked_joint_is_between():
+    """The wrist lies between both links; followed, it may move."""
+    held = fr.Model.from_urdf(text(), joints=["shoulder"])
+    assert "fore" not in sensor_poses(held.following(), "upper", np.eye(4))
+    assert "upper" in sensor_poses(held.following(), "upper", np.eye(4))
+
+
+def test_models_with_locked_joints_are_pickled(model):
+    there = model.with_locked(PLACES)
+    for one in (there, there.following()):
+        again = pickle.loads(pickle.dumps(one))
+        q = np.array([0.4, -0.9])
+        assert_array_equal(fr.Dynamics(again).gravity(q), fr.Dynamics(one).gravity(q))
+        assert again.with_locked({"waist": 0.0}).locked["waist"] == 0.0
 
 
 # Commands.
