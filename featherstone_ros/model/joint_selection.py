@@ -15,7 +15,7 @@ from featherstone_ros.model.robot_description import Mimic, RobotDescription, na
 
 LEAST_SLACK = 0.1  # [rad or m]
 FARTHEST = 1e4  # [rad or m] that a joint without limits is believed to be
-USUAL_SPEED = 1.0  # [rad/s or m/s] of one without a speed limit
+LEAST_SPEED = 1.0  # [rad/s or m/s] with which one is followed, however small its limit
 
 
 class UnknownJointError(ModelError, UnknownNameError):
@@ -82,7 +82,7 @@ def choose(
         )
 
     chosen = set(free)
-    nearest = {j.name: max(j.lower, min(0.0, j.upper)) for j in robot.joints}
+    nearest = {j.name: sorted((j.lower, 0.0, j.upper))[1] for j in robot.joints}
     constant = {name: positions.get(name, nearest[name]) for name in moving if name not in chosen}
     mimics = {}
     for name, mimic in followers.items():
@@ -109,13 +109,15 @@ def locked_joints(robot: RobotDescription, locked: Iterable[str]) -> tuple[str, 
 def plausible_ranges(robot: RobotDescription, joints: Sequence[str]) -> Floats:
     """Return least and greatest plausible position and the speed of joints, (3, m).
 
-    A joint may be beyond its range, badly calibrated, by no more than that range.
+    A joint may be beyond its range, badly calibrated, by no more than that range. A range of
+    nothing is none.
     """
     by_name = {joint.name: joint for joint in robot.joints}
     chosen = [by_name[name] for name in joints]
-    lower, upper = (np.array([getattr(j, end) for j in chosen]) for end in ("lower", "upper"))
-    slack = np.maximum(upper - lower, LEAST_SLACK)
-    speed = np.array([j.velocity if 0.0 < j.velocity < np.inf else USUAL_SPEED for j in chosen])
+    lower, upper = np.sort(np.reshape([(j.lower, j.upper) for j in chosen], (-1, 2))).T
+    slack = np.where(upper > lower, np.maximum(upper - lower, LEAST_SLACK), np.inf)
+    limit = np.array([j.velocity if np.isfinite(j.velocity) else 0.0 for j in chosen])
+    speed = np.maximum(limit, LEAST_SPEED)
     low, high = np.maximum(lower - slack, -FARTHEST), np.minimum(upper + slack, FARTHEST)
     return np.array([low, high, speed]).reshape(3, -1)
 

@@ -483,8 +483,8 @@ class Model:
     def locked_ranges(self) -> Floats:
         """Of each of ``locked_joints`` (3, m): between which positions it can be, and its speed.
 
-        The positions are generous: beyond them another unit is meant. Without a limit, a speed is 1
-        [rad/s or m/s].
+        The positions are generous: beyond them another unit is meant. The speed is at least 1
+        [rad/s or m/s]: descriptions have limits that drives do not keep.
         """
         return joint_selection.plausible_ranges(self.description, self.locked_joints)
 

@@ -42,7 +42,7 @@ def text():
     follows = LIMIT.format(-3, 3, 2) + '<mimic joint="wrist" multiplier="-0.5" offset="0.1"/>'
     return robot(
         *map(link, ["base", "column", "chest", "upper", "fore", "hand", "finger", "other"]),
-        joint("lift", "base", "column", "prismatic", LIMIT.format(0.2, 1, 0.5), axis="0.6 0 0.8"),
+        joint("lift", "base", "column", "prismatic", LIMIT.format(0.2, 1, 1.5), axis="0.6 0 0.8"),
         turning("waist", "column", "chest", rpy="0.3 0 0.2"),
         turning("shoulder", "chest", "upper", xyz="0 0.2 0.4", rpy="0.1 0.2 0.3"),
         joint("wrist", "upper", "fore", inside=LIMIT.format(-3, 3, 2), xyz="0.1 0 0.3"),
@@ -72,6 +72,14 @@ def test_a_joint_that_is_not_named_stands_where_its_range_is_nearest_to_0(model)
     assert model.locked["lift"] == 0.2
     assert model.locked["waist"] == 0.0
     assert choose(urdf.parse(text()), FREE, {"lift": 0.0}).locked["lift"] == 0.0
+    limits = {"written": (0.2, 1.0, 0.2), "reversed": (1.0, 0.2, 0.2), "none": (0.0, 0.0, 0.0)}
+    for what, (lower, upper, nearest) in limits.items():
+        parts = f'lower="{lower}" upper="{upper}"'
+        odd = fr.Model.from_urdf(text().replace('lower="0.2" upper="1"', parts), joints=FREE)
+        assert odd.locked["lift"] == nearest
+        low, high, _ = odd.locked_ranges[:, 0]
+        expected = (-1e4, 1e4) if what == "none" else (-0.6, 1.8)
+        assert (low, high) == pytest.approx(expected)
 
 
 def test_locked_joints_that_have_a_position_and_those_that_matter(model):
@@ -157,9 +165,9 @@ def test_while_it_commands_they_move_no_faster_than_they_can(controller):
         hear(controller, ["lift", *FREE], [0.3, *q], now)
     before = snapshot(controller).command
     hear(controller, ["lift", *FREE], [0.9, *q], now + 0.001)
-    assert controller.locked[0] == pytest.approx(0.3 + 0.5 * 0.001)
+    assert controller.locked[0] == pytest.approx(0.3 + 1.5 * 0.001)
     hear(controller, ["lift", *FREE], [0.9, *q], now + 0.101)
-    assert controller.locked[0] == pytest.approx(0.3 + 0.5 * 0.101)
+    assert controller.locked[0] == pytest.approx(0.3 + 1.5 * 0.101)
     assert_allclose(snapshot(controller).command, before, atol=0.5)
 
 
