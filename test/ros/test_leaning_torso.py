@@ -127,3 +127,40 @@ def test_an_arm_is_held_while_another_controller_leans_the_torso(torso):
         lambda s: s.name == ARM[1:] and "joint_states" in status_values(s)["locked joint waist"]
     )
     assert status_values(status)["locked joint waist"].startswith("0.6,")
+
+
+def test_a_twin_of_the_arm_alone_stands_on_the_torso_that_it_is_told_of(ros):
+    """By the parameter, at run time as well, until a joint state tells; what is absurd is not."""
+    node = "/digital_twin"
+    start = {f"initial_positions.{name}": START[name] for name in FREE}
+    own = {"robot_description": URDF, "joints": FREE, "locked.waist": LEAN, **start}
+    process = ros.start(TWIN, own)
+    states = ros.collect(JointState, "/joint_states")
+    whole = fr.Dynamics(fr.Model.from_urdf(URDF))
+
+    def carries(waist: float) -> bool:
+        """Whether the brakes carry the arm on a torso that leans so far."""
+        weight = whole.gravity([waist, *(START[name] for name in FREE)])[1:]
+        mine = [s.effort for s in states[-1:] if list(s.name) == FREE]
+        return bool(mine) and np.abs(mine[-1] - weight).max() < 1e-6
+
+    ros.wait_for(lambda: carries(LEAN), "the torso as the parameter has it")
+    assert not ros.set_parameters(node, {"locked.waist": 40.0})[0].successful
+    assert ros.set_parameters(node, {"locked.waist": -0.2})[0].successful
+    ros.wait_for(lambda: carries(-0.2), "the torso as it was set")
+    torso = ros.publisher(JointState, "/joint_states")
+    ros.ask(
+        torso,
+        JointState(name=["waist"], position=[0.4]),
+        lambda: carries(0.4),
+        "the torso as it is published",
+    )
+    ros.ask(
+        torso,
+        JointState(name=["waist"], position=[40.0]),
+        lambda: "'waist', which is not among joints, at 40" in process.output,
+        "a word on what is absurd",
+    )
+    assert carries(0.4)
+    status = ros.wait_for_diagnostics(lambda s: s.name == node[1:])
+    assert status_values(status)["locked joint waist"] == "0.4, as joint_states says"

@@ -288,3 +288,17 @@ def test_what_setup_writes_says_where_locked_joints_stand(tmp_path):
         assert {name: model.locked[name] for name in PLACES} == PLACES
     with pytest.raises(fr.ModelError, match="both `joints` and `locked`"):
         propose(urdf_file, joints=FREE, locked={"elbow": 0.1})
+
+
+def test_the_twin_on_a_floating_base_carries_its_locked_joints():
+    there = fr.Model.from_urdf(text(), joints=FREE, locked=PLACES, base="floating")
+    here = fr.Model.from_urdf(text(), joints=FREE, base="floating")
+    ends = []
+    for model, places in ((there, {}), (here, PLACES)):
+        twin = twin_of(model, places)
+        twin.command([3.0, -2.0], 0.0)
+        for _ in range(200):
+            twin.advance(0.0)
+        ends.append([*twin.q, *twin.base_pose])
+    assert_allclose(ends[0], ends[1], atol=1e-9)
+    assert np.abs(ends[0][2:5]).max() > 0.1  # it falls
