@@ -57,7 +57,7 @@ cdef inline bint follow_locked(LockedJoints* joints, double duration) noexcept n
     cdef int32_t k
     for k in range(joints.n):
         step = (joints.given[k] if isnan(joints.heard[k]) else joints.heard[k]) - joints.at[k]
-        most = joints.speed[k] * duration
+        most = joints.speed[k] * max(duration, 0.0)             # time may have been set back
         if fabs(step) > most:
             step = most if step > 0.0 else -most
         joints.at[k] += step

@@ -33,6 +33,7 @@ cdef enum:
     BUCKETS = 10             # of a second, in which late commands are counted
     FALLS = 3                # of sequence numbers, within
     FALL_TIME = 2000000000   # [ns], are no accident
+    LOCKED_GAP = 100000000   # [ns] without states, in which locked joints are followed no further
     SHORT = 100000000        # [ns] between two commands that motors' heat counts
 
 cdef struct Deadline:        # how long a command may take after the joint state that it answers
@@ -146,7 +147,8 @@ cdef inline void stand_locked(ControlCycle* cycle) noexcept nogil:
     cdef Controller* c = &cycle.controller
     cdef ModelBlend* models = &c.arm.models
     cdef bint commanding = answers_states(&c.machine) or is_open_loop(&c.machine)
-    cdef double duration = (cycle.now - cycle.locked_at) * 1e-9 if commanding else INFINITY
+    cdef double duration = (min(cycle.now - cycle.locked_at, LOCKED_GAP) * 1e-9 if commanding
+                            else INFINITY)
     cdef int k
     cycle.locked_at = cycle.now
     if not follow_locked(&cycle.locked, duration):

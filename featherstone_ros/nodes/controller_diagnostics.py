@@ -84,7 +84,7 @@ class ControllerDiagnostics:
         )
         goal_tolerance = motions.tolerances.goal[0]
         not_arrived = self._arrival.update(
-            loop.now, moment, loop.settings, goal_tolerance, loop.dynamics
+            loop.now, moment, loop.settings, goal_tolerance, loop.dynamics()
         )
         refused = loop.state_refusal()
         level, text = summary(
@@ -183,7 +183,7 @@ class ControllerDiagnostics:
         if not self._tip or not np.isfinite(loop.controller.received):
             return {}
         values = cartesian_topics.singular_values(
-            loop.dynamics, loop.controller.q, self._tip, self._offset
+            loop.dynamics(), loop.controller.q, self._tip, self._offset
         )
         values = values if len(values) == 6 else np.zeros(6)
         away = (

@@ -48,7 +48,7 @@ from featherstone_ros.nodes.refusals import RecentText
 from featherstone_ros.parameter import Value
 
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN
-SEEN = 1e-4  # [rad or m] that a locked joint moves before poses are computed anew
+NEAR, SAME = 0.01, 1e-4  # [rad or m] that locked joints move before efforts, poses are others
 UNUSABLE_TIME = 2.0  # [s] without a usable state until one is inspected
 
 
@@ -235,21 +235,22 @@ class ControllerLoop(LoopMode):
 
         return commit
 
-    @property
-    def present(self) -> ControlledArm:
-        """The arm with its locked joints where they are now; for the executor's thread."""
+    def present(self, within: float = NEAR) -> ControlledArm:
+        """Return the arm with its locked joints ``within`` [rad or m] of where they are now.
+
+        For the executor's thread, which a new model at every position would keep busy.
+        """
         at = self.controller.locked
-        if self._present is None or np.abs(at - self._seen).max(initial=0.0) > SEEN:
+        if self._present is None or np.abs(at - self._seen).max(initial=0.0) > within:
             names = map(NAME.format, self.arm.unloaded.locked_joints)
             places = dict(zip(names, at.tolist(), strict=True))
             self._present = self.arm.with_parameters(places) if places else self.arm
             self._seen, self._dynamics = at, None
         return self._present
 
-    @property
-    def dynamics(self) -> Dynamics:
-        """Of that arm with its payload, likewise."""
-        model = self.present.model
+    def dynamics(self, within: float = NEAR) -> Dynamics:
+        """Return the dynamics of that arm with its payload, likewise."""
+        model = self.present(within).model
         if self._dynamics is None:
             self._dynamics = Dynamics(model)
         return self._dynamics

@@ -51,7 +51,7 @@ from featherstone_ros.control.trajectory import (
 from featherstone_ros.control.unusable_messages import late_start
 from featherstone_ros.errors import FeatherstoneError, MessageError
 from featherstone_ros.nodes import cartesian_topics
-from featherstone_ros.nodes.controller_loop import ControllerLoop
+from featherstone_ros.nodes.controller_loop import NEAR, SAME, ControllerLoop
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
 from featherstone_ros.nodes.qos import NEWEST, RELIABLE
@@ -272,7 +272,7 @@ class MotionInput:
         def dropped(why: str) -> None:
             refuse(TrajectoryError(f"not timed anew ({why}): {given.unfit.problem}"))
 
-        compute = partial(given.unfit.retimed, self._loop.present)
+        compute = partial(given.unfit.retimed, self._loop.present())
         self._worker.start(Job(compute, done, dropped))
         self._node.get_logger().info(f"timing a trajectory anew, since {given.unfit.problem}")
 
@@ -340,7 +340,7 @@ class MotionInput:
         if node.parameters["preflight"] == Preflight.OFF:
             return ""
         verdict = check_trajectory(
-            loop.dynamics, node.model, loop.settings, motion, begin, velocity
+            loop.dynamics(), node.model, loop.settings, motion, begin, velocity
         )
         problem = "" if verdict.fits else str(verdict)
         refused = retimes or is_beyond(verdict, motion, velocity)
@@ -367,7 +367,7 @@ class MotionInput:
         loop = self._loop
         state = set_point(point_of(message), loop.space, loop.controller.desired[0])
         if self._node.parameters["preflight"] != Preflight.OFF:
-            problem = check_set_point(loop.dynamics, self._node.model, loop.settings, state)
+            problem = check_set_point(loop.dynamics(), self._node.model, loop.settings, state)
             self._judge(problem, "a set-point", self._node.log)
         loop.ask(_control.SetPointRequest(state.rows()))
 
@@ -375,10 +375,9 @@ class MotionInput:
         """Give the end effector a target; its frame is taken at its present pose."""
         frame, model = message.header.frame_id, self._node.model
         q = self._loop.snapshot().q if frame else np.zeros(model.n)
-        tip = self._loop.arm.tip
-        place = cartesian_topics.frame_pose(
-            frame, tip, model, self._loop.dynamics, q, self._loop.unknown_joints
-        )
+        tip, unknown = self._loop.arm.tip, self._loop.unknown_joints
+        dynamics = self._loop.dynamics(SAME if frame else NEAR)
+        place = cartesian_topics.frame_pose(frame, tip, model, dynamics, q, unknown)
         target = cartesian_topics.target_of(message, place)
         if isinstance(message, TwistStamped):
             self._twist_at = self._loop.now
@@ -411,7 +410,7 @@ class MotionInput:
             f"subtracted from now on, at the tip: {force[0]:.2f} {force[1]:.2f} {force[2]:.2f} N, "
             f"{moment[0]:.3f} {moment[1]:.3f} {moment[2]:.3f} N m"
         )
-        tool = self._zeros.note(request.offset, request.rotation, self._loop.present)
+        tool = self._zeros.note(request.offset, request.rotation, self._loop.present())
         if tool:
             response.message += f"; {tool}"
         self._node.get_logger().info(f"zero of ~/wrench: {response.message}")
