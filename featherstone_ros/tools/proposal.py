@@ -197,14 +197,16 @@ def tool_link(model: Model) -> str:
     for parent, kind in zip(tree.parent, _kinds(model), strict=True):
         depth.append(depth[parent + 1] + (kind != "prismatic"))  # fingers slide
     reach = {
-        link: depth[body + 1] for link, body in zip(tree.link_names, tree.link_body, strict=True)
+        link: depth[body + 1]
+        for link, body in zip(tree.link_names, tree.link_body, strict=True)
+        if body >= 0  # no joint moves the others
     }
     longest = max(reach.values())
-    ends = [link for link in tree.link_names if reach[link] == longest]
+    ends = [link for link in reach if reach[link] == longest]
     bodies = {tree.link_body[tree.link_names.index(link)] for link in ends}
     if len({_branch(tree.parent, body, depth, longest) for body in bodies}) > 1:
         hand = max(set.intersection(*(_chain(tree.parent, body) for body in bodies)))
-        if 2 * depth[hand + 1] < longest:
+        if hand < 0 or 2 * depth[hand + 1] < longest:
             return ""
         owners = zip(tree.link_names, tree.link_body, strict=True)
         ends = [link for link, body in owners if body == hand]
