@@ -174,9 +174,11 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
 
 
 cdef inline double longest_step(const Controller* c) noexcept nogil:
-    """How much time one command may make up for where drives follow positions [s]."""
-    return max(2.0 * (c.arm.settings.period if c.arm.settings.on_timer else c.clock.usual),
-               LONGEST_STEP)
+    """How much time one command may make up for where drives follow positions [s]. In a slow loop
+    a gap makes no command late that comes as soon as the last two.
+    """
+    cdef double usual = c.arm.settings.period if c.arm.settings.on_timer else c.clock.usual
+    return max(max(2.0 * usual, LONGEST_STEP), min(c.sent.apart[0], c.sent.apart[1]))
 
 
 cdef inline bint follows_fully(const Controller* c, Py_ssize_t i) noexcept nogil:
@@ -249,6 +251,7 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
     share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and sent.has_begun else 1.0
     for i in range(c.n):
         sent.acting[i] += share * (sent.governor.command[i] - sent.acting[i])
+    sent.apart[1], sent.apart[0] = sent.apart[0], now - sent.at if sent.has_begun else 0.0
     sent.at, sent.has_begun = now, True
     sent.count += 1
     return True

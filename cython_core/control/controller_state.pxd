@@ -132,6 +132,7 @@ cdef struct Command:         # what the drives are told
     bint has_begun           # there has been a command since the controller was activated
     bint let_go              # the transfer from the torque that led the end effector still goes on
     double at                # steady time of the last command
+    double[2] apart          # time from one command to the next: the last [s], and before
     long long count
 
 cdef struct Controller:

@@ -125,8 +125,8 @@ cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits
 
 
 # Drives that are told a torque as an offset of their position, of which their loop makes it:
-# position + compliance torque + lag velocity, see featherstone_ros/model/drive_units.py. The position
-# is that of the middle of the time in which it acts.
+# position + compliance torque + lag velocity, see featherstone_ros/model/drive_units.py. The
+# position is that of the middle of the time in which it acts.
 
 cdef struct ServoGovernor:
     PositionGovernor governor # ``used``: there are such drives

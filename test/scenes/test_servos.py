@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from arm_scene import Scene, load, play, trajectory
+from arm_scene import Scene, load, lost_after, play, trajectory
 from numpy.testing import assert_allclose
 
 from featherstone_ros.control.trajectory import Point
@@ -44,6 +44,21 @@ def test_positions_in_plain_python_are_bounded_in_speed_and_acceleration(then, m
     speed = np.diff(q, axis=0) / dt
     assert np.abs(speed / limit).max() < 1.0
     assert (np.abs(np.diff(speed, axis=0)) / dt[1:] / limit).max() < 1.01 * ACCELERATION
+
+
+@pytest.mark.parametrize("end", [0.95, 1.1])
+def test_positions_are_bounded_after_a_gap_too(end):
+    """At 100 Hz; where commands come as usual: in a gap drives stand where they were told."""
+    scene = Scene(
+        "panda", {0.4: THERE}, 2.0, None, SLOW, lost_after(0.8, end), units=SERVOS, period=0.01
+    )
+    time, q = told(play(scene))
+    limit, dt = PANDA.model.velocity_limit, np.diff(time)[:, None]
+    speed = np.diff(q, axis=0) / dt
+    usual = np.maximum(dt[1:], dt[:-1])[:, 0] < 0.011
+    assert usual.sum() > 150
+    acceleration = np.abs(np.diff(speed, axis=0)) / dt[1:] / limit
+    assert acceleration[usual].max() < 1.01 * ACCELERATION
 
 
 # An effort limit is one number
