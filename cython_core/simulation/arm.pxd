@@ -54,6 +54,8 @@ cdef struct SimulatorSettings:            # constant while in use
     int64_t steps_per_period
     double real_time_factor            # 0: as fast as possible
     bint lockstep, hold_until_command, owns_time, follows_ros_time
+    bint paced                         # lockstep is no faster than real_time_factor
+    bint wall_time                     # simulated time begins at ROS time
     int64_t command_timeout, wrench_timeout             # [ns], 0: never
     uint64_t noise_seed
     bint noisy

@@ -37,6 +37,8 @@ cdef enum:                   # [ns]
     LOCKSTEP_REPEAT = 80_000_000       # after which an unanswered state is published again
     PAUSED_REPEAT = 500_000_000        # for late subscribers: with an unchanged stamp
     DISCOVERY = 500_000_000            # until publishers and subscriptions have found each other
+    EPOCH_GRID = 125_000_000           # on which simulated time begins by the wall: stamps in
+                                       # double precision are rounded alike in each run
 
 cdef struct Steps:
     int64_t count            # integration steps
@@ -68,6 +70,7 @@ cdef struct TwinCycle:
     Answers[OWN_COMMANDS + MAX_TOPICS] answers     # by input
     bint is_new                        # the state has not been published yet
     int64_t stamp                      # of the last published state [ns]
+    int64_t epoch                      # ROS time at simulation time 0 [ns]
     JointNames joints                  # the arm's, then those that are ignored
     JointStateMessage names
     JointNames locked                  # names, others alone
@@ -93,7 +96,7 @@ cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexc
     """The stamp of the state that was due ``lag`` [ns] ago."""
     cdef int64_t stamp
     if twin.arm.settings.owns_time:
-        return simulation_time(&twin.arm)
+        return twin.epoch + simulation_time(&twin.arm)
     if not twin.is_new:
         return twin.stamp              # so that an old state does not look new
     stamp = output.ros_time(output.loop) - lag
@@ -139,10 +142,22 @@ cdef void count_repetition(TwinCycle* twin) noexcept nogil:
         twin.answers[k].spare += twin.answers[k].has_come
 
 
+cdef void begin_by_wall(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
+    """If so set, let simulated time begin at ROS time, or at most EPOCH_GRID later."""
+    cdef int64_t ros_time
+    if twin.arm.settings.wall_time and simulation_time(&twin.arm) == 0:
+        ros_time = output.ros_time(output.loop)
+        twin.epoch = (ros_time + EPOCH_GRID - 1) // EPOCH_GRID * EPOCH_GRID
+        restart_pace(&twin.pace, now + twin.epoch - ros_time)
+
+
 cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* output) noexcept nogil:
     """Publish the clock, then the state that was due ``lag`` [ns] ago."""
     cdef int32_t n = <int32_t> twin.arm.n, k
-    cdef int64_t stamp = stamp_now(twin, lag, output)
+    cdef int64_t stamp
+    if twin.is_new:
+        begin_by_wall(twin, now, output)
+    stamp = stamp_now(twin, lag, output)
     if twin.clock.data != NULL:
         write_time(twin.clock.data + HEADER_SIZE, stamp)
         output.publish(output.loop, CLOCK, twin.clock.data, twin.clock.size)
@@ -173,7 +188,8 @@ cdef void report_fault(TwinCycle* twin, int64_t now, Output* output) noexcept no
 cdef void restart_pacing(TwinCycle* twin, int64_t now) noexcept nogil:
     """Restart pacing by the settings; if time stands still, the state is due at once."""
     cdef const SimulatorSettings* settings = twin.arm.settings
-    set_pace(&twin.pace, settings.period * SECOND, settings.real_time_factor, now)
+    set_pace(&twin.pace, settings.period * SECOND,
+             settings.real_time_factor if settings.paced or not settings.lockstep else 0.0, now)
     twin.idle_interval = LOCKSTEP_REPEAT if settings.lockstep else PAUSED_REPEAT
     twin.idle_since = now - twin.idle_interval
 
@@ -188,7 +204,7 @@ cdef int64_t twin_due(void* self) noexcept nogil:
     if twin.arm.fault.kind != NO_FAULT:
         return NEVER if twin.fault_reported else 0
     if is_free_to_go(twin):
-        return twin.begin
+        return max(period_due(&twin.pace), twin.begin)
     if twin.paused or twin.arm.settings.lockstep:
         return max(twin.idle_since + twin.idle_interval, twin.begin)
     return max(next_due(&twin.pace), twin.begin)
@@ -210,6 +226,17 @@ cdef void advance_and_publish(TwinCycle* twin, int64_t lag, int64_t now,
         publish_state(twin, lag, now, output)
 
 
+cdef void go_on(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
+    """Begin the next period of a lockstep, if it is due. Time that has passed before the first
+    command is no simulated time.
+    """
+    if has_fallen_behind(&twin.pace, now):
+        begin_by_wall(twin, now, output)
+    if now >= period_due(&twin.pace):
+        take_period(&twin.pace, now)
+        advance_and_publish(twin, 0, now, output)
+
+
 cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
     cdef TwinCycle* twin = <TwinCycle*> self
     cdef double lag
@@ -218,7 +245,7 @@ cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
         return
     if twin.arm.fault.kind == NO_FAULT:
         if is_free_to_go(twin):
-            advance_and_publish(twin, 0, now, output)
+            go_on(twin, now, output)
         elif twin.paused or twin.arm.settings.lockstep:
             if now - twin.idle_since >= twin.idle_interval:
                 publish_state(twin, 0, now, output)
@@ -279,7 +306,7 @@ cdef void command_taken(TwinCycle* twin, int input, int64_t now, Output* output)
     twin.answers[input].has_come = True
     twin.answered |= input < OWN_COMMANDS or all_have_answered(twin)
     if is_free_to_go(twin) and twin.arm.fault.kind == NO_FAULT:
-        advance_and_publish(twin, 0, now, output)
+        go_on(twin, now, output)
         report_fault(twin, now, output)
 
 

@@ -11,6 +11,7 @@ cdef enum:
     CATCH_UP = 100_000_000             # [ns] of real time that is caught up after a stall; the rest
                                        # is skipped
     LONGEST_STEP = 1_000_000_000       # [ns] of another's time; more means that it begins
+    ONE_BY_ONE = 1_000_000_000         # [ns] likewise, where each period waits for commands
     SHORTEST_TICK = 1_000_000          # [ns] shortest time between two checks of the clock
 
 cdef struct Pace:
@@ -76,3 +77,24 @@ cdef inline int64_t count_due(Pace* pace, int64_t now, bint in_steps, double* la
         lag[0] = now - pace.origin - (pace.done + 1.5) * pace.real_period
     pace.done += behind
     return behind
+
+
+# Periods that wait for commands: they begin one by one, when they are due or later.
+
+cdef inline int64_t period_due(const Pace* pace) noexcept nogil:
+    """When the next period may begin [ns]; 0: at once."""
+    if pace.real_period == 0.0:
+        return 0
+    return <int64_t> (pace.origin + (pace.done + 1.5) * pace.real_period)
+
+
+cdef inline bint has_fallen_behind(const Pace* pace, int64_t now) noexcept nogil:
+    """Whether more has been missed than is caught up."""
+    return pace.real_period > 0.0 and now - period_due(pace) > ONE_BY_ONE
+
+
+cdef inline void take_period(Pace* pace, int64_t now) noexcept nogil:
+    """Count a period that begins now."""
+    if has_fallen_behind(pace, now):
+        pace.done += <int64_t> ((now - period_due(pace) - ONE_BY_ONE) / pace.real_period)
+    pace.done += 1

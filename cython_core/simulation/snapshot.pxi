@@ -38,6 +38,7 @@ cdef class Snapshot:
         s.wrench_timeout = round(settings.wrench_timeout * SECOND)
         s.lockstep, s.hold_until_command = settings.lockstep, settings.hold_until_command
         s.owns_time = settings.owns_time
+        s.paced, s.wall_time = settings.paced, settings.wall_time and s.lockstep
         s.follows_ros_time = settings.follows_ros_time
         s.noise_seed = noise.seed
         s.deviation = (noise.position, noise.velocity, noise.effort)

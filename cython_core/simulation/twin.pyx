@@ -32,7 +32,8 @@ from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, SimulatorSetti
                              external_wrench, law_of, reset_arm, restart_timeout, simulation_time,
                              state_was_set, take_command)
 from simulation.fault cimport NO_FAULT
-from simulation.pacing cimport Pace, count_due, next_due, set_pace
+from simulation.pacing cimport (Pace, count_due, has_fallen_behind, next_due, period_due,
+                                restart_pace, set_pace, take_period)
 from simulator_interface cimport SIMULATOR_INTERFACE, Load, Loads, SimulatorInterface
 
 import numpy as np

@@ -78,6 +78,14 @@ class SimulatorSettings:
     lockstep: bool = declared(
         False, "advance by one period per command received, whatever the real time", read_only=True
     )
+    paced: bool = declared(
+        False, "in lockstep: no faster than real_time_factor; slower where the machine is"
+    )
+    wall_time: bool = declared(
+        False,
+        "in lockstep: time begins at the computer's, not at 0, for nodes beside that go by that",
+        read_only=True,
+    )
     initial_positions: ArrayLike | None = declared(
         None, "position at the start and after a reset [rad or m]", name="initial_positions.{}"
     )

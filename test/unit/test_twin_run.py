@@ -234,6 +234,57 @@ def test_an_answer_that_comes_again_to_a_repeated_state_counts_once():
     assert twin.time == 30_000_000
 
 
+def paced(twin: Twin, times: np.ndarray, wait: float = 0.0) -> list[tuple[float, float]]:
+    """Answer each state, ``wait`` [s] later; return when each came, by the wall, and its stamp."""
+    came, asked_at = [], None
+    for now in times:
+        at, nanoseconds = WALL + round(now * SECOND), round(now * SECOND)
+        found = stamps(twin.tick(nanoseconds, at)[0]) if nanoseconds >= twin.due else []
+        if asked_at is not None and now >= asked_at + wait:
+            data, asked_at = float64_multi_array([0.0, 0.0]), None
+            found += stamps(twin.message(INPUTS["commands"], data, nanoseconds, ros_time=at)[0])
+        if found:
+            asked_at = now
+            came += [(at / SECOND, stamp) for stamp in found]
+    return came
+
+
+WALL = 1_790_000_000_300_000_000  # [ns]
+
+
+@pytest.mark.parametrize("factor", [1.0, 4.0])
+def test_a_paced_lockstep_goes_by_the_wall_where_answers_come_in_time(factor):
+    twin = make(rate=100.0, lockstep=True, paced=True, wall_time=True, real_time_factor=factor)
+    times, stamped = np.transpose(paced(twin, np.arange(0.0, 3.0, 0.001))[1:])
+    np.testing.assert_allclose(np.diff(stamped), 0.01, atol=1e-6)
+    assert (stamped[0] - 0.01) % 0.125 == pytest.approx(0.0, abs=1e-6)
+    lag = (times - times[0]) - (stamped - stamped[0]) / factor
+    assert np.abs(lag).max() < 0.003
+    assert abs(times[0] - stamped[0]) < 0.003 + abs(1.0 - 1.0 / factor) * 0.01
+
+
+def test_a_paced_lockstep_is_slower_where_answers_are_and_then_catches_up():
+    twin = make(rate=100.0, lockstep=True, paced=True, wall_time=True)
+    paced(twin, np.arange(0.0, 1.0, 0.001))
+    slow = np.transpose(paced(twin, np.arange(1.0, 1.8, 0.001), wait=0.02))
+    assert np.diff(slow[1]) == pytest.approx(0.01, abs=1e-6)
+    assert 0.3 < (slow[0] - slow[1])[-1] < 0.8
+    times, stamped = np.transpose(paced(twin, np.arange(1.8, 3.0, 0.001)))
+    np.testing.assert_allclose(np.diff(stamped), 0.01, atol=1e-6)
+    assert abs(times[-1] - stamped[-1]) < 0.003
+    assert twin.overruns == 0
+
+
+def test_time_before_the_first_command_is_no_simulated_time():
+    """However long the controller takes to start: then the twin is where the wall is."""
+    twin = make(rate=100.0, lockstep=True, paced=True, wall_time=True)
+    for now in np.arange(0.0, 20.0, 0.05):
+        tick(twin, now)
+    times, stamped = np.transpose(paced(twin, np.arange(20.0, 22.0, 0.001)))
+    np.testing.assert_allclose(np.diff(stamped[1:]), 0.01, atol=1e-6)
+    assert abs(times[-1] - stamped[-1]) < 0.003
+
+
 def test_refused_command_does_not_advance_lockstep():
     twin = make(lockstep=True)
     assert command(twin, [np.nan, 0.0], now=0.0) == 0
