@@ -3,11 +3,19 @@
 ros2 launch featherstone_ros digital_twin.launch.py robot:=ur5e
 """
 
+from pathlib import Path
+
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch_ros.actions import Node
 
-from featherstone_ros.nodes.launch_support import common_arguments, package_node, value
+from featherstone_ros.nodes.launch_support import (
+    common_arguments,
+    description,
+    package_node,
+    value,
+)
+from featherstone_ros.simulation.settings import PACED
 
 
 def start(context: LaunchContext) -> list[Node]:
@@ -15,8 +23,14 @@ def start(context: LaunchContext) -> list[Node]:
     parameters: dict[str, object] = {}
     if value(context, "publish_clock") == "true":
         parameters["publish_clock"] = True
+    if value(context, "lockstep") == "true":
+        parameters |= PACED
+    if value(context, "twin_robot"):
+        parameters |= description(context, "twin_robot")
     remappings = [(f"~/{topic}", value(context, topic)) for topic in ("commands", "joint_commands")]
-    return [package_node(context, "digital_twin", parameters, remappings)]
+    own = value(context, "twin_parameters")
+    more = [Path(own).expanduser().absolute()] if own else []
+    return [package_node(context, "digital_twin", parameters, remappings, more=more)]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -39,6 +53,23 @@ def generate_launch_description() -> LaunchDescription:
                 default_value="false",
                 choices=["true", "false"],
                 description="publish simulation time on /clock, for all other nodes",
+            ),
+            DeclareLaunchArgument(
+                "lockstep",
+                default_value="false",
+                choices=["true", "false"],
+                description="each state waits for its command, in real time where the machine can; "
+                "the controller needs use_sim_time",
+            ),
+            DeclareLaunchArgument(
+                "twin_robot",
+                default_value="",
+                description="the arm that is simulated, if it is another than robot",
+            ),
+            DeclareLaunchArgument(
+                "twin_parameters",
+                default_value="",
+                description="a parameter file of the twin alone, e.g. with its payload.mass",
             ),
             OpaqueFunction(function=start),
         ]

@@ -9,6 +9,7 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch_ros.actions import Node
 
 from featherstone_ros.nodes.launch_support import common_arguments, package_node, value
+from featherstone_ros.simulation.settings import SIMULATED
 
 TOPICS = {
     "commands": "topic of the torques, e.g. /forward_command_controller/commands",
@@ -28,7 +29,7 @@ def start(context: LaunchContext) -> list[Node]:
     """Start the controller as the arguments say."""
     parameters: dict[str, object] = {}
     if value(context, "use_sim_time") == "true":
-        parameters["use_sim_time"] = True
+        parameters |= SIMULATED
     if value(context, "mode"):
         parameters["mode"] = value(context, "mode")
     remappings = [(f"~/{topic}", value(context, topic)) for topic in TOPICS]

@@ -1,6 +1,9 @@
 """A simulated arm under torque control: digital twin, feedforward controller, state publisher.
 
 ros2 launch featherstone_ros twin_and_controller.launch.py robot:=panda mode:=computed_torque
+
+Time is simulated, and begins at the wall's: each state waits for its command, in real time where
+the machine can. With use_sim_time:=false both nodes go by the wall, and none waits.
 """
 
 from pathlib import Path
@@ -58,9 +61,10 @@ def generate_launch_description() -> LaunchDescription:
             ),
             DeclareLaunchArgument(
                 "use_sim_time",
-                default_value="false",
+                default_value="true",
                 choices=["true", "false"],
-                description="the twin publishes /clock and the other nodes take their time from it",
+                description="the twin publishes /clock, by which the other nodes go, and waits for "
+                "a command for each of its states",
             ),
             DeclareLaunchArgument(
                 "rviz",
@@ -68,7 +72,11 @@ def generate_launch_description() -> LaunchDescription:
                 choices=["true", "false"],
                 description="show the arm in RViz (rviz.launch.py)",
             ),
-            include("digital_twin", publish_clock=LaunchConfiguration("use_sim_time")),
+            include(
+                "digital_twin",
+                publish_clock=LaunchConfiguration("use_sim_time"),
+                lockstep=LaunchConfiguration("use_sim_time"),
+            ),
             include("feedforward_controller"),
             include("rviz", IfCondition(LaunchConfiguration("rviz"))),
             OpaqueFunction(function=publish_transforms),

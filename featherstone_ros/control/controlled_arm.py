@@ -8,7 +8,7 @@ The node, the commands and simulations in plain Python begin here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -55,6 +55,8 @@ from featherstone_ros.model.parameter_files import (
 from featherstone_ros.model.robots import robot_file, robot_parameters
 from featherstone_ros.parameter import Parameter, Value, per_joint, values_of
 
+Files = str | PathLike[str] | Sequence[str | PathLike[str]]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ControlledArm:
@@ -89,7 +91,7 @@ class ControlledArm:
     def of(
         cls,
         description: str | PathLike[str] | Model,
-        parameters: Mapping[str, object] | str | PathLike[str] | None = None,
+        parameters: Mapping[str, object] | Files | None = None,
         joints: Iterable[str] | None = None,
     ) -> ControlledArm:
         """Return an arm.
@@ -97,7 +99,8 @@ class ControlledArm:
         Args:
             description: URDF text, the path of a URDF or xacro file, or a model.
             parameters: Names of the controller's parameters and their values, or the path of a
-                parameter file; the declared defaults take the place of what is missing.
+                parameter file, or of several, of which a later one overrides the earlier; the
+                declared defaults take the place of what is missing.
             joints: Those that move, the others are locked; None: as the parameter ``joints`` says.
                 A model has its own.
 
@@ -109,9 +112,9 @@ class ControlledArm:
         """
         given = _given(parameters)
         model = _model(description, joints if joints is not None else given.joints())
-        if isinstance(parameters, str | PathLike):
-            check_names(Path(parameters), {*model.joint_names, *model.locked})
-        elif not isinstance(parameters, NodeParameters):
+        for path in _files(parameters):
+            check_names(path, {*model.joint_names, *model.locked})
+        if not _files(parameters) and not isinstance(parameters, NodeParameters):
             _require_known(given, model)
         defaults = {name: one.default for name, one in declared_parameters(model).items()}
         try:
@@ -130,7 +133,7 @@ class ControlledArm:
         cls,
         robot: str,
         joints: Iterable[str] | None = None,
-        parameters: str | PathLike[str] | None = None,
+        parameters: Files | None = None,
         joint_limits: str | PathLike[str] | None = None,
     ) -> ControlledArm:
         """Return one of the package's robots with its parameters, or an arm from files.
@@ -138,8 +141,8 @@ class ControlledArm:
         Args:
             robot: ``panda``, ``ur5e``, or the path of a URDF or xacro file.
             joints: As of ``of``.
-            parameters: A parameter file; None: the package's own for ``panda`` and ``ur5e``, else
-                the defaults.
+            parameters: A parameter file, or several as of ``of``; None: the package's own for
+                ``panda`` and ``ur5e``, else the defaults.
             joint_limits: MoveIt's joint_limits.yaml, whose limits take the place of the URDF's.
 
         Raises:
@@ -409,13 +412,22 @@ def _require_fields(units: DriveUnits) -> None:
             )
 
 
-def _given(parameters: Mapping[str, object] | str | PathLike[str] | None) -> NodeParameters:
+def _files(parameters: Mapping[str, object] | Files | None) -> list[Path]:
+    """Return the parameter files that are given."""
+    if parameters is None or isinstance(parameters, Mapping):
+        return []
+    if isinstance(parameters, str | PathLike):
+        return [Path(parameters)]
+    return [Path(one) for one in parameters]
+
+
+def _given(parameters: Mapping[str, object] | Files | None) -> NodeParameters:
     """Return the parameters that are given, with their file for messages."""
     if isinstance(parameters, NodeParameters):
         return parameters
     if parameters is None or isinstance(parameters, Mapping):
         return NodeParameters(parameters or {}, "")
-    return controller_parameters(Path(parameters))
+    return controller_parameters(*_files(parameters))
 
 
 def _model(description: str | PathLike[str] | Model, joints: Iterable[str] | None) -> Model:

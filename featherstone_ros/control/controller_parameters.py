@@ -106,6 +106,38 @@ def nameable(names: Collection[str]) -> str | None:
     return f"{wrong[0]!r} is no name of letters, digits and underscores" if wrong else None
 
 
+PAYLOAD_PARAMETERS = (
+    *payload_parameters("payload"),
+    Parameter(
+        PAYLOAD_NAMES,
+        [],
+        "payloads that have parameters of their own, payloads.<payload>.link, mass, com and "
+        "inertia; empty for none",
+        read_only=True,
+        check=nameable,
+    ),
+    Parameter(
+        "payload.name",
+        "",
+        "payload that the arm carries, of payload.names; empty: that of payload.link, mass, com "
+        "and inertia",
+    ),
+    Parameter(
+        "payload.transition_time",
+        0.5,
+        "time in which a new payload or gravity takes effect [s]",
+        0.0,
+        60.0,
+    ),
+)
+
+
+def payload_parameters_of(names: Iterable[str]) -> Iterable[Parameter]:
+    """Yield the parameters of the payloads that have these names."""
+    for name in names:
+        yield from payload_parameters(f"payloads.{name}")
+
+
 PARAMETERS = (
     *GAIN_PARAMETERS,
     *parameters_of(ControllerSettings),
@@ -191,28 +223,7 @@ PARAMETERS = (
         100.0,
         check=of_length(3),
     ),
-    *payload_parameters("payload"),
-    Parameter(
-        PAYLOAD_NAMES,
-        [],
-        "payloads that have parameters of their own, payloads.<payload>.link, mass, com and "
-        "inertia; empty for none",
-        read_only=True,
-        check=nameable,
-    ),
-    Parameter(
-        "payload.name",
-        "",
-        "payload that the arm carries, of payload.names; empty: that of payload.link, mass, com "
-        "and inertia",
-    ),
-    Parameter(
-        "payload.transition_time",
-        0.5,
-        "time in which a new payload or gravity takes effect [s]",
-        0.0,
-        60.0,
-    ),
+    *PAYLOAD_PARAMETERS,
     *cartesian_parameters.PARAMETERS,
 )
 
@@ -221,8 +232,7 @@ def parameters_of_arm(model: Model, payloads: Iterable[str]) -> Iterable[Paramet
     """Yield the parameters of every joint and of every payload that has a name."""
     yield from joint_parameters(model)
     yield from locked_parameters(model)
-    for name in payloads:
-        yield from payload_parameters(f"payloads.{name}")
+    yield from payload_parameters_of(payloads)
 
 
 def _without_scipy() -> str | None:

@@ -31,6 +31,7 @@ LOCKED = "<locked>"  # likewise, of those of each joint that does not move
 PAYLOAD_NAMES = "payload.names"
 SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
 MAX_LIST = 10_000  # values: ROS's reader copies a list for each, 300,000 take it minutes
+EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 FORMER = {  # parameters of earlier versions, and what has taken their place
     "sliding_speed": "presliding_displacement, a distance [rad or m]; the default suits most",
@@ -99,35 +100,39 @@ class NodeParameters(dict[str, object]):
         return ParameterFileError(f"{self.source}: {name} is {value}, expected {expected}")
 
 
-def read_parameters(path: Path) -> dict[str, NodeParameters]:
-    """Read a ROS parameter file for both nodes.
+def read_parameters(*paths: Path) -> dict[str, NodeParameters]:
+    """Read ROS parameter files for both nodes.
 
     Args:
-        path: A file with the keys ``/**`` (both nodes), ``/**/digital_twin`` and so on.
+        paths: Files with the keys ``/**`` (both nodes), ``/**/digital_twin`` and so on. What a
+            later one sets overrides the earlier ones.
 
     Returns:
         Node name to its parameters.
 
     Raises:
-        ParameterFileError: The file cannot be read or is not a parameter file.
+        ParameterFileError: A file cannot be read or is not a parameter file.
     """
-    nodes = _nodes(path)
-    sections = {
-        key: _flat(_section(nodes, key, path)) for key in ("/**", *(f"/**/{n}" for n in NODES))
-    }
-    return {n: NodeParameters(sections["/**"] | sections[f"/**/{n}"], path) for n in NODES}
+    source = paths[0] if len(paths) == 1 else " and ".join(map(str, paths))
+    merged = {node: NodeParameters({}, source) for node in NODES}
+    for path in paths:
+        nodes = _nodes(path)
+        for node in NODES:
+            for key in ("/**", f"/**/{node}"):
+                merged[node].update(_flat(_section(nodes, key, path)))
+    return merged
 
 
-def controller_parameters(path: Path) -> NodeParameters:
-    """Return the controller's parameters in a file.
+def controller_parameters(*paths: Path) -> NodeParameters:
+    """Return the controller's parameters in files, as ``read_parameters`` reads them.
 
     Raises:
-        ParameterFileError: The file cannot be read, or has none.
+        ParameterFileError: A file cannot be read, or there are none.
     """
-    values = read_parameters(path)[CONTROLLER]
+    values = read_parameters(*paths)[CONTROLLER]
     if not values:
         raise ParameterFileError(
-            f"{path} has no ros__parameters under /** or /**/feedforward_controller"
+            f"{values.source} has no ros__parameters under /** or /**/feedforward_controller"
         )
     return values
 
@@ -161,6 +166,14 @@ def effort_gains(path: Path | None) -> dict[str, float]:
         joint: float(gain)
         for joint, gain in zip(joints, units.effort_gain, strict=True)
         if gain != 1.0
+    }
+
+
+def as_ros_reads(values: Mapping[str, object]) -> dict[str, object]:
+    """Return parameters with 1e3, without a point, as a number: YAML 1.1 reads that as text."""
+    return {
+        name: float(value) if isinstance(value, str) and EXPONENT.fullmatch(value) else value
+        for name, value in values.items()
     }
 
 

@@ -8,10 +8,15 @@ from dataclasses import replace
 from rclpy.context import Context
 
 from featherstone_ros.control.armature import assumed_armature
+from featherstone_ros.control.controller_parameters import (
+    PAYLOAD_PARAMETERS,
+    payload_parameters_of,
+)
 from featherstone_ros.control.drive_parameters import drive_parameters
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.locked_joints import locked_parameters
+from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.nodes import (
     floating_base,
     payload_service,
@@ -60,6 +65,7 @@ PARAMETERS = (
     *parameters_of(ShadowSettings),
     FORMER_CONTRACT,
     *parameters_of(Drives),
+    *PAYLOAD_PARAMETERS,
     *payload_service.PARAMETERS,
     *realtime_parameters.PARAMETERS,
 )
@@ -99,6 +105,7 @@ class DigitalTwin(ModelNode):
         yield from map(topic_parameter, model.joint_names)
         yield from shadow_parameters(model)
         yield from locked_parameters(model)
+        yield from payload_parameters_of(self.parameters[PAYLOAD_NAMES])
 
     def configure(self) -> None:
         """Make the mode."""

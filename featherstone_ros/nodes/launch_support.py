@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -67,17 +68,22 @@ def value(context: LaunchContext, argument: str) -> str:
     return LaunchConfiguration(argument).perform(context)
 
 
-def description(context: LaunchContext) -> dict[str, ParameterValue]:
-    """Return the parameter ``robot_description``, or nothing if the robot is left open."""
-    if not value(context, "robot"):
+def description(context: LaunchContext, argument: str = "robot") -> dict[str, ParameterValue]:
+    """Return the parameter ``robot_description``, or nothing if the robot is left open.
+
+    Args:
+        context: Holds the values of the launch arguments.
+        argument: Which of them says the robot.
+    """
+    if not value(context, argument):
         return {}
-    return {"robot_description": _text(read_description(described(context)))}
+    return {"robot_description": _text(read_description(described(context, argument)))}
 
 
-def described(context: LaunchContext) -> RobotFile:
+def described(context: LaunchContext, argument: str = "robot") -> RobotFile:
     """Return the robot's file with its xacro's arguments."""
     given = value(context, "xacro_arguments")
-    robot = value(context, "robot")
+    robot = value(context, argument)
     return robot_file(f"{shlex.quote(robot)} {given}" if given else robot)
 
 
@@ -100,6 +106,7 @@ def package_node(
     files: bool = True,
     joint_states: str = "",
     name: str = "",
+    more: Sequence[Path] = (),
 ) -> Node:
     """Return the action that starts one of the package's nodes as the launch arguments say.
 
@@ -111,8 +118,9 @@ def package_node(
         files: Whether the node reads the parameter files.
         joint_states: Topic, if another than the launch argument's.
         name: Of the node, if another than the executable's.
+        more: Further parameter files, which override the others.
     """
-    paths = parameter_files(context) if files else []
+    paths = [*(parameter_files(context) if files else []), *more]
     return Node(
         **_process(executable),
         name=name or None,

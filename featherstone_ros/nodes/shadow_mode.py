@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
 from featherstone_ros._shadow import RECORDS, REQUESTS, LockedPlaces, StateBuffer
+from featherstone_ros.control.payload import gravity_and_payload, model_with_payload
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
 from featherstone_ros.model.locked_joints import absurd_text, locked_positions
@@ -55,7 +56,7 @@ class ShadowMode(LoopMode):
             ValueError: Parameters that do not fit the model.
         """
         places = locked_positions(node.parameters, node.model)
-        model = node.model.with_locked(places)
+        model = model_with_payload(node.parameters, node.model.with_locked(places))
         shadow = Shadow(model, shadow_settings(node.parameters, model))
         if contract := node.parameters[FORMER_CONTRACT.name]:
             node.get_logger().warning(
@@ -92,7 +93,11 @@ class ShadowMode(LoopMode):
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
         """Prepare the shadow for new settings; its observer starts anew."""
-        shadow = self._shadow
+        shadow, present = self._shadow, self._node.parameters
+        if gravity_and_payload(values) != gravity_and_payload(present):
+            raise ValueError(
+                "payload is fixed in mode shadow until the node is cleaned up and configured"
+            )
         change = shadow.prepare(shadow_settings(values, self._node.model))
         placed = self._node.model.with_locked(locked_positions(values, self._node.model))
         places = LockedPlaces(placed.locked_positions)

@@ -20,6 +20,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.control.drive_parameters import require_same_units
+from featherstone_ros.control.payload import model_with_payload
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model.locked_joints import absurd_text
 from featherstone_ros.nodes import floating_base, realtime_loop
@@ -60,7 +61,7 @@ class SimulateMode(LoopMode):
         Raises:
             ValueError: Parameters that the simulator refuses, or a topic twice.
         """
-        model = node.model
+        model = model_with_payload(node.parameters, node.model)
         publish_clock = bool(node.parameters["publish_clock"])
         base_topics = floating_base.base_topics(node)
         self._own = command_topics(
@@ -139,7 +140,7 @@ class SimulateMode(LoopMode):
         return replace(settings, follows_ros_time=sim_time and not settings.owns_time)
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
-        """Prepare the twin for new settings; state, command and time go on.
+        """Prepare the twin for new settings or a payload; state, command and time go on.
 
         Raises:
             ValueError: They cannot be used, or change the topics or units of commands.
@@ -150,9 +151,11 @@ class SimulateMode(LoopMode):
             if values[name] != self._node.parameters[name]:
                 raise ValueError(f"{name} is fixed until the node is cleaned up and configured")
         twin, settings = self._twin, self._settings(values)
-        prepared = snapshot(self._node.model, settings)
+        model = model_with_payload(values, self._node.model)
+        prepared = snapshot(model, settings)
 
         def take() -> None:
+            twin.model = model
             if self._loop is None:
                 twin.use(settings, self.now)
                 return

@@ -17,6 +17,17 @@ INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
 UNIT = 0.01  # tolerance on the length of a quaternion
 ROUNDING = 1e-9  # relative: a period that is a multiple of the time step but for rounding
 
+# How twin and controller simulate together: each state waits for its command, in real time where
+# the machine can. What must not wait for Python has no bound on that either.
+PACED = {
+    "lockstep": True,
+    "paced": True,
+    "wall_time": True,
+    "publish_clock": True,
+    "real_time_factor": 1.0,
+}
+SIMULATED = {"use_sim_time": True, "executor_timeout": 0.0}  # of the controller
+
 
 def unit_quaternion(value: Sequence[float]) -> str | None:
     """Return why an orientation is refused; None for a quaternion of length 1."""

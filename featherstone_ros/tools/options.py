@@ -121,12 +121,10 @@ def add_trajectory_arguments(parser: argparse.ArgumentParser) -> None:
     add_urdf_argument(parser)
     parser.add_argument("--topic", help="topic of the recording (default: all)")
     add_number(parser, "--number", "K", int, 1, "which trajectory, from 1")
-    add_files(
-        parser,
-        parameters="parameter file of the controller (default: the package's own for panda and "
-        "ur5e)",
-        joint_limits=JOINT_LIMITS,
+    add_parameters(
+        parser, "parameter file of the controller (default: the package's own for panda and ur5e)"
     )
+    add_files(parser, joint_limits=JOINT_LIMITS)
 
 
 def require_urdf(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
@@ -213,6 +211,14 @@ def add_files(parser: argparse.ArgumentParser, **files: str) -> None:
     for name, text in files.items():
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=Path, metavar="FILE", help=text)
+
+
+def add_parameters(
+    parser: argparse.ArgumentParser, text: str, option: str = "--parameters"
+) -> None:
+    """Declare an option that takes a parameter file, and may be given for several."""
+    text += "; of several a later one overrides the earlier"
+    parser.add_argument(option, type=Path, action="append", metavar="FILE", help=text)
 
 
 def add_controller(parser: argparse.ArgumentParser) -> None:

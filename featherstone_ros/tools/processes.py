@@ -1,7 +1,6 @@
 """The nodes as processes: started, watched, and stopped whatever happens."""
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -18,6 +17,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import NODES
 from featherstone_ros.realtime.scheduling import session_niceness, set_session_niceness
 from featherstone_ros.tools import signals
+from featherstone_ros.tools.outputs import parameter_text
 
 _STOP_TIMEOUT = 8.0  # [s] for a clean stop after SIGINT, and again after SIGTERM: longer than a
 # node gives an arm to come to rest
@@ -239,8 +239,7 @@ def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dic
 
 def write_parameters(path: Path, parameters: Mapping[str, object], node: str = "") -> None:
     """Write a parameter file for the node named, or for any node."""
-    key = f"/**/{node}" if node else "/**"
-    path.write_text(json.dumps({key: {"ros__parameters": dict(parameters)}}))  # JSON is YAML
+    path.write_text(parameter_text((), {f"/**/{node}" if node else "/**": parameters}))
 
 
 def own_domain() -> int:

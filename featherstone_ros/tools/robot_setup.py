@@ -1,6 +1,6 @@
 """The robot of a command that simulates it: its description, parameters and initial positions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -39,7 +39,8 @@ class RobotSetup:
         path: Of its description.
         text: Its URDF.
         model: Of the joints that the controller moves.
-        file: Parameter file of both nodes; None: their defaults.
+        files: Parameter files of both nodes, of which a later one overrides the earlier; none:
+            their defaults.
         parameters: Node name to its parameters, dots in their names.
         has_assumed_drives: Whether the drives' inertia is assumed.
     """
@@ -48,7 +49,7 @@ class RobotSetup:
     path: Path
     text: str
     model: Model
-    file: Path | None
+    files: Sequence[Path]
     parameters: Mapping[str, NodeParameters]
     has_assumed_drives: bool = False
 
@@ -90,37 +91,38 @@ def load(name: str) -> RobotSetup:
         FeatherstoneError: As of ``described``; or the arm cannot be held.
     """
     robot = described(name)
-    return robot if robot.file else _with_proposal(robot)
+    return robot if robot.files else _with_proposal(robot)
 
 
-def described(name: str, file: Path | None = None) -> RobotSetup:
-    """Load a robot with the parameters of a file, if there is one.
+def described(name: str, files: Sequence[Path] | None = None) -> RobotSetup:
+    """Load a robot with the parameters of files, if there are any.
 
     Args:
         name: As of ``load``.
-        file: A parameter file of both nodes; None: the package's own, if it has one.
+        files: Parameter files of both nodes; None: the package's own, if it has one.
 
     Raises:
         UnknownNameError: There is no such robot or file.
         ModelError: The file cannot be used.
         ParameterFileError: The parameter file cannot.
     """
-    path, file = robot_file(name), file or robot_parameters(name)
+    path, own = robot_file(name), robot_parameters(name)
+    files = files or ([own] if own else [])
     text = read_description(path)
     parameters = {node: NodeParameters({}, name) for node in NODES}
-    if file:
-        parameters = read_parameters(file)
+    if files:
+        parameters = read_parameters(*files)
     with errors_naming(path):
-        own = parameters[CONTROLLER]
-        model = Model.from_urdf(text, joints=own.joints())
+        of_controller = parameters[CONTROLLER]
+        model = Model.from_urdf(text, joints=of_controller.joints())
         names = model.locked_joints
-        places = own.numbers(LOCKED, names, model.locked_positions).tolist()
+        places = of_controller.numbers(LOCKED, names, model.locked_positions).tolist()
         model = model.with_locked(dict(zip(names, places, strict=True)))
-    if file:
+    for file in files:
         check_names(file, {*model.joint_names, *model.locked})
     if not model.n:
         raise ModelError(f"robot {model.name!r} has no joint that moves: nothing to drive")
-    return RobotSetup(model.name, path, text, model, file, parameters)
+    return RobotSetup(model.name, path, text, model, files, parameters)
 
 
 def _with_proposal(robot: RobotSetup) -> RobotSetup:

@@ -283,7 +283,7 @@ def test_demo_drives_a_robot_of_its_own_parameters_with_what_setup_proposes(tmp_
     path = tmp_path / "arm.urdf"
     path.write_text(load("panda").text)
     bare = described(str(path))
-    assert bare.file is None and not bare.parameters["feedforward_controller"]
+    assert not bare.files and not bare.parameters["feedforward_controller"]
     robot, proposal = load(str(path)), propose(path)
     assert robot.start == pytest.approx(proposal.start)
     rotors = robot.by_joint("digital_twin", "armature.{}")

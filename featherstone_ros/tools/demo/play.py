@@ -77,7 +77,7 @@ def play(options: argparse.Namespace) -> DemoReport:
     report = DemoReport(robot, motion, runs, options.rate, conditions, excess, repeated)
     console.print(report.table())
     head = [f"{robot.name}: what featherstone-ros demo drove it with, as `setup` proposes it."]
-    chosen = None if robot.file else options.output / "parameters.yaml"
+    chosen = None if robot.files else options.output / "parameters.yaml"
     write_files(
         console,
         (options.output / "report.json", json_text(report.as_dict())),

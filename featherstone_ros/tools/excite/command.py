@@ -38,6 +38,7 @@ from featherstone_ros.tools.options import (
     JOINT_LIMITS,
     add_files,
     add_number,
+    add_parameters,
     add_urdf_argument,
     positive,
     positive_up_to,
@@ -62,10 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=Path, required=True, metavar="FILE", help="the trajectory (YAML)"
     )
+    add_parameters(
+        parser,
+        "parameter file: friction, payload, effort_scale, joints, initial_positions (where the "
+        "motion starts); default: the package's own for panda and ur5e",
+    )
     add_files(
         parser,
-        parameters="parameter file: friction, payload, effort_scale, joints, initial_positions "
-        "(where the motion starts); default: the package's own for panda and ur5e",
         joint_limits=JOINT_LIMITS,
         plot="draw position, speed and torque relative to the limits",
     )

@@ -11,6 +11,8 @@ from trajectory_msgs.msg import JointTrajectory
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.parameter_files import NODES
 from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
 from featherstone_ros.tools.node_status import by_joint
 from featherstone_ros.tools.pending_trajectory import PendingTrajectory
@@ -18,6 +20,8 @@ from featherstone_ros.tools.rclpy_calls import decode, take_waiting
 from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, ArmStatus
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
+
+FIND, LOOK = 1.0, 0.05  # [s] for finding other nodes, and between two looks
 
 
 class ArmListener(DiagnosticsListener):
@@ -50,6 +54,25 @@ class ArmListener(DiagnosticsListener):
             self._trajectory = self.node.create_publisher(
                 JointTrajectory, f"{CONTROLLER}/joint_trajectory", 1
             )
+
+    def require_alone(self) -> None:
+        """Check that no other node has the names of those that are to be started.
+
+        Raises:
+            FeatherstoneError: One has.
+        """
+        end = time.monotonic() + FIND
+        wanted = {f"/{self._prefix}{name}" for name in NODES}
+        while time.monotonic() < end:
+            self.spin(LOOK)
+            with held():
+                names = self.node.get_node_names_and_namespaces()
+            there = sorted(wanted & {f"{space.rstrip('/')}/{name}" for name, space in names})
+            if there:
+                raise FeatherstoneError(
+                    f"already in this ROS domain: {' and '.join(there)}, of another run or launch; "
+                    "end it, or give this one a name of its own: --namespace NAME"
+                )
 
     def hear(self, duration: float) -> ArmStatus:
         """Listen for some time [s]; return what was heard last.
