@@ -149,18 +149,24 @@ def remove_compiled():
         os.remove(module)
 
 
+def interpreter():
+    """Return the Python of the machine, also where an environment made from it is activated."""
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+
+
 def install(folder, extras, is_native):
-    """Make the environment, anew where it is of another kind, or add the extras that it lacks.
+    """Make the environment, anew where it is of another Python or ROS, or install what it lacks: it
+    may be in use.
 
     The package is installed editable: changed Python code counts at once. The core is compiled
     meanwhile; no extra asks for another NumPy than the build.
     """
     note = os.path.join(folder, "installed.txt")
-    kind = f"{sys.version}\n{sys.executable}\n{PROJECT}\n{ROS_DISTRO}\n"
-    kind += digest("setup.py", "setup.cfg", "pyproject.toml") + "\n"
+    base = f"{sys.version}\n{interpreter()}\n{PROJECT}\n{ROS_DISTRO}\n"
+    kind = base + digest("setup.py", "setup.cfg", "pyproject.toml") + "\n"
     noted = read_note(note)
-    there = set(noted[len(kind) :].split(",")) if noted.startswith(kind) else set()
-    if extras <= there:
+    there = set(noted.rpartition("\n")[2].split(",")) if noted.startswith(base) else set()
+    if extras <= there and noted.startswith(kind):
         return compile_core(folder, is_native)
     if os.path.exists(note):
         os.remove(note)
@@ -170,7 +176,7 @@ def install(folder, extras, is_native):
     if not there:
         say(f"setting up {folder} with Python {sys.version.split()[0]} (once; a few minutes)")
         access = ["--system-site-packages"] if ROS_DISTRO else []
-        run("making the environment", sys.executable, "-m", "venv", "--clear", *access, folder)
+        run("making the environment", interpreter(), "-m", "venv", "--clear", *access, folder)
         pip += constraints(folder)
         run("installing what the build needs", *pip, *build_requirements())
     else:

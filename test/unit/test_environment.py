@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+BASE = getattr(sys, "_base_executable", sys.executable)
 ENVIRONMENT = Path(__file__).resolve().parents[2] / ".ci"
 SET_UP = """
 import sys, threading, time
@@ -40,3 +41,30 @@ def test_command_that_fails_ends_it_and_shows_its_output():
     assert done.returncode == 1
     assert "doing it\nan error of the compiler\n" in done.stdout
     assert "failed with status 3" in done.stderr
+
+
+INSTALL = """
+import sys
+sys.path.insert(0, {folder!r})
+import environment
+environment.compile_core = lambda *_: None
+environment.run = lambda title, *command, **variables: print(title, *command)
+environment.digest = lambda *names: {digest!r}
+environment.install({venv!r}, {{"demo"}}, True)
+"""
+
+
+def installed(python: str, venv: Path, digest: str = "as it was") -> str:
+    """Bring an environment up to date; return the commands that this takes."""
+    code = INSTALL.format(folder=str(ENVIRONMENT), venv=str(venv), digest=digest)
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_an_environment_in_use_stays(tmp_path):
+    """Neither its own Python, once it is activated, nor another setup.py makes it anew."""
+    assert "--clear" in installed(BASE, tmp_path)
+    assert installed(BASE, tmp_path) == installed(sys.executable, tmp_path) == ""
+    assert sys.prefix == sys.base_prefix or sys.executable != BASE
+    more = installed(sys.executable, tmp_path, "other requirements")
+    assert "installing packages" in more and "--clear" not in more
+    assert installed(BASE, tmp_path, "other requirements") == ""
