@@ -155,11 +155,10 @@ def interpreter():
 
 
 def install(folder, extras, is_native):
-    """Make the environment, anew where it is of another Python or ROS, or install what it lacks: it
-    may be in use.
+    """Make the environment, anew where it is of another Python or ROS; or install what it lacks.
 
-    The package is installed editable: changed Python code counts at once. The core is compiled
-    meanwhile; no extra asks for another NumPy than the build.
+    It may be in use. The package is installed editable: changed Python code counts at once. The
+    core is compiled meanwhile; no extra asks for another NumPy than the build.
     """
     note = os.path.join(folder, "installed.txt")
     base = f"{sys.version}\n{interpreter()}\n{PROJECT}\n{ROS_DISTRO}\n"

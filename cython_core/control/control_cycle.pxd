@@ -107,7 +107,7 @@ cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incomin
     cdef int32_t link
     cdef bint live
     begin_message(&cycle.refusals, INPUT_WRENCH, incoming, cycle.now, output, r)
-    link = read_wrench(&cycle.refusals, r, &cycle.links, wrench, &stamp)
+    link = read_wrench(&cycle.refusals, r, &cycle.links, cycle.wrench_link, wrench, &stamp)
     if link >= 0:
         take_measured(&c.task.cartesian.measured, &c.task.cartesian.law.settings,
                       cycle.link_pose + 16 * link, wrench,

@@ -27,6 +27,8 @@ cdef class CompiledController(CycleOwner):
             or ``told``, and what efforts are; None: torques.
         ahead: Time until the middle of that in which a command acts, for which drives that are told
             positions get theirs [s].
+        wrench_link: Index of the sensor that a wrench comes from whose frame is none of them; -1:
+            it is refused.
     """
 
     cdef readonly list sensors         # links on which a wrench may be measured, by name
@@ -37,7 +39,7 @@ cdef class CompiledController(CycleOwner):
 
     def __cinit__(self, space, settings, ModelRequest model not None, Py_ssize_t tip, offset,
                   str base, dict sensors, double show_period=0.02, bint commands_joints=False,
-                  units=None, double ahead=0.0):
+                  units=None, double ahead=0.0, int wrench_link=-1):
         cdef Py_ssize_t n = len(space.names)
         cdef Controller* c = &self.control.controller
         if interface_of(model.dynamics).n != n:
@@ -62,6 +64,7 @@ cdef class CompiledController(CycleOwner):
         lay_out_locked(&self.control.locked, self.memory, model.dynamics.model)
         self.sensors = list(sensors)
         self.memory.list_names(&self.control.links, self.sensors)
+        self.control.wrench_link = wrench_link
         self.control.link_pose = self.memory.copy(
             np.ravel(list(sensors.values())), 16 * len(sensors))
         for phase in range(PHASES):

@@ -62,6 +62,7 @@ cdef struct ControlCycle:
     JointStateMessage message
     JointNames links         # on which a wrench may be measured, and
     const double* link_pose  # (links, 16) their poses in the end effector's frame
+    int32_t wrench_link      # that of wrenches whose frame is none of them; -1: refused
     Refusals refusals        # of wrenches
     LockedJoints locked
     int64_t locked_at        # when they were moved last

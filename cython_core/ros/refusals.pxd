@@ -110,10 +110,10 @@ cdef inline void refuse_name(Refusals* refusals, int reason, int field,
     refuse(refusals, reason, field, -1, value)
 
 
-cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links, double* out,
-                                double* stamp) noexcept nogil:
+cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links, int32_t meant,
+                                double* out, double* stamp) noexcept nogil:
     """Read a geometry_msgs/WrenchStamped: force and torque (6), none of them absurd, on the link
-    that its frame names, and its stamp [s].
+    that its frame names, and its stamp [s]. meant: the link that other frames stand for; -1: none.
 
     Returns the link's index; -1 if it is refused.
     """
@@ -129,6 +129,7 @@ cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links
         refuse_reader(refusals, r)
         return -1
     link = find_joint(links, 0, &frame)
+    link = meant if link < 0 else link
     if link < 0:
         refuse_name(refusals, UNKNOWN_LINK, FIELD_FRAME, &frame)
         return -1

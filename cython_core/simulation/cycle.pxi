@@ -76,6 +76,7 @@ cdef struct TwinCycle:
     JointNames locked                  # names, others alone
     JointStateMessage of_locked
     JointNames links
+    int32_t wrench_link                # of wrenches whose frame is none of them; -1: refused
     double* wanted                     # (3, n) from a message that is not checked yet
     bint* commanded                    # (n,) the joints that a message commands
     CommandTopic commands              # of all joints
@@ -442,7 +443,8 @@ cdef void publish_soon(TwinCycle* twin, int64_t now) noexcept nogil:
 cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
     """geometry_msgs/WrenchStamped on the link that its frame names."""
     cdef double stamp
-    cdef int32_t link = read_wrench(&twin.refusals, r, &twin.links, twin.wanted, &stamp)
+    cdef int32_t link = read_wrench(&twin.refusals, r, &twin.links, twin.wrench_link, twin.wanted,
+                                    &stamp)
     if link >= 0 and not apply_load(&twin.arm, link, twin.wanted):
         refuse_figure(&twin.refusals, TOO_MANY_LOADS, FIELD_FRAME, -1, MAX_LOADS, 0.0)
 

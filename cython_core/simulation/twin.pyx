@@ -102,6 +102,7 @@ cdef class Twin(CycleOwner):
         own_commands: Topics of commands for some joints each: the joints' indices. The inputs after
             those in ``INPUTS``.
         wrench_sensor: Link whose external wrench is published, as the last output; None: none.
+        wrench_link: That of external wrenches whose frame is no link's; None: they are refused.
 
     Raises:
         ValueError: The names do not fit the simulator, or there are too many base messages or
@@ -113,11 +114,13 @@ cdef class Twin(CycleOwner):
     cdef readonly int n
 
     def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None,
-                  bint clock=False, base_messages=(), own_commands=(), wrench_sensor=None):
+                  bint clock=False, base_messages=(), own_commands=(), wrench_sensor=None,
+                  wrench_link=None):
         self.n = len(joint_names)
         self.allocate_arm(snapshot.settings.simulator)
         self.memory.list_names(&self.twin.joints, [*joint_names, *other_names])
         self.memory.list_names(&self.twin.links, link_names)
+        self.twin.wrench_link = -1 if wrench_link is None else link_names.index(wrench_link)
         self.twin.names.index = <int32_t*> self.memory.block(self.twin.joints.n, np.int32)
         self.twin.wanted = self.memory.doubles(max(3 * self.n, 6))
         self.twin.commanded = <bint*> self.memory.block(self.n, np.intc)

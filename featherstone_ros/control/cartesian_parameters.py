@@ -63,6 +63,13 @@ PARAMETERS = (
         read_only=True,
     ),
     Parameter(
+        "wrench_link",
+        "",
+        "link on which ~/wrench acts if its frame_id is no link's, as a driver's tool0_controller "
+        "or an empty one; empty: such a wrench is refused",
+        read_only=True,
+    ),
+    Parameter(
         "wrench_has_weight",
         True,
         "~/wrench contains the weight of the payload, as a sensor's does, not an estimate's",

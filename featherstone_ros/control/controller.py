@@ -433,6 +433,7 @@ def compiled_controller(
     settings: ControllerSettings,
     tip: str,
     offset: Floats,
+    wrench_link: str = "",
     **options: Any,
 ) -> _control.CompiledController:
     """Return an inactive controller; arguments and errors are those of ``TorqueController``.
@@ -443,12 +444,20 @@ def compiled_controller(
         settings: The first ones.
         tip: Link of the end effector, empty for none.
         offset: (4, 4) pose of the end effector's frame in the tip's.
+        wrench_link: That of wrenches whose frame is no link's; empty: they are refused.
         **options: ``show_period``, ``commands_joints``, ``units`` and ``ahead`` of a
             ``CompiledController``.
     """
     if tip:
         require_tip(model, tip)
     index = model.link_names.index(tip) if tip else -1
+    sensors = sensor_poses(model.following(), tip, offset)
+    if wrench_link and sensors and wrench_link not in sensors:
+        expected = ", ".join(sensors)
+        raise ValueError(
+            f"wrench_link is {wrench_link!r}, expected one that is rigidly connected to {tip}: "
+            f"{expected}"
+        )
     first = _control.ModelRequest(BoundDynamics(model.following()))
     return _control.CompiledController(
         space,
@@ -457,7 +466,8 @@ def compiled_controller(
         index,
         offset,
         model.base_link,
-        sensor_poses(model.following(), tip, offset),
+        sensors,
+        wrench_link=list(sensors).index(wrench_link) if wrench_link and sensors else -1,
         **options,
     )
 

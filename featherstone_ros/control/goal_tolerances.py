@@ -40,6 +40,8 @@ UNKNOWN_FRICTION = 0.3
 MIN_ERROR = {False: 0.003, True: 0.001}  # [rad] of joints that turn, [m] of those that slide
 MAX_ERROR = {False: 0.010, True: 0.003}
 NOT_FOLLOWED = (Cause.OFF_PATH, Cause.OFTEN, Cause.OFF_SPEED, Cause.IN_A_ROW)
+# joint_trajectory_controller would go on and compare with the last state: off its path.
+UNSEEN = (Cause.NO_STATES, Cause.GAP, Cause.FROZEN, Cause.NO_POSITION, Cause.POSITION_JUMP)
 
 
 class ErrorCode(IntEnum):
@@ -219,7 +221,7 @@ class GoalTracker:
         """Start once the controller has adopted the goal's trajectory.
 
         Args:
-            path: Number of the trajectory's path; 0: the goal is to stop and hold.
+            path: Number of the trajectory's path.
             tolerances: The goal's.
             names: The joints, in order.
             causes: Of the moment just before.
@@ -245,7 +247,7 @@ class GoalTracker:
         phase = Phase(moment.phase)
         if self._is_cancelled:
             stops = phase is Phase.HOLDING and moment.since_end < 0.0 and not moment.path
-            is_asked = moment.path == self._path != 0 and phase is Phase.TRAJECTORY
+            is_asked = moment.path == self._path and phase is Phase.TRAJECTORY
             return RUNNING if stops or is_asked else GoalVerdict(GoalStatus.CANCELED)
         if moment.path != self._path or phase not in (Phase.TRAJECTORY, Phase.HOLDING):
             return self._lost(moment, phase)
@@ -266,8 +268,8 @@ class GoalTracker:
                 GoalStatus.ABORTED, ErrorCode.INVALID_GOAL, LOST.get(phase, TEXTS[phase])
             )
         cause = Reason(*moment.hold)
-        followed = cause.code not in NOT_FOLLOWED
-        code = ErrorCode.INVALID_GOAL if followed else ErrorCode.PATH_TOLERANCE_VIOLATED
+        is_off = cause.code in NOT_FOLLOWED + UNSEEN
+        code = ErrorCode.PATH_TOLERANCE_VIOLATED if is_off else ErrorCode.INVALID_GOAL
         return GoalVerdict(GoalStatus.ABORTED, code, cause_text(cause, self._names))
 
     def _missed(self, moment: SnapshotRequest) -> str:

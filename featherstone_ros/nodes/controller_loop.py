@@ -106,6 +106,7 @@ class ControllerLoop(LoopMode):
             commands_joints=sends_joints,
             units=arm.units,
             ahead=arm.timing.latency,
+            wrench_link=arm.values["wrench_link"],
         )
         self._formatter = RecordFormatter(self.space.names)
         self._unusable = RecentText(SHOW_REFUSAL)

@@ -97,6 +97,8 @@ class Goals:
         return GoalResponse.REJECT
 
     def _plan(self, goal: FollowJointTrajectory.Goal) -> tuple[Any, Tolerances]:
+        if not goal.trajectory.points:
+            raise TrajectoryError("the trajectory has no points, expected at least one")
         if goal.multi_dof_trajectory.points:
             raise TrajectoryError("multi_dof_trajectory has points, expected none")
         tolerances = goal_tolerances(
@@ -106,8 +108,6 @@ class Goals:
             goal.goal_tolerance,
             seconds(goal.goal_time_tolerance),
         )
-        if not goal.trajectory.points:
-            return self._motions.plan_hold(), tolerances
         return self._motions.plan_trajectory(goal.trajectory, tolerances), tolerances
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
@@ -152,8 +152,7 @@ class Goals:
         """
         causes = self._loop.snapshot().causes
         self._motions.follow(request)
-        path = request.path.number if hasattr(request, "path") else 0
-        tracker = GoalTracker(path, tolerances, self._joints, causes)
+        tracker = GoalTracker(request.path.number, tolerances, self._joints, causes)
         before, self._goal = self._goal, Goal(handle, tracker)
         self._timer.reset()
         if before is not None:

@@ -304,15 +304,6 @@ class MotionInput:
         """Drop the trajectory that is being timed anew, if there is one."""
         self._worker.drop(why)
 
-    def plan_hold(self) -> Any:
-        """Return the request to stop and hold.
-
-        Raises:
-            TrajectoryError: No motion of the joints can be followed now.
-        """
-        self._require_tracking()
-        return _control.HOLD_REQUEST
-
     def stop_motion(self) -> None:
         """Have the arm stop and hold, without waiting for it."""
         self._loop.post(_control.HOLD_REQUEST)

@@ -45,6 +45,7 @@ KINDS = {
     "external_wrench": WrenchStamped,
     "set_state": JointState,
 }
+WRENCH_LINK = "wrench_link"
 TOPICS = {f"~/{name}": KINDS[name] for name in sorted(INPUTS, key=INPUTS.__getitem__)}
 
 
@@ -72,10 +73,11 @@ class SimulateMode(LoopMode):
         if publish_clock:
             publishers.append(node.create_publisher(Clock, "/clock", RELIABLE))
         publishers += [publisher for publisher, _ in base_topics]
-        sensor = str(node.parameters["wrench_sensor"])
-        if sensor and sensor not in model.link_names:
-            links = ", ".join(model.link_names)
-            raise ValueError(f"wrench_sensor is {sensor!r}, expected one of the links: {links}")
+        sensor, link = (str(node.parameters[name]) for name in ("wrench_sensor", WRENCH_LINK))
+        for name, given in (("wrench_sensor", sensor), (WRENCH_LINK, link)):
+            if given and given not in model.link_names:
+                links = ", ".join(model.link_names)
+                raise ValueError(f"{name} is {given!r}, expected one of the links: {links}")
         if sensor:
             publishers.append(node.create_publisher(WrenchStamped, "~/wrench", RELIABLE))
         super().__init__(node, publishers)
@@ -86,6 +88,7 @@ class SimulateMode(LoopMode):
             [message for _, message in base_topics],
             list(self._own.values()),
             sensor or None,
+            link or None,
         )
         self._named = [*model.joint_names, *sorted({*model.mimics, *model.locked})]
         self._locked = LockedJointsReport(node)
@@ -146,8 +149,8 @@ class SimulateMode(LoopMode):
             ValueError: They cannot be used, or change the topics or units of commands.
         """
         require_same_units(values, self._node.parameters)
-        for joint in self._node.model.joint_names:
-            name = f"command_topic.{joint}"
+        fixed = (f"command_topic.{joint}" for joint in self._node.model.joint_names)
+        for name in (WRENCH_LINK, *fixed):
             if values[name] != self._node.parameters[name]:
                 raise ValueError(f"{name} is fixed until the node is cleaned up and configured")
         twin, settings = self._twin, self._settings(values)

@@ -83,7 +83,9 @@ class ShadowSettings:
     effort_contract: str = FULL
     effort_gain: ArrayLike = 1.0
     wrench_link: str = declared(
-        "", "link on which an external wrench is estimated; empty: the last joint's link"
+        "",
+        "link on which an external wrench is estimated (empty: the last joint's link), or acts "
+        "whose frame_id is no link's (empty: it is refused)",
     )
     wrench_damping: float = declared(
         0.01,

@@ -63,6 +63,7 @@ class Twin(_twin.Twin):
         base_messages: Sequence[BaseMessage] = (),
         own_commands: Sequence[Sequence[str]] = (),
         wrench_sensor: str | None = None,
+        wrench_link: str | None = None,
     ) -> Twin:
         """Make the compiled part."""
         others = sorted({*model.mimics, *model.locked})
@@ -78,6 +79,7 @@ class Twin(_twin.Twin):
             base_messages,
             own,
             wrench_sensor,
+            wrench_link,
         )
 
     def __init__(
@@ -88,6 +90,7 @@ class Twin(_twin.Twin):
         base_messages: Sequence[BaseMessage] = (),
         own_commands: Sequence[Sequence[str]] = (),
         wrench_sensor: str | None = None,
+        wrench_link: str | None = None,
     ) -> None:
         """Put the arm at its initial position, at time 0.
 
@@ -99,6 +102,8 @@ class Twin(_twin.Twin):
                 are the last outputs.
             own_commands: The joints of each topic that commands only some; the last inputs.
             wrench_sensor: Link whose external wrench is published, as the last output.
+            wrench_link: That of external wrenches whose frame is no link's; None: these are
+                refused.
 
         Raises:
             ValueError: The simulator refuses a setting, or there are too many topics.

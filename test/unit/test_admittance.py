@@ -4,6 +4,7 @@ import cdr_messages
 import numpy as np
 import pytest
 from contact_bench import HOME, MODEL, TIP, ContactBench, settings
+from control_arm import space
 from control_loop import ROS_TIME, WRENCHES, LoopBench
 from studies import few_or_all
 
@@ -14,7 +15,7 @@ from featherstone_ros.control.admittance import (
     virtual_settings,
 )
 from featherstone_ros.control.cartesian_impedance import CartesianImpedance, CartesianSettings, Wall
-from featherstone_ros.control.controller import TorqueController
+from featherstone_ros.control.controller import TorqueController, compiled_controller
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
@@ -350,6 +351,25 @@ def test_wrench_is_that_of_the_link_on_which_it_is_measured():
         ends.append(bench.arm.q.copy())
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
     assert np.abs(ends[0] - HOME).max() > 1e-3
+
+
+def test_a_frame_that_is_no_links_means_one_link_or_is_refused():
+    """As drivers publish: tool0_controller, or nothing."""
+    bench = LoopBench(mode=Mode.ADMITTANCE)
+    tip = bench.model.link_names[-1]
+    for link, is_taken in (("", False), (tip, True)):
+        bench.controller.compiled = compiled_controller(
+            space(), bench.model, bench.settings, tip, np.eye(4), wrench_link=link
+        )
+        bench.connect()
+        for frame in ("", "tool0_controller"):
+            bench.now += 0.01
+            bench.message(cdr_messages.wrench_stamped(frame, np.ones(6)), to=WRENCHES)
+            assert (bench.compiled.wrench_at > bench.now - 0.005) is is_taken
+    with pytest.raises(ValueError, match="wrench_link is 'base', expected one that is rigidly"):
+        compiled_controller(
+            space(), bench.model, bench.settings, tip, np.eye(4), wrench_link="base"
+        )
 
 
 def test_wrench_that_was_longer_on_its_way_than_others_counts_with_its_age():

@@ -217,7 +217,9 @@ def test_goal_is_aborted_with_the_reason_when_its_motion_ends(bench, end):
     act, reason = ENDS[end]
     act(bench)
     assert goal.update() is GoalStatus.ABORTED
-    assert goal.tracker.verdict.code is ErrorCode.INVALID_GOAL
+    lost = end == "no states"  # as there: the last state is soon off the path
+    code = ErrorCode.PATH_TOLERANCE_VIOLATED if lost else ErrorCode.INVALID_GOAL
+    assert goal.tracker.verdict.code is code
     assert reason in goal.tracker.verdict.text
     before = goal.tracker.verdict
     goal.run(0.3)
@@ -234,17 +236,6 @@ def test_old_causes_are_not_why_a_goal_ends(bench):
     bench.controller.hold(bench.now)
     goal.update()
     assert "asked to hold" in goal.tracker.verdict.text
-
-
-def test_goal_to_hold_is_reached_when_the_arm_stands(bench):
-    Goal(bench)
-    bench.run(0.3)
-    causes = bench.controller.snapshot().causes
-    bench.controller.hold(bench.now)
-    tracker = GoalTracker(0, tolerances(stopped=0.05), NAMES, causes)
-    assert tracker.update(bench.controller.snapshot()).status is GoalStatus.RUNNING
-    bench.run(0.4)
-    assert tracker.update(bench.controller.snapshot()).status is GoalStatus.SUCCEEDED
 
 
 def test_arm_that_does_not_obey_three_trajectories_in_a_row_is_held_until_asked_again():

@@ -167,6 +167,17 @@ def test_wrench_acts_on_the_link_that_its_frame_names(twin):
     }
 
 
+def test_a_frame_that_is_no_links_means_one_link_or_is_refused(twin):
+    """As drivers publish: tool0_controller, or nothing."""
+    assert "no link" in send(twin, "external_wrench", wrench_stamped("", np.ones(6)))[0]
+    meant = Twin(MODEL, SimulatorSettings(initial_positions=START), wrench_link="tool")
+    for k, frame in enumerate(("", "tool0_controller"), 1):
+        assert send(meant, "external_wrench", wrench_stamped(frame, k * np.ones(6))) == []
+        assert {link: list(w) for link, w in meant.wrenches.items()} == {"tool": [k] * 6}
+    assert send(meant, "external_wrench", wrench_stamped("upper", np.ones(6))) == []
+    assert set(meant.wrenches) == {"tool", "upper"}
+
+
 def test_wrenches_on_more_links_than_there_is_room_for_are_refused():
     links = "".join(
         f'<link name="l{k}"/><joint name="f{k}" type="fixed"><parent link="tool"/>'
