@@ -118,6 +118,21 @@ def test_arm_hangs_on_its_brakes_then_falls_as_the_simulator_says(ros):
         states.clear()
 
 
+def test_a_payload_is_carried_from_the_start_and_from_when_it_is_changed(ros):
+    load = {"payload.link": "lower", "payload.mass": 1.5, "payload.com": [0.0, 0.0, -0.3]}
+    start(ros, **load)
+    states = ros.collect(JointState, "/joint_states")
+    model = fr.Model.from_urdf(ARM)
+    for mass in (1.5, 0.5, 0.0):
+        assert ros.set_parameters(NODE, {"payload.mass": mass})[0].successful
+        loaded = model.with_payload("lower", mass, [0.0, 0.0, -0.3]) if mass else model
+        expected = fr.Dynamics(loaded).gravity(START)
+        latest(ros, states, lambda m, e=expected: np.allclose(m.effort, e, rtol=1e-9), "its weight")
+    refused = ros.set_parameters(NODE, {"payload.link": "hook", "payload.mass": 1.0})
+    assert not any(one.successful for one in refused)
+    assert "payload.link is 'hook'; the links are base, " in refused[0].reason
+
+
 def test_lockstep_with_the_controller_repeats_bit_for_bit_also_where_commands_are_lost(ros):
     gains = {"gains.shoulder.p": 100.0, "gains.shoulder.d": 10.0, "gains.elbow.p": 30.0}
     noise = {"noise.position": 1e-3, "noise.velocity": 1e-2, "seed": 4}

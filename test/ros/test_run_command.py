@@ -23,6 +23,7 @@ JOINTS = [
     f"{name}_joint"
     for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
 ]
+CONTROLLER, TWIN = "/feedforward_controller", "/digital_twin"
 START = (0.0, -1.2, 1.6, -0.4, 1.5, 0.0)
 
 
@@ -137,6 +138,39 @@ def test_a_trajectory_that_is_not_followed_ends_with_a_reason(ros, arguments, go
     assert process.wait() == 1, process.output
     assert reason in process.output and "Traceback" not in process.output
     assert not any(is_alive(pid) for pid in nodes)
+
+
+def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of(ros):
+    """And of several parameter files the later one counts. A second run refuses before it starts
+    anything.
+    """
+    one, other, own = (ros.folder / f"{name}.yaml" for name in ("one", "other", "own"))
+    one.write_text("/**/feedforward_controller: {ros__parameters: {stop_time: 0.5}}")
+    other.write_text("/**: {ros__parameters: {stop_time: 0.7}}")
+    own.write_text("/**: {ros__parameters: {rate: 250.0}}")
+    files = ("--parameters", str(one), "--parameters", str(other), "--twin-parameters", str(own))
+    states = ros.collect(JointState, "joint_states", 1)
+    process = start(ros, str(robot_file("ur5e")), *files, "--twin-load", "2")
+    assert ros.get_parameter(CONTROLLER, "use_sim_time")
+    assert ros.get_parameter(CONTROLLER, "stop_time") == 0.7
+    assert ros.get_parameter(CONTROLLER, "payload.mass") == 0.0
+    assert ros.get_parameter(TWIN, "payload.mass") == 2.0
+    assert ros.get_parameter(TWIN, "payload.link") == "wrist_3_link"
+    assert ros.get_parameter(TWIN, "rate") == 250.0
+    states.clear()
+    stamp = ros.wait_for(lambda: states and states[-1].header.stamp, "joint state")
+    assert abs(stamp.sec - time.time()) < 5.0  # less, where the machine keeps up
+    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", "panda"]
+    second = ros.run(command, fork=True)
+    assert second.wait() == 1
+    there = "/digital_twin and /feedforward_controller, of another run or launch"
+    assert there in second.output and "--namespace" in second.output
+    beside = start(ros, "panda", "--namespace", "left", "--real-time")
+    assert not ros.get_parameter(f"/left{CONTROLLER}", "use_sim_time")
+    beside.send(signal.SIGINT)
+    assert beside.wait() == 0, beside.output
+    process.send(signal.SIGINT)  # its arm sinks: the gravity hold at the end knows no load either
+    assert process.wait() in (0, 1) and "Traceback" not in process.output
 
 
 @pytest.mark.parametrize("pause", [0.0, study(0.3)])

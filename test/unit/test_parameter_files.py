@@ -8,13 +8,14 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import (
     ParameterFileError,
+    as_ros_reads,
     check_names,
     of_joint,
     read_parameters,
 )
 from featherstone_ros.model.robots import robot_names, robot_parameters
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.robot_setup import load
+from featherstone_ros.tools.robot_setup import described, load
 
 JOINTS = ("a", "b")
 NOT_PARAMETERS = {
@@ -46,6 +47,25 @@ def test_what_is_said_of_a_node_overrides_what_is_said_of_both(file):
     twin = {"joints": ["a"], "rate": 2.0, "drive.a.p": 3.0}
     both = {"joints": ["a"], "rate": 1.0}
     assert read_parameters(file) == {"digital_twin": twin, "feedforward_controller": both}
+
+
+def test_of_several_files_a_later_one_overrides_also_what_is_said_of_a_node(tmp_path):
+    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    one.write_text(
+        "/**: {ros__parameters: {stop_time: 0.3, decay_time: 0.4}}\n"
+        "/**/feedforward_controller: {ros__parameters: {stop_time: 0.5, effort_scale: 0.9}}"
+    )
+    other.write_text("/**: {ros__parameters: {stop_time: 7e-1, effort_scale: 8e-1}}")
+    files = one, other
+    read = read_parameters(*files)["feedforward_controller"]
+    assert read == {"stop_time": "7e-1", "decay_time": 0.4, "effort_scale": "8e-1"}
+    assert as_ros_reads(read) == {"stop_time": 0.7, "decay_time": 0.4, "effort_scale": 0.8}
+    arm = ControlledArm.from_robot("ur5e", parameters=files)
+    assert (arm.settings.stop_time, arm.settings.decay_time) == (0.7, 0.4)
+    assert described("ur5e", files).arm.values["effort_scale"] == 0.8
+    other.write_text("/**: {ros__parameters: {stop_tim: 0.7}}")
+    with pytest.raises(ParameterFileError, match=r"other.yaml: no parameter stop_tim "):
+        ControlledArm.from_robot("ur5e", parameters=files)
 
 
 @pytest.mark.parametrize(("text", "message"), NOT_PARAMETERS.items())
