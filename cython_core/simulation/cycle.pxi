@@ -186,11 +186,15 @@ cdef void report_fault(TwinCycle* twin, int64_t now, Output* output) noexcept no
 
 # Time.
 
+cdef double pace_of(const SimulatorSettings* settings) noexcept nogil:
+    """The real-time factor at most; 0: as fast as possible."""
+    return settings.real_time_factor if settings.paced or not settings.lockstep else 0.0
+
+
 cdef void restart_pacing(TwinCycle* twin, int64_t now) noexcept nogil:
     """Restart pacing by the settings; if time stands still, the state is due at once."""
     cdef const SimulatorSettings* settings = twin.arm.settings
-    set_pace(&twin.pace, settings.period * SECOND,
-             settings.real_time_factor if settings.paced or not settings.lockstep else 0.0, now)
+    set_pace(&twin.pace, settings.period * SECOND, pace_of(settings), now)
     twin.idle_interval = LOCKSTEP_REPEAT if settings.lockstep else PAUSED_REPEAT
     twin.idle_since = now - twin.idle_interval
 
@@ -496,6 +500,17 @@ cdef void twin_message(void* self, int input, const IncomingMessage* incoming, i
 
 # Requests.
 
+cdef void use_settings(TwinCycle* twin, const SimulatorSettings* settings,
+                       int64_t now) noexcept nogil:
+    """Go over to other settings; a lockstep of the same pace stays as far behind real time."""
+    cdef const SimulatorSettings* before = twin.arm.settings
+    cdef bint same = (settings.lockstep and before.lockstep and settings.period == before.period
+                      and pace_of(settings) == pace_of(before))
+    adopt_settings(&twin.arm, settings)
+    if not same:
+        restart_pacing(twin, now)
+
+
 cdef void reset_twin(TwinCycle* twin, int64_t now) noexcept nogil:
     reset_arm(&twin.arm)
     await_commands(twin)
@@ -547,8 +562,7 @@ cdef void twin_request(void* self, Request* request, int64_t now, Output* output
     if request.kind == START:
         start_twin(twin, now)
     elif request.kind == USE_SETTINGS:
-        adopt_settings(&twin.arm, <const SimulatorSettings*> request.payload)
-        restart_pacing(twin, now)
+        use_settings(twin, <const SimulatorSettings*> request.payload, now)
     elif request.kind == RESET:
         reset_twin(twin, now)
     elif request.kind == PAUSE:

@@ -27,7 +27,7 @@ from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
-from featherstone_ros.tools.node_status import NodeStatus, by_joint
+from featherstone_ros.tools.node_status import SILENCE, NodeStatus, by_joint
 from featherstone_ros.tools.pending_trajectory import (
     FOLLOWING_MODES,
     MATCHING,
@@ -39,8 +39,9 @@ from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_check import trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
 
-PATIENCE = 5.0  # [s] for a service, a joint state, the first diagnostics
-ANSWER_PATIENCE = 30.0  # [s] for an answer of a service that is there: the machine may be busy
+PATIENCE = 10.0  # [s] for a service, a joint state, the first diagnostics
+ANSWER_PATIENCE = 30.0  # [s] for an answer of a service that is there: the machine may be busy;
+# and for diagnostics of a controller in simulated time, whose arm waits for it
 QUEUE = 5000  # joint states that may wait between two looks at them
 LOOK = 0.05  # [s] between two
 LEAD = 0.5  # [s] from sending a trajectory to its start
@@ -149,7 +150,8 @@ class ControllerClient(DiagnosticsListener):
             HeldByFaultError: It does not; with its reason.
         """
         status = self.status
-        if status is None or status.is_silent(time.monotonic()):
+        patience = ANSWER_PATIENCE if self.parameters.get("use_sim_time") else SILENCE
+        if status is None or status.is_silent(time.monotonic(), patience):
             raise HeldByFaultError(f"nothing is heard of {self.name} any more")
         if status.state != "active" or status.values.get("phase") != "running":
             raise HeldByFaultError(f"{self.name}: {status.message}")

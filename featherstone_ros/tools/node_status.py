@@ -54,9 +54,9 @@ class NodeStatus:
         """Whether a controller has abandoned its last motion."""
         return self.values.get("motion abandoned") == "yes"
 
-    def is_silent(self, now: float) -> bool:
-        """Tell whether the last message is older than ``SILENCE``."""
-        return now - self.heard > SILENCE
+    def is_silent(self, now: float, after: float = SILENCE) -> bool:
+        """Tell whether the last message is older than that [s]."""
+        return now - self.heard > after
 
 
 class StatusTable:

@@ -1,6 +1,7 @@
 """When a twin advances: real time, pause, single steps, lockstep. Time is an argument."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -283,6 +284,20 @@ def test_time_before_the_first_command_is_no_simulated_time():
     times, stamped = np.transpose(paced(twin, np.arange(20.0, 22.0, 0.001)))
     np.testing.assert_allclose(np.diff(stamped[1:]), 0.01, atol=1e-6)
     assert abs(times[-1] - stamped[-1]) < 0.003
+
+
+def test_settings_and_a_reset_leave_a_paced_lockstep_at_the_wall():
+    twin = make(rate=100.0, lockstep=True, paced=True, wall_time=True)
+    stamped = [paced(twin, np.arange(0.0, 1.0, 0.001))]
+    stamped += [paced(twin, np.arange(1.0, 1.5, 0.001), wait=0.02)]  # it falls behind
+    twin.use(replace(twin.settings, wrench_timeout=1.0), 1.5)
+    stamped += [paced(twin, np.arange(1.5, 2.5, 0.001))]
+    behind = [time - stamp for time, stamp in (part[-1] for part in stamped)]
+    assert behind[1] > 0.15 and max(behind[0], behind[2]) < 0.003
+    twin.reset(2.5)
+    times, again = np.transpose(paced(twin, np.arange(2.5, 3.5, 0.001)))
+    assert again[0] > stamped[-1][-1][1] and twin.time < SECOND
+    assert abs(times[-1] - again[-1]) < 0.003
 
 
 def test_refused_command_does_not_advance_lockstep():
