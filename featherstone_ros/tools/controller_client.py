@@ -39,7 +39,7 @@ from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_check import trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
 
-PATIENCE = 10.0  # [s] for a service, a joint state, the first diagnostics
+PATIENCE = 5.0  # [s] for a service, a joint state, the first diagnostics
 ANSWER_PATIENCE = 30.0  # [s] for an answer of a service that is there: the machine may be busy;
 # and for diagnostics of a controller in simulated time, whose arm waits for it
 QUEUE = 5000  # joint states that may wait between two looks at them
