@@ -118,11 +118,14 @@ cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incomin
 cdef inline bint is_asked_again(const ControlCycle* cycle,
                                 const IncomingMessage* incoming) noexcept nogil:
     """Whether simulated time stands, and its owner has published the state again since the last
-    command: that did not reach it, or later; or there was none for this state, and it still holds.
+    command: that did not reach it, or later; or there is none for this state, also not by a tick
+    that is due, and it still holds.
     """
     cdef const Controller* c = &cycle.controller
+    cdef bint has_none = (c.clock.received == cycle.now * 1e-9
+                          and not (c.arm.settings.on_timer and cycle.tick_due <= cycle.now))
     return (c.sent.has_begun and is_repetition(&c.observer.last)
-            and (cycle.answered == cycle.now or c.clock.received == cycle.now * 1e-9)
+            and (cycle.answered == cycle.now or has_none)
             and incoming.written > cycle.written
             and (answers_states(&c.machine) or is_open_loop(&c.machine)))
 

@@ -209,9 +209,9 @@ class Lockstep(LoopBench):
         """Whether a state is answered; time stands meanwhile."""
         count = len(self.commands)
         for self.asked in range(1, times + 1):
+            self.message(self.encoded(), written=time.time_ns())
             if self.cycle.due(self.cycle.self) <= self.nanoseconds:
                 self.cycle.tick(self.cycle.self, self.nanoseconds, self.output)
-            self.message(self.encoded(), written=time.time_ns())
             if len(self.commands) > count:
                 return True
         return False
@@ -250,6 +250,18 @@ def test_an_arm_that_could_not_be_taken_over_is_looked_at_again():
     assert loop.compiled.hold[0] == Cause.CANNOT_HOLD
     loop.configure(effort_limit=[20.0, 20.0])
     assert loop.periods(10)
+
+
+def test_a_repetition_that_is_read_before_the_tick_gets_no_older_command():
+    """A process that stood still finds both waiting; the command for the state is still to come."""
+    loop = Lockstep(10**9, update_on=UpdateOn.TIMER, rate=100.0)
+    loop.controller.activate(loop.now)
+    assert loop.periods(3)
+    count = len(loop.published)
+    for _ in range(3):
+        loop.message(loop.encoded(), written=time.time_ns())
+    assert len(loop.published) == count
+    assert loop.ask(1)
 
 
 @pytest.mark.parametrize("rate", [50.0, 30.0])
