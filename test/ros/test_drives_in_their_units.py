@@ -210,20 +210,34 @@ def test_units_are_kept_under_an_arm_that_is_held(ros):
 
 
 def test_what_binds_a_drive_is_told(ros):
-    """Friction that the controller does not know of carries what the current does not."""
+    """An arm that the current holds for a time; it is told no more than the motor may have."""
     strong = MOTOR | {"command": "current"}
-    weak = strong | {"max_current": 0.8, "continuous_current": 0.5, "thermal_time": 1.0}
-    stiff = {"friction.panda_joint2.coulomb": 20.0}
-    arm = Controlled(ros, drives(strong) | stiff, drives(strong, weak, strong))
+    weak = strong | {"max_current": 1.1, "continuous_current": 0.5, "thermal_time": 1.0}
+    arm = Controlled(ros, drives(strong), drives(strong, weak, strong))
 
     def status() -> DiagnosticStatus:
         return ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/"))
 
     said = ros.wait_for(lambda: "the motor is at" in (s := status()).message and s, "heat")
-    assert "panda_joint2: drives.panda_joint2.max_current of 0.8 A cut" in said.message
+    assert "panda_joint2: the motor is at" in said.message
     assert "of the temperature rise that its continuous current of 0.5 A" in said.message
     assert status_values(said)["drive of panda_joint2"] in said.message
-    assert np.abs(np.array([message.data for message in arm.told])[:, 1]).max() == 0.8
+    told = np.abs(np.array([message.data for message in arm.told])[:, 1])
+    assert 0.9 < told.max() <= 1.1
+
+
+def test_an_arm_that_its_current_does_not_hold_is_not_taken_over(ros):
+    weak = MOTOR | {"command": "current", "max_current": 0.8}
+    urdf = {"robot_description": robot_file("panda").read_text()}
+    told = ros.collect(Float64MultiArray, f"{ARM}/commands", DEEP)
+    ros.start(CONTROLLER, {**urdf, **drives(weak)}, "-r", f"{NODE}/commands:={ARM}/commands")
+    home = {f"initial_positions.{j}": float(q) for j, q in zip(NAMES, START, strict=True)}
+    ros.start(TWIN, {**urdf, **home})
+    said = ros.wait_for_diagnostics(
+        lambda s: s.name == NODE.lstrip("/") and "to be held" in s.message
+    )
+    assert "joint 'panda_joint2' needs -9.84 to be held, its effort limit is 8" in said.message
+    assert not told
 
 
 def test_efforts_in_a_unit_that_nobody_named_are_told_of(ros):
