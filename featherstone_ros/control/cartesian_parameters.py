@@ -243,8 +243,8 @@ def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:
     return (
         f"stiffness: the end effector is softer in some postures, where it would oscillate "
         f"with a delay of {1e3 * margin:.2g} ms; gains.delay plus half of gains.period is "
-        f"{1e3 * delay:.2g} ms; {share:.2g} times the stiffness is kept everywhere; "
-        f"{unsoftened(model.joint_names, armature)}"
+        f"{1e3 * delay:.2g} ms; {unsoftened(model.joint_names, armature)}; {share:.2g} times the "
+        "stiffness is kept everywhere"
     )
 
 

@@ -385,7 +385,8 @@ def test_the_tool_is_found_by_its_name(stem, link):
 def test_the_file_says_where_its_end_effector_is_softer_and_what_helps():
     proposal = propose(example_robot("xarm7"))
     said = " ".join(parameter_file(proposal, []).replace("\n    #", "").split())
-    assert "times the stiffness is kept everywhere; set armature.<joint>" in said
+    assert "set armature.<joint>, rotor times gear ratio squared (0 of all joints)" in said
+    assert "times the stiffness is kept everywhere" in said
 
 
 def test_the_tool_of_an_arm_whose_fingers_turn_is_its_hand():
