@@ -21,7 +21,7 @@ from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
 from control.position_governor cimport (PositionGovernor, ServoGovernor, govern_positions,
                                         govern_servos)
 from control.settings cimport ADMITTANCE
-from control.state_clock cimport StateClock
+from control.state_clock cimport StateClock, is_overdue
 from control.state_observer cimport ACCEPTED, Observer, max_speed_share
 from control.stuck_joints cimport StuckJoints
 from control.supervision cimport supervise
@@ -191,7 +191,7 @@ cdef inline bint follows_fully(const Controller* c, Py_ssize_t i) noexcept nogil
             and c.servos.governor.q[i] == c.servos.goal[i])
 
 
-cdef inline void learn_of_servos(ServoGovernor* servos, const Controller* c,
+cdef inline void learn_of_servos(ServoGovernor* servos, const Controller* c, double now,
                                  double dt) noexcept nogil:
     """Learn the servos' stiffness from the last state, for the next command; not in gaps, nor of
     an arm that follows nothing or does not move.
@@ -199,7 +199,8 @@ cdef inline void learn_of_servos(ServoGovernor* servos, const Controller* c,
     cdef double speed, deflection
     cdef Py_ssize_t i
     if (not is_tracking(&c.machine) or c.observer.last.rejection != ACCEPTED or c.stuck.joint >= 0
-            or dt > longest_step(c) or 2.0 * c.clock.gap > c.arm.settings.state_timeout):
+            or dt > longest_step(c) or 2.0 * c.clock.gap > c.arm.settings.state_timeout
+            or is_overdue(&c.clock, c.arm.settings.state_timeout, now)):
         return
     for i in range(c.n):
         speed = c.positions.qd[i]
@@ -210,7 +211,7 @@ cdef inline void learn_of_servos(ServoGovernor* servos, const Controller* c,
 
 
 cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* servos,
-                                   const Controller* c, double dt) noexcept nogil:
+                                   const Controller* c, double now, double dt) noexcept nogil:
     """Work out what drives with position loops of their own are to follow.
 
     Where no motion is asked for, that is the measured position at rest: the drives damp the arm.
@@ -228,7 +229,7 @@ cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* s
         # A position that follows the measured one must not run ahead of it.
         govern_servos(servos, &c.arm.limits, positions, c.sent.governor.command,
                       servos.ahead if is_tracking(&c.machine) else 0.0, dt, longest_step(c))
-        learn_of_servos(servos, c, dt)
+        learn_of_servos(servos, c, now, dt)
 
 
 cdef inline bint issue_command(Command* sent, PositionGovernor* positions, ServoGovernor* servos,
@@ -247,7 +248,7 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
     if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt):
         return False
     if positions.used:
-        command_positions(positions, servos, c, dt)
+        command_positions(positions, servos, c, now, dt)
     share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and sent.has_begun else 1.0
     for i in range(c.n):
         sent.acting[i] += share * (sent.governor.command[i] - sent.acting[i])
@@ -335,9 +336,10 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
         lead_virtual_arm(&c.task, c, now, dt, c.sent.contact)
     else:
         lead_joints(&c.task, c, time)
-    supervise(c, now, dt)
-    if c.machine.phase == TRAJECTORY and time >= c.task.motion.end:
-        arrive(&c.machine, &c.watch)
+    if not is_overdue(&c.clock, c.arm.settings.state_timeout, now):     # else nothing is seen
+        supervise(c, now, dt)
+        if c.machine.phase == TRAJECTORY and time >= c.task.motion.end:
+            arrive(&c.machine, &c.watch)
     if is_open_loop(&c.machine):
         return False
     if is_tracking(&c.machine):

@@ -9,7 +9,7 @@
 from libc.math cimport NAN, isnan
 from libc.stdint cimport int32_t, int64_t
 
-from control.controller cimport check_age, take_state, watch_executor
+from control.controller cimport check_age, goes_on_at, take_state, watch_executor
 from control.controller_state cimport Controller, answers_states, is_open_loop, note
 from control.cycle_requests cimport answer
 from control.cycle_state cimport (FALLS, INPUT_WRENCH, ControlCycle, begin_call, check_deadline,
@@ -71,9 +71,16 @@ cdef inline double transit_time(const IncomingMessage* incoming, double stamp,
     return (incoming.ros_time - incoming.sent) * 1e-9 if incoming.sent else NAN
 
 
-cdef inline int64_t period_of(const Controller* c) noexcept nogil:
-    """Time between two ticks [ns]: short without states, when ticks alone give commands."""
-    return OPEN_LOOP_PERIOD if is_open_loop(&c.machine) else <int64_t> (c.arm.settings.period * 1e9)
+cdef inline int64_t period_of(const Controller* c, int64_t now) noexcept nogil:
+    """Time until the next tick [ns]: short without states, when ticks alone give commands."""
+    cdef int64_t period = <int64_t> (c.arm.settings.period * 1e9)
+    cdef double until
+    if is_open_loop(&c.machine):
+        return OPEN_LOOP_PERIOD
+    if c.arm.settings.on_timer:
+        return period
+    until = (goes_on_at(c) - now * 1e-9) * 1e9
+    return min(max(<int64_t> min(until, 1e9) + 1, OPEN_LOOP_PERIOD), period)
 
 
 cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:
@@ -84,7 +91,7 @@ cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:
     """
     cdef const Controller* c = &cycle.controller
     if not c.arm.settings.on_timer:
-        cycle.tick_due = cycle.now + period_of(c)
+        cycle.tick_due = cycle.now + period_of(c, cycle.now)
         watch_executor(&cycle.controller, cycle.now * 1e-9)
     elif not c.sent.has_begun and answers_states(&c.machine):
         cycle.tick_due = cycle.now
@@ -209,7 +216,7 @@ cdef inline void on_tick(void* self, int64_t now, Output* output) noexcept nogil
             check_deadline(cycle, (now - cycle.tick_due) * 1e-9)
     show(cycle)
     release_unused(cycle)
-    period = period_of(&cycle.controller)
+    period = period_of(&cycle.controller, now)
     cycle.tick_due += period
     if cycle.tick_due <= now:
         cycle.tick_due = now + period

@@ -16,7 +16,7 @@
 #     request_handlers.pxd   what is done when somebody asks for something
 #     settings_check.pxd     may settings and payload change here?
 
-from libc.math cimport M_PI, isfinite, round
+from libc.math cimport INFINITY, M_PI, isfinite, round
 from libc.string cimport memcpy
 
 from control.arm cimport Arm
@@ -33,7 +33,7 @@ from control.phases cimport HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WA
 from control.settings cimport Settings
 from control.startup cimport begin
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
-                                  note_old, pass_time, watch_clocks)
+                                  note_old, overdue_at, pass_time, watch_clocks)
 from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, GateResult, Observer,
                                      gate_result, is_repetition, observe, oldest)
 from control.stuck_joints cimport StuckJoints, is_stuck, push_joints
@@ -41,6 +41,7 @@ from control.stuck_joints cimport StuckJoints, is_stuck, push_joints
 cdef struct Before:          # what was known before a state
     double received          # when the last one arrived
     double time              # the controller's
+    double commanded         # when the last command was given; -inf: none was
     bint is_confirmed        # Observer.confirmed
     bint is_open_loop        # an open-loop stop went on
 
@@ -179,6 +180,7 @@ cdef inline bint confirm(Observer* o, const double* q, const double* qd,
 cdef inline Before before_state(const Controller* c) noexcept nogil:
     cdef Before before
     before.received, before.time = c.clock.received, c.clock.time
+    before.commanded = c.sent.at if c.sent.has_begun else -INFINITY
     before.is_confirmed, before.is_open_loop = c.observer.confirmed, is_open_loop(&c.machine)
     return before
 
@@ -237,7 +239,8 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
         return False
     if usable:
         if go_on(c, now, &before, effort) and not c.arm.settings.on_timer:
-            commands = answer(c, now, now - c.sent.at if before.is_open_loop
+            commands = answer(c, now, now - before.commanded
+                              if before.commanded > before.received      # by the time
                               else max(c.clock.time - before.time, 0.0))
     elif answers_states(&c.machine) and c.observer.begun:
         unseen = why_unseen(c)
@@ -255,6 +258,17 @@ cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
             respond(c, now, &reason)
 
 
+cdef inline double goes_on_at(const Controller* c) noexcept nogil:
+    """Steady time from which on commands go on without a joint state, by what the model predicts.
+
+    Not where nothing is asked for and drives follow positions: they stand by themselves.
+    """
+    cdef const StateMachine* m = &c.machine
+    if not (c.sent.has_begun and answers_states(m)) or (c.positions.used and not is_tracking(m)):
+        return INFINITY
+    return overdue_at(&c.clock, c.arm.settings.state_timeout)
+
+
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     """Check for how long the arm has been unseen; to be called every period.
 
@@ -270,7 +284,8 @@ cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     if answers_states(&c.machine) and age > bound and (stalled_before or not c.stalled):
         respond(c, now, &reason)
     watch_executor(c, now)
-    if c.arm.settings.on_timer and answers_states(&c.machine):
+    if (answers_states(&c.machine) and c.arm.settings.on_timer) or (
+            not c.stalled and now >= goes_on_at(c)):
         if c.sent.has_begun:
             advance_estimate(&c.observer, &c.arm, &c.sent, age_of_state(&c.clock, now))
         if command(c, now, c.clock.time + now - c.clock.received, now - c.sent.at):

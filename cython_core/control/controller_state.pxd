@@ -39,6 +39,7 @@ cdef struct StateMachine:    # times: of a steady clock [s]
     Hold hold
     Hold fault               # that nobody has asked to end yet; NO_CAUSE: none
     Hold fallen              # why DAMPED does not end before hold_until
+    bint brakes              # it begins with a motion that comes to rest; so may SETTLING
     double held_since
     double hold_until
     double noted_at          # time of the last report of something wrong with a state
@@ -84,7 +85,7 @@ cdef inline bint fire(StateMachine* m, Event event) noexcept nogil:
 cdef inline bint is_tracking(const StateMachine* m) noexcept nogil:
     """Whether the arm has a desired position."""
     return (m.phase == HOLDING or m.phase == TRAJECTORY or m.phase == REFERENCE
-            or m.phase == STOPPING)
+            or m.phase == STOPPING or m.brakes)
 
 
 cdef inline bint answers_states(const StateMachine* m) noexcept nogil:
@@ -155,6 +156,11 @@ cdef struct Controller:
                              # be waiting to be read
     double updated           # time of the last state or call of ``check_age``
     double heartbeat         # time of the last sign of life from Python; inf: none is needed
+
+
+cdef inline double time_of_command(const Controller* c) noexcept nogil:
+    """The controller's time of the last command, which may be later than that of the last state."""
+    return c.clock.time + (max(c.sent.at - c.clock.received, 0.0) if c.sent.has_begun else 0.0)
 
 
 cdef inline void begin_supervision(Supervision* s, Py_ssize_t n) noexcept nogil:

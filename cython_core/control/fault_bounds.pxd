@@ -9,6 +9,7 @@ cdef extern from *:
     #define STAMP_JITTER (0.01)
     #define RESOLUTION (1e-6)
     #define REMEMBERED (0.1)
+    #define FEW (3.0)
     #define STALL (3.0)
     #define NOTE_INTERVAL (0.1)
     #define SHORTEST_OPEN_LOOP (0.25)
@@ -58,7 +59,9 @@ cdef extern from *:
                                    # margin of the gains does not cover
     const double RESOLUTION        # [s] of differences between times, which count from 1970
     const double REMEMBERED        # [s] for which a long time between states counts
-    # Of class 1: silence (controller.pxd, open_loop_stop.pxd):
+    # Of class 1: silence (state_clock.pxd, controller.pxd, open_loop_stop.pxd):
+    const double FEW               # periods of the joint states without one, and STAMP_JITTER at
+                                   # least: commands go on by the model
     const double STALL             # periods without a call of ``check_age``: the process stood
                                    # still, not the arm
     const double NOTE_INTERVAL     # [s] between reports of what is wrong with states

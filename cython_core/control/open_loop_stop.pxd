@@ -18,7 +18,7 @@ from control.motion cimport sample, stop_from
 from control.position_governor cimport max_acceleration, speed_at_rest
 from control.settings cimport JointSettings
 from control.state_clock cimport age_of_state
-from control.state_observer cimport Observer, oldest
+from control.state_observer cimport Observer, oldest, return_to_state
 from control.stuck_joints cimport add_expected
 from control.torque_governor cimport transfer_left
 
@@ -120,6 +120,7 @@ cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
         memcpy(o.q, task.desired, 3 * c.n * sizeof(double))
         o.advanced, o.ahead = age_of_state(&c.clock, now), 0.0
     else:
+        return_to_state(o)
         damped_gravity(&c.arm, o.q, transfer_left(&c.sent.governor), torque)
     return issue_command(&c.sent, &c.positions, &c.servos, c, now, dt, torque)
 

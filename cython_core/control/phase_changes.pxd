@@ -10,10 +10,11 @@ from libc.string cimport memcpy, memset
 from control.arm cimport Arm, drives_end_effector, is_of_end_effector, leads_end_effector
 from control.cartesian_mode cimport begin_mode, is_idle, stop_target
 from control.controller_state cimport (Command, Controller, Hold, StateMachine, Supervision, Task,
-                                       begin_supervision, fire, is_open_loop, note_cause)
+                                       begin_supervision, fire, is_open_loop, is_tracking,
+                                       note_cause, time_of_command)
 from control.events cimport (ABANDON_MOTION, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP,
-                             CAUSE_NO_WRENCH, CAUSE_STUCK, DECLARE_FAULT, HOLD_BY_GRAVITY, LEAVE,
-                             NO_CAUSE, STOP_OPEN_LOOP, Action)
+                             CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, CAUSE_STUCK, DECLARE_FAULT,
+                             HOLD_BY_GRAVITY, LEAVE, NO_CAUSE, STOP_OPEN_LOOP, Action)
 from control.fault_bounds cimport STANDING, STANDING_SPEED
 from control.motion cimport leads_to_rest, sample, stop_from
 from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, DAMPED, DEACTIVATE, FAIL, FALL_BACK, FAULT,
@@ -22,7 +23,8 @@ from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, DAMPED, DEACTIVATE, FAI
                              STATES_STOPPED, STOPPED, STOPPING, TRACK)
 from control.settings cimport CARTESIAN_IMPEDANCE, Mode
 from control.state_clock cimport start_clock
-from control.state_observer cimport Observer, forget, max_speed_share, trust_velocities
+from control.state_observer cimport (Observer, forget, max_speed_share, seen_state,
+                                     trust_velocities)
 from control.stuck_joints cimport StuckJoints
 from control.torque_governor cimport Governor, begin_transfer, push_no_further
 
@@ -46,9 +48,9 @@ cdef inline void hold_from(Task* task, Governor* governor, StuckJoints* stuck, c
     memset(task.state, 0, 4 * c.n * sizeof(double))
     memcpy(task.state, q, c.n * sizeof(double))
     memcpy(task.state + c.n, qd, c.n * sizeof(double))
-    stop_from(&task.motion, c.clock.time, task.state, stop_time, &c.arm.limits)
+    stop_from(&task.motion, time_of_command(c), task.state, stop_time, &c.arm.limits)
     stuck.begins = True
-    sample(&task.motion, c.clock.time, task.desired)
+    sample(&task.motion, time_of_command(c), task.desired)
     if leads_end_effector(&c.arm):
         begin_mode(&task.cartesian, c.arm.models.newest.model, q, qd, stop_time)
     begin_transfer(governor, c.arm.settings.blend_time)
@@ -73,6 +75,7 @@ cdef inline void begin_tracking(Controller* c) noexcept nogil:
     """
     hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
     begin_supervision(&c.watch, c.n)
+    c.machine.brakes = False
     if c.floats:
         fire(&c.machine, FLOAT)
 
@@ -81,7 +84,7 @@ cdef inline void begin_hold(StateMachine* m, Task* task, Governor* governor, dou
                             double decay_time) noexcept nogil:
     """Begin to hold the arm without a desired position."""
     cdef Py_ssize_t n = task.motion.n
-    m.held_since, task.has_planned_stop = now, False
+    m.held_since, m.brakes, task.has_planned_stop = now, False, False
     memset(task.desired + 2 * n, 0, 2 * n * sizeof(double))
     begin_transfer(governor, decay_time)
 
@@ -142,7 +145,7 @@ cdef inline bint abandon(Controller* c, const Hold* reason) noexcept nogil:
         return False
     note_cause(&c.machine, reason)
     if reason.cause == CAUSE_EXECUTOR:                          # the arm is on its path
-        stop_desired(&c.task, &c.sent.governor, &c.arm, c.clock.time)
+        stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
     elif reason.cause == CAUSE_NO_WRENCH:                       # the virtual arm comes to rest
         c.task.cartesian.is_anchored = False
     else:       # in a gap drives that follow positions stood; else they need not have followed
@@ -151,16 +154,37 @@ cdef inline bint abandon(Controller* c, const Hold* reason) noexcept nogil:
     return True
 
 
-cdef inline bint fall_back(StateMachine* m, Task* task, Governor* governor, double decay_time,
-                           double now, const Hold* reason) noexcept nogil:
+cdef inline void stop_motion(Controller* c) noexcept nogil:
+    """Come to rest, whatever the arm follows."""
+    if drives_end_effector(&c.arm):                             # its target may be far away
+        hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
+    elif leads_end_effector(&c.arm):
+        hold_from(&c.task, &c.sent.governor, &c.stuck, c, c.task.desired, c.task.desired + c.n)
+    else:
+        stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
+
+
+cdef inline bint fall_back(Controller* c, double now, const Hold* reason) noexcept nogil:
     """Abandon the motion for the damped gravity hold, which lasts at least decay_time from the last
     call; returns whether this begins it.
+
+    A motion comes to rest first, since its torque would fade out meanwhile and throw the arm; but
+    not where there is no torque for it.
     """
+    cdef StateMachine* m = &c.machine
+    cdef double decay_time = c.arm.settings.decay_time
+    cdef bint cannot = reason.cause == CAUSE_NOT_FINITE
+    cdef bint moves = is_tracking(m) and not cannot, stops = m.phase == STOPPING
     cdef bint begins = fire(m, FALL_BACK)
+    m.fallen, m.hold_until = reason[0], now + decay_time
     if begins:
         note_cause(m, reason)
-        begin_hold(m, task, governor, now, decay_time)
-    m.fallen, m.hold_until = reason[0], now + decay_time
+    if begins and moves:
+        if not stops:
+            stop_motion(c)
+        m.brakes = True
+    elif begins or (m.brakes and cannot):
+        begin_hold(m, &c.task, &c.sent.governor, now, decay_time)
     return begins
 
 
@@ -170,15 +194,9 @@ cdef inline bint leave(Controller* c, double now, const Hold* reason) noexcept n
         return False
     note_cause(&c.machine, reason)
     if c.machine.phase == STOPPING:
-        if drives_end_effector(&c.arm):                         # its target may be far away
-            hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
-        elif leads_end_effector(&c.arm):
-            hold_from(&c.task, &c.sent.governor, &c.stuck, c, c.task.desired,
-                      c.task.desired + c.n)
-        else:
-            stop_desired(&c.task, &c.sent.governor, &c.arm, c.clock.time)
+        stop_motion(c)
         c.machine.held_since = now
-    elif c.machine.phase == SETTLING:
+    elif c.machine.phase == SETTLING and not c.machine.brakes:
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
     elif c.machine.phase == INACTIVE:
         c.sent.has_begun = False
@@ -191,8 +209,7 @@ cdef inline bint respond(Controller* c, double now, const Hold* reason) noexcept
     if action == DECLARE_FAULT:
         return declare_fault(c, now, reason)
     if action == HOLD_BY_GRAVITY:
-        return fall_back(&c.machine, &c.task, &c.sent.governor, c.arm.settings.decay_time, now,
-                         reason)
+        return fall_back(c, now, reason)
     if action == STOP_OPEN_LOOP:
         return begin_open_loop_stop(&c.machine, &c.task, &c.sent.governor, &c.stuck,
                                     c.arm.settings.decay_time, now, reason)
@@ -211,9 +228,11 @@ cdef inline double standing_speed(const Observer* o, Py_ssize_t i) noexcept nogi
 
 
 cdef inline bint stands(const Observer* o) noexcept nogil:
+    """Whether the last state shows an arm at rest."""
+    cdef const double* qd = seen_state(o) + o.n
     cdef Py_ssize_t i
     for i in range(o.n):
-        if fabs(o.qd[i]) > standing_speed(o, i):
+        if fabs(qd[i]) > standing_speed(o, i):
             return False
     return True
 
@@ -230,9 +249,8 @@ cdef inline void take_over(Controller* c, double now) noexcept nogil:
     begin_tracking(c)
     if c.machine.fault.cause != NO_CAUSE:
         declare_fault(c, now, &c.machine.fault)
-    if was_open_loop and now < c.machine.hold_until and fire(&c.machine, FALL_BACK):
-        note_cause(&c.machine, &c.machine.fallen)
-        begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
+    if was_open_loop and now < c.machine.hold_until:
+        fall_back(c, now, &c.machine.fallen)
 
 
 cdef inline void give_up(StateMachine* m, Command* sent) noexcept nogil:
@@ -254,14 +272,18 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
             and fire(&c.machine, SETTLED)):
         c.sent.has_begun = False
         return True
-    if c.machine.phase == DAMPED and now >= c.machine.hold_until and fire(&c.machine, RECOVER):
+    if c.machine.brakes and time >= c.task.motion.end:
+        begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
+        c.machine.hold_until = max(c.machine.hold_until, now + c.arm.settings.decay_time)
+    if (c.machine.phase == DAMPED and now >= c.machine.hold_until and not c.machine.brakes
+            and fire(&c.machine, RECOVER)):
         begin_tracking(c)
     if c.machine.phase == STOPPING and time >= c.task.motion.end and fire(&c.machine, STOPPED):
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
     if (c.machine.phase == REFERENCE and not leads_end_effector(&c.arm)
             and now - c.task.set_point_at > c.arm.settings.reference_timeout
             and not leads_to_rest(&c.task.motion, time) and fire(&c.machine, SET_POINTS_STOPPED)):
-        stop_desired(&c.task, &c.sent.governor, &c.arm, c.clock.time)
+        stop_desired(&c.task, &c.sent.governor, &c.arm, time)
     if (c.machine.phase == REFERENCE and leads_end_effector(&c.arm)
             and is_idle(&c.task.cartesian, now, c.arm.settings.target_timeout)):
         fire(&c.machine, SET_POINTS_STOPPED)
@@ -294,7 +316,7 @@ cdef inline void hold_as_asked(Controller* c) noexcept nogil:
         return
     if c.task.motion.has_effort:
         begin_transfer(&c.sent.governor, c.arm.settings.blend_time)
-    stop_desired(&c.task, &c.sent.governor, &c.arm, c.clock.time)
+    stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
 
 
 cdef inline void begin_trajectory(StateMachine* m, Observer* o) noexcept nogil:

@@ -10,7 +10,7 @@ from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport CartesianMode, CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
 from control.controller_state cimport (Controller, Hold, StateMachine, Task, answers_states,
-                                       is_open_loop, is_tracking)
+                                       is_open_loop, is_tracking, time_of_command)
 from control.events cimport (ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, GRANTED,
                              FORCE_SCATTERS, IN_FAULT, MOMENT_SCATTERS, NOT_RUNNING, NOT_STILL,
                              NO_READINGS, NO_WRENCH, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
@@ -71,7 +71,7 @@ cdef inline Refusal follow(Task* task, StateMachine* m, Observer* o, const Contr
     """Follow a trajectory from now on; ``start`` is when its time is zero, by the controller's
     time; -inf: now.
     """
-    cdef double time = c.clock.time
+    cdef double time = time_of_command(c)
     cdef Start begin
     cdef Refusal refusal = why_no_joints(c)
     if refusal != GRANTED:
@@ -108,7 +108,7 @@ cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* govern
     The arm is led in to one that differs from the last by more than the arm may have moved since,
     also while it is still being led in to that.
     """
-    cdef double time = c.clock.time, stop_time = c.arm.settings.stop_time
+    cdef double time = time_of_command(c), stop_time = c.arm.settings.stop_time
     cdef double max_time = SET_POINT_SPEED * since_set_point(c, now)
     cdef double* last = task.motion.before
     cdef double* offset = c.offset

@@ -6,7 +6,8 @@
 
 from libc.math cimport INFINITY, NAN, exp, fabs, isnan
 
-from control.fault_bounds cimport CLOCK_DRIFT, CLOCK_JUMP, REMEMBERED, RESOLUTION, STAMP_JITTER
+from control.fault_bounds cimport (CLOCK_DRIFT, CLOCK_JUMP, FEW, REMEMBERED, RESOLUTION,
+                                   STAMP_JITTER)
 from stamp_order cimport NEWER, OLDER, SAME, stamp_order
 
 cdef struct StateClock:
@@ -63,6 +64,19 @@ cdef inline double age_by_stamp(double now, double stamp) noexcept nogil:
 cdef inline double age_of_state(const StateClock* k, double now) noexcept nogil:
     """Time since the last state was measured [s]."""
     return now - k.received + k.late
+
+
+cdef inline double overdue_at(const StateClock* k, double state_timeout) noexcept nogil:
+    """Steady time from which on the next state is missing [s]: a few of the periods in which they
+    have come so far, half-way to ``state_timeout`` at the latest.
+    """
+    cdef double latest = 0.5 * (k.interval + state_timeout)
+    return k.received + min(max(STAMP_JITTER, FEW * k.interval), latest) - RESOLUTION
+
+
+cdef inline bint is_overdue(const StateClock* k, double state_timeout, double now) noexcept nogil:
+    """Whether states are missing: what is known of the arm is what the model predicts."""
+    return now >= overdue_at(k, state_timeout)
 
 
 cdef inline double elapsed(const StateClock* k, double now, double stamp) noexcept nogil:

@@ -29,7 +29,7 @@ from libc.string cimport memcpy
 
 from control.fault_bounds cimport (ACCELERATION, COMPARED_OVER, ENCODER_STEP, EXCESS_TIME,
                                    FALLBACK_SPEED, FILTER_SHARE, MAX_SPEED, REPEAT_TIME,
-                                   SPEED_NOISE, STEPS_UNSEEN)
+                                   SPEED_NOISE, STAMP_JITTER, STEPS_UNSEEN)
 from control.settings cimport JointLimits, Settings
 
 cdef enum Rejection:         # why a value or a state is not used; the texts are in
@@ -321,11 +321,13 @@ cdef inline void take_position(Observer* o, Py_ssize_t i, double q) noexcept nog
 
 
 cdef inline GateResult observe_joint(Observer* o, Py_ssize_t i, double q, double qd, double dt,
-                                     double left, const Settings* settings) noexcept nogil:
+                                     double lag, double left,
+                                     const Settings* settings) noexcept nogil:
     """Use or replace a joint's position and velocity, measured dt [s] after the last; NaN where
     they were not. Returns what was wrong with them.
 
-    left: share of what is compared over time that is left after dt; 0 after a gap.
+    lag: mean velocity within dt minus that at its end, by the prediction; left: share of what is
+    compared over time that is left after dt; 0 after a gap.
     """
     cdef double age = o.age[i] + dt, shown, displacement = 0.0
     cdef bint within
@@ -338,7 +340,7 @@ cdef inline GateResult observe_joint(Observer* o, Py_ssize_t i, double q, double
         take_position(o, i, q)
     # The gate does not open while positions tell the velocity. NaN is not within it.
     within = fabs(qd - median(o.qd[i], qd, shown)) <= speed_reach(o, i, age)
-    compare(o, i, displacement, (qd if within else o.qd[i]) - 0.5 * dt * o.qdd[i], dt, left)
+    compare(o, i, displacement, (qd if within else o.qd[i]) + lag, dt, left)
     if within and o.age[o.n + i] < INFINITY:
         o.age[o.n + i] = 0.0
     velocity = take_velocity(o, i, qd, shown, within, settings, age)
@@ -354,7 +356,8 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
     Returns whether there is an estimate: that no joint was without a usable position for
     state_timeout.
     """
-    cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER)
+    cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER), lag
+    cdef bint reckoned = STAMP_JITTER < o.ahead <= dt           # commands went on by the model
     cdef GateResult result
     cdef Py_ssize_t i
     o.reset, o.inconsistent, o.last.rejection = False, -1, ACCEPTED
@@ -363,11 +366,13 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
         o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
         o.accepted += o.begun
         return o.begun
-    return_to_state(o)
-    predict(o, dt - o.advanced)
-    o.advanced = 0.0
+    if not reckoned:
+        return_to_state(o)
+    predict(o, dt - o.advanced - o.ahead)
+    o.advanced = o.ahead = 0.0
     for i in range(o.n):
-        result = observe_joint(o, i, q[i], qd[i], dt, left, settings)
+        lag = (o.q[i] - o.at_state[i]) / dt - o.qd[i] if reckoned else -0.5 * dt * o.qdd[i]
+        result = observe_joint(o, i, q[i], qd[i], dt, lag, left, settings)
         if result.rejection == INCONSISTENT and o.inconsistent < 0:
             o.inconsistent = i
         if result.rejection != ACCEPTED and (

@@ -127,7 +127,10 @@ class TorqueController:
         self._apply(_control.DEACTIVATE_REQUEST, now)
 
     def fall_back(self, now: float) -> None:
-        """Abandon the motion for the damped gravity hold, ``decay_time`` beyond the last call."""
+        """Abandon the motion for the damped gravity hold, ``decay_time`` beyond the last call.
+
+        The motion comes to rest first, as by ``hold``.
+        """
         self._apply(_control.FALL_BACK_REQUEST, now)
 
     # Commands
@@ -163,7 +166,8 @@ class TorqueController:
         """Check the age of the state; to be called every ``settings.period`` seconds.
 
         Returns:
-            A command with ``update_on: timer`` and while there are no usable joint states.
+            A command with ``update_on: timer``, and while joint states are missing: from a few of
+            their periods on.
         """
         command = self.compiled.check_age(now)
         if self.compiled.has_records:

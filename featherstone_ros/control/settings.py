@@ -96,7 +96,9 @@ class ControllerSettings:
         Terms.FULL, "torque that mode feedforward takes from the model: full, gravity alone or none"
     )
     update_on: UpdateOn = declared(
-        UpdateOn.STATE, "a command for every joint state, or at `rate`", read_only=True
+        UpdateOn.STATE,
+        "a command for every joint state, and where they are missing; or at `rate`",
+        read_only=True,
     )
     rate: float = declared(
         1000.0, "commands per second with update_on timer [Hz]", 1.0, 1e4, read_only=True
@@ -117,7 +119,10 @@ class ControllerSettings:
         10.0,
     )
     decay_time: float = declared(
-        0.2, "duration of the change from the last command to the gravity hold [s]", 1e-3, 10.0
+        0.2,
+        "duration of the change from the last command to the gravity hold, after a stop [s]",
+        1e-3,
+        10.0,
     )
     stop_time: float = declared(
         0.25,
@@ -127,7 +132,11 @@ class ControllerSettings:
         LONGEST_STOP,
     )
     state_timeout: float = declared(
-        0.1, "age of the last joint state at which the motion is abandoned [s]", 1e-3, 10.0
+        0.1,
+        "age of the last joint state at which the motion is abandoned; it goes on by the model "
+        "until then [s]",
+        1e-3,
+        10.0,
     )
     reference_timeout: float = declared(
         0.1,

@@ -80,11 +80,75 @@ def test_time_is_told_once_a_period_only_where_no_state_comes(bench):
     bench.ticks.clear()
     bench.run(0.1)
     assert not bench.ticks  # a state does for it
-    bench.run(0.02, states=False)
+    bench.controller.deactivate(bench.now)
+    bench.run(2.0)
+    assert bench.controller.phase is Phase.INACTIVE
+    bench.run(0.05, states=False)
     assert_allclose(np.diff(bench.ticks), bench.settings.period)
-    bench.run(0.2, states=False)
+
+
+def test_time_is_told_every_millisecond_where_time_alone_gives_commands(bench):
+    bench.run(0.3, states=False)
     assert bench.controller.phase is Phase.OPEN_LOOP
     assert_allclose(np.diff(bench.ticks[-50:]), 0.001)  # a motion in coarse steps drifts away
+
+
+def tick(bench: LoopBench) -> None:
+    """Tell the time for as long as the controller wants to know it."""
+    while bench.cycle.due(bench.cycle.self) <= bench.nanoseconds:
+        bench.cycle.tick(bench.cycle.self, bench.nanoseconds, bench.output)
+
+
+def test_commands_go_on_after_a_few_missing_periods(bench):
+    """10 ms of an arm at 1 kHz; they follow the motion, and end in a stop only later."""
+    follow(bench)
+    bench.run(0.2)
+    last, count = bench.now, len(bench.commands)
+    bench.run(0.1 - PERIOD, states=False)
+    told = np.array([time for time, _ in bench.commands[count:]]) - last
+    assert told[0] == pytest.approx(0.01)
+    assert_allclose(np.diff(told), PERIOD)
+    assert bench.controller.phase is Phase.TRAJECTORY
+    desired = bench.compiled.desired
+    assert_allclose(bench.arm.q, desired[0], atol=1e-3)
+    assert_allclose(bench.arm.qd, desired[1], atol=0.02)
+    bench.run(2 * PERIOD, states=False)
+    assert bench.controller.phase is Phase.OPEN_LOOP
+
+
+@pytest.mark.parametrize("late", [0.001, 0.004, 0.008])
+def test_states_that_come_a_little_late_have_one_command_each(bench, late):
+    """By less than 10 ms at 500 Hz, each in its turn; time is told meanwhile."""
+    follow(bench, 5.0)
+    random, arrivals = np.random.default_rng(0), 0.0
+    count, states = len(bench.commands), 0
+    for k in range(1, 400):
+        arrivals = max(bench.now, 100.3 + 0.002 * k + random.uniform(0.0, late), arrivals)
+        while bench.now < arrivals - 1e-9:
+            bench.now = min(bench.now + PERIOD, arrivals)
+            tick(bench)
+        bench.arm.step(bench.applied(), 2)
+        bench.stamp += 0.002
+        bench.state()
+        states += 1
+    assert len(bench.commands) == count + states
+
+
+@pytest.mark.parametrize("period", [0.001, 0.004, 0.01, 0.02, 0.05, 0.09])
+def test_in_lockstep_each_state_has_one_answer_and_time_none(period):
+    """Time goes on with a state alone, however long its period is: there is no gap to be filled,
+    and the twin takes no command for an answer that is none.
+    """
+    bench = LoopBench()
+    bench.controller.activate(bench.now)
+    for k in range(100):
+        bench.now, bench.stamp = bench.now + period, bench.stamp + period
+        if k > 1:  # also where another clock's message overtakes a state: it is not overdue
+            tick(bench)
+        bench.state()
+        bench.state()  # repeated: the answer was lost, or had not come yet
+        tick(bench)
+        assert len(bench.commands) == k + 1
 
 
 def test_states_that_stop_end_in_a_stop_and_then_in_silence(bench):

@@ -67,6 +67,7 @@ def test_a_hold_without_a_place_shows_neither_acceleration_nor_effort():
     bench.run(0.25)
     assert np.abs(bench.compiled.desired[2:]).min() > 0.1
     bench.controller.fall_back(bench.now)
+    bench.run(bench.settings.stop_time + PERIOD)  # the motion comes to rest first
     assert bench.controller.phase is Phase.DAMPED
     assert not bench.compiled.desired[2:].any()
 

@@ -255,7 +255,7 @@ def test_commands_end_when_their_time_is_over_and_not_before(state_timeout, give
     bench.run(2.0, states=False)
     assert bench.controller.phase is Phase.SILENT
     blind = [time - last_state for time, _ in bench.commands if time > last_state]
-    assert state_timeout < blind[0] <= state_timeout + 1.5 * interval
+    assert np.diff([0.0, *blind]).max() < 1.5 * interval  # from the first few periods on
     stopped = state_timeout + OPEN_LOOP_STOP
     assert blind[-1] == pytest.approx(stopped + give_up_after, abs=1.5 * interval)
 

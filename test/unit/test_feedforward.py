@@ -653,7 +653,14 @@ def test_open_loop_stop_brakes_an_arm_whose_states_stop():
         assert bench.largest_rate() <= 1.0
         left[blind_stop] = (np.abs(bench.arm.qd) / before).max()
     assert left[True] < 0.05
-    assert left[False] > 1.0
+    assert left[False] > 0.5
+
+
+def in_silence(bench: Bench, duration: float) -> None:
+    """Let time pass without states; the controller is told of it as by the loop."""
+    for _ in range(round(duration / PERIOD)):
+        bench.run(PERIOD, states=False)
+        bench.update()
 
 
 def test_open_loop_stop_leaves_out_the_gravity_that_the_drives_add_where_the_arm_is_by_now():
@@ -662,9 +669,9 @@ def test_open_loop_stop_leaves_out_the_gravity_that_the_drives_add_where_the_arm
     follow(bench)
     bench.run(0.3)
     direction = np.sign(bench.arm.qd)
-    bench.run(0.4, states=False)
+    in_silence(bench, 0.4)
     assert np.abs(bench.arm.qd).max() < 0.02
-    bench.run(0.5, states=False)
+    in_silence(bench, 0.5)
     assert bench.controller.phase is Phase.OPEN_LOOP
     assert (bench.arm.qd * direction).min() > -0.05
 
@@ -963,7 +970,7 @@ def test_fall_back_leads_into_the_damped_gravity_hold_without_a_step(bench):
     follow(bench)
     bench.run(0.3)
     begin = len(bench.commands) - 1
-    fall_back(bench, 0.3)
+    fall_back(bench, 0.5)  # stop_time and decay_time
     compiled, damping = bench.compiled, bench.settings.damping
     assert bench.controller.phase is Phase.DAMPED
     assert bench.controller.hold_reason == "unexpected exception"
@@ -1001,7 +1008,7 @@ def test_fall_back_recovers_by_itself_once_the_hold_is_reached(bench):
     bench.run(0.3)
     bench.controller.fall_back(bench.now)
     begin = len(bench.commands) - 1
-    bench.run(0.19)
+    bench.run(0.44)  # stop_time and decay_time
     assert bench.controller.phase is Phase.DAMPED
     bench.run(0.02)
     assert bench.controller.phase in RUNNING
@@ -1021,6 +1028,7 @@ def test_states_that_stop_during_a_fall_back_fade_its_damping_out_and_then_the_c
     bench = Bench(blind_stop=False).start()
     follow(bench)
     bench.run(0.3)
+    bench.configure(mode=Mode.GRAVITY_COMPENSATION)  # nothing brakes it before
     fall_back(bench, 0.3)
     begin = len(bench.commands) - 1
     assert np.abs(bench.compiled.qd * bench.settings.damping).max() > 0.4

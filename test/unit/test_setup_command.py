@@ -189,10 +189,13 @@ def test_joints_that_friction_holds_up_are_named(tmp_path, capsys):
     text, output = robot_file("panda").read_text(), ["--output", str(tmp_path / "arm.yaml")]
     path.write_text(re.sub(r'friction="[\d.]+"', 'friction="0"', text))
     assert cli.main(["setup", str(path), *output]) == 0
-    assert "Friction is stronger" not in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Friction is stronger" not in said
+    assert "Coulomb friction is 0: every joint. If that is true, an arm without brakes" in said
     path.write_text(re.sub(r'friction="[\d.]+"', 'friction="2"', text))
     assert cli.main(["setup", str(path), *output, "--force"]) == 0
     said = " ".join(capsys.readouterr().out.split())
+    assert "Coulomb friction is 0" not in said
     assert re.search(r"this far off \[rad, m\]: (panda_joint\d [\d.]+(, )?)+\. Its drive", said)
 
 

@@ -39,6 +39,8 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
     stuck = _stuck(proposal)
     if stuck:
         parts.append(Text(stuck, style="bold yellow"))
+    if falling := _falling(proposal):
+        parts.append(Text(falling, style="bold yellow"))
     for drive in drives:
         line = sentence(drive, proposal)
         parts.append(Text(f"Twin, {line}", style="bold red" if drive.trouble else ""))
@@ -72,6 +74,19 @@ def _stuck(proposal: Proposal) -> str:
     return (
         "Friction is stronger than feedback until a joint is this far off [rad, m]: "
         f"{', '.join(far)}. Its drive's inertia, as armature, allows higher gains: see the file."
+    )
+
+
+def _falling(proposal: Proposal) -> str:
+    """Return a warning on joints that nothing holds but torque, or ""."""
+    model = proposal.model
+    free = [model.joint_names[j] for j in np.flatnonzero(model.friction == 0.0)]
+    if not free:
+        return ""
+    joints = "every joint" if len(free) == model.n else ", ".join(free)
+    return (
+        f"Coulomb friction is 0: {joints}. If that is true, an arm without brakes falls, about a "
+        "second after its joint states have stopped. Put in your arm's: see the file."
     )
 
 

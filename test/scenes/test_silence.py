@@ -1,0 +1,273 @@
+"""When joint states stop, come late, or the motion is given up: no arm gets faster by it.
+
+Class 1 of docs/faults.md. After a few missing periods the commands are those for the state that the
+model predicts; from ``state_timeout`` on it brakes the arm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from arm_scene import Ask, Played, Scene, load, lost_after, play, trajectory
+from studies import study
+from unit.example_robots import example_robot
+
+from featherstone_ros import Dynamics
+from featherstone_ros.control.feasibility.feasibility import check
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.trajectory import Point, Trajectory
+from featherstone_ros.parameter import of_joints
+from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
+from featherstone_ros.tools.trajectory_check import started
+
+SPEED = 1.2  # over the speed limit: what is promised
+MORE = 0.1  # of the limit, by which a gap or a stop may make an arm faster
+BEGIN = 0.3  # [s] of a motion
+ENDS = BEGIN + 0.1 + 0.25  # [s] after the last state: state_timeout and the shortest stop
+
+# Motions that preflight accepts: start, goal, duration; an instant at which it accelerates [s]
+FAST = {
+    "ur5e": ((1.61, -1.73, 0.69, -0.11, 0.71, -1.84), (1.22, -1.15, 0.45, 0.0, 1.29, -1.59),
+             0.36, 0.12),
+    "panda": ((-0.13, -0.67, 0.02, -2.12, 0.18, 2.01, 0.89),
+              (-0.12, -0.53, -0.13, -2.33, -0.03, 1.99, 0.83), 0.19, 0.063),
+}  # fmt: skip
+FALLING = ((-1.49, 0.0, 0.41, -1.88, -1.41, 1.71), (-1.96, 0.57, 0.56, -2.05, -1.39, 1.92), 0.38)
+
+
+def fall_back(loop: ClosedLoop) -> None:
+    loop.controller.fall_back(loop.now)
+
+
+def hold(loop: ClosedLoop) -> None:
+    loop.controller.hold(loop.now)
+
+
+def moving(robot: str, **changes: object) -> Scene:
+    """Return the fast motion of a robot, undisturbed."""
+    start, goal, duration, _ = FAST[robot]
+    still = np.zeros(len(start))
+    ask = {BEGIN: trajectory([Point(duration, np.array(goal), still, still)])}
+    return replace(Scene(robot, ask, BEGIN + duration + 0.6, start), **changes)
+
+
+def asked(scene: Scene, at: float, what: Ask) -> Scene:
+    """Return a scene in which something more is asked for."""
+    return replace(scene, ask={**scene.ask, at: what})
+
+
+def require_no_faster(played: Played, undisturbed: Played) -> None:
+    """Require that no joint got faster than the motion itself, and than is promised."""
+    assert played.speed.max() < min(SPEED, undisturbed.speed.max() + MORE)
+
+
+@pytest.mark.parametrize("mujoco", [False, True])
+@pytest.mark.parametrize("robot", FAST)
+def test_silence_in_a_fast_motion_makes_no_arm_faster(robot, mujoco):
+    """Its last torque would go on to accelerate it: to 1.9 and 2.8 times the limit."""
+    if mujoco:
+        pytest.importorskip("mujoco")
+    scene, at = moving(robot, mujoco=mujoco), BEGIN + FAST[robot][3]
+    played = play(replace(scene, state=lost_after(at)))
+    require_no_faster(played, play(scene))
+    assert played.record.phase[-1] == Phase.OPEN_LOOP
+    assert played.speed[played.since(at + ENDS)].max() < 0.1
+
+
+@pytest.mark.parametrize("lost", [0.012, 0.03, 0.06, 0.09])
+@pytest.mark.parametrize("robot", FAST)
+def test_a_gap_in_a_fast_motion_changes_nothing(robot, lost):
+    scene, at = moving(robot), BEGIN + FAST[robot][3]
+    undisturbed, played = play(scene), play(replace(scene, state=lost_after(at, at + lost)))
+    require_no_faster(played, undisturbed)
+    assert played.text == ""  # nor does it accuse the states that come again
+    assert played.record.phase[-1] == Phase.HOLDING
+    np.testing.assert_allclose(played.q[-1], undisturbed.q[-1], atol=0.01)
+    np.testing.assert_allclose(played.q, undisturbed.q, atol=0.02)
+
+
+def test_commands_go_on_after_10_ms_at_500_hz_and_come_with_the_states_otherwise():
+    scene, at = moving("ur5e"), BEGIN + FAST["ur5e"][3]
+    record = play(replace(scene, state=lost_after(at, at + 0.05))).record
+    told = record.time[np.isfinite(record.command).all(axis=1)]
+    gaps = np.diff(told[told > 0.01])
+    assert gaps.max() == pytest.approx(0.01)
+    assert np.sum(gaps > 0.0021) == 1
+
+
+@pytest.mark.parametrize("rate", [30.0, 50.0, 100.0])
+def test_commands_go_on_before_state_timeout_however_slow_the_states_are(rate):
+    """The period is the measured one; the loop's is that of its ticks."""
+    random = iter(range(10_000))
+    every = round(500.0 / rate)
+    silent = 1.0
+
+    def slow(state: JointState) -> JointState | None:
+        return state if next(random) % every == 0 and state.stamp < silent else None
+
+    start = load("ur5e").start
+    goal = Point(1.0, start + 0.3, np.zeros(6), np.zeros(6))
+    record = play(Scene("ur5e", {0.5: trajectory([goal])}, 1.1, start, state=slow)).record
+    told = record.time[np.isfinite(record.command).all(axis=1)]
+    period = every / 500.0
+    assert np.diff(told[(told > 0.3) & (told < silent)]).min() > period - 1e-6  # with the states
+    last = told[told < silent].max()
+    assert 1.5 * period < told[told > silent + 0.002].min() - last < 0.5 * (period + 0.1) + 0.003
+
+
+@pytest.mark.parametrize("late", [0.015, 0.04])
+@pytest.mark.parametrize("robot", FAST)
+def test_states_that_come_late_all_at_once_are_no_loss(robot, late):
+    """Those of a time come together after it, as after a stall of the driver."""
+    scene, at = moving(robot), BEGIN + FAST[robot][3]
+    held: list[JointState] = []
+
+    def stalled(state: JointState) -> JointState | None:
+        if at <= state.stamp < at + late:
+            held.append(state)
+            return None
+        return held.pop(0) if held and held.append(state) is None else state
+
+    require_no_faster(play(replace(scene, state=stalled)), play(scene))
+
+
+@pytest.mark.parametrize(("share", "falls"), [(0.0, True), (0.01, False)])
+def test_what_falls_without_states_has_no_friction(share, falls):
+    """It is braked while the model can be trusted; then torque alone holds it (docs/campaign.md).
+    With a hundredth of its effort limits as Coulomb friction it stands.
+    """
+    scene, at = moving("panda"), BEGIN + FAST["panda"][3]
+    model = load("panda").arm.model
+    friction = of_joints("friction.{}.coulomb", model.joint_names, share * model.effort_limit)
+    friction |= of_joints("friction.{}.viscous", model.joint_names, np.zeros(model.n))
+    silent = replace(scene, state=lost_after(at), duration=at + 1.3, parameters=friction)
+    played = play(silent)
+    assert played.speed[: played.since(at + 0.5).start].max() < SPEED
+    assert played.speed[played.since(at + 0.36)][:70].max() < 0.1
+    assert (played.speed[-1] > 0.2) == falls
+    assert falls or played.speed[-1] < 0.02
+
+
+# Falling back
+
+
+@pytest.mark.parametrize("mujoco", [False, True])
+def test_falling_back_from_a_fast_motion_brakes_it_first(mujoco):
+    """Its torque would fade out meanwhile, and accelerate the arm to 1.56 times its limit."""
+    if mujoco:
+        pytest.importorskip("mujoco")
+    start, goal, duration = FALLING
+    still = np.zeros(6)
+    ask = {BEGIN: trajectory([Point(duration, np.array(goal), still, still)])}
+    scene = Scene("ur5e", ask, 1.6, start, mujoco=mujoco)
+    at = BEGIN + 0.14
+    played, held = play(asked(scene, at, fall_back)), play(asked(scene, at, hold))
+    require_no_faster(played, play(scene))
+    assert played.speed.max() <= held.speed.max() + 1e-9  # as sharply as a hold
+    phases = played.record.phase[played.since(at + 0.004)]
+    assert phases[0] == Phase.DAMPED and phases[-1] == Phase.HOLDING
+    rest = played.speed[played.since(at + 0.3)]
+    assert rest.max() < 0.1
+
+
+def test_falling_back_twice_on_the_way_out_does_not_throw_the_arm():
+    """A deactivated arm that is still braked goes on to be braked."""
+    start, goal, duration = FALLING
+    ask = {
+        BEGIN: trajectory([Point(duration, np.array(goal), np.zeros(6), np.zeros(6))]),
+        BEGIN + 0.14: lambda loop: loop.controller.deactivate(loop.now),
+        BEGIN + 0.16: fall_back,
+        BEGIN + 0.17: fall_back,
+    }
+    played = play(Scene("ur5e", ask, 2.5, start))
+    assert played.speed.max() < 1.0
+    assert played.record.phase[-1] == Phase.INACTIVE
+
+
+# Other laws: a predicted state must not pump
+
+
+@pytest.mark.parametrize("robot", FAST)
+@pytest.mark.parametrize("mode", [Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE])
+def test_gaps_one_after_the_other_pump_no_arm(robot, mode):
+    """An arm that moves in half of the time is seen: it comes to rest as one that always is."""
+    tip = {"ur5e": "tool0", "panda": "panda_hand"}[robot]
+    n = len(FAST[robot][0])
+
+    def push(loop: ClosedLoop) -> None:
+        plant = loop.plant
+        plant.simulator.set_state(plant.q, 0.15 * loop.arm.model.velocity_limit)
+
+    ends = {}
+    for lost in (0.0, 0.08):
+
+        def gaps(state: JointState, lost: float = lost) -> JointState | None:
+            return None if state.stamp > 0.45 and state.stamp % 0.16 < lost else state
+
+        scene = Scene(robot, {0.4: push}, 1.6, parameters={"mode": mode, "tip": tip}, state=gaps)
+        ends[lost] = play(scene)
+        assert ends[lost].speed[ends[lost].since(0.42)].max() < 0.5
+        assert n == ends[lost].q.shape[1]
+    assert ends[0.08].speed[-200:].max() < ends[0.0].speed[-200:].max() + 0.05
+
+
+# The whole kind
+
+
+def fastest(robot: str, start: np.ndarray, goal: np.ndarray) -> float:
+    """Return the shortest duration that preflight accepts [s]; inf: none."""
+    arm, still = load(robot).arm, 0.0 * start
+    duration = (1.875 * np.abs(goal - start) / arm.model.velocity_limit).max()
+    for _ in range(6):
+        points = [Point(t, q, still, still) for t, q in ((0.0, start), (duration, goal))]
+        motion = started(Trajectory(arm.model.joint_names, points, arm.limits))
+        verdict = check(Dynamics(arm.model), arm.drives, arm.limits, motion, 0.0, motion.end, still)
+        if verdict.fits:
+            return duration
+        duration *= max(verdict.slow_down, 1.001)
+    return np.inf
+
+
+def drawn(robot: str, seed: int) -> tuple[Scene, float, np.random.Generator]:
+    """Return a motion as fast as preflight accepts, from a seed; and its duration [s]."""
+    random, arm = np.random.default_rng(seed), load(robot).arm
+    model, duration = arm.model, np.inf
+    lower, upper = np.maximum(model.lower, -3.0), np.minimum(model.upper, 3.0)
+    while not 0.1 < duration < 10.0:  # a shorter one is over before anybody notices
+        away, far = random.uniform(-0.6, 0.6, model.n), random.uniform(0.1, 1.0)
+        start = np.clip(load(robot).start + away, lower + 0.1, upper - 0.1)
+        goal = np.clip(start + far * random.uniform(-1.0, 1.0, model.n), lower, upper)
+        duration = fastest(robot, start, goal)
+    ask = {BEGIN: trajectory([Point(duration, goal, 0.0 * start, 0.0 * start)])}
+    return Scene(robot, ask, BEGIN + duration + 0.8, start), duration, random
+
+
+def disturbed(
+    scene: Scene, kind: str, duration: float, random: np.random.Generator
+) -> tuple[Scene, Scene]:
+    """Return a scene with a disturbance at a random instant of its motion, and what it is to be
+    compared with: the motion itself; or a hold, since falling back begins with one.
+    """
+    at = BEGIN + random.uniform(0.0, duration)
+    if kind == "fall back":
+        return asked(scene, at, fall_back), asked(scene, at, hold)
+    if kind == "gap":
+        return replace(scene, state=lost_after(at, at + random.uniform(0.004, 0.3))), scene
+    return replace(scene, state=lost_after(at), duration=at + ENDS), scene
+
+
+@pytest.mark.parametrize("kind", ["silence", "gap", "fall back"])
+@pytest.mark.parametrize(
+    ("robot", "seeds"),
+    [("ur5e", 6), ("panda", 6), *(study(r, 200) for r in ("ur5e", "panda", "xarm7"))],
+)
+def test_no_silence_gap_or_fall_back_makes_a_motion_faster(robot, seeds, kind):
+    robot = robot if robot in FAST else str(example_robot(robot))
+    for seed in range(seeds):
+        scene, duration, random = drawn(robot, seed)
+        played, other = map(play, disturbed(scene, kind, duration, random))
+        top, bound = played.speed.max(), other.speed.max() + MORE
+        assert top < (bound if kind == "fall back" else min(bound, SPEED)), (seed, top, bound)
