@@ -236,7 +236,7 @@ def drawn(robot: str, seed: int) -> tuple[Scene, float, np.random.Generator]:
     random, arm = np.random.default_rng(seed), load(robot).arm
     model, duration = arm.model, np.inf
     lower, upper = np.maximum(model.lower, -3.0), np.minimum(model.upper, 3.0)
-    while not 0.1 < duration < 10.0:  # a shorter one is over before anybody notices
+    while not 0.12 < duration < 10.0:  # a shorter one is nearly over when anybody notices
         away, far = random.uniform(-0.6, 0.6, model.n), random.uniform(0.1, 1.0)
         start = np.clip(load(robot).start + away, lower + 0.1, upper - 0.1)
         goal = np.clip(start + far * random.uniform(-1.0, 1.0, model.n), lower, upper)
