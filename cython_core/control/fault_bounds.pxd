@@ -10,6 +10,8 @@ cdef extern from *:
     #define RESOLUTION (1e-6)
     #define REMEMBERED (0.1)
     #define FEW (3.0)
+    #define UNSURE (0.02)
+    #define SAME_PACE (0.002)
     #define STALL (3.0)
     #define NOTE_INTERVAL (0.1)
     #define SHORTEST_OPEN_LOOP (0.25)
@@ -62,6 +64,8 @@ cdef extern from *:
     # Of class 1: silence (state_clock.pxd, controller.pxd, open_loop_stop.pxd):
     const double FEW               # periods of the joint states without one, and STAMP_JITTER at
                                    # least: commands go on by the model
+    const double UNSURE            # [s] that another clock may have run ahead or behind at first,
+    const double SAME_PACE         # and below which it runs as fast as this one: the arm moves by it
     const double STALL             # periods without a call of ``check_age``: the process stood
                                    # still, not the arm
     const double NOTE_INTERVAL     # [s] between reports of what is wrong with states

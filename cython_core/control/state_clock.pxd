@@ -7,7 +7,7 @@
 from libc.math cimport INFINITY, NAN, exp, fabs, isnan
 
 from control.fault_bounds cimport (CLOCK_DRIFT, CLOCK_JUMP, FEW, REMEMBERED, RESOLUTION,
-                                   STAMP_JITTER)
+                                   SAME_PACE, STAMP_JITTER, UNSURE)
 from stamp_order cimport NEWER, OLDER, SAME, stamp_order
 
 cdef struct StateClock:
@@ -19,6 +19,8 @@ cdef struct StateClock:
     double interval          # the longest recent time for which a command acted [s]: states may
                              # come in bursts
     double usual             # the same before the last state [s]
+    double strayed           # by how much the stamps' clock has recently fallen behind this one
+                             # [s]: a simulation's, by which the arm moves, may do so
     double since             # steady time from which on states count; -inf: all
     double received          # steady time at which the last one arrived; -inf before the first
     double stamp             # its stamp; 0: none
@@ -68,9 +70,12 @@ cdef inline double age_of_state(const StateClock* k, double now) noexcept nogil:
 
 cdef inline double overdue_at(const StateClock* k, double state_timeout) noexcept nogil:
     """Steady time from which on the next state is missing [s]: a few of the periods in which they
-    have come so far, half-way to ``state_timeout`` at the latest.
+    have come so far, half-way to ``state_timeout`` at the latest; inf where the arm does not move
+    by this clock.
     """
     cdef double latest = 0.5 * (k.interval + state_timeout)
+    if fabs(k.strayed) > SAME_PACE:
+        return INFINITY
     return k.received + min(max(STAMP_JITTER, FEW * k.interval), latest) - RESOLUTION
 
 
@@ -183,13 +188,18 @@ cdef inline void pass_time(StateClock* k, double now, double stamp, double on_it
     """Advance to a state; by the difference of its stamp from the first, so that rounding errors do
     not add up. live: the arm has moved meanwhile, which a simulation need not have.
     """
-    cdef double late = late_by(k, on_its_way, state_timeout) if live else 0.0, apart
+    cdef double late = late_by(k, on_its_way, state_timeout) if live else 0.0, apart, left
     k.dt = k.gap = 0.0
+    if k.received == -INFINITY or live:
+        k.strayed = 0.0 if live else UNSURE
     if k.received > -INFINITY:
         k.dt = between(k, now, stamp, live)
         k.gap = max(k.dt, now - k.received)
         apart = now - k.received if live else k.dt
-        k.usual = k.interval * exp(-apart / REMEMBERED)
+        left = exp(-apart / REMEMBERED)
+        k.usual = k.interval * left
+        if not live:
+            k.strayed = left * k.strayed + now - k.received - k.dt
         k.interval = max(apart if apart < state_timeout else 0.0, k.usual)
     if k.stamp > 0.0 and k.dt == stamp - k.stamp:
         k.time = stamp - k.origin

@@ -116,6 +116,21 @@ def test_commands_go_on_after_a_few_missing_periods(bench):
     assert bench.controller.phase is Phase.OPEN_LOOP
 
 
+@pytest.mark.parametrize("pace", [0.1, 0.5, 3.0])
+def test_an_arm_that_moves_by_another_clock_is_not_led_on_by_this_one(pace):
+    """A simulation without use_sim_time, whose stamps go on at another pace: it may stand."""
+    bench = LoopBench()
+    bench.controller.activate(bench.now)
+    for _ in range(300):
+        bench.stamp += (pace - 1.0) * PERIOD
+        bench.run(PERIOD)
+    count = len(bench.commands)
+    bench.run(0.1 - PERIOD, states=False)
+    assert len(bench.commands) == count
+    bench.run(0.05, states=False)
+    assert bench.controller.phase is Phase.OPEN_LOOP
+
+
 @pytest.mark.parametrize("late", [0.001, 0.004, 0.008])
 def test_states_that_come_a_little_late_have_one_command_each(bench, late):
     """By less than 10 ms at 500 Hz, each in its turn; time is told meanwhile."""
