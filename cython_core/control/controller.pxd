@@ -240,7 +240,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     if usable:
         if go_on(c, now, &before, effort) and not c.arm.settings.on_timer:
             commands = answer(c, now, now - before.commanded
-                              if before.commanded > before.received      # by the time
+                              if before.is_open_loop or before.commanded > before.received
                               else max(c.clock.time - before.time, 0.0))
     elif answers_states(&c.machine) and c.observer.begun:
         unseen = why_unseen(c)

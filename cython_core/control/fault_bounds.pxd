@@ -65,7 +65,8 @@ cdef extern from *:
     const double FEW               # periods of the joint states without one, and STAMP_JITTER at
                                    # least: commands go on by the model
     const double UNSURE            # [s] that another clock may have run ahead or behind at first,
-    const double SAME_PACE         # and below which it runs as fast as this one: the arm moves by it
+    const double SAME_PACE         # and below which it runs as fast as this one: by it the arm
+                                   # moves
     const double STALL             # periods without a call of ``check_age``: the process stood
                                    # still, not the arm
     const double NOTE_INTERVAL     # [s] between reports of what is wrong with states

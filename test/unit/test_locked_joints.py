@@ -285,7 +285,7 @@ def test_what_setup_writes_says_where_locked_joints_stand(tmp_path):
     urdf_file.write_text(text())
     proposal = propose(urdf_file, joints=FREE, locked=PLACES)
     file.write_text(parameter_file(proposal, []))
-    setup = described(str(urdf_file), file)
+    setup = described(str(urdf_file), [file])
     for model in (setup.model, setup.arm.model):
         assert {name: model.locked[name] for name in PLACES} == PLACES
     with pytest.raises(fr.ModelError, match="both `joints` and `locked`"):
