@@ -245,7 +245,8 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
             sent.torque[i] = torque[i] - sent.gravity_torque[i]
         added, torque = sent.gravity_torque, sent.torque
     sent.let_go &= transfer_left(&sent.governor) > 0.0
-    if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt):
+    if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt,
+                  max(c.arm.settings.command_period, LONGEST_STEP)):
         return False
     if positions.used:
         command_positions(positions, servos, c, now, dt)

@@ -111,7 +111,7 @@ cdef class CompiledController(CycleOwner):
         c.sent.governor.allowed.low, c.sent.governor.allowed.high = m.doubles(n), m.doubles(n)
         place_motion(&c.task.motion, n, m.doubles(MOTION_ROWS * n))
         c.watch.speeding, c.watch.swings = m.doubles(n), m.doubles(n)
-        c.watch.direction, c.watch.swung_at = m.doubles(n), m.doubles(n)
+        c.watch.direction, c.watch.swung_at = m.doubles(n), m.doubles(2 * n)
         c.task.desired, c.task.presliding = m.doubles(4 * n), m.doubles(n)
         c.offset, c.zero, c.task.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
         c.sent.acting = m.doubles(n)
@@ -147,10 +147,12 @@ cdef class CompiledController(CycleOwner):
         cdef Py_ssize_t n = s.n
         s.begins, s.joint = True, -1
         s.stopped = <bint*> m.block(n, np.intc)
-        s.push, s.change, s.start = m.doubles(2 * n), m.doubles(n), m.doubles(n)
+        s.moved = <bint*> m.block(n, np.intc)
+        s.push, s.change = m.doubles(2 * n), m.doubles(n)
+        s.speed, s.gained = m.doubles(n), m.doubles(n)
         s.lower_bound, s.expected = m.doubles(3 * n), m.doubles(3 * n)
         s.inertia, s.friction, s.max_friction = m.doubles(n), m.doubles(n), m.doubles(n)
-        s.given, s.scratch = m.doubles(n), m.doubles(5 * n)
+        s.given, s.scratch = m.doubles(n), m.doubles(9 * n)
 
     cdef _set_limits(self, space):
         cdef JointLimits* limits = &self.control.controller.arm.limits

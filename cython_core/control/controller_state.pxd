@@ -103,7 +103,7 @@ cdef struct Supervision:     # what no single state shows
     double* speeding         # (n,) time spent too fast [s]; decays
     double* swings           # (n,) changes of direction at speed; decays
     double* direction        # (n,) of the last swing: -1, 0, 1
-    double* swung_at         # (n,) distance from the desired position then
+    double* swung_at         # (2, n) distance from the desired position then, and speed
     bint is_apart            # the end effector has met little force since the last impact
     double impacts           # beyond max_force on what it touches; decays
     double abandoned         # motions that left their path; decays

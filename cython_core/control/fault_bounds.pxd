@@ -28,7 +28,7 @@ cdef extern from *:
     #define COMPARED_OVER (0.25)
     #define FILTER_SHARE (0.3)
     #define ENCODER_STEP (0.0062)
-    #define STEPS_UNSEEN (2.0)
+    #define STEPS_UNSEEN (1.5)
     #define FALLBACK_SPEED (20.0)
     #define KEPT (0.8)
     #define INTERVAL_SHARE (0.2)
@@ -76,8 +76,8 @@ cdef extern from *:
     const double EFFORT_SHARE      # of the limits: the rest is for what the model does not know
     const int STOP_LOOKS           # at the effort that a stop takes
     # Of class 5: the torque governor's rate, whatever the states say (torque_governor.pxd):
-    const double LONGEST_STEP      # [s] one command may use up the torque rate of this time,
-                                   # even after a gap
+    const double LONGEST_STEP      # [s] one command may use up the torque rate of this time, even
+                                   # after a gap; in a slow loop that of its period
     # Of classes 2 and 3: which positions and velocities are used (state_observer.pxd):
     const double SPEED_NOISE       # of a velocity, in speed limits: noise, and a bump at once
     const double ACCELERATION      # in speed limits per second: more is a contact, and believed a
@@ -90,7 +90,8 @@ cdef extern from *:
                                    # filtered
     const double ENCODER_STEP      # [rad, m] of the coarsest encoder, 10 bits a turn: assumed
                                    # before a joint has shown a smaller one
-    const double STEPS_UNSEEN      # of its encoder: a motion that two states may not show
+    const double STEPS_UNSEEN      # of its encoder: a motion that states may not show, and half of
+                                   # that for the model's error
     const double FALLBACK_SPEED    # [rad/s, m/s] where the robot description has no speed limit
     # Of class 3: which wrenches are used (measured_wrench.pxd):
     const double KEPT              # share of a change's size that still counts at the next sample

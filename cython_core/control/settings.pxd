@@ -15,6 +15,7 @@ cdef struct Settings:
     bint start_from_measured_effort
     bint blind_stop
     double period
+    double command_period
     double presliding_displacement
     double blend_time
     double decay_time

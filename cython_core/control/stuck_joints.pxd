@@ -6,12 +6,15 @@
 # cannot hold an arm. A joint that was seen to stop against its push is held by its brakes or an
 # obstacle: it is where it says, and the arm is held there.
 #
-# A position that stays the same to the bit is asked how far feedback must have moved the joint if
-# it were free: by the change of the feedback's push since the position last changed, since a load
-# that it bore before is no push. Twice: against more friction than the joint may have (its lower
-# bound), and against the known friction (what is expected, relative to the desired motion, which
-# the feedforward drives). A measured wrench may explain why a joint stays where it is; alone it
-# does not tell that the joint should have moved, since its sensor may be wrong. Arrays are (n,).
+# A position that stays the same to the bit is asked how far the joint must have moved since it last
+# changed if it were free; a push counts from when it was commanded. Twice: at least (lower_bound,
+# from what the positions showed for sure, against more friction than the joint may have, and under
+# the push that moves it least: what feedback bore before may have been a load, which is no push, or
+# may have braked the joint); and as expected (under the change of the push, against the known
+# friction, besides the desired motion, which the feedforward drives). It is stuck where both have
+# left by more than the step of the encoder: one that turns round, or is braked, need not have.
+# A measured wrench may explain why a joint stays where it is; alone it does not tell that the joint
+# should have moved, since its sensor may be wrong. Arrays are (n,).
 
 from libc.math cimport copysign, fabs
 from libc.string cimport memcpy, memset
@@ -52,16 +55,19 @@ cdef struct StuckJoints:
                              # velocities' share; or what the end effector touches, if it is led
     bint* stopped            # whether the joint was seen to stop against it
     double* change           # of the push since then, as far as both show it
-    double* start            # desired position then
+    bint* moved              # whether the position changed with the last state
+    double* speed            # in the last state
+    double* gained           # from the one before
     double* lower_bound      # (3, n) displacement, speed, acceleration since then, against
                              # max_friction
-    double* expected         # (3, n) likewise against the known friction, from the desired motion
+    double* expected         # (3, n) likewise against the known friction; the last two relative to
+                             # the desired motion
     double* inertia          # of the drives; VAST for a joint that is seen to move, so that it
                              # affects no other
     double* friction         # known friction that the feedforward does not compensate
     double* max_friction     # the same of the largest that it may have
     double* given            # feedback in the last command that led the end effector
-    double* scratch          # (5, n)
+    double* scratch          # (9, n)
 
 
 cdef inline void feedback_effort(const Arm* arm, const double* q, const double* qd,
@@ -103,11 +109,14 @@ cdef inline double off_stops(const JointLimits* limits, Py_ssize_t i, double q,
 
 
 cdef inline bint was_stopped(const JointSettings* joints, Py_ssize_t i, double push,
-                             double desired_speed, double speed) noexcept nogil:
-    """Whether a joint was seen to come to rest against its push or desired motion."""
+                             double desired_speed, double speed, double gained) noexcept nogil:
+    """Whether a joint was seen to come to rest against its push or desired motion; gained: what its
+    speed has changed by. One that turns round as it is asked to gains speed that way.
+    """
     return (fabs(speed) < STANDING_SPEED
-            and (fabs(push) > max_stiction(joints, i)
-                 or fabs(desired_speed) > 2.0 * fabs(speed) + STICKING_SPEED))
+            and ((fabs(push) > max_stiction(joints, i) and gained * push <= 0.0)
+                 or (fabs(desired_speed) > 2.0 * fabs(speed) + STICKING_SPEED
+                     and gained * desired_speed <= 0.0)))
 
 
 cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil:
@@ -117,29 +126,39 @@ cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil
     return o.unchanged[i] == 0.0 or (o.age[o.n + i] == 0.0 and fabs(o.qd[i]) > STICKING_SPEED)
 
 
-cdef inline void begin_joints(StuckJoints* s, const Arm* arm, const Observer* o,
-                              const double* desired, const double* push) noexcept nogil:
-    """Begin anew for each joint that is seen to move; push: (2, n)."""
-    cdef const JointSettings* joints = &arm.joints
-    cdef bint free = feeds_forward(arm), leads = drives_end_effector(arm)
+cdef inline void begin_joint(StuckJoints* s, const Arm* arm, const Observer* o,
+                             const double* desired, const double* push,
+                             Py_ssize_t i) noexcept nogil:
+    """Begin with a joint whose position has changed with the state before; push: (2, n)."""
+    cdef double speed = off_stops(o.limits, i, o.q[i], s.speed[i])
+    s.push[i], s.push[s.n + i] = push[i], push[s.n + i]
+    s.lower_bound[i] = s.expected[i] = 0.0
+    s.lower_bound[s.n + i] = common(speed, o.shown[i])
+    s.expected[s.n + i] = speed - (desired[s.n + i] if feeds_forward(arm) else 0.0)
+    s.stopped[i] = was_stopped(&arm.joints, i, push[i], desired[s.n + i], speed, s.gained[i])
+
+
+cdef inline void take_push(StuckJoints* s, const Arm* arm, const Observer* o,
+                           const double* desired, const double* push, double dt,
+                           double* braked) noexcept nogil:
+    """Find the change of each joint's push; push: (2, n) that has acted since the state before, dt
+    [s] ago. braked: (n,) becomes for how long it had acted then on a joint's mean speed [s].
+    """
+    cdef bint leads = drives_end_effector(arm), moves
     cdef Py_ssize_t n = s.n, i
-    cdef double speed
     for i in range(n):
-        s.inertia[i] = joints.armature[i]
-        if s.begins or o.reset or is_seen_to_move(o, i):
-            s.inertia[i] = VAST
-            speed = off_stops(o.limits, i, o.q[i], o.qd[i])
-            s.push[i], s.push[n + i], s.start[i] = push[i], push[n + i], desired[i]
-            s.lower_bound[i] = s.expected[i] = 0.0
-            s.lower_bound[n + i] = common(speed, o.shown[i])
-            s.expected[n + i] = speed - (desired[n + i] if free else 0.0)
-            s.stopped[i] = was_stopped(joints, i, push[i], desired[n + i], speed)
+        moves = s.begins or o.reset or is_seen_to_move(o, i)
+        s.inertia[i] = VAST if moves else arm.joints.armature[i]
+        braked[i] = 0.5 * dt if s.moved[i] else 0.0
+        if moves or s.moved[i]:
+            begin_joint(s, arm, o, desired, push, i)
         elif leads and o.unchanged[i] < DAMPING_SETTLES:
             s.push[i], s.push[n + i] = push[i], push[n + i]
         s.change[i] = off_stops(o.limits, i, o.q[i],
                                 common(push[i] - s.push[i], push[n + i] - s.push[n + i]))
         if s.stopped[i] and not leads:
             s.change[i] = 0.0                                   # the path's tolerance is in charge
+        s.moved[i], s.gained[i], s.speed[i] = moves, o.qd[i] - s.speed[i], o.qd[i]
     s.begins = False
 
 
@@ -170,15 +189,35 @@ cdef inline void find_friction(StuckJoints* s, const Arm* arm,
         s.max_friction[i] = max_stiction(joints, i) - max(borne, 0.0)
 
 
+cdef inline double least_push(const StuckJoints* s, const double* push, Py_ssize_t i,
+                              double speed) noexcept nogil:
+    """The push that moves a joint least: what it bore when its position last changed may have been
+    a load, or may have braked it. push: (2, n).
+    """
+    cdef double least = min(s.change[i], min(push[i], push[s.n + i]))
+    cdef double most = max(s.change[i], max(push[i], push[s.n + i]))
+    if speed != 0.0:
+        return least if speed > 0.0 else most
+    return max(least, 0.0) + min(most, 0.0)
+
+
 cdef inline void move_joints(const Arm* arm, const JointDrives* drives, const double* q,
-                             const double* effort, double h, double* displacement,
-                             double* scratch) noexcept nogil:
-    """Move the joints for a time h [s] under an effort; displacement: (3, n), scratch: (3, n)."""
+                             const double* effort, double h, const double* braked,
+                             double* displacement, double* scratch) noexcept nogil:
+    """Move the joints for a time h [s] under an effort.
+
+    braked: (n,) for how long [s] what brakes a joint has done so before; no joint turns round then.
+    NULL: joints may turn. displacement: (3, n), scratch: (4, n).
+    """
     cdef Py_ssize_t n = arm.models.n, i
     cdef double* speed = displacement + n
+    cdef double* before = scratch + 3 * n
     memset(scratch, 0, n * sizeof(double))                      # velocity, for the model
+    memcpy(before, speed, n * sizeof(double))
     accelerate(arm.models.newest.model, drives, q, scratch, effort, h, speed, scratch + n)
     for i in range(n):
+        if braked != NULL and speed[n + i] * before[i] < 0.0:
+            speed[i] = common(speed[i] + braked[i] * speed[n + i], before[i])
         if fabs(speed[i]) > STICKING_SPEED:                     # otherwise it sticks
             displacement[i] += h * speed[i]
 
@@ -190,8 +229,10 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     command; presliding: of the feedforward; contact: effort of what the end effector touches.
     """
     cdef double* push = s.scratch                               # (2, n)
-    cdef double* effort = s.scratch                             # later
-    cdef double* still = s.scratch + 2 * s.n
+    cdef double* weight = s.scratch + 2 * s.n
+    cdef double* effort = s.scratch + 3 * s.n
+    cdef double* still = s.scratch + 4 * s.n
+    cdef double* braked = s.scratch + 8 * s.n
     cdef JointDrives known = drives_of(&arm.joints), worst = known
     cdef Py_ssize_t n = s.n, i, k, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
     cdef double h = dt / steps
@@ -201,30 +242,36 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
             push[n + i] = s.given[i] - contact[i]
     else:
         memset(still, 0, n * sizeof(double))
-        feedback_effort(arm, o.q, o.qd, desired, push)
+        feedback_effort(arm, o.q, s.speed, desired, push)
         feedback_effort(arm, o.q, still, desired, push + n)
-    begin_joints(s, arm, o, desired, push)
+    take_push(s, arm, o, desired, push, dt, braked)
     if h <= 0.0 or not is_pushed(s, &arm.joints):
         return
     find_friction(s, arm, presliding)
     known.armature, known.coulomb = s.inertia, s.friction
     worst.armature, worst.coulomb = s.inertia, s.max_friction
-    gravity(&arm.models, o.taken, effort)
-    for i in range(n):
-        effort[i] += s.change[i]
+    gravity(&arm.models, o.taken, weight)
     for k in range(steps):
-        move_joints(arm, &worst, o.taken, effort, h, s.lower_bound, still)
-        move_joints(arm, &known, o.taken, effort, h, s.expected, still)
+        for i in range(n):
+            effort[i] = weight[i] + least_push(s, push, i, s.lower_bound[n + i])
+        move_joints(arm, &worst, o.taken, effort, h, braked, s.lower_bound, still)
+        memset(braked, 0, n * sizeof(double))
+        for i in range(n):
+            effort[i] = weight[i] + s.change[i]
+        move_joints(arm, &known, o.taken, effort, h, NULL, s.expected, still)
+    if feeds_forward(arm):
+        for i in range(n):
+            s.expected[i] += dt * desired[n + i]
 
 
-cdef inline Py_ssize_t first_stuck(const StuckJoints* s, const Observer* o,
+cdef inline Py_ssize_t first_stuck(const StuckJoints* s, const Observer* o, double* moved,
                                    double* bound) noexcept nogil:
-    """The first joint that must have moved and has not, or -1; bound: how far it must have."""
+    """The first joint that must have moved by more than a bound, and has not, or -1."""
     cdef Py_ssize_t i
     for i in range(s.n):
+        moved[0] = fabs(common(s.lower_bound[i], s.expected[i]))
         bound[0] = max(PUSHED_MOTION, unseen(o, i))
-        if (not s.begins and o.unchanged[i] > REPEAT_TIME
-                and fabs(s.lower_bound[i]) > bound[0]):
+        if not s.begins and o.unchanged[i] > REPEAT_TIME and moved[0] > bound[0]:
             return i
     return -1
 
@@ -244,7 +291,4 @@ cdef inline void add_expected(const StuckJoints* s, const Arm* arm, const double
     cdef Py_ssize_t n = s.n, i
     for i in range(n):
         q[i] += s.expected[i]
-        qd[i] = s.expected[n + i]
-        if feeds_forward(arm):
-            q[i] += desired[i] - s.start[i]
-            qd[i] += desired[n + i]
+        qd[i] = s.expected[n + i] + (desired[n + i] if feeds_forward(arm) else 0.0)

@@ -52,7 +52,8 @@ cdef inline void watch_speed(Supervision* s, const Observer* o, const double* de
 cdef inline void watch_oscillation(Supervision* s, const Observer* o, const double* desired,
                                    double dt, Findings* findings) noexcept nogil:
     """Whether a joint oscillates at speed without being asked to, and further than the steps of an
-    encoder from which its velocity is estimated. desired: (2, n) position, velocity.
+    encoder from which its velocity is estimated. It does not where its desired motion alone swings.
+    desired: (2, n) position, velocity.
     """
     cdef const double* seen = seen_state(o)
     cdef double error, bound, direction, off
@@ -63,11 +64,12 @@ cdef inline void watch_oscillation(Supervision* s, const Observer* o, const doub
         s.swings[i] = max(s.swings[i] - dt * MAX_SWINGS / SWING_TIME, 0.0)
         direction = 1.0 if error > 0.0 else -1.0
         if fabs(error) <= bound or (direction == -s.direction[i]
-                                    and fabs(off - s.swung_at[i]) < 2.0 * o.step[i]):
+                                    and (fabs(off - s.swung_at[i]) < 2.0 * o.step[i]
+                                         or fabs(seen[o.n + i] - s.swung_at[o.n + i]) < bound)):
             continue
         if direction == -s.direction[i]:
             s.swings[i] += 1.0
-        s.direction[i], s.swung_at[i] = direction, off
+        s.direction[i], s.swung_at[i], s.swung_at[o.n + i] = direction, off, seen[o.n + i]
         if s.swings[i] > MAX_SWINGS:
             report(findings, CAUSE_OSCILLATION, i, fabs(error), bound)
 
@@ -115,12 +117,10 @@ cdef inline void watch_path(const Observer* o, const double* desired, double pat
 cdef inline void watch_states(const Controller* c, Findings* findings) noexcept nogil:
     """Whether the joint states show that the arm cannot follow its motion."""
     cdef const Observer* o = &c.observer
-    cdef double bound
-    cdef Py_ssize_t i = first_stuck(&c.stuck, o, &bound)
-    if i >= 0 and c.stuck.stopped[i]:
-        report(findings, CAUSE_HELD, i, fabs(c.stuck.lower_bound[i]), bound)
-    elif i >= 0:
-        report(findings, CAUSE_STUCK, i, fabs(c.stuck.lower_bound[i]), bound)
+    cdef double moved, bound
+    cdef Py_ssize_t i = first_stuck(&c.stuck, o, &moved, &bound)
+    if i >= 0:
+        report(findings, CAUSE_HELD if c.stuck.stopped[i] else CAUSE_STUCK, i, moved, bound)
     if o.reset:
         report(findings, CAUSE_POSITION_JUMP, -1, 0.0, 0.0)
     if o.inconsistent >= 0 and c.watch.inconsistent < 0:

@@ -15,7 +15,7 @@
 from libc.math cimport fmax, isfinite, sqrt, fabs
 from libc.string cimport memcpy, memset
 
-from control.fault_bounds cimport LONGEST_STEP, STANDING_SPEED
+from control.fault_bounds cimport STANDING_SPEED
 from control.settings cimport JointSettings
 
 # Speed limits: they keep joints within them although torques may only change at a limited rate.
@@ -240,12 +240,14 @@ cdef inline bint find_allowed(Governor* g, const JointSettings* joints, const do
 
 
 cdef inline bint govern(Governor* g, const JointSettings* joints, const double* asked,
-                        const double* added, const SpeedLimit* speed, double dt) noexcept nogil:
+                        const double* added, const SpeedLimit* speed, double dt,
+                        double longest) noexcept nogil:
     """Work out the next command. Returns False, with nothing changed, if what is asked for is not
     finite.
 
     added: (n,) effort that the drives add by themselves, NULL for none; the limits apply to the
-    sum. speed: NULL where speed is limited otherwise. dt: time since the last command [s].
+    sum. speed: NULL where speed is limited otherwise. dt: time since the last command [s];
+    longest: of it, the torque rate of which this command may use up.
     """
     cdef bint saturated, changed = False
     cdef Py_ssize_t i
@@ -253,7 +255,7 @@ cdef inline bint govern(Governor* g, const JointSettings* joints, const double* 
         return False
     memcpy(g.asked, asked, g.n * sizeof(double))
     transfer(g, dt)
-    saturated = find_allowed(g, joints, added, min(dt, LONGEST_STEP))
+    saturated = find_allowed(g, joints, added, min(dt, longest))
     for i in range(g.n):
         g.command[i] = within(g.wanted[i], g.allowed.low[i], g.allowed.high[i])
     if speed != NULL:

@@ -363,6 +363,7 @@ class ControlledArm:
             fault_damping=feedback.fault_damping,
             effort_limit=self.limits.effort,
             drives=self.drives,
+            command_period=self.timing.period,
             impedance=cartesian_parameters.impedance(values, model),
             **values_of(ControllerSettings, values, model.joint_names),
         )

@@ -74,6 +74,7 @@ class ControllerSettings:
         fault_damping: Damping that brakes the arm in a fault, where it is more; None: the same.
         drives: Their friction, offset and inertia, which are compensated.
         effort_limit: Largest total effort [N m] or [N], inf where there is none.
+        command_period: Between two commands, for which the gains are chosen [s]; 0: unknown.
         impedance: Of modes cartesian_impedance and admittance: ``CartesianSettings``, for the
             latter through ``admittance.virtual_settings``, as ``cartesian_impedance.prepared``
             makes them; None: as they are.
@@ -91,6 +92,7 @@ class ControllerSettings:
         name="torque_rate.{}",
     )
     fault_damping: Floats | None = None
+    command_period: float = 0.0
     mode: Mode = declared(Mode.FEEDFORWARD, "control law")
     feedforward_terms: Terms = declared(
         Terms.FULL, "torque that mode feedforward takes from the model: full, gravity alone or none"
@@ -214,7 +216,7 @@ class ControllerSettings:
             if isinstance(value, np.ndarray):
                 require_array(field.name, value, self.p.shape)
             elif isinstance(value, float):
-                require_positive(field.name, value, field.metadata["minimum"] == 0.0)
+                require_positive(field.name, value, field.metadata.get("minimum", 0.0) == 0.0)
 
     @property
     def n(self) -> int:

@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 from control.arm cimport (Arm, ModelBlend, change_model, combine, gravity,
                           pass_time as pass_blend_time)
 from control.controller cimport is_timely
+from control.fault_bounds cimport LONGEST_STEP
 from control.laws cimport damped_gravity, dead_reckoning, law, model_torque
 from control.settings cimport JointLimits, JointSettings, Settings
 from control.settings_check cimport SettingsChange
@@ -110,7 +111,8 @@ cdef class TorqueGovernor:
         if motion is not None:
             speed = self._speed_limit(motion)
         asked_for = numbers(asked, self.its.n, "asked")
-        return (self.command if govern(&self.its, &self.settings, asked_for, others, speed, dt)
+        return (self.command if govern(&self.its, &self.settings, asked_for, others, speed, dt,
+                                       LONGEST_STEP)
                 else None)
 
     cdef const SpeedLimit* _speed_limit(self, motion) except NULL:

@@ -11,6 +11,7 @@ from studies import study
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
 from featherstone_ros.control.settings import Mode
+from featherstone_ros.control.trajectory import Point
 
 WAYS = ((0.0, 0.1, 0.0), (0.0, 0.0, 0.2), (0.0, 0.0, -0.3), (-0.3, 0.0, 0.0))  # of the hand [m]
 FASTEST = {"panda": 0.7, "ur5e": 1.5}  # over the speed limit: light wrists stick by much friction
@@ -55,6 +56,21 @@ def test_one_frozen_joint_among_live_ones_is_named(name, joint):
     assert arm.speed < FASTEST[name]
     assert arm.phase is Phase.SILENT
     assert repr(arm.model.joint_names[joint]) in arm.controller.hold_reason
+
+
+@pytest.mark.parametrize(("name", "joint"), [("panda", 0), ("panda", 3), ("ur5e", 2), ("ur5e", 5)])
+def test_a_joint_that_freezes_where_its_motion_turns_round_is_noticed(name, joint):
+    """It gains speed as it is asked to: nothing has stopped it."""
+    arm = SimulatedArm(name).run(0.3)
+    zero = np.zeros(arm.model.n)
+    points = [Point(0.6, arm.away(0.3), zero), Point(1.2, arm.start, zero)]
+    arm.controller.set_trajectory(arm.now, arm.model.joint_names, points)
+    arm.run(0.6)
+    arm.freeze([joint])
+    arm.run(0.3)
+    assert arm.phase is Phase.OPEN_LOOP
+    arm.run(1.0)
+    assert arm.speed < FASTEST[name]
 
 
 @pytest.mark.parametrize("velocity", [0.0, np.nan], ids=["zero", "not measured"])

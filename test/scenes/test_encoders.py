@@ -1,0 +1,162 @@
+"""Encoders of coarse steps: no slow motion is accused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from arm_scene import Ask, Played, Scene, load, play, trajectory
+from unit.example_robots import ROBOTS
+
+from featherstone_ros import _control
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.phases import HOLDS, RUNNING
+from featherstone_ros.control.trajectory import Point
+from featherstone_ros.parameter import of_joints
+from featherstone_ros.simulation.closed_loop import JointState
+
+SERVO, COARSEST = 2.0 * np.pi / 4096, 0.005  # [rad] of a servo; class 2 of docs/faults.md
+ARMS = {"ur5e": (0.5, 2.0), "panda": (0.5, 1.0), "so101": (0.03, 0.05)}  # rotors, friction
+STREAM = 30.0  # [Hz]
+LASTS = 4.0  # [s]
+REST = 0.2  # [s] before a motion
+
+At = Callable[[float], tuple[Floats, Floats]]
+
+
+def path_of(name: str) -> str:
+    if name not in ("panda", "ur5e"):
+        found = [path for path in ROBOTS if path.stem == name]
+        return str(found[0]) if found else pytest.skip("example-robot-data is not installed")
+    return name
+
+
+def parameters(name: str, rate: float) -> dict[str, object]:
+    """Return those of drives that are known, with gains chosen for a rate [Hz]."""
+    model, (rotor, coulomb) = load(path_of(name)).model, ARMS[name]
+    values = {
+        "armature.{}": rotor,
+        "friction.{}.coulomb": coulomb,
+        "friction.{}.viscous": coulomb,
+        "gains.{}.p": 0.0,
+        "gains.{}.d": 0.0,
+    }
+    own = [
+        of_joints(pattern, model.joint_names, np.full(model.n, value))
+        for pattern, value in values.items()
+    ]
+    return {k: v for one in own for k, v in one.items()} | {"gains.period": 1.0 / rate}
+
+
+def middle(name: str) -> Floats:
+    """Return the robot's start, away from its limits."""
+    robot = load(path_of(name))
+    lower, upper = np.maximum(robot.model.lower, -3.0), np.minimum(robot.model.upper, 3.0)
+    margin = 0.35 * (upper - lower)
+    return np.clip(robot.start, lower + margin, upper - margin)
+
+
+def to_and_fro(name: str, seed: int) -> At:
+    """Return a slow motion of all joints, at 15 % of their speed limits at most."""
+    model, start, random = load(path_of(name)).model, middle(name), np.random.default_rng(seed)
+    room = np.minimum(np.minimum(model.upper - start, start - model.lower) / 2.2, 0.5)
+    rate = random.uniform(0.3, 1.0, model.n) * 2.0 * np.pi / 3.0
+    way = np.minimum(room, 0.15 * model.velocity_limit / rate)
+    way = way * random.uniform(0.05, 1.0, model.n) * random.choice([-1.0, 1.0], model.n)
+    return lambda t: (start + way * (1.0 - np.cos(rate * t)), way * rate * np.sin(rate * t))
+
+
+def asked(at: At) -> dict[float, Ask]:
+    """One trajectory of positions and velocities, which comes to rest."""
+    points = [Point(t, *at(t)) for t in np.arange(0.1, LASTS, 0.1)]
+    end = at(LASTS)[0]
+    return {REST: trajectory([*points, Point(LASTS + 0.5, end, 0.0 * end)])}
+
+
+def if_running(ask: Ask) -> Ask:
+    return lambda loop: ask(loop) if loop.controller.phase in RUNNING else None
+
+
+def set_points(at: At) -> dict[float, Ask]:
+    """Positions alone."""
+
+    def one(q: Floats) -> Ask:
+        state = np.array([q, *np.zeros((3, len(q)))])
+        return lambda loop: loop.controller.ask(_control.SetPointRequest(state), loop.now)
+
+    return {REST + t: if_running(one(at(t)[0])) for t in np.arange(0.0, LASTS, 1.0 / STREAM)}
+
+
+def chunks(at: At) -> dict[float, Ask]:
+    """Three points of positions alone, again and again."""
+
+    def one(t: float) -> Ask:
+        times = (np.arange(3) + 1.0) / STREAM
+        return trajectory([Point(s, at(t + s)[0]) for s in times])
+
+    return {REST + t: if_running(one(t)) for t in np.arange(0.0, LASTS, 1.0 / STREAM)}
+
+
+KINDS = {"trajectory": asked, "set-points": set_points, "chunks": chunks}
+
+
+def in_steps(step: float, measures_velocity: bool = False) -> Callable[[JointState], JointState]:
+    def measured(state: JointState) -> JointState:
+        q = step * np.round(state.q / step)
+        return state._replace(q=q, qd=state.qd if measures_velocity else None)
+
+    return measured
+
+
+def played(name: str, rate: float, kind: str, seed: int, step: float, **more: object) -> Played:
+    has_velocity = bool(more.pop("measures_velocity", False))
+    scene = Scene(
+        path_of(name),
+        KINDS[kind](to_and_fro(name, seed)),
+        REST + LASTS + 0.5,
+        middle(name),
+        parameters(name, rate),
+        in_steps(step, has_velocity),
+        **more,
+    )
+    return play(scene)
+
+
+def require_no_accusation(seen: Played) -> None:
+    assert "to the bit" not in seen.text
+    assert "oscillates" not in seen.text
+    assert seen.loop.controller.phase in RUNNING | HOLDS
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "kind", "seed", "step"),
+    [
+        ("ur5e", 30, "chunks", 4, SERVO),  # braked where the stream ends
+        ("ur5e", 100, "chunks", 20, SERVO),
+        ("panda", 100, "set-points", 2, SERVO),  # braked where it comes to a set-point
+        ("so101", 30, "chunks", 1, SERVO),
+        ("panda", 100, "trajectory", 2, COARSEST),  # commands that answer steps need their rate
+    ],
+)
+def test_a_slow_motion_by_a_coarse_encoder_goes_on(name, rate, kind, seed, step):
+    require_no_accusation(played(name, rate, kind, seed, step))
+
+
+def test_a_slow_motion_by_a_coarse_encoder_goes_on_in_mujoco():
+    pytest.importorskip("mujoco")
+    require_no_accusation(played("ur5e", 30, "chunks", 4, SERVO, mujoco=True))
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("measures_velocity", [False, True])
+@pytest.mark.parametrize("rate", [30, 50, 100, 200, 500])
+@pytest.mark.parametrize("name", ARMS)
+def test_no_slow_motion_is_accused(name, rate, measures_velocity):
+    for seed in range(200):
+        kind = list(KINDS)[seed % 3]
+        try:
+            seen = played(name, rate, kind, seed, SERVO, measures_velocity=measures_velocity)
+            require_no_accusation(seen)
+        except AssertionError as error:
+            raise AssertionError(f"{kind}, seed {seed}") from error
