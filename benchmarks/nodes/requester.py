@@ -21,7 +21,7 @@ from featherstone_ros.tools.trajectory_files import from_arrays, to_message
 TRAJECTORY_RATE, PARAMETER_RATE = 10.0, 40.0  # [Hz]
 POINTS = 1000
 MAX_WAITING = 20  # sets of parameters that are not answered yet
-CHANGE = 1.01  # factor between the two values that a parameter alternates between
+CHANGE = 0.01  # of a gain at most: a value never comes again, so that all is computed anew
 
 
 class Requester(Node):
@@ -34,8 +34,10 @@ class Requester(Node):
         robot = load("panda")
         name = f"gains.{robot.model.joint_names[0]}.p"
         gain = robot.parameters[CONTROLLER].number(name, 0.0)
-        self._changes = itertools.cycle(
-            Parameter(name, value=gain * factor).to_parameter_msg() for factor in (1.0, CHANGE)
+        random = np.random.default_rng(0)
+        self._changes = (
+            Parameter(name, value=gain * (1.0 + CHANGE * random.random())).to_parameter_msg()
+            for _ in itertools.count()
         )
         motion = slow_motion(robot)
         times = np.linspace(0.0, motion.duration, POINTS)

@@ -157,7 +157,11 @@ class Feedback:
         loop = self._loop_of_mode
         if not self.has_gains or self._is_unset.all():
             return []
-        if loop.worst(gains[0], gains[1], margin=margin) is None:
+        # A set of parameters that changes no gains asks this again: eigenvalues of a thousand
+        # postures would keep a core from the loop.
+        if loop.is_stable(gains[0], gains[1]) or (
+            margin < GAIN_MARGIN and loop.worst(gains[0], gains[1], margin=margin) is None
+        ):
             return []
         try:
             better = self.chosen or self._choose(self._values["gains.bandwidth"] or BANDWIDTH)
@@ -202,6 +206,8 @@ class Feedback:
 
     def _unstable_damping(self, damping: Floats, margin: float) -> list[Unstable]:
         loop, none = self._loop.under(Mode.GRAVITY_COMPENSATION), np.zeros_like(damping)
+        if loop.is_stable(none, damping):
+            return []
         return unstable(loop, [none, damping], [none, self.chosen_damping.value], margin)
 
     @property

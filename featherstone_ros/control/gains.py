@@ -291,6 +291,7 @@ class SampledLoop:
         power = vectors[worst, :, -1] ** 2
         return float(values[worst, -1]), power >= CONTRIBUTING * power.max()
 
+    @remembered
     def is_stable(self, p: Floats, d: Floats) -> bool:
         """Tell whether the loop is stable in all postures, with ``GAIN_MARGIN`` in hand."""
         return self.worst(p, d) is None

@@ -265,3 +265,17 @@ def test_drives_that_do_not_fit_are_refused_by_name(changes, words):
     arm = ControlledArm.of(URDF, changes)
     with pytest.raises(ValueError, match=words):
         _ = arm.settings
+
+
+def test_a_parameter_that_changes_no_gain_asks_for_no_eigenvalues(monkeypatch):
+    """They would keep a core from the loop, at each set of parameters."""
+    arm = ControlledArm.from_robot("ur5e")
+    assert arm.settings.path_tolerance != 0.2 and not arm.without_margin
+
+    def asked(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(np.linalg, "eigvals", asked)
+    other = arm.with_parameters(path_tolerance=0.2)
+    assert other.settings.path_tolerance == 0.2
+    assert not other.without_margin
