@@ -16,6 +16,17 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.couplings import couplings, in_words
+from featherstone_ros.identification.evidence import (
+    CERTAIN,
+    KIND,
+    MIN_DELAY,
+    MIN_GAIN,
+    MIN_LOAD,
+    MIN_OFFSET,
+    MIN_TILT,
+    SIZE,
+    VAGUE,
+)
 from featherstone_ros.identification.explanation import squares_about_mean
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.model_order import Fitting
@@ -25,15 +36,8 @@ from featherstone_ros.model.drive_units import ANOTHER_UNIT
 MAX_FAULTS = 3  # faults
 FINALISTS = 4  # of which the prior's width is chosen anew
 LIKELIER = 0.25  # of the squares that an effort's own joint leaves, that another's leaves
-# By how much the logarithm of the torque's probability must grow for an accusation: of a size,
-# which may turn out to be small, and of a kind, which may not; for a second fault twice as much.
-SIZE, KIND = 5.0, 12.0
 DOUBTFUL = 0.1  # share of a joint's squared torque left, from which mirrored positions are tried
-CERTAIN = 3.0  # widths
-VAGUE = 0.25  # relative width of a gain that is not told
 TOLD = 0.1  # deviation of a gain (relative) or an offset [rad or m] that still tells something
-MIN_GAIN, MIN_OFFSET, MIN_DELAY = 1.2, 0.03, 0.025  # ratio, [rad or m], [s] that are named
-MIN_LOAD = 0.05  # [kg]
 ALIKE = 0.9  # correlation of velocity and the rate of position, to compare them
 
 
@@ -45,11 +49,13 @@ class Faults:
         texts: Each fault in words, with the joint.
         offsets: (n,) of the encoders, 0 where none is certain [rad or m].
         load: A load that the last link seems to carry, in words; empty: none that is certain.
+        notes: What is always estimated, and what the motion does not tell, in words.
     """
 
     texts: tuple[str, ...]
     offsets: Floats
     load: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def find_faults(fitting: Fitting) -> Faults:
@@ -62,8 +68,15 @@ def find_faults(fitting: Fitting) -> Faults:
     if coupled:
         return Faults(tuple(in_words(fitting.dynamics.model.joint_names, coupled)), nothing)
     readings = Readings(fitting)
-    found = likeliest(readings)
-    return _in_words(readings, found)
+    found, rivals = likeliest(readings)
+    said = _in_words(readings, found)
+    others = [_in_words(readings, rival).texts for rival in rivals]
+    others = [texts for texts in others if texts and set(texts) != set(said.texts)]
+    if not said.texts or not others:
+        return said
+    ways = " Or: ".join(" ".join(texts) for texts in (said.texts, *others))
+    doubt = f"Something is wrong, and this motion cannot tell what of these: {ways}"
+    return replace(said, texts=(doubt,), offsets=nothing)
 
 
 def inconsistent_velocities(joints: Sequence[str], motion: SmoothMotion) -> list[str]:
@@ -84,9 +97,9 @@ def inconsistent_velocities(joints: Sequence[str], motion: SmoothMotion) -> list
     return texts
 
 
-def likeliest(readings: Readings) -> Explained:
-    """Return the explanation by as few faults as are convincing, the likeliest first."""
-    found = readings.settle(Reading())
+def likeliest(readings: Readings) -> tuple[Explained, list[Explained]]:
+    """Return the explanation by as few faults as are convincing, and those nearly as likely."""
+    found, rivals = readings.settle(Reading()), list[Explained]()
     for rarity in range(1, MAX_FAULTS + 1):
 
         def merit(each: Explained, rarity: int = rarity) -> float:
@@ -98,17 +111,20 @@ def likeliest(readings: Readings) -> Explained:
             tried += [readings.explained(r) for r in _mirrored(found.reading, readings)]
             off = [t for t in tried if t.reading.offsets != found.reading.offsets]
             tried += [readings.about(max(off, key=merit).reading)] if off else []
+            tried += [] if found.reading.gravity else [readings.about(readings.turned(found.reading))]
         tried = [t for t in tried if _is_telling(t, found)]
         tried.sort(key=merit, reverse=True)
         finalists = [found.reading, *(each.reading for each in tried[:FINALISTS])]
         best = max(map(readings.freely, finalists), key=merit)
         if best.reading != found.reading:
             readings.settle(best.reading)  # its noise is the least: by that, once more
-            best = max(map(readings.freely, finalists), key=merit)
+            compared = [readings.freely(reading) for reading in finalists]
+            best = max(compared, key=merit)
+            rivals = [e for e in compared[1:] if e is not best and merit(e) > merit(best) - SIZE]
             found = readings.settle(best.reading)
         if best.reading == finalists[0]:
             break
-    return found
+    return readings.settle(readings.about(found.reading).reading), rivals
 
 
 def _price(explained: Explained) -> float:
@@ -117,6 +133,7 @@ def _price(explained: Explained) -> float:
     kinds = len(reading.mirrored) + len(reading.negative) + bool(reading.order)
     kinds += 1 if len(reading.weightless) == len(explained.gains) else len(reading.weightless)
     sizes = len(reading.gains) + len(reading.offsets)
+    kinds += bool(reading.gravity)
     return KIND * kinds + SIZE * sizes
 
 
@@ -140,15 +157,15 @@ def _one_more(reading: Reading, readings: Readings) -> Iterator[Reading]:
     """Yield readings with one more fault of the efforts or encoders."""
     j = len(readings.judged)
     every = tuple(range(j))
-    with_gain = {k for group in reading.gains for k in group}
+    scaled = {k for group in reading.gains for k in group}
     if j > 1 and not reading.gains:
         yield replace(reading, gains=(every,))
         yield replace(reading, gains=tuple((k,) for k in every))
     if not reading.weightless:
         yield replace(reading, weightless=every)
     for k in every:
-        if k not in with_gain:
-            yield replace(reading, gains=(*reading.gains, (k,)))
+        if k not in scaled:
+            yield with_gain(reading, k)
         if k not in reading.negative:
             yield replace(reading, negative=(*reading.negative, k))
         if k not in reading.weightless:
@@ -200,13 +217,80 @@ def _in_words(readings: Readings, found: Explained) -> Faults:
         f"{deviation[k]:.3f} rad or m (--fix offsets corrects it)."
         for k in np.flatnonzero(certain)
     ]
-    delay, uncertainty = found.delay
-    if abs(delay) > max(MIN_DELAY, CERTAIN * uncertainty):
-        texts.append(
-            f"{', '.join(names)}: effort comes {1e3 * abs(delay):.0f} ± {1e3 * uncertainty:.0f} ms "
-            f"{'after' if delay > 0 else 'before'} the motion that it belongs to."
-        )
-    return Faults(tuple(texts), np.where(certain, found.offsets, 0.0), _load(readings, found))
+    texts += _delayed(found) + _tilted(found, readings.model.gravity)
+    return Faults(
+        tuple(texts),
+        np.where(certain, found.offsets, 0.0),
+        _load(readings, found),
+        (_always(found, readings.model.gravity), *_untold(readings, found, width[0])),
+    )
+
+
+def _delayed(found: Explained) -> list[str]:
+    delay, deviation = found.delay
+    if abs(delay) < max(MIN_DELAY, CERTAIN * deviation):
+        return []
+    return [
+        f"All efforts come {1e3 * abs(delay):.0f} ± {1e3 * deviation:.0f} ms "
+        f"{'after' if delay > 0 else 'before'} the motion that they belong to: viscous friction "
+        "would be found wrong (--fix delay corrects it)."
+    ]
+
+
+def _tilted(found: Explained, given: Sequence[float] | Floats) -> list[str]:
+    angle, deviation = _tilt(found, given)
+    if angle < max(MIN_TILT, CERTAIN * deviation):
+        return []
+    down = " ".join(f"{value:.3g}" for value in found.gravity.round(3) + 0.0)
+    return [
+        f"Gravity is turned by {np.degrees(angle):.1f} ± {np.degrees(deviation):.1f} degrees: the "
+        f"arm is mounted otherwise (--gravity {down})."
+    ]
+
+
+def _tilt(found: Explained, given: Sequence[float] | Floats) -> tuple[float, float]:
+    """Return by what gravity is turned [rad], and its deviation."""
+    down = np.asarray(given, float)
+    sine, cosine = np.linalg.norm(np.cross(down, found.gravity)), down @ found.gravity
+    return float(np.arctan2(sine, cosine)), found.tilt
+
+
+def _always(found: Explained, given: Sequence[float] | Floats) -> str:
+    """Say what is estimated of every recording, or that its motion does not tell it."""
+    delay, deviation = found.delay
+    late = f"efforts {1e3 * delay:.1f} ± {1e3 * deviation:.1f} ms after the motion"
+    if deviation > MIN_DELAY:
+        late = "whether efforts are late is not told by this motion"
+    angle, spread = _tilt(found, given)
+    level = f"gravity {np.degrees(angle):.1f} ± {np.degrees(spread):.1f} degrees off --gravity"
+    if not np.any(found.gravity):
+        level = "no gravity"
+    elif spread > MIN_TILT:
+        level = "whether gravity is tilted is not told by this motion"
+    return f"Estimated: {late}; {level}."
+
+
+def _untold(readings: Readings, found: Explained, width: float) -> list[str]:
+    """Name joints whose efforts this motion does not tell the size of, whatever it is."""
+    gains = {k for group in found.reading.gains for k in group}
+    untold = [
+        readings.model.joint_names[joint]
+        for k, joint in enumerate(readings.judged)
+        if k not in gains
+        for each in [readings.explained(with_gain(found.reading, k))]
+        if each.deviation[k] * width > VAGUE
+    ]
+    if not untold:
+        return []
+    return [
+        "Not told by this motion, as friction hides the links: whether the efforts of "
+        f"{', '.join(untold)} are torques in N m or N."
+    ]
+
+
+def with_gain(reading: Reading, k: int) -> Reading:
+    """Return a reading in which one more effort has a gain of its own."""
+    return replace(reading, gains=(*reading.gains, (k,)))
 
 
 def _swapped(names: Sequence[str], order: Sequence[int]) -> list[str]:
@@ -263,7 +347,7 @@ def _scatter(readings: Readings, found: Explained) -> tuple[float, float]:
     of_gains = [
         (np.log(abs(each.gains[k])), each.deviation[k])
         for k in others
-        for each in [readings.explained(replace(reading, gains=(*reading.gains, (k,))))]
+        for each in [readings.explained(with_gain(reading, k))]
     ]
     joints = [k for k in range(readings.model.n) if k not in reading.offsets]
     of_offsets = [

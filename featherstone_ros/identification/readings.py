@@ -4,10 +4,12 @@ What was measured is
 
     tau = g (Y(q - o) pi + drives) + delay d tau/dt + noise
 
-where each joint's effort has a gain g (its sign included), its encoder an offset o and a sign, and
-all efforts may be late. The links pi are possible bodies near the URDF's, as in ``fit``, with a
-load of unknown mass on the last; the drives of each joint are unknown. A reading says which g, o
-and signs are not as they should be. Its evidence is the probability of the torque with all unknowns
+where each joint's effort has a gain g (its sign included), its encoder an offset o and a sign, all
+efforts may be late, and gravity may be tilted. The links pi are possible bodies near the URDF's, as
+in ``fit``, with a load of unknown mass on the last; the drives of each joint are unknown, but their
+friction takes power: where it would give some, the reading is improbable by as much. A reading says
+which g, o and signs are not as they should be; the delay and gravity's direction are always
+estimated. Its evidence is the probability of the torque with all unknowns
 integrated out, by Laplace's method (D. MacKay, "Bayesian interpolation", Neural Computation 1992):
 it pays for every unknown that the data do not need. The noise of each joint is what its own best
 explanation leaves; errors of a model are correlated in time, so a sample counts as much less than
@@ -30,11 +32,14 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import SIZE, Bodies
-from featherstone_ros.identification.filtering import SmoothMotion
+from featherstone_ros.identification.evidence import OF_LINKS, least_noise
+from featherstone_ros.identification.filtering import SmoothMotion, needed_from_scipy
 from featherstone_ros.identification.fit import correlation_length
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.model_order import Fitting
+from featherstone_ros.identification.recording import interpolated
 from featherstone_ros.identification.regression import link_columns, own_columns
+from featherstone_ros.model.friction import smooth_sign
 
 ROUNDS, TRIES = 40, 8  # of steps at most, and of dampings for a step
 DAMPING = 1e-2  # of the first step, relative
@@ -46,10 +51,15 @@ THETAS = {0.15: 0.0, 0.3: 2.0, 0.6: 5.0}
 # [rad or m], a delay [s], and the logarithm of a gain.
 LOAD = np.array([3.0, *[0.5] * 3, *[0.1] * 6])
 OFFSET, DELAY, GAIN = 0.15, 0.1, 2.0
+TILT = 0.1  # [rad] of gravity, about each horizontal axis
 NO_LOAD = 1e-3  # times ``LOAD``
-MIN_NOISE = 0.005  # of the torque's RMS: no model is better
+GIVING = 12.0  # deviations of power that friction gives beyond which nothing is less probable
 ENOUGH = 1500  # samples: those of an hour tell nothing more of faults
 LONGEST = 40.0  # samples that errors of a model are correlated over at most
+VISCOUS = Law().terms.index("viscous")
+# Beside Coulomb friction that turns round over a displacement, one that does so at once, and the rate
+# of the first: how friction turns round tells nothing of a delay.
+FRICTION, TERMS = [VISCOUS, Law().terms.index("coulomb"), 3], len(Law().terms) + 2
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,9 @@ class Reading:
         gains: Groups of efforts; those of a group have one gain.
         offsets: Joints whose encoder is off.
         shifts: (n,) or none, about which they are [rad or m]: torque is not linear in positions.
+        late: By what efforts are late [s]; the delay is estimated about it.
+        gravity: In the base link's frame, about which its direction is estimated [m/s^2]; empty:
+            the model's.
         loaded: Whether the last link may carry a load.
     """
 
@@ -74,6 +87,8 @@ class Reading:
     gains: tuple[tuple[int, ...], ...] = ()
     offsets: tuple[int, ...] = ()
     shifts: tuple[float, ...] = ()
+    late: float = 0.0
+    gravity: tuple[float, ...] = ()
     loaded: bool = True
 
 
@@ -83,14 +98,18 @@ class Rows:
 
     Attributes:
         products: (j, m, m) of the columns with each other.
-        samples: (j, N, m) the columns [links | offsets | delay | all efforts], of which is left
-            what the joint's drive does not explain.
+        samples: (j, N, m) the columns [links | offsets | tilt | delay | all efforts], of which is
+            left what the joint's drive does not explain.
         efforts: (N, j).
+        own: (j, t, t) products of the drive's columns with each other.
+        drive: (j, t, m) what the drive explains of the columns, by its terms.
     """
 
     products: Floats
     samples: Floats
     efforts: Floats
+    own: Floats
+    drive: Floats
 
 
 class Readings:
@@ -106,13 +125,14 @@ class Readings:
         self.model = fitting.dynamics.model
         self.judged = fitting.judged
         self.width, self.length = max(THETAS), np.ones(len(self.judged))
+        self.least = np.zeros(len(self.judged))  # noise of any model
         self._rows: dict[object, Rows] = {}
         self._explained: dict[object, Explained] = {}  # with the settled correlation
         self._similar: dict[object, Explained] = {}  # but for offsets
 
     def rows(self, reading: Reading, weightless: bool = False) -> Rows:
         """Return the equations of a reading's motion, with or without gravity."""
-        key = reading.mirrored, reading.shifts, weightless
+        key = reading.mirrored, reading.shifts, reading.late, reading.gravity, weightless
         if key not in self._rows:
             self._rows[key] = self._computed(reading, weightless)
         return self._rows[key]
@@ -121,21 +141,27 @@ class Readings:
         sign = np.ones(self.model.n)
         sign[list(reading.mirrored)] = -1.0
         shift = np.array(reading.shifts or 0.0)
-        model = self.model.with_gravity((0.0, 0.0, 0.0)) if weightless else self.model
-        dynamics, judged = Dynamics(model), self.judged
+        gravity = (0.0, 0.0, 0.0) if weightless else reading.gravity or self.model.gravity
+        dynamics, judged = Dynamics(self.model.with_gravity(gravity)), self.judged
 
         def columns(motion: SmoothMotion) -> Floats:
             fields = ("position", "velocity", "acceleration", "sliding")
             seen = replace(motion, **{f: sign * getattr(motion, f) for f in fields})
             seen = replace(seen, position=seen.position - shift)
+            if reading.late:
+                seen = replace(
+                    seen, effort=interpolated(seen.time + reading.late, seen.time, seen.effort)
+                )
             return _columns(seen, dynamics, self.bodies, judged)
 
         samples = self.fitting.filtered(columns)
         by_joint = samples[:: max(1, len(samples) // ENOUGH)].swapaxes(0, 1)
-        own, rest = np.split(by_joint, [len(Law().terms)], axis=2)
-        Q = np.linalg.qr(own).Q
-        left = rest - Q @ (np.swapaxes(Q, 1, 2) @ rest)
-        return Rows(np.swapaxes(left, 1, 2) @ left, left, rest[0, :, -len(judged) :])
+        own, rest = np.split(by_joint, [TERMS], axis=2)
+        drive = np.linalg.pinv(own) @ rest
+        left = rest - own @ drive
+        efforts = rest[0, :, -len(judged) :]
+        own = np.swapaxes(own, 1, 2) @ own
+        return Rows(np.swapaxes(left, 1, 2) @ left, left, efforts, own, drive)
 
     def explained(self, reading: Reading, width: float | None = None) -> Explained:
         """Return the best explanation of the torque by a reading, with the settled width or one."""
@@ -151,11 +177,37 @@ class Readings:
         return max((self.explained(reading, w) for w in THETAS), key=lambda e: e.evidence)
 
     def about(self, reading: Reading) -> Explained:
-        """Explain by a reading whose encoders' offsets are large, about where they are found."""
+        """Explain by a reading about the offsets, the delay and the gravity that are found."""
         found = self.explained(reading)
-        for _ in range(RELINEARISED if reading.offsets else 0):
-            found = self.explained(replace(reading, shifts=tuple(found.offsets.round(4))))
+        for _ in range(RELINEARISED):
+            reading = replace(
+                reading,
+                shifts=tuple(found.offsets.round(4)) if reading.offsets else (),
+                late=round(found.delay[0], 4),
+                gravity=tuple(found.gravity.round(4).tolist()),
+            )
+            there = self.explained(reading)
+            if there.evidence < found.evidence:
+                break
+            found = there
         return found
+
+    def turned(self, reading: Reading) -> Reading:
+        """Return a reading with the gravity that explains most of the torque of the links as is."""
+        at = slice(0, SIZE * len(self.bodies.names))
+        light = self.rows(reading, weightless=True).samples
+        rows = [self.rows(replace(reading, gravity=tuple(axis.tolist()))).samples for axis in np.eye(3)]
+        parameters, A, y = self.bodies.parameters, [], []
+        for k in range(len(self.judged)):
+            inertial = light[k][:, at] @ parameters
+            left = light[k][:, k - len(self.judged)] - inertial
+            size = np.linalg.norm(left) + 1e-300
+            A.append(np.column_stack([r[k][:, at] @ parameters - inertial for r in rows]) / size)
+            y.append(left / size)
+        found = np.linalg.lstsq(np.concatenate(A), np.concatenate(y), rcond=1e-6)[0]
+        size = np.linalg.norm(self.model.gravity)
+        down = found * size / (np.linalg.norm(found) + 1e-300)
+        return replace(reading, gravity=tuple(down.round(4).tolist()))
 
     def settle(self, reading: Reading) -> Explained:
         """Choose the prior's width and the noise's correlation by a reading, and explain by it."""
@@ -163,6 +215,7 @@ class Readings:
             self.width = max(THETAS, key=lambda w: self.explained(reading, w).evidence)
             found = self.explained(reading)
             self.length = np.minimum(correlation_length(found.left), LONGEST)
+            self.least = least_noise(*found.shares)
             self._explained.clear()
         return self.explained(reading)
 
@@ -170,14 +223,29 @@ class Readings:
 def _columns(
     motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies, judged: Sequence[int]
 ) -> Floats:
-    """Return [drive of the joint itself | links | offsets | delay | all efforts] of each joint."""
+    """Return [the joint's drive | links | offsets | tilt | delay | all efforts] of each joint."""
     links = link_columns(motion, dynamics, bodies)
     torque = links @ bodies.parameters
-    own = own_columns(motion, Law(), torque)
+    *own, one = own_columns(motion, Law(), torque).swapaxes(0, 2)
+    turning = np.gradient(motion.sliding, motion.time, axis=0)
+    own = np.stack([*own, smooth_sign(motion.velocity).T, turning.T, one]).swapaxes(0, 2)
     offsets = -dynamics.rnea_derivatives(*motion.state)[0]
+    tilts = np.stack(
+        [
+            Dynamics(dynamics.model.with_gravity(turn)).gravity(motion.position)
+            for turn in np.cross(horizontal(dynamics.model.gravity), dynamics.model.gravity)
+        ],
+        axis=2,
+    )
     rate = -np.gradient(motion.effort, motion.time, axis=0)[:, :, None]
     efforts = np.repeat(motion.effort[:, None, judged], torque.shape[1], axis=1)
-    return np.concatenate([own, links, offsets, rate, efforts], axis=2)
+    return np.concatenate([own, links, offsets, tilts, rate, efforts], axis=2)
+
+
+def horizontal(gravity: Sequence[float] | Floats) -> Floats:
+    """Return two axes (2, 3) of length 1 at right angles to gravity and to each other."""
+    down = np.asarray(gravity, float)
+    return np.asarray(np.linalg.svd(down[None])[2][1:], float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,9 +260,12 @@ class Explained:
         offsets: (n,) of the encoders [rad or m], and their deviations.
         offset_deviation: (n,) likewise.
         delay: Of all efforts [s], and its deviation.
+        gravity: (3,) in the base link's frame [m/s^2].
+        tilt: Deviation of its direction [rad].
         load: Mass on the last link [kg], and its deviation.
         left: (N, j) torque that stays unexplained.
-        links: Unknowns of links, load and delay.
+        links: Unknowns of links, load, delay and tilt.
+        shares: RMS of efforts beside their drives (j,), and of what drives take (j,).
     """
 
     reading: Reading
@@ -204,9 +275,12 @@ class Explained:
     offsets: Floats
     offset_deviation: Floats
     delay: tuple[float, float]
+    gravity: Floats
+    tilt: float
     load: tuple[float, float]
     left: Floats = field(repr=False)
     links: Floats = field(repr=False)
+    shares: tuple[Floats, Floats] = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +306,7 @@ class Solver:
     """Explains the torque by one reading."""
 
     def __init__(self, readings: Readings, reading: Reading, width: float) -> None:
-        """Lay out the unknowns: theta, load, delay, offsets, logarithms of gains."""
+        """Lay out the unknowns: theta, load, delay, tilt, offsets, logarithms of gains."""
         self.all, self.reading, self.bodies = readings, reading, readings.bodies
         self.width = width
         plain = readings.rows(reading)
@@ -242,11 +316,14 @@ class Solver:
         links = SIZE * len(self.bodies.names)
         rows = [light if k in reading.weightless else plain for k in range(j)]
         self.products = np.array([row.products[k] for k, row in enumerate(rows)])
-        self.inner = self.products[:, : links + n, : links + n].copy()  # contiguous, for BLAS
+        m = links + n + 2
+        self.inner = self.products[:, :m, :m].copy()  # contiguous, for BLAS
         self.samples = [row.samples[k] for k, row in enumerate(rows)]
+        self.own = np.array([row.own[k] for k, row in enumerate(rows)])
+        self.drive = np.array([row.drive[k] for k, row in enumerate(rows)])
         self.N, self.j, self.n, self.links = len(plain.efforts), j, n, links
-        self.effort = [links + n + 1 + order[k] for k in range(j)]
-        self.offsets = links + np.array(reading.offsets, dtype=np.intp)
+        self.effort = [m + 1 + order[k] for k in range(j)]
+        self.geometry = links + np.array([n, n + 1, *reading.offsets], dtype=np.intp)
         self.sign = np.ones(j)
         self.sign[list(reading.negative)] = -1.0
         load = LOAD * (1.0 if reading.loaded else NO_LOAD)
@@ -254,13 +331,14 @@ class Solver:
             np.full(links, width),
             load,
             np.array([DELAY]),
+            np.full(2, TILT),
             np.full(len(reading.offsets), OFFSET),
             np.full(len(reading.gains), GAIN),
         ]
         self.spread = np.concatenate(parts)
         self.precision = self.spread**-2
-        scale = self.products[range(j), self.effort, self.effort] / self.N
-        self.least = MIN_NOISE**2 * scale + 1e-300
+        self.beside = self.products[range(j), self.effort, self.effort] / self.N
+        self.least = np.maximum(readings.least**2, (OF_LINKS**2) * self.beside) + 1e-300
         self.at = np.cumsum([len(part) for part in parts])
 
     @cached_property
@@ -273,26 +351,26 @@ class Solver:
 
     def gain(self, x: Floats) -> Floats:
         """Return the efforts' gains (j,)."""
-        return self.sign * np.exp(self.member @ x[self.at[3] :])
+        return self.sign * np.exp(self.member @ x[self.at[4] :])
 
     def value(self, x: Floats) -> Floats:
         """Return the factors (m,) of a joint's torque."""
-        links, (a, b, c, d, _) = self.links, self.at
-        value = np.zeros(links + self.n)
+        links, (a, b, late, _, d, _) = self.links, self.at
+        value = np.zeros(links + self.n + 2)
         value[:links] = self.bodies.deformed(x[:a])
         value[links - SIZE : links] += x[a:b]
-        value[self.offsets] = x[c:d]
+        value[self.geometry] = x[late:d]
         return value
 
     def slope(self, x: Floats) -> Floats:
         """Return the derivatives (m, p) of the factors by x."""
-        links, (a, b, c, d, p) = self.links, self.at
-        slope = np.zeros((links + self.n, p))
+        links, (a, b, late, _, d, p) = self.links, self.at
+        slope = np.zeros((links + self.n + 2, p))
         for body, block in enumerate(self.bodies.jacobian(x[:a])):
             rows = slice(SIZE * body, SIZE * (body + 1))
             slope[rows, rows] = block
         slope[links - SIZE : links, a:b] = np.eye(SIZE)
-        slope[self.offsets, np.arange(c, d)] = 1.0
+        slope[self.geometry, np.arange(late, d)] = 1.0
         return slope
 
     def remaining(self, x: Floats, value: Floats) -> Floats:
@@ -324,15 +402,15 @@ class Solver:
         H = slope.T @ np.tensordot(scaled * gain, self.inner, 1) @ slope
         H[late] += slope.T @ (scaled @ G[:, :m, m])
         H[late, late] += weight @ G[:, m, m]
-        H[late, self.at[3] :] += (weight * (G[:, m, :m] @ value)) @ by_gain
+        H[late, self.at[4] :] += (weight * (G[:, m, :m] @ value)) @ by_gain
         H[:, late] = H[late]
         of_gains = slope.T @ ((scaled[:, None] * own).T @ by_gain)
-        H[:, self.at[3] :] += of_gains
-        H[self.at[3] :, :] = H[:, self.at[3] :].T
-        H[self.at[3] :, self.at[3] :] = by_gain.T @ ((weight * (own @ value))[:, None] * by_gain)
+        H[:, self.at[4] :] += of_gains
+        H[self.at[4] :, :] = H[:, self.at[4] :].T
+        H[self.at[4] :, self.at[4] :] = by_gain.T @ ((weight * (own @ value))[:, None] * by_gain)
         gradient = slope.T @ (scaled @ rest[:, :m])
         gradient[late] += weight @ rest[:, m]
-        gradient[self.at[3] :] += (weight * (rest[:, :m] @ value)) @ by_gain
+        gradient[self.at[4] :] += (weight * (rest[:, :m] @ value)) @ by_gain
         return H + np.diag(self.precision), gradient - self.precision * x
 
     @np.errstate(over="ignore", invalid="ignore")  # a step too far is not taken
@@ -348,8 +426,27 @@ class Solver:
             if better < CONVERGED:
                 break
         volume = np.linalg.slogdet(H)[1] - np.log(self.precision).sum()
-        evidence = -point.cost - 0.5 * volume - THETAS[self.width]
+        evidence = -point.cost - 0.5 * volume - THETAS[self.width] + self._dissipating(point)
         return self._explained(point.x, float(evidence), np.asarray(np.linalg.inv(H), float))
+
+    def _drives(self, x: Floats) -> Floats:
+        """Return the terms (j, t) of the drives, in the unit and with the sign of the efforts."""
+        factors = self.remaining(x, self.value(x))
+        return (self.drive @ factors[:, :, None])[:, :, 0]
+
+    def _dissipating(self, point: Iterate) -> float:
+        """Return the logarithm of the probability that all friction takes power.
+
+        As much of the drives' terms as friction that gives power is impossible: they are integrated
+        over the other half.
+        """
+        power = np.zeros(self.own.shape[:2])
+        power[:, FRICTION] = self.own[:, VISCOUS, FRICTION]
+        covariance = np.linalg.pinv(self.own, rcond=1e-10, hermitian=True)
+        spread = np.sqrt(np.einsum("ja,jab,jb->j", power, covariance, power) / point.weight)
+        taken = self.sign * (power * self._drives(point.x)).sum(axis=1)
+        ratio = np.where(spread > 0, taken / np.maximum(spread, 1e-300), 0.0)
+        return float(needed_from_scipy("special").log_ndtr(np.maximum(ratio, -GIVING)).sum())
 
     def _beginning(self, similar: Explained) -> Floats:
         """Return the unknowns of an explanation with the same gains."""
@@ -375,7 +472,7 @@ class Solver:
 
     def _explained(self, x: Floats, evidence: float, covariance: Floats) -> Explained:
         deviation = np.sqrt(np.diag(covariance))
-        a, b, c, d, _ = self.at
+        a, b, late, c, d, _ = self.at
         offsets, spread = np.zeros((2, self.n))
         offsets[list(self.reading.offsets)] = x[c:d]
         offsets += np.array(self.reading.shifts or 0.0)
@@ -387,11 +484,27 @@ class Solver:
             self.member @ deviation[d:],
             offsets,
             spread,
-            (float(x[b]), float(deviation[b])),
+            (float(x[b]) + self.reading.late, float(deviation[b])),
+            self._gravity(x[late:c]),
+            float(np.linalg.norm(deviation[late:c])),
             (float(x[a]), float(deviation[a])),
             self._left(x),
             x[:c],
+            (np.sqrt(self.beside), self._taken(x)),
         )
+
+    def _gravity(self, tilt: Floats) -> Floats:
+        """Return gravity (3,) turned by a tilt (2,) about horizontal axes [m/s^2]."""
+        down = np.asarray(self.reading.gravity or self.all.model.gravity, float)
+        turned = down + np.cross(tilt @ horizontal(down), down)
+        size = np.linalg.norm(down)
+        return turned * size / (np.linalg.norm(turned) or 1.0)
+
+    def _taken(self, x: Floats) -> Floats:
+        """Return the RMS (j,) of what the drives' friction and inertia take of the efforts."""
+        terms = self._drives(x)[:, :-1]  # the last is the constant
+        own = self.own[:, :-1, :-1]
+        return np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", terms, own, terms), 0.0) / self.N)
 
     def _left(self, x: Floats) -> Floats:
         """Return the torque (N, j) that stays unexplained, beside the best drives."""
