@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import Law, explained
-from featherstone_ros.identification.recording import Recording
+from featherstone_ros.identification.recording import Recording, interpolated
 from featherstone_ros.model.drives import Drives
+
+WIDER = 2.5  # times the cut-off
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,25 @@ class Arm:
     def without_drives(cls, model: Model) -> Arm:
         """Return the links alone: no friction, no rotors."""
         return cls(model, Drives.none(model.n))
+
+    def difference(self, loaded: Recording, bare: Recording, cut_off: float) -> Recording | None:
+        """Return the efforts that a load makes in the same motion; None if these are two motions.
+
+        Each recording is compared with the arm's torque in its own motion, as drives yield to a
+        load. Both are filtered for that at ``WIDER`` times the cut-off: drives yield slowly.
+        """
+        pair = loaded.beside(bare)
+        if pair is None:
+            return None
+        wide = min(WIDER * cut_off, 0.2 / float(np.median(np.diff(pair[0].time))))
+        own, other = (self.motion(recording, wide) for recording in pair)
+        begin, end = (max(own.time[0], other.time[0]), min(own.time[-1], other.time[-1]))
+        kept = (pair[0].time >= begin) & (pair[0].time <= end)
+        part, others = (recording.where(kept) for recording in pair)
+        yielded, its = (
+            interpolated(part.time, motion.time, self.torque(motion)) for motion in (own, other)
+        )
+        return replace(part, effort=part.effort - others.effort - (yielded - its))
 
     def motion(self, recording: Recording, cut_off: float) -> SmoothMotion:
         """Return the recorded motion, filtered.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.identification.evidence import KIND, least_noise
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import correlation_length
 from featherstone_ros.identification.model_order import Fitting
@@ -21,7 +22,6 @@ from featherstone_ros.identification.regression import link_columns
 from featherstone_ros.model.friction import smooth_sign
 
 LEFT = 0.25  # greatest share of the squares that the other joint's friction leaves of a coupling
-EVIDENCE = 12.0  # least logarithm of how much more probable it makes the torque
 KINDS = 6  # of columns for each joint
 NEGLIGIBLE = 1e-6  # relative singular value of unknowns that the torque does not determine
 
@@ -85,12 +85,16 @@ def _of_joint(samples: Floats, joint: int, joints: int) -> Coupling | None:
     others = [other for other in range(joints) if other != joint]
     if not others or not left.any():
         return None
-    both = {k: _squares(_left(np.hstack([own, frictions[:, k]]), effort)) for k in others}
+    # What no model explains of links and of friction is left by the other's friction, too.
+    beside = _left(np.column_stack([np.ones(len(effort)), frictions[:, joint, :2]]), effort)
+    taken = effort - effort.mean() - beside
+    least = len(left) * float(least_noise(beside.std(), taken.std())) ** 2
+    both = {k: _squares(_left(np.hstack([own, frictions[:, k]]), effort)) + least for k in others}
     other = min(others, key=lambda k: both[k])
-    share = both[other] / _squares(left)
+    share = both[other] / (_squares(left) + least)
     # Efforts that are swapped go with the other's friction alone.
     alone = _squares(_left(np.hstack([rest, frictions[:, other]]), effort))
-    if share < LEFT and both[other] < LEFT * alone and _evidence(independent, share) > EVIDENCE:
+    if share < LEFT and both[other] < LEFT * alone and _evidence(independent, share) > KIND:
         return Coupling(joint, other, share)
     return None
 

@@ -22,7 +22,7 @@ that the gain could be better known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,13 +33,14 @@ from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import SIZE
 from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.evidence import MIN_GAIN
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.recording import Recording, interpolated, is_constant
 
 BLOCKS = 20  # of the jackknife
 ROUNDS = 8  # of Gauss-Newton, with the weights found so far
 LOAD = 3  # the column of friction that goes with the load, among those of the drives
-KNOWN = 0.1  # relative deviation below which a gain counts as found
+KNOWN = 0.03  # relative deviation below which a gain counts as found
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,21 @@ class EffortGains:
     joints: tuple[str, ...]
     gain: Floats
     deviation: Floats
+
+    @property
+    def another_unit(self) -> bool:
+        """Whether at least half of the gains that are known are not near 1: no torques."""
+        known = [self.joints.index(name) for name in self.found]
+        off = np.abs(np.log(np.abs(self.gain[known]))) > np.log(MIN_GAIN)
+        off |= self.gain[known] < 0
+        return bool(len(known)) and 2 * int(off.sum()) >= len(known)
+
+    def in_words(self) -> str:
+        """Return what to give to commands, and what is not known."""
+        gains = dict(zip(self.joints, self.gain, strict=True))
+        known = " ".join(f"{name}={gains[name]:.4g}" for name in self.found)
+        unknown = [name for name in self.joints if name not in self.found]
+        return f"--current-gain {known}" + f"; unknown: {', '.join(unknown)}" * bool(unknown)
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -90,20 +106,25 @@ def gains_by_load(
     """
     if link not in model.link_names:
         raise UnknownNameError("link", link, model.link_names)
-    difference = loaded.minus(bare)
-    if difference is None:
+    pair = loaded.beside(bare)
+    if pair is None:
         raise IdentificationError(
             f"{loaded.topic} and {bare.topic} are different motions, expected the same one twice"
         )
     arm = Arm.without_drives(model)
-    motion = arm.motion(difference, cut_off)
-    whole = arm.motion(loaded, cut_off)
-    with_load = interpolated(motion.time, whole.time, whole.effort)
-    more = np.abs(with_load) - np.abs(with_load - motion.effort)
+    motion, other = (arm.motion(recording, cut_off) for recording in pair)
+    effort, torque = (
+        interpolated(motion.time, other.time, values)
+        for values in (other.effort, arm.torque(other))
+    )
+    more = np.abs(motion.effort) - np.abs(effort)
     at = SIZE * model.link_names.index(link)
-    Y = Dynamics(model).regressor(*motion.state)
+    Y = Dynamics(model).regressor(*motion.state)[:, :, at : at + SIZE]
+    # What is known: the load's mass, and what the arm bears more where its drives yield to it.
+    Y[:, :, 0] = mass * Y[:, :, 0] + arm.torque(motion) - torque
     drive = _drive(motion, more)  # rotors are the same in both
-    return _found(model, motion, Y[:, :, at : at + SIZE], drive, mass, mass_deviation / mass)
+    motion = replace(motion, effort=motion.effort - effort)
+    return _found(model, motion, Y, drive, 1.0, mass_deviation / mass)
 
 
 def gains_by_links(

@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.couplings import couplings, in_words
+from featherstone_ros.identification.effort_gains import gains_by_links
 from featherstone_ros.identification.evidence import (
     CERTAIN,
     KIND,
@@ -30,9 +32,14 @@ from featherstone_ros.identification.evidence import (
 from featherstone_ros.identification.explanation import squares_about_mean
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.model_order import Fitting
-from featherstone_ros.identification.readings import Explained, Reading, Readings
+from featherstone_ros.identification.readings import THETAS, Explained, Reading, Readings
+from featherstone_ros.identification.recording import Recording
+from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import ANOTHER_UNIT
 
+ANOTHER_ARM = (
+    f"The links would have to be about {max(THETAS):.0%} off: is the description another arm's?"
+)
 MAX_FAULTS = 3  # faults
 FINALISTS = 4  # of which the prior's width is chosen anew
 LIKELIER = 0.25  # of the squares that an effort's own joint leaves, that another's leaves
@@ -49,12 +56,14 @@ class Faults:
         texts: Each fault in words, with the joint.
         offsets: (n,) of the encoders, 0 where none is certain [rad or m].
         load: A load that the last link seems to carry, in words; empty: none that is certain.
+        delay: Of all efforts, 0 where none is certain [s].
         notes: What is always estimated, and what the motion does not tell, in words.
     """
 
     texts: tuple[str, ...]
     offsets: Floats
     load: str = ""
+    delay: float = 0.0
     notes: tuple[str, ...] = ()
 
 
@@ -72,11 +81,35 @@ def find_faults(fitting: Fitting) -> Faults:
     said = _in_words(readings, found)
     others = [_in_words(readings, rival).texts for rival in rivals]
     others = [texts for texts in others if texts and set(texts) != set(said.texts)]
-    if not said.texts or not others:
+    if readings.width == max(THETAS):
+        others.append((ANOTHER_ARM,))
+    if not said.texts:
+        return replace(said, notes=(*said.notes, *dict.fromkeys(sum(others, ()))))
+    if not others:
         return said
     ways = " Or: ".join(" ".join(texts) for texts in (said.texts, *others))
     doubt = f"Something is wrong, and this motion cannot tell what of these: {ways}"
-    return replace(said, texts=(doubt,), offsets=nothing)
+    return replace(said, texts=(doubt,), offsets=nothing, delay=0.0)
+
+
+def in_other_units(faults: Faults, model: Model, recording: Recording, cut_off: float) -> Faults:
+    """Return faults whose gains are those of all joints together, where most are in another unit.
+
+    One joint after the other, the first that are tried pass for torques, and scale the others.
+    """
+    if not any("--current-gain" in text for text in faults.texts):
+        return faults
+    try:
+        gains = gains_by_links(model, recording, cut_off=cut_off)
+    except FeatherstoneError:
+        return faults
+    if not gains.another_unit:
+        return faults
+    text = (
+        "Efforts are another unit than torque, or motor currents (drives.<joint>.effort: current). "
+        f"If the masses of the URDF are right: {gains.in_words()} (identify --gains-by-links)."
+    )
+    return replace(faults, texts=(text,), offsets=0.0 * faults.offsets, delay=0.0)
 
 
 def inconsistent_velocities(joints: Sequence[str], motion: SmoothMotion) -> list[str]:
@@ -111,7 +144,9 @@ def likeliest(readings: Readings) -> tuple[Explained, list[Explained]]:
             tried += [readings.explained(r) for r in _mirrored(found.reading, readings)]
             off = [t for t in tried if t.reading.offsets != found.reading.offsets]
             tried += [readings.about(max(off, key=merit).reading)] if off else []
-            tried += [] if found.reading.gravity else [readings.about(readings.turned(found.reading))]
+            tried += (
+                [] if found.reading.gravity else [readings.about(readings.turned(found.reading))]
+            )
         tried = [t for t in tried if _is_telling(t, found)]
         tried.sort(key=merit, reverse=True)
         finalists = [found.reading, *(each.reading for each in tried[:FINALISTS])]
@@ -176,7 +211,7 @@ def _one_more(reading: Reading, readings: Readings) -> Iterator[Reading]:
             yield replace(reading, order=tuple(order))
     for joint in range(readings.model.n):
         if joint not in reading.offsets:
-            yield replace(reading, offsets=(*reading.offsets, joint))
+            yield with_offset(reading, joint)
 
 
 def _of_few(explained: Explained) -> Iterator[Reading]:
@@ -217,12 +252,14 @@ def _in_words(readings: Readings, found: Explained) -> Faults:
         f"{deviation[k]:.3f} rad or m (--fix offsets corrects it)."
         for k in np.flatnonzero(certain)
     ]
-    texts += _delayed(found) + _tilted(found, readings.model.gravity)
+    late = _delayed(found)
+    texts += late + _tilted(found, readings.model.gravity)
     return Faults(
         tuple(texts),
         np.where(certain, found.offsets, 0.0),
         _load(readings, found),
-        (_always(found, readings.model.gravity), *_untold(readings, found, width[0])),
+        found.delay[0] if late else 0.0,
+        (_always(found, readings.model.gravity), *_untold(readings, found, width)),
     )
 
 
@@ -260,32 +297,42 @@ def _always(found: Explained, given: Sequence[float] | Floats) -> str:
     delay, deviation = found.delay
     late = f"efforts {1e3 * delay:.1f} ± {1e3 * deviation:.1f} ms after the motion"
     if deviation > MIN_DELAY:
-        late = "whether efforts are late is not told by this motion"
+        late = "this motion does not tell whether efforts are late"
     angle, spread = _tilt(found, given)
     level = f"gravity {np.degrees(angle):.1f} ± {np.degrees(spread):.1f} degrees off --gravity"
     if not np.any(found.gravity):
         level = "no gravity"
     elif spread > MIN_TILT:
-        level = "whether gravity is tilted is not told by this motion"
-    return f"Estimated: {late}; {level}."
+        level = "this motion does not tell whether gravity is tilted"
+    return f"estimated: {late}; {level}"
 
 
-def _untold(readings: Readings, found: Explained, width: float) -> list[str]:
-    """Name joints whose efforts this motion does not tell the size of, whatever it is."""
-    gains = {k for group in found.reading.gains for k in group}
-    untold = [
-        readings.model.joint_names[joint]
+def _untold(readings: Readings, found: Explained, width: tuple[float, float]) -> list[str]:
+    """Name joints of which this motion does not tell the efforts' size or the encoder's zero."""
+    reading, names = found.reading, readings.model.joint_names
+    scaled = {k for group in reading.gains for k in group}
+    sizes = [
+        names[joint]
         for k, joint in enumerate(readings.judged)
-        if k not in gains
-        for each in [readings.explained(with_gain(found.reading, k))]
-        if each.deviation[k] * width > VAGUE
+        if k not in scaled
+        and readings.explained(with_gain(reading, k)).deviation[k] * width[0] > VAGUE
     ]
-    if not untold:
-        return []
-    return [
-        "Not told by this motion, as friction hides the links: whether the efforts of "
-        f"{', '.join(untold)} are torques in N m or N."
+    zeros = [
+        name
+        for k, name in enumerate(names)
+        if k not in reading.offsets
+        and readings.explained(with_offset(reading, k)).offset_deviation[k] * width[1] > TOLD
     ]
+    texts = ["in which unit the efforts of {} are"] * bool(sizes)
+    texts += ["whether the encoders of {} are off"] * bool(zeros)
+    lists = [", ".join(those) for those in (sizes, zeros) if those]
+    said = "; ".join(text.format(those) for text, those in zip(texts, lists, strict=True))
+    return [f"this motion does not tell {said}"] * bool(said)
+
+
+def with_offset(reading: Reading, joint: int) -> Reading:
+    """Return a reading in which one more encoder is off."""
+    return replace(reading, offsets=(*reading.offsets, joint))
 
 
 def with_gain(reading: Reading, k: int) -> Reading:
@@ -353,7 +400,7 @@ def _scatter(readings: Readings, found: Explained) -> tuple[float, float]:
     of_offsets = [
         (each.offsets[k], each.offset_deviation[k])
         for k in (joints if reading.offsets else [])
-        for each in [readings.explained(replace(reading, offsets=(*reading.offsets, k)))]
+        for each in [readings.explained(with_offset(reading, k))]
     ]
     return _typical(of_gains), _typical(of_offsets)
 

@@ -57,8 +57,8 @@ GIVING = 12.0  # deviations of power that friction gives beyond which nothing is
 ENOUGH = 1500  # samples: those of an hour tell nothing more of faults
 LONGEST = 40.0  # samples that errors of a model are correlated over at most
 VISCOUS = Law().terms.index("viscous")
-# Beside Coulomb friction that turns round over a displacement, one that does so at once, and the rate
-# of the first: how friction turns round tells nothing of a delay.
+# Beside Coulomb friction that turns round over a displacement, one that does so at once, and the
+# rate of the first: how friction turns round tells nothing of a delay.
 FRICTION, TERMS = [VISCOUS, Law().terms.index("coulomb"), 3], len(Law().terms) + 2
 
 
@@ -196,7 +196,9 @@ class Readings:
         """Return a reading with the gravity that explains most of the torque of the links as is."""
         at = slice(0, SIZE * len(self.bodies.names))
         light = self.rows(reading, weightless=True).samples
-        rows = [self.rows(replace(reading, gravity=tuple(axis.tolist()))).samples for axis in np.eye(3)]
+        rows = [
+            self.rows(replace(reading, gravity=tuple(axis.tolist()))).samples for axis in np.eye(3)
+        ]
         parameters, A, y = self.bodies.parameters, [], []
         for k in range(len(self.judged)):
             inertial = light[k][:, at] @ parameters
@@ -204,9 +206,8 @@ class Readings:
             size = np.linalg.norm(left) + 1e-300
             A.append(np.column_stack([r[k][:, at] @ parameters - inertial for r in rows]) / size)
             y.append(left / size)
-        found = np.linalg.lstsq(np.concatenate(A), np.concatenate(y), rcond=1e-6)[0]
-        size = np.linalg.norm(self.model.gravity)
-        down = found * size / (np.linalg.norm(found) + 1e-300)
+        down = np.linalg.lstsq(np.concatenate(A), np.concatenate(y), rcond=1e-6)[0]
+        down *= np.linalg.norm(self.model.gravity) / (np.linalg.norm(down) + 1e-300)
         return replace(reading, gravity=tuple(down.round(4).tolist()))
 
     def settle(self, reading: Reading) -> Explained:

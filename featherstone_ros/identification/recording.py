@@ -19,7 +19,9 @@ from featherstone_ros.model.urdf import parse
 UNCHANGED = 1e-9  # share of its size by which a constant effort differs
 PAUSE, PAUSE_PERIODS = 0.1, 3.5  # a longer one [s and periods] is not interpolated over
 HELD_OUT = 2 / 3  # share of the time after which a recording is held out
-SAME = 2e-3  # [rad or m] RMS by which positions of one motion, driven twice, differ
+# RMS by which positions of one motion, driven twice, differ: [rad or m], or as a share of their
+# deviation from their means, which is 1.4 for two motions that have nothing in common.
+SAME, YIELDING = 2e-3, 0.1
 SPARSE, FINEST = 10, 1e-4  # samples, and [s], between shifts that are tried
 MIN_LATER = 3  # states in a row that come earlier than others, for a clock that was set back
 UNTOLD = 10**9  # [ns] that stand for the time that passed when a clock was set back
@@ -58,31 +60,50 @@ class Recording:
     def between(self, begin: float, end: float) -> Recording:
         """Return the part between two shares of the time, 0 to 1."""
         share = (self.time - self.time[0]) / max(self.time[-1] - self.time[0], 1e-9)
-        return self._where((share >= begin) & (share <= end))
+        return self.where((share >= begin) & (share <= end))
 
-    def _where(self, kept: NDArray[np.bool_]) -> Recording:
+    def where(self, kept: NDArray[np.bool_]) -> Recording:
         """Return the part with the states that are kept (N,)."""
         fields = ("time", "position", "velocity", "effort")
         return replace(self, **{f: x[kept] for f in fields if (x := getattr(self, f)) is not None})
 
-    def minus(self, other: Recording) -> Recording | None:
-        """Return the recording with the effort that it has beyond another of the same motion.
+    def beside(self, other: Recording) -> tuple[Recording, Recording] | None:
+        """Return this recording and another of the same motion, at the same times.
 
         The other's time is shifted so that the positions agree best, as a motion that is repeated
-        begins at another time of its recording. None if they do not agree even then.
+        begins at another time of its recording. None if they do not agree even then. Drives may
+        yield to a load: the motions are the same if they differ by far less than they are large.
         """
         shift = _best_shift(self, other)
         time = self.time + shift
         both = (time >= other.time[0]) & (time <= other.time[-1])
-        if both.mean() < MIN_OVERLAP or _apart(self, other, shift) > SAME:
+        same = max(SAME, YIELDING * float(np.sqrt(self.position.var(axis=0).mean())))
+        if both.mean() < MIN_OVERLAP or _apart(self, other, shift) > same:
             return None
-        part = self._where(both)
-        others = interpolated(time[both], other.time, other.effort)
-        return replace(part, effort=part.effort - others)
+        part, at = self.where(both), time[both]
+        position, effort = (
+            interpolated(at, other.time, values) for values in (other.position, other.effort)
+        )
+        velocity = None if other.velocity is None else interpolated(at, other.time, other.velocity)
+        moved = {"time": part.time, "position": position, "velocity": velocity, "effort": effort}
+        if part.velocity is None or velocity is None:
+            moved["velocity"], part = None, replace(part, velocity=None)
+        return part, replace(other, **moved)
+
+    def minus(self, other: Recording) -> Recording | None:
+        """Return the recording with the effort beyond another's of the same motion, or None."""
+        pair = self.beside(other)
+        return pair and replace(pair[0], effort=pair[0].effort - pair[1].effort)
 
     def with_offsets(self, offsets: Floats) -> Recording:
         """Return the recording without offsets (n,) of its encoders [rad or m]."""
         return replace(self, position=self.position - offsets)
+
+    def with_delay(self, delay: float) -> Recording:
+        """Return the recording without a delay of its efforts [s]."""
+        if not delay:
+            return self
+        return replace(self, effort=interpolated(self.time + delay, self.time, self.effort))
 
     def with_gains(self, gains: Mapping[str, float]) -> Recording:
         """Return the recording with the effort of these joints multiplied by gains.

@@ -24,6 +24,7 @@ AT_LIMIT = 0.98  # of the effort limit
 EQUAL_EFFORT = 1e-6  # relative to the greatest effort: closer is the same value
 SATURATED = 0.05  # share of the samples at the same greatest effort
 CLIPPED = 3  # samples in a row at the same extreme, while the joint moves, that are no chance
+CORNER = 30.0  # times ``EQUAL_EFFORT``, by which effort comes to a limit: 9 times to a smooth top
 PILED_UP = 3.0  # times as many samples at an extreme as next to it: not the steps of a sensor
 
 
@@ -150,6 +151,11 @@ def _clipped(recordings: Sequence[Recording]) -> NDArray[np.bool_]:
 def _stays_at_top(values: Floats, moves: NDArray[np.bool_]) -> NDArray[np.bool_]:
     top = values.max()
     flat = (values > top - EQUAL_EFFORT * abs(top)) & moves
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flat.view(np.int8), [0]])))
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        before, after = max(begin - (end - begin), 0), min(2 * end - begin, len(values)) - 1
+        if top - min(values[before], values[after]) < CORNER * EQUAL_EFFORT * abs(top):
+            flat[begin:end] = False  # a maximum as smooth as any
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flat.view(np.int8), [0]])))
     longest = (edges[1::2] - edges[::2]).max(initial=0)
     below = values[values <= top - EQUAL_EFFORT * abs(top)].max(initial=-np.inf)

@@ -18,7 +18,7 @@ from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import Explanation, explain
-from featherstone_ros.identification.faults import find_faults
+from featherstone_ros.identification.faults import find_faults, in_other_units
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.fit import Fit
 from featherstone_ros.identification.friction import Law
@@ -58,6 +58,7 @@ class Options:
         gains: Factors from a joint's effort to its torque, e.g. N m per A.
         gravity: In the base link's frame [m/s^2].
         fix_offsets: Correct the encoders' offsets, see ``faults``.
+        fix_delay: Correct the delay of the efforts, likewise.
         any_duration: Fit recordings that are short, too.
         boxes: Lower and upper corner of each link's volume in its frame, where it is known [m].
     """
@@ -69,6 +70,7 @@ class Options:
     gains: dict[str, float] = field(default_factory=dict)
     gravity: Sequence[float] = EARTH
     fix_offsets: bool = False
+    fix_delay: bool = False
     any_duration: bool = False
     boxes: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
@@ -104,6 +106,7 @@ class Identification:
         faults: Of the recordings, in words: what is identified from them is wrong.
         suspicions: What else is odd, in words.
         load: On the last link of the arm as described, that would explain most of the torque.
+        boxes: Of the links, see ``Options``.
     """
 
     model: Model
@@ -125,6 +128,7 @@ class Identification:
     faults: tuple[str, ...] = ()
     suspicions: tuple[str, ...] = ()
     load: Payload | None = None
+    boxes: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -176,12 +180,14 @@ def _identify(
         require_enough(model, recordings[: len(bags)], motions, options.shortest)
     fitting = Fitting(model, fitted, judged, options.cut_off, options.boxes)
     faults = find_faults(fitting)
-    if options.fix_offsets and faults.offsets.any():
+    offsets, delay = options.fix_offsets * faults.offsets, options.fix_delay * faults.delay
+    if offsets.any() or delay:
         notes += [f"corrected: {text}" for text in faults.texts]
-        recordings = [r.with_offsets(faults.offsets) for r in recordings]
+        recordings = [r.with_offsets(offsets).with_delay(delay) for r in recordings]
         fitted, held = split(recordings, len(bags), options.cut_off)
         fitting = Fitting(model, fitted, judged, options.cut_off, options.boxes)
         faults = find_faults(fitting)
+    faults = in_other_units(faults, model, recordings[0], options.cut_off)
     bodies = fitting.bodies
     fit, best = fit_parts(fitting, progress)
     base = base_parameters(model)
@@ -194,6 +200,7 @@ def _identify(
         )
     if bodies.massless:
         notes.append("without mass, left unchanged: " + ", ".join(bodies.massless))
+    notes += faults.notes
     load = forgotten_load(arm, fitted, options.cut_off, judged, fit_drives=True)
     return Identification(
         model=model,
@@ -218,6 +225,7 @@ def _identify(
             *([faults.load] if faults.load and load is None else []),
         ),
         load=load,
+        boxes=options.boxes,
     )
 
 

@@ -115,6 +115,10 @@ class Drives:
         """Return the drive of one joint; arrays ()."""
         return replace(self, **{name: getattr(self, name)[j] for name in PER_JOINT})
 
+    def of_joints(self, joints: Sequence[int]) -> Drives:
+        """Return the drives of k joints; arrays (k,)."""
+        return replace(self, **{name: getattr(self, name)[list(joints)] for name in PER_JOINT})
+
     @property
     def of_simulator(self) -> dict[str, Any]:
         """The keyword arguments of a ``Simulator``, which knows all but offset and stiffness."""

@@ -28,13 +28,14 @@ from featherstone_ros.identification.explanation import (
     determination,
     explain,
 )
-from featherstone_ros.identification.faults import Faults, find_faults
+from featherstone_ros.identification.faults import Faults, find_faults, in_other_units
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.friction import AT_REST, FittedDrives, explained, fit
 from featherstone_ros.identification.model_order import DISPLACEMENTS, JUSTIFIED, Fitting
 from featherstone_ros.identification.payload import forgotten_load
 from featherstone_ros.identification.recording import HELD_OUT, Recording, choose, moving_joints
 from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough
+from featherstone_ros.identification.result_checks import unexplained, weights_as_offsets
 from featherstone_ros.identification.session import Options
 from featherstone_ros.identification.suspicions import (
     motion_suspicions,
@@ -124,12 +125,18 @@ def evaluate(
         explanations=tuple(explanations),
         friction=friction,
         parameters=parameters,
-        notes=(usage(recording, options.cut_off), *locked(described, model)),
+        notes=(
+            usage(recording, options.cut_off),
+            *locked(described, model),
+            *(found.notes if found else ()),
+        ),
         suspicions=(
             *motion_suspicions(model, recording.position, recording.velocity),
             *_judged(found, names, motion, rigid, gravity),
             *([found.load] if found and found.load and load is None else []),
             *clipped_efforts(recording.joint_names, [recording]),
+            *unexplained(names, explanations[-1]),
+            *(weights_as_offsets(names, parameters, gravity) if parameters else ()),
         ),
         payload=load,
         held_out=held_out(recording, arm, judged, options),
@@ -151,7 +158,7 @@ def faults_of(
             if coupled:
                 return Faults(tuple(in_words(model.joint_names, coupled)), np.zeros(model.n))
             require_enough(model, [recording], [motion])
-            return find_faults(fitting)
+            return in_other_units(find_faults(fitting), model, recording, cut_off)
     except FeatherstoneError:
         return None
 

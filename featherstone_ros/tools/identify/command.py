@@ -64,8 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fix",
-        choices=["offsets"],
-        help="correct the encoders' offsets before the fit; they are named",
+        action="append",
+        choices=["offsets", "delay"],
+        default=[],
+        help="correct the encoders' offsets, or the delay of the efforts, before the fit; they are "
+        "named",
     )
     parser.add_argument(
         "--force",
@@ -83,6 +86,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=named("LINK=KG", positive),
         metavar="LINK=KG",
         help="the load of --loaded: on which link, and its mass",
+    )
+    parser.add_argument(
+        "--gains-by-links",
+        action="store_true",
+        help="efforts are currents, or of another unit: find what torque they are by the links as "
+        "described, whose masses must be right",
     )
     add_files(
         parser,
@@ -125,7 +134,8 @@ def run(args: argparse.Namespace) -> int:
     console = new_console()
     options = Options(
         held_out=args.held_out,
-        fix_offsets=args.fix == "offsets",
+        fix_offsets="offsets" in args.fix,
+        fix_delay="delay" in args.fix,
         any_duration=args.force,
         boxes=dict(boxes(shapes(read_xml(read_file(urdf)), urdf.resolve().parent))),
         **recording_options(args),

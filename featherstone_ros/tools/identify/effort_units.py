@@ -1,4 +1,4 @@
-"""What torque the recorded efforts are, from the same motion with a known load."""
+"""What torque the recorded efforts are, by the same motion with a known load or by the links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
-from featherstone_ros.identification.effort_gains import EffortGains, gains_by_load
+from featherstone_ros.identification.effort_gains import EffortGains, gains_by_links, gains_by_load
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.session import Options, recorded
 from featherstone_ros.model import Model
@@ -21,24 +21,31 @@ from featherstone_ros.tools.style import new_table
 
 
 def find_gains(args: argparse.Namespace, urdf: Path, options: Options) -> EffortGains | None:
-    """Return the gains of the recorded efforts; None if there is no recording with a load.
+    """Return the gains of the recorded efforts; None if they are not asked for.
 
     Raises:
-        IdentificationError: The load tells the gain of no joint.
+        IdentificationError: The load, or the links, tell the gain of no joint.
     """
     if bool(args.loaded) != bool(args.load):
         args.parser.error("--loaded and --load LINK=KG belong together")
-    if not args.loaded:
+    if args.loaded and args.gains_by_links:
+        args.parser.error("--loaded finds gains without the links: leave out --gains-by-links")
+    if args.gains_by_links:
+        (bare,), names, _ = recorded(args.bags[:1], urdf, options)
+        model = Model.from_file(urdf, joints=bare.joint_names, gravity=options.gravity)
+        found, by = gains_by_links(model, bare, cut_off=options.cut_off), "the links"
+    elif args.loaded:
+        (loaded, bare), names, _ = recorded([args.loaded, args.bags[0]], urdf, options)
+        model = Model.from_file(urdf, joints=bare.joint_names, gravity=options.gravity)
+        link, mass = args.load
+        found = gains_by_load(model, loaded, bare, link, mass, cut_off=options.cut_off)
+        by = f"{mass:g} kg on {link}"
+    else:
         return None
-    (loaded, bare), names, _ = recorded([args.loaded, args.bags[0]], urdf, options)
-    model = Model.from_file(urdf, joints=bare.joint_names, gravity=options.gravity)
-    link, mass = args.load
-    found = gains_by_load(model, loaded, bare, link, mass, cut_off=options.cut_off)
-    told = [name for name in found.found if name in names]
-    if not told:
+    if not any(name in names for name in found.found):
         raise IdentificationError(
-            f"{mass:g} kg on {link} tell of no joint what torque its effort is: a heavier load, or "
-            "a motion that turns more joints against gravity"
+            f"{by} tell of no joint what torque its effort is: a heavier load, or a motion that "
+            "turns more joints against gravity"
         )
     return found
 

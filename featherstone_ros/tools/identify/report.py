@@ -7,8 +7,19 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from featherstone_ros import Dynamics
 from featherstone_ros.identification.explanation import Explanation
+from featherstone_ros.identification.filtering import joined
+from featherstone_ros.identification.result_checks import (
+    common_factor,
+    frictionless,
+    outside,
+    unexplained,
+    weights_as_offsets,
+    worse,
+)
 from featherstone_ros.identification.session import Identification
+from featherstone_ros.model.drive_units import ANOTHER_UNIT
 from featherstone_ros.tools.identify.files import used_terms
 from featherstone_ros.tools.recorded_arm import load_text, r2_text
 from featherstone_ros.tools.style import new_table, sentences
@@ -84,25 +95,62 @@ def _remarks(found: Identification, held_out: Explanation, before: Explanation) 
             )
         )
     lines.append(Text(law_in_words(found), style="dim"))
-    told = (*found.faults, *found.suspicions)
+    told = (*found.faults, *found.suspicions, *doubts(found, held_out))
     lines += [Text(text, style="bold red") for text in told]
     if found.load is not None:
         lines.append(Text(load_text(found.load), style="bold red"))
     return lines + sentences(found.notes)
 
 
+def doubts(found: Identification, held_out: Explanation) -> list[str]:
+    """Return what is odd about a result, in words."""
+    drives, model = found.arm.drives.of_joints(found.judged), found.arm.model
+    return [
+        *unexplained(found.joint_names, held_out),
+        *frictionless(found.joint_names, drives),
+        *outside(model, found.model, found.boxes),
+        *scaled(found),
+    ]
+
+
+def scaled(found: Identification, refused: bool = False) -> list[str]:
+    """Say by what factor all links came out, where it is one; or that far off, to refuse."""
+    motion = joined([found.arm.motion(part, found.cut_off) for part in found.fitted])
+    now, was = (
+        Dynamics(model).rnea(*motion.state)[:, found.judged]
+        for model in (found.arm.model, found.model)
+    )
+    factor = common_factor(now, was)
+    far = not ANOTHER_UNIT[0] < factor < ANOTHER_UNIT[1]
+    if factor == 1.0 or (refused and not far):
+        return []
+    return [
+        f"All links came out {factor:.3g} times as heavy as described: is that the efforts' unit, "
+        "or the known load's mass?"
+    ]
+
+
 def reasons_against(found: Identification, held_out: Explanation, before: Explanation) -> list[str]:
-    """Return faults of the recordings, and whether the given URDF explains them better."""
+    """Return faults of the recordings, and what forbids to write what was identified."""
+    motion = joined([found.arm.motion(part, found.cut_off) for part in found.held_out])
+    drives, gravity = found.arm.drives.of_joints(found.judged), Dynamics(found.arm.model).gravity
+    wrong = [
+        *found.faults,
+        *weights_as_offsets(found.joint_names, drives, gravity(motion.position)[:, found.judged]),
+        *scaled(found, refused=True),
+    ]
     more = before.r2 - held_out.r2
-    if np.nansum(more) <= NEGLIGIBLE * len(more):
-        return list(found.faults)
-    worst = np.flatnonzero(more > NEGLIGIBLE)
+    those = np.flatnonzero(more > NEGLIGIBLE)
     joints = ", ".join(
         f"{found.joint_names[j]} {held_out.rms[j]:.3g} instead of {before.rms[j]:.3g} N m or N"
-        for j in worst[np.argsort(-more[worst])]
+        for j in those[np.argsort(-more[those])]
     )
+    if np.nansum(more) <= NEGLIGIBLE * len(more):
+        joints = worse(found.joint_names, held_out, before, motion.effort[:, found.judged])
+    if not joints:
+        return wrong
     return [
-        *found.faults,
+        *wrong,
         "What was identified leaves more of the torque that was not fitted unexplained than the "
         f"URDF with friction does, where joints move: {joints} (RMS). Did these joints move alike "
         "in what was fitted, both ways and at these speeds? Record what `featherstone-ros excite` "

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     bags = [args.bag, *([args.bare] if args.bare else [])]
     (recording, *bare), names, notes = recorded(bags, urdf, options)
     arm = _bare_arm(args, urdf, options, recording.joint_names, console)
-    difference = recording.minus(bare[0]) if bare else None
+    difference = arm.difference(recording, bare[0], args.filter_hz) if bare else None
     if bare:
         notes.append(
             "two recordings of different motions: the bare arm is that of the model"
