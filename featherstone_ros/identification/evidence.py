@@ -23,7 +23,7 @@ VAGUE = 0.25  # relative deviation of a gain from which the motion does not tell
 # What is named: a ratio, [rad or m], [s], [rad] and [kg].
 MIN_GAIN, MIN_OFFSET, MIN_DELAY, MIN_TILT, MIN_LOAD = 1.2, 0.03, 0.01, 0.03, 0.05
 # Of a result: an offset by the weight that its joint bears; what is left by what was left before,
-# if it is more than a share of the torque; a factor that all links have, and by how much it differs.
+# if it is more than a share of the torque; a factor that all links have, and its spread.
 WEIGHT, WORSE, OF_TORQUE, COMMON, ALIKE = 0.5, 1.5, 0.02, 1.1, 0.3
 OF_LINKS, OF_DRIVE = 0.005, 0.03  # shares of their torque that no model of them explains
 

@@ -227,9 +227,10 @@ def _columns(
     """Return [the joint's drive | links | offsets | tilt | delay | all efforts] of each joint."""
     links = link_columns(motion, dynamics, bodies)
     torque = links @ bodies.parameters
-    *own, one = own_columns(motion, Law(), torque).swapaxes(0, 2)
+    own = own_columns(motion, Law(), torque)
     turning = np.gradient(motion.sliding, motion.time, axis=0)
-    own = np.stack([*own, smooth_sign(motion.velocity).T, turning.T, one]).swapaxes(0, 2)
+    more = np.stack([smooth_sign(motion.velocity), turning], axis=2)
+    own = np.concatenate([own[:, :, :-1], more, own[:, :, -1:]], axis=2)
     offsets = -dynamics.rnea_derivatives(*motion.state)[0]
     tilts = np.stack(
         [

@@ -85,10 +85,10 @@ class Recording:
             interpolated(at, other.time, values) for values in (other.position, other.effort)
         )
         velocity = None if other.velocity is None else interpolated(at, other.time, other.velocity)
-        moved = {"time": part.time, "position": position, "velocity": velocity, "effort": effort}
         if part.velocity is None or velocity is None:
-            moved["velocity"], part = None, replace(part, velocity=None)
-        return part, replace(other, **moved)
+            part, velocity = replace(part, velocity=None), None
+        moved = replace(other, time=part.time, position=position, effort=effort)
+        return part, replace(moved, velocity=velocity)
 
     def minus(self, other: Recording) -> Recording | None:
         """Return the recording with the effort beyond another's of the same motion, or None."""

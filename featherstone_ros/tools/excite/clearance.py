@@ -1,13 +1,15 @@
-"""Self-collision and floor checks, by balls around the links.
+"""Self-collision and floor checks, by the boxes around the links.
 
-Each link's bounding box is enclosed by a row of balls along its longest edge: the link is clear of
-whatever its balls are clear of. Pairs of links are checked unless they are neighbours, or their
-balls overlap in most poses, as those of wrists do. The floor is z = 0 of the base link's frame, for
-links that are above it in most poses.
+Two boxes are apart by the largest gap between their shadows on the axes of one, of the other, and
+on those at right angles to an edge of each (S. Gottschalk et al., "OBBTree", SIGGRAPH 1996): that
+is never more than their distance, and negative where they overlap. Pairs of links are checked
+unless they are neighbours, or their boxes overlap in most poses, as those of wrists do, or the user
+waives them. The floor is z = 0 of the base link's frame, for links that are above it in most poses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,26 +17,29 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
+from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.inspection.free_model import random_postures
-from featherstone_ros.inspection.geometry import Box, boxes, shapes
+from featherstone_ros.inspection.geometry import boxes, shapes
 from featherstone_ros.model import Model, urdf
 
-MAX_BALLS = 12  # of a link
+FLOOR = "floor"  # what links are checked against beside each other
+FAR = 0.05  # [m] between the balls around two boxes that need no other distance
+PARALLEL = 1e-3  # sine of the angle between edges that have no axis of their own
 POSES = 200  # random poses that decide which pairs are checked
 ALWAYS = 0.5  # share of them in which a pair may overlap and still be checked
 MARGIN = 0.02  # [m] least distance
-TOUCH = 0.005  # [m] by which balls may come closer than in the arm's initial pose
+TOUCH = 0.005  # [m] by which boxes may come closer than in the arm's initial pose
 
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """Balls around the links of a model.
+    """Boxes around the links of a model.
 
     Attributes:
         model: The robot.
-        links: Names of the links that have balls.
-        centres: (k, 3) in its link's frame, of each link [m].
-        radii: Radius of each link's balls [m].
+        links: Names of the links that have a box.
+        centres: (k, 3) of each box in its link's frame [m].
+        halves: (k, 3) half its edges [m].
         pairs: Indices of the links that are checked against each other.
         above: Indices of links that must stay above the floor.
         unknown: Names of links whose geometry could not be measured.
@@ -43,46 +48,83 @@ class Clearance:
 
     model: Model
     links: tuple[str, ...]
-    centres: tuple[Floats, ...]
-    radii: tuple[float, ...]
+    centres: Floats
+    halves: Floats
     pairs: tuple[tuple[int, int], ...]
     above: tuple[int, ...]
     unknown: tuple[str, ...]
     needed: Floats
 
     @classmethod
-    def of(cls, model: Model, text: str | bytes, folder: Path | None) -> Clearance:
-        """Put balls around the links of a description.
+    def of(
+        cls,
+        model: Model,
+        text: str | bytes,
+        folder: Path | None,
+        waived: Sequence[tuple[str, str]] = (),
+    ) -> Clearance:
+        """Put boxes around the links of a description.
 
         Args:
             model: Of the description.
             text: Its URDF.
             folder: Where meshes are looked for.
+            waived: Pairs of links that may touch, or of one and ``FLOOR``.
+
+        Raises:
+            UnknownNameError: There is no such link.
         """
+        for name in (name for pair in waived for name in pair):
+            if name not in (*model.link_names, FLOOR):
+                raise UnknownNameError("link", name, (*model.link_names, FLOOR))
+        allowed = {frozenset(pair) for pair in waived}
         drawn = shapes(urdf.read_xml(text), folder)
         measured = boxes(drawn)
-        balls = [_balls(box) for box in measured.values()]
         links = tuple(measured)
+        corners = [(box.lower, box.upper) for box in measured.values()]
+        lower, upper = np.array(corners, float).reshape(-1, 2, 3).swapaxes(0, 1)
         bare = cls(
             model,
             links,
-            tuple(centres for centres, _ in balls),
-            tuple(radius for _, radius in balls),
-            tuple(_distant_pairs(model, links)),
-            tuple(k for k, link in enumerate(links) if _body(model, link) >= 0),
+            (lower + upper) / 2,
+            (upper - lower) / 2,
+            tuple(
+                (i, j)
+                for i, j in _distant_pairs(model, links)
+                if frozenset((links[i], links[j])) not in allowed
+            ),
+            tuple(
+                k
+                for k, link in enumerate(links)
+                if _body(model, link) >= 0 and frozenset((link, FLOOR)) not in allowed
+            ),
             tuple(name for name, shape in drawn.items() if shape.unknown),
             np.empty(0),
         )
         return bare._without_what_always_touches()
 
     def min_distance(self, q: Floats) -> float:
-        """Return the smallest distance [m] in poses (B, n), negative where balls overlap."""
+        """Return the smallest distance [m] in poses (B, n), negative where boxes overlap."""
         between, below = self._distances(q)
         return float(min(between.min(initial=np.inf), below.min(initial=np.inf)))
 
     def is_free(self, q: Floats) -> bool:
         """Whether everything keeps its distance in poses (B, n)."""
         return bool((np.hstack(self._distances(q)) >= self.needed).all())
+
+    def culprit(self, q: Floats) -> str | None:
+        """Return the two that miss their distance most in poses (B, n), in words; None: nothing."""
+        missing = (self.needed - np.hstack(self._distances(q))).max(axis=0, initial=-np.inf)
+        worst = int(missing.argmax()) if len(missing) else 0
+        if not len(missing) or missing[worst] <= 0:
+            return None
+        k = worst - len(self.pairs)
+        first, second = (
+            (self.links[self.above[k]], FLOOR)
+            if k >= 0
+            else (self.links[i] for i in self.pairs[worst])
+        )
+        return f"{first} and {second}"
 
     def standing(self, q: Floats) -> Clearance:
         """Return the check for an arm that starts at q (n,), with the distances there allowed."""
@@ -95,8 +137,8 @@ class Clearance:
             return "no geometry that could be measured: neither itself nor the floor is checked"
         floor = f"the floor (z = 0) for {len(self.above)} links" if self.above else "no floor"
         text = (
-            f"checked by balls around boxes: {len(self.pairs)} pairs of {len(self.links)} links, "
-            f"and {floor}"
+            f"checked by the boxes around {len(self.links)} links: {len(self.pairs)} pairs, and "
+            f"{floor}"
         )
         unknown = f"; geometry not found: {', '.join(self.unknown)}" if self.unknown else ""
         return text + unknown
@@ -104,16 +146,21 @@ class Clearance:
     def _distances(self, q: Floats) -> tuple[Floats, Floats]:
         """Return distances (B, pairs) between links and (B, above) to the floor."""
         dynamics = Dynamics(self.model)
-        places = []
-        for link, centres in zip(self.links, self.centres, strict=True):
-            pose = dynamics.link_pose(q, link)
-            places.append(centres @ np.swapaxes(pose[:, :3, :3], 1, 2) + pose[:, None, :3, 3])
-        between = np.full((len(q), len(self.pairs)), np.inf)
-        for k, (i, j) in enumerate(self.pairs):
-            between_balls = np.linalg.norm(places[i][:, :, None] - places[j][:, None], axis=-1)
-            between[:, k] = between_balls.min(axis=(1, 2)) - self.radii[i] - self.radii[j]
-        below = [places[k][:, :, 2].min(axis=1) - self.radii[k] for k in self.above]
-        return between, np.array(below).reshape(-1, len(q)).T
+        poses = np.array([dynamics.link_pose(q, link) for link in self.links]).reshape(
+            -1, len(q), 4, 4
+        )
+        R, centre = poses[:, :, :3, :3], np.empty((len(self.links), len(q), 3))
+        for k, at in enumerate(self.centres):
+            centre[k] = R[k] @ at + poses[k, :, :3, 3]
+        first, second = np.array(self.pairs, dtype=np.intp).reshape(-1, 2).T
+        way, radius = centre[second] - centre[first], np.linalg.norm(self.halves, axis=1)
+        between = np.linalg.norm(way, axis=2) - (radius[first] + radius[second])[:, None]
+        pair, at = np.nonzero(between < FAR)
+        i, j = first[pair], second[pair]
+        between[pair, at] = _gaps(R[i, at], R[j, at], way[pair, at], self.halves[i], self.halves[j])
+        above = list(self.above)
+        reach = (np.abs(R[above, :, 2]) * self.halves[above][:, None]).sum(axis=2)
+        return between.T, (centre[above, :, 2] - reach).T
 
     def _without_what_always_touches(self) -> Clearance:
         model = self.model
@@ -125,16 +172,35 @@ class Clearance:
         return replace(self, pairs=tuple(pairs), above=tuple(above), needed=needed)
 
 
-def _balls(box: Box) -> tuple[Floats, float]:
-    """Return centres (k, 3) and radius of balls in a row that hold a box."""
-    half, centre = box.half, (box.lower + box.upper) / 2
-    along = int(np.argmax(half))
-    across = float(np.linalg.norm(np.delete(half, along)))
-    k = int(np.clip(np.ceil(half[along] / max(across, 1e-3)), 1, MAX_BALLS))
-    step = half[along] / k  # half the distance between two centres
-    centres = np.repeat(centre[None], k, axis=0)
-    centres[:, along] += (2 * np.arange(k) - k + 1) * step
-    return centres, float(np.hypot(across, step))
+def _gaps(A: Floats, B: Floats, way: Floats, a: Floats, b: Floats) -> Floats:
+    """Return the largest gap (...) between the shadows of two boxes on their axes.
+
+    Args:
+        A: (..., 3, 3) axes of the first.
+        B: Of the second.
+        way: (..., 3) from the centre of the first to that of the second.
+        a: (..., 3) half edges of the first.
+        b: Of the second.
+    """
+    At = np.swapaxes(A, -1, -2)
+    C = At @ B
+    size, t = np.abs(C), (At @ way[..., None])[..., 0]
+    u = (np.swapaxes(B, -1, -2) @ way[..., None])[..., 0]
+    gaps = [
+        np.abs(t) - a - (size @ b[..., None])[..., 0],
+        np.abs(u) - b - (np.swapaxes(size, -1, -2) @ a[..., None])[..., 0],
+    ]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        sine = np.sqrt(np.maximum(1.0 - C[..., i, :] ** 2, 0.0))
+        apart = np.abs(t[..., [k]] * C[..., j, :] - t[..., [j]] * C[..., k, :])
+        reach = a[..., [j]] * size[..., k, :] + a[..., [k]] * size[..., j, :]
+        for m in range(3):
+            n, o = (m + 1) % 3, (m + 2) % 3
+            across = b[..., n] * size[..., i, o] + b[..., o] * size[..., i, n]
+            gap = (apart[..., m] - reach[..., m] - across) / np.maximum(sine[..., m], PARALLEL)
+            gaps.append(np.where(sine[..., m] > PARALLEL, gap, -np.inf)[..., None])
+    return np.asarray(np.concatenate(gaps, axis=-1).max(axis=-1), float)
 
 
 def _body(model: Model, link: str) -> int:

@@ -61,6 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_number(parser, "--speed", "SHARE", positive, 0.8, "largest share of the velocity limits")
     add_number(parser, "--seed", "K", int, 0, "seed of the random search")
     parser.add_argument(
+        "--may-touch",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("LINK", "LINK"),
+        help="do not keep these two apart; the second may be `floor`; as often as needed",
+    )
+    parser.add_argument(
         "--output", type=Path, required=True, metavar="FILE", help="the trajectory (YAML)"
     )
     add_parameters(
@@ -103,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     arm = ControlledArm.from_robot(args.urdf, args.joints, args.parameters, args.joint_limits)
     joints, own_gains = arm.model.joint_names, gains_of(arm)
     text = read_file(urdf)
-    clearance = Clearance.of(arm.model, text, urdf.resolve().parent)
+    clearance = Clearance.of(arm.model, text, urdf.resolve().parent, args.may_touch)
     console = new_console()
     planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
     with delayed_progress("searching", console) as progress, one_thread():
@@ -124,20 +132,35 @@ def run(args: argparse.Namespace) -> int:
     )
     console.print(
         f"{arm.model.name}: {args.duration:g} s, {plan.unknowns} base parameters and drive terms; "
-        f"condition number {plan.before:.0f} of the first motion that fits, "
-        f"[bold]{plan.after:.0f}[/bold] of this one"
+        f"condition number {plan.before:.4g} of the first motion that fits, "
+        f"[bold]{plan.after:.4g}[/bold] of this one"
     )
+    if plan.untold:
+        console.print(
+            f"this motion hardly tells {', '.join(plan.untold)}: they will stay as in the URDF",
+            style="yellow",
+            soft_wrap=True,
+        )
     distance = "unknown" if np.isinf(plan.clearance) else f"{1e3 * plan.clearance:.0f} mm"
     start = ", ".join(f"{x:.3f}" for x in plan.series.start)
+    off, torque = needed.as_modelled.error, needed.as_modelled.effort / arm.limits.effort
     for line in (
         f"{planner.clearance.describe()}; least distance {distance}",
-        "rehearsed on the simulated arm: at most "
-        f"{1e3 * needed.as_modelled.error.max():.2g} mrad or mm off, torque at most "
-        f"{(needed.as_modelled.effort / arm.limits.effort).max():.0%} of the limits; preflight: it "
-        "fits",
+        f"preflight: within all limits, torque at most {torque.max():.0%} of them when rehearsed"
+        if np.isfinite(torque).all()
+        else "preflight: within all limits",
         f"starts and ends at rest at {start}",
     ):
         console.print(line, style="dim", soft_wrap=True)
+    follows = off.max() <= needed.tolerance
+    console.print(
+        f"rehearsed on the simulated arm: {joints[int(off.argmax())]} is at most "
+        f"{1e3 * off.max():.2g} mrad or mm off"
+        + f": it does not follow, as {1e3 * needed.tolerance:.3g} are allowed (path_tolerance); "
+        "give it other gains or a slower motion (--speed)" * (not follows),
+        style="dim" if follows else "bold red",
+        soft_wrap=True,
+    )
     for line in needed.lines(joints):
         console.print(line, style="yellow" if needed.changed else "dim", soft_wrap=True)
     return 0

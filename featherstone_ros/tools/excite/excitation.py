@@ -14,6 +14,7 @@ robot excitation and identification", IEEE T-RA 1997).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -40,6 +41,7 @@ WIDEST = 2.0  # [rad or m] to either side of the start
 UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing limit
 REDUCTION, MIN_SCALE = 0.85, 0.1  # factor while a motion does not fit, and their product
 STARTS, STEPS, CHILDREN = 24, 60, 6  # of the search
+WEAK = 1e4  # condition number from which something is hardly told
 STEP_SIZE = 0.3  # of a coefficient's change, relative to their size
 
 
@@ -91,6 +93,7 @@ class PlannedMotion:
         after: Condition number of this one.
         clearance: Least distance along it [m], inf without geometry.
         unknowns: Number of base parameters and drive terms.
+        untold: Names of those of which the motion tells hardly anything.
     """
 
     series: Series
@@ -98,6 +101,7 @@ class PlannedMotion:
     after: float
     clearance: float
     unknowns: int
+    untold: tuple[str, ...] = ()
 
 
 class Excitation:
@@ -141,9 +145,9 @@ class Excitation:
         limits = arm.limits
         self._acceleration = speed * np.minimum(limits.acceleration, limits.deceleration)
         self._jerk = speed * limits.jerk
-        middle = (model.lower + model.upper) / 2
         half = RANGE_USED * (model.upper - model.lower) / 2
         bounded = np.isfinite(half)
+        middle = np.where(bounded, model.lower, 0.0) + half / RANGE_USED
         self._lower = np.where(bounded, np.where(bounded, middle, 0) - half, -np.inf)
         self._upper = np.where(bounded, np.where(bounded, middle, 0) + half, np.inf)
         self._effort = EFFORT_USED * arm.limits.effort
@@ -152,6 +156,9 @@ class Excitation:
         kept = 10 * len(self._bodies.names) + model.n
         friction = np.arange(kept, kept + 3 * model.n)
         self._columns = np.concatenate([base.independent, friction])
+        terms = ("viscous friction", "Coulomb friction", "offset")
+        drives = [f"{term} of {name}" for term in terms for name in model.joint_names]
+        self._names = [*base.texts(), *drives]
 
     def search(
         self, start: Floats | None = None, seed: int = 0, progress: Progress | None = None
@@ -171,9 +178,13 @@ class Excitation:
         random = np.random.default_rng(seed)
         total, done = STARTS + STEPS * CHILDREN, 0
         best: Series | None = None
+        self._refused: list[Series] = []
         best_cost = first = np.inf
         for _ in range(STARTS):
-            series = self._fitted(self._random(random, start))
+            tried = self._random(random, start)
+            series = self._fitted(tried)
+            if series is None:
+                self._refused.append(tried)
             cost = self._condition(series) if series else np.inf
             first = first if np.isfinite(first) else cost
             if cost < best_cost:
@@ -195,7 +206,8 @@ class Excitation:
                 if progress:
                     progress(done, total)
         distance = self.clearance.min_distance(best.samples(4 * SAMPLES)[1])
-        return PlannedMotion(best, first, best_cost, distance, len(self._columns))
+        untold = self._untold(best)
+        return PlannedMotion(best, first, best_cost, distance, len(self._columns), untold)
 
     def _random(self, random: np.random.Generator, start: Floats | None) -> Series:
         n, H = self.arm.model.n, self._harmonics
@@ -258,6 +270,19 @@ class Excitation:
         return self.arm.drives.torque(self._dynamics, q, qd, qdd)
 
     def _condition(self, series: Series) -> float:
+        W, length = self._scaled(series)
+        return float(np.linalg.cond(W)) if length.all() else np.inf
+
+    def _untold(self, series: Series) -> tuple[str, ...]:
+        """Return the names of unknowns that others replace, but for a thousandth."""
+        W, _ = self._scaled(series)
+        _, s, V = np.linalg.svd(W, full_matrices=False)
+        weak = V[s < s[0] / WEAK]
+        strongest = np.abs(V).argmax(axis=1)[s < s[0] / WEAK] if len(weak) else []
+        return tuple(dict.fromkeys(self._names[k] for k in strongest))
+
+    def _scaled(self, series: Series) -> tuple[Floats, Floats]:
+        """Return the regressor's columns, scaled to length 1, and their lengths."""
         time, q, qd, qdd = series.samples(SAMPLES)
         sign = np.sign(qd)
         motion = SmoothMotion(time, q, qd, qdd, sign, q, sign, sign)
@@ -266,14 +291,31 @@ class Excitation:
         weight = np.where(np.isfinite(self._effort), self._effort, 1.0)
         W = (W / np.maximum(weight, 1e-9)[:, None]).reshape(-1, len(self._columns))
         length = np.linalg.norm(W, axis=0)
-        if (length == 0).any():
-            return np.inf
-        return float(np.linalg.cond(W / length))
+        return W / np.where(length > 0, length, 1.0), length
 
     def _why(self, start: Floats | None) -> str:
-        if start is None:
-            return (
-                "no motion was found that keeps to position and effort limits and clear of the arm "
-                "and the floor"
-            )
-        return "no motion from the start keeps to position and effort limits and clear of the arm"
+        """Say what most of the motions that were tried ran into, as small as they become."""
+        culprits: Counter[str] = Counter()
+        for series in self._refused:
+            small = series.scaled(0.0) if start is not None else self._smallest(series)
+            _, q, qd, qdd = small.samples(SAMPLES)
+            pair = self.clearance.culprit(q)
+            excess = (np.abs(self._torque(q, qd, qdd)) / self._effort).max(axis=0)
+            if pair:
+                culprits[f"{pair} come too near to each other (--may-touch waives them)"] += 1
+            elif excess.max() > 1.0:
+                joint = self.arm.model.joint_names[int(excess.argmax())]
+                culprits[f"{joint} needs more than {EFFORT_USED:.0%} of its effort limit"] += 1
+        found = "; ".join(f"{text}, in {k} of {STARTS}" for text, k in culprits.most_common(2))
+        where = "no motion was found" if start is None else "no motion from the start was found"
+        return f"{where} that keeps to the limits and clear of the arm and the floor: {found}"
+
+    def _smallest(self, series: Series) -> Series:
+        """Return a motion as small as is tried."""
+        _, q, qd, _ = series.samples(SAMPLES)
+        room = np.minimum(self._upper - series.start, series.start - self._lower)
+        reach = np.abs(q - series.start).max(axis=0)
+        factor = np.minimum(
+            np.minimum(room, WIDEST) / reach, self._velocity / np.abs(qd).max(axis=0)
+        )
+        return series.scaled(MIN_SCALE * factor)
