@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+
 from featherstone_ros.identification.cleaning import Samples, clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SHORTEST
-from featherstone_ros.identification.recording import Recording
+from featherstone_ros.identification.recording import PAUSE, PAUSE_PERIODS, Recording
 
+OFTEN, LACKING = 10, 0.3  # percentile of the steps of time that is the driver's; share that lacks
 FEW = 0.8  # share of a recording that is used, below which the line begins with "only"
 
 
@@ -32,7 +35,13 @@ def usage(recording: Recording, cut_off: float) -> str:
         f"{recording.topic}"
     )
     only = "only " if _seconds(used) < FEW * total else ""
-    line = [only + what, *(f"{why}, dropped" for why in recording.dropped), *cleaned.notes]
+    lacking = _lacking(recording)
+    line = [
+        only + what,
+        *([lacking] if lacking else []),
+        *(f"{why}, dropped" for why in recording.dropped),
+        *cleaned.notes,
+    ]
     if short:
         line.append(
             f"{len(short)} stretch{'es' * (len(short) > 1)} between pauses, together "
@@ -47,6 +56,25 @@ def usage(recording: Recording, cut_off: float) -> str:
             f"effort never changes, as if it were not measured, and does not count: {joints}"
         )
     return ". ".join(part[0].upper() + part[1:] for part in [*line, *recording.notes])
+
+
+def _lacking(recording: Recording) -> str:
+    """Say how many states are not there, by the stamps of those that are; empty: few."""
+    steps = np.diff(recording.time)
+    steps = steps[steps > 0]
+    if not len(steps):
+        return ""
+    steps = steps[steps <= max(PAUSE, PAUSE_PERIODS * float(np.median(steps)))]
+    period = float(np.percentile(steps, OFTEN))
+    expected = round(steps.sum() / period)
+    missing = expected - len(steps)
+    if missing < LACKING * expected:
+        return ""
+    return (
+        f"{missing} of {expected} joint states are not there, as their stamps say: lost on the "
+        "way; what is between them is interpolated, and all that is found from them less certain "
+        "than it says"
+    )
 
 
 @contextmanager

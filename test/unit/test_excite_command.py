@@ -32,7 +32,7 @@ def planned(request, tmp_path_factory):
     drawn = ["--plot", str(picture)] if request.param == "ur5e" else []  # takes as long as the rest
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
         patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
-        patch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 3)
+        patch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 8)
         command = ["excite", "--urdf", request.param, "--output", str(file), "--duration", "20"]
         assert not cli.main([*command, *drawn])
     assert not drawn or picture.stat().st_size > 10_000

@@ -3,8 +3,9 @@
 Two boxes are apart by the largest gap between their shadows on the axes of one, of the other, and
 on those at right angles to an edge of each (S. Gottschalk et al., "OBBTree", SIGGRAPH 1996): that
 is never more than their distance, and negative where they overlap. Pairs of links are checked
-unless they are neighbours, or their boxes overlap in most poses, as those of wrists do, or the user
-waives them. The floor is z = 0 of the base link's frame, for links that are above it in most poses.
+unless they are neighbours, or near each other in most poses, as those of wrists are (rows of balls
+that hold their boxes overlap there), or the user waives them. The floor is z = 0 of the base link's
+frame, for links that are above it in most poses.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
@@ -24,6 +26,7 @@ from featherstone_ros.model import Model, urdf
 
 FLOOR = "floor"  # what links are checked against beside each other
 FAR = 0.05  # [m] between the balls around two boxes that need no other distance
+MAX_BALLS = 12  # of a link
 PARALLEL = 1e-3  # sine of the angle between edges that have no axis of their own
 POSES = 200  # random poses that decide which pairs are checked
 ALWAYS = 0.5  # share of them in which a pair may overlap and still be checked
@@ -163,13 +166,38 @@ class Clearance:
         return between.T, (centre[above, :, 2] - reach).T
 
     def _without_what_always_touches(self) -> Clearance:
-        model = self.model
-        q = random_postures(model, POSES)
-        between, below = self._distances(q)
-        pairs = [p for p, d in zip(self.pairs, between.T, strict=True) if (d < 0).mean() < ALWAYS]
+        q = random_postures(self.model, POSES)
+        _, below = self._distances(q)
+        near = self._near(q).mean(axis=1)
+        pairs = [pair for pair, share in zip(self.pairs, near, strict=True) if share < ALWAYS]
         above = [k for k, d in zip(self.above, below.T, strict=True) if (d < 0).mean() < ALWAYS]
         needed = np.full(len(pairs) + len(above), MARGIN)
         return replace(self, pairs=tuple(pairs), above=tuple(above), needed=needed)
+
+    def _near(self, q: Floats) -> NDArray[np.bool_]:
+        """Return whether balls of each pair overlap (pairs, B) in poses (B, n)."""
+        dynamics = Dynamics(self.model)
+        balls = [_balls(*box) for box in zip(self.centres, self.halves, strict=True)]
+        places = []
+        for link, (centres, _) in zip(self.links, balls, strict=True):
+            pose = dynamics.link_pose(q, link)
+            places.append(centres @ np.swapaxes(pose[:, :3, :3], 1, 2) + pose[:, None, :3, 3])
+        near = np.zeros((len(self.pairs), len(q)), dtype=bool)
+        for k, (i, j) in enumerate(self.pairs):
+            apart = np.linalg.norm(places[i][:, :, None] - places[j][:, None], axis=-1)
+            near[k] = apart.min(axis=(1, 2)) < balls[i][1] + balls[j][1]
+        return near
+
+
+def _balls(centre: Floats, half: Floats) -> tuple[Floats, float]:
+    """Return centres (k, 3) and radius of balls in a row that hold a box."""
+    along = int(np.argmax(half))
+    across = float(np.linalg.norm(np.delete(half, along)))
+    k = int(np.clip(np.ceil(half[along] / max(across, 1e-3)), 1, MAX_BALLS))
+    step = half[along] / k  # half the distance between two centres
+    centres = np.repeat(centre[None], k, axis=0)
+    centres[:, along] += (2 * np.arange(k) - k + 1) * step
+    return centres, float(np.hypot(across, step))
 
 
 def _gaps(A: Floats, B: Floats, way: Floats, a: Floats, b: Floats) -> Floats:

@@ -132,8 +132,8 @@ def run(args: argparse.Namespace) -> int:
     )
     console.print(
         f"{arm.model.name}: {args.duration:g} s, {plan.unknowns} base parameters and drive terms; "
-        f"condition number {plan.before:.4g} of the first motion that fits, "
-        f"[bold]{plan.after:.4g}[/bold] of this one"
+        f"condition number {_short(plan.before)} of the first motion that fits, "
+        f"[bold]{_short(plan.after)}[/bold] of this one"
     )
     if plan.untold:
         console.print(
@@ -164,6 +164,10 @@ def run(args: argparse.Namespace) -> int:
     for line in needed.lines(joints):
         console.print(line, style="yellow" if needed.changed else "dim", soft_wrap=True)
     return 0
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if number < 1e5 else f"{number:.1e}"
 
 
 def _initial_positions(parameters: Path | None, joints: Sequence[str]) -> Floats | None:

@@ -297,8 +297,7 @@ class Excitation:
         """Say what most of the motions that were tried ran into, as small as they become."""
         culprits: Counter[str] = Counter()
         for series in self._refused:
-            small = series.scaled(0.0) if start is not None else self._smallest(series)
-            _, q, qd, qdd = small.samples(SAMPLES)
+            _, q, qd, qdd = self._smallest(series).samples(SAMPLES)
             pair = self.clearance.culprit(q)
             excess = (np.abs(self._torque(q, qd, qdd)) / self._effort).max(axis=0)
             if pair:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 LOOK = 0.05  # [s] between two looks at what has come
 ROUND = 0.1  # [s] between two looks at what topics there are: somebody may soon send once
+LOST = 0.01  # share of a topic's messages of which it is said that they were lost
 REPORT, NEW = 5.0, 1.0  # [s] between two lines without a terminal; if topics have come up
 
 
@@ -152,6 +153,14 @@ def _conclude(
     ):
         if which:
             console.print(f"{what} {', '.join(which)}", style="dim", soft_wrap=True, markup=False)
+    for topic in heard:
+        if topic.lost > LOST * (topic.lost + topic.count):
+            console.print(
+                f"{topic.name}: {topic.lost} of {topic.lost + topic.count} messages were lost on "
+                "the way: what is identified from the rest is worth less; record on the arm's "
+                "machine, or fewer topics",
+                style="bold yellow", soft_wrap=True, markup=False,
+            )  # fmt: skip
     if why:
         console.print(why, style="yellow")
     if not heard:
