@@ -13,7 +13,6 @@ from featherstone_ros.identification.explanation import (
     RIGID,
     Explanation,
     rms,
-    squares_about_mean,
 )
 from featherstone_ros.model.drives import Drives
 
@@ -59,17 +58,15 @@ def weights_as_offsets(joints: Sequence[str], drives: Drives, gravity: Floats) -
     ]
 
 
-def worse(joints: Sequence[str], after: Explanation, before: Explanation, torque: Floats) -> str:
+def worse(joints: Sequence[str], after: Explanation, before: Explanation) -> str:
     """Name joints of which the result leaves far more than what was before; empty: none.
 
     Args:
         joints: n names.
         after: What the result leaves of a motion.
-        before: What was left before.
-        torque: (N, n) measured.
+        before: What was left of the same before.
     """
-    spread = np.sqrt(squares_about_mean(torque) / len(torque))
-    those = (after.rms > WORSE * before.rms) & (after.rms > OF_TORQUE * spread)
+    those = (after.rms > WORSE * before.rms) & (1.0 - after.r2 > OF_TORQUE**2)
     return ", ".join(
         f"{joints[k]} {after.rms[k]:.3g} instead of {before.rms[k]:.3g} N m or N"
         for k in np.flatnonzero(those).tolist()

@@ -35,10 +35,9 @@ def usage(recording: Recording, cut_off: float) -> str:
         f"{recording.topic}"
     )
     only = "only " if _seconds(used) < FEW * total else ""
-    lacking = _lacking(recording)
     line = [
         only + what,
-        *([lacking] if lacking else []),
+        *_lacking(recording),
         *(f"{why}, dropped" for why in recording.dropped),
         *cleaned.notes,
     ]
@@ -58,23 +57,23 @@ def usage(recording: Recording, cut_off: float) -> str:
     return ". ".join(part[0].upper() + part[1:] for part in [*line, *recording.notes])
 
 
-def _lacking(recording: Recording) -> str:
-    """Say how many states are not there, by the stamps of those that are; empty: few."""
+def _lacking(recording: Recording) -> list[str]:
+    """Say how many states are not there, by the stamps of those that are, if many."""
     steps = np.diff(recording.time)
     steps = steps[steps > 0]
     if not len(steps):
-        return ""
+        return []
     steps = steps[steps <= max(PAUSE, PAUSE_PERIODS * float(np.median(steps)))]
     period = float(np.percentile(steps, OFTEN))
     expected = round(steps.sum() / period)
     missing = expected - len(steps)
     if missing < LACKING * expected:
-        return ""
-    return (
+        return []
+    return [
         f"{missing} of {expected} joint states are not there, as their stamps say: lost on the "
         "way; what is between them is interpolated, and all that is found from them less certain "
         "than it says"
-    )
+    ]
 
 
 @contextmanager

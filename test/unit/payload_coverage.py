@@ -51,9 +51,15 @@ def motion(model, seed, duration=20.0, rate=100.0):
     return t, q, qd, -(amplitude * omega**2 * np.sin(angle)).sum(axis=1)
 
 
-def recording(model, drives, moved, random):
-    """Return what the sensors of an arm with drives (coulomb, viscous, offset) (3, n) give."""
+def recording(model, drives, moved, random, sag=0.0):
+    """Return what the sensors of an arm with drives (coulomb, viscous, offset) (3, n) give.
+
+    Drives yield by ``sag`` [rad] to their effort limit.
+    """
     t, q, qd, qdd = moved
+    q = q - sag * fr.Dynamics(model).rnea(q, qd, qdd) / model.effort_limit
+    qd, qdd = (np.gradient(q, t, axis=0), qdd) if sag else (qd, qdd)
+    qdd = np.gradient(qd, t, axis=0) if sag else qdd
     coulomb, viscous, offset = drives
     limit = model.effort_limit
     tau = fr.Dynamics(model).rnea(q, qd, qdd) + viscous * qd + coulomb * np.tanh(qd / 0.01)
@@ -87,7 +93,7 @@ def identified(model, states):
     return fitting.arm(best, fit)
 
 
-def measure(name, truths, also_identified=False, slender=False):
+def measure(name, truths, also_identified=False, slender=False, sag=0.0):
     """Return errors and deviations, each (truths, 10), of mass, place and inertia, by way."""
     urdf, link = ARMS[name]()
     model = fr.Model.from_file(urdf)
@@ -102,12 +108,13 @@ def measure(name, truths, also_identified=False, slender=False):
         drives[2] *= random.choice([-0.2, 0.2], model.n)
         moved, mass = motion(model, truth), MASSES[truth % 3]
         com, inertia = load(random, mass, slender)
-        bare = recording(real, drives, moved, random)
-        carried = recording(real.with_payload(link, mass, com, inertia), drives, moved, random)
+        bare = recording(real, drives, moved, random, sag)
+        loaded = real.with_payload(link, mass, com, inertia)
+        carried = recording(loaded, drives, moved, random, sag)
         unknown = Arm.without_drives(model)
         ways = {
             "URDF": (unknown, carried, True),
-            "difference": (unknown, carried.minus(bare), False),
+            "difference": (unknown, unknown.difference(carried, bare, 2.0), False),
         }
         if also_identified:
             other = motion(model, truth + 1000, duration=30.0)
@@ -135,9 +142,10 @@ def main():
     parser.add_argument("--truths", type=int, default=60)
     parser.add_argument("--identified", action="store_true")
     parser.add_argument("--slender", action="store_true")
+    parser.add_argument("--sag", type=float, default=0.0, help="of drives at their limit [rad]")
     args = parser.parse_args()
     for name in ARMS:
-        found = measure(name, args.truths, args.identified, args.slender)
+        found = measure(name, args.truths, args.identified, args.slender, args.sag)
         for way, (off, wide) in found.items():
             line = f"{name:8}{way:12}"
             for what, those in FIGURES.items():

@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.model.urdf import read_xml
     from featherstone_ros.tools.identify import effort_units, files
     from featherstone_ros.tools.identify.picture import draw
-    from featherstone_ros.tools.identify.report import reasons_against, tables
+    from featherstone_ros.tools.identify.report import forbidden, reasons_against, tables
     from featherstone_ros.tools.outputs import json_text, write_files
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.recorded_arm import load_arm
@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
     judged, cut_off = found.judged, found.cut_off
     _, before = score(found.before, found.held_out, judged, cut_off, "before")
     _, after = score(found.arm, found.held_out, judged, cut_off)
-    wrong = reasons_against(found, after, before)
+    wrong = [*reasons_against(found, after, before), *forbidden(found)]
     if wrong and not args.force:
         raise FeatherstoneError(" ".join([*wrong, "Nothing is written (--force writes)."]))
     sources = ", ".join(Path(bag).name for bag in args.bags)

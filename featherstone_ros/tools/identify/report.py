@@ -130,15 +130,19 @@ def scaled(found: Identification, refused: bool = False) -> list[str]:
     ]
 
 
-def reasons_against(found: Identification, held_out: Explanation, before: Explanation) -> list[str]:
-    """Return faults of the recordings, and what forbids to write what was identified."""
-    motion = joined([found.arm.motion(part, found.cut_off) for part in found.held_out])
+def forbidden(found: Identification) -> list[str]:
+    """Say what of a result is nonsense, however well it explains the torque."""
+    motion = joined([found.arm.motion(part, found.cut_off) for part in found.fitted])
     drives, gravity = found.arm.drives.of_joints(found.judged), Dynamics(found.arm.model).gravity
-    wrong = [
-        *found.faults,
-        *weights_as_offsets(found.joint_names, drives, gravity(motion.position)[:, found.judged]),
+    borne = gravity(motion.position)[:, found.judged]
+    return [
+        *weights_as_offsets(found.joint_names, drives, borne),
         *scaled(found, refused=True),
     ]
+
+
+def reasons_against(found: Identification, held_out: Explanation, before: Explanation) -> list[str]:
+    """Return faults of the recordings, and whether the given URDF explains them better."""
     more = before.r2 - held_out.r2
     those = np.flatnonzero(more > NEGLIGIBLE)
     joints = ", ".join(
@@ -146,11 +150,11 @@ def reasons_against(found: Identification, held_out: Explanation, before: Explan
         for j in those[np.argsort(-more[those])]
     )
     if np.nansum(more) <= NEGLIGIBLE * len(more):
-        joints = worse(found.joint_names, held_out, before, motion.effort[:, found.judged])
+        joints = worse(found.joint_names, held_out, before)
     if not joints:
-        return wrong
+        return list(found.faults)
     return [
-        *wrong,
+        *found.faults,
         "What was identified leaves more of the torque that was not fitted unexplained than the "
         f"URDF with friction does, where joints move: {joints} (RMS). Did these joints move alike "
         "in what was fitted, both ways and at these speeds? Record what `featherstone-ros excite` "
