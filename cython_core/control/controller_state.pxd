@@ -1,7 +1,7 @@
 # What the controller knows and has.
 #
 # Functions get the part that they change, and the whole Controller to read; few may change all of
-# it (test/structure.py counts them).
+# it.
 #
 # Times called ``now`` are of a steady clock [s]; motions, transfers and rate limits go by the
 # controller's time (state_clock.pxd). Arrays are (n,) in joint order.

@@ -1,4 +1,4 @@
-"""Recordings of arms that are as described are not accused; what is told has a motion that tells it.
+"""Recordings of arms as described accuse nobody; what is told has a motion that tells it.
 
 Motions are sums of sines, steps between poses (positions alone are measured), and steps without a
 rest: on any arm, with friction that turns round at once and hides the links of light wrists.
