@@ -31,6 +31,7 @@ SOURCES = {
     f"{CORE}/observer/shadow.pyx": "-O1",
     f"{CORE}/task_space/task_space.pyx": "-O1",
     f"{CORE}/ros/loop.pyx": "-O1",
+    f"{CORE}/control/path_timing.pyx": "-O2",
     f"{CORE}/control/enumerations.pyx": "-O1",
 }
 

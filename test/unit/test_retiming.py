@@ -375,9 +375,81 @@ def test_progress_comes_to_an_end():
 
 def test_a_stretch_is_the_spline_through_its_points():
     angle = np.linspace(0.0, 2.0, 60)
-    stretch = Stretch.through(np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    stretch = Stretch.through(angle, np.stack([np.cos(angle), np.sin(angle)], axis=1))
     q, first, second = stretch.at(np.linspace(0.2, 1.8, 50))
     assert stretch.length == pytest.approx(2.0, rel=1e-3)
     assert_allclose(np.linalg.norm(q, axis=1), 1.0, atol=1e-5)
     assert_allclose(np.linalg.norm(first, axis=1), 1.0, atol=1e-3)
     assert_allclose(second, -q, atol=5e-3)
+
+
+def walk(seed, count, spread):
+    """Postures (K, 2) that follow each other at random, and stay within the arm's range."""
+    rng = np.random.default_rng(seed)
+    path = [np.zeros(2)]
+    for step in spread * rng.standard_normal((count - 1, 2)):
+        path.append(np.clip(path[-1] + step, -1.5, 1.5))
+    return np.array(path)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_jerk_and_torque_rate_hold_at_every_instant(seed):
+    """On a grid twenty times finer than the output's, within 1 %."""
+    limits = replace(TIGHT, jerk=60.0 * TIGHT.velocity)
+    rate = 4.0 * TIGHT.effort
+    timed = fr.control.retime(
+        ARM, walk(seed, 12, 0.6), drives=DRIVES, limits=limits, acceleration=20.0,
+        torque_rate=rate, blend=0.05,
+    )  # fmt: skip
+    time, q, qd, qdd = sampled(timed, 4e-4)
+    jerk = np.diff(qdd, axis=0) / np.diff(time)[:, None]
+    smooth = replace(DRIVES, coulomb=np.zeros(2))
+    torque = smooth.torque(fr.Dynamics(ARM), q, qd, qdd, 0.0)
+    assert (np.abs(jerk) < 1.01 * limits.jerk).all()
+    assert (np.abs(np.diff(torque, axis=0) / np.diff(time)[:, None]) < 1.01 * rate).all()
+    assert (np.abs(qd) < 1.01 * limits.velocity).all()
+    assert (np.abs(qdd) < 1.01 * 20.0).all()
+
+
+def test_a_spline_through_many_points_keeps_its_curve_within_a_milliradian():
+    model = fr.Model.from_robot("ur5e")
+    rng = np.random.default_rng(0)
+    times = np.linspace(0.0, 40.0, 80).tolist()
+    points = [
+        Point(t, q) for t, q in zip(times, rng.uniform(-1.5, 1.5, (80, model.n)), strict=True)
+    ]
+    spline = Trajectory(
+        model.joint_names, points, JointSpace.of(model), interpolation=Interpolation.SPLINE
+    )
+    parts = of_motion(started(spline), 0.0, times[-1])
+    curve = started(spline).sample(np.linspace(0.0, times[-1], 20_000))[0]
+    ours = np.concatenate([part.at(np.linspace(0.0, part.length, 20_000))[0] for part in parts])
+    for some, all_of in ((curve[::501], ours), (ours[::501], curve)):
+        assert max(from_lines(at[None], near(at, all_of))[0] for at in some) < 1e-3
+
+
+def near(at, curve):
+    """The points of a curve beside the one that is nearest."""
+    k = int(((curve - at) ** 2).sum(axis=1).argmin())
+    return curve[max(k - 1, 0) : k + 2]
+
+
+def test_dense_corners_are_passed_no_slower_than_by_circles():
+    """TOTG's, which knows no limit of torque or jerk, within the same of velocity, acceleration."""
+    totg = pytest.importorskip("benchmarks.totg")
+    model = fr.Model.from_robot("ur5e")
+    path = np.cumsum(0.2 * np.random.default_rng(0).standard_normal((15, model.n)), axis=0)
+    s, _, first, second = totg.circular_path(path, 0.05)
+    x = totg.squared_speeds(s, first, second, model.velocity_limit, np.full(model.n, 18.0))
+    ours = fr.control.retime(model, path, acceleration=18.0, blend=0.05)
+    assert ours.duration < durations(s, x).sum()
+
+
+def test_points_beside_each_other_need_no_time_between_nodes():
+    """Twice the same, and a blend that leaves almost nothing of a line."""
+    path = walk(5, 21, 0.3)
+    path[9] = path[8]
+    path[10] = path[9] + 1e-7
+    limits = replace(TIGHT, jerk=60.0 * TIGHT.velocity)
+    timed = fr.control.retime(ARM, path, limits=limits, acceleration=20.0, blend=0.05)
+    assert (np.diff(timed.times) > 1e-6).all()

@@ -82,7 +82,7 @@ def test_the_arm_can_follow_it_from_where_it_is_to_its_goal(bench, points):
 def test_points_that_lie_ahead_are_passed_within_the_blend(bench):
     corner = Q + np.array([0.6, 0.1])
     timed = retimed(unfit(bench, (0.0, Q + 1e-3), (0.1, corner), (0.2, GOAL)))
-    assert np.abs(timed.positions - corner).max(axis=1).min() < BLEND
+    assert np.abs(timed.verdict.demand.position - corner).max(axis=1).min() < BLEND
 
 
 def test_points_that_are_over_are_left_out(bench):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import inf
 
 import numpy as np
@@ -101,12 +101,27 @@ def demand(
         max_samples: Approximate number of samples; with more corners than that, some are left out.
     """
     time, (q, qd, qdd, extra) = motion.trace(begin, end, step, max_samples)
+    asked = demand_of(dynamics, drives, time, q, qd, qdd)
+    return replace(asked, standing=asked.standing + extra) if with_extra_effort else asked
+
+
+def demand_of(
+    dynamics: Dynamics, drives: Drives, time: Floats, q: Floats, qd: Floats, qdd: Floats
+) -> Demand:
+    """Return what a sampled motion asks.
+
+    Args:
+        dynamics: The arm's.
+        drives: Friction, armature, spring and offset.
+        time: (N,) [s].
+        q: (N, n) [rad or m].
+        qd: (N, n) [rad/s or m/s].
+        qdd: (N, n) [rad/s^2 or m/s^2].
+    """
     gravity = dynamics.gravity(q)
     rigid = dynamics.rnea(q, qd, qdd) - gravity
     sliding = presliding(q, drives.presliding_displacement, np.sign(qd[0]), time)
     coulomb = (drives.coulomb + drives.load * np.abs(gravity)) * sliding
     standing = gravity + coulomb + drives.standing_torque(q)
-    if with_extra_effort:
-        standing = standing + extra
     inertial = rigid + drives.load * np.abs(rigid) * sliding + drives.rotor_torque(qdd)
     return Demand(time, q, qd, qdd, standing, drives.viscous * qd, inertial)

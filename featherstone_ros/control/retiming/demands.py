@@ -9,8 +9,9 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.feasibility.demand import Demand
-from featherstone_ros.control.feasibility.limits import SUDDEN, jerk, rates
+from featherstone_ros.control.feasibility.demand import demand_of
+from featherstone_ros.control.feasibility.limits import SUDDEN, rates
+from featherstone_ros.control.feasibility.slow_down import slow_down
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.retiming.path import Stretch
 from featherstone_ros.control.retiming.timing import SLOWEST, Bounds, durations
@@ -20,6 +21,10 @@ from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import presliding
 
 MADE_UP = 1.3  # times an excess that a margin grows by
+SHARES = (1.0 - np.cos(np.pi * np.arange(7) / 6.0)) / 2.0  # of an interval that are looked at
+_POWERS = np.arange(7)
+_DERIVATIVES = _POWERS * SHARES[:, None] ** np.maximum(_POWERS - 1, 0)
+RATES = _DERIVATIVES @ np.linalg.inv(SHARES[:, None] ** _POWERS)  # there, of what is smooth
 HEADROOM = 0.9  # share of what a limit leaves that a margin may take
 
 
@@ -79,16 +84,6 @@ class ArmOnPath:
         ]
         return np.reshape(shares, (-1, len(q))).T
 
-    def torque_rates(self, asked: Demand) -> Floats:
-        """Return the change of the torque in the ``SUDDEN`` up to each sample (N, n) per second.
-
-        Dry friction apart, which turns round with the motion however slow it is.
-        """
-        time, motion = asked.time, (asked.position, asked.velocity, asked.acceleration)
-        torque = self.drives.torque(self.dynamics, *motion, 0.0)
-        before = np.transpose([np.interp(time - SUDDEN, time, column) for column in torque.T])
-        return (torque - before) / SUDDEN
-
 
 @dataclass(frozen=True, eq=False)
 class Margins:
@@ -114,59 +109,98 @@ class Margins:
         return cls(np.ones(intervals), *np.zeros((4, intervals, joints)))
 
 
-class Excesses:
-    """By how much a motion exceeds limits, in each interval of a grid and over all."""
+class Samples:
+    """A motion of quintics between K points, at ``SHARES`` of each of its K - 1 intervals.
 
-    def __init__(self, arm: ArmOnPath, asked: Demand, nodes: Floats) -> None:
-        """Measure them at every sample.
+    Attributes:
+        asked: Of all samples, one interval after the other; where two meet there are two.
+        jerk: (K - 1, shares, n) [rad/s^3 or m/s^3].
+        torque_rate: (K - 1, shares, n) without dry friction, which turns round with the motion
+            however slow it is [N m/s or N/s].
+    """
+
+    def __init__(self, arm: ArmOnPath, times: Floats, q: Floats, qd: Floats, qdd: Floats) -> None:
+        """Sample it.
 
         Args:
-            arm: With its limits.
-            asked: Of a motion from rest to rest.
-            nodes: (N + 1,) times of the grid's nodes [s].
+            arm: Whose motion it is.
+            times: (K,) [s].
+            q: (K, n) [rad or m].
+            qd: (K, n) [rad/s or m/s].
+            qdd: (K, n) [rad/s^2 or m/s^2].
         """
-        limits = arm.limits
-        count = len(nodes) - 1
-        at = np.clip(np.searchsorted(nodes, asked.time) - 1, 0, count - 1)
-        self._first = np.flatnonzero(np.diff(at, prepend=-1))  # samples of the intervals with any
-        self._at, self._count = at[self._first], count
+        count, n = len(times) - 1, q.shape[1]
+        took = np.diff(times)[:, None, None]
+        v, a = qd[:-1, None] * took, qdd[:-1, None] * took**2 / 2.0
+        way = q[1:, None] - q[:-1, None] - v - a
+        speed, rise = (qd[1:, None] - qd[:-1, None]) * took - 2.0 * a, np.diff(qdd, axis=0)[:, None]
+        rise = rise * took**2 / 2.0
+        c = 10.0 * way - 4.0 * speed + rise
+        d = -15.0 * way + 7.0 * speed - 2.0 * rise
+        e = 6.0 * way - 3.0 * speed + rise
+        t = SHARES[:, None]
+        position = q[:-1, None] + t * (v + t * (a + t * (c + t * (d + t * e))))
+        velocity = (v + t * (2.0 * a + t * (3.0 * c + t * (4.0 * d + t * 5.0 * e)))) / took
+        change = (2.0 * a + t * (6.0 * c + t * (12.0 * d + t * 20.0 * e))) / took**2
+        self.jerk = (6.0 * c + t * (24.0 * d + t * 60.0 * e)) / took**3
+        time = (times[:-1, None] + np.diff(times)[:, None] * SHARES).ravel()
+        at, speed, rise = (part.reshape(-1, n) for part in (position, velocity, change))
+        self.asked = demand_of(arm.dynamics, arm.drives, time, at, speed, rise)
+        smooth = arm.drives.torque(arm.dynamics, at, speed, rise, 0.0)
+        parts = smooth.reshape(count, len(SHARES), n)
+        self.torque_rate = RATES @ parts / took
+
+
+class Excesses:
+    """By how much a motion exceeds limits, in each interval of its timing and over all."""
+
+    def __init__(self, arm: ArmOnPath, samples: Samples) -> None:
+        """Measure them at every sample of a motion from rest to rest."""
+        limits, asked = arm.limits, samples.asked
+        count, shares, _ = samples.jerk.shape
+
+        def worst(beyond: Floats) -> Floats:
+            most = beyond.reshape(count, shares, -1).max(axis=1)
+            return np.maximum(most, 0.0)
+
         speeding, slowing = rates(asked)
-        change = arm.torque_rates(asked)
         joints = np.abs(asked.velocity) / limits.joints.velocity
         links = arm.link_speeds(asked.position, asked.velocity)
         speed = np.concatenate([joints, links], axis=1).max(axis=1)
-        self.speed = self._worst(speed[:, None] - 1.0)[:, 0]
+        self.speed = worst(speed - 1.0)[:, 0]
         self.acceleration = np.maximum(
-            self._worst(np.abs(speeding) - limits.acceleration),
-            self._worst(np.abs(slowing) - limits.deceleration),
+            worst(np.abs(speeding) - limits.acceleration),
+            worst(np.abs(slowing) - limits.deceleration),
         )
-        self.jerk = self._worst(np.abs(jerk(asked)) - limits.jerk)
-        self.torque = self._worst(np.abs(asked.torque) - limits.joints.effort)
-        self.torque_rate = self._worst(np.abs(change) - limits.torque_rate)
-        rate = _largest(np.abs(change) / limits.torque_rate)
-        self.own = max(_largest(links), rate)
-
-    def _worst(self, beyond: Floats) -> Floats:
-        """Return the greatest of samples (M, n) in each interval (N, n), 0 where none is beyond."""
-        worst = np.zeros((self._count, beyond.shape[1]))
-        worst[self._at] = np.maximum.reduceat(beyond, self._first)
-        return np.maximum(worst, 0.0)
+        self.jerk = worst(np.abs(samples.jerk) - limits.jerk)
+        self.torque = worst(np.abs(asked.torque) - limits.joints.effort)
+        self.torque_rate = worst(np.abs(samples.torque_rate) - limits.torque_rate)
+        self.slower = max(
+            slow_down(asked, limits.joints),
+            _largest(links),
+            _largest(np.abs(samples.jerk) / limits.jerk) ** (1 / 3),
+            _largest(np.abs(samples.torque_rate) / limits.torque_rate),
+        )
 
     def added(self, margins: Margins) -> Margins:
         """Return margins that make up for them."""
+        speed, *others = (
+            _of_nodes(part)
+            for part in (self.speed, self.acceleration, self.jerk, self.torque, self.torque_rate)
+        )
+        before = margins.acceleration, margins.jerk, margins.torque, margins.torque_rate
         return Margins(
-            margins.speed / (1.0 + self.speed) ** 2,
-            margins.acceleration + MADE_UP * self.acceleration,
-            margins.jerk + MADE_UP * _spread(self.jerk),
-            margins.torque + MADE_UP * self.torque,
-            margins.torque_rate + MADE_UP * _spread(self.torque_rate),
+            margins.speed / (1.0 + speed) ** 2,
+            *(old + MADE_UP * new for old, new in zip(before, others, strict=True)),
         )
 
 
-def _spread(worst: Floats) -> Floats:
-    """Return the greatest of each interval (N, n) and its neighbours, which share a step's time."""
-    padded = np.pad(worst, ((1, 1), (0, 0)))
-    return np.maximum(worst, np.maximum(padded[:-2], padded[2:]))
+def _of_nodes(worst: Floats) -> Floats:
+    """Return the greatest of each of a grid's N intervals and its neighbours, of N + 2 (N, ...).
+
+    The motion is smooth over an interval: it takes one more at either end.
+    """
+    return np.maximum(worst[1:-1], np.maximum(worst[:-2], worst[2:]))
 
 
 def _largest(shares: Floats) -> float:
@@ -203,6 +237,7 @@ def bounds_on(
         first,
         second,
         np.zeros_like(q),
+        np.zeros_like(q),
         -np.where(forward, slowing, speeding),
         np.where(forward, speeding, slowing),
         _lowered(limits.jerk, margins.jerk),
@@ -219,16 +254,12 @@ def _torque_bounds(
     x: Floats,
     margins: Margins,
 ) -> Bounds:
-    """Return the limits of the torque, which dry friction narrows.
-
-    Viscous friction, which goes with the speed, is taken in proportion to its square: at ``x`` both
-    are the same.
-    """
+    """Return the limits of the torque, which dry friction at ``x`` narrows."""
     drives, dynamics = arm.drives, arm.dynamics
     gravity = dynamics.gravity(q)
+    still = gravity + drives.standing_torque(q)
     a = dynamics.rnea(q, np.zeros_like(q), first) - gravity
     b = dynamics.rnea(q, first, second) - gravity
-    per_square = drives.viscous * first / np.sqrt(np.maximum(x, SLOWEST))[:, None]
     time = np.append(0.0, np.cumsum(durations(grid, x)))
     sliding = presliding(q, drives.presliding_displacement, 0.0, time)
     u = np.gradient(x, grid)[:, None] / 2.0
@@ -237,15 +268,14 @@ def _torque_bounds(
     most = np.maximum(dry[:-1], dry[1:])
     least = np.minimum(dry[:-1], dry[1:])
     room = arm.limits.joints.effort - np.maximum(
-        np.abs(gravity[:-1] + most), np.abs(gravity[:-1] + least)
+        np.abs(still[:-1] + most), np.abs(still[:-1] + least)
     )
     margin = np.minimum(margins.torque, HEADROOM * np.maximum(room, 0.0))
     effort = arm.limits.joints.effort - margin
     rate = _lowered(arm.limits.torque_rate, margins.torque_rate)
-    per_square[x <= SLOWEST] = 0.0
     a = a + drives.rotor_torque(first)
-    b = b + drives.rotor_torque(second) + per_square
-    return Bounds(a, b, gravity, -effort - least, effort - most, rate)
+    b = b + drives.rotor_torque(second)
+    return Bounds(a, b, drives.viscous * first, still, -effort - least, effort - most, rate)
 
 
 def _lowered(limit: Floats, margin: Floats) -> Floats:

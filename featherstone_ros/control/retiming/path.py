@@ -6,6 +6,7 @@ say nothing about where the path leads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.motion import Motion
 
-SAMPLES = 400  # of a stretch, which a cubic spline joins
+CLOSE = 2e-4  # [rad or m] that a motion's curve is kept within
+FEWEST, MOST = 16, 20_000  # points of a spline along a motion
+PIECES = 8  # that each piece of a curve is looked at in, at first
 FINEST = 20_000  # samples in search of lengths, corners and turning points, at most
 SHORTEST = 1e-9  # [rad or m] of a path that leads anywhere
 SIDE = 1e-5  # share of the length by which a direction is taken beside a point
@@ -24,8 +27,7 @@ CORNER = np.cos(np.radians(1.0))  # of the angle between two directions that are
 BACK = np.cos(np.radians(150.0))  # of a corner that is passed no faster rounded than with a stop
 STRAIGHT = 0.25  # share of the tolerance of corners by which points on a line may miss it
 CURVED = 4.0  # tolerances: less than this, a corner's turn times its longer line is slight
-BLEND_SHAPE = 3.5 / 32.0  # distance of a blend's middle from the corner, see ``_blend``
-BLEND_SAMPLES = 25
+SPACINGS = np.linspace(1 / 3, 1 / 2, 6)  # reaches between a blend's control points, see ``_blend``
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +36,36 @@ class Stretch:
 
     Attributes:
         length: About its length in joint space [rad or m].
-        curve: Cubic spline of the positions (n,) by the length.
+        curve: Polynomials of the positions (n,) by the length, or what is about it.
+        joints: (K,) lengths at which the third derivative jumps, from 0 to the length.
+        grid: Lengths, from 0 on, in which to look at it at first.
     """
 
     length: float
     curve: Any
+    joints: Floats
+    grid: Floats
 
     @classmethod
-    def through(cls, positions: Floats) -> Stretch:
-        """Return the spline through positions (K, n), of which no two that follow are equal."""
-        from scipy.interpolate import CubicSpline
+    def through(cls, along: Floats, positions: Floats) -> Stretch:
+        """Return the spline through at least 6 positions (K, n) at lengths (K,), from 0 on.
 
-        along = _lengths(positions)
-        return cls(float(along[-1]), CubicSpline(along, positions))
+        It is of degree 5: its third derivative, by which the jerk goes, has no steps.
+        """
+        from scipy.interpolate import make_interp_spline
+
+        curve = make_interp_spline(along, positions, 5)
+        return cls(float(along[-1]), curve, along[[0, -1]], along)
+
+    @classmethod
+    def of_quintics(cls, along: Floats, states: Floats) -> Stretch:
+        """Return polynomials of degree 5 between states (3, K, n): positions and derivatives."""
+        from scipy.interpolate import BPoly
+
+        curve = BPoly.from_derivatives(along, np.moveaxis(states, 1, 0))
+        share = np.arange(PIECES) / PIECES
+        between = along[:-1, None] + np.diff(along)[:, None] * share
+        return cls(float(along[-1]), curve, along, np.append(between.ravel(), along[-1]))
 
     def at(self, along: Floats) -> tuple[Floats, Floats, Floats]:
         """Return positions and their first and second derivatives by the length, each (N, n)."""
@@ -54,7 +73,10 @@ class Stretch:
 
 
 def of_motion(motion: Motion, begin: float, end: float) -> list[Stretch]:
-    """Return the path of a motion from one time to another [s]; where it rests does not matter."""
+    """Return the path of a motion from one time to another [s]; where it rests does not matter.
+
+    No joint is farther from it than ``CLOSE``: there are as many points as that takes.
+    """
     time = _dense(motion, begin, end)
     slowest = _slowest(motion, time)
     time = np.unique(np.concatenate([time, slowest]))
@@ -63,12 +85,37 @@ def of_motion(motion: Motion, begin: float, end: float) -> list[Stretch]:
     if along[-1] < SHORTEST:
         return []
     stops = [along[0], *_corners(motion, time, along, slowest), along[-1]]
-    found = []
-    for first, last in pairwise(stops):
-        count = max(int(SAMPLES * (last - first) / along[-1]), 20)
-        wanted = np.linspace(first, last, count)
-        found.append(Stretch.through(motion.sample(_times_at(wanted, along, time))[0]))
-    return found
+
+    def at(wanted: Floats) -> Floats:
+        return motion.sample(_times_at(wanted, along, time))[0]
+
+    return [_following(at, first, last) for first, last in pairwise(stops)]
+
+
+def _following(at: Callable[[Floats], Floats], first: float, last: float) -> Stretch:
+    """Return the spline along positions by a length, from one length to another.
+
+    Where it is off between two points, there will be more, and in their neighbourhood: next to
+    each other, intervals differ in length by a factor of 2 at most.
+    """
+    grid = np.linspace(0.0, last - first, FEWEST)
+    while True:
+        stretch = Stretch.through(grid, at(first + grid))
+        length = np.diff(grid)
+        between = grid[:-1, None] + length[:, None] * [0.25, 0.5, 0.75]
+        off = np.abs(
+            stretch.curve(between) - at(first + between.ravel()).reshape(*between.shape, -1)
+        )
+        halved = (off.max(axis=(1, 2)) > CLOSE) & (length > CLOSE)
+        if not halved.any() or len(grid) > MOST:
+            return stretch
+        while True:
+            least = np.pad(np.where(halved, length / 2.0, length), 1, constant_values=np.inf)
+            coarse = ~halved & (length > 2.01 * np.minimum(least[:-2], least[2:]))
+            if not coarse.any():
+                break
+            halved |= coarse
+        grid = np.sort(np.append(grid, (grid[:-1] + length / 2.0)[halved]))
 
 
 def of_corners(positions: Floats, blend: float) -> list[Stretch]:
@@ -85,24 +132,104 @@ def of_corners(positions: Floats, blend: float) -> list[Stretch]:
     tolerance = blend - off
     curved = _curved(corners, tolerance)
     while True:
-        stretches: list[list[tuple[int, Floats]]] = [[(0, corners[:1])]]
-        for i in range(1, len(corners) - 1):
-            here = corners[i : i + 1]
-            rounded = (
-                here if curved[i] else _blend(corners[i - 1], here[0], corners[i + 1], tolerance)
-            )
-            stretches[-1].append((i, here if rounded is None else rounded))
-            if rounded is None:
-                stretches.append([(i, here)])
-        stretches[-1].append((len(corners) - 1, corners[-1:]))
-        found, missed = [], []
-        for parts in stretches:
-            points, of_corner = _with_lines(parts, curved)
-            found.append(Stretch.through(points))
-            missed += [of_corner[at] for at in _missing(found[-1], tolerance)]
-        if not curved[missed].any():
+        found, missed = _rounded(corners, curved, tolerance)
+        if not missed:
             return found
         curved[missed] = False
+
+
+def _rounded(
+    corners: Floats, curved: NDArray[np.bool_], tolerance: float
+) -> tuple[list[Stretch], list[int]]:
+    """Return the path of lines between corners (K, n), and those of a curve that is too far off.
+
+    It is of lines, of blends between them, and where corners follow that are of a curve, of that.
+    """
+    ways = np.diff(corners, axis=0)
+    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    found, missed = [], []
+    pieces, run = _Pieces(corners[0]), []
+    for i in range(1, len(corners) - 1):
+        if curved[i]:
+            run.append(i)
+            continue
+        reach, length = _blend(corners[i - 1], corners[i], corners[i + 1], tolerance)
+        if reach:
+            pieces.lead(corners, run, corners[i] - reach * ways[i - 1], ways[i - 1])
+            pieces.add(corners[i] + reach * ways[i], ways[i], length)
+        else:
+            pieces.lead(corners, run, corners[i], None)
+            found.append(pieces)
+            pieces = _Pieces(corners[i])
+        run = []
+    pieces.lead(corners, run, corners[-1], None)
+    found.append(pieces)
+    for part in found:
+        missed += part.missing(tolerance)
+    return [part.stretch() for part in found], missed
+
+
+class _Pieces:
+    """Polynomials of degree 5 that meet with equal first and second derivatives."""
+
+    def __init__(self, begin: Floats) -> None:
+        self._along = [0.0]
+        self._states: list[tuple[Floats, Floats | None, Floats]] = [(begin, None, 0.0 * begin)]
+        self._curved: list[int] = [-1]  # which corner of a curve each state is
+
+    def add(self, end: Floats, way: Floats | None, length: float) -> None:
+        """Append a piece that ends in a direction (n,), without curvature; None: any."""
+        self._along.append(self._along[-1] + length)
+        self._states.append((end, way, 0.0 * end))
+        self._curved.append(-1)
+
+    def lead(self, corners: Floats, run: list[int], end: Floats, way: Floats | None) -> None:
+        """Append a line, or the curve through some of the corners (K, n), to where it ends."""
+        from scipy.interpolate import CubicSpline
+
+        begin, before, _ = self._states[-1]
+        points = np.concatenate([begin[None], corners[run], end[None]])
+        along = _lengths(points)
+        if along[-1] <= SHORTEST:
+            return
+        if run:
+            ends = [(2, 0.0 * end) if to is None else (1, to) for to in (before, way)]
+            spline = CubicSpline(along, points, bc_type=ends)
+            first, second = spline(along, 1), spline(along, 2)
+        else:
+            first = np.repeat((end - begin)[None] / along[-1], 2, axis=0)
+            second = 0.0 * first
+        if before is None:
+            self._states[-1] = begin, first[0], 0.0 * begin
+        since = self._along[-1]
+        for k, i in enumerate(run, 1):
+            self._along.append(since + along[k])
+            self._states.append((points[k], first[k], second[k]))
+            self._curved.append(i)
+        self.add(end, first[-1], along[-1] - along[-2])
+        self._along[-1] = since + along[-1]
+
+    def stretch(self) -> Stretch:
+        """Return them."""
+        states = np.moveaxis(np.array(self._states), 1, 0)
+        return Stretch.of_quintics(np.array(self._along), states)
+
+    def missing(self, tolerance: float) -> list[int]:
+        """Return the corners of a curve beside which it is farther than this from the lines."""
+        curved = np.array(self._curved)
+        at = np.flatnonzero((curved[:-1] >= 0) | (curved[1:] >= 0))
+        if not len(at):
+            return []
+        stretch = self.stretch()
+        begin, end = stretch.joints[at, None], stretch.joints[at + 1, None]
+        share = np.linspace(0.0, 1.0, 9)[1:-1]
+        points = stretch.curve(stretch.joints)
+        chord = (points[at + 1] - points[at])[:, None]
+        since = stretch.curve(begin + share * (end - begin)) - points[at, None]
+        along = np.clip((since * chord).sum(axis=2) / (chord * chord).sum(axis=2), 0.0, 1.0)
+        off = np.abs(since - along[..., None] * chord).max(axis=(1, 2))
+        far = at[off > tolerance]
+        return [i for i in curved[np.concatenate([far, far + 1])].tolist() if i >= 0]
 
 
 def needed(points: Floats, tolerance: float) -> tuple[Floats, float]:
@@ -158,65 +285,36 @@ def _curved(corners: Floats, tolerance: float) -> NDArray[np.bool_]:
     return np.concatenate([[False], slight, [False]])
 
 
-def _blend(before: Floats, corner: Floats, after: Floats, tolerance: float) -> Floats | None:
-    """Return positions (K, n) round a corner, None for a stop.
+def _blend(before: Floats, corner: Floats, after: Floats, tolerance: float) -> tuple[float, float]:
+    """Return the reach of a blend round a corner, which replaces that much of both lines; 0: none.
 
-    A Bézier curve of degree 5 whose first three and last three points are equally spaced on the two
-    lines: its curvature is zero where it meets them. Its middle is ``BLEND_SHAPE`` times its reach
-    times the difference of the lines' directions from the corner, no other point of it is farther
-    from the lines.
+    A blend is a polynomial of degree 5 that leaves and meets the lines with a curvature of zero.
+    Three of its control points are on each line, ``spacing`` times the reach apart. The longest,
+    of the widest spacing, has the least curvature and change of it. Where the lines are too short
+    for that, a closer spacing lets it cut the corner by what is left of the tolerance.
+
+    Returns:
+        Its reach, and its length in parameter [rad or m].
 
     Source: Farin, Curves and Surfaces for CAGD, 2002, sections 5.1 and 5.3.
     """
     lengths = np.linalg.norm([corner - before, after - corner], axis=1)
     one, other = (corner - before) / lengths[0], (after - corner) / lengths[1]
-    if one @ other > 1.0 - 1e-12:
-        return corner[None]
     if tolerance == 0.0 or one @ other < BACK:
-        return None
-    reach = min(lengths.min() / 2.0, tolerance / (BLEND_SHAPE * np.abs(other - one).max()))
-    share = np.linspace(0.0, 1.0, BLEND_SAMPLES)[:, None]
-    on_one = (1.0 - share) ** 5 + 2.5 * share * (1.0 - share) ** 4
-    on_other = share**5 + 2.5 * share**4 * (1.0 - share)
-    return corner + reach * (on_other * other - on_one * one)
-
-
-def _with_lines(
-    parts: list[tuple[int, Floats]], curved: NDArray[np.bool_]
-) -> tuple[Floats, NDArray[np.intp]]:
-    """Return a path's parts, each at a corner, and samples of the straight lines that join them.
-
-    Lines to and from a corner of a curve have none: there the spline through the points leads.
-
-    Returns:
-        Positions (K, n), and the corner (K,) of each; of a line's, the one at its end.
-    """
-    joined, of_corner = [parts[0][1]], [np.full(len(parts[0][1]), parts[0][0])]
-    for (i, before), (k, after) in pairwise(parts):
-        begin, end = before[-1], after[0]
-        if curved[i] or curved[k]:
-            added = after
-        else:
-            share = np.linspace(0.0, 1.0, 9)[1:-1, None]
-            added = np.concatenate([begin + share * (end - begin), after])
-        if np.linalg.norm(end - begin) <= SHORTEST:
-            added = after[1:]
-        joined.append(added)
-        of_corner.append(np.full(len(added), k))
-    return np.concatenate(joined), np.concatenate(of_corner)
-
-
-def _missing(stretch: Stretch, tolerance: float) -> NDArray[np.intp]:
-    """Return the points of a curve beside which it is farther than this from the lines between."""
-    begin, end = stretch.curve.x[:-1, None], stretch.curve.x[1:, None]
-    share = np.linspace(0.0, 1.0, 9)[1:-1]
-    points = stretch.curve(stretch.curve.x)
-    chord = np.diff(points, axis=0)[:, None]
-    since = stretch.curve(begin + share * (end - begin)) - points[:-1, None]
-    along = np.clip((since * chord).sum(axis=2) / (chord * chord).sum(axis=2), 0.0, 1.0)
-    off = np.abs(since - along[..., None] * chord).max(axis=(1, 2))
-    at = np.flatnonzero(off > tolerance)
-    return np.concatenate([at, at + 1])
+        return 0.0, 0.0
+    share = np.linspace(0.0, 1.0, 257)[:, None, None]
+    along = share**5 + 5.0 * share**4 * (1.0 - share) * (1.0 - SPACINGS[:, None])
+    along += 10.0 * share**3 * (1.0 - share) ** 2 * (1.0 - 2.0 * SPACINGS[:, None])
+    point = along * other - along[::-1] * one  # of a reach of 1
+    off = [
+        np.abs(point - np.maximum(point @ way, 0.0)[..., None] * way).max(axis=2)
+        for way in (-one, other)
+    ]
+    off = np.maximum(np.minimum(*off).max(axis=0), np.abs(point[len(share) // 2]).max(axis=1))
+    off = np.maximum(off, SHORTEST)  # (spacings,), the wider the less
+    reach = float(min(lengths.min() / 2.0, tolerance / off[-1]))
+    spacing = float(np.interp(-tolerance / reach, -off, SPACINGS))
+    return reach, 5.0 * spacing * reach
 
 
 def _lengths(positions: Floats) -> Floats:

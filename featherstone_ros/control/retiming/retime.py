@@ -19,10 +19,11 @@ from featherstone_ros.control.retiming.demands import (
     Excesses,
     Margins,
     RetimingLimits,
+    Samples,
     bounds_on,
 )
 from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motion
-from featherstone_ros.control.retiming.timing import durations, faster
+from featherstone_ros.control.retiming.timing import Bounds, durations, fastest
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import LIMIT_SLACK, Point, Trajectory
@@ -33,10 +34,11 @@ from featherstone_ros.model.joint_arrays import finite_joint_array
 
 BLEND = 0.02  # [rad or m] that joints pass the corners of straight lines by
 SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in
-MIN_INTERVALS, MAX_INTERVALS = 40, 100_000  # intervals of a stretch
-BY_KNOTS = 0.2  # share of a grid's nodes that is even in the path's knots, not in time
-SLOWER = 2.0  # than a timing, for whose friction there is none
-REGRIDDED, OTHER = 5, 0.1  # rounds in which another share of the time makes another grid
+COARSE = 4 * SPACING  # of a first
+EVEN_JERK = 3 ** (1 / 3)  # times as long as with an even acceleration
+MIN_INTERVALS = 6  # between two of the path's joints
+MAX_INTERVALS = 100_000  # of a stretch
+REGRIDDED, OTHER = 4, 0.2  # rounds in which an interval that takes so much else makes a new grid
 ROUNDS = 12  # timings of a stretch, each judged and corrected
 ENOUGH = 2e-3  # share of the duration that is not worth another round
 CLOSE = 1e-6  # share by which a last timing is slower than what just fits
@@ -307,18 +309,31 @@ class TimedStretch:
         return replace(self, x=self.x / factor**2)
 
     def sampled(self, begin: float = 0.0) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return times (N + 1,), and positions, velocities, accelerations (N + 1, n) at the nodes.
+        """Return times (N + 3,), and positions, velocities, accelerations (N + 3, n) there.
 
-        The speed of the path is a cubic spline over time: without steps of acceleration or jerk.
+        The speed of the path is a cubic B-spline over time with the speeds at the nodes as its
+        control points, so that its second derivative is between those of neighbouring nodes: it
+        begins an interval earlier than the timing, and ends one later, without a step.
         Times are whole nanoseconds, as messages have them, counted from a beginning that is added.
+
+        Source: de Boor, A Practical Guide to Splines, 2001, chapters IX and XI.
         """
-        from scipy.interpolate import CubicSpline
+        from scipy.interpolate import BSpline
 
         nodes = self.nodes
-        speed = CubicSpline(nodes, np.sqrt(self.x), bc_type="clamped")
-        time = (np.round(1e9 * (begin + nodes)) - np.round(1e9 * begin)) / 1e9
-        s, v, u = (part(time) for part in (speed.antiderivative(), speed, speed.derivative()))
-        v[-1] = u[-1] = 0.0
+        first, last = nodes[1], nodes[-1] - nodes[-2]
+        more = np.arange(1.0, 6.0)
+        knots = np.concatenate([-first * more[::-1], nodes, nodes[-1] + last * more])
+        middles = (knots[1:-3] + knots[2:-2] + knots[3:-1]) / 3.0
+        control = np.interp(middles, nodes, np.sqrt(self.x))
+        speed = BSpline(knots, control, 3)
+        begun = knots[4]
+        time = knots[4:-4] - begun
+        time = (np.round(1e9 * (begin + time)) - np.round(1e9 * begin)) / 1e9
+        at = begun + time
+        s, v, u = (part(at) for part in (speed.antiderivative(), speed, speed.derivative()))
+        s -= s[0]
+        v[[0, -1]] = u[[0, -1]] = 0.0
         s, v, u = (self.stretch.length / s[-1] * part for part in (s, v, u))
         q, first, second = self.stretch.at(np.clip(s, 0.0, self.stretch.length))
         v, u = v[:, None], u[:, None]
@@ -336,23 +351,22 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
     margins = Margins.none(len(grid) - 1, arm.model.n)
     for k in range(ROUNDS):
         report(k)
-        found = faster(grid, *bounds_on(arm, stretch, grid, x, margins), x)
-        if found is None:
-            x = x / SLOWER**2
-            continue
-        change = np.log(durations(grid, found).sum() / durations(grid, x).sum())
-        if k == 0 or (k < REGRIDDED and abs(change) > OTHER):
-            grid, x = _regridded(stretch, grid, found)
+        found = _fastest(grid, *bounds_on(arm, stretch, grid, x, margins), x)
+        change = np.abs(np.log(durations(grid, found) / durations(grid, x))).max()
+        if k == 0 or (k < REGRIDDED and change > OTHER):
+            grid, x = _regridded(stretch, grid, found, SPACING)
             margins = Margins.none(len(grid) - 1, arm.model.n)
             continue
         x = found
         timing = TimedStretch(stretch, grid, x)
-        excess, factor = _judged(arm, timing)
-        duration = factor * timing.nodes[-1]
+        excess = Excesses(arm, Samples(arm, *timing.sampled()))
+        slowed = timing.slower(excess.slower)
+        duration = slowed.nodes[-1]
         gain = 1.0 - duration / shortest
+
         if gain > 0.0:
-            best, shortest = timing.slower(factor), duration
-        if factor < 1.0 + ENOUGH and gain < ENOUGH:
+            best, shortest = slowed, duration
+        if excess.slower < 1.0 + ENOUGH and gain < ENOUGH:
             break
         margins = excess.added(margins)
     if best is None:
@@ -360,43 +374,62 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
     return best
 
 
+def _fastest(grid: Floats, max_squares: Floats, bounds: list[Bounds], x: Floats) -> Floats:
+    """Return the fastest timing.
+
+    Raises:
+        RetimingError: None was found.
+    """
+    found = fastest(grid, max_squares, bounds, x)
+    if found is None:
+        raise RetimingError("no timing was found within the limits")
+    return found
+
+
 def _rough(arm: ArmOnPath, stretch: Stretch) -> tuple[Floats, Floats]:
-    """Return a grid, and squared speeds at its nodes, from limits of all but jerk and the like."""
-    grid = stretch.curve.x
-    if len(grid) <= MIN_INTERVALS:
-        grid = np.linspace(0.0, stretch.length, MIN_INTERVALS + 1)
+    """Return a coarse grid that is even in time, and the squared speeds there without rates."""
+    grid = stretch.grid
     x = np.ones(len(grid))
     margins = Margins.none(len(grid) - 1, arm.model.n)
-    for _ in range(ROUNDS):
-        max_squares, bounds = bounds_on(arm, stretch, grid, x, margins)
-        free = [replace(bound, rate=np.full_like(bound.rate, np.inf)) for bound in bounds]
-        found = faster(grid, max_squares, free, x)
-        if found is not None:
-            return _regridded(stretch, grid, found)
-        x = x / SLOWER**2
-    raise RetimingError("no timing was found within the limits")
+    max_squares, bounds = bounds_on(arm, stretch, grid, x, margins)
+    free = [replace(bound, rate=np.full_like(bound.rate, np.inf)) for bound in bounds]
+    found = _fastest(grid, max_squares, free, x)
+    return _regridded(stretch, grid, found, COARSE)
 
 
-def _regridded(stretch: Stretch, grid: Floats, x: Floats) -> tuple[Floats, Floats]:
-    """Return a grid that is even in time, finer where the path is given by more, and its speeds."""
-    time = np.append(0.0, np.cumsum(durations(grid, x)))
-    count = int(np.clip(time[-1] / SPACING, MIN_INTERVALS, MAX_INTERVALS))
-    knots = np.interp(grid, stretch.curve.x, np.linspace(0.0, 1.0, len(stretch.curve.x)))
-    measure = (1.0 - BY_KNOTS) * time / time[-1] + BY_KNOTS * knots
-    wanted = np.interp(np.linspace(0.0, 1.0, count + 1), measure, time)
+def _regridded(stretch: Stretch, grid: Floats, x: Floats, spacing: float) -> tuple[Floats, Floats]:
+    """Return a grid that is even in time between the path's joints, and squared speeds there.
+
+    From and to rest the acceleration changes evenly, which takes ``EVEN_JERK`` times as long as the
+    timing has it, whose acceleration is that of an interval from its beginning.
+    """
+    took = durations(grid, x)
+    took[[0, -1]] *= EVEN_JERK
+    early = (EVEN_JERK - 1.0) * spacing
+    time = np.append(0.0, np.cumsum(took)) - early
+    end = max(float(time[-1]) - early, spacing)
+    spacing = max(spacing, end / MAX_INTERVALS)
+    joints = [0.0]
+    for joint in np.interp(stretch.joints[1:-1], grid, time):
+        if min(joint - joints[-1], end - joint) > spacing / 2.0:
+            joints.append(joint)
+    lasting = np.diff([*joints, end])
+    parts = np.maximum(lasting, np.minimum(3.0 * lasting, MIN_INTERVALS * spacing)) / spacing
+    parts = np.maximum(np.round(parts).astype(int), 1)
+    if len(parts) == 1:
+        parts = np.maximum(parts, MIN_INTERVALS)
+    ends = np.append(0, np.cumsum(parts))
+    wanted = np.interp(np.arange(ends[-1] + 1), ends, [*joints, end])
+    wanted[0], wanted[-1] = time[0], time[-1]
     at = np.clip(np.searchsorted(time, wanted, "right") - 1, 0, len(x) - 2)
-    since, u = wanted - time[at], (np.diff(x) / np.diff(grid))[at] / 2.0
-    speed = np.sqrt(x)[at] + u * since
-    finer = grid[at] + (np.sqrt(x)[at] + speed) * since / 2.0
-    finer[-1], speed[-1] = grid[-1], 0.0
-    return finer, np.maximum(speed, 0.0) ** 2
-
-
-def _judged(arm: ArmOnPath, timing: TimedStretch) -> tuple[Excesses, float]:
-    """Return by how much a timing exceeds limits, and how much slower it would fit."""
-    verdict = _verdict(arm, timing.sampled())
-    found = Excesses(arm, verdict.demand, timing.nodes)
-    return found, max(verdict.slow_down, found.own, 1.0)
+    share, step, root = (wanted - time[at]) / took[at], np.diff(grid)[at], np.sqrt(x)
+    speed = root[at] + share * (root[at + 1] - root[at])
+    finer = grid[at] + step * share * (root[at] + speed) / (root[at] + root[at + 1])
+    begins, ends = at == 0, at == len(x) - 2
+    finer[begins], speed[begins] = grid[1] * share[begins] ** 3, root[1] * share[begins] ** 2
+    left = 1.0 - share[ends]
+    finer[ends], speed[ends] = grid[-1] - step[ends] * left**3, root[-2] * left**2
+    return finer, speed**2
 
 
 def _verdict(arm: ArmOnPath, samples: tuple[Floats, ...]) -> Feasibility:
@@ -420,7 +453,7 @@ def _joined(arm: ArmOnPath, timings: list[TimedStretch]) -> Retimed:
     for _ in range(LAST_ATTEMPTS):
         samples = _sampled(timings)
         verdict = _verdict(arm, samples)
-        own = Excesses(arm, verdict.demand, samples[0]).own
+        own = Excesses(arm, Samples(arm, *samples)).slower
         if verdict.fits and own <= 1.0 + CLOSE:
             return Retimed(arm.model.joint_names, *samples, verdict)
         factor = max(verdict.slow_down, own) * (1.0 + CLOSE)

@@ -1,46 +1,49 @@
-"""The fastest timing of a path within limits that are linear in its squared speed.
+"""The fastest timing of a path within limits of what is linear in its squared speed, and its rate.
 
 With s the length of the path, x = (ds/dt)^2 and u = d2s/dt2 = x' / 2,
 
-    velocity = q' sqrt(x)     acceleration = q' u + q'' x     torque = m u + c x + gravity
+    velocity = q' sqrt(x)    acceleration = q' u + q'' x    torque = m u + c x + d sqrt(x) + gravity
 
-so that limits of them are linear in x at the nodes of a grid, with u constant in between.
+at the nodes of a grid, with u constant in between. The time from node to node is a convex function
+of x, and so is the sum of all. A limit of jerk or of the torque's rate bounds by how much
+acceleration or torque differ between the middles of two neighbouring intervals: by the limit times
+the time from one to the other.
 
-A limit of jerk or of the torque's rate bounds by how much acceleration or torque differ between the
-middles of two neighbouring intervals: by the limit times the time from one to the other. That time
-is a convex function of x, so its tangent at any timing is a stricter limit, and linear. Each linear
-programme yields a timing within the limits, whose tangent is closer; two or three are enough.
+An interior point method finds the timing. A row of its Jacobian has at most three neighbours, so
+that each of its steps solves a system with five diagonals: the work goes by the number of nodes.
+It leaves the curvature of the limits out, which are concave in the time, so that each step stays on
+the safe side of a limit of jerk.
 
 Sources: D. Verscheure et al., Time-Optimal Path Tracking for Robots: A Convex Optimization
-Approach, IEEE TAC 2009 (linear in x); B. R. Marks and G. P. Wright, A General Inner Approximation
-Algorithm for Nonconvex Mathematical Programs, Operations Research 1978 (tangents).
+Approach, IEEE TAC 2009 (linear in x); J. Nocedal and S. J. Wright, Numerical Optimization, 2006,
+sections 14.2 and 19.3 (the method).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from featherstone_ros._path_timing import find
 from featherstone_ros.arrays import Floats
 
 SLOWEST = 1e-12  # squared speed of the path below which a node is at rest
-NEAR = 0.6  # share of a limit within which it may bind next; others are looked at afterwards
-BEYOND = 1e-6  # share of a limit that counts as rounding
-# Ten times as fast as the interior point method, measured; a presolve costs more than it saves.
-SOLVER: dict[str, Any] = {"method": "highs-ds", "options": {"presolve": False}}
-FASTER = 1e3  # times the squared speed that one programme may speed up by
+STEPS = 200  # of the method, at most; a timing takes 20 to 60
+GAP = 2e-4  # share of the duration that is left to be found
+WITHIN = 1e-4  # share of a limit by which a timing may exceed it
+SLOWER = (2.0, 8.0, 64.0)  # than what it begins from, so that it begins within the limits
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The limits of one quantity a u + b x + c of n joints on a grid of N intervals.
+    """The limits of one quantity a u + b x + root sqrt(x) + c of n joints on a grid of N intervals.
 
     Attributes:
         a: (N + 1, n) per acceleration of the path.
         b: (N + 1, n) per squared speed of the path.
+        root: (N + 1, n) per speed of the path.
         c: (N + 1, n) at rest.
         lower: (N, n) least values.
         upper: (N, n) greatest values.
@@ -49,24 +52,11 @@ class Bounds:
 
     a: Floats
     b: Floats
+    root: Floats
     c: Floats
     lower: Floats
     upper: Floats
     rate: Floats
-
-    def at_end(self, grid: Floats, end: int) -> tuple[Floats, Floats, Floats]:
-        """Return the values at one end of each interval: per x at its two ends, and constant."""
-        nodes = slice(end, len(grid) - 1 + end)
-        slope = self.a[nodes] / (2.0 * np.diff(grid)[:, None])
-        per_x = [-slope, slope]
-        per_x[end] = per_x[end] + self.b[nodes]
-        return per_x[0], per_x[1], self.c[nodes]
-
-    def at_middle(self, grid: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the same in the middle of each interval."""
-        a, b, c = ((values[:-1] + values[1:]) / 2.0 for values in (self.a, self.b, self.c))
-        slope = a / (2.0 * np.diff(grid)[:, None])
-        return b / 2.0 - slope, b / 2.0 + slope, c
 
 
 def durations(grid: Floats, x: Floats) -> Floats:
@@ -75,124 +65,105 @@ def durations(grid: Floats, x: Floats) -> Floats:
     return 2.0 * np.diff(grid) / np.maximum(root[:-1] + root[1:], np.sqrt(SLOWEST))
 
 
-def faster(grid: Floats, max_squares: Floats, bounds: list[Bounds], x: Floats) -> Floats | None:
-    """Return the fastest timing from rest to rest by the tangents at another one.
+def fastest(
+    grid: Floats, max_squares: Floats, bounds: Sequence[Bounds], x: Floats
+) -> Floats | None:
+    """Return the fastest timing from rest to rest.
 
     Args:
-        grid: (N + 1,) lengths of the path [rad or m].
+        grid: (N + 1,) lengths of the path [rad or m], N at least 3.
         max_squares: (N + 1,) greatest squared speeds of the path.
         bounds: Of acceleration, torque, ...
-        x: (N + 1,) squared speeds of any timing.
+        x: (N + 1,) squared speeds to begin from.
 
     Returns:
-        (N + 1,) squared speeds, None if no timing is within the limits.
+        (N + 1,) squared speeds, None if no timing within the limits was found.
     """
-    from scipy.optimize import linprog
-
-    scale = np.maximum(x, SLOWEST)
-    scale[1:-1] = np.maximum(scale[1:-1], 1e-10 * scale.max())
-    times = _tangents(grid, scale, x)
-    rows = _Rows()
-    for quantity in bounds:
-        _add_values(rows, grid, quantity)
-        _add_rates(rows, grid, quantity, times)
-    matrix, high = rows.matrix(scale)
-    upper = np.minimum(max_squares / scale, FASTER)
-    upper[[0, -1]] = 0.0
-    gain = (np.append(times[0], 0.0) + np.append(0.0, times[1])) * scale
-    within = np.stack([np.zeros_like(upper), upper], axis=1)
-    gain /= np.abs(gain).max()
-    taken = high - matrix @ (x / scale) < NEAR
-    while True:
-        result = linprog(gain, matrix[taken], high[taken], bounds=within, **SOLVER)
-        if result.x is None:
-            return None
-        beyond = (matrix @ result.x > high + BEYOND) & ~taken
-        if not beyond.any():
-            return np.maximum(result.x, 0.0) * scale
-        taken |= beyond
+    rows = _rows(grid, max_squares, bounds)
+    count, width = rows[2].shape
+    memory = [np.empty(shape) for shape in ((count, width, 8), (count, 4), (count, 3), (2, count))]
+    for slower in SLOWER:
+        found = np.clip(x / slower**2, SLOWEST, 0.9 * max_squares)
+        found[[0, -1]] = 0.0
+        if find(*rows, grid, found, *memory, STEPS, GAP, WITHIN):
+            return found
+    return None
 
 
-def _tangents(grid: Floats, scale: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the tangents to the durations: per x at each interval's two ends, and constant."""
-    root = np.sqrt(np.where(x > 0.0, scale, 0.0))
-    total = np.maximum(root[:-1] + root[1:], np.sqrt(SLOWEST))
-    took = 2.0 * np.diff(grid) / total
-    slope = -took / total / 2.0
-    left, right = (
-        np.where(end > 0.0, slope / np.where(end > 0.0, end, 1.0), 0.0)
-        for end in (root[:-1], root[1:])
-    )
-    return left, right, took - left * root[:-1] ** 2 - right * root[1:] ** 2
+def _rows(
+    grid: Floats, max_squares: Floats, bounds: Sequence[Bounds]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return all limits, as rows of which the k-th are of the nodes k - 1, k and k + 1.
+
+    Each is a sum of linear x + root sqrt(x), less the mean time of the intervals k - 1 and k if it
+    is of a rate, and at most high; divided by its limit. What is not bounded is 0, and at most 1.
+
+    Returns:
+        Linear and root (N + 1, M, 3), high and whether it is of a rate (N + 1, M).
+    """
+    speed = np.zeros((3, 1, len(grid)))
+    speed[1] = 1.0 / max_squares
+    values = [(speed, np.zeros_like(speed), np.ones((1, len(grid))))]
+    values += [part for bound in bounds for part in _values(grid, bound)]
+    rates = [part for bound in bounds for part in _rates(grid, bound)]
+    linear, root = (np.concatenate([part[i] for part in values + rates], 1) for i in (0, 1))
+    high = np.concatenate([part[2] for part in values + rates])
+    bounded = np.isfinite(high)
+    for array, instead in ((linear, 0.0), (root, 0.0), (high, 1.0)):
+        array[..., ~bounded] = instead
+    taken = bounded.any(axis=1)
+    bounded[: sum(len(part[2]) for part in values)] = False
+    parts = linear[:, taken], root[:, taken], high[taken], bounded[taken].astype(float)
+    linear, root, high, rate = (np.ascontiguousarray(part.T) for part in parts)
+    return linear, root, high, rate
 
 
-class _Rows:
-    """Inequalities of a linear programme, each in a few neighbours."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._entries: list[tuple[NDArray[np.intp], NDArray[np.intp], Floats]] = []
-        self._high: list[Floats] = []
-
-    def add(self, start: int, bands: list[Floats], high: Floats, unit: Floats) -> None:
-        """Add rows (K, n): the sum of bands[d][k] x[start + k + d] is at most high[k].
-
-        Args:
-            start: The first column.
-            bands: Each (K, n).
-            high: (K, n); rows without a finite limit are left out.
-            unit: (K, n) by which a row is divided.
-        """
-        taken = np.isfinite(high)
-        first = start + np.nonzero(taken)[0]
-        row = self._count + np.arange(len(first))
-        unit = np.broadcast_to(unit, high.shape)[taken]
-        self._entries += [(row, first + d, band[taken] / unit) for d, band in enumerate(bands)]
-        self._high.append(high[taken] / unit)
-        self._count += len(row)
-
-    def matrix(self, scale: Floats) -> tuple[Any, Floats]:
-        """Return the matrix for x / scale, and the limits."""
-        from scipy.sparse import csr_array
-
-        row, column, value = (np.concatenate(part) for part in zip(*self._entries, strict=True))
-        shape = self._count, len(scale)
-        matrix = csr_array((value * scale[column], (row, column)), shape)
-        return matrix, np.concatenate(self._high)
+_Part = tuple[Floats, Floats, Floats]
 
 
-def _add_values(rows: _Rows, grid: Floats, quantity: Bounds) -> None:
-    lower, upper = quantity.lower, quantity.upper
-    unit = np.maximum(np.abs(lower), np.abs(upper))
+def _at_ends(grid: Floats, bound: Bounds) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Yield a quantity at either end of each interval: linear and root (2, N, n), and constant."""
+    slope = np.stack([-np.ones(len(grid) - 1), np.ones(len(grid) - 1)]) / (2.0 * np.diff(grid))
     for end in (0, 1):
-        first, second, constant = quantity.at_end(grid, end)
-        rows.add(0, [first, second], upper - constant, unit)
-        rows.add(0, [-first, -second], constant - lower, unit)
+        nodes = slice(end, len(grid) - 1 + end)
+        linear = slope[:, :, None] * bound.a[nodes]
+        root = np.zeros_like(linear)
+        linear[end] += bound.b[nodes]
+        root[end] = bound.root[nodes]
+        yield linear, root, bound.c[nodes]
 
 
-def _add_rates(
-    rows: _Rows, grid: Floats, quantity: Bounds, times: tuple[Floats, Floats, Floats]
-) -> None:
-    """Bound the change from one middle to the next, and half an interval from and to rest."""
-    rate = quantity.rate
-    if not np.isfinite(rate).any():
-        return
-    left, right, took = (part[:, None] / 2.0 for part in times)
-    first, second, constant = quantity.at_middle(grid)
-    both = np.minimum(rate[1:], rate[:-1])
-    for sign in (1.0, -1.0):
-        high = both * (took[:-1] + took[1:]) - sign * np.diff(constant, axis=0)
-        bands = [
-            -sign * first[:-1] - both * left[:-1],
-            sign * (first[1:] - second[:-1]) - both * (right[:-1] + left[1:]),
-            sign * second[1:] - both * right[1:],
-        ]
-        rows.add(0, bands, high, both * (took[:-1] + took[1:]))
-        for at, rest in ((0, quantity.c[:1]), (len(rate) - 1, quantity.c[-1:])):
-            one = slice(at, at + 1)
-            high = rate[one] * took[one] - sign * (constant[one] - rest)
-            bands = [
-                sign * first[one] - rate[one] * left[one],
-                sign * second[one] - rate[one] * right[one],
-            ]
-            rows.add(at, bands, high, rate[one] * took[one])
+def _values(grid: Floats, bound: Bounds) -> Iterator[_Part]:
+    """Yield the limits of a quantity at both ends of each interval; the last row is none."""
+    unit = np.maximum(np.abs(bound.lower), np.abs(bound.upper))
+    for linear, root, constant in _at_ends(grid, bound):
+        linear, root = (np.pad(v, ((1, 0), (0, 1), (0, 0))) for v in (linear, root))
+        for sign, limit in ((1.0, bound.upper), (-1.0, -bound.lower)):
+            yield _row(sign, linear, root, limit - sign * constant, unit)
+
+
+def _rates(grid: Floats, bound: Bounds) -> Iterator[_Part]:
+    """Yield the limits of the change from an end of one interval to that of the next.
+
+    So they do of the change from and to rest in an interval.
+    """
+    padded = np.pad(bound.rate, ((1, 1), (0, 0)), "edge")
+    unit = np.minimum(padded[:-1], padded[1:])
+    for linear, root, constant in _at_ends(grid, bound):
+        rest = np.concatenate([bound.c[:1], constant, bound.c[-1:]])
+        linear, root = (
+            np.stack([-first[:-1], first[1:] - second[:-1], second[1:]])
+            for first, second in (np.pad(v, ((0, 0), (1, 1), (0, 0))) for v in (linear, root))
+        )
+        for sign in (1.0, -1.0):
+            yield _row(sign, linear, root, -sign * np.diff(rest, axis=0), unit)
+
+
+def _row(sign: float, linear: Floats, root: Floats, high: Floats, unit: Floats) -> _Part:
+    """Return rows divided by a unit; where it is not finite, nothing is bounded."""
+    count = linear.shape[1] - len(high)
+    high, unit = (np.pad(v, ((0, count), (0, 0)), constant_values=np.inf) for v in (high, unit))
+    high = np.where(np.isfinite(unit), high, np.inf)
+    unit = np.where(np.isfinite(unit), unit, 1.0)
+    linear, root = (np.swapaxes(sign * v / unit, -1, -2) for v in (linear, root))
+    return linear, root, (high / unit).T
