@@ -47,6 +47,8 @@ CONTRIBUTING = 0.3  # least share of the largest contribution for a joint to cou
 MAX_PERIODS = 20  # that a command may be on its way: each is a state of the loop for every joint
 ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
 TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
+INDEFINITE = 1e-9  # share of the largest eigenvalue of an inertia by which rounding makes one < 0
+SINGULAR = 1e-13  # least eigenvalue of an inertia whose diagonal is 1, which still can be inverted
 
 
 class NoStableGainsError(ValueError):
@@ -465,14 +467,24 @@ def _mobility(inertia: Floats, joints: Sequence[str]) -> Floats:
     """Return the inverse of inertia matrices (..., n, n).
 
     Raises:
-        SingularInertiaError: Nothing resists a joint's acceleration.
+        SingularInertiaError: Nothing resists a joint's acceleration, as far as numbers tell.
+        ModelError: A joint would accelerate against its torque.
     """
-    try:
-        return np.asarray(np.linalg.inv(inertia))
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(inertia)
-        weakest = vectors[np.argmin(values[:, 0]), :, 0]
-        raise SingularInertiaError(joints[int(np.argmax(np.abs(weakest)))]) from None
+    values, vectors = np.linalg.eigh(inertia)
+    at = int(np.argmin(values[:, 0] / values[:, -1]))
+    joint = joints[int(np.argmax(np.abs(vectors[at, :, 0])))]
+    if not values[at, 0] > -INDEFINITE * values[at, -1]:
+        raise ModelError(
+            f"joint {joint!r} moves links whose inertia is not positive definite: {values[at, 0]:.4g} "
+            "about some axis, expected more than 0; featherstone-ros inspect names the link"
+        )
+    size = np.sqrt(np.maximum(np.diagonal(inertia, axis1=1, axis2=2), 0.0))
+    scaled = inertia / np.maximum(size[:, :, None] * size[:, None, :], np.finfo(float).tiny)
+    values, vectors = np.linalg.eigh(scaled)
+    at = int(np.argmin(values[:, 0]))
+    if not values[at, 0] > SINGULAR:
+        raise SingularInertiaError(joints[int(np.argmax(np.abs(vectors[at, :, 0])))])
+    return np.asarray(np.linalg.inv(inertia))
 
 
 def _extreme_postures(inertia: Floats, mobility: Floats, stiffness: Floats) -> list[int]:

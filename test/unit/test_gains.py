@@ -10,6 +10,7 @@ from studies import few_or_all, study
 from urdf_text import chain
 
 from featherstone_ros import Dynamics, Model, Simulator
+from featherstone_ros import errors as fr_errors
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
@@ -263,3 +264,28 @@ def test_gains_that_only_the_margin_makes_strong_enough_for_gravity_are_not_stab
     d = np.array([10.0, 1.0])
     assert loop.is_stable(1.5 * p, d)
     assert not loop.is_stable(0.75 * p, d)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "error", "words"),
+    [
+        ('iyz="0"', 'iyz="-0.1"', fr_errors.ModelError, "joint '.' moves links whose inertia"),
+        ('xyz="0 0 0.1"', 'xyz="0 0 1e16"', fr_errors.SingularInertiaError, "joint '.' moves no"),
+    ],
+)
+def test_an_inertia_that_no_body_has_is_refused_by_joint(before, after, error, words):
+    """The search for gains would not end."""
+    inertial = (
+        '<inertial><origin xyz="0 0 0.1"/><mass value="1"/><inertia ixx="0.01" iyy="0.01" '
+        'izz="0.005" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    links = [inertial, inertial, inertial.replace(before, after)]
+    text = '<robot name="r"><link name="l0"/>'
+    for k, (axis, body) in enumerate(zip(("0 0 1", "0 1 0", "1 0 0"), links, strict=True), 1):
+        text += (
+            f'<link name="l{k}">{body}</link><joint name="{k}" type="continuous">'
+            f'<parent link="l{k - 1}"/><child link="l{k}"/><origin xyz="0 0 .3"/>'
+            f'<axis xyz="{axis}"/><limit effort="50" velocity="3"/></joint>'
+        )
+    with pytest.raises(error, match=words):
+        SampledLoop(Model.from_urdf(text + "</robot>"))
