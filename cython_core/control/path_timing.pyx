@@ -1,4 +1,4 @@
-"""The interior point method of featherstone_ros/control/retiming/timing.py, which has the equations.
+"""The interior point method of control/retiming/timing.py, which has the equations.
 
 A row of the limits is of three neighbouring nodes: all that is done to it is done where it stands,
 and the system of a step has five diagonals.

@@ -475,8 +475,9 @@ def _mobility(inertia: Floats, joints: Sequence[str]) -> Floats:
     joint = joints[int(np.argmax(np.abs(vectors[at, :, 0])))]
     if not values[at, 0] > -INDEFINITE * values[at, -1]:
         raise ModelError(
-            f"joint {joint!r} moves links whose inertia is not positive definite: {values[at, 0]:.4g} "
-            "about some axis, expected more than 0; featherstone-ros inspect names the link"
+            f"joint {joint!r} moves links whose inertia is not positive definite: "
+            f"{values[at, 0]:.4g} about some axis, expected more than 0; featherstone-ros inspect "
+            "names the link"
         )
     size = np.sqrt(np.maximum(np.diagonal(inertia, axis1=1, axis2=2), 0.0))
     scaled = inertia / np.maximum(size[:, :, None] * size[:, None, :], np.finfo(float).tiny)

@@ -99,6 +99,15 @@ class JointSpace:
         count = np.ceil(np.abs(distance) / TURN - 0.5 - HALF_TURN_SLACK)
         return np.where(self.continuous, TURN * np.sign(distance) * np.maximum(count, 0.0), 0.0)
 
+    def if_degrees(self, q: Floats) -> str:
+        """Return a hint for positions (K, n) outside the limits that would be within as degrees."""
+        angles = np.array([kind != "prismatic" for kind in self.types])
+        taken = np.where(angles, np.radians(q), q)
+        if not ((taken > self.lower) & (taken < self.upper)).all():
+            return ""
+        largest = np.abs(np.where(angles, q, 0.0)).max()
+        return f"; are these degrees? {largest:g} degrees are {np.radians(largest):.4g} rad"
+
     def shortest(self, distance: Floats) -> Floats:
         """Return a distance (n,) without whole turns of joints that turn without end."""
         return distance - self.turns(distance)

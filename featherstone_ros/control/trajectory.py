@@ -7,7 +7,8 @@ point has more, all of them a spline), with velocities a cubic, with acceleratio
 the same rule leads from the present desired state to a first point in the future; the last point
 is held; it must have zero velocity; a trajectory that ends in the past is refused, one that only
 begins there is entered at its present point; efforts are feedforward in addition to the model's,
-interpolated linearly between points that both have them, and the last point's stay.
+interpolated linearly between points that both have them, and the last point's stay, but for those
+that are the model's own torque: see ``without_own_torque``.
 
 The differences, because the commands are torques: where joint_trajectory_controller's desired state
 would jump (a first point at time zero that is not the present desired state, or a moving arm given
@@ -19,12 +20,14 @@ start within reach of the arm.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros import Dynamics
 from featherstone_ros._control import CLOCK_JUMP, CompiledMotion, CompiledPath
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import TURN, JointSpace
@@ -32,11 +35,13 @@ from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import ControllerSettings, Interpolation
 from featherstone_ros.control.spline import spline_accelerations, spline_velocities
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.model.drives import Drives
 
 LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders are no better
 SPEED_SLACK = 0.05  # share by which a set-point may exceed the velocity limit
 SPEED_UP = 100.0  # [1/s] largest acceleration, in velocity limits per second
 WITHIN_PIECE = (0.0, 0.25, 0.5, 0.75, 1.0)  # where a quintic's acceleration is looked at
+OWN_TORQUE = 0.05  # share of the model's torque within which an effort is that
 REST_SPEED = float(np.finfo(np.float32).eps)  # as joint_trajectory_controller
 
 
@@ -135,6 +140,50 @@ class Trajectory:
     def has_effort(self) -> bool:
         """Whether efforts are given that add to the model's."""
         return bool(self._states.effort.any())
+
+    def without_own_torque(self, dynamics: Dynamics, drives: Drives) -> Trajectory:
+        """Return it without efforts that are the model's own torque; itself if they are not.
+
+        Efforts add to the model's torque. Some planners give the whole torque instead, which would
+        act twice: it is recognised where every point has it, with friction or without, within
+        ``OWN_TORQUE`` of the largest of its joint along the trajectory. In doubt, as where one
+        point differs, efforts are taken as they are.
+
+        Args:
+            dynamics: The arm's, with its payload.
+            drives: Friction and armature.
+        """
+        states = self._states
+        if not self._has_effort.all() or not self.has_effort:
+            return self
+        q, qd = states.position, states.velocity
+        between = self._accelerations()
+        at_rest = np.append(between[:-1], 0.0 * between[-1:], axis=0)  # as preflight fills them in
+        for qdd in (states.acceleration, between, at_rest):
+            rigid = dynamics.rnea(q, qd, qdd)
+            rotors = drives.rotor_torque(qdd)
+            whole = rigid + drives.own_torque(q, qd, qdd, None, rigid)
+            for torque in (rigid, rigid + rotors, whole):
+                largest = np.abs(torque).max(axis=0)
+                close = OWN_TORQUE * (largest + OWN_TORQUE * largest.max())
+                if (np.abs(states.effort - torque) <= close).all():
+                    found = copy(self)
+                    found._states = replace(states, effort=np.zeros_like(states.effort))
+                    found._has_effort = np.zeros_like(self._has_effort)
+                    return found
+        return self
+
+    def _accelerations(self) -> Floats:
+        """Return the means of those before and after each point (K, n)."""
+        if len(self.times) == 1:
+            return self._states.acceleration
+        t = np.diff(self.times)[:, None]
+        _, _, a, b, c, d = np.moveaxis(self.compiled().coefficients[:-1], 1, 0)
+        found = np.zeros_like(self._states.acceleration)
+        found[:-1] = 2.0 * a
+        found[1:] += 2.0 * a + t * (6.0 * b + t * (12.0 * c + t * 20.0 * d))
+        found[1:-1] /= 2.0
+        return found
 
     @property
     def positions(self) -> Floats:
@@ -478,7 +527,7 @@ def check_limits(states: MotionState, space: JointSpace, may_end_moving: bool) -
     if at := first((q < space.lower - LIMIT_SLACK) | (q > space.upper + LIMIT_SLACK)):
         raise TrajectoryError(
             f"point {at[0]}: joint {space.names[at[1]]!r} at {q[at]:.6g} is outside its limits "
-            f"[{space.lower[at[1]]:g}, {space.upper[at[1]]:g}]"
+            f"[{space.lower[at[1]]:g}, {space.upper[at[1]]:g}]{space.if_degrees(q)}"
         )
     if at := first(np.abs(effort) > space.effort):
         raise TrajectoryError(

@@ -177,6 +177,22 @@ def as_ros_reads(values: Mapping[str, object]) -> dict[str, object]:
     }
 
 
+def check_lists(path: Path) -> None:
+    """Check that ROS reads the lists of a parameter file: of numbers that are all of one type.
+
+    Raises:
+        ParameterFileError: One is not; with what to write.
+    """
+    for node, values in read_parameters(path).items():
+        for name, value in values.items():
+            if isinstance(value, list) and {type(one) for one in value} == {int, float}:
+                shown = ", ".join(str(float(one)) for one in value)
+                raise ParameterFileError(
+                    f"{path}: {name} of {node} is {plain(repr(value))}, whole numbers beside "
+                    f"others, which ROS does not read: expected [{shown}]"
+                )
+
+
 def check_names(path: Path, joints: Collection[str]) -> None:
     """Check that a parameter file names nothing that neither node knows.
 

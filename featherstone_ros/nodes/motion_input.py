@@ -181,7 +181,12 @@ class MotionInput:
                 snapshot.desired, settings.stop_time, space.lower, space.upper
             )
             names, points = with_others(names, points, space.names, rest)
-        trajectory = Trajectory(names, points, space, *settings.of_trajectories)
+        sent = Trajectory(names, points, space, *settings.of_trajectories)
+        trajectory = sent.without_own_torque(self._loop.dynamics, settings.drives)
+        if trajectory is not sent:
+            self._node.get_logger().info(
+                "the trajectory's efforts are the model's own torque, and are not added to it"
+            )
         asked = seconds(message.header.stamp)
         if not self._node.parameters["retime"]:
             return self._planned(trajectory, snapshot, asked, tolerances, self._inspect)

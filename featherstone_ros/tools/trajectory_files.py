@@ -38,15 +38,29 @@ class UncheckedTrajectory:
     Attributes:
         names: Joint names.
         points: Fields in the order of ``names``.
+        is_timed: Whether its points have times; where none has, they are a second apart.
     """
 
     names: tuple[str, ...]
     points: tuple[Point, ...]
+    is_timed: bool = True
 
     @property
     def has_effort(self) -> bool:
         """Tell whether any point has an effort."""
         return any(len(point.effort) for point in self.points)
+
+
+def read_timed(source: str) -> list[UncheckedTrajectory]:
+    """Read all trajectories of a source as ``read`` does, to be followed.
+
+    Raises:
+        FeatherstoneError: There is no trajectory, or one has no times.
+    """
+    found = read(source)
+    if not all(trajectory.is_timed for trajectory in found):
+        raise SourceError(f"{source} has no time_from_start: featherstone-ros retime finds times")
+    return found
 
 
 def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
@@ -161,9 +175,11 @@ def _trajectory(document: object, where: str) -> UncheckedTrajectory:
         raise SourceError(f"{where}: no joint_names; expected a trajectory_msgs/JointTrajectory")
     try:
         names = tuple(map(str, inner["joint_names"]))
-        return UncheckedTrajectory(
-            names, tuple(_point(point) for point in inner.get("points") or ())
-        )
+        points = inner.get("points") or ()
+        is_timed = len(points) < 2 or any("time_from_start" in point for point in points)
+        if not is_timed:
+            points = [{**point, "time_from_start": k} for k, point in enumerate(points)]
+        return UncheckedTrajectory(names, tuple(map(_point, points)), is_timed)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         hint = "; ros2 topic echo --full-length prints all of it" if "..." in str(inner) else ""
         what = f"{error} is missing" if isinstance(error, KeyError) else plain(str(error))

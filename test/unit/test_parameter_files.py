@@ -9,6 +9,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import (
     ParameterFileError,
     as_ros_reads,
+    check_lists,
     check_names,
     of_joint,
     read_parameters,
@@ -228,3 +229,11 @@ def test_commands_refuse_a_misspelt_name(command, file, capsys, monkeypatch):
     assert status == (2 if command == "preflight" else 1)
     said = capsys.readouterr().err
     assert "friction.elbow_joint.coulmb (nearest: friction.elbow_joint.coulomb)" in said
+
+
+def test_a_list_that_ros_does_not_read_is_told_with_what_to_write(file):
+    file.write_text("/**: {ros__parameters: {gravity: [0, 0, -9.81]}}")
+    with pytest.raises(ParameterFileError, match=r"gravity of .*: expected \[0\.0, 0\.0, -9\.81\]"):
+        check_lists(file)
+    file.write_text("/**: {ros__parameters: {gravity: [0.0, 0.0, -9.81]}}")
+    check_lists(file)

@@ -62,14 +62,18 @@ class Feasibility:
         """Return one line of advice."""
         if not self.jumps:
             return self._advice()
-        smooth = "give the points velocities, for cubics, and accelerations, for quintics"
+        smooth = (
+            "give the points velocities, for cubics, and accelerations, for quintics, or let "
+            "featherstone-ros retime do so"
+        )
         if self.excesses:
             return f"{smooth}; besides, {replace(self, jumps=[])._advice()}"
         return f"{smooth}; or {round_up(self.slow_down):.4g} times slower the jumps would be small"
 
     def _advice(self) -> str:
         if any(excess.quantity == "position" for excess in self.excesses):
-            return "no speed would keep it within the position limits"
+            hint = self.limits.if_degrees(self.demand.position)
+            return f"no speed would keep it within the position limits{hint}"
         if self.slow_down < inf:
             return f"slowed down {round_up(self.slow_down):.4g} times it would fit"
         if self.standing_excesses:

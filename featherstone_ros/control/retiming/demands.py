@@ -109,7 +109,7 @@ class Margins:
         return cls(np.ones(intervals), *np.zeros((4, intervals, joints)))
 
 
-class Samples:
+class MotionSamples:
     """A motion of quintics between K points, at ``SHARES`` of each of its K - 1 intervals.
 
     Attributes:
@@ -154,7 +154,7 @@ class Samples:
 class Excesses:
     """By how much a motion exceeds limits, in each interval of its timing and over all."""
 
-    def __init__(self, arm: ArmOnPath, samples: Samples) -> None:
+    def __init__(self, arm: ArmOnPath, samples: MotionSamples) -> None:
         """Measure them at every sample of a motion from rest to rest."""
         limits, asked = arm.limits, samples.asked
         count, shares, _ = samples.jerk.shape

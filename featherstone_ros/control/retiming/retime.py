@@ -18,8 +18,8 @@ from featherstone_ros.control.retiming.demands import (
     ArmOnPath,
     Excesses,
     Margins,
+    MotionSamples,
     RetimingLimits,
-    Samples,
     bounds_on,
 )
 from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motion
@@ -269,7 +269,7 @@ def _check(arm: ArmOnPath, stretches: list[Stretch]) -> None:
         raise RetimingError(
             f"the path leads joint {space.names[j]!r} to {q[i, j]:.4g} "
             f"{space.unit(j, 'position')}, outside its limits "
-            f"[{space.lower[j]:g}, {space.upper[j]:g}]"
+            f"[{space.lower[j]:g}, {space.upper[j]:g}]{space.if_degrees(q)}"
         )
     zero = np.zeros_like(q)
     gravity = arm.dynamics.gravity(q)
@@ -359,7 +359,7 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
             continue
         x = found
         timing = TimedStretch(stretch, grid, x)
-        excess = Excesses(arm, Samples(arm, *timing.sampled()))
+        excess = Excesses(arm, MotionSamples(arm, *timing.sampled()))
         slowed = timing.slower(excess.slower)
         duration = slowed.nodes[-1]
         gain = 1.0 - duration / shortest
@@ -453,7 +453,7 @@ def _joined(arm: ArmOnPath, timings: list[TimedStretch]) -> Retimed:
     for _ in range(LAST_ATTEMPTS):
         samples = _sampled(timings)
         verdict = _verdict(arm, samples)
-        own = Excesses(arm, Samples(arm, *samples)).slower
+        own = Excesses(arm, MotionSamples(arm, *samples)).slower
         if verdict.fits and own <= 1.0 + CLOSE:
             return Retimed(arm.model.joint_names, *samples, verdict)
         factor = max(verdict.slow_down, own) * (1.0 + CLOSE)

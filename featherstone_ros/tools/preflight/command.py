@@ -32,8 +32,10 @@ Examples:
   featherstone-ros preflight plan.yaml --urdf arm.urdf --fill-effort full.yaml
 
 --fill-effort writes the trajectory with its effort fields filled, for joint_trajectory_controller,
-which adds them to its command on an effort interface. Do not send it to feedforward_controller,
-which computes the torque itself and would add it twice.
+which adds them to its command on an effort interface. feedforward_controller computes the torque
+itself: it recognises these efforts by its own model, and does not add them.
+
+Waypoints without time_from_start get the times of `featherstone-ros retime`.
 """
 
 from __future__ import annotations
@@ -67,8 +69,13 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0 if it fits, 1 if not, 2 if it cannot be read or checked.
     """
+    from featherstone_ros.control import RetimingError
+
     try:
         return 0 if _check(args) else 1
+    except RetimingError as error:
+        print(f"featherstone-ros preflight: {shortened(error)}", file=sys.stderr)
+        return 1
     except FeatherstoneError as error:
         print(f"featherstone-ros preflight: {shortened(error)}", file=sys.stderr)
         return 2
@@ -82,7 +89,7 @@ def _check(args: argparse.Namespace) -> bool:
     from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.preflight.report import gap, show
     from featherstone_ros.tools.style import new_console
-    from featherstone_ros.tools.trajectory_check import check_file
+    from featherstone_ros.tools.trajectory_check import check_file, trajectory_of
     from featherstone_ros.tools.trajectory_picture import draw
 
     require_matplotlib(args.plot)
@@ -93,6 +100,10 @@ def _check(args: argparse.Namespace) -> bool:
     if len(found) > 1:
         console.print(f"Trajectory {args.number} of {len(found)}; --number K for another")
     arm = ControlledArm.from_robot(args.urdf, unchecked.names, args.parameters, args.joint_limits)
+    if not unchecked.is_timed:
+        timed = arm.retimed(trajectory_of(unchecked, arm))
+        unchecked = trajectory_files.UncheckedTrajectory(timed.names, tuple(timed.points()))
+        console.print("Without times: those of `featherstone-ros retime`", highlight=False)
     checked = check_file(unchecked, arm)
     write_files(
         console,

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.taught_motion import fitted, slowed
 
     console = new_console()
-    found = trajectory_files.read(args.trajectory)
+    found = trajectory_files.read_timed(args.trajectory)
     with ControllerClient("replay", args.controller) as controller:
         parts = []
         for number, trajectory in enumerate(found, 1):

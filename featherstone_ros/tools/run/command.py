@@ -152,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.style import new_console
 
     arm = described(args.urdf, args.parameters)
-    plan = trajectory_files.read(str(args.trajectory))[0] if args.trajectory else None
+    plan = trajectory_files.read_timed(str(args.trajectory))[0] if args.trajectory else None
     console = new_console()
     warn = partial(console.print, style="yellow", soft_wrap=True, markup=False)
     domain = int(os.environ.get("ROS_DOMAIN_ID") or 0)
