@@ -8,7 +8,8 @@ recordings too poor for more, is effort torque?), ``regression`` (linear equatio
 coupled?). From equations to a model:
 ``bodies`` (deformations that stay physically possible), ``friction``, ``model_order`` (which law of
 friction), ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone determine),
-``recording_checks`` (is the recording good enough); ``session.identify`` runs all of them.
+``recording_checks`` (is the recording good enough), ``result_checks`` (and the result?);
+``evidence`` has their thresholds, ``session.identify`` runs all of them.
 ``payload`` and ``online`` identify the load on a link, ``arm_error`` says how wrong the arm's own
 model may be; ``effort_gains`` finds what torque a unit of effort is, from a known load. ``arm``
 predicts torque, ``explanation`` rates the prediction, ``payload_report`` describes a payload;

@@ -182,7 +182,7 @@ class MotionInput:
             )
             names, points = with_others(names, points, space.names, rest)
         sent = Trajectory(names, points, space, *settings.of_trajectories)
-        trajectory = sent.without_own_torque(self._loop.dynamics, settings.drives)
+        trajectory = sent.without_own_torque(self._loop.dynamics(), settings.drives)
         if trajectory is not sent:
             self._node.get_logger().info(
                 "the trajectory's efforts are the model's own torque, and are not added to it"
