@@ -471,9 +471,9 @@ def _mobility(inertia: Floats, joints: Sequence[str]) -> Floats:
         ModelError: A joint would accelerate against its torque.
     """
     values, vectors = np.linalg.eigh(inertia)
-    at = int(np.argmin(values[:, 0] / values[:, -1]))
+    at = int(np.argmin(values[:, 0] / np.maximum(values[:, -1], np.finfo(float).tiny)))
     joint = joints[int(np.argmax(np.abs(vectors[at, :, 0])))]
-    if not values[at, 0] > -INDEFINITE * values[at, -1]:
+    if not values[at, 0] >= -INDEFINITE * values[at, -1]:
         raise ModelError(
             f"joint {joint!r} moves links whose inertia is not positive definite: "
             f"{values[at, 0]:.4g} about some axis, expected more than 0; featherstone-ros inspect "

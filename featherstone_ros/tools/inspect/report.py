@@ -69,9 +69,9 @@ def assumed_drives(
     """
     try:
         model = Model.from_urdf(text, locked=locked)
+        armature = assumed_armature(model) * (model.armature == 0) if model.n else ()
     except FeatherstoneError:
         return {}  # the findings say why
-    armature = assumed_armature(model) * (model.armature == 0) if model.n else ()
     return {j: float(a) for j, a in zip(model.joint_names, armature, strict=True) if a}
 
 
