@@ -134,11 +134,21 @@ class Dynamics:
     ) -> OperationalSpace: ...
     @overload
     def regressor(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        f_ext: None = None,
+        out: _Floats | None = None,
     ) -> _Floats: ...
     @overload
     def regressor(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: Mapping[str, ArrayLike]
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        f_ext: Mapping[str, ArrayLike],
+        out: Sequence[_Floats] | None = None,
     ) -> tuple[_Floats, _Floats]: ...
 
 @disjoint_base

@@ -4,6 +4,14 @@
 # A kernel is compiled for both. On double it reads and writes the arrays themselves. On lanes the
 # rows of a tile are packed first, one register per number, and the results unpacked. An incomplete
 # tile repeats its last row, so the result for a state does not depend on the rest of the batch.
+# Rows with large results go one by one: to unpack a tile that no cache holds costs more than the
+# lanes save.
+
+cdef extern from *:
+    """
+    #define LARGEST_TILE (65536)
+    """
+    const Py_ssize_t LARGEST_TILE       # numbers of a result: 512 KiB
 
 cdef struct Call
 
@@ -25,6 +33,7 @@ cdef struct Call:
     Py_ssize_t y_rows[4]
     Py_ssize_t y_columns[4]
     bint into                          # y are the caller's ``out``
+    bint by_row                        # a batch goes row by row, on one thread
     const Wrenches* wrenches
     Py_ssize_t slot                    # the link that the call is about, and its pose there
     const double* pose
@@ -157,11 +166,28 @@ cdef Py_ssize_t run_tile(Call* call, Workspace* work, Py_ssize_t row,
     return failure
 
 
+cdef Py_ssize_t run_row(Call* call, Workspace* work, Py_ssize_t row) noexcept nogil:
+    """The kernel on one row of a batch, in place."""
+    cdef const double* x[4]
+    cdef double* y[4]
+    cdef Py_ssize_t k
+    for k in range(4):
+        x[k] = call.x[k] + row * call.x_width[k] if k < call.inputs else NULL
+        y[k] = call.y[k] + row * call.y_width[k] if k < call.outputs else NULL
+    if call.wrenches == NULL:
+        return call.one(call, work, x, NULL, y)
+    fill_wrenches(call.wrenches, call.system, work, row, 0, 1)
+    return call.one(call, work, x, work.f_ext, y)
+
+
 cdef Py_ssize_t run_tiles(Call* call, Workspace* work, Py_ssize_t first,
                           Py_ssize_t last) noexcept nogil:
     cdef Py_ssize_t row = first, failure = 0
     while row < last and not failure:
         work.row = row
-        failure = run_tile(call, work, row, min(LANES, last - row))
-        row += LANES
+        if call.by_row:
+            failure = run_row(call, call.alone, row)
+        else:
+            failure = run_tile(call, work, row, min(LANES, last - row))
+        row += 1 if call.by_row else LANES
     return failure

@@ -810,7 +810,7 @@ cdef class Dynamics(WorkspaceOwner):
                                  self.bias(q_, qd_) - gravity, gravity,
                                  np.einsum("...ij,...j->...i", Jdot, qd_), tolerance)
 
-    def regressor(self, q, qd, qdd, f_ext=None):
+    def regressor(self, q, qd, qdd, f_ext=None, out=None):
         """The matrix Y of the torque as a linear function of the inertial parameters:
         rnea = Y @ model.inertial_parameters.
 
@@ -819,6 +819,8 @@ cdef class Dynamics(WorkspaceOwner):
             qd: (nv,) velocity [rad/s, m/s].
             qdd: (nv,) acceleration [rad/s^2, m/s^2].
             f_ext: Wrenches on links, see the class [N, N m].
+            out: Arrays for what is returned, one or, with f_ext, two; or None. Saves the fresh
+                memory that results of more than 32 MiB need each time.
 
         Returns:
             Y, (nv, 10 L) for the L ``model.link_names``: ten columns each, in the order of
@@ -832,6 +834,7 @@ cdef class Dynamics(WorkspaceOwner):
         cdef Call call
         self.begin(&call, <Kernel> call_regressor[double], <Kernel> call_regressor[lanes])
         add_matrix(&call, self.compiled.system.n, 10 * self.compiled.system.links)
+        call.by_row = LANES * call.y_width[0] > LARGEST_TILE
         if f_ext is not None:
             add_vector(&call, self.compiled.system.n)
-        return self.at_motion(&call, q, qd, "qdd", qdd, f_ext, None)
+        return self.at_motion(&call, q, qd, "qdd", qdd, f_ext, out)

@@ -76,7 +76,7 @@ cdef class WorkspaceOwner:
         call.inputs = call.outputs = call.done = call.fed_back = 0
         call.repeats = call.count = 1
         call.wrenches = NULL
-        call.into = False
+        call.into = call.by_row = False
         for k in range(4):
             call.x[k] = NULL
 
@@ -192,6 +192,8 @@ cdef class WorkspaceOwner:
         """A batch of rows, or one state through many repeats."""
         cdef Py_ssize_t tiles = (rows + LANES - 1) // LANES, numbers = 0, k
         cdef int threads = <int> max(1, min(_num_threads, tiles // SHARE)) if batch else 1
+        if call.by_row:
+            threads = 1
         self.require_model()
         for k in range(call.inputs):
             numbers += call.x_width[k]

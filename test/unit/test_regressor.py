@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
-from random_trees import UNLIKE_MODELS
+from random_trees import UNLIKE_MODELS, random_tree
 from states import RobotInState
 from urdf_text import joint, link, robot
 
@@ -137,3 +137,23 @@ def test_parameters_are_a_copy():
     model = Model.from_urdf(ARM)
     model.inertial_parameters[:] = 0
     assert model.inertial_parameters.any()
+
+
+@pytest.mark.parametrize("joints", [6, 48], ids=["in lanes", "row by row"])
+def test_results_are_written_where_the_caller_wants_them(joints):
+    """Also those of a batch, which goes row by row where its results are large."""
+    model = Model.from_urdf(random_tree(3, joints, ["revolute"]))
+    dynamics, random = Dynamics(model), np.random.default_rng(0)
+    q, qd, qdd = random.normal(size=(3, 11, model.n))
+    wrench = {model.link_names[-1]: random.normal(size=6)}
+    matrix, torque = dynamics.regressor(q, qd, qdd, wrench)
+    for k in range(len(q)):
+        one, alone = dynamics.regressor(q[k], qd[k], qdd[k], wrench)
+        assert_equal_to_rounding(matrix[k], one)
+        assert_equal_to_rounding(torque[k], alone)
+    out = np.full_like(matrix, np.nan), np.full_like(torque, np.nan)
+    assert dynamics.regressor(q, qd, qdd, wrench, out=out)[0] is out[0]
+    np.testing.assert_array_equal(out[0], matrix)
+    np.testing.assert_array_equal(out[1], torque)
+    assert dynamics.regressor(q, qd, qdd, out=out[0]) is out[0]
+    np.testing.assert_array_equal(out[0], matrix)
