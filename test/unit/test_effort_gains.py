@@ -10,6 +10,7 @@ from studies import study
 
 import featherstone_ros as fr
 from featherstone_ros.identification import IdentificationError, gains_by_links, gains_by_load
+from featherstone_ros.identification.effort_gains import EffortGains
 from featherstone_ros.identification.recording import Recording
 
 GAINS = np.array([14.0, -13.0, 11.0, 10.5, -11.0, 9.0])  # [N m/A]
@@ -123,3 +124,34 @@ def test_an_effort_that_never_changes_tells_nothing():
     none = [replace(r, effort=r.effort * 0.0) for r in (loaded, bare)]
     with pytest.raises(IdentificationError, match="no effort changes"):
         gains_by_load(NOMINAL, *none, "tool0", MASS)
+
+
+YIELDING = 8.0 * np.abs(STIFFNESS)  # [N m/rad]
+
+
+def sagging(model, mass):
+    """Return a recording of drives that yield to their torque, which is their effort."""
+    time, q, qd, qdd = known_arm.motion(30.0, seed=1)
+    loaded = model.with_payload("tool0", mass, [0.04, -0.03, 0.12], 0.01 * np.eye(3))
+    dynamics = fr.Dynamics(loaded)
+    q = q - (dynamics.gravity(q) + known_arm.DRIVES.torque(qd, qdd)) / YIELDING
+    qd = np.gradient(q, time, axis=0)
+    qdd = np.gradient(qd, time, axis=0)
+    tau = dynamics.rnea(q, qd, qdd) + known_arm.DRIVES.torque(qd, qdd)
+    return Recording(f"{mass} kg", NAMES, time, q, qd, tau / YIELDING)
+
+
+def test_stiffness_by_a_known_load_of_drives_that_yield_to_it():
+    """Positions differ by millirads: each effort is compared with the torque where the arm was."""
+    loaded, bare = sagging(NOMINAL, MASS), sagging(NOMINAL, 1e-6)
+    apart = np.sqrt(np.mean((loaded.position - bare.position) ** 2))
+    assert apart > 0.002  # what two recordings of one motion differed by at most
+    found = gains_by_load(NOMINAL, loaded, bare, "tool0", MASS)
+    known = [NAMES.index(name) for name in found.found]
+    assert len(known) >= 3
+    np.testing.assert_allclose(found.gain[known], YIELDING[known], rtol=0.05)
+
+
+def test_a_constant_that_is_known_to_nine_percent_is_not_found():
+    gains = EffortGains(("a", "b"), np.array([10.0, -5.0]), np.array([0.9, 0.05]))
+    assert gains.found == ("b",) and "unknown: a" in gains.in_words()

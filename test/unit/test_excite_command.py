@@ -9,13 +9,14 @@ import sys
 import numpy as np
 import pytest
 import urdf_text
+from example_robots import example_robot
 from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.excite.clearance import Clearance
+from featherstone_ros.tools.excite.clearance import Clearance, _gaps
 from featherstone_ros.tools.excite.command import LEAD_IN
 from featherstone_ros.tools.excite.excitation import Excitation
 from featherstone_ros.tools.trajectory_files import read
@@ -143,6 +144,50 @@ def test_links_that_fold_onto_each_other_are_seen():
     assert clearance.min_distance(straight) > 0.1 and clearance.is_free(straight)
     assert clearance.min_distance(folded) < clearance.min_distance(straight)
     assert not clearance.is_free(np.array([[0.0, 3.0, 3.0]]))
+
+
+def test_the_gap_of_boxes_is_their_distance():
+    """Boxes that face each other, edge to edge, and two that overlap: balls would touch in all."""
+    half, straight = np.array([0.2, 0.1, 0.05]), np.eye(3)
+    turned = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, np.sqrt(2.0)]]) / np.sqrt(2.0)
+    for axes, way, gap in (
+        (straight, [0.0, 0.0, 0.13], 0.03),
+        (straight, [0.41, 0.0, 0.0], 0.01),
+        (turned, [0.0, 0.0, 0.12], 0.02),
+        (turned, [0.2 + 0.3 / np.sqrt(2.0) + 0.05, 0.0, 0.0], 0.05),
+        (straight, [0.1, 0.0, 0.08], -0.02),
+    ):
+        assert _gaps(straight, axes, np.array(way), half, half) == pytest.approx(gap)
+
+
+@pytest.mark.parametrize("robot", few_or_all(["z1"], ["z1", "so101", "kinova"]))
+def test_a_motion_is_found_for_arms_whose_balls_would_always_touch(robot, monkeypatch):
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 4)
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
+    file = example_robot(robot)
+    arm = ControlledArm.from_robot(str(file))
+    clearance = Clearance.of(arm.model, file.read_bytes(), file.parent)
+    plan = Excitation(arm, clearance, 20.0).search()
+    assert clearance.is_free(plan.series.samples(200)[1])
+
+
+def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
+    text = two_arms(0.32).replace('lower="-3" upper="3"', 'lower="-0.02" upper="0.02"')
+    text = text.replace('size="0.05 0.05 0.3"', 'size="0.05 0.05 0.62"')  # link2 reaches base
+    file = tmp_path / "arm.urdf"
+    file.write_text(text)
+    command = ["excite", "--urdf", str(file), "--output", str(tmp_path / "e.yaml")]
+    assert cli.main([*command, "--duration", "12"]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "come too near to each other (--may-touch waives them)" in said
+    arm = fr.Model.from_urdf(text)
+    pairs = [("base", "link2"), ("base", "link3"), ("link1", "link3")]
+    pairs += [(link, "floor") for link in ("link1", "link2", "link3")]
+    waived = Clearance.of(arm, text, None, pairs)
+    assert not waived.pairs and not waived.above
+    with pytest.raises(fr.UnknownNameError, match="link9"):
+        Clearance.of(arm, text, None, [("base", "link9")])
 
 
 def test_the_floor_is_seen():

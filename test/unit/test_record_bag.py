@@ -1,5 +1,7 @@
 """What `featherstone-ros record` writes, read by those that read recordings; no ROS."""
 
+from types import SimpleNamespace
+
 import bag_writer  # skips this module where rosbags is missing
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ from rosbags.rosbag2 import Reader
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
 from featherstone_ros.tools.record import bag as record
 from featherstone_ros.tools.record.bag import Bag, RecordedTopic, RecordError
+from featherstone_ros.tools.record.command import _conclude
+from featherstone_ros.tools.style import new_console
 
 JOINTS = ("shoulder", "elbow")
 STATES = RecordedTopic("/left/joint_states", bag_writer.JOINT_STATE, is_reliable=True)
@@ -78,3 +82,12 @@ def test_a_disk_that_is_full_is_named(tmp_path, monkeypatch):
     bag._writer.storage.bio = open("/dev/full", "wb")
     with pytest.raises(RecordError, match=r"swing cannot be written: No space left.*mcap recover"):
         bag.close()
+
+
+def test_a_recording_that_lost_messages_says_so_at_its_end(capsys):
+    lossy = RecordedTopic("/left/joint_states", bag_writer.JOINT_STATE, is_reliable=False)
+    lossy.count, lossy.lost = 3700, 13000
+    listener = SimpleNamespace(heard=[lossy], published=[lossy.name], left_out={})
+    bag = SimpleNamespace(folder="swing")
+    assert _conclude(listener, bag, [], new_console(), "") == 0
+    assert "13000 of 16700 messages were lost" in " ".join(capsys.readouterr().out.split())

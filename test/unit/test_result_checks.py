@@ -1,0 +1,143 @@
+"""What speaks against a result is said: of offsets, scores, friction, places and masses."""
+
+from dataclasses import replace
+
+import known_arm
+import numpy as np
+import pytest
+import urdf_text
+
+import featherstone_ros as fr
+from featherstone_ros.identification.explanation import RIGID, explain
+from featherstone_ros.identification.result_checks import (
+    common_factor,
+    frictionless,
+    outside,
+    unexplained,
+    weights_as_offsets,
+    worse,
+)
+from featherstone_ros.model.drives import Drives
+from featherstone_ros.tools import cli
+
+JOINTS = ("lift", "arm")
+LIFT = """<robot name="lift"><link name="base"/>
+<link name="carriage"><inertial><mass value="8"/>
+<inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="beam"><inertial><origin xyz="0.2 0 0"/><mass value="4"/>
+<inertia ixx=".02" iyy=".05" izz=".05" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="lift" type="prismatic"><parent link="base"/><child link="carriage"/><axis xyz="0 0 1"/>
+<limit lower="0" upper="0.5" effort="500" velocity="0.5"/></joint>
+<joint name="arm" type="revolute"><parent link="carriage"/><child link="beam"/><axis xyz="0 1 0"/>
+<limit lower="-2" upper="2" effort="50" velocity="3"/></joint></robot>"""
+
+
+def drives(**changed):
+    some = Drives(np.zeros(2), np.array([1.0, 0.5]), np.array([2.0, 1.0]))
+    return replace(some, **{name: np.array(values) for name, values in changed.items()})
+
+
+@pytest.fixture(scope="module")
+def lift(tmp_path_factory):
+    """Return a description and a recording of a lift whose driver omits all of its weight."""
+    folder = tmp_path_factory.mktemp("lift")
+    urdf, table = folder / "lift.urdf", folder / "lift.npz"
+    urdf.write_text(LIFT)
+    model = fr.Model.from_urdf(LIFT)
+    t = np.arange(0.0, 25.0, 0.02)
+    size, omega = (
+        np.array([[0.1, 0.8], [0.05, 0.4]]),
+        2 * np.pi * np.array([[0.11, 0.17], [0.37, 0.41]]),
+    )
+    angle = omega * t[:, None, None] + [[0.0, 0.3], [1.0, 2.0]]
+    shapes = np.sin(angle), omega * np.cos(angle), -(omega**2) * np.sin(angle)
+    q, qd, qdd = ((size * shape).sum(axis=1) for shape in shapes)
+    q += np.array([0.25, 0.0])
+    tau = fr.Dynamics(model).rnea(q, qd, qdd) + np.tanh(qd / 0.002) * [5.0, 1.0] + qd * [20.0, 0.5]
+    tau += 0.02 * np.random.default_rng(0).normal(size=q.shape) - [12 * 9.81, 0.0]
+    np.savez(table, joint_names=JOINTS, time=t, position=q, velocity=qd, effort=tau)
+    return str(urdf), str(table)
+
+
+def test_a_weight_that_the_driver_omits_is_not_written_as_an_offset(lift, tmp_path, capsys):
+    urdf, table = lift
+    output = tmp_path / "found.urdf"
+    assert cli.main(["identify", table, "--urdf", urdf, "--output", str(output)]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "lift: its constant torque of -117" in said and "Nothing is written" in said
+    assert not output.exists()
+
+
+def test_evaluate_says_that_the_model_explains_less_than_a_constant(lift, tmp_path, capsys):
+    urdf, table = lift
+    assert not cli.main(["evaluate", table, "--urdf", urdf])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "A constant would explain the effort better than the model: lift (R² -2" in said
+    friction = str(tmp_path / "friction.yaml")
+    assert not cli.main(["evaluate", table, "--urdf", urdf, "--parameters", friction])
+    assert "of the size of the weight" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_offset_is_compared_with_the_weight_that_its_joint_bears():
+    gravity = np.array([[10.0, 0.0], [10.0, 0.0]])
+    assert weights_as_offsets(JOINTS, drives(offset=[2.0, 3.0]), gravity) == []
+    (text,) = weights_as_offsets(JOINTS, drives(offset=[-7.0, 3.0]), gravity)
+    assert text.startswith("lift: its constant torque of -7 ")
+
+
+def test_links_alone_are_not_blamed_for_friction():
+    torque = np.random.default_rng(0).normal(size=(1000, 2))
+    some, none = explain(RIGID, torque, [1.0, -0.2] * torque), explain("", torque, -0.2 * torque)
+    assert unexplained(JOINTS, some) == []
+    assert "lift (R² -0.44" in unexplained(JOINTS, none)[0]
+
+
+def test_friction_at_its_bound_is_named():
+    assert frictionless(JOINTS, drives()) == []
+    (text,) = frictionless(JOINTS, drives(viscous=[1.0, 0.0], coulomb=[2.0, 0.0]))
+    assert text.endswith("bound: arm.")
+
+
+def test_a_joint_that_is_explained_much_worse_is_named_however_well():
+    """By R² alone, 0.9999 and 0.9936 are nearly the same: what is left is eight times as much."""
+    random = np.random.default_rng(1)
+    torque, noise = random.normal(size=(2, 1000, 2))
+    before = explain("", torque, torque + [0.01, 0.01] * noise)
+    after = explain("", torque, torque + [0.08, 0.012] * noise)
+    assert worse(JOINTS, after, before).startswith("lift 0.08")
+    assert "arm" not in worse(JOINTS, after, before)
+    assert worse(JOINTS, before, before) == ""
+
+
+def test_a_factor_that_all_links_have_is_told():
+    torque = np.random.default_rng(2).normal(size=(100, 3)) * [5.0, 2.0, 1.0]
+    assert common_factor(0.83 * torque, torque) == pytest.approx(0.83)
+    assert common_factor(torque * [1.2, 0.9, 1.0], torque) == 1.0
+    assert common_factor(1.03 * torque, torque) == 1.0
+
+
+def test_a_centre_of_mass_outside_of_its_link_is_named():
+    model = fr.Model.from_urdf(urdf_text.chain("a", "b", axis="0 1 0"))
+    link = model.link_names[-1]
+    c = model.tree.link_parameters[-1][1:4] / model.tree.link_parameters[-1][0]
+    boxes = {link: (c - 0.05, c + 0.05)}
+    assert outside(model, model, boxes) == []
+    moved = model.with_payload(link, 9.0, c + np.array([0.0, 0.0, 0.5]))
+    (text,) = outside(moved, model, boxes)
+    assert text.startswith(f"{link}: its centre of mass came out")
+
+
+@pytest.mark.study  # test_effort_gains.py has the constants
+def test_constants_of_all_joints_are_offered_together(tmp_path, capsys):
+    t, q, qd, tau = known_arm.record(known_arm.NOMINAL, duration=15.0)
+    gains = np.array([14.0, -13.0, 11.0, 10.5, -11.0, 9.0])
+    bag = known_arm.save(tmp_path / "arm.npz", (t, q, qd, tau / gains))
+    assert not cli.main(["evaluate", bag, "--urdf", "ur5e"])
+    said = " ".join(capsys.readouterr().out.split())
+    given = dict(
+        word.split("=") for word in said.split("--current-gain ")[1].split() if "=" in word
+    )
+    told = {name: float(value.strip(";.")) for name, value in given.items()}
+    assert len(told) >= 3
+    for name, gain in told.items():
+        assert gain == pytest.approx(gains[known_arm.NAMES.index(name)], rel=0.05)
