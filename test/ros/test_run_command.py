@@ -163,8 +163,9 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", "panda"]
     second = ros.run(command, fork=True)
     assert second.wait() == 1
-    there = "/digital_twin and /feedforward_controller, of another run or launch"
-    assert there in second.output and "--namespace" in second.output
+    said = second.output.partition("already in this ROS domain: ")[2]
+    assert CONTROLLER in said or TWIN in said, second.output
+    assert "--namespace" in said
     beside = start(ros, "panda", "--namespace", "left", "--real-time")
     assert not ros.get_parameter(f"/left{CONTROLLER}", "use_sim_time")
     beside.send(signal.SIGINT)

@@ -63,16 +63,17 @@ class ArmListener(DiagnosticsListener):
         """
         end = time.monotonic() + FIND
         wanted = {f"/{self._prefix}{name}" for name in NODES}
-        while time.monotonic() < end:
+        there: set[str] = set()
+        while there != wanted and time.monotonic() < end:
             self.spin(LOOK)
             with held():
                 names = self.node.get_node_names_and_namespaces()
-            there = sorted(wanted & {f"{space.rstrip('/')}/{name}" for name, space in names})
-            if there:
-                raise FeatherstoneError(
-                    f"already in this ROS domain: {' and '.join(there)}, of another run or launch; "
-                    "end it, or give this one a name of its own: --namespace NAME"
-                )
+            there = wanted & {f"{space.rstrip('/')}/{name}" for name, space in names}
+        if there:
+            raise FeatherstoneError(
+                f"already in this ROS domain: {' and '.join(sorted(there))}, of another run or "
+                "launch; end it, or give this one a name of its own: --namespace NAME"
+            )
 
     def hear(self, duration: float) -> ArmStatus:
         """Listen for some time [s]; return what was heard last.
