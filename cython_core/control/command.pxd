@@ -9,7 +9,7 @@ from control.cartesian_impedance cimport cartesian_impedance, update_inertia, up
 from control.cartesian_mode cimport (CartesianMode, drop_stale, follow_wrench, joint_motion,
                                      move_target, rest_anchored, return_to_anchor)
 from control.controller_state cimport (Command, Controller, Hold, Supervision, Task, hold_reason,
-                                       is_open_loop, is_tracking)
+                                       is_open_loop, is_tracking, usual_step)
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
 from control.fault_bounds cimport COASTING, FASTER, LIMIT_SLACK, LONGEST_STEP, REPEAT_TIME
 from control.impedance_modes cimport joint_effort
@@ -140,9 +140,8 @@ cdef inline void lead_virtual_arm(Task* task, const Controller* c, double now, d
     cdef const DynamicsInterface* model = c.arm.models.newest.model
     cdef CartesianMode* mode = &task.cartesian
     cdef double stop_time = c.arm.settings.stop_time, timeout = c.arm.settings.target_timeout
-    cdef double usual = c.arm.settings.period if c.arm.settings.on_timer else c.clock.usual
     # After a gap it goes on where it was: the drives would have to jump to where it would be.
-    dt = fmin(dt, fmin(2.0 * usual, REPEAT_TIME))
+    dt = fmin(dt, fmin(2.0 * usual_step(c), REPEAT_TIME))
     update_kinematics(&mode.law, model, mode.virtual_arm.q, mode.virtual_arm.qd)
     drop_stale(mode, now, timeout)
     move_target(mode, now, timeout, dt)
@@ -177,8 +176,7 @@ cdef inline double longest_step(const Controller* c) noexcept nogil:
     """How much time one command may make up for where drives follow positions [s]. In a slow loop
     a gap makes no command late that comes as soon as the last two.
     """
-    cdef double usual = c.arm.settings.period if c.arm.settings.on_timer else c.clock.usual
-    return max(max(2.0 * usual, LONGEST_STEP), min(c.sent.apart[0], c.sent.apart[1]))
+    return max(max(2.0 * usual_step(c), LONGEST_STEP), min(c.sent.apart[0], c.sent.apart[1]))
 
 
 cdef inline bint follows_fully(const Controller* c, Py_ssize_t i) noexcept nogil:

@@ -35,9 +35,9 @@ from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceC
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
                                       place_impedance, start_impedance)
 from control.measured_wrench cimport take_measured
-from control.motion cimport (MOTION_ROWS, Degree, Motion, Path, Start, connect, extrapolate,
-                             follow_path, hold_at, line, piece_at, place_motion, quintic_of,
-                             sample_inside, sample_path, start_of,
+from control.motion cimport (MOTION_ROWS, Degree, Motion, Part, Path, Start, connect, extrapolate,
+                             follow_path, hold_at, line, part_coefficients, piece_at,
+                             place_motion, return_of_joint, sample_inside, sample_path, start_of,
                              stopping_position as c_stopping_position)
 from control.phase_changes cimport standing_speed
 from control.phases cimport EVENTS, PHASES

@@ -113,6 +113,8 @@ cdef class CompiledController(CycleOwner):
         c.watch.speeding, c.watch.swings = m.doubles(n), m.doubles(n)
         c.watch.direction, c.watch.swung_at = m.doubles(n), m.doubles(2 * n)
         c.task.desired, c.task.presliding = m.doubles(4 * n), m.doubles(n)
+        c.task.set_points.q = m.doubles(2 * n)
+        c.task.set_points.velocity = c.task.set_points.q + n
         c.offset, c.zero, c.task.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
         c.sent.acting = m.doubles(n)
         c.sent.contact = m.doubles(n)

@@ -113,11 +113,18 @@ cdef struct Supervision:     # what no single state shows
     Py_ssize_t inconsistent  # joint whose velocity was, in the last state
     int in_a_row             # trajectories that left their path since the last that arrived
 
+cdef struct SetPoints:       # the stream of the joints' set-points
+    double at                # steady time of the last one
+    double* q                # (2, n) the last one: position,
+    double* velocity         # velocity
+    bint is_estimated        # from the positions: it did not tell, and the joints do not stand
+    double period            # mean time between those that tell positions alone [s]; 0: unknown
+
 cdef struct Task:            # what the arm is asked to do
     Motion motion            # of its joints
     CartesianMode cartesian  # of its end effector
     bint has_planned_stop    # the motion is that of an open-loop stop, in steady time
-    double set_point_at      # steady time of the last set-point
+    SetPoints set_points
     double* desired          # (4, n) of the last command
     double* presliding       # (n,) of the desired motion, see smooth_friction.pxd; 0 without one
     double* state            # (4, n) from which a motion begins
@@ -161,6 +168,11 @@ cdef struct Controller:
 cdef inline double time_of_command(const Controller* c) noexcept nogil:
     """The controller's time of the last command, which may be later than that of the last state."""
     return c.clock.time + (max(c.sent.at - c.clock.received, 0.0) if c.sent.has_begun else 0.0)
+
+
+cdef inline double usual_step(const Controller* c) noexcept nogil:
+    """The usual time between two commands [s]."""
+    return c.arm.settings.period if c.arm.settings.on_timer else c.clock.usual
 
 
 cdef inline void begin_supervision(Supervision* s, Py_ssize_t n) noexcept nogil:

@@ -34,6 +34,7 @@ cdef struct FollowPayload:
 
 cdef struct SetPointPayload:
     const double* state      # (4, n)
+    bint has_velocity
     Hold detail
 
 cdef struct ModelPayload:
@@ -122,7 +123,7 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
     if request.kind == REQUEST_SET_POINT:
         set_point = <SetPointPayload*> request.payload
         return take_set_point(&c.task, &c.machine, &c.sent.governor, c, time, set_point.state,
-                              &set_point.detail)
+                              set_point.has_velocity, &set_point.detail)
     if request.kind == REQUEST_TARGET:
         return take_target(&c.task.cartesian, &c.machine, c, time,
                            <const CartesianTarget*> request.payload)

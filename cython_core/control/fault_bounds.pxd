@@ -52,6 +52,11 @@ cdef extern from *:
     #define COASTING (0.5)
     #define STANDING (0.02)
     #define STANDING_SPEED (0.05)
+    #define CATCH_UP_SPEED (0.08)
+    #define AWAITED (1.5)
+    #define SET_POINT_SPEED (1.05)
+    #define PERIOD_SHARE (0.2)
+    #define SPEED_MEMORY (0.01)
     """
     # Of class 1: late states, and clocks that are set (state_clock.pxd):
     const double CLOCK_JUMP        # [s] a stamp that differs by more from the last one belongs to
@@ -126,6 +131,14 @@ cdef extern from *:
     const double STANDING          # share of the velocity limit below which an arm stands, if less
                                    # than STANDING_SPEED
     const double STANDING_SPEED    # [rad/s, m/s] a slower joint counts as standing
+    # Of class 1: a stream that has stalled, and goes on (motion.pxd):
+    const double CATCH_UP_SPEED    # share of the velocity limit by which the arm may be faster than
+                                   # the stream
+    # Of class 2: streams of positions, whose velocities are estimated (request_handlers.pxd):
+    const double AWAITED           # periods of a stream until its next set-point is missing
+    const double SET_POINT_SPEED   # velocity limits beyond which set-points are another stream's
+    const double PERIOD_SHARE      # of the last interval in the mean one
+    const double SPEED_MEMORY      # [s] of the velocity between set-points
 
 # Where the arm's own weight is not to lead it (rule 15 in cartesian_impedance.pxd).
 

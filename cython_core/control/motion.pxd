@@ -2,15 +2,23 @@
 #
 # A Motion is one polynomial (the base: a hold, an extrapolated set-point, what leads to the first
 # point of a trajectory), then a Path if there is one (a trajectory: immutable, made by Python), and
-# on top of both a correction: one more polynomial that leads from what was asked for before into
-# this motion and ends with zero value, slope and curvature; in a joint sooner than in others where
-# it would leave the joint's range.
+# on top of both a correction, which leads from what was asked for before into this motion.
+#
+# What is made here, and not given by a trajectory's own points (stops, blends, what leads a
+# set-point or a stream in), keeps to the joints' acceleration and jerk (JointLimits), whatever
+# times are asked for: it takes longer instead. A correction has three parts, each of which begins
+# with one of the differences to be removed, and ends with zero value, slope and curvature in a time
+# of its own: an acceleration fades as soon as the torques can change, so that it does not speed the
+# joint up; a velocity as the joint can brake; a position as slowly as is needed not to be fast.
+# Where they take the same time, they are the quintic between the two states. A joint that would
+# leave its range takes less, at the price of at most HARDEST times its acceleration.
 #
 # A motion state is (4, n): position, velocity, acceleration, and effort in addition to the model's.
 
-from libc.math cimport INFINITY, copysign, fabs, sqrt
+from libc.math cimport INFINITY, cbrt, copysign, fabs, sqrt
 from libc.string cimport memcpy, memset
 
+from control.fault_bounds cimport CATCH_UP_SPEED
 from control.settings cimport JointLimits
 
 cdef enum Degree:            # of a polynomial between two points, by the fields that both have
@@ -26,7 +34,8 @@ cdef struct Path:
     const double* first      # (4, n) the first point
     Degree lead              # of what leads to it
     bint leads_effort        # the first point has effort
-    bint is_spline           # its points had positions alone
+    double period            # mean time between the points of a stream, which had positions alone;
+                             # 0: it is none [s]
     double duration          # until its last point [s]
     const double* tolerance  # (2, n) how far position and velocity may be off meanwhile; 0: as far
                              # as they like
@@ -44,13 +53,14 @@ cdef struct Motion:
     const Path* path         # NULL: none
     double path_start        # when the path's time is zero
     Py_ssize_t piece         # of the path, where it was last looked at
-    double* correction       # (6, n)
-    double* lasts            # (n,) time that it takes in each joint [s]
+    double* correction       # (3, n) of position, velocity and acceleration
+    double* lasts            # (3, n) time that each of these takes [s]
     double* correction_effort    # (2, n)
     double correction_start
     double correction_end    # in all of them
     double* offset           # (4, n) scratch
     double* before           # (4, n) scratch
+    double* look             # (4, n) scratch
     const double* zero       # (4, n)
     double end               # from then on the motion stands still; inf: it never does
     bint has_effort
@@ -62,10 +72,12 @@ cdef extern from *:
     #define TAKEOVER (1.25)
     #define SHORTEST_STOP (0.01)
     #define BEND_TIME (0.25)
+    #define BEND_SPEED (0.05)
     #define SHORTER (0.8)
-    #define SMALL (0.05)
+    #define SMALL (0.2)
     #define SEEN (0.9)
-    #define LONGEST_BLEND (100.0)
+    #define LONGEST_BLEND (4.0)
+    #define HARDEST (3.0)
     #define LOOKS (32)
     #define ROUNDING (1e-9)
     """
@@ -76,13 +88,21 @@ cdef extern from *:
     const double SHORTEST_STOP    # [s] of a joint, however near its limit is
     const double BEND_TIME     # [s] for which a stop may go on as the joint accelerates, where that
                               # alters more than its speed
+    const double BEND_SPEED   # share of the velocity limit by which an acceleration that fades may
+                              # speed a joint up, if torques can change as fast
     const double SHORTER      # of the time, where a curve leaves the range; the reverse where a
                               # correction accelerates too much
     const double SMALL        # share of a limit that a correction always may take
     const double SEEN         # share of the largest jerk that is seen from one look to the next
-    const double LONGEST_BLEND    # times its usual time that a correction may take
+    const double LONGEST_BLEND    # times its usual time that a correction may take: where a path
+                              # accelerates as much as it may, more would lead far off it
+    const double HARDEST      # times its acceleration by which a joint brakes before its limit
     const int LOOKS           # at a curve, for that
     const double ROUNDING     # [rad, m]
+
+
+cdef enum Part:              # of a correction: rows of ``correction`` and ``lasts``
+    OFF_PLACE, OFF_SPEED, OFF_ACCELERATION
 
 
 cdef inline double value_at(const double* c, Py_ssize_t n, Py_ssize_t i, double t) noexcept nogil:
@@ -118,6 +138,49 @@ cdef inline void add_polynomial(const double* c, Py_ssize_t n, double t,
     cdef Py_ssize_t i
     for i in range(n):
         add_polynomial_of(c, n, i, t, state)
+
+
+cdef inline void part_coefficients(Part part, double size, double duration,
+                                   double* c) noexcept nogil:
+    """The (6,) coefficients of a correction's part."""
+    cdef double squared = duration * duration
+    memset(c, 0, 6 * sizeof(double))
+    if part == OFF_PLACE:
+        c[0], c[3] = size, -10.0 * size / (squared * duration)
+        c[4], c[5] = 15.0 * size / (squared * squared), -6.0 * size / (squared * squared * duration)
+    elif part == OFF_SPEED:
+        c[0], c[1] = -0.5 * size * duration, size
+        c[3], c[4] = -size / squared, 0.5 * size / (squared * duration)
+    else:
+        c[0], c[2] = -size * squared / 12.0, 0.5 * size
+        c[3], c[4] = -2.0 * size / (3.0 * duration), 0.25 * size / squared
+
+
+cdef inline void add_correction_of(const double* size, const double* lasts, Py_ssize_t n,
+                                   Py_ssize_t i, double t, double* state) noexcept nogil:
+    """Add value, slope and curvature of a joint's correction at t to a motion state."""
+    cdef double duration = lasts[i], x = size[i], s, left
+    if x != 0.0 and t < duration:
+        s = t / duration
+        left = 1.0 - s
+        state[i] += x * (1.0 - s * s * s * (10.0 - s * (15.0 - 6.0 * s)))
+        state[n + i] -= 30.0 * x / duration * s * s * left * left
+        state[2 * n + i] -= 60.0 * x / (duration * duration) * s * left * (1.0 - 2.0 * s)
+    duration, x = lasts[n + i], size[n + i]
+    if x != 0.0 and t < duration:
+        s = t / duration
+        left = 1.0 - s
+        state[i] -= x * duration * (0.5 - s * (1.0 - s * s * (1.0 - 0.5 * s)))
+        state[n + i] += x * left * left * (1.0 + 2.0 * s)
+        state[2 * n + i] -= 6.0 * x / duration * s * left
+    duration, x = lasts[2 * n + i], size[2 * n + i]
+    if x != 0.0 and t < duration:
+        s = t / duration
+        left = 1.0 - s
+        state[i] -= x * duration * duration * (
+            1.0 / 12.0 - s * s * (0.5 - s * (2.0 / 3.0 - 0.25 * s)))
+        state[n + i] += x * duration * s * left * left
+        state[2 * n + i] += x * left * (1.0 - 3.0 * s)
 
 
 cdef inline void add_line(const double* c, Py_ssize_t n, double t, double* effort) noexcept nogil:
@@ -223,7 +286,7 @@ cdef inline void sample_inside(Motion* m, double inside, double time,
     if inside < m.correction_end:
         since = max(time - m.correction_start, 0.0)
         for i in range(m.n):
-            add_polynomial_of(m.correction, m.n, i, min(since, m.lasts[i]), state)
+            add_correction_of(m.correction, m.lasts, m.n, i, since, state)
         add_line(m.correction_effort, m.n, since, state + 3 * m.n)
 
 
@@ -309,15 +372,15 @@ cdef inline bint any_nonzero(const double* x, Py_ssize_t count) noexcept nogil:
 # Motions.
 
 cdef enum:
-    MOTION_ROWS = 29         # (n,) of memory that a motion takes
+    MOTION_ROWS = 32         # (n,) of memory that a motion takes
 
 
 cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory) noexcept nogil:
     """Take (MOTION_ROWS, n) numbers that are zero."""
     m.n, m.base, m.base_effort = n, memory, memory + 6 * n
-    m.correction, m.correction_effort = memory + 8 * n, memory + 14 * n
+    m.correction, m.lasts, m.correction_effort = memory + 8 * n, memory + 11 * n, memory + 14 * n
     m.offset, m.zero, m.before = memory + 16 * n, memory + 20 * n, memory + 24 * n
-    m.lasts = memory + 28 * n
+    m.look = memory + 28 * n
 
 
 cdef inline void hold_at(Motion* m, double time, const double* position) noexcept nogil:
@@ -329,31 +392,15 @@ cdef inline void hold_at(Motion* m, double time, const double* position) noexcep
 
 
 cdef inline void extrapolate(Motion* m, double time, const double* state) noexcept nogil:
-    """Continue from a motion state at constant acceleration and effort, without an end.
-
-    A correction continues, too.
-    """
+    """Continue from a motion state at constant acceleration and effort, without an end."""
     cdef Py_ssize_t n = m.n, i
     memset(m.base, 0, 6 * n * sizeof(double))
     memset(m.base_effort, 0, 2 * n * sizeof(double))
     for i in range(n):
         m.base[i], m.base[n + i], m.base[2 * n + i] = state[i], state[n + i], state[2 * n + i] / 2.0
         m.base_effort[i] = state[3 * n + i]
-    m.base_start, m.path, m.end = time, NULL, INFINITY
-    m.has_effort = any_nonzero(state + 3 * n, n) or (time < m.correction_end and m.has_effort)
-
-
-cdef inline void lead_in(Motion* m, double time, const double* offset,
-                         double duration) noexcept nogil:
-    """Blend from an offset (4, n) at a time into the motion."""
-    cdef Py_ssize_t i
-    quintic(m.n, offset, m.zero, duration, m.correction)
-    line(m.n, offset + 3 * m.n, m.zero, duration, m.correction_effort)
-    for i in range(m.n):
-        m.lasts[i] = duration
-    m.correction_start, m.correction_end = time, time + duration
-    m.end = max(m.end, time + duration)
-    m.has_effort = m.has_effort or any_nonzero(offset + 3 * m.n, m.n)
+    m.base_start, m.path, m.end, m.correction_end = time, NULL, INFINITY, -INFINITY
+    m.has_effort = any_nonzero(state + 3 * n, n)
 
 
 cdef inline bint leads_to_rest(const Motion* m, double time) noexcept nogil:
@@ -362,7 +409,8 @@ cdef inline bint leads_to_rest(const Motion* m, double time) noexcept nogil:
 
 
 cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
-                                    const double* velocity_limit, double shortest) noexcept nogil:
+                                    const double* velocity_limit,
+                                    double shortest) noexcept nogil:
     """How long a correction takes [s]: it alone stays below BLEND_SPEED of the velocity limits.
 
     A quintic from rest to rest peaks at 15/8 of its mean velocity.
@@ -374,29 +422,23 @@ cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
 
 
 cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* change,
-                                 const double* offset, const double* velocity_limit,
                                  double longest) noexcept nogil:
     """How long the takeover by a path takes at least [s]: ``longest``, but for a stream of points
     that asks for another velocity.
 
-    To follow that late would be an error. It takes TAKEOVER periods of the points, and of
-    ``longest`` the share that it has of the velocity limit, so that it accelerates no more than the
-    largest one. A change x of the position beside that of the velocity, v, is noise, to be
-    smoothed: it takes 4 x / v.
+    To follow that late would be an error. It takes TAKEOVER periods of the points. A change x of
+    the position beside that of the velocity, v, is noise, to be smoothed: it takes 4 x / v.
 
     Args:
         change: (2, n) of what is asked for, corrections left out.
-        offset: (4, n) that is to be removed.
     """
-    cdef double shortest, x = 0.0, v = 0.0
+    cdef double x = 0.0, v = 0.0
     cdef Py_ssize_t i
-    if not path.is_spline or path.pieces == 1:
+    if path.period == 0.0:
         return longest
-    shortest = TAKEOVER * (path.times[path.pieces - 1] - path.times[0]) / (path.pieces - 1)
     for i in range(n):
         x, v = max(x, fabs(change[i])), max(v, fabs(change[n + i]))
-        shortest = max(shortest, longest * fabs(offset[n + i]) / velocity_limit[i])
-    return min(max(shortest, 4.0 * x / v), longest) if v > 0.0 else longest
+    return min(max(TAKEOVER * path.period, 4.0 * x / v), longest) if v > 0.0 else longest
 
 
 cdef inline double stopping_displacement(double v, double a, double duration,
@@ -410,12 +452,15 @@ cdef inline double stopping_displacement(double v, double a, double duration,
                            + bend * s * (0.5 + s * (s / 4.0 - 2.0 / 3.0)))
 
 
-cdef inline bint stop_stays_within(double q, double v, double a, double duration, double lower,
-                                   double upper) noexcept nogil:
-    """Whether all of a stop lies between limits: its end, and where it turns round."""
-    cdef double end = q + stopping_displacement(v, a, duration, 1.0), turn = q
+cdef inline bint stop_stays_within(double q, double v, double a, double duration, double fade,
+                                   double lower, double upper) noexcept nogil:
+    """Whether all of a stop lies between limits: its end, and where it turns round.
+
+    It only turns round where the acceleration fades as slowly as the velocity.
+    """
+    cdef double end = q + 0.5 * v * duration + a * fade * fade / 12.0, turn = q
     cdef double bend = 2.0 * v + a * duration
-    if -v * bend > 0.0 and fabs(v) < fabs(bend):
+    if fade == duration and -v * bend > 0.0 and fabs(v) < fabs(bend):
         turn = q + stopping_displacement(v, a, duration, -v / bend)
     return lower - ROUNDING <= min(end, turn) and max(end, turn) <= upper + ROUNDING
 
@@ -432,29 +477,78 @@ cdef inline double time_to_limit(double distance, double v, double a,
     return min(max(2.0 * distance / speed, SHORTEST_STOP), duration)
 
 
-cdef inline double stopping_time(double q, double v, double a, double duration, double lower,
-                                 double upper) noexcept nogil:
-    """How long a joint's stop takes [s]: ``duration``, less where it would leave the range (a joint
-    beyond it goes no further), or where its acceleration, not its speed, would lead it far.
+cdef inline double braking_time(double v, double a, double deceleration,
+                                double jerk) noexcept nogil:
+    """The shortest time in which a velocity is removed [s]: its part of the correction brakes by at
+    most 3/2 v per that time, beside a third of an acceleration that still speeds the joint up.
     """
-    cdef double end
-    lower, upper = min(lower, q), max(upper, q)
+    cdef double beside = min(fabs(a) / 3.0, 0.5 * deceleration) if v * a > 0.0 else 0.0
+    return max(1.5 * fabs(v) / (deceleration - beside), sqrt(6.0 * fabs(v) / jerk))
+
+
+cdef inline double shortest_fade(double a, double jerk) noexcept nogil:
+    """In which an acceleration can end [s]: its part begins with 4 a over that time, and others
+    have a share of the jerk.
+    """
+    return 5.0 * fabs(a) / jerk
+
+
+cdef inline double fading_time(double v, double a, double duration, double velocity_limit,
+                               double jerk) noexcept nogil:
+    """How long an acceleration takes to fade [s]: as the velocity, less where that would be
+    BEND_SPEED faster meanwhile, or would turn round.
+    """
+    cdef double bend = BEND_SPEED * velocity_limit / 0.148      # v - a t (1 - t)^2 peaks at 4 / 27
+    if v * a < 0.0:
+        bend = max(bend, 3.0 * fabs(v))
+    return max(min(duration, bend / fabs(a)), shortest_fade(a, jerk)) if a != 0.0 else duration
+
+
+cdef inline double stop_of_joint(const JointLimits* limits, Py_ssize_t i, double q, double v,
+                                 double a, double duration, double* fade) noexcept nogil:
+    """How long a joint's stop takes [s]: ``duration``, more where that would brake too hard, less
+    where it would leave the range (a joint beyond it goes no further), or where its acceleration,
+    not its speed, would lead it far. fade: how long the acceleration takes.
+    """
+    cdef double lower = min(limits.lower[i], q), upper = max(limits.upper[i], q), end
+    cdef double jerk = limits.jerk[i], least = braking_time(v, a, limits.deceleration[i], jerk)
+    cdef double faded = shortest_fade(a, jerk) / HARDEST
     if fabs(a) * duration > 3.0 * fabs(v):
         duration = min(duration, max(3.0 * fabs(v) / fabs(a), BEND_TIME))
-    end = q + stopping_displacement(v, a, duration, 1.0)
+    duration = max(duration, least)
+    least = max(least / HARDEST, SHORTEST_STOP)
+    fade[0] = fading_time(v, a, duration, limits.velocity[i], jerk)
+    end = q + 0.5 * v * duration + a * fade[0] * fade[0] / 12.0
     if not lower <= end <= upper:
-        duration = time_to_limit((upper if end > upper else lower) - q, v, a, duration)
-    while (duration > SHORTEST_STOP
-           and not stop_stays_within(q, v, a, duration, lower, upper)):
-        duration = max(SHORTER * duration, SHORTEST_STOP)
+        duration = max(time_to_limit((upper if end > upper else lower) - q, v, a, duration), least)
+        fade[0] = max(min(fade[0], duration), faded)
+    while (duration > least
+           and not stop_stays_within(q, v, a, duration, fade[0], lower, upper)):
+        duration = max(SHORTER * duration, least)
+        fade[0] = max(min(fade[0], duration), faded)
     return duration
+
+
+cdef inline void return_of_joint(const JointLimits* limits, Py_ssize_t i, double v, double* lasts,
+                                 Py_ssize_t n) noexcept nogil:
+    """How long a stop's parts take that comes back to where it begins, with a velocity and no
+    acceleration; lasts: (3,) of which each is n after the last.
+
+    Both the stop and the return brake at first: they share the deceleration.
+    """
+    cdef double bound = 0.5 * limits.deceleration[i], jerk = 0.5 * limits.jerk[i], x
+    lasts[n] = max(braking_time(v, 0.0, bound, jerk), SHORTEST_STOP)
+    x = 0.5 * fabs(v) * lasts[n]
+    lasts[0] = max(lasts[n], sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
+    lasts[2 * n] = lasts[n]
 
 
 cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration,
                                    const JointLimits* limits, double* lasts,
                                    double* position) noexcept nogil:
-    """Where a stop from a motion state ends (n,), within the position limits, and how long it takes
-    in each joint, ``lasts`` (n,), at most ``duration`` [s].
+    """Where a stop from a motion state ends (n,), within the position limits, and how long its
+    parts take in each joint: ``lasts`` (3, n), ``duration`` [s] unless the limits ask for another
+    time.
 
     A joint that already stands beyond a limit stays there.
     """
@@ -462,29 +556,54 @@ cdef inline void stopping_position(Py_ssize_t n, const double* state, double dur
     cdef Py_ssize_t i
     for i in range(n):
         q, v, a = state[i], state[n + i], state[2 * n + i]
-        lasts[i] = stopping_time(q, v, a, duration, limits.lower[i], limits.upper[i])
-        end = q + stopping_displacement(v, a, lasts[i], 1.0)
+        lasts[n + i] = stop_of_joint(limits, i, q, v, a, duration, &lasts[2 * n + i])
+        lasts[i] = max(lasts[n + i], lasts[2 * n + i])
+        end = q + 0.5 * v * lasts[n + i] + a * lasts[2 * n + i] * lasts[2 * n + i] / 12.0
         position[i] = min(max(end, min(limits.lower[i], q)), max(limits.upper[i], q))
+
+
+cdef inline void correct(Motion* m, Py_ssize_t i, const double* offset) noexcept nogil:
+    """Set a joint's correction, which takes the times ``lasts``, to an offset (4, n)."""
+    cdef Py_ssize_t n = m.n
+    cdef double fade = m.lasts[2 * n + i]
+    m.correction[n + i], m.correction[2 * n + i] = offset[n + i], offset[2 * n + i]
+    m.correction[i] = (offset[i] + 0.5 * offset[n + i] * m.lasts[n + i]
+                       + offset[2 * n + i] * fade * fade / 12.0)
+
+
+cdef inline double joint_lasts(const Motion* m, Py_ssize_t i) noexcept nogil:
+    """How long a joint's correction takes [s]."""
+    return max(m.lasts[i], m.lasts[m.n + i], m.lasts[2 * m.n + i])
+
+
+cdef inline void begin_correction(Motion* m, double time, const double* offset) noexcept nogil:
+    """Begin the correction of an offset (4, n), whose joints are set; its effort takes as long as
+    the longest.
+    """
+    cdef double longest = 0.0
+    cdef Py_ssize_t i
+    for i in range(m.n):
+        longest = max(longest, joint_lasts(m, i))
+    line(m.n, offset + 3 * m.n, m.zero, longest, m.correction_effort)
+    m.correction_start, m.correction_end = time, time + longest
+    m.end = max(m.end, m.correction_end)
+    m.has_effort = m.has_effort or any_nonzero(offset + 3 * m.n, m.n)
 
 
 cdef inline void stop_from(Motion* m, double time, const double* state, double duration,
                            const JointLimits* limits) noexcept nogil:
-    """Come to rest from a motion state within a duration [s], all the way within the position
-    limits.
+    """Come to rest from a motion state within a duration [s], or as soon as the limits of
+    acceleration and jerk allow, all the way within the position limits.
     """
     cdef double* offset = m.offset
     cdef Py_ssize_t n = m.n, i
     memcpy(offset, state, 4 * n * sizeof(double))
     stopping_position(n, state, duration, limits, m.lasts, offset)
     hold_at(m, time, offset)
-    m.correction_end = time
     for i in range(n):
         offset[i] = state[i] - offset[i]
-        quintic_of(n, i, offset, m.zero, m.lasts[i], m.correction)
-        m.correction_end = max(m.correction_end, time + m.lasts[i])
-    line(n, offset + 3 * n, m.zero, m.correction_end - time, m.correction_effort)
-    m.correction_start, m.end = time, m.correction_end
-    m.has_effort = any_nonzero(offset + 3 * n, n)
+        correct(m, i, offset)
+    begin_correction(m, time, offset)
 
 
 cdef inline bint is_outside(const JointLimits* limits, Py_ssize_t i, double start,
@@ -505,17 +624,22 @@ cdef inline bint leaves_range(Motion* m, double time, const double* state, doubl
     return False
 
 
+cdef inline double look_at(const Motion* m, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+    """The time of the k-th of LOOKS at a joint's correction: closest at its beginning [s]."""
+    return joint_lasts(m, i) * (k * k) / (LOOKS * LOOKS)
+
+
 cdef inline bint correction_leaves_range(Motion* m, Py_ssize_t i, double time, double start,
                                          const JointLimits* limits) noexcept nogil:
     """Whether a joint's correction leads a motion out of the range that would stay in it."""
-    cdef double since, position
+    cdef double position
     cdef Py_ssize_t k
     for k in range(1, LOOKS):
-        since = m.lasts[i] * k / LOOKS
-        position = position_without_correction(m, i, time + since)
+        position = position_without_correction(m, i, time + look_at(m, i, k))
+        m.look[i] = position
+        add_correction_of(m.correction, m.lasts, m.n, i, look_at(m, i, k), m.look)
         if (not is_outside(limits, i, start, position)
-                and is_outside(limits, i, start,
-                               position + value_at(m.correction, m.n, i, since))):
+                and is_outside(limits, i, start, m.look[i])):
             return True
     return False
 
@@ -525,22 +649,50 @@ cdef inline bint is_beyond(double all, double own, double bound) noexcept nogil:
     return fabs(all) > bound >= fabs(all - own) and fabs(own) > SMALL * bound
 
 
+cdef inline double largest_acceleration(const Motion* m, Py_ssize_t i) noexcept nogil:
+    """What a joint's correction does not exceed, but for the acceleration from which it begins."""
+    cdef Py_ssize_t n = m.n
+    return (5.7736 * fabs(m.correction[i]) / (m.lasts[i] * m.lasts[i])
+            + 1.5 * fabs(m.correction[n + i]) / m.lasts[n + i]
+            + fabs(m.correction[2 * n + i]) / 3.0)
+
+
+cdef inline bint is_too_fast(Motion* m, Py_ssize_t i, double bound) noexcept nogil:
+    """Whether a joint's correction is faster than a bound, beside the velocity that it removes."""
+    cdef double v = m.correction[m.n + i], own
+    cdef Py_ssize_t k
+    for k in range(1, LOOKS):
+        m.look[m.n + i] = 0.0
+        add_correction_of(m.correction, m.lasts, m.n, i, look_at(m, i, k), m.look)
+        own = m.look[m.n + i]
+        if own < min(v, 0.0) - bound or own > max(v, 0.0) + bound:
+            return True
+    return False
+
+
 cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, double start,
                                       const JointLimits* limits) noexcept nogil:
-    """Whether a joint's correction takes the motion beyond the limits of acceleration and jerk.
+    """Whether a joint's correction takes the motion beyond the limits of acceleration and jerk; its
+    acceleration is not its own, but fades as soon as it can.
 
     start: acceleration from which it begins; a limit that it is beyond does not hold.
     """
-    cdef double own, all, since, bound, step = m.lasts[i] / LOOKS, before = start
-    cdef double own_before = curvature_at(m.correction, m.n, i, 0.0)
+    cdef Py_ssize_t n = m.n, k
+    cdef double own, all, since, bound, step, s, at = 0.0, before = start, own_before = 0.0
     cdef const double* c
-    cdef Py_ssize_t k
     for k in range(1, LOOKS + 1):
-        c = polynomials_at(m, time + k * step, &since)
-        own = curvature_at(m.correction, m.n, i, k * step)
-        all = own + curvature_at(c, m.n, i, since)
+        step = look_at(m, i, k) - at
+        at += step
+        c = polynomials_at(m, time + at, &since)
+        m.look[n + i] = m.look[2 * n + i] = 0.0
+        add_correction_of(m.correction, m.lasts, n, i, at, m.look)
+        own = m.look[2 * n + i]
+        all = own + curvature_at(c, n, i, since)
+        s = at / m.lasts[2 * n + i]
+        if s < 1.0:
+            own -= m.correction[2 * n + i] * (1.0 - s) * (1.0 - 3.0 * s)
         bound = limits.deceleration[i]
-        if all * (slope_at(c, m.n, i, since) + slope_at(m.correction, m.n, i, k * step)) > 0.0:
+        if all * (slope_at(c, n, i, since) + m.look[n + i]) > 0.0:
             bound = limits.acceleration[i]
         if (is_beyond(all, own, max(bound, fabs(start)))
                 or is_beyond(all - before, own - own_before, SEEN * limits.jerk[i] * step)):
@@ -549,37 +701,110 @@ cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, doub
     return False
 
 
+cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, double duration,
+                                 double share, const JointLimits* limits) noexcept nogil:
+    """Give a joint's correction its times, at least ``duration`` [s], and what a velocity and what
+    is off in place ask for. share: as of ``blend``.
+    """
+    cdef Py_ssize_t n = m.n
+    cdef double v = offset[n + i], a = offset[2 * n + i], x, jerk = limits.jerk[i]
+    cdef double bound = min(limits.acceleration[i], limits.deceleration[i])
+    cdef double speed = share * limits.velocity[i]
+    m.lasts[n + i] = max(duration, braking_time(v, a, bound, jerk))
+    x = offset[i]
+    if v * x < 0.0:                         # it is on its way already: it need not brake first
+        m.lasts[n + i] = max(m.lasts[n + i], min(-2.0 * x / v, 1.875 * fabs(x) / speed))
+    m.lasts[2 * n + i] = fading_time(v, a, m.lasts[n + i], limits.velocity[i], jerk)
+    correct(m, i, offset)
+    x = fabs(m.correction[i])
+    m.lasts[i] = max(m.lasts[n + i] if v * offset[i] < 0.0 else duration,
+                     sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
+    while share == CATCH_UP_SPEED and 1.875 * x > speed * m.lasts[i] and is_too_fast(m, i, speed):
+        m.lasts[i] /= SHORTER
+
+
 cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double* state,
-                             const double* offset, double duration,
+                             const double* offset, double duration, double share,
                              const JointLimits* limits) noexcept nogil:
     """Make a joint's correction longer where it accelerates too much, and shorter where it would
     leave the range, which counts for more.
     """
-    while (m.lasts[i] < LONGEST_BLEND * duration
-           and accelerates_too_much(m, i, time, state[2 * m.n + i], limits)):
-        m.lasts[i] /= SHORTER
-        quintic_of(m.n, i, offset, m.zero, m.lasts[i], m.correction)
-    while (m.lasts[i] > SHORTEST_STOP
+    cdef Py_ssize_t n = m.n, k
+    cdef double hardest = HARDEST * max(min(limits.acceleration[i], limits.deceleration[i]),
+                                        fabs(state[2 * n + i]))
+    cdef double longest
+    plan_correction(m, i, offset, duration, share, limits)
+    longest = LONGEST_BLEND * m.lasts[n + i]
+    while (m.lasts[n + i] < longest
+           and accelerates_too_much(m, i, time, state[2 * n + i], limits)):
+        duration = m.lasts[n + i] / SHORTER
+        plan_correction(m, i, offset, duration, share, limits)
+    while (joint_lasts(m, i) > SHORTEST_STOP and largest_acceleration(m, i) < hardest
            and correction_leaves_range(m, i, time, state[i], limits)):
-        m.lasts[i] = max(SHORTER * m.lasts[i], SHORTEST_STOP)
-        quintic_of(m.n, i, offset, m.zero, m.lasts[i], m.correction)
+        for k in range(3):
+            m.lasts[k * n + i] = max(SHORTER * m.lasts[k * n + i], SHORTEST_STOP)
+        correct(m, i, offset)
 
 
 cdef inline void blend(Motion* m, double time, const double* state, const double* offset,
-                       double duration, const JointLimits* limits) noexcept nogil:
+                       double duration, double share, const JointLimits* limits) noexcept nogil:
     """Lead in from a motion state, which is an offset (4, n) away from the motion, within the
     limits of position, acceleration and jerk.
+
+    share: of the velocity limit that the correction may take: BLEND_SPEED, and all joints arrive
+    together; in a stream CATCH_UP_SPEED, beside the velocity that is removed.
     """
-    cdef double longest = duration
     cdef Py_ssize_t i
-    lead_in(m, time, offset, duration)
+    duration = max(duration, SHORTEST_STOP)
+    if share == BLEND_SPEED:
+        duration = lead_in_duration(m.n, offset, limits.velocity, duration)
     for i in range(m.n):
-        blend_joint(m, i, time, state, offset, duration, limits)
-        longest = max(longest, m.lasts[i])
-    if longest > duration:
-        line(m.n, offset + 3 * m.n, m.zero, longest, m.correction_effort)
-        m.correction_end = time + longest
-        m.end = max(m.end, m.correction_end)
+        blend_joint(m, i, time, state, offset, duration, share, limits)
+    begin_correction(m, time, offset)
+
+
+cdef inline bint is_reached(const Motion* m, const double* offset, double h,
+                           const JointLimits* limits) noexcept nogil:
+    """Whether an offset (4, n), its effort aside, is no more than what a step h [s] may change."""
+    cdef Py_ssize_t n = m.n, i
+    cdef double bound
+    for i in range(n):
+        bound = min(limits.acceleration[i], limits.deceleration[i])
+        if not (fabs(offset[i]) <= 0.5 * bound * h * h and fabs(offset[n + i]) <= bound * h):
+            return False
+    return True
+
+
+cdef inline void follow_set_point(Motion* m, double time, const double* state,
+                                  const double* set_point, double duration, double share,
+                                  double h, const JointLimits* limits) noexcept nogil:
+    """Follow a set-point (4, n) from a motion state, extrapolated at constant acceleration; it is
+    led in to within a duration [s], unless a step h [s] reaches it.
+    """
+    cdef double* offset = m.offset
+    cdef Py_ssize_t i
+    extrapolate(m, time, set_point)
+    for i in range(4 * m.n):
+        offset[i] = state[i] - set_point[i]
+    if not is_reached(m, offset, h, limits):
+        blend(m, time, state, offset, duration, share, limits)
+
+
+cdef inline bint runs_into_limit(const Motion* m, double time, const double* state, double h,
+                                 const JointLimits* limits) noexcept nogil:
+    """Whether an extrapolation leads a joint out of its range unless it is braked within a step h
+    [s]. state: what is asked for.
+    """
+    cdef double q, v, way
+    cdef Py_ssize_t i
+    for i in range(m.n):
+        q, v = state[i], state[m.n + i]
+        if v * slope_at(m.base, m.n, i, max(time - m.base_start, 0.0)) <= 0.0:
+            continue
+        way = v * h + 0.5 * v * fabs(v) / limits.deceleration[i]
+        if (q + way > limits.upper[i]) if v > 0.0 else (q + way < limits.lower[i]):
+            return True
+    return False
 
 
 cdef inline void lead_to(Motion* m, double time, const double* state, const Path* path,
@@ -591,6 +816,24 @@ cdef inline void lead_to(Motion* m, double time, const double* state, const Path
     if path.leads_effort:
         line(n, state + 3 * n, path.first + 3 * n, duration, m.base_effort)
     m.base_start = time
+
+
+cdef inline bint leads_too_fast(const Motion* m, const double* state, double wait,
+                                const JointLimits* limits) noexcept nogil:
+    """Whether the polynomial that leads a moving arm to a first point is beyond the limits of
+    velocity and acceleration, and beyond what the arm does already.
+    """
+    cdef double since, v, a, bound
+    cdef Py_ssize_t n = m.n, i, k
+    for k in range(LOOKS + 1):
+        since = wait * k / LOOKS
+        for i in range(n):
+            v, a = slope_at(m.base, n, i, since), curvature_at(m.base, n, i, since)
+            bound = limits.acceleration[i] if a * v > 0.0 else limits.deceleration[i]
+            if (fabs(a) > 1.05 * max(bound, fabs(state[2 * n + i]))
+                    or fabs(v) > 1.05 * max(limits.velocity[i], fabs(state[n + i]))):
+                return True
+    return False
 
 
 cdef inline bint is_in_reach(Py_ssize_t n, const double* state, const double* point, double wait,
@@ -622,7 +865,8 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
 
     If the first point is far ahead, a polynomial from a moving state would swing far out: the arm
     is stopped first, and led to the point from there. If it is too near in time to be reached, or
-    sooner than a moving arm is led in, the path counts as under way already.
+    sooner than a moving arm is led in, or only reached beyond the limits of velocity or
+    acceleration, the path counts as under way already.
 
     From rest, the fields of the points alone say how the path begins, as in
     joint_trajectory_controller; those of a spline say nothing of its velocity. Where the desired
@@ -632,7 +876,8 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     cdef double* offset = m.offset
     cdef double wait = start + path.times[0] - time
     cdef Py_ssize_t n = m.n, i
-    cdef bint begins_as_given = not path.is_spline and not any_nonzero(state + n, 2 * n)
+    cdef double share = CATCH_UP_SPEED if path.period > 0.0 else BLEND_SPEED
+    cdef bint begins_as_given = path.period == 0.0 and not any_nonzero(state + n, 2 * n)
     sample_without_correction(m, time, time, m.before)
     hold_at(m, time, path.first)
     if wait > 0.0:
@@ -643,7 +888,9 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
         if (begins_as_given or wait >= transition) and is_in_reach(
                 n, offset, path.first, wait, limits.velocity):
             lead_to(m, time, offset, path, wait)
-            if leaves_range(m, time, state, wait, limits):
+            if (leaves_range(m, time, state, wait, limits)
+                    or (not begins_as_given
+                        and leads_too_fast(m, offset, wait, limits))):
                 extend_back(m, time, path, wait)
         else:
             extend_back(m, time, path, wait)
@@ -657,6 +904,5 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     if begins_as_given and not any_nonzero(offset, n):
         memset(offset, 0, 3 * n * sizeof(double))
     if any_nonzero(offset, 4 * n):
-        blend(m, time, state, offset, lead_in_duration(
-            n, offset, limits.velocity,
-            takeover_time(path, n, m.before, offset, limits.velocity, transition)), limits)
+        blend(m, time, state, offset, takeover_time(path, n, m.before, transition), share,
+              limits)

@@ -11,19 +11,42 @@ def _contiguous(values, shape, str name):
     return array
 
 
-def stopping_position(cnp.ndarray state not None, double duration, cnp.ndarray lower not None,
-                      cnp.ndarray upper not None):
-    """Where a stop from a motion state (4, n) ends, within position limits (n,), and how long it
-    takes in each joint, at most ``duration`` [s]: (n,) each.
+cdef JointLimits joint_limits(Py_ssize_t n, lower, upper, velocity, rates, list kept):
+    """Limits (n,) as the compiled code takes them, none where velocity or rates (3, n) are None.
+    kept: gets the arrays, which must outlive them.
     """
-    cdef Py_ssize_t n = cnp.PyArray_SIZE(lower)
-    cdef cnp.ndarray position = np.empty(n), lasts = np.empty(n)
     cdef JointLimits limits
-    limits.lower, limits.upper = (
-        <double*> numbers(lower, n, "lower"), <double*> numbers(upper, n, "upper"))
+    cdef cnp.ndarray rows = np.full((6, n), np.inf)
+    rows[0], rows[1] = lower, upper
+    if velocity is not None:
+        rows[2] = velocity
+    if rates is not None:
+        rows[3:] = rates
+    kept.append(rows)
+    limits.lower = floats(rows)
+    limits.upper, limits.velocity = limits.lower + n, limits.lower + 2 * n
+    limits.acceleration, limits.deceleration = limits.lower + 3 * n, limits.lower + 4 * n
+    limits.jerk, limits.continuous = limits.lower + 5 * n, NULL
+    return limits
+
+
+def stopping_position(cnp.ndarray state not None, double duration, lower, upper, velocity=None,
+                      rates=None):
+    """Where a stop from a motion state (4, n) ends, and how long it takes in each joint: (n,) each.
+
+    Args:
+        state: Position, velocity, acceleration and effort.
+        duration: [s]; more where the limits ask for it.
+        lower, upper: (n,) position limits.
+        velocity, rates: Of ``JointSpace``, (n,) and (3, n); None: there are none.
+    """
+    cdef Py_ssize_t n = len(lower)
+    cdef cnp.ndarray position = np.empty(n), lasts = np.empty((3, n))
+    cdef list kept = []
+    cdef JointLimits limits = joint_limits(n, lower, upper, velocity, rates, kept)
     c_stopping_position(n, numbers(state, 4 * n, "state"), duration, &limits, floats(lasts),
                         floats(position))
-    return position, lasts
+    return position, lasts[1:].max(axis=0)
 
 
 cdef class CompiledPath:
@@ -35,12 +58,15 @@ cdef class CompiledPath:
             have.
         degrees: (K,) 0: a point has neither velocity nor acceleration, 1: it has velocity, 2: both.
         has_effort: (K,) which points have effort.
-        stop_time: A last point that moves is followed by a stop of so long at most [s]; 0: it is
-            held.
+        stop_time: A last point that moves is followed by a stop of so long [s], more where
+            ``rates`` ask for it; 0: it is held. That of a stream is stopped anyway, and the arm
+            returns to it.
         lower, upper: (n,) position limits, which the stop respects.
         tolerance: (2, n) how far position and velocity may be off on the way, 0 for any distance;
             None: any.
-        is_spline: The points had positions alone, and got a spline's velocities and accelerations.
+        period: Mean time between the points of a stream, which had positions alone [s]; 0: it is
+            none.
+        velocity, rates: Of ``JointSpace``; None: there are none.
 
     Attributes:
         times: When pieces begin [s]; coefficients, effort: theirs, see motion.pxd.
@@ -54,16 +80,31 @@ cdef class CompiledPath:
     def duration(self):
         return self.path.duration
 
+    @property
+    def is_stream(self):
+        return self.path.period > 0.0
+
     def __init__(self, times, points, degrees, has_effort, double stop_time,
                  cnp.ndarray lower not None, cnp.ndarray upper not None, tolerance=None,
-                 bint is_spline=False):
+                 double period=0.0, velocity=None, rates=None):
         cdef Py_ssize_t count = len(times), n = len(lower), more = 0, k
+        cdef list kept = []
+        cdef cnp.ndarray rest = None, lasts
+        cdef JointLimits limits = joint_limits(n, lower, upper, velocity, rates, kept)
         self.number = next(_numbers)
         self.points = _contiguous(points, (count, 4, n), "points")
         self.tolerance = _contiguous(np.zeros((2, n)) if tolerance is None else tolerance, (2, n),
                                      "tolerance")
-        if stop_time > 0.0 and self.points[count - 1, 1].any():
-            rest, lasts = stopping_position(self.points[count - 1], stop_time, lower, upper)
+        if period > 0.0 and self.points[count - 1, 1].any():
+            rest, lasts = self.points[count - 1, 0], np.empty((3, n))
+            for k in range(n):
+                return_of_joint(&limits, k, floats(self.points)[(4 * count - 3) * n + k],
+                                floats(lasts) + k, n)
+        elif stop_time > 0.0 and self.points[count - 1, 1].any():
+            rest, lasts = np.empty(n), np.empty((3, n))
+            c_stopping_position(n, floats(self.points) + 4 * n * (count - 1), stop_time, &limits,
+                                floats(lasts), floats(rest))
+        if rest is not None:
             ends = np.unique(lasts)
             times, more = [*times, *times[count - 1] + ends], len(ends)
         self.times = _contiguous(times, (count + more,), "times")
@@ -80,7 +121,7 @@ cdef class CompiledPath:
         self.path.effort = floats(self.effort) if self.effort.any() else NULL
         self.path.tolerance, self.path.duration = floats(self.tolerance), times[count - 1]
         self.path.lead, self.path.leads_effort = <Degree> <int> degrees[0], has_effort[0]
-        self.path.is_spline = is_spline
+        self.path.period = period
 
     cdef _connect(self, Py_ssize_t k, int degree, bint with_effort):
         """Make the piece from a point to the next."""
@@ -93,23 +134,24 @@ cdef class CompiledPath:
             line(n, start + 3 * n, start + 7 * n, duration, floats(self.effort) + 2 * n * k)
 
     cdef _stop(self, cnp.ndarray rest, cnp.ndarray lasts, cnp.ndarray ends):
-        """Make the pieces after the last point: to rest, at which each joint arrives when its time
-        is over, and there.
+        """Make the pieces after the last point: to rest, each part of which (``Part``) ends when
+        its time is over, and there.
         """
         cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2), last = len(self.points) - 1
-        cdef Py_ssize_t i, k, power
-        cdef const double* start = floats(self.points) + 4 * n * last
-        cdef cnp.ndarray goal = np.zeros((4, n)), whole = np.zeros((6, n))
-        goal[0] = rest
-        for i in range(n):
-            quintic_of(n, i, start, floats(goal), floats(lasts)[i], floats(whole))
+        cdef Py_ssize_t i, k, part, power
+        cdef cnp.ndarray size = self.points[last, :3].copy(), one = np.zeros(6)
+        cdef cnp.ndarray whole = np.zeros((3, 6, n))
+        size[0] += (size[1] * lasts[1] / 2.0 + size[2] * lasts[2] ** 2 / 12.0) - rest
+        for part in range(3):
+            for i in range(n):
+                part_coefficients(<Part> part, size[part, i], lasts[part, i], floats(one))
+                whole[part, :, i] = one
         for k, since in enumerate([0.0, *ends]):
-            moving = lasts > since
+            moving = np.where((lasts > since)[:, None], whole, 0.0).sum(axis=0)
             for power in range(6):                              # Taylor's series at that time
-                self.coefficients[last + k, power, moving] = sum(
-                    comb(j, power) * since ** (j - power) * whole[j, moving]
-                    for j in range(power, 6))
-            self.coefficients[last + k, 0, ~moving] = rest[~moving]
+                self.coefficients[last + k, power] = sum(
+                    comb(j, power) * since ** (j - power) * moving[j] for j in range(power, 6))
+            self.coefficients[last + k, 0] += rest
 
     def sample(self, double time):
         """The motion state (4, n) at a time; before the first point: that point's."""
@@ -158,15 +200,11 @@ cdef class CompiledMotion:
                  cnp.ndarray lower not None, cnp.ndarray upper not None,
                  cnp.ndarray velocity not None, cnp.ndarray rates not None, double transition):
         cdef Py_ssize_t n = cnp.PyArray_DIM(path.points, 2)
-        cdef JointLimits limits
+        cdef list kept = []
+        cdef JointLimits limits = joint_limits(n, lower, upper, velocity, rates, kept)
         self.path, self.memory = path, np.zeros(MOTION_ROWS * n)
         place_motion(&self.motion, n, floats(self.memory))
         extrapolate(&self.motion, now, numbers(desired, 4 * n, "desired"))
-        limits.lower, limits.upper = (
-            <double*> numbers(lower, n, "lower"), <double*> numbers(upper, n, "upper"))
-        limits.velocity = <double*> numbers(velocity, n, "velocity")
-        limits.acceleration = <double*> numbers(rates, 3 * n, "rates")
-        limits.deceleration, limits.jerk = limits.acceleration + n, limits.acceleration + 2 * n
         follow_path(&self.motion, &path.path, 0.0, now, numbers(desired, 4 * n, "desired"),
                     &limits, transition)
 

@@ -9,14 +9,15 @@ from libc.string cimport memcpy, memset
 
 from control.arm cimport Arm, drives_end_effector, is_of_end_effector, leads_end_effector
 from control.cartesian_mode cimport begin_mode, is_idle, stop_target
-from control.controller_state cimport (Command, Controller, Hold, StateMachine, Supervision, Task,
-                                       begin_supervision, fire, is_open_loop, is_tracking,
-                                       note_cause, time_of_command)
+from control.controller_state cimport (Command, Controller, Hold, SetPoints, StateMachine,
+                                       Supervision, Task, begin_supervision, fire, is_open_loop,
+                                       is_tracking, note_cause, time_of_command, usual_step)
 from control.events cimport (ABANDON_MOTION, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP,
                              CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, CAUSE_STUCK, DECLARE_FAULT,
                              HOLD_BY_GRAVITY, LEAVE, NO_CAUSE, STOP_OPEN_LOOP, Action)
-from control.fault_bounds cimport STANDING, STANDING_SPEED
-from control.motion cimport leads_to_rest, sample, stop_from
+from control.fault_bounds cimport AWAITED, CATCH_UP_SPEED, STANDING, STANDING_SPEED
+from control.motion cimport (TAKEOVER, follow_set_point, leads_to_rest, runs_into_limit, sample,
+                             stop_from)
 from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, DAMPED, DEACTIVATE, FAIL, FALL_BACK, FAULT,
                              FLOAT, FOLLOW, GIVE_UP, HOLD, HOLDING, INACTIVE, OPEN_LOOP, RECOVER,
                              REFERENCE, SETTLED, SETTLING, SET_POINT, SET_POINTS_STOPPED, STATE,
@@ -139,12 +140,14 @@ cdef inline void rest_off_path(Task* task, Governor* governor, StuckJoints* stuc
         begin_transfer(governor, 0.0)
 
 
-cdef inline bint abandon(Controller* c, const Hold* reason) noexcept nogil:
+cdef inline bint abandon(Controller* c, double now, const Hold* reason) noexcept nogil:
     """Give the motion up and come to rest; returns whether there was one."""
     if not fire(&c.machine, ABANDON):
         return False
     note_cause(&c.machine, reason)
-    if reason.cause == CAUSE_EXECUTOR:                          # the arm is on its path
+    if c.machine.phase == SETTLING:                             # it did not follow its stop
+        begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
+    elif reason.cause == CAUSE_EXECUTOR:                        # the arm is on its path
         stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
     elif reason.cause == CAUSE_NO_WRENCH:                       # the virtual arm comes to rest
         c.task.cartesian.is_anchored = False
@@ -214,7 +217,7 @@ cdef inline bint respond(Controller* c, double now, const Hold* reason) noexcept
         return begin_open_loop_stop(&c.machine, &c.task, &c.sent.governor, &c.stuck,
                                     c.arm.settings.decay_time, now, reason)
     if action == ABANDON_MOTION:
-        return abandon(c, reason)
+        return abandon(c, now, reason)
     if action == LEAVE:
         return leave(c, now, reason)
     note_cause(&c.machine, reason)                              # it is not taken over
@@ -265,6 +268,24 @@ cdef inline void arrive(StateMachine* m, Supervision* watch) noexcept nogil:
     watch.in_a_row = 0
 
 
+cdef inline void rest_at_set_point(Task* task, const Controller* c, double now,
+                                   double time) noexcept nogil:
+    """Come to rest at the last set-point of a stream of positions when the next one fails to come:
+    the velocity was not what was asked for.
+    """
+    cdef SetPoints* stream = &task.set_points
+    cdef double late = min(AWAITED * stream.period, c.arm.settings.reference_timeout)
+    if not stream.is_estimated or now - stream.at <= late:
+        return
+    stream.is_estimated = False
+    sample(&task.motion, time, task.state)
+    memset(c.offset, 0, 4 * c.n * sizeof(double))
+    memcpy(c.offset, stream.q, c.n * sizeof(double))
+    memset(stream.velocity, 0, c.n * sizeof(double))
+    follow_set_point(&task.motion, time, task.state, c.offset, TAKEOVER * stream.period,
+                     CATCH_UP_SPEED, usual_step(c), &c.arm.limits)
+
+
 cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept nogil:
     """Go over to another phase where it is time to; returns whether commands end."""
     cdef bint is_over = now - c.machine.held_since >= c.arm.settings.give_up_after
@@ -280,8 +301,12 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
         begin_tracking(c)
     if c.machine.phase == STOPPING and time >= c.task.motion.end and fire(&c.machine, STOPPED):
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
+    if c.machine.phase == REFERENCE and not leads_end_effector(&c.arm):
+        rest_at_set_point(&c.task, c, now, time)
+        if runs_into_limit(&c.task.motion, time, c.task.desired, usual_step(c), &c.arm.limits):
+            stop_desired(&c.task, &c.sent.governor, &c.arm, time)
     if (c.machine.phase == REFERENCE and not leads_end_effector(&c.arm)
-            and now - c.task.set_point_at > c.arm.settings.reference_timeout
+            and now - c.task.set_points.at > c.arm.settings.reference_timeout
             and not leads_to_rest(&c.task.motion, time) and fire(&c.machine, SET_POINTS_STOPPED)):
         stop_desired(&c.task, &c.sent.governor, &c.arm, time)
     if (c.machine.phase == REFERENCE and leads_end_effector(&c.arm)

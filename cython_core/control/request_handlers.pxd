@@ -1,23 +1,25 @@
 # The controller's answers to requests (requests.pxi, cycle_requests.pxd). A request that may be
 # refused returns the reason, or GRANTED; if it is refused, nothing changes.
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, fabs, round
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from control.arm cimport ModelBlend, change_model, leads_end_effector
 from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport CartesianMode, CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
-from control.controller_state cimport (Controller, Hold, StateMachine, Task, answers_states,
-                                       is_open_loop, is_tracking, time_of_command)
+from control.controller_state cimport (Controller, Hold, SetPoints, StateMachine, Task,
+                                       answers_states, is_open_loop, is_tracking, time_of_command,
+                                       usual_step)
 from control.events cimport (ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, GRANTED,
                              FORCE_SCATTERS, IN_FAULT, MOMENT_SCATTERS, NOT_RUNNING, NOT_STILL,
                              NO_READINGS, NO_WRENCH, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
-from control.fault_bounds cimport SETTLED_AFTER
+from control.fault_bounds cimport (CATCH_UP_SPEED, PERIOD_SHARE, SETTLED_AFTER, SET_POINT_SPEED,
+                                   SPEED_MEMORY)
 from control.measured_wrench cimport MeasuredWrench, find_weight, is_fresh, shift_zero
-from control.motion cimport (Path, Start, blend, extrapolate, follow_path, lead_in_duration, sample,
-                             sample_without_correction, start_of)
+from control.motion cimport (BLEND_SPEED, TAKEOVER, Path, Start, any_nonzero,
+                             follow_path, follow_set_point, sample, start_of)
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, hold_as_asked,
                                     stands)
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
@@ -28,14 +30,6 @@ from control.state_observer cimport Observer
 from control.stuck_joints cimport StuckJoints
 from control.torque_governor cimport Governor, begin_transfer, shift_transfer
 from dynamics_interface cimport DynamicsInterface
-
-cdef extern from *:
-    """
-    #define SET_POINT_SLACK (0.01)
-    #define SET_POINT_SPEED (1.5)
-    """
-    const double SET_POINT_SLACK   # [rad, m] that a set-point may be off without being led in
-    const double SET_POINT_SPEED   # velocity limits that set-points may differ by
 
 
 cdef inline Refusal why_not(const StateMachine* m) noexcept nogil:
@@ -94,48 +88,72 @@ cdef inline Refusal follow(Task* task, StateMachine* m, Observer* o, const Contr
 
 cdef inline double since_set_point(const Controller* c, double now) noexcept nogil:
     """Time since the last set-point of a stream [s]; 0 if this is the first."""
-    cdef double since = now - c.task.set_point_at
+    cdef double since = now - c.task.set_points.at
     if c.machine.phase != REFERENCE or since > c.arm.settings.reference_timeout:
         return 0.0
     return since
 
 
+cdef inline void estimate_velocity(SetPoints* stream, const Controller* c, double since,
+                                   const double* q, double* velocity) noexcept nogil:
+    """Estimate the velocity (n,) of a stream of positions q (n,); since: [s] since the last one,
+    0: there was none.
+
+    Over as many mean intervals as have passed: that messages come early or late does not show as a
+    velocity. One beyond the limit is that of another stream, or of a jump.
+    """
+    cdef double passed, share, speed, count
+    cdef Py_ssize_t i
+    if since <= 0.0:
+        stream.period = 0.0
+        memset(velocity, 0, c.n * sizeof(double))
+        return
+    count = max(round(since / stream.period), 1.0) if stream.period > 0.0 else 1.0
+    stream.period += (PERIOD_SHARE if stream.period > 0.0 else 1.0) * (
+        since / count - stream.period)
+    passed = count * stream.period
+    share = passed / (passed + SPEED_MEMORY)
+    for i in range(c.n):
+        speed = (q[i] - stream.q[i]) / passed
+        if fabs(speed) > SET_POINT_SPEED * c.arm.limits.velocity[i]:
+            velocity[i] = 0.0
+        else:
+            velocity[i] = stream.velocity[i] + share * (speed - stream.velocity[i])
+
+
 cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* governor,
                                    const Controller* c, double now, const double* state,
-                                   Hold* detail) noexcept nogil:
+                                   bint has_velocity, Hold* detail) noexcept nogil:
     """Follow a set-point (4, n), extrapolated at constant acceleration until the next one.
 
-    The arm is led in to one that differs from the last by more than the arm may have moved since,
-    also while it is still being led in to that.
+    The arm is led in to it. A stream begins near what is asked for; once it goes on, it may lead
+    anywhere.
     """
-    cdef double time = time_of_command(c), stop_time = c.arm.settings.stop_time
-    cdef double max_time = SET_POINT_SPEED * since_set_point(c, now)
-    cdef double* last = task.motion.before
-    cdef double* offset = c.offset
-    cdef bint jumps = False
+    cdef double time = time_of_command(c), since = since_set_point(c, now)
+    cdef SetPoints* stream = &task.set_points
+    cdef double* wanted = c.offset
     cdef Py_ssize_t i
     cdef Refusal refusal = why_no_joints(c)
     if refusal != GRANTED:
         return refusal
     sample(&task.motion, time, task.state)
-    memcpy(last, task.state, 4 * c.n * sizeof(double))
-    if m.phase == REFERENCE:
-        sample_without_correction(&task.motion, time, time, last)
-    for i in range(c.n):
+    for i in range(c.n if m.phase != REFERENCE else 0):
         detail.joint, detail.found, detail.bound = (
             i, fabs(state[i] - task.state[i]), c.arm.settings.start_tolerance)
         if not detail.found <= detail.bound:
             return SET_POINT_TOO_FAR
-        jumps |= fabs(state[i] - last[i]) > SET_POINT_SLACK + max_time * c.arm.limits.velocity[i]
-    extrapolate(&task.motion, time, state)
-    if jumps:
-        for i in range(4 * c.n):
-            offset[i] = task.state[i] - state[i]
-        blend(&task.motion, time, task.state, offset,
-              lead_in_duration(c.n, offset, c.arm.limits.velocity, stop_time), &c.arm.limits)
+    memcpy(wanted, state, 4 * c.n * sizeof(double))
+    if not has_velocity:
+        estimate_velocity(stream, c, since, state, wanted + c.n)
+    memcpy(stream.q, wanted, 2 * c.n * sizeof(double))
+    stream.is_estimated = not has_velocity and any_nonzero(wanted + c.n, c.n)
+    follow_set_point(&task.motion, time, task.state, wanted,
+                     TAKEOVER * since if since > 0.0 else c.arm.settings.stop_time,
+                     CATCH_UP_SPEED if since > 0.0 else BLEND_SPEED,
+                     usual_step(c), &c.arm.limits)
     if m.phase != REFERENCE:
         begin_transfer(governor, c.arm.settings.blend_time)
-    task.set_point_at = now
+    stream.at = now
     begin_reference(m)
     return GRANTED
 

@@ -53,13 +53,19 @@ cdef class FollowRequest(_Detailed):
 
 
 cdef class SetPointRequest(_Detailed):
-    """Follow a set-point: (4, n) position, velocity, acceleration and effort."""
+    """Follow a set-point.
+
+    Args:
+        state: (4, n) position, velocity, acceleration and effort.
+        has_velocity: It tells its velocity; else that is estimated from a stream.
+    """
 
     cdef SetPointPayload payload
     cdef cnp.ndarray state
 
-    def __init__(self, state):
+    def __init__(self, state, bint has_velocity=True):
         super().__init__(REQUEST_SET_POINT)
+        self.payload.has_velocity = has_velocity
         self.state = np.array(state, dtype=float, order="C")
         self.payload.state = floats(self.state)
         self.address, self.refused = <size_t> &self.payload, &self.payload.detail

@@ -15,7 +15,7 @@ from control.fault_bounds cimport (ABANDONED_TIME, APART, IMPACT_TIME, MAX_ABAND
                                    MAX_SWINGS, SPEEDING, SPEEDING_TIME, SWING, SWING_TIME)
 from control.impedance_state cimport Impedance
 from control.phase_changes cimport declare_fault, respond
-from control.phases cimport REFERENCE, STOPPING, TRAJECTORY
+from control.phases cimport REFERENCE, TRAJECTORY
 from control.settings cimport ADMITTANCE
 from control.state_observer cimport Observer, seen_state
 from control.stuck_joints cimport first_stuck
@@ -137,7 +137,7 @@ cdef inline Hold find_worst(Supervision* s, const Controller* c, double dt) noex
         if c.machine.phase == TRAJECTORY and c.task.motion.path != NULL:
             own = c.task.motion.path.tolerance
         watch_states(c, &findings)
-        if c.machine.phase != STOPPING and not drives_end_effector(&c.arm):
+        if not drives_end_effector(&c.arm):
             watch_path(&c.observer, c.task.desired, c.arm.settings.path_tolerance, own, &findings)
         watch_oscillation(s, &c.observer, c.task.desired, dt, &findings)
         if leads_end_effector(&c.arm):

@@ -14,7 +14,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``damping``: the same for the damping of the gravity hold and of a fault.
 - ``feedback``: both for a set of parameters, set or chosen, and what is said of it.
 - ``armature``: the inertia of the drives that is assumed where no gains are stable without.
-- ``joint_space``: the joints with their limits.
+- ``joint_space``: the joints with their limits; ``reach``: what their drives can accelerate.
 - ``motion``, ``trajectory``: a JointTrajectory checked, when it starts, and the motion that it is.
 - ``feasibility``: whether the motors can follow it; ``retiming``: as fast as they can.
 - ``goal_tolerances``, ``tracking_error``: the outcome of an action's goal; how well the arm

@@ -33,6 +33,7 @@ from featherstone_ros.control.gains import Timing
 from featherstone_ros.control.goal_tolerances import Tolerances
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.payload import gravity_and_payload, model_with_payload
+from featherstone_ros.control.reach import reach
 from featherstone_ros.control.retiming.retime import Retimed, retime
 from featherstone_ros.control.settings import Choice, ControllerSettings, Interpolation, Mode
 from featherstone_ros.control.trajectory import Trajectory
@@ -251,8 +252,12 @@ class ControlledArm:
 
     @cached_property
     def space(self) -> JointSpace:
-        """The joints with the limits of the description."""
-        return JointSpace.of(self.unloaded)
+        """The joints with the limits of the description, and what the drives can accelerate."""
+        rate = per_joint(self.values, "torque_rate.{}", self.unloaded.joint_names)
+        limits, armature = self.limits, self.drives.armature
+        return replace(
+            JointSpace.of(self.unloaded), reach=reach(self.model, limits.effort, armature, rate)
+        )
 
     @cached_property
     def limits(self) -> JointSpace:

@@ -30,7 +30,13 @@ from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, TEXTS, Phase
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.torque_governor import cut
-from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, plan_start
+from featherstone_ros.control.trajectory import (
+    Point,
+    Trajectory,
+    TrajectoryError,
+    plan_start,
+    set_point,
+)
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
@@ -99,6 +105,7 @@ class TorqueController:
         self._formatter = RecordFormatter(space.names)
         self._locked = {joint: k for k, joint in enumerate(model.locked_joints)}
         self._locked_ranges = model.locked_ranges
+        self._followed: _control.CompiledPath | None = None
         pose = np.eye(4) if offset is None else as_transforms("offset", offset)
         self.compiled = compiled_controller(
             space,
@@ -225,8 +232,25 @@ class TorqueController:
         trajectory = Trajectory(names, points, self._space, *self._settings.of_trajectories)
         if refusal := self.compiled.refusal:
             raise TrajectoryError(self._refusal(Reason(refusal, -1, 0.0, 0.0)))
-        start = plan_start(trajectory, self.snapshot(), self._settings, delay, inspect)
-        self.ask(_control.FollowRequest(trajectory.compiled(self._settings.stop_time), start), now)
+        moment, before = self.snapshot(), self._followed
+        start = plan_start(trajectory, moment, self._settings, delay, inspect, before)
+        path = trajectory.compiled(self._settings.stop_time)
+        self.ask(_control.FollowRequest(path, start), now)
+        self._followed = path
+
+    def set_point(self, now: float, point: Point) -> None:
+        """Follow a streamed set-point, extrapolated until the next one.
+
+        Args:
+            now: Steady time [s].
+            point: In joint order; its time is not used. A velocity that it does not have is
+                estimated from the stream.
+
+        Raises:
+            TrajectoryError: It is refused; nothing has changed.
+        """
+        state = set_point(point, self._space, self.compiled.desired[0])
+        self.ask(_control.SetPointRequest(state.rows(), len(point.velocities) > 0), now)
 
     def set_target(
         self,

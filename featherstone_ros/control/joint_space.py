@@ -12,6 +12,8 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.joint_arrays import require
 
 TURN = 2.0 * np.pi  # [rad]
+FASTEST = 0.1  # [s] to the speed limit: DRIVE_ACCELERATION in position_governor.pxd
+FALLBACK_SPEED = 20.0  # [rad/s, m/s] where there is no speed limit: fault_bounds.pxd
 HALF_TURN_SLACK = 1e-9  # turns: this close to half a turn, a position is taken as given
 
 
@@ -33,6 +35,8 @@ class JointSpace:
         acceleration: Of a speed that grows [rad/s^2] or [m/s^2].
         deceleration: Of a speed that falls, positive [rad/s^2] or [m/s^2].
         jerk: [rad/s^3] or [m/s^3].
+        reach: (2, n) acceleration and jerk that the drives have for what the controller makes of
+            its own: see ``rates``.
     """
 
     names: tuple[str, ...]
@@ -44,6 +48,7 @@ class JointSpace:
     acceleration: Floats = field(default_factory=_unlimited)
     deceleration: Floats = field(default_factory=_unlimited)
     jerk: Floats = field(default_factory=_unlimited)
+    reach: Floats = field(default_factory=_unlimited)
 
     def __post_init__(self) -> None:
         """Check the limits.
@@ -51,7 +56,7 @@ class JointSpace:
         Raises:
             ValueError: One is not a number, or negative where that is none.
         """
-        for limit in fields(self)[2:]:
+        for limit in fields(self)[2:-1]:
             values = np.broadcast_to(getattr(self, limit.name), len(self.names))
             signed = limit.name in ("lower", "upper")
             good = ~np.isnan(values) if signed else values >= 0.0
@@ -87,9 +92,15 @@ class JointSpace:
 
     @property
     def rates(self) -> Floats:
-        """Limits of acceleration, deceleration and jerk (3, n)."""
-        limits = (self.acceleration, self.deceleration, self.jerk)
-        return np.array([np.broadcast_to(limit, len(self.names)) for limit in limits])
+        """What stops, blends and streams keep to: acceleration, deceleration and jerk (3, n).
+
+        The limits, and no more than what the drives have; full speed takes ``FASTEST`` at least.
+        """
+        reach, _ = np.broadcast_arrays(self.reach, np.zeros((2, len(self.names))))
+        usual = np.minimum(self.velocity, FALLBACK_SPEED) / FASTEST
+        own = np.minimum(reach[0], usual)
+        bounds = ((self.acceleration, own), (self.deceleration, own), (self.jerk, reach[1]))
+        return np.array([np.minimum(limit, bound) for limit, bound in bounds])
 
     def turns(self, distance: Floats) -> Floats:
         """Return the whole turns (n,) [rad] in a distance (n,): half a turn at most is left.

@@ -67,6 +67,7 @@ TRANSITIONS: dict[Phase, dict[Event, Phase]] = {
         E.ACTIVATE: P.HOLDING,
         E.STATES_STOPPED: P.LEAVING_OPEN_LOOP,
         E.STOPPED: P.SETTLING,
+        E.ABANDON: P.SETTLING,
         E.FALL_BACK: P.SETTLING,
         E.FAIL: P.SETTLING,
         E.FLOAT: P.SETTLING,

@@ -128,8 +128,9 @@ class ControllerSettings:
     )
     stop_time: float = declared(
         0.25,
-        "time in which a hold stops the arm, less before a joint's limit, or a new trajectory "
-        "takes over from motion; without joint states the arm stops as its efforts allow [s]",
+        "time in which a hold stops the arm, less before a joint's limit, more if its efforts ask "
+        "for it, or a new trajectory takes over from motion; without joint states the arm stops as "
+        "its efforts allow [s]",
         1e-2,
         LONGEST_STOP,
     )

@@ -9,8 +9,10 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 
 
-def spline_velocities(times: Sequence[float], positions: Floats) -> Floats:
-    """Return the velocities of the cubic spline through points, which ends at rest.
+def spline_velocities(
+    times: Sequence[float], positions: Floats, ends_at_rest: bool = True
+) -> Floats:
+    """Return the velocities of the cubic spline through points.
 
     Its acceleration is continuous, and zero at the first point: what comes before is a line, or the
     way that the arm is led in.
@@ -18,6 +20,7 @@ def spline_velocities(times: Sequence[float], positions: Floats) -> Floats:
     Args:
         times: (K,) strictly increasing [s].
         positions: (K, n) [rad or m].
+        ends_at_rest: At the last point; else the acceleration is zero there.
 
     Returns:
         (K, n) [rad/s or m/s].
@@ -31,16 +34,22 @@ def spline_velocities(times: Sequence[float], positions: Floats) -> Floats:
     inverse = 1.0 / np.diff(times)
     mean = 3.0 * inverse[:, None] ** 2 * np.diff(positions, axis=0)
     # Row k: inverse[k-1] v[k-1] + diagonal[k] v[k] + inverse[k] v[k+1] = right[k], for all but the
-    # last, whose velocity is zero.
+    # last, whose velocity is zero, or 1.5 times the mean one minus half of the last but one.
     diagonal = 2.0 * np.append(inverse[0], inverse[:-1] + inverse[1:])
     right = mean.copy()
     right[1:] += mean[:-1]
+    if not ends_at_rest:
+        diagonal[-1] -= 0.5 * inverse[-1]
+        right[-1] -= 0.5 * mean[-1]
     for k in range(1, len(diagonal)):
         share = inverse[k - 1] / diagonal[k - 1]
         diagonal[k] -= share * inverse[k - 1]
         right[k] -= share * right[k - 1]
     for k in range(len(diagonal) - 1, -1, -1):
-        velocities[k] = (right[k] - inverse[k] * velocities[k + 1]) / diagonal[k]
+        coupled = inverse[k] * velocities[k + 1]  # 0 at the end: it is in the diagonal already
+        velocities[k] = (right[k] - coupled) / diagonal[k]
+    if not ends_at_rest:
+        velocities[-1] = (mean[-1] / inverse[-1] - velocities[-2]) / 2.0
     return velocities
 
 

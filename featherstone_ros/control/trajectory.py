@@ -42,6 +42,9 @@ SPEED_SLACK = 0.05  # share by which a set-point may exceed the velocity limit
 SPEED_UP = 100.0  # [1/s] largest acceleration, in velocity limits per second
 WITHIN_PIECE = (0.0, 0.25, 0.5, 0.75, 1.0)  # where a quintic's acceleration is looked at
 OWN_TORQUE = 0.05  # share of the model's torque within which an effort is that
+STREAM_INTERVAL = 0.25  # [s] between single points that are a stream, at most
+SPEED_MEMORY = 0.01  # [s] of the velocity between such points: fault_bounds.pxd
+OVERSHOOT = 0.9  # v^2 over the deceleration, of what comes back to the last point: motion.pxi
 REST_SPEED = float(np.finfo(np.float32).eps)  # as joint_trajectory_controller
 
 
@@ -113,18 +116,38 @@ class Trajectory:
         position, _ = gather(points, "positions", order, space)
         velocity, has_velocity = gather(points, "velocities", order, space)
         acceleration, has_acceleration = gather(points, "accelerations", order, space)
-        self._is_spline = interpolation is Interpolation.SPLINE and not has_velocity.any()
-        if self._is_spline:
-            velocity = spline_velocities(self.times, position)
-            acceleration = spline_accelerations(self.times, position, velocity)
+        is_spline = interpolation is Interpolation.SPLINE and not has_velocity.any()
+        steps = len(self.times) - 1
+        self._period = (self.times[-1] - self.times[0]) / steps if is_spline and steps else 0.0
+        if is_spline:
+            velocity, acceleration = self._spline(position)
             has_velocity = has_acceleration = ~has_velocity
         effort, self._has_effort = gather(points, "effort", order, space)
         self._states = MotionState(position, velocity, acceleration, effort)
-        check_limits(self._states, space, allow_moving_end)
+        check_limits(self._states, space, allow_moving_end or is_spline)
         self._turns = np.zeros(len(space.names))
         self._degrees = has_velocity.astype(int) + has_acceleration
         path = self.compiled()
         check_pieces(path.coefficients, path.effort, self.times)
+
+    def _spline(self, position: Floats) -> tuple[Floats, Floats]:
+        """Return velocities and accelerations (K, n) of a spline through positions.
+
+        It ends at rest, but for joints of which that asks for more than their deceleration: points
+        that end in motion, as those of a policy's chunk do, are no stop. Those come to rest beyond
+        the last point, and return to it, where their range lets them.
+        """
+        velocity = spline_velocities(self.times, position)
+        acceleration = spline_accelerations(self.times, position, velocity)
+        if len(self.times) > 1:
+            bound, duration = self._space.rates[1], self.times[-1] - self.times[-2]
+            goes_on = spline_velocities(self.times, position, False)
+            end = position[-1] + OVERSHOOT * goes_on[-1] * np.abs(goes_on[-1]) / bound
+            is_hard = largest_acceleration(position, velocity, acceleration, duration) > bound
+            has_room = (end <= self._space.upper) & (end >= self._space.lower)
+            velocity = np.where(is_hard & has_room, goes_on, velocity)
+            acceleration = spline_accelerations(self.times, position, velocity)
+        return velocity, acceleration
 
     @property
     def duration(self) -> float:
@@ -217,6 +240,31 @@ class Trajectory:
             if turn
         )
 
+    def go_on_from(self, before: CompiledPath, since: float) -> None:
+        """Pass through the only point with the velocity of a stream of such trajectories.
+
+        One point with a position alone says where the arm is to be, not that it is to stand there.
+        If no other follows, it comes to rest beyond the point, and returns to it.
+
+        Args:
+            before: The trajectory before.
+            since: Time from its point to this one [s].
+        """
+        if not (len(self.times) == len(before.points) == 1 and 0.0 < since <= STREAM_INTERVAL):
+            return
+        if self._degrees.any() or (before.points[0, 1].any() and not before.is_stream):
+            return
+        space, q = self._space, self._states.position[0]
+        speed = (q - before.points[0, 0]) / since
+        velocity = before.points[0, 1] + since / (since + SPEED_MEMORY) * (
+            speed - before.points[0, 1]
+        )
+        end = q + OVERSHOOT * velocity * np.abs(velocity) / space.rates[1]
+        follows = np.abs(speed) <= (1.0 + SPEED_SLACK) * space.velocity
+        follows &= (end >= space.lower) & (end <= space.upper)
+        velocity = np.where(follows, velocity, 0.0)[None]
+        self._states, self._period = replace(self._states, velocity=velocity), since
+
     def check_accelerations(self) -> None:
         """Check that no piece accelerates a joint as no arm does.
 
@@ -228,7 +276,7 @@ class Trajectory:
         """
         times, duration = self.times, np.diff(self.times)[:, None]
         bound = np.maximum(SPEED_UP, 1.0 / duration)
-        _, _, a, b, c, d = np.moveaxis(self.compiled().coefficients[:-1], 1, 0)
+        _, _, a, b, c, d = np.moveaxis(self.compiled().coefficients[: len(duration)], 1, 0)
         along = [share * duration for share in WITHIN_PIECE]
         size = np.abs([2.0 * a + t * (6.0 * b + t * (12.0 * c + t * 20.0 * d)) for t in along])
         largest, limit = size.max(axis=0), bound * self._space.velocity
@@ -306,7 +354,9 @@ class Trajectory:
             self._space.lower,
             self._space.upper,
             tolerance,
-            self._is_spline,
+            self._period,
+            self._space.velocity,
+            self._space.rates,
         )
 
     def motion(self, now: float, desired: MotionState, transition: float) -> Motion:
@@ -330,6 +380,7 @@ def plan_start(
     settings: ControllerSettings,
     delay: float | None = None,
     inspect: Callable[[Motion, float], None] = lambda motion, begin: None,
+    before: CompiledPath | None = None,
 ) -> float | None:
     """Check that a trajectory can follow, and return its start by the controller's time [s].
 
@@ -346,12 +397,16 @@ def plan_start(
             None: it starts with the next joint state.
         inspect: Called last with the motion that will follow, its times counted from the
             trajectory's start, and the time at which it takes over; may raise TrajectoryError.
+        before: The path that is followed until then.
 
     Raises:
         TrajectoryError: It cannot.
     """
     elapsed, desired = -(delay or 0.0), MotionState(*moment.desired)
     trajectory.turn_towards(elapsed, desired.position)
+    if before is not None and before.number == moment.path:
+        since = moment.elapsed - elapsed + trajectory.times[0] - before.times[0]
+        trajectory.go_on_from(before, since)
     trajectory.check_accelerations()
     trajectory.check_start(elapsed, moment.q, settings.start_tolerance)
     inspect(trajectory.motion(elapsed, desired, settings.stop_time), elapsed)
@@ -408,6 +463,20 @@ def check_speed(values: Floats, limit: Floats, field: str, space: JointSpace) ->
             f"set-point: {field} of joint {space.names[worst]!r} is {values[worst]:.4g}, "
             f"expected at most {limit[worst]:.4g}"
         )
+
+
+def largest_acceleration(
+    position: Floats, velocity: Floats, acceleration: Floats, duration: float
+) -> Floats:
+    """Return the largest acceleration (n,) of the quintic between the last of K points (K, n)."""
+    v, a = velocity[-2] * duration, acceleration[-2] * duration**2
+    way, gain = position[-1] - position[-2] - v - a / 2.0, velocity[-1] * duration - v - a
+    bend = (acceleration[-1] * duration**2 - a) / 2.0
+    cubic, quartic = 10.0 * way - 4.0 * gain + bend, -15.0 * way + 7.0 * gain - 2.0 * bend
+    quintic = 6.0 * way - 3.0 * gain + bend
+    s = np.linspace(0.0, 1.0, 17)[:, None]
+    along = a + s * (6.0 * cubic + s * (12.0 * quartic + s * 20.0 * quintic))
+    return np.asarray(np.abs(along).max(axis=0) / duration**2)
 
 
 def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.intp]:

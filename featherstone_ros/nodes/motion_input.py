@@ -178,7 +178,12 @@ class MotionInput:
         names, points = message.joint_names, timed(list(map(point_of, message.points)), frequency)
         if self._node.parameters["allow_partial_joints_goal"]:
             rest, _ = _control.stopping_position(
-                snapshot.desired, settings.stop_time, space.lower, space.upper
+                snapshot.desired,
+                settings.stop_time,
+                space.lower,
+                space.upper,
+                space.velocity,
+                space.rates,
             )
             names, points = with_others(names, points, space.names, rest)
         sent = Trajectory(names, points, space, *settings.of_trajectories)
@@ -222,7 +227,8 @@ class MotionInput:
             nonlocal verdict
             verdict = inspect(snapshot.desired[1], motion, begin)
 
-        start = plan_start(trajectory, snapshot, settings, delay, judge)
+        before = self.followed.path if self.followed else None
+        start = plan_start(trajectory, snapshot, settings, delay, judge, before)
         if asked and is_same_clock(asked, _stamp(snapshot), now):
             start = asked - snapshot.origin  # the same to the bit, whenever it arrives
         late = late_start(delay or 0.0, now)
@@ -361,11 +367,12 @@ class MotionInput:
 
     def _on_reference(self, message: JointTrajectoryPoint) -> None:
         loop = self._loop
-        state = set_point(point_of(message), loop.space, loop.controller.desired[0])
+        point = point_of(message)
+        state = set_point(point, loop.space, loop.controller.desired[0])
         if self._node.parameters["preflight"] != Preflight.OFF:
             problem = check_set_point(loop.dynamics(), self._node.model, loop.settings, state)
             self._judge(problem, "a set-point", self._node.log)
-        loop.ask(_control.SetPointRequest(state.rows()))
+        loop.ask(_control.SetPointRequest(state.rows(), len(point.velocities) > 0))
 
     def _on_target(self, message: PoseStamped | TwistStamped | WrenchStamped) -> None:
         """Give the end effector a target; its frame is taken at its present pose."""

@@ -73,6 +73,7 @@ class Played:
         loop: As it ended.
         record: What the loop recorded, sample by sample.
         q, qd: (N, n) what is true of the arm.
+        desired: (N, 3, n) what the controller asked for last, in all phases.
         notes: What the controller said: time [s], text.
         commands: When each command acts [s], and what it is.
     """
@@ -81,6 +82,7 @@ class Played:
     record: Record
     q: Floats
     qd: Floats
+    desired: Floats
     notes: list[tuple[float, str]]
     commands: list[tuple[float, Command]]
 
@@ -235,11 +237,20 @@ def play(scene: Scene) -> Played:
     notes: list[tuple[float, str]] = []
     loop = ClosedLoop(arm, plant, scene.delay, period, lambda line: notes.append((loop.now, line)))
     asked = sorted(scene.ask.items(), key=lambda item: item[0])
-    samples, q, qd = [], [], []
+    samples, q, qd, desired = [], [], [], []
     for sample in loop.steps(scene.duration):
         samples.append(sample)
         q.append(plant.q)
         qd.append(plant.qd)
+        desired.append(loop.controller.compiled.desired[:3])
         while asked and loop.now >= asked[0][0] - 1e-9:
             asked.pop(0)[1](loop)
-    return Played(loop, Record.of(samples), np.array(q), np.array(qd), notes, commands)
+    return Played(
+        loop,
+        Record.of(samples),
+        np.array(q),
+        np.array(qd),
+        np.array(desired),
+        notes,
+        commands,
+    )

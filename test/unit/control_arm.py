@@ -7,14 +7,13 @@ import numpy as np
 import urdf_text
 
 import featherstone_ros as fr
-from featherstone_ros import _control
 from featherstone_ros.control.admittance import virtual_settings
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import ControllerSettings, Mode
-from featherstone_ros.control.trajectory import Point, set_point
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.parameter import of_joints
 
 NAMES = ("shoulder", "elbow")
@@ -88,8 +87,7 @@ class Bench:
 
     def set_point(self, point: Point) -> None:
         """Ask for a set-point, as the node does."""
-        state = set_point(point, JointSpace.of(self.model), self.compiled.desired[0])
-        self.controller.ask(_control.SetPointRequest(state.rows()), self.now)
+        self.controller.set_point(self.now, point)
 
     @property
     def compiled(self) -> Any:

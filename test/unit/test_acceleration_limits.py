@@ -137,14 +137,14 @@ def test_what_leads_into_a_moving_trajectory_keeps_to_the_limits(is_spline):
         for limit in worst:
             trajectory = Trajectory(names, points, limit, True, kind)
             motion = trajectory.motion(0.5, MotionState(*before), 0.25)
-            time = np.linspace(0.5, motion.blended_until, 1001)
+            time = np.linspace(0.5, min(motion.blended_until, 3.8), 1001)  # then the points stop
             _, v, a, _ = motion.sample(time)
             jerk = np.abs(np.diff(a, axis=0)) / (time[1] - time[0])
             which = np.where(v * a > 0.0, limits["acceleration"], limits["deceleration"])
             share = (np.abs(a) / which).max(), (jerk / limits["jerk"]).max()
             worst[limit] = max(worst[limit], *share)
             np.testing.assert_allclose(motion.sample(time[:1])[:3, 0], before[:3], atol=1e-9)
-    assert worst[space] > 5.0 and worst[limited_space] <= 1.0 + 1e-6
+    assert worst[space] > 3.0 and worst[limited_space] <= 1.0 + 1e-6
 
 
 def test_the_way_to_the_start_of_a_replay_keeps_to_the_limits():

@@ -126,12 +126,13 @@ def test_a_joint_that_more_than_its_stiction_pushes_moves(coulomb, stiction, sha
     """A tenth of the effort limit of 20 N m; of known friction 3 times, and a hundredth of it."""
     bench = Bench(p=np.full(2, 1000.0), coulomb=np.full(2, coulomb)).start()
     q = bench.arm.q
-    place = q + np.array([0.0, 1e-3 * share * stiction])
-    for _ in range(300):
+    place = q + np.array([0.0, 1e-3 * (share * stiction - coulomb)])  # whose friction is added
+    zero = np.zeros(2)  # slowly: what accelerates the joint pushes, too
+    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, place, zero, zero)])
+    for _ in range(1300):
         if bench.controller.phase is Phase.OPEN_LOOP:
             break
         bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
-        bench.set_point(Point(0.0, place))
         bench.arm.set_state(q, np.zeros(2))
         bench.state()
     assert (bench.controller.phase is Phase.OPEN_LOOP) == (share > 1.0)

@@ -381,19 +381,6 @@ def test_states_that_come_back_on_the_way_out_are_answered_until_the_arm_has_bee
 # Set-points and trajectories, by where the arm is when they are taken
 
 
-@pytest.mark.parametrize(("step", "is_led_in"), [(0.054, False), (0.056, True)])
-def test_set_points_no_further_apart_than_the_arm_may_come_are_followed_at_once(step, is_led_in):
-    """0.01 rad, and 1.5 times the speed limit for the time between them."""
-    bench = Bench().start()
-    place = bench.compiled.desired[0].copy()
-    bench.set_point(Point(0.0, place))
-    bench.run(0.01)
-    place[1] += step
-    bench.set_point(Point(0.0, place))
-    bench.run(PERIOD)
-    assert (abs(bench.compiled.desired[0][1] - place[1]) > 1e-9) == is_led_in
-
-
 def test_the_first_set_point_has_had_no_time():
     bench = Bench().start()
     bench.set_point(Point(0.0, Q + 0.02))

@@ -1,0 +1,205 @@
+"""Scenes drawn from a seed, kind by kind, and the bounds that each is judged by.
+
+A kind is a function of a robot and a seed that draws what is played: add one to ``KINDS``, and the
+study plays it, too. Times are [s], speeds in units of the joints' limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from arm_scene import Ask, Played, Scene, deactivate, load, play, trajectory
+from unit.example_robots import example_robot
+
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.tools.trajectory_check import check_file
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
+
+SPEED, MORE = 1.2, 0.1  # that nothing passes; than before, or than what is asked for
+ADDED = 1.35  # times its bound, where a path that accelerates as much as it may is led in to
+
+PEAK = 1.875  # of a quintic from rest to rest over its mean velocity
+MARGIN = 0.1  # [rad] of starts and goals from position limits
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A scene and what may come of it.
+
+    Attributes:
+        scene: To be played.
+        event: When what is tried happens [s].
+        speed: That was asked for, as a share of the limits.
+        acceleration: (n,) the largest that what is asked for has of its own, 0: it has none.
+        text: What it is, for a failure.
+    """
+
+    scene: Scene
+    event: float
+    speed: float
+    acceleration: Floats
+    text: str = ""
+    refused: list[str] = field(default_factory=list)
+
+
+def robot_of(name: str) -> str:
+    """Return a robot as ``Scene`` takes it."""
+    return name if name in ("panda", "ur5e") else str(example_robot(name))
+
+
+@cache
+def bounds(robot: str) -> Floats:
+    """Return acceleration, deceleration and jerk (3, n) of what the controller makes of its own."""
+    return load(robot).arm.space.rates
+
+
+def quintic(robot: str, rng: np.random.Generator, start: Floats, way: float = 1.5) -> Any:
+    """Draw a motion from rest to rest that preflight accepts: goal (n,), duration, speed."""
+    arm = load(robot).arm
+    lower, upper = (np.clip(x, -3.0, 3.0) for x in (arm.model.lower, arm.model.upper))
+    goal = np.clip(start + rng.uniform(-way, way, arm.model.n), lower + MARGIN, upper - MARGIN)
+    speed = rng.uniform(0.1, 0.9)
+    share = PEAK * np.abs(goal - start) / arm.model.velocity_limit
+    duration = share.max() / speed
+    zero = tuple(np.zeros(arm.model.n))
+    for _ in range(6):
+        points = (Point(0.0, tuple(start), zero, zero), Point(duration, tuple(goal), zero, zero))
+        verdict = check_file(UncheckedTrajectory(arm.model.joint_names, points), arm).verdict
+        if verdict.fits:
+            break
+        duration *= 1.05 * max(verdict.slow_down, 1.05)
+    return goal, duration, share.max() / duration
+
+
+def place(robot: str, rng: np.random.Generator) -> Floats:
+    """Draw where the arm stands, around its home."""
+    setup = load(robot)
+    lower, upper = (np.clip(x, -3.0, 3.0) for x in (setup.arm.model.lower, setup.arm.model.upper))
+    start = np.asarray(setup.start, float) + rng.uniform(-0.5, 0.5, setup.arm.model.n)
+    return np.clip(start, lower + MARGIN, upper - MARGIN)
+
+
+def peak_acceleration(start: Floats, goal: Floats, duration: float) -> Floats:
+    """Return a quintic's (n,)."""
+    return 5.7736 * np.abs(goal - start) / duration**2
+
+
+def stop(robot: str, seed: int, mujoco: bool = False) -> Drawn:
+    """A fast motion is held, deactivated, or replaced, at any instant, with any ``stop_time``."""
+    rng = np.random.default_rng(seed)
+    start = place(robot, rng)
+    goal, duration, speed = quintic(robot, rng, start)
+    begin, zero = 0.1, np.zeros(len(start))
+    event = begin + duration * rng.uniform(0.1, 0.95)
+    stop_time = float(10.0 ** rng.uniform(-2.0, 1.0))
+    how = str(rng.choice(["hold", "deactivate", "trajectory"]))
+    own = np.zeros(len(start))
+    ask: Ask = deactivate
+    if how == "hold":
+        ask = hold
+    if how == "trajectory":
+        other, time, also = quintic(robot, rng, start)
+        time = max(time, 1.0)
+        ask, speed = trajectory([Point(time, other, zero, zero)]), max(speed, also, 0.95)
+        own = peak_acceleration(start, other, time)
+    rest = min(max(stop_time, 0.7), 2.0) + (2.0 if how == "trajectory" else 0.0)
+    scene = Scene(
+        robot,
+        {begin: trajectory([Point(duration, goal, zero, zero)]), event: ask},
+        event + rest,
+        start=start,
+        parameters={"stop_time": stop_time},
+        mujoco=mujoco,
+    )
+    return Drawn(scene, event, speed, own, f"{how}, stop_time {stop_time:.3f}, at {event:.3f}")
+
+
+def hold(loop: ClosedLoop) -> None:
+    """Ask the arm to stop where it is."""
+    loop.controller.hold(loop.now)
+
+
+def stall(robot: str, seed: int, mujoco: bool = False) -> Drawn:
+    """A policy's chunks, 16 points at 30 Hz, with a silence of any length between two of them.
+
+    Its way goes on meanwhile, or waits for the arm.
+    """
+    rng = np.random.default_rng(seed)
+    arm, begin, points = load(robot).arm, 0.1, 16
+    start, way = place(robot, rng), rng.uniform(-1.0, 1.0, arm.model.n)
+    way /= np.abs(way).max()
+    speed, pulse = rng.uniform(0.03, 0.5), rng.uniform(1.0, 4.0)
+    size = speed * arm.model.velocity_limit * way / pulse  # [rad] to either side
+    silence, waits = rng.uniform(0.2, 1.2), bool(rng.integers(2))
+    event, every = 1.0, rng.uniform(0.05, 0.3)
+    room = np.where(size > 0.0, arm.model.upper - start, arm.model.lower - start)
+    size *= min(1.0, 0.45 * np.min(np.abs(room / np.where(size, size, 1e-9))))
+    refused: list[str] = []
+
+    def chunk(seen: float) -> Ask:
+        times = np.arange(points) / 30.0
+        phases = pulse * (seen - begin + times)
+        q = start + np.outer(1.0 - np.cos(phases), size)
+        sent = [Point(time, row) for time, row in zip(times, q, strict=True)]
+
+        def ask(loop: ClosedLoop) -> None:
+            try:
+                loop.controller.set_trajectory(loop.now, arm.model.joint_names, sent)
+            except TrajectoryError as error:
+                refused.append(str(error))
+
+        return ask
+
+    asks = {at: chunk(at) for at in np.arange(begin, event, every)}
+    late = max(asks) + silence
+    shift = silence - every if waits else 0.0
+    asks |= {at: chunk(at - shift) for at in np.arange(late, late + 1.5, every)}
+    text = f"silence {silence:.3f}, {'waits' if waits else 'goes on'}, speed {speed:.2f}"
+    spline = {"interpolation": "spline"}
+    scene = Scene(robot, asks, late + 2.2, start=start, parameters=spline, mujoco=mujoco)
+    own = np.abs(size) * pulse**2
+    return Drawn(scene, max(k for k in asks if k < late - 0.2), speed, own, text, refused)
+
+
+def judge(drawn: Drawn, played: Played) -> list[str]:
+    """Return what is beyond its bound: of the arm's speed and of the desired acceleration."""
+    found, after = [], played.since(drawn.event)
+    before = max(played.speed[: after.start].max(initial=0.0), drawn.speed)
+    speed = played.speed[after].max()
+    if speed > min(SPEED, before + MORE):
+        found.append(f"speed {speed:.2f}, before {before:.2f}")
+    desired = played.desired[after]
+    v, a = desired[:, 1], desired[:, 2]
+    rates = bounds(drawn.scene.robot)
+    bound = np.where(v * a > 0.0, rates[0], rates[1])
+    start = np.abs(a[:2]).max(axis=0)
+    share = np.abs(a) / np.maximum(np.maximum(bound, start), drawn.acceleration)
+    if share.max() > ADDED:
+        joint = int(share.max(axis=0).argmax())
+        found.append(f"desired acceleration {share.max():.2f} of its bound, joint {joint}")
+    steps = np.abs(np.diff(v, axis=0)) / np.diff(played.record.time[after])[:, None]
+    share = steps / np.maximum(rates[:2].max(axis=0), np.maximum(start, drawn.acceleration))
+    if share.max() > 2.0 * ADDED:
+        found.append(f"step of the desired velocity {share.max():.2f} of the acceleration's bound")
+    return found
+
+
+Kind = Callable[[str, int, bool], Drawn]
+KINDS: dict[str, Kind] = {"stop": stop, "stall": stall}
+
+
+def failures(kind: str, robot: str, seeds: range, mujoco: bool = False) -> list[str]:
+    """Play scenes; return those that fail, with what is beyond its bound."""
+    failed = []
+    for seed in seeds:
+        drawn = KINDS[kind](robot, seed, mujoco)
+        found = judge(drawn, play(drawn.scene))
+        if found:
+            failed.append(f"{robot} {kind} {seed} ({drawn.text}): {'; '.join(found)}")
+    return failed

@@ -1,0 +1,66 @@
+"""A stop never makes an arm faster, whatever ``stop_time`` says."""
+
+import numpy as np
+import pytest
+from arm_scene import Scene, deactivate, load, play, trajectory
+from drawn_scenes import bounds, failures, hold, robot_of
+
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.trajectory import Point
+
+ROBOTS = ("panda", "ur5e", "z1")
+WAY = {"panda": [0.5, -0.5, 0.5, -0.5, 0.5, 0.5, 0.5], "ur5e": [0.9, 0.7, -0.8, 0.6, 0.6, -0.6]}
+BEGIN, DURATION = 0.2, 0.7
+
+
+def stopped(robot, how, stop_time, mujoco=False):
+    """Stop a motion at its fastest."""
+    start = np.asarray(load(robot).start, float)
+    zero = np.zeros(len(start))
+    there = trajectory([Point(DURATION, start + WAY[robot], zero, zero)])
+    ask = {BEGIN: there, BEGIN + DURATION / 2: how}
+    return play(
+        Scene(robot, ask, 3.0, start=start, parameters={"stop_time": stop_time}, mujoco=mujoco)
+    )
+
+
+@pytest.mark.parametrize("mujoco", [False, True])
+@pytest.mark.parametrize("how", [hold, deactivate])
+@pytest.mark.parametrize("robot", WAY)
+def test_a_stop_time_that_is_too_short_is_lengthened(robot, how, mujoco):
+    """In .02 s the torques would throw the arm, to up to 5 times its speed limit."""
+    if mujoco:
+        pytest.importorskip("mujoco")
+    played = stopped(robot, how, 0.02, mujoco)
+    after = played.since(BEGIN + DURATION / 2)
+    before = played.speed[: after.start].max()
+    assert 0.3 < before < 1.0
+    assert played.speed[after].max() < before + 0.05
+    deceleration = np.abs(played.desired[after, 2])
+    bound = np.maximum(bounds(robot)[1], deceleration[0])
+    assert (deceleration < 1.001 * bound).all()
+    assert np.abs(played.qd[-1]).max() < 0.01
+    if how is deactivate:  # at rest within .4 s, and give_up_after is 1 s
+        assert played.loop.controller.phase is Phase.INACTIVE
+
+
+@pytest.mark.parametrize("stop_time", [0.5, 1.0])
+def test_a_stop_time_that_is_long_enough_is_kept(stop_time):
+    played = stopped("ur5e", hold, stop_time)
+    event = BEGIN + DURATION / 2
+    moving = np.abs(played.desired[played.since(event), 1]).max(axis=1) > 1e-6
+    assert np.flatnonzero(moving)[-1] * 0.002 == pytest.approx(stop_time, abs=0.02)
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_a_few_drawn_stops(robot):
+    assert not failures("stop", robot_of(robot), range(4))
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_no_stop_makes_an_arm_faster(robot):
+    """Held, deactivated or replaced at any instant, ``stop_time`` over its whole range."""
+    assert not failures("stop", robot_of(robot), range(4, 200))
+    pytest.importorskip("mujoco")
+    assert not failures("stop", robot_of(robot), range(200, 220), mujoco=True)

@@ -1,0 +1,134 @@
+"""Streams: nothing whips the arm, and how far the arm is behind each of them.
+
+``python -m pytest test/scenes/test_streams.py -s`` prints the lags of docs/teleoperation.md.
+"""
+
+import numpy as np
+import pytest
+from arm_scene import Scene, load, play
+from drawn_scenes import bounds, failures, judge, robot_of, stall
+
+from featherstone_ros.control.trajectory import Point
+
+ROBOTS = ("panda", "ur5e", "z1")
+BEGIN, PULSE, SIZE = 0.2, 1.8, 0.25  # [s], [rad/s], [rad]
+START = np.asarray(load("panda").start, float)
+NAMES = load("panda").arm.model.joint_names
+
+
+def way(time):
+    """Where an operator would have the arm: to and fro; (n,) or (K, n)."""
+    phase = PULSE * np.maximum(np.asarray(time) - BEGIN, 0.0)
+    return START + SIZE * (1.0 - np.cos(phase))[..., None] * np.ones(7)
+
+
+def speed(time):
+    return SIZE * PULSE * np.sin(PULSE * max(time - BEGIN, 0.0)) * np.ones(7)
+
+
+def set_points(at, ahead):
+    return lambda loop: loop.controller.set_point(loop.now, Point(0.0, way(at)))
+
+
+def with_velocities(at, ahead):
+    return lambda loop: loop.controller.set_point(loop.now, Point(0.0, way(at), speed(at)))
+
+
+def single_points(at, ahead):
+    """As rqt, MoveIt Servo and bridges of teleoperation send them."""
+    point = [Point(ahead, way(at + ahead))]
+    return lambda loop: loop.controller.set_trajectory(loop.now, NAMES, point)
+
+
+def chunks(at, ahead):
+    times = np.arange(16) / 30.0
+    points = [Point(t, q) for t, q in zip(times, way(at + times), strict=True)]
+    return lambda loop: loop.controller.set_trajectory(loop.now, NAMES, points)
+
+
+def followed(send, rate, jitter=0.0, until=4.0, parameters=None):
+    """Play a stream, whose messages come early or late by at most ``jitter`` [s]."""
+    rng = np.random.default_rng(3)
+    sent = np.arange(BEGIN, until, 1.0 / rate)
+    asks = {t + rng.uniform(0.0, jitter): send(t, 1.0 / rate) for t in sent}
+    return play(Scene("panda", asks, 5.5, start=START, parameters=parameters or {}))
+
+
+def lag(played):
+    """Return how late the arm is [s], and the largest error once it is under way [rad]."""
+    time = played.record.time
+    there = (time > 1.2) & (time < 3.9)
+    late = np.linspace(-0.05, 0.4, 226)
+    off = [np.abs(played.q[there, 0] - way(time[there] - t)[:, 0]).mean() for t in late]
+    return late[int(np.argmin(off))], np.abs(played.q[there] - way(time[there])).max()
+
+
+SPLINE = {"interpolation": "spline"}
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.01])
+@pytest.mark.parametrize(
+    ("send", "rate", "parameters", "latest", "off"),
+    [
+        (set_points, 30.0, {}, 0.01, 0.025),
+        (with_velocities, 30.0, {}, 0.01, 0.015),
+        (single_points, 30.0, {}, 0.02, 0.025),
+        (single_points, 50.0, {}, 0.02, 0.02),
+        (chunks, 5.0, SPLINE, 0.01, 0.01),
+    ],
+)
+def test_a_stream_is_followed_without_lag(send, rate, parameters, latest, off, jitter):
+    played = followed(send, rate, jitter, parameters=parameters)
+    late, error = lag(played)
+    print(f"\n{send.__name__:16} {rate:3g} Hz, jitter {jitter:g}: {late:.3f} s, {error:.4f} rad")
+    assert late <= latest + jitter and error <= off + 0.45 * jitter
+    desired = played.desired
+    if send is not single_points:  # whose first one is a line, as joint_trajectory_controller's
+        rates = bounds("panda")
+        assert (np.abs(desired[:, 2]) < 1.2 * rates[:2].max(axis=0)).all()
+        steps = np.abs(np.diff(desired[:, 1], axis=0)) / 0.002
+        assert (steps < 2.4 * rates[:2].max(axis=0)).all()
+
+
+@pytest.mark.parametrize("send", [set_points, single_points])
+def test_a_stream_of_positions_that_falls_silent_ends_where_it_was(send):
+    """It has been followed a little further: by what comes meanwhile, and the braking."""
+    until = BEGIN + 0.8 / PULSE
+    played = followed(send, 30.0, until=until)
+    last = max(t for t in np.arange(BEGIN, until, 1 / 30))
+    goal = way(last + (1 / 30 if send is single_points else 0.0))
+    fastest = speed(last)[0]
+    beyond = (played.desired[:, 0] - goal).max()
+    print(f"\n{send.__name__}: {beyond:.4f} rad beyond, at {fastest:.2f} rad/s")
+    assert beyond < 0.07 * fastest + 0.9 * fastest**2 / bounds("panda")[1].min()
+    np.testing.assert_allclose(played.desired[-1, 0], goal, atol=1e-6)
+    assert np.abs(played.qd[-1]).max() < 0.01
+
+
+def test_a_jump_within_a_stream_is_led_in_and_one_at_its_beginning_is_not():
+    def jump(at, ahead):
+        place = START + (0.4 if at > 1.0 else 0.0)
+        return lambda loop: loop.controller.set_point(loop.now, Point(0.0, place, np.zeros(7)))
+
+    played = followed(jump, 30.0, until=5.4)
+    np.testing.assert_allclose(played.desired[-1, 0], START + 0.4, atol=0.02)
+    assert played.speed.max() < 0.2
+    with pytest.raises(ValueError, match="too far"):
+        followed(lambda at, ahead: jump(2.0, ahead), 30.0)
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_a_few_drawn_stalls(robot):
+    assert not failures("stall", robot_of(robot), range(4))
+
+
+def test_a_stall_with_mujoco_as_the_plant():
+    pytest.importorskip("mujoco")
+    drawn = stall("panda", 0, mujoco=True)
+    assert not judge(drawn, play(drawn.scene))
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_no_stall_whips_an_arm(robot):
+    assert not failures("stall", robot_of(robot), range(4, 200))
