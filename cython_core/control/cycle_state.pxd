@@ -283,15 +283,18 @@ cdef inline void compare_efforts(DriveBorder* border, const Controller* c,
 
 cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
     """Write the position and velocity that the drives' own loops are to follow, of the turn on
-    which they measure.
+    which they measure. Its stamp goes on where no joint state comes.
     """
     cdef const Controller* c = &cycle.controller
     cdef bint with_torque = cycle.border.units.any_position
     cdef const double* q = c.servos.governor.q if with_torque else c.positions.q
+    cdef int64_t stamp = cycle.sec * SECOND + cycle.nanosec
     cdef Py_ssize_t n = c.n, i
     for i in range(n):
         cycle.shown[i] = q[i] - c.turned[i]
-    write_stamp(&cycle.joint_command, cycle.sec, cycle.nanosec)
+    if stamp != 0:
+        stamp += cycle.now - cycle.heard
+    write_stamp(&cycle.joint_command, <int32_t> (stamp // SECOND), <uint32_t> (stamp % SECOND))
     write_last(&cycle.joint_command, <int32_t> n, 2, cycle.shown)
     write_last(&cycle.joint_command, <int32_t> n, 1,
                c.servos.governor.qd if with_torque else c.positions.qd)

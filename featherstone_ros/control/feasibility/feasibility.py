@@ -67,7 +67,7 @@ class Feasibility:
             "featherstone-ros retime do so"
         )
         if self.excesses:
-            return f"{smooth}; besides, {replace(self, jumps=[])._advice()}"
+            return f"{replace(self, jumps=[])._advice()}; besides, {smooth}"
         return f"{smooth}; or {round_up(self.slow_down):.4g} times slower the jumps would be small"
 
     def _advice(self) -> str:
