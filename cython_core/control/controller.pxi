@@ -113,7 +113,7 @@ cdef class CompiledController(CycleOwner):
         c.watch.speeding, c.watch.swings = m.doubles(n), m.doubles(n)
         c.watch.direction, c.watch.swung_at = m.doubles(n), m.doubles(2 * n)
         c.task.desired, c.task.presliding = m.doubles(4 * n), m.doubles(n)
-        c.task.set_points.q = m.doubles(2 * n)
+        c.task.set_points.q, c.unlimited = m.doubles(2 * n), m.doubles(n)
         c.task.set_points.velocity = c.task.set_points.q + n
         c.offset, c.zero, c.task.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
         c.sent.acting = m.doubles(n)
@@ -165,6 +165,7 @@ cdef class CompiledController(CycleOwner):
             limits.velocity[i] = space.velocity[i] if space.velocity[i] > 0.0 else INFINITY
             limits.acceleration[i], limits.deceleration[i], limits.jerk[i] = rates[:, i]
             limits.continuous[i] = turns[i]
+            self.control.controller.unlimited[i] = INFINITY
 
     cdef _make_messages(self, names, base, locked):
         cdef MessageMemory memory = self.memory

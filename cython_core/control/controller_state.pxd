@@ -157,6 +157,7 @@ cdef struct Controller:
     Supervision watch
     double* offset           # (4, n) scratch
     double* zero             # (4, n)
+    double* unlimited        # (n,) inf
     double* turned           # (n,) whole turns that were added to the last position [rad]
     bint floats              # mode gravity_compensation
     bint stalled             # this process stood still before the last ``check_age``: states may

@@ -16,7 +16,7 @@ from control.fault_bounds cimport EFFORT_SHARE, LESS, LONGER, SHORTEST_OPEN_LOOP
 from control.laws cimport damped_gravity, dead_reckoning, motion_torque, slide
 from control.motion cimport sample, stop_from
 from control.position_governor cimport max_acceleration, speed_at_rest
-from control.settings cimport JointSettings
+from control.settings cimport JointLimits, JointSettings
 from control.state_clock cimport age_of_state
 from control.state_observer cimport Observer, oldest, return_to_state
 from control.stuck_joints cimport add_expected
@@ -68,8 +68,11 @@ cdef inline double effort_share(Task* task, const Controller* c, double now,
     cdef double* torque = c.offset
     cdef double* before = c.offset + c.n
     cdef double share = 0.0, step
+    cdef JointLimits limits = c.arm.limits
     cdef Py_ssize_t i, k
-    stop_from(&task.motion, now, task.state, duration, &c.arm.limits)
+    # Its efforts are looked at here, in the posture in which it is: they say how short it may be.
+    limits.acceleration = limits.deceleration = limits.jerk = c.unlimited
+    stop_from(&task.motion, now, task.state, duration, &limits)
     step = (task.motion.end - now) / STOP_LOOKS
     for k in range(STOP_LOOKS):
         sample(&task.motion, now + k * step, task.desired)

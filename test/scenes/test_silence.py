@@ -169,7 +169,7 @@ def test_falling_back_from_a_fast_motion_brakes_it_first(mujoco):
     assert played.speed.max() <= held.speed.max() + 1e-9  # as sharply as a hold
     phases = played.record.phase[played.since(at + 0.004)]
     assert phases[0] == Phase.DAMPED and phases[-1] == Phase.HOLDING
-    rest = played.speed[played.since(at + 0.3)]
+    rest = played.speed[played.since(at + 0.45)]  # as soon as its deceleration allows
     assert rest.max() < 0.1
 
 
