@@ -71,7 +71,7 @@ cdef inline double effort_share(Task* task, const Controller* c, double now,
     cdef JointLimits limits = c.arm.limits
     cdef Py_ssize_t i, k
     # Its efforts are looked at here, in the posture in which it is: they say how short it may be.
-    limits.acceleration = limits.deceleration = limits.jerk = c.unlimited
+    limits.velocity = limits.acceleration = limits.deceleration = limits.jerk = c.unlimited
     stop_from(&task.motion, now, task.state, duration, &limits)
     step = (task.motion.end - now) / STOP_LOOKS
     for k in range(STOP_LOOKS):
