@@ -1,7 +1,7 @@
 """Examines a robot description by every rule."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,14 +98,20 @@ class Inspection:
 
 @np.errstate(over="ignore", invalid="ignore")  # of absurd values, which are then refused
 def examine(
-    text: str | bytes, folder: Path | None = None, locked: Mapping[str, float] | None = None
+    text: str | bytes,
+    folder: Path | None = None,
+    joints: Iterable[str] | None = None,
+    locked: Mapping[str, float] | None = None,
+    base: str = "fixed",
 ) -> Inspection:
     """Inspect a robot description; every fault is a finding, not an exception.
 
     Args:
         text: URDF.
         folder: The file's folder, to find meshes; None if the text came without a file.
-        locked: Where joints stand that do not move with the others [rad or m].
+        joints: Those that move, the others are locked; None: all that are not ``locked``.
+        locked: Where locked joints stand [rad or m].
+        base: ``"fixed"`` or ``"floating"``, as for ``Model.from_urdf``.
     """
     try:
         root = urdf.read_xml(text)
@@ -123,17 +129,22 @@ def examine(
         *odd_mimics(robot),
         *odd_joints(robot),
         *unknown_sizes(drawn),
-        *_of_the_model(robot, locked),
+        *_of_the_model(robot, joints, locked, base),
     ]
     findings.sort(key=lambda finding: -finding.severity)
     return Inspection(robot.name, robot, size_of, tuple(findings))
 
 
-def _of_the_model(robot: RobotDescription, locked: Mapping[str, float] | None) -> list[Finding]:
+def _of_the_model(
+    robot: RobotDescription,
+    joints: Iterable[str] | None,
+    locked: Mapping[str, float] | None,
+    base: str,
+) -> list[Finding]:
     if not any(joint.moves for joint in robot.joints):
         return [Finding(Severity.WARNING, NOTHING_MOVES, "robot", robot.name)]
     try:
-        model, idle = free_model(robot, locked)
+        model, idle = free_model(robot, joints, locked, base)
     except ModelError as error:
         return [_refused(robot.name, error)]
     return [*degenerate_joints(model, idle), *weak_joints(model)]

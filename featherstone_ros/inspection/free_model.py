@@ -1,28 +1,33 @@
-"""A robot's model with all joints free, and random postures of it."""
+"""A robot's model with all joints free that are to move, and random postures of it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.model import what_moves
-from featherstone_ros.model.robot_description import RobotDescription
+from featherstone_ros.model.robot_description import RobotDescription, without_ground
 
 MAX_JOINTS = 300  # that are checked: the time grows with their cube
 
 
 def free_model(
-    robot: RobotDescription, locked: Mapping[str, float] | None = None
+    robot: RobotDescription,
+    joints: Iterable[str] | None = None,
+    locked: Mapping[str, float] | None = None,
+    base: str = "fixed",
 ) -> tuple[Model, list[str]]:
     """Return a robot's model and the joints that move no inertia, which it locks.
 
-    ``locked`` has the positions of joints that do not move [rad or m].
+    A base that floats is held. Arguments as for ``Model.from_urdf``.
 
     Raises:
         ModelError: The robot cannot be modelled.
     """
-    chosen, tree, idle = what_moves(robot, locked=locked, tolerated=1.0)
+    if base == "floating":
+        robot = without_ground(robot)
+    chosen, tree, idle = what_moves(robot, joints, locked, tolerated=1.0)
     return Model.from_bodies(robot, chosen, tree, EARTH), idle
 
 

@@ -118,7 +118,7 @@ def _of_joint(joint: Joint) -> list[Finding]:
     distance = math.hypot(*joint.translation)
     if distance > FAR:
         add(Severity.ERROR, FAR_OFF, f"origin {distance:.4g} m away")
-    if not joint.moves:
+    if not joint.moves or joint.type == "floating":  # nothing drives that one
         return findings
     if joint.lower == joint.upper:
         add(Severity.WARNING, CANNOT_MOVE, f"both {joint.lower:g}")

@@ -67,9 +67,10 @@ def choose(
         if name in afloat:
             raise ModelError(
                 f"joint {name!r} is floating: six single degrees of freedom in its place would be "
-                'singular in some orientation; expected base="floating", if the whole robot hangs '
-                "on it; or `joints` without it, which locks it; or three prismatic and three "
-                "revolute joints instead, with the singular orientation out of reach"
+                'singular in some orientation; expected base="floating" (of the twin, and in '
+                "Python), if the whole robot hangs on it; or `joints` without it (of commands: "
+                "--joints), which locks it; or three prismatic and three revolute joints instead, "
+                "with the singular orientation out of reach"
             )
     _check_names("joints", free, candidates, followers)
     _check_names("locked", tuple(positions), candidates, followers)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from featherstone_ros.inspection.doctor import Inspection, examine
@@ -12,13 +14,21 @@ LEVELS = {None: OK, Severity.NOTE: OK, Severity.WARNING: WARN, Severity.ERROR: E
 MAX_FINDINGS = 40  # findings in the diagnostic status; the log has all
 
 
-def check_description(description: str, logger: RcutilsLogger) -> Report:
+def check_description(
+    description: str,
+    logger: RcutilsLogger,
+    joints: Iterable[str] | None,
+    locked: Mapping[str, float] | None,
+    base: str,
+) -> Report:
     """Examine a description, log what is found and return it for diagnostics.
+
+    The joints and the base are those of the node, as for ``examine``.
 
     No finding or error here stops a node.
     """
     try:
-        inspection = examine(description)
+        inspection = examine(description, None, joints, locked, base)
     except Exception as error:
         logger.warning(f"the robot description could not be inspected: {error!r}")
         return Report(WARN, "could not be inspected, see the log")

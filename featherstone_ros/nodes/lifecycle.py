@@ -26,6 +26,7 @@ from featherstone_ros.control.drive_parameters import assumption, described
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
+from featherstone_ros.model.locked_joints import locked_positions
 from featherstone_ros.model.parameter_files import misspelt
 from featherstone_ros.nodes.callback_groups import SeldomGroup
 from featherstone_ros.nodes.description_check import check_description
@@ -389,7 +390,11 @@ class ModelNode(LifecycleNode):
 
     def _configure(self) -> None:
         self._load_model()
-        self._description_report = check_description(self._model_text, self.get_logger())
+        joints = self.parameters["joints"] or None
+        places = locked_positions(self.parameters, self.model) if joints else None
+        self._description_report = check_description(
+            self._model_text, self.get_logger(), joints, places, self.model.base
+        )
         self.configure()
         self._configured = True
 

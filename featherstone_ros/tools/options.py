@@ -244,8 +244,14 @@ def add_gravity_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_locked_option(parser: argparse.ArgumentParser) -> None:
-    """Declare where joints stand that do not move."""
+def add_joint_options(parser: argparse.ArgumentParser) -> None:
+    """Declare which joints move, and where those stand that do not."""
+    parser.add_argument(
+        "--joints",
+        nargs="+",
+        metavar="NAME",
+        help="joints that move, in the order of the commands; the others are locked (default: all)",
+    )
     parser.add_argument(
         "--locked",
         type=named("JOINT=POSITION", between(-1e4, 1e4)),

@@ -163,7 +163,7 @@ def propose(
         text,
         model,
         held.armature,
-        examine(text, urdf.resolve().parent),
+        examine(text, urdf.resolve().parent, joints, locked),
         loop,
         held.gains,
         held.damping,

@@ -45,6 +45,26 @@ def test_findings_are_logged_and_in_the_diagnostics_of_a_node_that_works(ros, no
     assert ros.state(f"/{node}") == "active"
 
 
+WEIGHT = """<inertial><origin xyz="0 0 0.1"/><mass value="9"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>"""
+AFLOAT = SOUND.replace(
+    '<link name="base"/>',
+    f"""<link name="sea"/><link name="base">{WEIGHT}</link>
+  <joint name="root" type="floating"><parent link="sea"/><child link="base"/></joint>""",
+)
+
+
+@pytest.mark.parametrize(
+    ("node", "chosen"),
+    [*((node, {"joints": ["rail"]}) for node in NODES), ("digital_twin", {"base": "floating"})],
+)
+def test_nothing_is_said_of_a_robot_that_floats_and_is_used_as_it_can_be(ros, node, chosen):
+    process = ros.start(f"featherstone_ros.{node}", {"robot_description": AFLOAT, **chosen})
+    process.wait_for_output("activate: done")
+    assert status_of(ros, node).message == "nothing found"
+    assert "refused" not in process.output
+
+
 @pytest.mark.parametrize("node", NODES)
 def test_nothing_is_said_of_a_sound_description(ros, node):
     process = ros.start(f"featherstone_ros.{node}", {"robot_description": SOUND})

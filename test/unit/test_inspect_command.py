@@ -8,6 +8,7 @@ import pytest
 from test_inspection_geometry import write_stl
 from urdf_text import joint, link, robot
 
+from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.tools import cli
 
 LIMITS = '<limit lower="-1" upper="1" effort="{}" velocity="3"/>'
@@ -53,6 +54,25 @@ def test_error_is_exit_status_1(inspect):
     status, output = inspect(arm(inertia=(0, 0, 0)), "--findings")
     assert status == 1 and "link 'arm'" in output and "centre of mass\n" not in output
     assert inspect("<robot")[0] == 1
+
+
+def test_robot_that_floats_is_inspected_by_the_joints_that_move(inspect):
+    """A humanoid's root; nothing else is wrong, nor does anything hide what else is."""
+    for effort, verdict in ((20, "Nothing found"), (0.1, "gravity-beyond-effort")):
+        limits = LIMITS.format(effort)
+        text = robot(
+            *(link("world", mass=None), link("torso"), link("arm", com="0.2 0 0.1")),
+            joint("root", "world", "torso", "floating"),
+            joint("shoulder", "torso", "arm", axis="0 1 0", inside=limits),
+        )
+        status, output = inspect(text, "--findings")
+        assert status == 1 and "root" in output and "refused" in output
+        assert "--joints" in output and 'base="floating"' in output
+        status, output = inspect(text, "--findings", "--joints", "shoulder")
+        assert "refused" not in output and verdict in output
+        findings = examine(text, base="floating").findings
+        assert {f.rule.name for f in findings if f.severity} <= {verdict}
+    assert inspect(text, "--joints", "elbow")[0] == 1
 
 
 def test_json_has_tables_and_findings(inspect):

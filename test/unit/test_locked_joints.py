@@ -280,6 +280,19 @@ def test_inspect_judges_gravity_with_the_torso_where_it_stands():
     assert "refused" in {f.rule.name for f in examine(upright, locked={"waste": 1.0}).findings}
 
 
+def test_setup_inspects_the_arm_that_it_tunes(tmp_path):
+    """Not the whole humanoid, of which no model could be made."""
+    urdf_file = tmp_path / "robot.urdf"
+    urdf_file.write_text(
+        text().replace(
+            "</robot>", link("sea", mass=None) + joint("r", "sea", "base", "floating") + "</robot>"
+        )
+    )
+    assert "refused" in {f.rule.name for f in examine(urdf_file.read_text()).findings}
+    found = propose(urdf_file, joints=FREE, locked=PLACES).inspection.findings
+    assert "refused" not in {f.rule.name for f in found}
+
+
 def test_what_setup_writes_says_where_locked_joints_stand(tmp_path):
     urdf_file, file = tmp_path / "robot.urdf", tmp_path / "robot.yaml"
     urdf_file.write_text(text())

@@ -17,6 +17,9 @@ geometry; above 100 % is impossible. Boxes, cylinders, spheres and meshes (STL, 
 measured. package:// is searched for above the URDF's folder and where ROS searches. Where a link
 has no geometry, its size is estimated generously from the joints.
 
+A robot on a floating joint, as a humanoid or a quadruped, is refused: with --joints it is held
+where it is, and those joints move, as with the parameter joints of both nodes.
+
 Where no gains of the controller are stable without inertia of the drives, and the URDF tells none,
 it says on which joints, and how much both nodes assume.
 
@@ -29,6 +32,7 @@ Examples:
   featherstone-ros inspect my_arm.urdf.xacro        needs xacro
   featherstone-ros inspect panda                    comes with the package
   featherstone-ros inspect my_arm.urdf --findings   without the tables
+  featherstone-ros inspect humanoid.urdf --joints left_shoulder left_elbow
   featherstone-ros inspect my_arm.urdf --json | jq '.findings[].severity'
 """
 
@@ -36,13 +40,13 @@ import argparse
 import json
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.options import add_locked_option, add_urdf_argument
+from featherstone_ros.tools.options import add_joint_options, add_urdf_argument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_urdf_argument(parser)
-    add_locked_option(parser)
+    add_joint_options(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--findings", action="store_true", help="only the findings, no tables")
     output.add_argument("--json", action="store_true", help="tables and findings as JSON, in SI")
@@ -67,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise FeatherstoneError(f"{path} cannot be read: {error}") from error
     locked = dict(args.locked)
-    inspection = examine(text, path.resolve().parent, locked)
-    drives = assumed_drives(text, locked)
+    inspection = examine(text, path.resolve().parent, args.joints, locked)
+    drives = assumed_drives(text, args.joints, locked)
     if args.json:
         content = {**inspection.as_dict(), "assumed_armature": drives}
         print(json.dumps(content, indent=1, allow_nan=False))

@@ -61,14 +61,16 @@ def findings(inspection: Inspection, drives: Mapping[str, float]) -> Group:
 
 
 def assumed_drives(
-    text: str | bytes, locked: Mapping[str, float] | None = None
+    text: str | bytes,
+    joints: Iterable[str] | None = None,
+    locked: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """Return the inertia of the drives that both nodes assume, by joint [kg m^2 or kg].
 
     Empty where none is needed, or nothing can be controlled.
     """
     try:
-        model = Model.from_urdf(text, locked=locked)
+        model = Model.from_urdf(text, joints, locked)
         armature = assumed_armature(model) * (model.armature == 0) if model.n else ()
     except FeatherstoneError:
         return {}  # the findings say why

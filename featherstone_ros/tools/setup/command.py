@@ -37,7 +37,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
     add_files,
     add_gravity_option,
-    add_locked_option,
+    add_joint_options,
     add_number,
     add_urdf_argument,
     positive_up_to,
@@ -59,13 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "delay from a measurement to the resulting torque [s]"
     add_number(parser, "--delay", "S", positive_up_to(1), Timing.delay, text)
     add_gravity_option(parser)
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        metavar="NAME",
-        help="joints that move, in the order of the commands; the others are locked (default: all)",
-    )
-    add_locked_option(parser)
+    add_joint_options(parser)
     parser.add_argument("--force", action="store_true", help="overwrite files that are there")
 
 

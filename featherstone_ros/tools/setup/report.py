@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -46,6 +46,8 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
         parts.append(Text(f"Twin, {line}", style="bold red" if drive.trouble else ""))
     if found := proposal.inspection.counts(Severity.WARNING):
         where = f"featherstone-ros inspect {quote(str(proposal.urdf))}"
+        if proposal.model.locked:
+            where += f" --joints {join(proposal.model.joint_names)}"
         parts.append(Text(f"The URDF has {found}: {where}", style="bold yellow"))
     return Group(*parts)
 
