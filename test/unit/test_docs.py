@@ -130,12 +130,16 @@ def test_every_function_of_the_reference_that_is_named_is_there():
 
 
 def test_every_test_that_is_named_is_there():
-    text = (SOURCE / "docs/dynamics/sources.md").read_text()
-    named = set(re.findall(r"`(test_\w+)`", text))
-    files = (SOURCE / "test/unit").glob("test_reference_*.py")
-    there = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text())}
-    assert len(named) > 40
-    assert named <= there
+    """As `test_...`; files are named as `test_....py`, see above."""
+    named = {path: set(re.findall(r"`(test_[\w*]+)`", path.read_text())) for path in DOCUMENTS}
+    there = {
+        name
+        for path in sources()
+        if path.name.startswith("test_")
+        for name in re.findall(r"def (test_\w+)", (SOURCE / path).read_text())
+    }
+    assert len(named[SOURCE / "docs/dynamics/sources.md"]) > 40
+    assert not {(str(path), *missing) for path in named if (missing := named[path] - there)}
 
 
 @pytest.mark.parametrize(
