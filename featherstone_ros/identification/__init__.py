@@ -10,9 +10,10 @@ coupled?). From equations to a model:
 friction), ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone determine),
 ``recording_checks`` (is the recording good enough), ``result_checks`` (and the result?);
 ``evidence`` has their thresholds, ``session.identify`` runs all of them.
-``payload`` and ``online`` identify the load on a link, ``arm_error`` says how wrong the arm's own
-model may be; ``effort_gains`` finds what torque a unit of effort is, from a known load. ``arm``
-predicts torque, ``explanation`` rates the prediction, ``payload_report`` describes a payload;
+``payload`` and ``online`` identify the load on a link (``first_moment``: where the torque tells no
+mass), ``arm_error`` says how wrong the arm's own model may be; ``effort_gains`` finds what torque a
+unit of effort is, from a known load. ``arm`` predicts torque, ``explanation`` rates the prediction,
+``payload_report`` describes a payload;
 ``blas`` keeps linear algebra to one thread, ``errors`` has the exceptions.
 """
 
@@ -20,6 +21,7 @@ from featherstone_ros.identification.base_parameters import BaseParameters, base
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.effort_gains import EffortGains, gains_by_links, gains_by_load
 from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.first_moment import UnseparatedError
 from featherstone_ros.identification.fit import Fit, choose_width, noise, solve
 from featherstone_ros.identification.online import OnlinePayload
 from featherstone_ros.identification.payload import Payload, find_payload
@@ -40,6 +42,7 @@ __all__ = [
     "OnlinePayload",
     "Options",
     "Payload",
+    "UnseparatedError",
     "base_parameters",
     "choose_width",
     "equations",

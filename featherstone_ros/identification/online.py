@@ -15,13 +15,13 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.first_moment import LEVER
 from featherstone_ros.identification.payload import Payload, find_payload
 from featherstone_ros.identification.recording import Recording
 
 MIN_TIME = 8.0  # [s] of states before an answer
 WINDOW = 120.0  # [s] of states kept
 INFORMATION_PERIOD = 0.05  # [s] between poses that count towards the information
-LEVER = 0.1  # [m] scales the first moment to the mass
 MIN_RATIO = 0.05  # least singular value of the regressor / the greatest, for an answer
 MIN_POSES = 40  # of the information
 

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, finite_array
 from featherstone_ros.errors import FeatherstoneError, UnknownNameError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.arm_error import probable_widths
@@ -26,7 +27,9 @@ from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import SIZE, Bodies, Deformable, upper_cholesky
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.identification.evidence import CERTAIN
 from featherstone_ros.identification.filtering import SmoothMotion
+from featherstone_ros.identification.first_moment import UnseparatedError, first_moment
 from featherstone_ros.identification.fit import Fit, noise, solve
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.recording import Recording
@@ -46,11 +49,12 @@ NEAR = 0.5  # [m] greatest distance of the ball's initial centre from the link's
 # Spreads of theta about the ball: mass by a factor e^2 s, shape by e^s, place by s radii. Boxes of
 # sides up to 1 : 3 have a shape of .2 to .35, up to 1 : 20 of .5 to 1.3.
 SPREADS = [np.array([1.0, *[shape] * 6, *[10.0] * 3]) for shape in (0.2, 0.5, 1.25)]
-SIGNIFICANT = 3.0  # standard deviations
+PINNED = 1e-3  # spread of the ball's place where the centre of mass is given
 MIN_LOAD = 0.05  # [kg] that is reported as forgotten
 MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
 DRIVE_TERMS = len(Law().terms)
 MIN_TRUST = 0.1  # of a joint's samples, RMS
+UPPER = np.triu_indices(3)  # xx xy xz yy yz zz
 STEP = 1e-6  # of theta, for derivatives
 
 
@@ -62,7 +66,7 @@ class Payload:
         link: Which link.
         joints: (n,) names of the joints that were judged.
         mass: [kg].
-        com: (3,) in the link's frame [m].
+        com: (3,) in the link's frame [m]; as given, if its deviation is 0.
         inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
         mass_deviation: Standard deviation of ``mass``, given the prior, by noise and by the errors
             of the arm's links [kg].
@@ -95,7 +99,7 @@ class Payload:
     @property
     def significant(self) -> bool:
         """Whether the data show that there is a load at all."""
-        return self.free_mass > SIGNIFICANT * self.free_deviation
+        return self.free_mass > CERTAIN * self.free_deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +134,7 @@ def find_payload(
     judged: Sequence[int] | None = None,
     fit_drives: bool = False,
     subtracted: bool = False,
+    com: ArrayLike | None = None,
 ) -> Payload:
     """Find the load on a link.
 
@@ -143,13 +148,17 @@ def find_payload(
             not known.
         subtracted: The effort is only what the load adds (``Recording.minus``): errors of the arm
             cancel out.
+        com: (3,) the load's centre of mass in the link's frame, where it is known [m].
 
     Raises:
         UnknownNameError: There is no such link.
+        ValueError: ``com`` is not three finite numbers.
         EvaluationError: The recordings are too short for the filter.
+        UnseparatedError: The torque tells no mass, but perhaps the first moment.
         IdentificationError: No joint carries the link, or the motion does not reveal a load.
     """
     model = arm.model
+    centre = None if com is None else finite_array("com", com, (3,))
     if link not in model.link_names:
         raise UnknownNameError("link", link, model.link_names)
     bodies = Bodies.of(model)
@@ -178,7 +187,7 @@ def find_payload(
         own = [SIZE + k * model.n + j for k in range(len(law.terms)) for j in joints]
         of_arm = facts.A[:, joints, SIZE + len(law.terms) * model.n :]
         facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])
-        if np.linalg.norm(facts.A[:, :, 0]) < 1e-9:
+        if np.linalg.norm(facts.A[:, :, :SIZE]) < 1e-9:
             raise IdentificationError(f"no joint that was recorded carries a load on {link}")
         widths, probability = np.ones((2, 1))
         if subtracted:
@@ -196,7 +205,7 @@ def find_payload(
         if not fit_drives:
             facts = Equations(facts.A[:, :, :SIZE], facts.tau)
         names = tuple(model.joint_names[j] for j in joints)
-        return _solve(link, names, facts, ArmErrors(by_arm, widths, probability), trust)
+        return _solve(link, names, facts, ArmErrors(by_arm, widths, probability), trust, centre)
 
 
 def forgotten_load(
@@ -221,22 +230,26 @@ def forgotten_load(
 
 
 def _solve(
-    link: str, joints: tuple[str, ...], facts: Equations, errors: ArmErrors, trust: Floats
+    link: str,
+    joints: tuple[str, ...],
+    facts: Equations,
+    errors: ArmErrors,
+    trust: Floats,
+    com: Floats | None,
 ) -> Payload:
     both = facts.beside(Equations(errors.columns, facts.tau))
     sigma = noise(both) / np.maximum(trust, MIN_TRUST)
     p = facts.A.shape[2]
     reduced = both.reduced(1 / sigma)
     R, y = _without_arm(*reduced, p, errors.width)
-    free, deviation = least_squares(R, y)
-    if not np.isfinite(deviation[0]):
-        raise IdentificationError(
-            f"the motion does not separate mass and centre of mass of a load on {link}: turn the "
-            "link about several axes"
-        )
-    ball = Deformable(upper_cholesky(_ball(free)[None]))
-    fits = [solve(R, y, ball, np.ones((p - SIZE) // DRIVE_TERMS), s) for s in SPREADS]
-    weights = _probabilities(R, y, ball, fits)
+    unknowns = _unknowns(p, com)
+    free, deviation = least_squares(R @ unknowns, y)
+    _require_mass(link, R, y, com, free[0], deviation[0])
+    free = unknowns @ free
+    ball = Deformable(upper_cholesky(_ball(free, com)[None]))
+    spreads = [_pinned(s, com) for s in SPREADS]
+    fits = [solve(R, y, ball, np.ones((p - SIZE) // DRIVE_TERMS), s) for s in spreads]
+    weights = _probabilities(R, y, ball, fits, spreads)
     fit = fits[int(weights.argmax())]
     each = np.array([_mass_com_inertia(ball.deformed(one.theta)) for one in fits])
     values = weights @ each
@@ -245,15 +258,17 @@ def _solve(
     rows = (drives / sigma[:, None]).reshape(facts.tau.size, -1)
     bare = facts.tau - drives @ np.linalg.lstsq(rows, (facts.tau / sigma).ravel(), rcond=None)[0]
     by_width = [_without_arm(*reduced, p, width)[0] for width in errors.widths]
-    covariance = errors.mean([_inverse(R.T @ R)[:4, :4] for R in by_width])
+    covariance = errors.mean([_covariance(R, unknowns) for R in by_width])
     free_deviation = float(np.sqrt(covariance[0, 0]))
     within = [
         errors.mean([_variances(R, ball, one, s) for R in by_width])
-        for one, s in zip(fits, SPREADS, strict=True)
+        for one, s in zip(fits, spreads, strict=True)
     ]
     spread = np.sqrt(weights @ (np.array(within) + (each - values) ** 2))
-    if free[0] < SIGNIFICANT * free_deviation:
+    if free[0] < CERTAIN * free_deviation:
         spread = np.maximum(spread, _of_hardly_any_load(values, covariance))
+    if com is not None:
+        values[1:4], spread[1:4] = com, 0.0
     return Payload(
         link=link,
         joints=joints,
@@ -286,6 +301,43 @@ def _without_arm(R: Floats, y: Floats, p: int, width: float) -> tuple[Floats, Fl
     return rest[:, :p], rest[:, p]
 
 
+def _unknowns(p: int, com: Floats | None) -> Floats:
+    """Return (p, r) parameters and drives by r unknowns of least squares.
+
+    If the centre of mass is given, these are the mass, the inertia about it, and the drives.
+    """
+    if com is None:
+        return np.eye(p)
+    point = np.concatenate([[1.0], com, (com @ com * np.eye(3) - np.outer(com, com))[UPPER]])
+    return np.column_stack([np.append(point, np.zeros(p - SIZE)), np.eye(p)[:, 4:]])
+
+
+def _require_mass(
+    link: str, R: Floats, y: Floats, com: Floats | None, mass: float, deviation: float
+) -> None:
+    """Raise if the torque does not tell the mass, though there may be a load."""
+    if com is None and not mass > CERTAIN * deviation:
+        moment = first_moment(R, y)
+        if not np.isfinite(deviation) or moment.shows_load:
+            raise UnseparatedError(link, moment)
+    elif not np.isfinite(deviation):
+        raise IdentificationError(
+            f"the motion does not tell the mass of a load on {link} with its centre of mass at "
+            f"{com}: no joint that was recorded feels how it weighs"
+        )
+
+
+def _pinned(spread: Floats, com: Floats | None) -> Floats:
+    """Return the spread (10,) of theta, without that of the place if it is given."""
+    return spread if com is None else np.append(spread[:7], [PINNED] * 3)
+
+
+def _covariance(R: Floats, unknowns: Floats) -> Floats:
+    """Return the covariance (4, 4) of mass and first moment by least squares."""
+    A = R @ unknowns
+    return np.asarray(unknowns[:4] @ _inverse(A.T @ A) @ unknowns[:4].T, float)
+
+
 def _inverse(information: Floats) -> Floats:
     return np.asarray(np.linalg.pinv(information, hermitian=True), float)
 
@@ -312,11 +364,15 @@ def _moment_of_ball(mass: float) -> float:
     return 0.4 * (3 * mass / (4 * np.pi * DENSITY)) ** (2 / 3)
 
 
-def _ball(free: Floats) -> Floats:
-    """Return the pseudo-inertia (4, 4) of a ball with the least-squares mass and centre of mass."""
+def _ball(free: Floats, com: Floats | None) -> Floats:
+    """Return the pseudo-inertia (4, 4) of a ball with the least-squares mass and centre of mass.
+
+    The centre may be given instead.
+    """
     mass = max(free[0], MIN_BALL)
-    centre = free[1:4] / mass
-    centre = centre * min(1.0, NEAR / max(float(np.linalg.norm(centre)), 1e-9))
+    centre = free[1:4] / mass if com is None else com
+    if com is None:
+        centre = centre * min(1.0, NEAR / max(float(np.linalg.norm(centre)), 1e-9))
     radius = (3 * mass / (4 * np.pi * DENSITY)) ** (1 / 3)
     return pseudo_inertia(parameters_of(sphere(radius, mass=mass, translation=centre)))
 
@@ -325,16 +381,18 @@ def _mass_com_inertia(parameters: Floats) -> Floats:
     """Return (10,) mass, centre of mass, and inertia xx xy xz yy yz zz about it."""
     mass, com = parameters[0], parameters[1:4] / parameters[0]
     about = inertia_matrix(parameters[4:]) - mass * (com @ com * np.eye(3) - np.outer(com, com))
-    return np.concatenate([[mass], com, about[np.triu_indices(3)]])
+    return np.concatenate([[mass], com, about[UPPER]])
 
 
-def _probabilities(R: Floats, y: Floats, ball: Deformable, fits: Sequence[Fit]) -> Floats:
-    """Return how probable each of ``SPREADS`` is, by the fit with each: Laplace's approximation.
+def _probabilities(
+    R: Floats, y: Floats, ball: Deformable, fits: Sequence[Fit], spreads: Sequence[Floats]
+) -> Floats:
+    """Return how probable each of the spreads is, by the fit with each: Laplace's approximation.
 
     Source: MacKay, Information Theory, Inference, and Learning Algorithms, 2003, chapters 27, 28.
     """
     logs = []
-    for fit, spread in zip(fits, SPREADS, strict=True):
+    for fit, spread in zip(fits, spreads, strict=True):
         left = R @ fit.unknowns(ball) - y
         cost = left @ left + ((fit.theta / spread) ** 2).sum()
         values = np.linalg.eigvalsh(_information(R, ball, fit, spread))

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import yaml
 
-from featherstone_ros.identification.payload import SIGNIFICANT, Payload
+from featherstone_ros.identification.evidence import CERTAIN
+from featherstone_ros.identification.first_moment import FirstMoment
+from featherstone_ros.identification.payload import Payload
 
 UPPER = np.triu_indices(3)  # xx xy xz yy yz zz
 
@@ -18,7 +20,7 @@ def lines(found: Payload) -> list[str]:
     text = [
         f"On {found.link}, with two standard deviations:",
         f"  mass            {found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg",
-        f"  centre of mass  {_three(1e3 * found.com, 2e3 * found.com_deviation, '.0f')} mm",
+        f"  centre of mass  {_centre(found)}",
         f"  inertia         {_moments(found)} kg m² (xx yy zz about it)",
         f"  explains {int(100 * found.explained)} % of the torque that the arm leaves (squares), "
         "RMS without and with it [N m or N]:",
@@ -27,7 +29,7 @@ def lines(found: Payload) -> list[str]:
             for joint, before, after in zip(found.joints, found.before, found.after, strict=True)
         ),
     ]
-    if found.free_mass < -SIGNIFICANT * found.free_deviation:
+    if found.free_mass < -CERTAIN * found.free_deviation:
         text.append(
             f"The arm carries less than its model has: {found.free_mass:.3f} kg. Is something in "
             "the URDF not mounted?"
@@ -55,9 +57,8 @@ def in_short(found: Payload) -> str:
     """Return what was found on one line."""
     if not found.significant:
         return lines(found)[-1]
-    centre = _three(1e3 * found.com, 2e3 * found.com_deviation, ".0f")
     mass = f"{found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg"
-    return f"{mass} on {found.link}, centre of mass at {centre} mm (two standard deviations)"
+    return f"{mass} on {found.link}, centre of mass at {_centre(found)} (two standard deviations)"
 
 
 def commented(found: Payload) -> str:
@@ -86,6 +87,26 @@ def as_dict(found: Payload, joints: list[str]) -> dict[str, Any]:
         "rms_before": found.before.tolist(),
         "rms": found.after.tolist(),
     }
+
+
+def moment_as_dict(link: str, moment: FirstMoment) -> dict[str, Any]:
+    """Return what is known of a load whose mass is not, in SI units."""
+    return {
+        "link": link,
+        "mass": None,
+        "first_moment": {
+            "about": moment.about,
+            "directions": moment.directions,
+            "values": moment.values,
+            "standard_deviation": moment.deviations,
+        },
+    }
+
+
+def _centre(found: Payload) -> str:
+    if not found.com_deviation.any():
+        return f"{', '.join(f'{x:.4g}' for x in 1e3 * found.com)} mm, as given"
+    return f"{_three(1e3 * found.com, 2e3 * found.com_deviation, '.0f')} mm"
 
 
 def _three(values: np.ndarray, deviations: np.ndarray, form: str) -> str:

@@ -11,12 +11,15 @@ effort counts, in which the errors of the arm's model cancel out. With neither, 
 at the same time. The result is printed as the controller's parameters payload.*, which can also be
 set at run time (`ros2 param load`).
 
-To find mass and centre of mass, turn the link about several axes. To find the inertia, turn it
+To find mass and centre of mass, turn the link about several axes. Where that is not possible, as
+with one joint or a pan-tilt, give the centre of mass (--com X Y Z); without it the first moment is
+told as far as the torque determines it, and the exit status is 1. To find the inertia, turn it
 fast; otherwise the result stays near the inertia of a ball.
 
 Examples:
   featherstone-ros payload loaded/ --without bare/ --urdf arm.urdf --link tool0
   featherstone-ros payload rec/ --urdf arm.urdf --with arm.yaml --link tool0
+  featherstone-ros payload rec/ --urdf pan_tilt.urdf --link head --com 0 0 0.1
   featherstone-ros payload rec/ --urdf panda --link panda_hand --json load.json
 """
 
@@ -33,6 +36,7 @@ from featherstone_ros.tools.options import (
     RECORDING,
     add_files,
     add_recording_options,
+    between,
     recording_options,
     require_matplotlib,
     require_writable,
@@ -67,6 +71,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the difference counts",
     )
     parser.add_argument("--link", required=True, help="link that carries the load")
+    parser.add_argument(
+        "--com",
+        type=between(-100, 100),
+        nargs=3,
+        metavar=("X", "Y", "Z"),
+        help="the load's centre of mass in the link's frame, where it is known [m]: one joint then "
+        "tells the mass",
+    )
     add_files(
         parser, json="write the figures", plot="write a picture", output="write parameters (YAML)"
     )
@@ -78,8 +90,14 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; errors are raised.
     """
+    from featherstone_ros.identification.first_moment import UnseparatedError
     from featherstone_ros.identification.payload import find_payload
-    from featherstone_ros.identification.payload_report import as_dict, lines, snippet
+    from featherstone_ros.identification.payload_report import (
+        as_dict,
+        lines,
+        moment_as_dict,
+        snippet,
+    )
     from featherstone_ros.identification.recording_checks import require_motion_enough
     from featherstone_ros.identification.session import Options, recorded
     from featherstone_ros.model.robots import robot_file
@@ -108,9 +126,14 @@ def run(args: argparse.Namespace) -> int:
     judged = [recording.joint_names.index(name) for name in names]
     fit_drives = not (args.known or args.bare)
     subtracted = difference is not None
-    found = find_payload(
-        arm, [recording], args.link, args.filter_hz, judged, fit_drives, subtracted
-    )
+    try:
+        found = find_payload(
+            arm, [recording], args.link, args.filter_hz, judged, fit_drives, subtracted, args.com
+        )
+    except UnseparatedError as error:
+        told = json_text(moment_as_dict(error.link, error.moment))
+        write_files(console, (args.json, told))
+        raise
     left = motion.effort - (0.0 if subtracted else arm.torque(motion))
     write_files(
         console,
