@@ -55,7 +55,7 @@ cdef struct StuckJoints:
                              # velocities' share; or what the end effector touches, if it is led
     bint* stopped            # whether the joint was seen to stop against it
     double* change           # of the push since then, as far as both show it
-    bint* moved              # whether the position changed with the last state
+    bint* moved              # whether it was seen to move in the last state
     double* speed            # in the last state
     double* gained           # from the one before
     double* lower_bound      # (3, n) displacement, speed, acceleration since then, against
@@ -163,12 +163,12 @@ cdef inline void take_push(StuckJoints* s, const Arm* arm, const Observer* o,
 
 
 cdef inline bint is_pushed(const StuckJoints* s, const JointSettings* joints) noexcept nogil:
-    """Whether any joint is pushed beyond its friction, or moves."""
+    """Whether any joint that is not seen to move is pushed beyond its friction, or moves unseen."""
     cdef Py_ssize_t i
     for i in range(s.n):
-        if (fabs(s.change[i]) > joints.coulomb[i]
-                or fabs(s.lower_bound[s.n + i]) > STICKING_SPEED
-                or fabs(s.expected[s.n + i]) > STICKING_SPEED):
+        if not s.moved[i] and (fabs(s.change[i]) > joints.coulomb[i]
+                               or fabs(s.lower_bound[s.n + i]) > STICKING_SPEED
+                               or fabs(s.expected[s.n + i]) > STICKING_SPEED):
             return True
     return False
 
@@ -271,7 +271,8 @@ cdef inline Py_ssize_t first_stuck(const StuckJoints* s, const Observer* o, doub
     for i in range(s.n):
         moved[0] = fabs(common(s.lower_bound[i], s.expected[i]))
         bound[0] = max(PUSHED_MOTION, unseen(o, i))
-        if not s.begins and o.unchanged[i] > REPEAT_TIME and moved[0] > bound[0]:
+        if (not (s.begins or s.moved[i]) and o.unchanged[i] > REPEAT_TIME
+                and moved[0] > bound[0]):
             return i
     return -1
 
