@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import urdf_text
 from control_arm import NAMES, URDF, model, space
+from example_robots import example_robot
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.retiming.path import BACK, Stretch, of_corners, of_motion
 from featherstone_ros.control.retiming.timing import durations
@@ -115,6 +117,15 @@ def test_a_jerk_limit_is_used_to_the_full(jerk):
     assert least < timed.duration < 1.01 * least
     time, _, _, qdd = sampled(timed)
     assert np.abs(np.diff(qdd[:, 0]) / np.diff(time)).max() < 1.005 * jerk
+
+
+@pytest.mark.parametrize("way", [3e-2, 1e-2, 1e-3, 1e-5])
+def test_short_ways_are_timed_as_long_ones(way):
+    jerk = 20.0  # rate of torque would do likewise
+    limits = replace(JointSpace.of(SLIDE), jerk=np.array([jerk]))
+    timed = fr.control.retime(SLIDE, [[0.0], [way]], limits=limits, acceleration=50.0)
+    shortest = (32.0 * way / jerk) ** (1 / 3)  # of a jerk that changes sign twice
+    assert shortest < timed.duration < 1.3 * shortest
 
 
 def test_braking_may_be_weaker_than_speeding_up():
@@ -445,11 +456,31 @@ def test_dense_corners_are_passed_no_slower_than_by_circles():
     assert ours.duration < durations(s, x).sum()
 
 
-def test_points_beside_each_other_need_no_time_between_nodes():
-    """Twice the same, and a blend that leaves almost nothing of a line."""
-    path = walk(5, 21, 0.3)
-    path[9] = path[8]
-    path[10] = path[9] + 1e-7
-    limits = replace(TIGHT, jerk=60.0 * TIGHT.velocity)
-    timed = fr.control.retime(ARM, path, limits=limits, acceleration=20.0, blend=0.05)
+# Postures of a Z1 with 2 kg, the fifth and sixth the same: two points of its timing were one.
+TWICE = """
+-0.5485 1.763 -1.154 -0.9789 -0.5537 -2.2061 -0.2996 1.7422 -1.2705 -1.0262 -0.4238 -2.119 -0.5083
+1.6735 -1.1061 -1.0863 -0.5608 -1.9135 -0.4973 1.6135 -0.889 -1.0834 -0.5141 -1.9826 -0.6741
+1.7381 -0.9003 -1.2755 -0.6105 -2.0909 -0.6741 1.7381 -0.9003 -1.2755 -0.6105 -2.0909 -0.7245
+1.7196 -0.8685 -1.2755 -0.6214 -1.8173 -0.4356 1.7563 -0.797 -1.2584 -0.6876 -1.9772 -0.1139
+1.5102 -0.5642 -1.2755 -0.7151 -1.9845 -0.103 1.4968 -0.5289 -1.2755 -0.733 -2.1168 -0.1183 1.5399
+-0.393 -1.2755 -0.6256 -2.3457 0.2201 1.5611 -0.3168 -1.2755 -0.5542 -2.3457 0.1203 1.6312 -0.4996
+-1.2755 -0.5829 -2.3457 0.3241 1.7239 -0.6387 -1.2225 -0.5433 -2.3457 0.1788 1.7255 -0.6956
+-1.2755 -0.4987 -2.3457 -0.1014 1.6857 -0.8549 -1.2755 -0.491 -2.3457 -0.4492 1.6818 -1.0256
+-1.2755 -0.4262 -2.3334 -0.5578 1.7946 -0.9436 -1.0974 -0.3083 -1.977 -0.7541 1.6813 -0.898
+-1.2251 -0.2473 -2.0995 -0.2671 1.7148 -0.9483 -1.2755 -0.1724 -2.0851 -0.4149 1.7523 -1.04
+-1.2755 -0.2877 -1.8755
+"""
+
+
+def test_a_posture_twice_needs_no_time():
+    arm = ControlledArm.from_robot(str(example_robot("z1")), [f"joint{k}" for k in range(1, 7)])
+    loaded = arm.model.with_payload("gripperMover", 2.0, [0.0, 0.0, 0.05])
+    path = np.array(TWICE.split(), float).reshape(-1, 6)
+    v, free = arm.limits.velocity, np.zeros(6)
+    limits = replace(arm.limits, acceleration=6.0 * v, deceleration=6.0 * v, jerk=60.0 * v)
+    drives = Drives(free, free, free)
+    timed = fr.control.retime(loaded, path, drives=drives, limits=limits, blend=0.05)
     assert (np.diff(timed.times) > 1e-6).all()
+    once = np.delete(path, 5, axis=0)
+    expected = fr.control.retime(loaded, once, drives=drives, limits=limits, blend=0.05)
+    assert timed.duration == pytest.approx(expected.duration, rel=1e-6)

@@ -405,9 +405,11 @@ def _regridded(stretch: Stretch, grid: Floats, x: Floats, spacing: float) -> tup
     """
     took = durations(grid, x)
     took[[0, -1]] *= EVEN_JERK
-    early = (EVEN_JERK - 1.0) * spacing
+    longer = EVEN_JERK - 1.0
+    spacing = min(spacing, took.sum() / (MIN_INTERVALS + 2.0 * longer))
+    early = longer * spacing
     time = np.append(0.0, np.cumsum(took)) - early
-    end = max(float(time[-1]) - early, spacing)
+    end = float(time[-1]) - early
     spacing = max(spacing, end / MAX_INTERVALS)
     joints = [0.0]
     for joint in np.interp(stretch.joints[1:-1], grid, time):
