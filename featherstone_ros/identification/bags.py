@@ -26,11 +26,17 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification import tables
-from featherstone_ros.identification.joint_states import BagError, JointStates, Nanoseconds
+from featherstone_ros.identification.joint_states import (
+    BagError,
+    JointStates,
+    Nanoseconds,
+    NothingRecordedError,
+)
 from featherstone_ros.identification.storage_files import MAGIC, Mcap, Sqlite, Stored, Topic
 from featherstone_ros.identification.storage_files import zstd as _zstd
 
-__all__ = ["BagError", "JointStates", "Nanoseconds"]  # from where they are known
+# From where they are known.
+__all__ = ["BagError", "JointStates", "Nanoseconds", "NothingRecordedError"]
 
 Progress = Callable[[int, int], None]  # called with the messages read so far and their total
 
@@ -291,5 +297,6 @@ def _wanted(
         )
         where = f" on {topic}" if topic else ""
         remedy = "" if all(part.is_whole for part in parts) else REMEDY
-        raise BagError(f"{path} holds no {kind}{where}; it holds {there or 'no topics'}{remedy}")
+        there = there or "no topics"
+        raise NothingRecordedError(f"{path} holds no {kind}{where}; it holds {there}{remedy}")
     return wanted

@@ -17,6 +17,10 @@ class BagError(FeatherstoneError):
     """A recording that cannot be used; the message names it and says what is missing."""
 
 
+class NothingRecordedError(BagError):
+    """It can be read, but has no message of the type or topic that is asked for."""
+
+
 @dataclass(frozen=True, eq=False)
 class JointStates:
     """The joint states on one topic that name the same joints in the same order.

@@ -5,7 +5,7 @@ Marks divide what was taught: each part between two of them is a trajectory from
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -14,7 +14,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.feasibility import round_up
-from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
+from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, joint_order
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.filtering import ZeroPhase
 from featherstone_ros.tools.trajectory_check import (
@@ -44,7 +44,7 @@ class NothingTaughtError(FeatherstoneError):
 def taught(
     arm: ControlledArm,
     time: Sequence[float],
-    position: Sequence[Floats],
+    position: Sequence[Floats] | Floats,
     marks: Sequence[float] = (),
 ) -> list[UncheckedTrajectory]:
     """Return the trajectories of what was recorded, one for each part in which the arm moved.
@@ -75,6 +75,44 @@ def taught(
             f"{len(stamps)} joint states, {duration:.3g} s"
         )
     return [within_limits(arm, *moving) for moving in moves]
+
+
+def smoothed(
+    trajectory: UncheckedTrajectory, arm: ControlledArm, notify: Callable[[str], None]
+) -> UncheckedTrajectory:
+    """Return the motion of joint states that were recorded; any other trajectory as it is.
+
+    Args:
+        trajectory: As it was read.
+        arm: Whose motion it is; other joints are left out.
+        notify: Called with a line that says so.
+
+    Raises:
+        JointsError: A joint of the arm was not recorded.
+        FeatherstoneError: As of ``taught``.
+    """
+    if not trajectory.is_measured:
+        return trajectory
+    names, joints = trajectory.names, arm.model.joint_names
+    joint_order([name for name in names if name in joints], joints)
+    position = np.reshape([point.positions for point in trajectory.points], (-1, len(names)))
+    time = [point.time for point in trajectory.points]
+    (motion,) = taught(arm, time, position[:, [names.index(joint) for joint in joints]])
+    notify(f"The motion as joint states tell it, smoothed at {CUT_OFF:g} Hz, without rests")
+    return motion
+
+
+def of_arm(found: list[UncheckedTrajectory], arm: ControlledArm) -> list[UncheckedTrajectory]:
+    """Return what an arm is to follow: of joint states, a gripper's on their own, say, one motion.
+
+    Args:
+        found: All of a file or recording, at least one; of joint states those with most first.
+        arm: Whose joints the motion has.
+    """
+    if not found[0].is_measured:
+        return found
+    joints = set(arm.model.joint_names)
+    return [next((one for one in found if joints <= {*one.names}), found[0])]
 
 
 def within_limits(arm: ControlledArm, time: Floats, position: Floats) -> UncheckedTrajectory:
@@ -200,6 +238,14 @@ def fitted(
         raise TrajectoryError(f"the arm cannot follow: {verdict}")
     factor = round_up(verdict.slow_down)
     return slowed(trajectory, factor), factor
+
+
+def slower(trajectory: UncheckedTrajectory, factor: float) -> str:
+    """Return in words that a trajectory was slowed down, and what would be faster, if anything."""
+    faster = ""
+    if not any(len(point.velocities) for point in trajectory.points):
+        faster = ": its points have positions alone; featherstone-ros retime would be faster"
+    return f"{factor:.4g} times slower, to fit{faster}"
 
 
 def way_to(

@@ -11,10 +11,11 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.demand import Demand
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
+from featherstone_ros.control.goal_tolerances import with_others
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import ControllerSettings
-from featherstone_ros.control.trajectory import Trajectory
+from featherstone_ros.control.trajectory import Trajectory, TrajectoryError
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 
@@ -27,12 +28,14 @@ class FileCheck:
         arm: The arm that is to follow it.
         verdict: Whether it can.
         filled: The trajectory with the model's effort.
+        refusal: Why a controller refuses it whatever the arm can do; empty if it does not.
     """
 
     unchecked: UncheckedTrajectory
     arm: ControlledArm
     verdict: Feasibility
     filled: UncheckedTrajectory
+    refusal: str = ""
 
     @property
     def is_at_once(self) -> bool:
@@ -42,23 +45,28 @@ class FileCheck:
     @property
     def fits(self) -> bool:
         """Whether the arm can follow."""
-        return self.verdict.fits and not self.is_at_once
+        return self.verdict.fits and not self.is_at_once and not self.refusal
 
     def advice(self) -> str:
         """Return one line of advice where it does not fit."""
+        if self.refusal and self.verdict.fits and not self.is_at_once:
+            return "the controller would refuse it"
         if not self.is_at_once:
             return self.verdict.advice()
         besides = "" if self.verdict.fits else f"; besides, {self.verdict.advice()}"
         return f"give the point a time_from_start{besides}"
 
 
-def check_file(unchecked: UncheckedTrajectory, arm: ControlledArm) -> FileCheck:
+def check_file(
+    unchecked: UncheckedTrajectory, arm: ControlledArm, controller: ControlledArm | None = None
+) -> FileCheck:
     """Check a trajectory from its first point on: how the arm gets there is not known.
 
     Args:
         unchecked: The trajectory. Its own effort fields are ignored: they do not change the torque
             that the motion needs.
         arm: Loaded for its joints.
+        controller: The arm with all joints of its controller; None: that one.
 
     Raises:
         TrajectoryError: The trajectory is invalid for any arm.
@@ -68,7 +76,21 @@ def check_file(unchecked: UncheckedTrajectory, arm: ControlledArm) -> FileCheck:
     begin, end = trajectory.times[0], motion.end
     velocity = trajectory.state(0).velocity
     verdict = check(Dynamics(arm.model), arm.drives, limits, motion, begin, end, velocity)
-    return FileCheck(unchecked, arm, verdict, filled(unchecked, trajectory, verdict.demand, arm))
+    with_effort = filled(unchecked, trajectory, verdict.demand, arm)
+    return FileCheck(unchecked, arm, verdict, with_effort, refusal(unchecked, controller or arm))
+
+
+def refusal(unchecked: UncheckedTrajectory, controller: ControlledArm) -> str:
+    """Return why a controller refuses a trajectory wherever its arm is; empty if it takes it."""
+    names, points = list(unchecked.names), list(unchecked.points)
+    space = without_limits(controller.limits)
+    try:
+        if controller.values["allow_partial_joints_goal"]:
+            names, points = with_others(names, points, space.names, np.zeros(len(space.names)))
+        Trajectory(names, points, space, *controller.of_trajectories).check_accelerations()
+    except TrajectoryError as error:
+        return str(error)
+    return ""
 
 
 def trajectory_of(unchecked: UncheckedTrajectory, arm: ControlledArm) -> Trajectory:

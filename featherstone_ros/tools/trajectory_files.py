@@ -15,7 +15,12 @@ import yaml
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.identification.bags import read_trajectories
+from featherstone_ros.identification.bags import (
+    JointStates,
+    NothingRecordedError,
+    read_joint_states,
+    read_trajectories,
+)
 from featherstone_ros.model.bounded_yaml import YamlError, parse_yaml, read_yaml
 from featherstone_ros.text import plain
 from featherstone_ros.tools.options import require_ros
@@ -39,11 +44,13 @@ class UncheckedTrajectory:
         names: Joint names.
         points: Fields in the order of ``names``.
         is_timed: Whether its points have times; where none has, they are a second apart.
+        is_measured: Whether its points are joint states, of this and maybe other arms.
     """
 
     names: tuple[str, ...]
     points: tuple[Point, ...]
     is_timed: bool = True
+    is_measured: bool = False
 
     @property
     def has_effort(self) -> bool:
@@ -68,6 +75,7 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
 
     Args:
         source: A YAML file, a rosbag2 recording, or the name of a topic, which begins with ``/``.
+            A recording without trajectories gives its joint states: the motion as it was measured.
         topic: The topic of a recording; None: all.
 
     Raises:
@@ -77,6 +85,17 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
     if path.is_file() and path.suffix in (".yaml", ".yml") and path.name != "metadata.yaml":
         return _trajectories(partial(read_yaml, path), source)
     if path.exists():
+        return _recorded(path, topic)
+    if source.startswith("/"):
+        require_ros()
+        from featherstone_ros.tools.trajectory_topic import receive
+
+        return [from_message(receive(source))]
+    raise SourceError(f"no file {source!r}; the name of a topic begins with /")
+
+
+def _recorded(path: Path, topic: str | None) -> list[UncheckedTrajectory]:
+    try:
         return [
             from_arrays(
                 recorded.joint_names,
@@ -85,12 +104,23 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
             )
             for recorded in read_trajectories(path, topic)
         ]
-    if source.startswith("/"):
-        require_ros()
-        from featherstone_ros.tools.trajectory_topic import receive
+    except NothingRecordedError as error:
+        try:
+            return list(map(_measured, read_joint_states(path, topic)))
+        except NothingRecordedError:
+            raise error from None
 
-        return [from_message(receive(source))]
-    raise SourceError(f"no file {source!r}; the name of a topic begins with /")
+
+def _measured(states: JointStates) -> UncheckedTrajectory:
+    """Return joint states as points, in the order of their times."""
+    stamps = states.stamp if states.stamp.all() else states.received
+    known = np.isfinite(states.position).all(axis=1)
+    times, position = 1e-9 * (stamps - stamps.min())[known], states.position[known]
+    points = [
+        Point(time, tuple(row))
+        for time, row in sorted(zip(times.tolist(), position.tolist(), strict=True))
+    ]
+    return UncheckedTrajectory(states.joint_names, tuple(points), is_measured=True)
 
 
 def chosen(found: Sequence[UncheckedTrajectory], number: int, source: str) -> UncheckedTrajectory:

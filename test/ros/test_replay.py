@@ -175,3 +175,17 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     there = dict(zip(names[::-1], home + 0.15, strict=True))
     expected = [there[joint] for joint in states[-1].name]
     np.testing.assert_allclose(states[-1].position, expected, atol=0.02)
+
+
+def test_a_recording_of_joint_states_is_followed_as_it_was_measured(scene):
+    import bag_writer  # skips this test where rosbags is missing
+
+    way = 0.2 * np.clip((np.arange(0.0, 4.0, 0.01) - 1.0) / 2.0, 0.0, 1.0)
+    states = [
+        (stamp, bag_writer.joint_state(stamp, [*scene.names, "gripper"], [*(scene.home + x), 0.0]))
+        for stamp, x in zip(range(10**9, 5 * 10**9, 10**7), way.tolist(), strict=True)
+    ]
+    bag_writer.write(scene.ros.folder / "states", {"/joint_states": states})
+    status, output = run(scene, "replay", "states")
+    assert status == 0 and "smoothed at 5 Hz" in output, output
+    np.testing.assert_allclose(scene.q, scene.home + 0.2, atol=0.01)

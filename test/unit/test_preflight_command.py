@@ -6,9 +6,12 @@ import urdf_text
 import yaml
 from control_arm import LIMITS
 
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools import cli
+from featherstone_ros.tools import cli, trajectory_files
+from featherstone_ros.tools.taught_motion import of_arm
 from featherstone_ros.tools.trajectory_files import (
     SourceError,
     UncheckedTrajectory,
@@ -331,3 +334,66 @@ def test_effort_limits_of_the_parameter_file_count(run, tmp_path):
     file.write_text("/**: {ros__parameters: {effort_limit: {elbow_joint: 1.0}}}")
     status, output = run(swing(2.0), "--parameters", file)
     assert status == 1 and "of 1 " in " ".join(output.out.split())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "refused"),
+    [
+        ("joints: [elbow_joint]", "unknown joint 'wrist_1_joint'; the joints are elbow_joint"),
+        ("joints: [elbow_joint]\nallow_partial_joints_goal: true", "unknown joint 'wrist_1_joint'"),
+        ("mode: computed_torque", "no values for joint shoulder_pan_joint,"),
+        ("allow_partial_joints_goal: true", ""),
+        ("joints: [wrist_1_joint, elbow_joint]", ""),
+    ],
+)
+def test_what_the_controller_refuses_does_not_fit(run, tmp_path, parameters, refused):
+    file = tmp_path / "arm.yaml"
+    file.write_text(yaml.safe_dump({"/**": {"ros__parameters": yaml.safe_load(parameters)}}))
+    status, output = run(swing(2.0), "--parameters", file)
+    said = " ".join(output.out.split())
+    assert status == bool(refused) and refused in said
+    assert ("It fits" in said) != bool(refused)
+
+
+def test_an_acceleration_that_no_controller_takes_does_not_fit(run, tmp_path):
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(urdf_text.chain("a", inside='<limit lower="-1" upper="1" velocity="3"/>'))
+    sudden = Point(0.0, (0.0,), (0.0,)), Point(1e-3, (1e-3,), (0.0,))
+    status, output = run(UncheckedTrajectory(("a",), sudden), urdf=str(urdf))
+    assert status == 1 and "refused: acceleration of joint 'a' is 6000" in output.out
+
+
+def recorded(path, names=JOINTS, duration=4.0, far=0.8):
+    """Write a recording of joint states, of which one joint moves from rest to rest."""
+    import bag_writer  # skips this test where rosbags is missing
+
+    times = np.arange(0.0, duration, 0.01)
+    way = far * (1.0 - np.cos(np.pi * np.clip(times - 1.0, 0.0, duration - 2.0) / (duration - 2.0)))
+    stamps = (10**9 * (5.0 + times)).astype(int).tolist()
+    states = [
+        (stamp, bag_writer.joint_state(stamp, names, [0.5 * x, *[0.1] * (len(names) - 1)]))
+        for stamp, x in zip(stamps, way, strict=True)
+    ]
+    bag_writer.write(path, {"/joint_states": states})
+
+
+def test_joint_states_alone_are_taken_as_the_motion(tmp_path, capsys):
+    pytest.importorskip("scipy")
+    bag, file = tmp_path / "bag", tmp_path / "arm.yaml"
+    recorded(bag, (*JOINTS, "gripper"))
+    file.write_text(f"/**: {{ros__parameters: {{joints: [{', '.join(JOINTS)}]}}}}")
+    command = [str(bag), "--urdf", "ur5e", "--parameters", str(file)]
+    assert cli.main(["preflight", *command]) == 0
+    out = capsys.readouterr().out
+    assert "smoothed at 5 Hz" in out and "It fits" in out
+    assert cli.main(["retime", *command, "--output", str(tmp_path / "fast.yaml")]) == 0
+    (fast,) = parse((tmp_path / "fast.yaml").read_text(), "file")
+    assert fast.names == JOINTS and fast.points[-1].time < 1.5
+    np.testing.assert_allclose(fast.points[-1].positions, (0.8, 0.1), atol=3e-3)
+    assert cli.main(["preflight", str(bag), "--urdf", "ur5e"]) == 2
+    assert "no values for joint shoulder_pan_joint" in capsys.readouterr().err
+    both = UncheckedTrajectory(("gripper",), (), is_measured=True), *trajectory_files.read(str(bag))
+    arm = ControlledArm.from_robot("ur5e", JOINTS)
+    assert of_arm(list(both), arm) == [both[1]] and of_arm([fast, fast], arm) == [fast, fast]
+    with pytest.raises(FeatherstoneError, match="holds no trajectory_msgs/msg/JointTrajectory on"):
+        trajectory_files.read(str(bag), "/plan")

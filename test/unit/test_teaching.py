@@ -24,6 +24,7 @@ from featherstone_ros.tools.taught_motion import (
     few_points,
     fitted,
     slowed,
+    slower,
     smooth,
     taught,
     way_to,
@@ -300,3 +301,12 @@ def test_times_increase_at_any_rate_of_joint_states(panda):
         (part,) = taught(panda, fewer, resampled)
         assert all(a.time < b.time for a, b in pairwise(part.points))
         assert fitted(part, panda)[1] == 1.0
+
+
+@pytest.mark.parametrize("fields", [1, 2])
+def test_a_faster_timing_is_named_where_points_have_positions_alone(fields):
+    rest = (0.0,)
+    points = tuple(Point(t, *((q,), rest)[:fields]) for t, q in ((0.0, 0.0), (1.0, 1.0)))
+    said = slower(UncheckedTrajectory(("a",), points), 2.0)
+    assert said.startswith("2 times slower, to fit")
+    assert ("featherstone-ros retime would be faster" in said) == (fields == 1)

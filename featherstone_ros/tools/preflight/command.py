@@ -10,12 +10,14 @@ helps: gravity alone exceeds a limit, or the curve leaves the position limits.
 
 The trajectory may come from a YAML file with trajectory_msgs/JointTrajectory messages as
 `ros2 topic echo --full-length` prints them (or goals of FollowJointTrajectory, or MoveIt's
-RobotTrajectory), from a rosbag2 recording, or from a topic, where the next message is taken.
+RobotTrajectory), from a rosbag2 recording, or from a topic, where the next message is taken. Of a
+recording that has joint states alone, the motion that was measured is taken, smoothed.
 
 Friction, armature, payload, gravity and effort_scale come from the controller's parameter file if
 one is given; otherwise friction comes from the URDF's <dynamics>. Joints that are not in the
 trajectory stand where locked.<joint> in that file says. A name in it that no parameter has is an
-error.
+error. A trajectory whose joints are not those of the controller with that file, which has all that
+move where the file has no `joints`, is refused as the controller does.
 
 Points with positions alone are joined by straight lines, so the velocity jumps at each point; a
 jump of more than a quarter of the velocity limit does not fit. With velocities the pieces are
@@ -89,6 +91,7 @@ def _check(args: argparse.Namespace) -> bool:
     from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.preflight.report import gap, show
     from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.taught_motion import smoothed
     from featherstone_ros.tools.trajectory_check import check_file, trajectory_of
     from featherstone_ros.tools.trajectory_picture import draw
 
@@ -99,12 +102,17 @@ def _check(args: argparse.Namespace) -> bool:
     unchecked = trajectory_files.chosen(found, args.number, args.trajectory)
     if len(found) > 1:
         console.print(f"Trajectory {args.number} of {len(found)}; --number K for another")
-    arm = ControlledArm.from_robot(args.urdf, unchecked.names, args.parameters, args.joint_limits)
+    joints = None if unchecked.is_measured else unchecked.names
+    arm = ControlledArm.from_robot(args.urdf, joints, args.parameters, args.joint_limits)
+    unchecked = smoothed(unchecked, arm, console.print)
     if not unchecked.is_timed:
         timed = arm.retimed(trajectory_of(unchecked, arm))
         unchecked = trajectory_files.UncheckedTrajectory(timed.names, tuple(timed.points()))
         console.print("Without times: those of `featherstone-ros retime`", highlight=False)
-    checked = check_file(unchecked, arm)
+    controller = arm
+    if args.parameters:
+        controller = ControlledArm.from_robot(args.urdf, None, args.parameters)
+    checked = check_file(unchecked, arm, controller)
     write_files(
         console,
         (args.fill_effort, trajectory_files.as_yaml(checked.filled)),

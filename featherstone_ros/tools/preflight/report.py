@@ -26,6 +26,8 @@ def show(checked: FileCheck, console: Console) -> None:
         console.print(f"[{BAD}]too much:[/] {escape(str(excess))}")
     for jump in verdict.jumps:
         console.print(f"[{BAD}]too sudden:[/] {escape(str(jump))}")
+    if checked.refusal:
+        console.print(f"[{BAD}]refused:[/] {escape(checked.refusal)}")
     if checked.is_at_once:
         console.print(f"[{BAD}]too sudden:[/] its only point is to be reached at time 0")
     if checked.fits and len(unchecked.points) == 1:

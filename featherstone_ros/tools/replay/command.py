@@ -1,6 +1,7 @@
 """Replay a taught motion: go to its start, follow it, hold.
 
 Any file that `preflight` reads will do; all of its trajectories are followed, one after the other.
+Of a recording that has joint states alone, the motion that was measured is followed, smoothed.
 A running feedforward_controller, of a simulated arm or a real one, follows them. The arm goes to
 each start at a quarter of its velocity limits, and at most 0.5 rad/s or m/s. Where the limits of
 speed or torque ask for it, a trajectory is followed more slowly than it says. A single point, as
@@ -79,21 +80,25 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.replay.comparison import draw, in_short
     from featherstone_ros.tools.style import new_console
-    from featherstone_ros.tools.taught_motion import fitted, slowed
+    from featherstone_ros.tools.taught_motion import fitted, of_arm, slowed, slower, smoothed
 
     console = new_console()
     found = trajectory_files.read_timed(args.trajectory)
     with ControllerClient("replay", args.controller) as controller:
+        found = of_arm(found, controller.arm)
         parts = []
         for number, trajectory in enumerate(found, 1):
             try:
-                part, factor = fitted(slowed(trajectory, 1.0 / args.speed), controller.arm)
+                part = smoothed(trajectory, controller.arm, console.print)
+                part, factor = fitted(slowed(part, 1.0 / args.speed), controller.arm)
             except ValueError as error:
                 where = f"{args.trajectory}, trajectory {number}"
                 raise FeatherstoneError(f"{where}: {error}") from None
             parts.append(part)
             if factor > 1:
-                console.print(f"[yellow]trajectory {number}: {factor:.4g} times slower, to fit[/]")
+                console.print(
+                    f"[yellow]trajectory {number}: {slower(part, factor)}[/]", soft_wrap=True
+                )
         is_first = True
         with controller.held_in_the_end():
             while is_first or args.loop:

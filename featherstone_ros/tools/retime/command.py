@@ -106,6 +106,7 @@ def _retime(args: argparse.Namespace) -> None:
     from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.taught_motion import smoothed
     from featherstone_ros.tools.trajectory_check import check_file, trajectory_of
     from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml, chosen, read
     from featherstone_ros.tools.trajectory_picture import draw
@@ -114,8 +115,10 @@ def _retime(args: argparse.Namespace) -> None:
     require_writable(args.plot, args.output)
     console = new_console()
     given = chosen(read(args.trajectory, args.topic), args.number, args.trajectory)
-    arm = ControlledArm.from_robot(args.urdf, given.names, args.parameters, args.joint_limits)
+    joints = None if given.is_measured else given.names
+    arm = ControlledArm.from_robot(args.urdf, joints, args.parameters, args.joint_limits)
     arm = arm.with_parameters(allow_nonzero_velocity_at_trajectory_end=True)  # it will stand
+    given = smoothed(given, arm, console.print)
     trajectory = trajectory_of(given, arm)
     with delayed_progress("timing", console) as report:
         timed = arm.retimed(
