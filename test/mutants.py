@@ -1,6 +1,7 @@
 """What would the tests miss? Changes one place of the sources at a time, and runs the tests.
 
     python test/mutants.py [--seed 0] [--each 12] [--only WORD] [--since COMMIT] [--keep FOLDER]
+        [--tests unit scenes]
 
 A mutant is a copy of the sources with one change: a sign, a bound, a number off by one, a swapped
 operand, a statement that is left out. Places are drawn by the seed, as many in each room; with
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +37,7 @@ ROOMS = {
 }
 COPIED = ("cython_core", "featherstone_ros", "benchmarks", "config", "docs", "examples", "launch")
 COPIED += ("resource", "test", ".ci", ".github", ".devcontainer", "build")
+KINDS = ("unit", "scenes", "chaos", "ros")  # without ROS first: they are faster
 TIME_OUT = 120.0  # [s] for a test: what hangs is noticed
 LONGEST = 900.0  # [s] for all tests of a mutant
 
@@ -138,7 +140,7 @@ def drawn(seed: int, each: int, only: str, since: str | None) -> Iterator[Iterat
             yield iter(by_kind[kinds[k % len(kinds)]][k // len(kinds) :: each])
 
 
-def nearest_first(file: str, folder: Path) -> list[str]:
+def nearest_first(file: str, folder: Path, kinds: Sequence[str]) -> list[str]:
     """Return the test files, those that share most words with a source first."""
     words = set(re.findall(r"[a-z]{3,}", Path(file).stem)) | {file.split("/")[1]}
 
@@ -147,7 +149,6 @@ def nearest_first(file: str, folder: Path) -> list[str]:
         named = len(words & set(re.findall(r"[a-z]{3,}", path.stem)))
         return -4 * named - sum(word in text for word in words), str(path)
 
-    kinds = ("unit", "scenes", "chaos", "ros")  # without ROS first: they are faster
     return [
         str(path.relative_to(folder))
         for kind in kinds
@@ -166,9 +167,9 @@ def compiles(folder: Path, mutant: Mutant) -> bool:
     return done.returncode == 0
 
 
-def killer(folder: Path, mutant: Mutant, workers: int) -> str:
+def killer(folder: Path, mutant: Mutant, kinds: Sequence[str], workers: int) -> str:
     """Return the test that fails; empty: none does."""
-    files = nearest_first(mutant.file, folder)
+    files = nearest_first(mutant.file, folder, kinds)
     options = ["-q", "-x", "-p", "no:cacheprovider", f"--timeout={TIME_OUT}", "--no-header"]
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     end = time.monotonic() + LONGEST
@@ -211,12 +212,17 @@ def main() -> int:
     parser.add_argument("--since", help="lines that this commit does not have")
     parser.add_argument("--keep", type=Path, help="folder of the copy, kept and used again")
     parser.add_argument("--workers", type=int, default=5)
+    parser.add_argument("--tests", nargs="+", default=KINDS, help="folders of tests")
     args = parser.parse_args()
     folder = args.keep or Path(tempfile.mkdtemp(prefix="mutants_"))
     folder.mkdir(exist_ok=True)
     copied(folder)
     unchanged = Mutant("cython_core/control/control.pyx", 0, "none", "")
-    by = killer(folder, unchanged, args.workers) if compiles(folder, unchanged) else "the compiler"
+    by = (
+        killer(folder, unchanged, args.tests, args.workers)
+        if compiles(folder, unchanged)
+        else "the compiler"
+    )
     if by:
         print(f"not even the unchanged sources pass: {by}")
         return 1
@@ -234,7 +240,11 @@ def main() -> int:
                 if known is None and not compiles(folder, mutant):
                     continue
                 count += 1
-                by = f"equivalent: {known}" if known else killer(folder, mutant, args.workers)
+                by = (
+                    f"equivalent: {known}"
+                    if known
+                    else killer(folder, mutant, args.tests, args.workers)
+                )
             finally:
                 path.write_text(original)
             place = f"{mutant.file}:{mutant.line + 1}"
