@@ -191,7 +191,8 @@ def find_payload(
             raise IdentificationError(f"no joint that was recorded carries a load on {link}")
         widths, probability = np.ones((2, 1))
         if subtracted:
-            by_arm = of_arm[:, :, :0]
+            by_arm = _changes(facts, law, len(joints))
+            widths, probability = probable_widths(Equations(facts.A[:, :, :SIZE], facts.tau), by_arm)
         elif arm.errors is None:
             widths, probability = probable_widths(facts, of_arm)
             by_arm = of_arm
@@ -206,6 +207,20 @@ def find_payload(
             facts = Equations(facts.A[:, :, :SIZE], facts.tau)
         names = tuple(model.joint_names[j] for j in joints)
         return _solve(link, names, facts, ArmErrors(by_arm, widths, probability), trust, centre)
+
+
+def _changes(facts: Equations, law: Law, count: int) -> Floats:
+    """Return the torque (N, n, m) of drives that changed between two drives of one motion.
+
+    Friction and offset change as an arm warms up, a rotor does not. Each of width 1 is as large as
+    the load's torque of its joint.
+    """
+    changing = [k for k, term in enumerate(law.terms) if term != "armature"]
+    own = [SIZE + k * count + j for k in changing for j in range(count)]
+    columns = facts.A[:, :, own]
+    size = np.sqrt((facts.tau**2).mean(axis=0))
+    lengths = np.sqrt((columns**2).sum(axis=1).mean(axis=0)) + 1e-300
+    return np.asarray(columns / lengths * np.tile(size, len(changing)), float)
 
 
 def forgotten_load(

@@ -4,9 +4,10 @@ Three arms, each with links that differ from its URDF, friction that nobody know
 carry a load of 0.5, 1 or 3 kg with a random place and shape. Printed is the share of true values
 within 1.96 standard deviations (95 % are expected), and how many times as wide these are as the
 errors (the RMS of their ratio). With ``--identified`` also for arms that are identified from
-another motion, half a minute each; with ``--slender`` for loads that are no compact boxes.
+another motion, half a minute each; with ``--slender`` for loads that are no compact boxes; with
+``--warm 0.05`` for drives whose friction changed by 5 % between the two recordings.
 
-    python test/unit/payload_coverage.py [--truths 60] [--identified] [--slender]
+    python test/unit/payload_coverage.py [--truths 60] [--identified] [--slender] [--warm 0.05]
 """
 
 import argparse
@@ -93,7 +94,10 @@ def identified(model, states):
     return fitting.arm(best, fit)
 
 
-def measure(name, truths, also_identified=False, slender=False, sag=0.0):
+WAYS = ("URDF", "difference")
+
+
+def measure(name, truths, ways=WAYS, slender=False, sag=0.0, warm=0.0):
     """Return errors and deviations, each (truths, 10), of mass, place and inertia, by way."""
     urdf, link = ARMS[name]()
     model = fr.Model.from_file(urdf)
@@ -110,19 +114,18 @@ def measure(name, truths, also_identified=False, slender=False, sag=0.0):
         com, inertia = load(random, mass, slender)
         bare = recording(real, drives, moved, random, sag)
         loaded = real.with_payload(link, mass, com, inertia)
-        carried = recording(loaded, drives, moved, random, sag)
-        unknown = Arm.without_drives(model)
-        ways = {
-            "URDF": (unknown, carried, True),
-            "difference": (unknown, unknown.difference(carried, bare, 2.0), False),
-        }
-        if also_identified:
-            other = motion(model, truth + 1000, duration=30.0)
-            states = recording(real, drives, other, np.random.default_rng(truth))
-            ways["identified"] = (identified(model, states), carried, False)
-        for way, (arm, states, fit) in ways.items():
+        warmed = drives * (1.0 + warm * random.normal(size=drives.shape)) if warm else drives
+        carried = recording(loaded, warmed, moved, random, sag)
+        for way in ways:
+            arm, states = Arm.without_drives(model), carried
+            if way == "difference":
+                states = arm.difference(carried, bare, 2.0)
+            if way == "identified":
+                other = motion(model, truth + 1000, duration=30.0)
+                driven = recording(real, drives, other, np.random.default_rng(truth))
+                arm = identified(model, driven)
             got = identification.find_payload(
-                arm, [states], link, fit_drives=fit, subtracted=way == "difference"
+                arm, [states], link, fit_drives=way == "URDF", subtracted=way == "difference"
             )
             off = [got.mass - mass, *(got.com - com), *(got.inertia - inertia)[UPPER]]
             wide = [got.mass_deviation, *got.com_deviation, *got.inertia_deviation[UPPER]]
@@ -143,9 +146,11 @@ def main():
     parser.add_argument("--identified", action="store_true")
     parser.add_argument("--slender", action="store_true")
     parser.add_argument("--sag", type=float, default=0.0, help="of drives at their limit [rad]")
+    parser.add_argument("--warm", type=float, default=0.0, help="share by which friction changed")
     args = parser.parse_args()
+    ways = (*WAYS, "identified") if args.identified else WAYS
     for name in ARMS:
-        found = measure(name, args.truths, args.identified, args.slender, args.sag)
+        found = measure(name, args.truths, ways, args.slender, args.sag, args.warm)
         for way, (off, wide) in found.items():
             line = f"{name:8}{way:12}"
             for what, those in FIGURES.items():

@@ -7,6 +7,22 @@ pytest.importorskip("scipy")
 FEW = 9
 
 
+def test_friction_that_changed_between_two_recordings_is_in_the_deviation():
+    """Warmed by 5 %: ignored, the masses are off by 1.9 deviations, RMS."""
+    off, wide = measure("ur5e", FEW, ["difference"], warm=0.05)["difference"]
+    share, ratio = rated(off[:, FIGURES["mass"]], wide[:, FIGURES["mass"]])
+    assert share > 0.8 and ratio > 0.8
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("warm", [0.0, 0.05])
+@pytest.mark.parametrize("arm", ["ur5e", "panda"])
+def test_a_difference_covers_95_percent_whether_friction_changed_or_not(arm, warm):
+    off, wide = measure(arm, 30, ["difference"], warm=warm)["difference"]
+    share, ratio = rated(off[:, FIGURES["mass"]], wide[:, FIGURES["mass"]])
+    assert share > 0.83 and 0.75 < ratio < 1.8  # three deviations of such a share are 12 %
+
+
 @pytest.mark.study  # test_identification_steps.py has one load
 def test_intervals_are_of_the_size_of_the_errors():
     """Nine loads do not tell a share of 95 % from one of 85 %."""
