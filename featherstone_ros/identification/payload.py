@@ -192,7 +192,9 @@ def find_payload(
         widths, probability = np.ones((2, 1))
         if subtracted:
             by_arm = _changes(facts, law, len(joints))
-            widths, probability = probable_widths(Equations(facts.A[:, :, :SIZE], facts.tau), by_arm)
+            widths, probability = probable_widths(
+                Equations(facts.A[:, :, :SIZE], facts.tau), by_arm
+            )
         elif arm.errors is None:
             widths, probability = probable_widths(facts, of_arm)
             by_arm = of_arm
