@@ -160,7 +160,7 @@ def test_the_gap_of_boxes_is_their_distance():
         assert _gaps(straight, axes, np.array(way), half, half) == pytest.approx(gap)
 
 
-@pytest.mark.parametrize("robot", few_or_all(["z1"], ["z1", "so101", "kinova"]))
+@pytest.mark.parametrize("robot", few_or_all(["z1", "so101"], ["z1", "so101", "so100", "kinova"]))
 def test_a_motion_is_found_for_arms_whose_balls_would_always_touch(robot, monkeypatch):
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 4)
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
@@ -171,10 +171,34 @@ def test_a_motion_is_found_for_arms_whose_balls_would_always_touch(robot, monkey
     assert clearance.is_free(plan.series.samples(200)[1])
 
 
+@pytest.mark.parametrize("robot", few_or_all(["ur5_robot"], ["ur5_robot", "ur5_gripper", "baxter"]))
+def test_a_motion_is_found_for_arms_that_are_below_the_floor_in_most_poses(robot, monkeypatch):
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 4)
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
+    file = example_robot(robot)
+    arm = ControlledArm.from_robot(str(file))
+    clearance = Clearance.of(arm.model, file.read_bytes(), file.parent)
+    plan = Excitation(arm, clearance, 10.0).search()
+    assert clearance.is_free(plan.series.samples(200)[1])
+
+
+@pytest.mark.parametrize("robot, code", [("so101", 0), ("finger_edu", 1)])
+def test_the_status_says_whether_what_is_written_is_followed(
+    robot, code, tmp_path, capsys, monkeypatch
+):
+    """With the inertia of the drives that is written; no inertia steadies the finger's loop."""
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 4)
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
+    command = ["excite", "--urdf", str(example_robot(robot)), "--duration", "10"]
+    assert cli.main([*command, "--output", str(tmp_path / "e.yaml")]) == code
+    said = capsys.readouterr().out
+    assert ("it does not follow" in said) == bool(code) == ("inf mrad" in said)
+
+
 def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
     text = two_arms(0.32).replace('lower="-3" upper="3"', 'lower="-0.02" upper="0.02"')
-    text = text.replace('size="0.05 0.05 0.3"', 'size="0.05 0.05 0.62"')  # link2 reaches base
+    text = text.replace('size="0.05 0.05 0.3"', 'size="0.02 0.02 0.625"')  # link2 reaches base
     file = tmp_path / "arm.urdf"
     file.write_text(text)
     command = ["excite", "--urdf", str(file), "--output", str(tmp_path / "e.yaml")]

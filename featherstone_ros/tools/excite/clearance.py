@@ -5,7 +5,8 @@ on those at right angles to an edge of each (S. Gottschalk et al., "OBBTree", SI
 is never more than their distance, and negative where they overlap. Pairs of links are checked
 unless they are neighbours, or near each other in most poses, as those of wrists are (rows of balls
 that hold their boxes overlap there), or the user waives them. The floor is z = 0 of the base link's
-frame, for links that are above it in most poses.
+frame, for links that are above it in most poses; one that is usually nearer than the margin, as the
+shoulder of a table arm, need not keep that.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ PARALLEL = 1e-3  # sine of the angle between edges that have no axis of their ow
 POSES = 200  # random poses that decide which pairs are checked
 ALWAYS = 0.5  # share of them in which a pair may overlap and still be checked
 MARGIN = 0.02  # [m] least distance
-TOUCH = 0.005  # [m] by which boxes may come closer than in the arm's initial pose
+TOUCH = 0.005  # [m] by which boxes may come closer than at the start, or to the floor than usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +114,11 @@ class Clearance:
 
     def is_free(self, q: Floats) -> bool:
         """Whether everything keeps its distance in poses (B, n)."""
-        return bool((np.hstack(self._distances(q)) >= self.needed).all())
+        return bool(self.free(q).all())
+
+    def free(self, q: Floats) -> NDArray[np.bool_]:
+        """Return whether everything keeps its distance in each of poses (B, n)."""
+        return np.asarray((np.hstack(self._distances(q)) >= self.needed).all(axis=1))
 
     def culprit(self, q: Floats) -> str | None:
         """Return the two that miss their distance most in poses (B, n), in words; None: nothing."""
@@ -170,8 +175,10 @@ class Clearance:
         _, below = self._distances(q)
         near = self._near(q).mean(axis=1)
         pairs = [pair for pair, share in zip(self.pairs, near, strict=True) if share < ALWAYS]
-        above = [k for k, d in zip(self.above, below.T, strict=True) if (d < 0).mean() < ALWAYS]
-        needed = np.full(len(pairs) + len(above), MARGIN)
+        kept = (below < 0).mean(axis=0) < ALWAYS
+        above = np.array(self.above, dtype=int)[kept].tolist()
+        over = np.minimum(MARGIN, np.median(below[:, kept], axis=0) - TOUCH)
+        needed = np.concatenate([np.full(len(pairs), MARGIN), over])
         return replace(self, pairs=tuple(pairs), above=tuple(above), needed=needed)
 
     def _near(self, q: Floats) -> NDArray[np.bool_]:

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     """Plan, rehearse, check and write.
 
     Returns:
-        0; errors are raised.
+        0; 1 if the simulated arm does not follow what is written; errors are raised.
     """
     from functools import partial
 
@@ -163,7 +163,7 @@ def run(args: argparse.Namespace) -> int:
     )
     for line in needed.lines(joints):
         console.print(line, style="yellow" if needed.changed else "dim", soft_wrap=True)
-    return 0
+    return 0 if follows else 1
 
 
 def _short(number: float) -> str:

@@ -39,7 +39,7 @@ class NeededGains:
     Attributes:
         before: (n,) largest error with the gains of the file [rad or m].
         after: (n,) the same with ``gains``.
-        as_modelled: Of an arm that is as its model, with ``gains``.
+        as_modelled: Of an arm that is as its model, with ``gains`` and ``armature``.
         gains: That are enough; those of the file where these are.
         stiffer: (n,) by which the position gains are higher than those of the file.
         tolerance: Error at which the motion is abandoned [rad or m].
@@ -145,7 +145,10 @@ def needed_gains(arm: ControlledArm, gains: Gains, series: Series) -> NeededGain
     better = Gains(gains.p * stiffer, gains.d * np.sqrt(stiffer))
     after = rehearse(arm, series, better, timing, HEAVIER, UNKNOWN).error
     armature = stable_armature(arm.model, arm.drives.armature, better, timing)
-    as_modelled = rehearse(arm, series, better, timing)
+    rotors = () if armature is None else zip(arm.model.joint_names, armature, strict=True)
+    raised = {f"armature.{joint}": float(inertia) for joint, inertia in rotors if inertia}
+    as_written = arm.with_parameters(raised)
+    as_modelled = rehearse(as_written, series, better, timing)
     return NeededGains(error[0], after, as_modelled, better, stiffer, tolerance, armature)
 
 
