@@ -160,25 +160,18 @@ def test_the_gap_of_boxes_is_their_distance():
         assert _gaps(straight, axes, np.array(way), half, half) == pytest.approx(gap)
 
 
-@pytest.mark.parametrize("robot", few_or_all(["z1", "so101"], ["z1", "so101", "so100", "kinova"]))
-def test_a_motion_is_found_for_arms_whose_balls_would_always_touch(robot, monkeypatch):
-    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 4)
+FOUND = ["z1", "so101", "so100", "kinova", "ur5_robot", "ur5_gripper", "ur10_robot", "baxter"]
+
+
+@pytest.mark.parametrize("robot", few_or_all(["z1", "so101", "baxter"], FOUND))
+def test_a_motion_is_found_for_arms_that_are_hardly_ever_clear(robot, monkeypatch):
+    """Balls would touch in all poses, a shoulder is 16 mm over the floor, others under it."""
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 2)
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
     file = example_robot(robot)
     arm = ControlledArm.from_robot(str(file))
     clearance = Clearance.of(arm.model, file.read_bytes(), file.parent)
     plan = Excitation(arm, clearance, 20.0).search()
-    assert clearance.is_free(plan.series.samples(200)[1])
-
-
-@pytest.mark.parametrize("robot", few_or_all(["ur5_robot"], ["ur5_robot", "ur5_gripper", "baxter"]))
-def test_a_motion_is_found_for_arms_that_are_below_the_floor_in_most_poses(robot, monkeypatch):
-    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 4)
-    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
-    file = example_robot(robot)
-    arm = ControlledArm.from_robot(str(file))
-    clearance = Clearance.of(arm.model, file.read_bytes(), file.parent)
-    plan = Excitation(arm, clearance, 10.0).search()
     assert clearance.is_free(plan.series.samples(200)[1])
 
 

@@ -40,7 +40,7 @@ RANGE_USED, EFFORT_USED = 0.9, 0.8  # shares of the position range and of the ef
 WIDEST = 2.0  # [rad or m] to either side of the start
 UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing limit
 REDUCTION, MIN_SCALE = 0.85, 0.1  # factor while a motion does not fit, and their product
-POSES = 64  # drawn for each start: many arms are under the floor in most
+POSES = 64  # drawn for each start: many arms are under the floor in most, or cannot hold them
 STARTS, STEPS, CHILDREN = 24, 60, 6  # of the search
 WEAK = 1e4  # condition number from which something is hardly told
 STEP_SIZE = 0.3  # of a coefficient's change, relative to their size
@@ -216,7 +216,9 @@ class Excitation:
             lower = np.maximum(self._lower, np.minimum(-WIDEST, self._upper - WIDEST))
             upper = np.minimum(self._upper, np.maximum(WIDEST, self._lower + WIDEST))
             drawn = lower + (upper - lower) * random.uniform(0.25, 0.75, (POSES, n))
-            start = drawn[int(self.clearance.free(drawn).argmax())]  # the first, where none is
+            rest = np.zeros_like(drawn)
+            held = (np.abs(self._torque(drawn, rest, rest)) <= self._effort).all(axis=1)
+            start = drawn[int((held & self.clearance.free(drawn)).argmax())]  # or just the first
         number = [random.permutation(self._highest)[:H] + 1 for _ in range(n)]
         a, b = random.normal(size=(2, H, n))
         return self._at_rest(Series(np.array(start), np.transpose(number), a, b, self._duration))
