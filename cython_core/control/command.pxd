@@ -22,7 +22,7 @@ from control.position_governor cimport (PositionGovernor, ServoGovernor, govern_
                                         govern_servos)
 from control.settings cimport ADMITTANCE
 from control.state_clock cimport StateClock, is_overdue
-from control.state_observer cimport ACCEPTED, Observer, max_speed_share
+from control.state_observer cimport ACCEPTED, Observer, common, max_speed_share
 from control.stuck_joints cimport StuckJoints
 from control.supervision cimport supervise
 from control.torque_governor cimport SpeedLimit, begin_transfer, govern, transfer_left
@@ -106,15 +106,13 @@ cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck
     memset(task.desired + 2 * n, 0, 2 * n * sizeof(double))
     for i in range(n):
         task.desired[i] += c.observer.q[i]
-        stuck.given[i] = sent.torque[i]
         sent.torque[i] += sent.gravity_torque[i]
+        stuck.given[i] = sent.torque[i]
     slide_end_effector(task, &c.arm, sent.torque, dt)
     add_drives(&drives, n, c.observer.q, task.desired + n, task.desired + 2 * n, task.presliding,
                sent.torque)
     for i in range(n):
-        stuck.given[i] += sent.contact[i] - sent.torque[i]      # what is not feedback
-        if c.arm.settings.hardware_adds_gravity:
-            stuck.given[i] += sent.gravity_torque[i]
+        stuck.given[i] -= sent.torque[i]                        # what is not feedback
 
 
 cdef inline bint has_lost_wrench(CartesianMode* mode, const Controller* c,
@@ -311,11 +309,17 @@ cdef inline void mode_torque(Task* task, Command* sent, StuckJoints* stuck, cons
 
 
 cdef inline void note_given(StuckJoints* stuck, const Controller* c) noexcept nogil:
-    """Complete the feedback that is in the command, where it leads the end effector."""
+    """Complete the feedback that is in the command, where it leads the end effector. It moves a
+    joint no further than the whole command, which a limit may have cut.
+    """
+    cdef double whole
     cdef Py_ssize_t i
     if drives_end_effector(&c.arm):
         for i in range(c.n):
-            stuck.given[i] += c.sent.governor.command[i]
+            whole = c.sent.governor.command[i] + c.sent.contact[i]
+            if not c.arm.settings.hardware_adds_gravity:
+                whole -= c.sent.gravity_torque[i]
+            stuck.given[i] = common(whole, whole + stuck.given[i])
 
 
 cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from arm_scene import Scene, play
+from unit.example_robots import ROBOTS
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -61,3 +63,34 @@ def test_an_arm_at_rest_does_not_oscillate_where_its_desired_motion_swings(seed)
     loop.advance(2.0)
     assert "oscillates" not in "".join(notes)
     assert loop.controller.phase in RUNNING
+
+
+@pytest.mark.parametrize(
+    ("seed", "mujoco"), [(4, False), (16, False), (17, False), (18, False), (18, True)]
+)
+def test_a_joint_that_its_speed_limit_holds_back_is_not_accused(seed, mujoco):
+    """An xArm7 without rotors: what the desired motion would take of friction is not sent, since a
+    wrist as light would be too fast with it. So nothing moves that wrist.
+    """
+    if mujoco:
+        pytest.importorskip("mujoco")
+    robots = [str(path) for path in ROBOTS if path.stem == "xarm7"]
+    if not robots:
+        pytest.skip("example-robot-data is not installed")
+    random, start = np.random.default_rng(seed), np.array([0.0, 0.02, 0.0, 1.31, 0.0, 0.72, 0.0])
+    if seed % 2 == 0:
+        model = Model.from_file(robots[0])
+        start = random.uniform(
+            np.maximum(0.6 * model.lower, -2.0), np.minimum(0.6 * model.upper, 2.0)
+        )
+
+    def far_away(loop: ClosedLoop) -> None:
+        way = random.normal(size=3)
+        target = Dynamics(loop.arm.model).link_pose(loop.controller.snapshot().q, "link7")
+        target[:3, 3] += random.choice([0.5, 1.0, 3.0]) / np.linalg.norm(way) * way
+        loop.controller.set_target(loop.now, target)
+
+    mode = {"mode": "cartesian_impedance", "tip": "link7"}
+    played = play(Scene(robots[0], {0.3: far_away}, 2.3, start, mode, mujoco=mujoco))
+    assert "to the bit" not in played.text
+    assert played.loop.controller.phase in RUNNING
