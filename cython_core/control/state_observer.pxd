@@ -212,8 +212,9 @@ cdef inline bint has_stopped(const Observer* o, Py_ssize_t i, double qd) noexcep
 
 
 cdef inline bint is_frozen(const Observer* o, Py_ssize_t i) noexcept nogil:
-    """Whether a position has stayed the same while its velocity has led too far."""
-    return (o.unchanged[i] > REPEAT_TIME and fabs(o.discrepancy[i]) > max_discrepancy(o, i)
+    """Whether a position has stayed the same while its measured velocity has led too far."""
+    return (o.unchanged[i] > REPEAT_TIME and o.age[o.n + i] < o.unchanged[i]
+            and fabs(o.discrepancy[i]) > max_discrepancy(o, i)
             and o.discrepancy[i] * o.qd[i] < 0.0)
 
 

@@ -134,6 +134,7 @@ def require_no_accusation(seen: Played) -> None:
     [
         ("ur5e", 30, "chunks", 4, SERVO),  # braked where the stream ends
         ("ur5e", 100, "chunks", 20, SERVO),
+        ("panda", 30, "set-points", 46, SERVO),  # its estimated velocity alone leads away
         ("panda", 100, "set-points", 2, SERVO),  # braked where it comes to a set-point
         ("so101", 30, "chunks", 1, SERVO),
         ("panda", 100, "trajectory", 2, COARSEST),  # commands that answer steps need their rate
