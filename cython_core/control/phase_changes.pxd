@@ -27,7 +27,7 @@ from control.state_clock cimport start_clock
 from control.state_observer cimport (Observer, forget, max_speed_share, seen_state,
                                      trust_velocities)
 from control.stuck_joints cimport StuckJoints
-from control.torque_governor cimport Governor, begin_transfer, push_no_further
+from control.torque_governor cimport Governor, begin_transfer, is_missed, push_no_further
 
 
 # How the arm comes to rest.
@@ -76,7 +76,7 @@ cdef inline void begin_tracking(Controller* c) noexcept nogil:
     """
     hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
     begin_supervision(&c.watch, c.n)
-    c.machine.brakes = False
+    c.machine.brakes = c.machine.bears = False
     if c.floats:
         fire(&c.machine, FLOAT)
 
@@ -85,7 +85,8 @@ cdef inline void begin_hold(StateMachine* m, Task* task, Governor* governor, dou
                             double decay_time) noexcept nogil:
     """Begin to hold the arm without a desired position."""
     cdef Py_ssize_t n = task.motion.n
-    m.held_since, m.brakes, task.has_planned_stop = now, False, False
+    m.held_since, task.has_planned_stop = now, False
+    m.brakes = m.bears = False
     memset(task.desired + 2 * n, 0, 2 * n * sizeof(double))
     begin_transfer(governor, decay_time)
 
@@ -286,6 +287,15 @@ cdef inline void rest_at_set_point(Task* task, const Controller* c, double now,
                      CATCH_UP_SPEED, usual_step(c), &c.arm.limits)
 
 
+cdef inline bint sinks(const Controller* c) noexcept nogil:
+    """Whether the arm, which feedback had brought to rest, falls without it: it carries a load of
+    which the model does not know.
+    """
+    return (c.machine.phase == SETTLING and c.machine.bears and not c.machine.brakes
+            and not stands(&c.observer)
+            and is_missed(&c.sent.governor, seen_state(&c.observer) + c.n))
+
+
 cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept nogil:
     """Go over to another phase where it is time to; returns whether commands end."""
     cdef bint is_over = now - c.machine.held_since >= c.arm.settings.give_up_after
@@ -293,7 +303,7 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
             and fire(&c.machine, SETTLED)):
         c.sent.has_begun = False
         return True
-    if c.machine.brakes and time >= c.task.motion.end:
+    if c.machine.brakes and time >= c.task.motion.end and not c.machine.bears:
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
         c.machine.hold_until = max(c.machine.hold_until, now + c.arm.settings.decay_time)
     if (c.machine.phase == DAMPED and now >= c.machine.hold_until and not c.machine.brakes
@@ -301,6 +311,10 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
         begin_tracking(c)
     if c.machine.phase == STOPPING and time >= c.task.motion.end and fire(&c.machine, STOPPED):
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
+        c.machine.bears = True
+    if sinks(c):
+        hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
+        c.machine.brakes = True
     if c.machine.phase == REFERENCE and not leads_end_effector(&c.arm):
         rest_at_set_point(&c.task, c, now, time)
         if runs_into_limit(&c.task.motion, time, c.task.desired, usual_step(c), &c.arm.limits):

@@ -172,6 +172,17 @@ cdef inline void push_no_further(Governor* g, const double* qd) noexcept nogil:
         g.moving[i] = qd[i] if fabs(qd[i]) > STANDING_SPEED else 0.0
 
 
+cdef inline bint is_missed(const Governor* g, const double* qd) noexcept nogil:
+    """Whether the joints at these velocities (n,) move against the difference, which goes: they sink
+    under what it held.
+    """
+    cdef double power = 0.0
+    cdef Py_ssize_t i
+    for i in range(g.n):
+        power += g.difference[i] * qd[i]
+    return power < 0.0 and not g.begins
+
+
 cdef inline void start_from(Governor* g, const JointSettings* joints,
                             const double* effort) noexcept nogil:
     """Begin anew, as if this effort, clamped to the limits, had been the last command."""

@@ -47,6 +47,7 @@ class Scene:
         units: What its drives are told; None: torques.
         others: Joints that the controller does not move, with the motion that they have whatever
             the arm does; the arm then has the default parameters.
+        twin: Parameters of the simulated arm alone, a load of which the controller does not know.
         mujoco: The arm is simulated by MuJoCo, not by our own simulator.
         period, delay: Of the loop [s]; None: those for which its gains are made.
     """
@@ -60,6 +61,7 @@ class Scene:
     command: Callable[[float, Command], Command | None] = lambda at, command: command
     units: DriveUnits | None = None
     others: Mapping[str, Moving] = field(default_factory=dict)
+    twin: Mapping[str, Any] = field(default_factory=dict)
     mujoco: bool = False
     period: float | None = None
     delay: float | None = None
@@ -214,9 +216,10 @@ def play(scene: Scene) -> Played:
         arm = robot.arm.with_parameters(scene.parameters)
     start = robot.start if scene.start is None else np.asarray(scene.start, float)
     period = arm.timing.period if scene.period is None else scene.period
-    plant: SimulatedArm = SimulatedArm.of(arm.model, arm.drives, start, period)
+    real = arm.with_parameters(scene.twin)
+    plant: SimulatedArm = SimulatedArm.of(real.model, real.drives, start, period)
     if scene.mujoco:
-        plant = MujocoArm(robot.text, arm, start, plant.simulator.time_step, scene.others)
+        plant = MujocoArm(robot.text, real, start, plant.simulator.time_step, scene.others)
     elif scene.others:
         plant = SimulatedArm(_WithOthers(robot.text, arm, start, scene.others))
 
