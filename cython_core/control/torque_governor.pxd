@@ -173,8 +173,8 @@ cdef inline void push_no_further(Governor* g, const double* qd) noexcept nogil:
 
 
 cdef inline bint is_missed(const Governor* g, const double* qd) noexcept nogil:
-    """Whether the joints at these velocities (n,) move against the difference, which goes: they sink
-    under what it held.
+    """Whether the joints at these velocities (n,) move against the difference, which goes: they
+    sink under what it held.
     """
     cdef double power = 0.0
     cdef Py_ssize_t i
