@@ -129,8 +129,15 @@ def default_threshold(model: Model) -> Floats:
 
 
 def default_link(model: Model) -> str:
-    """Return the link that the last joint moves."""
-    return model.tree.body_names[model.tree.joint_body[-1] + 1]
+    """Return the link at the end of the longest chain of joints; of several, the last joint's.
+
+    Files may list the joints from the tip on, as that of the SO-101 does.
+    """
+    tree, depth = model.tree, [0] * len(model.tree.parent)
+    for body, parent in enumerate(tree.parent):
+        depth[body] = depth[parent] + 1 if parent >= 0 else 1
+    tip = max(reversed(tree.joint_body), key=lambda body: depth[body])
+    return tree.body_names[tip + 1]
 
 
 def shadow_parameters(model: Model) -> Iterator[Parameter]:
