@@ -381,6 +381,21 @@ def test_an_encoders_offset_is_corrected_where_that_is_asked_for(off, capsys):
     assert output.exists()
 
 
+def test_a_delay_of_the_efforts_is_corrected_where_that_is_asked_for(tmp_path, capsys):
+    """30 ms: uncorrected, nothing is written; corrected, friction is that of the arm."""
+    time, q, qd, tau = known_arm.record(known_arm.deformed(), duration=20.0)
+    bag = known_arm.save(tmp_path / "arm.npz", (time, q, qd, np.roll(tau, 3, axis=0)))
+    output, told = tmp_path / "arm.urdf", tmp_path / "arm.json"
+    command = ["identify", bag, "--urdf", "ur5e", "--output", str(output), "--json", str(told)]
+    assert cli.main(command) == 1 and not output.exists()
+    assert "--fix delay" in capsys.readouterr().err
+    assert cli.main([*command, "--fix", "delay"]) == 0 and output.exists()
+    assert "Corrected: All efforts come 30 ±" in " ".join(capsys.readouterr().out.split())
+    friction = json.loads(told.read_text())["friction"]
+    viscous = [friction[name]["viscous"] for name in NAMES]
+    np.testing.assert_allclose(viscous, known_arm.VISCOUS, rtol=0.05)
+
+
 @pytest.mark.study
 def test_an_encoders_offset_is_named_and_nothing_is_written(off, capsys):
     command, output = off
@@ -452,6 +467,21 @@ def test_efforts_that_lack_a_part_are_refused_of_recordings(by_load, tmp_path, c
     assert cli.main(command)
     said = " ".join(capsys.readouterr().err.split())
     assert f"drives.{NAMES[1]}.effort is torque_without_gravity, expected torque, current" in said
+
+
+def test_currents_are_identified_by_the_links_of_the_urdf(tmp_path):
+    """Whose errors of 3 % are all that is wrong with the gains."""
+    gains = np.array([14.0, -13.0, 11.0, 10.5, -11.0, 9.0])
+    t, q, qd, tau = known_arm.record(known_arm.deformed(size=0.03, tool=0.0), duration=20.0)
+    bag = known_arm.save(tmp_path / "arm.npz", (t, q, qd, tau / gains))
+    told, output = tmp_path / "arm.json", tmp_path / "arm.urdf"
+    command = ["identify", bag, "--gains-by-links", "--urdf", "ur5e", "--output", str(output)]
+    assert cli.main([*command, "--json", str(told)]) == 0 and output.exists()
+    found = json.loads(told.read_text())["effort_gain"]
+    known = [name for name in NAMES if found[name]["identified"]]
+    assert {"shoulder_lift_joint", "elbow_joint"} <= set(known)
+    for name in known:
+        assert found[name]["value"] == pytest.approx(gains[NAMES.index(name)], rel=0.05)
 
 
 def test_a_load_without_its_recording_is_refused(by_load, capsys):
