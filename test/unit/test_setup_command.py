@@ -250,6 +250,15 @@ def test_an_arm_without_effort_is_refused_with_its_weight(tmp_path, capsys):
     assert not (tmp_path / "weak.yaml").exists()
 
 
+def test_friction_that_no_effort_overcomes_is_refused(tmp_path, capsys):
+    path = tmp_path / "stuck.urdf"
+    held = LIMITED.format(50) + '<dynamics friction="60" damping="1"/>'
+    path.write_text(urdf_text.chain("hip", "knee", axis="0 1 0", inside=held))
+    assert cli.main(["setup", str(path), "--output", str(tmp_path / "stuck.yaml")]) == 1
+    error = " ".join(capsys.readouterr().err.split())
+    assert "would not start" in error and "friction takes 61" in error
+
+
 def test_weights_that_are_rounding_are_zero(tmp_path, capsys):
     path = tmp_path / "weak.urdf"
     joints = [

@@ -103,10 +103,13 @@ def run(args: argparse.Namespace) -> int:
         except OSError as error:
             raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
         goal = first_motion(proposal.model, proposal.start)
-        drives = [
-            drive(proposal, goal, excess, partial(_report, progress, done))
-            for done, excess in enumerate((0.0, HEAVIER), CHOICE)
-        ]
+        try:
+            drives = [
+                drive(proposal, goal, excess, partial(_report, progress, done))
+                for done, excess in enumerate((0.0, HEAVIER), CHOICE)
+            ]
+        except ValueError as error:
+            raise FeatherstoneError(f"the controller would not start: {error}") from None
         report = summary(proposal, drives)
         if drives[0].trouble:
             console.print(report)
