@@ -670,6 +670,25 @@ cdef inline bint is_too_fast(Motion* m, Py_ssize_t i, double bound) noexcept nog
     return False
 
 
+cdef inline bint adds_speed(Motion* m, Py_ssize_t i, double time, double start,
+                            double bound) noexcept nogil:
+    """Whether a joint's correction makes the motion faster by more than a bound than both what it
+    leads to and the velocity from which it begins: a difference of velocities that is kept while
+    the path turns round adds to the path's.
+    """
+    cdef double fastest = fabs(start), all = 0.0, since, at, v
+    cdef Py_ssize_t n = m.n, k
+    cdef const double* c
+    for k in range(1, LOOKS + 1):
+        at = look_at(m, i, k)
+        c = polynomials_at(m, time + at, &since)
+        v = slope_at(c, n, i, since)
+        m.look[n + i] = v
+        add_correction_of(m.correction, m.lasts, n, i, at, m.look)
+        fastest, all = max(fastest, fabs(v)), max(all, fabs(m.look[n + i]))
+    return all > fastest + bound
+
+
 cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, double start,
                                       const JointLimits* limits) noexcept nogil:
     """Whether a joint's correction takes the motion beyond the limits of acceleration and jerk; its
@@ -726,19 +745,23 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
 cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double* state,
                              const double* offset, double duration, double share,
                              const JointLimits* limits) noexcept nogil:
-    """Make a joint's correction longer where it accelerates too much, and shorter where it would
-    leave the range, which counts for more.
+    """Make a joint's correction longer where it accelerates too much, but not where it would add
+    speed, and shorter where it would leave the range: both count for more.
     """
     cdef Py_ssize_t n = m.n, k
     cdef double hardest = HARDEST * max(min(limits.acceleration[i], limits.deceleration[i]),
                                         fabs(state[2 * n + i]))
-    cdef double longest
+    cdef double longest, before
     plan_correction(m, i, offset, duration, share, limits)
     longest = LONGEST_BLEND * m.lasts[n + i]
     while (m.lasts[n + i] < longest
            and accelerates_too_much(m, i, time, state[2 * n + i], limits)):
+        before = duration
         duration = m.lasts[n + i] / SHORTER
         plan_correction(m, i, offset, duration, share, limits)
+        if adds_speed(m, i, time, state[n + i], share * limits.velocity[i]):
+            plan_correction(m, i, offset, before, share, limits)
+            break
     while (joint_lasts(m, i) > SHORTEST_STOP and largest_acceleration(m, i) < hardest
            and correction_leaves_range(m, i, time, state[i], limits)):
         for k in range(3):
