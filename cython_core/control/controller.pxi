@@ -100,8 +100,9 @@ cdef class CompiledController(CycleOwner):
                    m.doubles(len(JOINT_SETTINGS) * n), n)
         c.arm.limits.lower, c.arm.limits.upper, c.arm.limits.velocity = (
             m.doubles(n), m.doubles(n), m.doubles(n))
-        c.arm.limits.acceleration, c.arm.limits.deceleration, c.arm.limits.jerk = (
-            m.doubles(n), m.doubles(n), m.doubles(n))
+        c.arm.limits.acceleration = m.doubles(3 * n)
+        c.arm.limits.deceleration = c.arm.limits.acceleration + n
+        c.arm.limits.jerk = c.arm.limits.deceleration + n
         c.arm.limits.continuous = <bint*> m.block(n, np.intc)
         self._lay_out_observer()
         self._lay_out_stuck_joints()

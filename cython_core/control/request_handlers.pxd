@@ -233,6 +233,8 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
     c.arm.settings = settings[0]
     memcpy(c.arm.joints.p, change.joints.p,
            sizeof(JointSettings) // sizeof(double*) * c.n * sizeof(double))
+    if change.rates != NULL:
+        memcpy(c.arm.limits.acceleration, change.rates, 3 * c.n * sizeof(double))
     if change.impedance != NULL:
         configure_mode(&c.task.cartesian, change.impedance)
     c.stuck.begins = True

@@ -103,13 +103,18 @@ JOINT_SETTINGS = joint_settings_names()
 
 
 cdef class ConfigureRequest(ControlRequest):
-    """Take other settings, a ``featherstone_ros.control.settings.ControllerSettings``."""
+    """Take other settings, a ``featherstone_ros.control.settings.ControllerSettings``.
+
+    Args:
+        settings: All of them.
+        rates: (3, n) as ``JointSpace.rates``; None: as they are.
+    """
 
     cdef SettingsChange change
     cdef ImpedanceChange impedance
-    cdef cnp.ndarray rows, impedance_rows
+    cdef cnp.ndarray rows, impedance_rows, rates
 
-    def __init__(self, settings):
+    def __init__(self, settings, rates=None):
         super().__init__(REQUEST_CONFIGURE)
         values = vars(settings) | vars(settings.drives)
         self.change.settings = values | {
@@ -124,6 +129,9 @@ cdef class ConfigureRequest(ControlRequest):
         if settings.impedance is not None:
             self.impedance_rows = take_impedance(&self.impedance, settings.n, settings.impedance)
             self.change.impedance = &self.impedance
+        if rates is not None:
+            self.rates = np.array(rates, dtype=float, order="C")
+            self.change.rates = floats(self.rates)
         self.address = <size_t> &self.change
 
 

@@ -49,9 +49,9 @@ cdef struct JointLimits:     # (n,) each, +-inf where there is none
     double* lower
     double* upper
     double* velocity
-    double* acceleration     # of a speed that grows; of one that falls the next
-    double* deceleration
-    double* jerk
+    double* acceleration     # (3, n) of a speed that grows; these three go by effort and payload
+    double* deceleration     # its second row, of a speed that falls
+    double* jerk             # its third
     bint* continuous         # turns without end
 
 

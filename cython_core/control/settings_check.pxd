@@ -19,6 +19,7 @@ cdef struct SettingsChange:
     Settings settings
     JointSettings joints
     const ImpedanceChange* impedance # NULL: stays as it is
+    const double* rates              # (3, n) acceleration, deceleration and jerk; NULL: likewise
 
 cdef struct CheckPayload:
     const SettingsChange* change

@@ -326,6 +326,7 @@ class TorqueController:
         settings: ControllerSettings,
         model: Model | None = None,
         transition_time: float = 0.0,
+        space: JointSpace | None = None,
     ) -> None:
         """Change the settings at any time, without a step in the command.
 
@@ -334,17 +335,21 @@ class TorqueController:
             settings: All of them.
             model: With another payload or gravity; None: as it is.
             transition_time: In which that takes effect [s], at once while silent.
+            space: The same joints with other ``rates``, which follow from payload and efforts;
+                motions that are made from now on keep to them. None: as they are.
 
         Raises:
             ValueError: ``hardware_adds_gravity`` differs while commands go out, the effort limits
                 would not let the arm be held and braked, or the time is not finite. Nothing has
                 changed.
         """
-        request = _control.ConfigureRequest(settings)
+        rates = None if space is None else space.rates
+        request = _control.ConfigureRequest(settings, rates)
         change = None if model is None else _model_request(model, transition_time)
         self.ask(_control.CheckRequest(request, change), now)
         self._apply(request, now)
         self._settings = settings
+        self._space = self._space if space is None else space
         if change is not None:
             self._apply(change, now)
 

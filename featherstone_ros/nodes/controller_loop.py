@@ -216,7 +216,7 @@ class ControllerLoop(LoopMode):
         Raises:
             TrajectoryError: They cannot be taken in the arm's present state.
         """
-        configure, change = _control.ConfigureRequest(arm.settings), None
+        configure, change = _control.ConfigureRequest(arm.settings, arm.space.rates), None
         if loaded is not None:
             transition = arm.values["payload.transition_time"]
             change = _control.ModelRequest(BoundDynamics(loaded.following()), transition)

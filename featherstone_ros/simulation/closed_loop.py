@@ -218,7 +218,7 @@ class ClosedLoop:
         arm = self.arm.with_parameters(changes, **more)
         model = arm.model if arm.is_loaded_otherwise(self.arm) else None
         transition = arm.values["payload.transition_time"]
-        self.controller.configure(self.now, arm.settings, model, transition)
+        self.controller.configure(self.now, arm.settings, model, transition, arm.space)
         if arm.unloaded.locked != self.arm.unloaded.locked:
             self.controller.place_locked(self.now, arm.unloaded.locked_positions)
         self.arm = arm

@@ -52,6 +52,37 @@ def test_a_stop_time_that_is_long_enough_is_kept(stop_time):
     assert np.flatnonzero(moving)[-1] * 0.002 == pytest.approx(stop_time, abs=0.02)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"effort_scale": 0.5},
+        {"torque_rate.panda_joint2": 200.0},
+        {"payload.link": "panda_link8", "payload.mass": 3.0, "payload.com": [0.0, 0.0, 0.1]},
+    ],
+    ids=["effort", "rate", "payload"],
+)
+def test_a_stop_goes_by_efforts_and_payload_that_came_at_run_time(change):
+    """As it does where they are set from the start."""
+    start = np.asarray(load("panda").start, float)
+    goal = start + WAY["panda"]
+    zero = np.zeros(7)
+    ask = {
+        0.1: lambda loop: loop.configure(change),
+        0.2: trajectory([Point(1.6, goal, zero, zero)]),
+        1.0: hold,
+    }
+    scene = Scene("panda", ask, 2.0, parameters={"stop_time": 0.02})
+    later = play(scene)
+    bound = later.loop.arm.space.rates
+    assert np.min(bound / bounds("panda")) < 0.8  # the change matters
+    after = later.since(1.0 + 1e-3)
+    held = np.abs(later.desired[after, 2])
+    assert (held <= 1.001 * np.maximum(bound[1], held[0])).all()
+    changes = np.abs(np.diff(later.desired[after, 2], axis=0)) / later.loop.period
+    assert (changes < 1.5 * bound[2]).all()
+    assert later.speed[after].max() <= later.speed[: after.start].max() + 0.05
+
+
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_a_few_drawn_stops(robot):
     assert not failures("stop", robot_of(robot), range(4))
