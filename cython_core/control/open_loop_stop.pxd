@@ -120,8 +120,9 @@ cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
         sample(&task.motion, now, task.desired)
         slide(c.n, task.desired + c.n, c.arm.settings.presliding_displacement, dt, task.presliding)
         motion_torque(&c.arm, task.desired, task.presliding, torque)
-        memcpy(o.q, task.desired, 3 * c.n * sizeof(double))
-        o.advanced, o.ahead = age_of_state(&c.clock, now), 0.0
+        if o.confirmed:     # else a state has come again, and the next one is compared with that
+            memcpy(o.q, task.desired, 3 * c.n * sizeof(double))
+            o.advanced, o.ahead = age_of_state(&c.clock, now), 0.0
     else:
         return_to_state(o)
         damped_gravity(&c.arm, o.q, transfer_left(&c.sent.governor), torque)

@@ -151,6 +151,29 @@ def test_what_falls_without_states_has_no_friction(share, falls):
     assert falls or played.speed[-1] < 0.02
 
 
+# The end of silence
+
+
+@pytest.mark.parametrize("mujoco", [False, True])
+def test_an_arm_that_has_sunk_meanwhile_is_taken_up_where_it_is(mujoco):
+    """The way from where the model had it is no speed, also where none is measured."""
+    if mujoco:
+        pytest.importorskip("mujoco")
+    lost = lost_after(0.5, 1.4)
+
+    def unmeasured(state):
+        state = lost(state)
+        return state and state._replace(qd=np.full(len(state.q), np.nan))
+
+    twin = {"payload.link": "panda_link7", "payload.mass": 0.2, "payload.com": [0.1, 0.0, 0.1]}
+    played = play(Scene("panda", {}, 2.0, state=unmeasured, twin=twin, mujoco=mujoco))
+    after, limit = played.since(1.38), load("panda").arm.model.velocity_limit
+    assert np.abs(played.q[after.start] - load("panda").start).max() > 0.005  # it has sunk
+    assert Phase.HOLDING in played.record.phase[after]
+    assert np.nanmax(np.abs(played.record.desired[after, 1] / limit)) < 0.1
+    assert played.speed[after].max() < 0.2
+
+
 # Falling back
 
 
