@@ -84,6 +84,7 @@ cdef struct ControlCycle:
     int fall
     long long states         # complete ones
     int64_t heard            # when the last of them came [ns]
+    int64_t told             # stamp of the last joint command [ns]
     long long foreign        # messages that name none of our joints
     long long malformed
     Output* output           # of the call that is being answered
@@ -283,17 +284,21 @@ cdef inline void compare_efforts(DriveBorder* border, const Controller* c,
 
 cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
     """Write the position and velocity that the drives' own loops are to follow, of the turn on
-    which they measure. Its stamp goes on where no joint state comes.
+    which they measure. Its stamp goes on where no joint state comes, and not back where the next
+    one was measured sooner than it came.
     """
     cdef const Controller* c = &cycle.controller
     cdef bint with_torque = cycle.border.units.any_position
     cdef const double* q = c.servos.governor.q if with_torque else c.positions.q
-    cdef int64_t stamp = cycle.sec * SECOND + cycle.nanosec
+    cdef int64_t stamp = <int64_t> cycle.sec * SECOND + cycle.nanosec
     cdef Py_ssize_t n = c.n, i
     for i in range(n):
         cycle.shown[i] = q[i] - c.turned[i]
     if stamp != 0:
         stamp += cycle.now - cycle.heard
+        if 0 <= cycle.told - stamp < SECOND:                    # else the clock was set
+            stamp = cycle.told + 1
+        cycle.told = stamp
     write_stamp(&cycle.joint_command, <int32_t> (stamp // SECOND), <uint32_t> (stamp % SECOND))
     write_last(&cycle.joint_command, <int32_t> n, 2, cycle.shown)
     write_last(&cycle.joint_command, <int32_t> n, 1,
