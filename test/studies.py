@@ -1,9 +1,13 @@
 """What `make test` leaves to `make test-all`."""
 
+import os
 from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
+
+# Drawn motions of each kind and robot; SWEEP=200 make test-all tries more.
+SWEEP = int(os.environ.get("SWEEP", "20"))
 
 
 def study(*values: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from arm_scene import Ask, Played, Scene, deactivate, load, play, trajectory
-from unit.example_robots import example_robot
+from example_robots import example_robot
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.trajectory import Point, TrajectoryError

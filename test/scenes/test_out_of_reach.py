@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arm_scene import Scene, play
-from unit.example_robots import ROBOTS
+from example_robots import ROBOTS
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.controlled_arm import ControlledArm

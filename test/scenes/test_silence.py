@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arm_scene import Ask, Played, Scene, load, lost_after, play, trajectory
-from studies import study
-from unit.example_robots import example_robot
+from example_robots import example_robot
+from studies import SWEEP, study
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.feasibility.feasibility import check
@@ -285,7 +285,7 @@ def disturbed(
 @pytest.mark.parametrize("kind", ["silence", "gap", "fall back"])
 @pytest.mark.parametrize(
     ("robot", "seeds"),
-    [("ur5e", 6), ("panda", 6), *(study(r, 200) for r in ("ur5e", "panda", "xarm7"))],
+    [("ur5e", 6), ("panda", 6), *(study(r, SWEEP) for r in ("ur5e", "panda", "xarm7"))],
 )
 def test_no_silence_gap_or_fall_back_makes_a_motion_faster(robot, seeds, kind):
     robot = robot if robot in FAST else str(example_robot(robot))

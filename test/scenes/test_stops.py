@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from arm_scene import Scene, deactivate, load, play, trajectory
 from drawn_scenes import bounds, failures, hold, robot_of
+from studies import SWEEP
 
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import Point
@@ -92,9 +93,9 @@ def test_a_few_drawn_stops(robot):
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_no_stop_makes_an_arm_faster(robot):
     """Held, deactivated or replaced at any instant, ``stop_time`` over its whole range."""
-    assert not failures("stop", robot_of(robot), range(4, 200))
+    assert not failures("stop", robot_of(robot), range(4, SWEEP))
     pytest.importorskip("mujoco")
-    assert not failures("stop", robot_of(robot), range(200, 220), mujoco=True)
+    assert not failures("stop", robot_of(robot), range(200, 200 + SWEEP // 10), mujoco=True)
 
 
 @pytest.mark.parametrize("mujoco", [False, True])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from arm_scene import Scene, load, play
 from drawn_scenes import bounds, failures, judge, robot_of, stall
+from studies import SWEEP
 
 from featherstone_ros.control.trajectory import Point
 
@@ -141,4 +142,4 @@ def test_a_stall_with_mujoco_as_the_plant():
 @pytest.mark.study
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_no_stall_whips_an_arm(robot):
-    assert not failures("stall", robot_of(robot), range(4, 200))
+    assert not failures("stall", robot_of(robot), range(4, SWEEP))
