@@ -58,12 +58,12 @@ class EffortGains:
     deviation: Floats
 
     @property
-    def another_unit(self) -> bool:
-        """Whether at least half of the gains that are known are not near 1: no torques."""
+    def share_of_others(self) -> float:
+        """The share of the gains that are known that are not near 1: no torques."""
         known = [self.joints.index(name) for name in self.found]
         off = np.abs(np.log(np.abs(self.gain[known]))) > np.log(MIN_GAIN)
         off |= self.gain[known] < 0
-        return bool(len(known)) and 2 * int(off.sum()) >= len(known)
+        return float(off.mean()) if known else 0.0
 
     def in_words(self) -> str:
         """Return what to give to commands, and what is not known."""

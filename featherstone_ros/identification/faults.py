@@ -97,14 +97,16 @@ def in_other_units(faults: Faults, model: Model, recording: Recording, cut_off: 
 
     One joint after the other, the first that are tried pass for torques, and scale the others.
     """
-    if not any("--current-gain" in text for text in faults.texts):
+    named = " ".join(text for text in faults.texts if "--current-gain" in text)
+    if not named:
         return faults
     try:
         gains = gains_by_links(model, recording, cut_off=cut_off)
     except FeatherstoneError:
         return faults
-    if not gains.another_unit:
-        return faults
+    are_known = any(f"--current-gain {joint}=" in named for joint in gains.found)
+    if gains.share_of_others < 0.5 or (gains.share_of_others < 1.0 and not are_known):
+        return faults  # what is named is not explained by gains of which some are torques'
     text = (
         "Efforts are another unit than torque, or motor currents (drives.<joint>.effort: current). "
         f"If the masses of the URDF are right: {gains.in_words()} (identify --gains-by-links)."

@@ -113,6 +113,7 @@ def evaluate(
     load = forgotten_load(
         arm, [recording], options.cut_off, judged, fit_drives=options.known is None
     )
+    worse = unexplained(names, explanations[-1])
     return Evaluation(
         robot=model.name,
         source=Path(bag).name,
@@ -132,10 +133,10 @@ def evaluate(
         ),
         suspicions=(
             *motion_suspicions(model, recording.position, recording.velocity),
-            *_judged(found, names, motion, rigid, gravity),
+            *_judged(found, names, motion, rigid, gravity, bool(worse)),
             *([found.load] if found and found.load and load is None else []),
             *clipped_efforts(recording.joint_names, [recording]),
-            *unexplained(names, explanations[-1]),
+            *worse,
             *(weights_as_offsets(names, parameters, gravity) if parameters else ()),
         ),
         payload=load,
@@ -169,9 +170,12 @@ def _judged(
     motion: SmoothMotion,
     rigid: Floats,
     gravity: Floats,
+    is_unexplained: bool,
 ) -> Sequence[str]:
     """Return what is wrong; where the recording says too little, what effort seems to be."""
-    return suspicions(names, motion, rigid, gravity) if found is None else found.texts
+    if found is None or (is_unexplained and not found.texts):
+        return suspicions(names, motion, rigid, gravity)
+    return found.texts
 
 
 def fit_drives(
