@@ -48,7 +48,7 @@ MAX_PERIODS = 20  # that a command may be on its way: each is a state of the loo
 ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
 TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
 INDEFINITE = 1e-9  # share of the largest eigenvalue of an inertia by which rounding makes one < 0
-SINGULAR = 1e-13  # least eigenvalue of an inertia whose diagonal is 1, which still can be inverted
+SINGULAR = -1e-13  # least eigenvalue of an inertia whose diagonal is 1: beyond rounding, it is none
 
 
 class NoStableGainsError(ValueError):
@@ -483,9 +483,13 @@ def _mobility(inertia: Floats, joints: Sequence[str]) -> Floats:
     scaled = inertia / np.maximum(size[:, :, None] * size[:, None, :], np.finfo(float).tiny)
     values, vectors = np.linalg.eigh(scaled)
     at = int(np.argmin(values[:, 0]))
+    singular = SingularInertiaError(joints[int(np.argmax(np.abs(vectors[at, :, 0])))])
     if not values[at, 0] > SINGULAR:
-        raise SingularInertiaError(joints[int(np.argmax(np.abs(vectors[at, :, 0])))])
-    return np.asarray(np.linalg.inv(inertia))
+        raise singular
+    try:
+        return np.asarray(np.linalg.inv(inertia))
+    except np.linalg.LinAlgError:
+        raise singular from None
 
 
 def _extreme_postures(inertia: Floats, mobility: Floats, stiffness: Floats) -> list[int]:

@@ -74,7 +74,7 @@ def test_nothing_can_be_asked_for_in_a_phase_that_follows_nothing(phase, request
     if request_of is hold and phase is Phase.FAULT:  # that is how a fault ends
         assert answer == Refusal.GRANTED
         assert bench.controller.phase is Phase.HOLDING
-        assert_array_equal(bench.compiled.desired[0], bench.compiled.q)
+        assert_allclose(bench.compiled.desired[0], bench.compiled.q, rtol=1e-15)
         return
     others = {Phase.FAULT: Refusal.IN_FAULT, Phase.FLOATING: Refusal.FOLLOWS_NOTHING}
     assert answer == bench.compiled.refusal == others.get(phase, Refusal.NOT_RUNNING)
