@@ -297,7 +297,7 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
     if stamp != 0:
         stamp += cycle.now - cycle.heard
         if 0 <= cycle.told - stamp < SECOND:                    # else the clock was set
-            stamp = cycle.told + 1
+            stamp = cycle.told + 1000                           # seen in a double, too
         cycle.told = stamp
     write_stamp(&cycle.joint_command, <int32_t> (stamp // SECOND), <uint32_t> (stamp % SECOND))
     write_last(&cycle.joint_command, <int32_t> n, 2, cycle.shown)
