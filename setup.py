@@ -310,8 +310,7 @@ setup(
     long_description=Path(__file__).resolve().with_name("README.md").read_text(),
     long_description_content_type="text/markdown",
     author="featherstone_ros maintainers",
-    author_email="maintainers@users.noreply.a-seed-91ffa660.example",
-    url="https://a-seed-91ffa660.example/featherstone_ros",  # a placeholder, as the address
+    author_email="maintainers@featherstone-ros.invalid",
     keywords="robotics ROS URDF rigid-body-dynamics torque-control digital-twin",
     classifiers=[
         "Development Status :: 4 - Beta",

@@ -2,7 +2,7 @@
 
 The compiled controller reads the actions here (``respond`` in
 cython_core/control/phase_changes.pxd); of several causes at once the worst action is taken.
-docs/motion_abandoned.md says what to do about each.
+docs/diagnostics.md says what to do about each.
 """
 
 from __future__ import annotations

@@ -278,7 +278,7 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
                 f"constraints.{joint}.goal",
                 0.0,
                 "largest distance at which a goal counts as reached [rad or m], also for the "
-                "diagnostics; 0: any distance for the action, docs/did_not_arrive.md there",
+                "diagnostics; 0: any distance for the action, docs/diagnostics.md there",
                 0.0,
             ),
             Parameter(

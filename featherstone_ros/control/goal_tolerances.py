@@ -3,7 +3,7 @@
 The loop follows the trajectory and watches its path tolerances by itself, in every cycle. The rest
 is decided here at intervals, from snapshots of the loop: whether the motion is still the goal's,
 whether it has arrived within the goal tolerances, and what to answer.
-docs/joint_trajectory_controller.md compares all this with that controller of ros2_controllers.
+docs/compared.md compares all this with that controller of ros2_controllers.
 ``arrival_tolerance`` is where the diagnostics count an arm as arrived; a goal tolerance that is set
 comes first there, too.
 """

@@ -1,4 +1,4 @@
-"""What an arm does with what stays wrong: figures of docs/campaign.md for class 4, and for pushes.
+"""What an arm does with what stays wrong: figures of docs/faults.md for class 4, and for pushes.
 
     python test/chaos/wrong_for_good.py [--only signs loads]
 

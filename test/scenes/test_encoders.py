@@ -158,7 +158,7 @@ def test_no_slow_motion_is_accused(name, rate, measures_velocity):
     for seed in range(SWEEP):
         kind = list(KINDS)[seed % 3]
         if rate == 30 and kind == "set-points":
-            continue  # not kept yet: docs/campaign.md
+            continue  # not kept yet: docs/faults.md
         try:
             seen = played(name, rate, kind, seed, SERVO, measures_velocity=measures_velocity)
             require_no_accusation(seen)

@@ -136,7 +136,7 @@ def test_states_that_come_late_all_at_once_are_no_loss(robot, late):
 
 @pytest.mark.parametrize(("share", "falls"), [(0.0, True), (0.01, False)])
 def test_what_falls_without_states_has_no_friction(share, falls):
-    """It is braked while the model can be trusted; then torque alone holds it (docs/campaign.md).
+    """It is braked while the model can be trusted; then torque alone holds it (docs/faults.md).
     With a hundredth of its effort limits as Coulomb friction it stands.
     """
     scene, at = moving("panda"), BEGIN + FAST["panda"][3]

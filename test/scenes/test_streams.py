@@ -1,6 +1,6 @@
 """Streams: nothing whips the arm, and how far the arm is behind each of them.
 
-``python -m pytest test/scenes/test_streams.py -s`` prints the lags of docs/teleoperation.md.
+``python -m pytest test/scenes/test_streams.py -s`` prints the lags of docs/streams.md.
 """
 
 import numpy as np

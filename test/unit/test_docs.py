@@ -146,8 +146,7 @@ def test_every_test_that_is_named_is_there():
     "texts", [[row.text for row in CAUSES.values()], event_texts.REJECTIONS], ids=["cause", "state"]
 )
 def test_every_reason_of_the_diagnostics_is_explained(texts):
-    pages = ("diagnostics", "motion_abandoned", "did_not_arrive")
-    document = "\n".join((SOURCE / f"docs/{page}.md").read_text() for page in pages)
+    document = (SOURCE / "docs/diagnostics.md").read_text()
     for text in filter(None, texts):
         spoken = max(re.split(r"{.*?}", text), key=len).strip(" (:,)")
         assert spoken in document or spoken.partition(":")[0] in document, text
@@ -167,9 +166,3 @@ def test_every_row_of_a_book_s_table_stands_in_the_code(algorithm):
         for file, cell in zip(files, cells, strict=True):
             for line in re.findall(r"`(.*?)`", cell):
                 assert line in file.read_text(), f"{file.name}: {line}"
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in DYNAMICS])
-def test_no_page_but_the_chapters_is_long(page):
-    """A page has at most 1,500 words; the chapters of dynamics are longer, with their code."""
-    assert len(page.read_text().split()) <= 1500

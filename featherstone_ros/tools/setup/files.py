@@ -199,7 +199,7 @@ def _drives(proposal: Proposal) -> list[str]:
             "The URDF's ros2_control hardware takes positions, no efforts: its drives close their "
             "own loops, and the gains below are not used. With their stiffness [N m/rad, N/m] in "
             "place of the dots the torque goes as an offset of the position, and the arm sags no "
-            "more: docs/servos.md, docs/hobby_arms.md."
+            "more: docs/servos.md."
         )
         lines += ["    output: joint_state", "    # drives:"]
         row = "{command: position, stiffness: ..., damping: 0.0}"

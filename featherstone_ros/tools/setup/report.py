@@ -160,7 +160,7 @@ def next_steps(
     if proposal.is_of_servos:
         steps["Real, under ros2_control"] = (
             "Its hardware takes positions: ~/joint_commands has them, from output: joint_state.",
-            "What a servo is told, and how its bus is written: docs/servos.md, docs/hobby_arms.md.",
+            "What a servo is told, and how its bus is written: docs/servos.md.",
         )
     errors = proposal.inspection.count(Severity.ERROR)
     if errors:
