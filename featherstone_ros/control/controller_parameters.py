@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -195,13 +194,6 @@ PARAMETERS = (
         choices=tuple(map(str, Preflight)),
     ),
     Parameter(
-        "retime",
-        False,
-        "time a trajectory that exceeds limits anew, as fast as they allow but no faster than "
-        "asked for, if the arm is at rest, instead of refusing or warning",
-        check=lambda wanted: _without_scipy() if wanted else None,
-    ),
-    Parameter(
         "deadline.cycle_time",
         0.0,
         "deadline of a command after the joint state's arrival [s]; 0: none",
@@ -233,11 +225,6 @@ def parameters_of_arm(model: Model, payloads: Iterable[str]) -> Iterable[Paramet
     yield from joint_parameters(model)
     yield from locked_parameters(model)
     yield from payload_parameters_of(payloads)
-
-
-def _without_scipy() -> str | None:
-    """Return why nothing can be timed anew here; None if it can."""
-    return None if importlib.util.find_spec("scipy") else "expected scipy: pip install scipy"
 
 
 def joint_parameters(model: Model) -> Iterable[Parameter]:

@@ -318,26 +318,6 @@ class Trajectory:
                 f"be reached in time (start_tolerance {tolerance:g})"
             )
 
-    def from_rest(self, q: Floats, elapsed: float) -> Trajectory:
-        """Return the way from a position, at rest, through the points that lie ahead.
-
-        Args:
-            q: (n,) the position [rad or m].
-            elapsed: Time since the trajectory's start, before that of the last point [s].
-
-        Raises:
-            TrajectoryError: The position is outside the limits.
-        """
-        begin = max(elapsed, 0.0)
-        zeros = [] if self.is_lines else [0.0] * len(q)
-        points = [Point(0.0, q.tolist(), zeros, zeros)]
-        for k, (time, degree) in enumerate(zip(self.times, self._degrees, strict=True)):
-            if time > begin:
-                at = self.state(k)
-                fields = (at.position, at.velocity, at.acceleration)[: degree + 1]
-                points.append(Point(time - begin, *(field.tolist() for field in fields)))
-        return Trajectory(self._space.names, points, self._space)
-
     def compiled(self, transition: float = 0.0, tolerance: Floats | None = None) -> CompiledPath:
         """Return the trajectory as the compiled controller follows it.
 

@@ -138,7 +138,6 @@ class FeedforwardController(ModelNode):
 
     def deactivate(self) -> None:
         """Let the arm come to rest; then the commands end."""
-        self._motions.supersede("the controller is deactivated")
         self.begin_rest()
 
     def begin_rest(self) -> None:
@@ -216,7 +215,6 @@ class FeedforwardController(ModelNode):
             raise ValueError(f"{what}: {error}") from None
 
         def commit() -> None:
-            self._motions.supersede(f"parameters have changed: {what}")
             take()
             self._note_margins(*margins)
             if set(changed) & set(DEADLINE_NAMES):

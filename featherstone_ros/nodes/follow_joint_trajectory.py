@@ -29,7 +29,7 @@ from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.controller_state import point
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import seconds
-from featherstone_ros.nodes.motion_input import MotionInput, TrajectoryToRetime
+from featherstone_ros.nodes.motion_input import MotionInput
 
 ACTION = "~/follow_joint_trajectory"
 Result, Feedback = FollowJointTrajectory.Result, FollowJointTrajectory.Feedback
@@ -60,7 +60,6 @@ class Goals:
         self._node, self._loop, self._motions = node, loop, motions
         self._joints = loop.space.names
         self._goal: Goal | None = None
-        self._untimed: list[ServerGoalHandle] = []  # are being timed anew
         self._planned: tuple[Any, Tolerances] | None = None
         self._timer = node.create_timer(1.0 / rate, self._update, clock=node.steady_clock)
         self._timer.cancel()  # a needless wake-up of the executor delays others
@@ -75,11 +74,8 @@ class Goals:
 
     def destroy(self) -> None:
         """End the present goal, and stop serving."""
-        ended = aborted("the controller is ended")
         if self._goal is not None:
-            self._end(self._goal, ended)
-        while self._untimed:
-            self._conclude(self._untimed.pop(), ended)
+            self._end(self._goal, aborted("the controller is ended"))
         self._node.destroy_timer(self._timer)
         self._server.destroy()
 
@@ -116,10 +112,7 @@ class Goals:
             if self._planned is None:
                 raise TrajectoryError("nothing was planned for the goal")
             request, tolerances = self._planned
-            if isinstance(request, TrajectoryToRetime):
-                self._retime(handle, request)
-            else:
-                self._follow(handle, tolerances, request)
+            self._follow(handle, tolerances, request)
         except Exception as error:  # the motion before goes on
             verdict = aborted(str(error))
             if isinstance(error, TrajectoryError):
@@ -128,21 +121,6 @@ class Goals:
                 self._node.log.error(f"goal aborted:\n{traceback.format_exc()}")
             handle.abort()
             self._server.conclude(handle, result(verdict))
-
-    def _retime(self, handle: ServerGoalHandle, request: TrajectoryToRetime) -> None:
-        """Have the loop follow a goal once it has new times."""
-
-        def follow(planned: Any) -> None:
-            self._follow(handle, request.tolerances, planned)
-            self._untimed.remove(handle)
-
-        def refuse(error: TrajectoryError) -> None:
-            if handle in self._untimed:  # not after ``destroy``
-                self._untimed.remove(handle)
-                self._conclude(handle, aborted(str(error)))
-
-        self._motions.retime(request, follow, refuse)
-        self._untimed.append(handle)
 
     def _follow(self, handle: ServerGoalHandle, tolerances: Tolerances, request: Any) -> None:
         """Have the loop follow a goal.
@@ -160,9 +138,6 @@ class Goals:
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         goal = self._goal
-        if any(untimed.goal_id == handle.goal_id for untimed in self._untimed):
-            self._motions.supersede("the goal was cancelled")
-            return CancelResponse.ACCEPT
         if goal is None or goal.handle.goal_id != handle.goal_id:
             return CancelResponse.REJECT
         try:
@@ -200,9 +175,7 @@ class Goals:
         if self._goal is goal:
             self._goal = None
             self._timer.cancel()
-        self._conclude(goal.handle, verdict)
-
-    def _conclude(self, handle: ServerGoalHandle, verdict: GoalVerdict) -> None:
+        handle = goal.handle
         if verdict.status is GoalStatus.SUCCEEDED:
             handle.succeed()
         elif handle.is_cancel_requested:

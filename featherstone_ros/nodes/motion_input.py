@@ -5,10 +5,7 @@ Each message becomes a request to the loop, or is refused with a reason.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from math import inf
 from typing import Any
 
@@ -33,8 +30,6 @@ from featherstone_ros.control.feasibility.checks import (
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.pose_stream import PoseStream
-from featherstone_ros.control.retiming.unfit import UnfitTrajectory, not_retimed
-from featherstone_ros.control.retiming.worker import Job, Worker
 from featherstone_ros.control.stream_watch import StreamWatch, Takeover
 from featherstone_ros.control.tool_weight import SensorZeros
 from featherstone_ros.control.trajectory import (
@@ -49,7 +44,7 @@ from featherstone_ros.control.trajectory import (
     timed,
 )
 from featherstone_ros.control.unusable_messages import late_start
-from featherstone_ros.errors import FeatherstoneError, MessageError
+from featherstone_ros.errors import MessageError
 from featherstone_ros.nodes import cartesian_topics
 from featherstone_ros.nodes.controller_loop import NEAR, SAME, ControllerLoop
 from featherstone_ros.nodes.lifecycle import ModelNode
@@ -75,23 +70,6 @@ class PlannedTrajectory(_control.FollowRequest):
     takeover: Takeover
 
 
-@dataclass(frozen=True, eq=False)
-class TrajectoryToRetime:
-    """A trajectory that is to be followed once it has new times.
-
-    Attributes:
-        unfit: What is to be timed.
-        sent: It, as it was sent.
-        asked: Stamp of its start [s]; 0 is now.
-        tolerances: Its own.
-    """
-
-    unfit: UnfitTrajectory
-    sent: Trajectory
-    asked: float
-    tolerances: Tolerances
-
-
 class MotionInput:
     """The topics and the services that move the arm, and what the action needs of them.
 
@@ -108,7 +86,6 @@ class MotionInput:
             loop: Is asked to follow.
         """
         self._node, self._loop = node, loop
-        self._worker = Worker(node.defer)
         self.followed: PlannedTrajectory | None = None
         self.stream = StreamWatch(loop.space.names)
         self._poses, self._twist_at = PoseStream(), -inf
@@ -132,7 +109,6 @@ class MotionInput:
             self._node.destroy_subscription(subscription)
         for service in self._services:
             self._node.destroy_service(service)
-        self._worker.close()
 
     def _listen(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
@@ -150,20 +126,17 @@ class MotionInput:
     # Trajectories.
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        request = self.plan_trajectory(message, self.tolerances)
-        refuse = partial(self._loop.refusals.refuse, "~/joint_trajectory")
-        if isinstance(request, TrajectoryToRetime):
-            self.retime(request, self.follow, refuse)
-        else:
-            self.follow(request)
+        self.follow(self.plan_trajectory(message, self.tolerances))
 
     @property
     def tolerances(self) -> Tolerances:
         """For trajectories and goals without tolerances of their own."""
         return self._loop.arm.tolerances
 
-    def plan_trajectory(self, message: JointTrajectory, tolerances: Tolerances) -> Any:
-        """Return the request to follow a trajectory, or a ``TrajectoryToRetime``.
+    def plan_trajectory(
+        self, message: JointTrajectory, tolerances: Tolerances
+    ) -> PlannedTrajectory:
+        """Return the request to follow a trajectory.
 
         Args:
             message: The trajectory.
@@ -192,40 +165,13 @@ class MotionInput:
             self._node.get_logger().info(
                 "the trajectory's efforts are the model's own torque, and are not added to it"
             )
-        asked = seconds(message.header.stamp)
-        if not self._node.parameters["retime"]:
-            return self._planned(trajectory, snapshot, asked, tolerances, self._inspect)
-        elapsed = -(self._delay(asked, snapshot) or 0.0)
-        why_not = not_retimed(trajectory, snapshot.desired[1], elapsed)
-        note = f"not timed anew ({why_not}): " if why_not else ""
-        inspect = partial(self._inspect, retimes=not why_not, note=note)
-        try:
-            return self._planned(trajectory, snapshot, asked, tolerances, inspect)
-        except LimitsError as error:
-            if why_not:
-                raise TrajectoryError(f"{note}{error}") from None
-            unfit = UnfitTrajectory.of(str(error), trajectory, snapshot, elapsed)
-            return TrajectoryToRetime(unfit, trajectory, asked, tolerances)
-
-    def _delay(self, asked: float, snapshot: Any) -> float | None:
-        """Return how long after the last joint state a start lies [s]; None: stamp 0 is now."""
-        return start_delay(asked, _stamp(snapshot), self._loop.ros_time) if asked else None
-
-    def _planned(
-        self,
-        trajectory: Trajectory,
-        snapshot: Any,
-        asked: float,
-        tolerances: Tolerances,
-        inspect: Callable[[Floats, Motion, float], str],
-    ) -> PlannedTrajectory:
-        """Return the request to follow a trajectory whose start has the stamp ``asked``."""
-        settings, now = self._loop.settings, self._loop.ros_time
-        delay, verdict = self._delay(asked, snapshot), ""
+        asked, now = seconds(message.header.stamp), self._loop.ros_time
+        delay = start_delay(asked, _stamp(snapshot), now) if asked else None  # None: now
+        verdict = ""
 
         def judge(motion: Motion, begin: float) -> None:
             nonlocal verdict
-            verdict = inspect(snapshot.desired[1], motion, begin)
+            verdict = self._inspect(snapshot.desired[1], motion, begin)
 
         before = self.followed.path if self.followed else None
         start = plan_start(trajectory, snapshot, settings, delay, judge, before)
@@ -248,7 +194,6 @@ class MotionInput:
         Raises:
             TrajectoryError: It refuses.
         """
-        self.supersede("superseded by a newer request")
         self._loop.ask(request)
         if isinstance(request, PlannedTrajectory):
             self.followed = request
@@ -256,64 +201,6 @@ class MotionInput:
             count, duration = len(request.path.times), request.path.duration
             ways = f"; {request.shorter_ways}" if request.shorter_ways else ""
             self._node.get_logger().info(f"trajectory of {count} points, {duration:.3f} s{ways}")
-
-    def retime(
-        self,
-        given: TrajectoryToRetime,
-        follow: Callable[[PlannedTrajectory], None],
-        refuse: Callable[[TrajectoryError], None],
-    ) -> None:
-        """Time a trajectory anew in another thread; what is asked for next supersedes it.
-
-        Args:
-            given: The trajectory.
-            follow: Called later, with the request to follow it in its new times.
-            refuse: Called later instead, if it is not to be followed; with the reason.
-        """
-
-        def done(result: Any) -> None:
-            try:
-                follow(self._planned_anew(given, result))
-            except TrajectoryError as error:
-                dropped(str(error))
-            except Exception:
-                self._node.log.error(f"not timed anew:\n{traceback.format_exc()}")
-                dropped("unexpected exception, see the log")
-
-        def dropped(why: str) -> None:
-            refuse(TrajectoryError(f"not timed anew ({why}): {given.unfit.problem}"))
-
-        compute = partial(given.unfit.retimed, self._loop.present())
-        self._worker.start(Job(compute, done, dropped))
-        self._node.get_logger().info(f"timing a trajectory anew, since {given.unfit.problem}")
-
-    def _planned_anew(self, given: TrajectoryToRetime, result: Any) -> PlannedTrajectory:
-        """Return the request to follow a trajectory in its new times.
-
-        Raises:
-            TrajectoryError: It has none, or the arm is no longer where it begins.
-        """
-        if isinstance(result, FeatherstoneError):
-            raise TrajectoryError(str(result))
-        if isinstance(result, Exception):
-            raise result
-        self._require_tracking()
-        loop, snapshot = self._loop, self._loop.snapshot()
-        outdated = given.unfit.outdated(snapshot)
-        if outdated:
-            raise TrajectoryError(outdated)
-        names, of_trajectories = loop.space.names, loop.settings.of_trajectories
-        trajectory = Trajectory(names, result.points(), loop.space, *of_trajectories)
-        is_ahead = (self._delay(given.asked, snapshot) or 0.0) > 0.0
-        asked = given.asked if is_ahead else 0.0
-        request = self._planned(trajectory, snapshot, asked, given.tolerances, self._inspect)
-        request.shorter_ways = given.sent.shorter_ways()
-        self._node.get_logger().info(given.unfit.outcome(result))
-        return request
-
-    def supersede(self, why: str) -> None:
-        """Drop the trajectory that is being timed anew, if there is one."""
-        self._worker.drop(why)
 
     def stop_motion(self) -> None:
         """Have the arm stop and hold, without waiting for it."""
@@ -325,18 +212,11 @@ class MotionInput:
         if refusal:
             raise TrajectoryError(self._loop.text_of(Reason(refusal, -1, 0.0, 0.0)))
 
-    def _inspect(
-        self,
-        velocity: Floats,
-        motion: Motion,
-        begin: float,
-        retimes: bool = False,
-        note: str = "",
-    ) -> str:
+    def _inspect(self, velocity: Floats, motion: Motion, begin: float) -> str:
         """Return why the arm cannot follow; empty if it can, or if ``preflight`` is off.
 
         Raises:
-            LimitsError: It cannot, and is refused, or ``retimes``.
+            LimitsError: It cannot, and is refused.
         """
         node, loop = self._node, self._loop
         if node.parameters["preflight"] == Preflight.OFF:
@@ -345,12 +225,10 @@ class MotionInput:
             loop.dynamics(), node.model, loop.settings, motion, begin, velocity
         )
         problem = "" if verdict.fits else str(verdict)
-        refused = retimes or is_beyond(verdict, motion, velocity)
-        return self._judge(problem, "the trajectory", node.get_logger(), refused, note)
+        refused = is_beyond(verdict, motion, velocity)
+        return self._judge(problem, "the trajectory", node.get_logger(), refused)
 
-    def _judge(
-        self, problem: str, what: str, log: Any, refused: bool = False, note: str = ""
-    ) -> str:
+    def _judge(self, problem: str, what: str, log: Any, refused: bool = False) -> str:
         """Warn of what the arm cannot follow, and return the problem.
 
         Raises:
@@ -360,7 +238,7 @@ class MotionInput:
         if problem and refused:
             raise LimitsError(f"the arm cannot follow: {problem}")
         if problem:
-            log.warning(f"{note}the arm cannot follow {what}: {problem}")
+            log.warning(f"the arm cannot follow {what}: {problem}")
         return problem
 
     # Set-points, targets, holds.
@@ -421,7 +299,6 @@ class MotionInput:
 
     def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success, response.message = True, "stopping and holding"
-        self.supersede("~/hold was called")
         try:
             self._loop.ask(_control.HOLD_REQUEST)
         except TrajectoryError as error:

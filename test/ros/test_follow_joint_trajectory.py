@@ -125,7 +125,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 DEFAULTS = {
     "allow_partial_joints_goal": False,
-    "retime": False,
     "constraints.goal_time": 0.0,
     "constraints.elbow.goal": 0.0,
     "constraints.elbow.trajectory": 0.0,
@@ -148,25 +147,8 @@ def arm(shared: Client) -> Iterator[Client]:
     assert "Traceback" not in shared.controller.output
 
 
-def test_goal_that_is_too_fast_gets_new_times(arm):
-    pytest.importorskip("scipy", reason="scipy is not installed: nothing can be timed anew")
+def test_goal_that_is_too_fast_is_rejected(arm):
     assert not arm.send(duration=0.02).accepted
-    arm.ros.set_parameters(NODE, {"retime": True})
-    arm.reach(GOAL, duration=0.02)
-    arm.wait_until_it_is_at(GOAL)
-
-
-def test_goal_that_waits_for_new_times_may_be_superseded_and_cancelled(arm):
-    pytest.importorskip("scipy", reason="scipy is not installed: nothing can be timed anew")
-    arm.ros.set_parameters(NODE, {"retime": True})
-    turns = [point(0.1 * (k + 1), Q + (0.3 if k % 2 else -0.3)) for k in range(100)]
-    lasting = JointTrajectory(joint_names=list(NAMES), points=turns)
-    first, second = arm.send(trajectory=lasting), arm.send(trajectory=lasting)
-    status, result = arm.result(first)
-    assert status == GoalStatus.STATUS_ABORTED and "superseded" in result.error_string
-    assert arm.cancel(second)
-    assert arm.result(second)[0] == GoalStatus.STATUS_CANCELED
-    arm.wait_until_it_is_at(Q)
 
 
 def test_goal_is_followed_with_feedback_and_succeeds(arm):

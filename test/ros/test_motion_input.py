@@ -39,7 +39,7 @@ class TakesOver:
 @pytest.mark.parametrize("partial", [False, True])
 def test_no_trajectory_is_planned_from_where_no_arm_has_been(partial):
     inputs = MotionInput.__new__(MotionInput)
-    parameters = {"policy_frequency": 0.0, "allow_partial_joints_goal": partial, "retime": False}
+    parameters = {"policy_frequency": 0.0, "allow_partial_joints_goal": partial}
     inputs._node, inputs._loop = SimpleNamespace(parameters=parameters), TakesOver()
     point = JointTrajectoryPoint(positions=[0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.8])
     point.time_from_start.sec = 1

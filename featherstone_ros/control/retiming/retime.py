@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics
-from featherstone_ros.arrays import Floats, finite_number, positive_number
+from featherstone_ros.arrays import Floats, positive_number
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
-from featherstone_ros.control.feasibility.limits import excesses
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.retiming.demands import (
     ArmOnPath,
@@ -86,18 +85,6 @@ class Retimed:
             Point(begin + time, *(tuple(row.tolist()) for row in fields))
             for time, *fields in zip(self.times.tolist(), *rows, strict=True)
         ]
-
-    def slower(self, factor: float) -> Retimed:
-        """Return the same in ``factor`` times the time, at least 1."""
-        factor = finite_number("factor", factor, 1.0)
-        demand, limits = self.verdict.demand.slowed(factor), self.verdict.limits
-        return replace(
-            self,
-            times=self.times * factor,
-            velocities=self.velocities / factor,
-            accelerations=self.accelerations / factor**2,
-            verdict=Feasibility(demand, limits, excesses(demand, limits), []),
-        )
 
     def used(self) -> str:
         """Return the largest share of each kind of limits, and whose it is, in words."""
