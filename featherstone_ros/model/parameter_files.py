@@ -33,10 +33,6 @@ SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
 MAX_LIST = 10_000  # values: ROS's reader copies a list for each, 300,000 take it minutes
 EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
-FORMER = {  # parameters of earlier versions, and what has taken their place
-    "sliding_speed": "presliding_displacement, a distance [rad or m]; the default suits most",
-    "friction_velocity": "presliding_displacement, a distance [rad or m]; the default suits most",
-}
 Value = TypeVar("Value")
 
 
@@ -231,11 +227,9 @@ def check_names(path: Path, joints: Collection[str]) -> None:
 
 
 def misspelt(name: str, known: Collection[str]) -> str:
-    """Return an unknown name, with what has replaced it or the nearest known one, if any."""
+    """Return an unknown name, with the nearest known one, if any."""
     name = name[:LONGEST]
     section, _, rest = name.partition(".")
-    if section in FORMER:
-        return f"{name} (now {FORMER[section]})"
     payload = f"{section}.{rest.partition('.')[0]}."
     if section == "payloads" and not any(one.startswith(payload) for one in known):
         return f"{name} (expected its payload in {PAYLOAD_NAMES})"

@@ -30,7 +30,6 @@ from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.shadow_mode import ShadowMode
 from featherstone_ros.nodes.simulate_mode import SimulateMode
 from featherstone_ros.observer.settings import (
-    FORMER_CONTRACT,
     ShadowSettings,
     shadow_parameters,
 )
@@ -63,7 +62,6 @@ PARAMETERS = (
     *simulation.PARAMETERS,
     *floating_base.PARAMETERS,
     *parameters_of(ShadowSettings),
-    FORMER_CONTRACT,
     *parameters_of(Drives),
     *PAYLOAD_PARAMETERS,
     *payload_service.PARAMETERS,

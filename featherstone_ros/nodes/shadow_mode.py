@@ -30,7 +30,7 @@ from featherstone_ros.nodes.refusals import RecentText
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.effort_contract import ContractState, ContractVerdict
 from featherstone_ros.observer.restart_reason import restart_reason
-from featherstone_ros.observer.settings import FORMER_CONTRACT, shadow_settings
+from featherstone_ros.observer.settings import shadow_settings
 from featherstone_ros.parameter import Value
 
 INPUTS = {"joint_states": JointState, "~/commands": Float64MultiArray}
@@ -58,11 +58,6 @@ class ShadowMode(LoopMode):
         places = locked_positions(node.parameters, node.model)
         model = model_with_payload(node.parameters, node.model.with_locked(places))
         shadow = Shadow(model, shadow_settings(node.parameters, model))
-        if contract := node.parameters[FORMER_CONTRACT.name]:
-            node.get_logger().warning(
-                f"{FORMER_CONTRACT.name} is {contract}: use drives.<joint>.effort, "
-                "see docs/servos.md; it will be removed"
-            )
         publishers = [
             node.create_publisher(kind, topic, RELIABLE) for topic, kind in OUTPUTS.items()
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,8 @@ from numpy.typing import ArrayLike
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import (
-    CURRENT,
     TORQUE,
-    WITHOUT_FRICTION,
-    WITHOUT_GRAVITY,
     DriveUnits,
-    motor_constants,
 )
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer.effort_contract import FULL, contract_of
@@ -32,19 +28,6 @@ from featherstone_ros.parameter import (
 MEASURED, COMMANDED = EFFORT_SOURCES = ("measured", "commanded")
 SENSITIVITY = 0.1  # of the effort limit: default contact threshold
 FALLBACK_THRESHOLD = 10.0  # [N m or N] where the robot description gives no effort limit
-# Values of the former parameter effort_contract, and of drives.<joint>.effort.
-FORMER_CONTRACTS = {
-    "full": TORQUE,
-    "without_gravity": WITHOUT_GRAVITY,
-    "without_friction": WITHOUT_FRICTION,
-    "motor_current": CURRENT,
-}
-FORMER_CONTRACT = Parameter(
-    "effort_contract",
-    "",
-    "former name of drives.<joint>.effort, for all joints; empty: go by that",
-    choices=("", *FORMER_CONTRACTS),
-)
 
 
 @dataclass(frozen=True)
@@ -141,28 +124,9 @@ def default_link(model: Model) -> str:
 
 
 def shadow_parameters(model: Model) -> Iterator[Parameter]:
-    """Yield the observer's gain and the contact threshold of every joint, and former names."""
+    """Yield the observer's gain and the contact threshold of every joint."""
     for joint, threshold in zip(model.joint_names, default_threshold(model), strict=True):
         yield from joint_parameters_of(ShadowSettings, joint, contact_threshold=threshold)
-        yield Parameter(
-            f"effort_gain.{joint}",
-            1.0,
-            "torque per unit of effort, under the former effort_contract motor_current",
-            check=lambda gain: None if gain else "expected a gain other than 0",
-        )
-
-
-def with_present_names(values: Mapping[str, Value], joints: Iterable[str]) -> dict[str, Value]:
-    """Return a node's parameters; a former effort_contract has become drives.<joint>.*."""
-    present = dict(values)
-    contract = values[FORMER_CONTRACT.name]
-    for joint in joints if contract else ():
-        gain = values[f"effort_gain.{joint}"]
-        drive: dict[str, Value] = {"effort": FORMER_CONTRACTS[contract]}
-        if gain != 1.0 or FORMER_CONTRACTS[contract] == CURRENT:
-            drive |= {"gear_ratio": 1.0, **motor_constants(gain)}
-        present |= {f"drives.{joint}.{name}": value for name, value in drive.items()}
-    return present
 
 
 def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings:
@@ -171,7 +135,6 @@ def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings
     Raises:
         ValueError: Units that the drives of one arm do not have.
     """
-    values = with_present_names(values, model.joint_names)
     units = DriveUnits.of(values, model.joint_names)
     contract, gain = contract_of(units)
     others = [word for word in units.command if word != TORQUE]

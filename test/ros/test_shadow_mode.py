@@ -26,6 +26,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, Header
 
 import featherstone_ros as fr
+from featherstone_ros.model.drive_units import WITHOUT_GRAVITY
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.tools.robot_setup import load
 
@@ -231,10 +232,10 @@ def publish_at_rest(
     return last / NANOSECONDS
 
 
-def test_the_former_name_of_the_effort_contract_is_taken_with_a_warning(ros):
+def test_efforts_that_are_not_what_the_parameter_says_are_named(ros):
     gravity = fr.Dynamics(PANDA.model).gravity(READY)
-    node = start_shadow(ros, PANDA.text, **MODEL_FIGURES, effort_contract="without_gravity")
-    node.wait_for_output("effort_contract is without_gravity: use drives.<joint>.effort")
+    efforts = {f"drives.{name}.effort": WITHOUT_GRAVITY for name in PANDA.model.joint_names}
+    node = start_shadow(ros, PANDA.text, **MODEL_FIGURES, **efforts)
     publish_at_rest(ros, gravity, 1.2)
     node.wait_for_output("but at rest the effort fits torque")
 

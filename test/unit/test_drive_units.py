@@ -11,7 +11,6 @@ from featherstone_ros.observer.effort_contract import (
     WITHOUT_GRAVITY,
     contract_of,
 )
-from featherstone_ros.observer.settings import FORMER_CONTRACTS, with_present_names
 
 NAMES = ("lift", "elbow")
 MOTOR = {
@@ -216,23 +215,3 @@ def test_a_shadow_has_one_contract_for_all_joints(word):
     mixed = drives(effort=(word, "torque"))
     with pytest.raises(ValueError, match=rf"drives\.elbow\.effort is torque, expected {word} as"):
         contract_of(mixed)
-
-
-@pytest.mark.parametrize(("former", "present"), FORMER_CONTRACTS.items())
-def test_the_former_contract_means_the_same(former, present):
-    joints = ("a", "b")
-    gains = {"effort_gain.a": -2.5, "effort_gain.b": 0.5}
-    drives = {"drives.a.gear_ratio": 7.0}
-    values = with_present_names({"effort_contract": former, **gains, **drives}, joints)
-    units = DriveUnits.of(
-        {name: value for name, value in values.items() if name.startswith("drives.")}, joints
-    )
-    assert units.effort == (present, present)
-    contract, gain = contract_of(units)
-    assert contract == present
-    np.testing.assert_array_equal(gain, [-2.5, 0.5])
-
-
-def test_without_the_former_contract_drives_say_what_efforts_are():
-    given = {"effort_contract": "", "effort_gain.a": 3.0, "drives.a.effort": "torque"}
-    assert with_present_names(given, ["a"]) == given

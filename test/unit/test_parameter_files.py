@@ -133,12 +133,6 @@ def test_commands_report_a_wrong_file_in_a_line(command, text, file, capsys, mon
     assert str(file) in capsys.readouterr().err
 
 
-def test_a_parameter_of_an_earlier_version_is_named_with_what_has_replaced_it(file):
-    file.write_text("/**: {ros__parameters: {friction_velocity: 0.02}}")
-    with pytest.raises(FeatherstoneError, match=r"friction_velocity \(now presliding_displacement"):
-        ControlledArm.from_robot("ur5e", ("elbow_joint",), file)
-
-
 @pytest.mark.parametrize(
     ("text", "name"),
     [
