@@ -65,11 +65,8 @@ cdef inline void move_wrench(const double* pose, const double* wrench, double* o
 
 
 cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
+    memset(measured, 0, sizeof(MeasuredWrench))
     measured.at = measured.gated_at = measured.changed_at = -INFINITY
-    measured.interval, measured.count, measured.is_there = 0.0, 0, False
-    memset(measured.contact, 0, 6 * sizeof(double))
-    memset(measured.offset, 0, 6 * sizeof(double))
-    measured.readings.count = 0
     start_clock(&measured.clock, -INFINITY)
 
 
@@ -116,6 +113,18 @@ cdef inline void gate_sample(MeasuredWrench* measured, const double* sample,
         gate_number(measured, k, sample[k], dead_zone[k // 3])
     if measured.count >= WINDOW:                    # before, nothing is certain
         note_reading(&measured.readings, measured.wrench, measured.at)
+
+
+cdef inline void measure_anew(MeasuredWrench* measured, const double* dead_zone) noexcept nogil:
+    """Keep the sensor's offset and the last sample alone, as if that were the first: how many came
+    before an activation must make no difference, or a run would depend on the machine.
+    """
+    cdef MeasuredWrench before = measured[0]
+    forget_wrench(measured)
+    memcpy(measured.offset, before.offset, 6 * sizeof(double))
+    if before.count:
+        measured.at = before.at
+        gate_sample(measured, before.samples[before.count % WINDOW], dead_zone)
 
 
 cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings* settings,

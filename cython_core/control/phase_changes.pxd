@@ -16,6 +16,7 @@ from control.events cimport (ABANDON_MOTION, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE
                              CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, CAUSE_STUCK, DECLARE_FAULT,
                              HOLD_BY_GRAVITY, LEAVE, NO_CAUSE, STOP_OPEN_LOOP, Action)
 from control.fault_bounds cimport AWAITED, CATCH_UP_SPEED, STANDING, STANDING_SPEED
+from control.measured_wrench cimport measure_anew
 from control.motion cimport (TAKEOVER, follow_set_point, leads_to_rest, runs_into_limit, sample,
                              stop_from)
 from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, DAMPED, DEACTIVATE, FAIL, FALL_BACK, FAULT,
@@ -339,6 +340,7 @@ cdef inline void activate(Controller* c, double now) noexcept nogil:
         forget(&c.observer)
         c.stuck.joint = -1
         start_clock(&c.clock, now)                              # clocks may have been set meanwhile
+        measure_anew(&c.task.cartesian.measured, c.task.cartesian.law.settings.dead_zone)
     if fire(&c.machine, ACTIVATE) and c.machine.phase == HOLDING:
         begin_tracking(c)
 

@@ -1,5 +1,7 @@
 """Mode admittance: a measured wrench moves an arm whose drives take positions."""
 
+from collections import deque
+
 import cdr_messages
 import numpy as np
 import pytest
@@ -225,6 +227,25 @@ def test_no_target_before_the_first_wrench():
     bench.run(0.2, sensor=False)
     with pytest.raises(TrajectoryError, match="no wrench comes"):
         bench.controller.set_target(bench.now, pose=bench.pose)
+
+
+def test_wrenches_before_the_activation_count_as_the_last_of_them():
+    """Time stands until then, and the sensor says the same again and again, or had said nothing."""
+
+    def led_after(*heard):
+        bench = ContactBench(delay=0.0)
+        bench.controller = TorqueController(bench.controller._space, MODEL, bench.settings, tip=TIP)
+        for wrench in heard:
+            bench.controller.take_wrench(bench.now, wrench, TIP)
+        bench.controller.activate(bench.now)
+        bench.measured = deque([push])
+        return bench.run(0.05, felt=push).desired[-25:]
+
+    nothing, push = np.zeros(6), np.array([3.0, 8.0, 0.0, 0.0, 0.0, 0.0])
+    expected = led_after(push)
+    assert np.abs(expected[-1] - expected[0]).max() > 1e-5
+    for heard in ([nothing, push], [nothing] * 4 + [push] * 2, [push] * 5):
+        np.testing.assert_array_equal(led_after(*heard), expected)
 
 
 def test_mode_begins_and_ends_without_a_jump():
