@@ -174,6 +174,21 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
     assert process.wait() in (0, 1) and "Traceback" not in process.output
 
 
+def test_of_runs_that_start_together_one_goes_on(ros):
+    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
+    runs = [ros.run(command, fork=True) for _ in range(3)]
+    ros.wait_for(lambda: sum(run.is_running for run in runs) == 1, "refusals")
+    (first,) = (run for run in runs if run.is_running)
+    for run in runs:
+        if run is not first:
+            assert run.wait() == 1
+            assert f"{TWIN} and {CONTROLLER}, of another run" in run.output, run.output
+            assert "--namespace" in run.output and "Traceback" not in run.output
+    first.wait_for_output(" mrad ")
+    first.send(signal.SIGINT)
+    assert first.wait() == 0, first.output
+
+
 @pytest.mark.parametrize("pause", [0.0, study(0.3)])
 def test_ctrl_c_while_the_nodes_start_ends_them(ros, pause):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]

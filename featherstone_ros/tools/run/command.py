@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools import trajectory_files
     from featherstone_ros.tools.processes import node_environment, twin_and_controller
     from featherstone_ros.tools.robot_setup import described
-    from featherstone_ros.tools.run.session import ArmListener
+    from featherstone_ros.tools.run.session import ArmListener, claim
     from featherstone_ros.tools.style import new_console
 
     arm = described(args.urdf, args.parameters)
@@ -171,7 +171,10 @@ def run(args: argparse.Namespace) -> int:
     arguments = [word for file in arm.files for word in ("--params-file", str(file.absolute()))]
     arguments += _remapped(args.namespace)
     processes: list[NodeProcess] = []
-    with tempfile.TemporaryDirectory(prefix="featherstone_run_") as name:
+    with (
+        claim(domain, args.namespace),
+        tempfile.TemporaryDirectory(prefix="featherstone_run_") as name,
+    ):
         folder = Path(name)
         environment = node_environment(domain, reach, folder)
         try:

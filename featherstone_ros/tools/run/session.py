@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import socket
 import time
 from collections.abc import Callable
 
@@ -24,6 +26,38 @@ from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_mess
 FIND, LOOK = 1.0, 0.05  # [s] for finding other nodes, and between two looks
 
 
+def claim(domain: int, namespace: str) -> socket.socket:
+    """Claim a namespace of a ROS domain for one run on this machine; who is later has none.
+
+    Nodes find each other only seconds after their start. The claim, a socket's name, is there at
+    once, and ends with its process, however that ends.
+
+    Raises:
+        FeatherstoneError: Another run has it.
+    """
+    name = hashlib.sha256(f"{domain} {namespace}".encode()).hexdigest()  # of a length that fits
+    claimed = socket.socket(socket.AF_UNIX)
+    try:
+        claimed.bind(f"\0featherstone-ros run {name}")
+    except OSError:
+        claimed.close()
+        raise already_there(nodes_in(namespace)) from None
+    return claimed
+
+
+def nodes_in(namespace: str) -> set[str]:
+    """Return the full names of both nodes in a namespace."""
+    return {f"/{namespace}/{name}".replace("//", "/") for name in NODES}
+
+
+def already_there(nodes: set[str]) -> FeatherstoneError:
+    """Return the error of a run whose nodes' names are taken."""
+    return FeatherstoneError(
+        f"already in this ROS domain: {' and '.join(sorted(nodes))}, of another run or launch; "
+        "end it, or give this one a name of its own: --namespace NAME"
+    )
+
+
 class ArmListener(DiagnosticsListener):
     """Receives what the nodes publish; a context manager."""
 
@@ -44,7 +78,7 @@ class ArmListener(DiagnosticsListener):
         """
         self.status = ArmStatus()
         self._arm, self._dynamics, self._say = arm, Dynamics(arm.model), say
-        self._prefix = f"{namespace}/" if namespace else ""
+        self._namespace, self._prefix = namespace, f"{namespace}/" if namespace else ""
         self._pending = PendingTrajectory(plan, time.monotonic()) if plan else None
         with held(until_next=True):
             super().__init__("featherstone_run", namespace)
@@ -62,18 +96,14 @@ class ArmListener(DiagnosticsListener):
             FeatherstoneError: One has.
         """
         end = time.monotonic() + FIND
-        wanted = {f"/{self._prefix}{name}" for name in NODES}
-        there: set[str] = set()
+        wanted, there = nodes_in(self._namespace), set[str]()
         while there != wanted and time.monotonic() < end:
             self.spin(LOOK)
             with held():
                 names = self.node.get_node_names_and_namespaces()
             there = wanted & {f"{space.rstrip('/')}/{name}" for name, space in names}
         if there:
-            raise FeatherstoneError(
-                f"already in this ROS domain: {' and '.join(sorted(there))}, of another run or "
-                "launch; end it, or give this one a name of its own: --namespace NAME"
-            )
+            raise already_there(there)
 
     def hear(self, duration: float) -> ArmStatus:
         """Listen for some time [s]; return what was heard last.
