@@ -359,6 +359,7 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
     """
     cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER), lag
     cdef bint reckoned = STAMP_JITTER < o.ahead <= dt           # commands went on by the model
+    cdef bint agrees = True             # positions alone tell what an inconsistent velocity does not
     cdef GateResult result
     cdef Py_ssize_t i
     o.reset, o.inconsistent, o.last.rejection = False, -1, ACCEPTED
@@ -374,6 +375,7 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
     for i in range(o.n):
         lag = (o.q[i] - o.at_state[i]) / dt - o.qd[i] if reckoned else -0.5 * dt * o.qdd[i]
         result = observe_joint(o, i, q[i], qd[i], dt, lag, left, settings)
+        agrees &= result.rejection in (ACCEPTED, REPEATED, INCONSISTENT)
         if result.rejection == INCONSISTENT and o.inconsistent < 0:
             o.inconsistent = i
         if result.rejection != ACCEPTED and (
@@ -381,7 +383,7 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
                 or (o.last.rejection == ACCEPTED and result.rejection != REPEATED)):
             o.last = result
     o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
-    o.confirmed = (not o.confirmed if is_gap else True) and o.last.rejection == ACCEPTED
+    o.confirmed = (not o.confirmed if is_gap else True) and agrees
     if oldest(o) > settings.state_timeout:
         return False
     o.accepted += 1

@@ -174,6 +174,25 @@ def test_an_arm_that_has_sunk_meanwhile_is_taken_up_where_it_is(mujoco):
     assert played.speed[after].max() < 0.2
 
 
+@pytest.mark.parametrize("mujoco", [False, True])
+def test_a_gap_ends_also_where_a_velocity_is_inconsistent_for_good(mujoco):
+    """Positions tell where the arm is; else it would be braked blindly, and let fall."""
+    if mujoco:
+        pytest.importorskip("mujoco")
+
+    def wrong(state):
+        turned = np.where(np.arange(7) == 2, -state.qd, state.qd)
+        return None if 2.0 <= state.stamp < 2.3 else state._replace(qd=turned)
+
+    ask = {BEGIN: trajectory([Point(1.5, load("panda").start + 0.5, np.zeros(7))])}
+    played = play(Scene("panda", ask, 3.4, state=wrong, mujoco=mujoco))
+    assert "inconsistent" in played.text
+    assert Phase.OPEN_LOOP in played.record.phase[played.since(2.2)]
+    after = played.since(2.3 + 0.1)
+    assert (played.record.phase[after] == Phase.HOLDING).all()
+    assert played.speed[after].max() < 0.05
+
+
 # Falling back
 
 
