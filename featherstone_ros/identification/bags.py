@@ -34,6 +34,7 @@ from featherstone_ros.identification.joint_states import (
 )
 from featherstone_ros.identification.storage_files import MAGIC, Mcap, Sqlite, Stored, Topic
 from featherstone_ros.identification.storage_files import zstd as _zstd
+from featherstone_ros.model.file_kind import RECORDING, STORAGE, mistaken
 
 # From where they are known.
 __all__ = ["BagError", "JointStates", "Nanoseconds", "NothingRecordedError"]
@@ -42,7 +43,6 @@ Progress = Callable[[int, int], None]  # called with the messages read so far an
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
-STORAGE = (".db3", ".mcap")
 COMPRESSED = (".zstd", ".zst")
 ZSTD = b"\x28\xb5\x2f\xfd"  # with which compressed messages begin; others with 0
 CUT_OFF = "file {} has no end, as of a recorder that was killed: all that is whole in it was read"
@@ -235,7 +235,10 @@ def _opened(file: Path, stack: ExitStack) -> Sqlite | Mcap:
             shutil.copyfileobj(packed, plain)
         file = unpacked
     if file.suffix not in STORAGE:
-        raise BagError(f"{file} cannot be read: expected {' or '.join(STORAGE)}, not {file.suffix}")
+        raise BagError(
+            mistaken(file, RECORDING)
+            or f"{file} cannot be read: expected {' or '.join(STORAGE)}, not {file.suffix}"
+        )
     with file.open("rb") as content:
         return (Mcap if content.read(len(MAGIC)) == MAGIC else Sqlite)(file)
 

@@ -18,6 +18,7 @@ from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model import body_tree, joint_limits, joint_selection, urdf, urdf_edit
 from featherstone_ros.model.arguments import finite
 from featherstone_ros.model.body_tree import BodyTree, inertial_of, parameters_of
+from featherstone_ros.model.file_kind import DESCRIPTION, mistaken
 from featherstone_ros.model.finding import Severity, summary
 from featherstone_ros.model.inertia_rules import impossible_inertias
 from featherstone_ros.model.joint_rules import odd_mimics, weightless_joints
@@ -563,7 +564,7 @@ def read_description(path: str | PathLike[str]) -> str:
     """Return a ``.urdf`` file, or a ``.xacro`` file expanded, as ``robot_description`` text.
 
     Raises:
-        ModelError: xacro is needed and missing, or fails; or the file is not UTF-8.
+        ModelError: It is another kind of file, or not UTF-8; or xacro is missing, or fails.
         OSError: The file cannot be read.
     """
     text = read_file(path)
@@ -580,11 +581,13 @@ def read_file(path: str | PathLike[str]) -> str | bytes:
         path: The file; its arguments, if it is a ``RobotFile``, are the xacro's.
 
     Raises:
-        ModelError: xacro is needed and missing, or fails.
+        ModelError: It is another kind of file; or xacro is needed and missing, or fails.
         OSError: The file cannot be read.
     """
     file = path if isinstance(path, RobotFile) else RobotFile(path)
     content = file.read_bytes()  # xacro files too: xacro's own error would not be an OSError
+    if wrong := mistaken(file, DESCRIPTION):
+        raise ModelError(wrong)
     return expand(file, file.arguments) if file.suffix == ".xacro" else content
 
 

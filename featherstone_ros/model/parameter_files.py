@@ -20,6 +20,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.bounded_yaml import YamlError, read_yaml
 from featherstone_ros.model.drive_units import WITHOUT_FRICTION, WITHOUT_GRAVITY, DriveUnits
+from featherstone_ros.model.file_kind import PARAMETERS, mistaken
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.text import plain
 
@@ -31,6 +32,7 @@ LOCKED = "<locked>"  # likewise, of those of each joint that does not move
 PAYLOAD_NAMES = "payload.names"
 SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
 MAX_LIST = 10_000  # values: ROS's reader copies a list for each, 300,000 take it minutes
+LISTED = {bool, int, float, str}  # types of the values in a list; any one of them
 EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 Value = TypeVar("Value")
@@ -107,7 +109,8 @@ def read_parameters(*paths: Path) -> dict[str, NodeParameters]:
         Node name to its parameters.
 
     Raises:
-        ParameterFileError: A file cannot be read or is not a parameter file.
+        ParameterFileError: A file cannot be read or is not a parameter file; or ROS, whose reader
+            names no parameter, cannot read a value.
     """
     source = paths[0] if len(paths) == 1 else " and ".join(map(str, paths))
     merged = {node: NodeParameters({}, source) for node in NODES}
@@ -115,7 +118,9 @@ def read_parameters(*paths: Path) -> dict[str, NodeParameters]:
         nodes = _nodes(path)
         for node in NODES:
             for key in ("/**", f"/**/{node}"):
-                merged[node].update(_flat(_section(nodes, key, path)))
+                values = _flat(_section(nodes, key, path))
+                _require_readable(values, path)
+                merged[node].update(values)
     return merged
 
 
@@ -167,26 +172,13 @@ def effort_gains(path: Path | None) -> dict[str, float]:
 
 def as_ros_reads(values: Mapping[str, object]) -> dict[str, object]:
     """Return parameters with 1e3, without a point, as a number: YAML 1.1 reads that as text."""
-    return {
-        name: float(value) if isinstance(value, str) and EXPONENT.fullmatch(value) else value
-        for name, value in values.items()
-    }
 
+    def read(value: object) -> object:
+        if isinstance(value, list):
+            return [read(one) for one in value]
+        return float(value) if isinstance(value, str) and EXPONENT.fullmatch(value) else value
 
-def check_lists(path: Path) -> None:
-    """Check that ROS reads the lists of a parameter file: of numbers that are all of one type.
-
-    Raises:
-        ParameterFileError: One is not; with what to write.
-    """
-    for node, values in read_parameters(path).items():
-        for name, value in values.items():
-            if isinstance(value, list) and {type(one) for one in value} == {int, float}:
-                shown = ", ".join(str(float(one)) for one in value)
-                raise ParameterFileError(
-                    f"{path}: {name} of {node} is {plain(repr(value))}, whole numbers beside "
-                    f"others, which ROS does not read: expected [{shown}]"
-                )
+    return {name: read(value) for name, value in values.items()}
 
 
 def check_names(path: Path, joints: Collection[str]) -> None:
@@ -197,8 +189,7 @@ def check_names(path: Path, joints: Collection[str]) -> None:
         joints: All joints of the arm that can move, also those that are locked.
 
     Raises:
-        ParameterFileError: It does; with the unknown names, and the nearest that there are. Or a
-            list is longer than ROS can read.
+        ParameterFileError: It does; with the unknown names, and the nearest that there are.
     """
     nodes = _nodes(path)
     payloads = read_parameters(path)[CONTROLLER].payloads()
@@ -212,11 +203,6 @@ def check_names(path: Path, joints: Collection[str]) -> None:
     for key, of in {"/**": NODES, **{f"/**/{node}": (node,) for node in NODES}}.items():
         known = {n for node in of for n in parameter_names(node, joints, payloads, joints)}
         values = _flat(_section(nodes, key, path))
-        wrong += [
-            f"{name[:LONGEST]} has {len(value)} values, expected at most {MAX_LIST}"
-            for name, value in values.items()
-            if isinstance(value, list) and len(value) > MAX_LIST
-        ]
         unknown = [n for n in values if n not in known and not n.startswith(OF_EVERY_NODE)]
         wrong += [f"no parameter {misspelt(name, known)}" for name in unknown[:SHOWN]]
         more += max(len(unknown) - SHOWN, 0)
@@ -287,12 +273,54 @@ def of_joint(joint: str, values: Mapping[str, Value]) -> dict[str, Value | Mappi
 
 def _nodes(path: Path) -> Mapping[str, object]:
     try:
+        if wrong := mistaken(path, PARAMETERS):
+            raise ParameterFileError(wrong)
         documents = read_yaml(path)
-    except (OSError, YamlError) as error:
+    except OSError as error:
+        raise ParameterFileError(f"{path} cannot be read: {error.strerror}") from None
+    except YamlError as error:
         raise ParameterFileError(f"{path} is not a parameter file: {error}") from None
     if len(documents) > 1:
         raise ParameterFileError(f"{path} is not a parameter file: {len(documents)} documents")
-    return _mapping(documents[0] if documents else None, "the file", path)
+    nodes = _mapping(documents[0] if documents else None, "the file", path)
+    if not _has_parameters(nodes):
+        raise ParameterFileError(
+            f"{path} has no ros__parameters, expected names with values below, as in "
+            "/**: {ros__parameters: {...}}"
+        )
+    return nodes
+
+
+def _has_parameters(nodes: Mapping[str, object]) -> bool:
+    """Tell whether any node, in a namespace or not, has parameters."""
+    below = (content for content in nodes.values() if isinstance(content, Mapping))
+    return "ros__parameters" in nodes or any(map(_has_parameters, below))
+
+
+def _require_readable(values: Mapping[str, object], path: Path) -> None:
+    """Raise ParameterFileError for a value that ROS does not read."""
+    for name, value in as_ros_reads(values).items():
+        where = f"{path}: {name[:LONGEST]}"
+        if value in (None, {}):
+            raise ParameterFileError(f"{where} has no value, expected one, or no such line")
+        if not isinstance(value, list):
+            continue
+        if len(value) > MAX_LIST:
+            raise ParameterFileError(
+                f"{where} has {len(value)} values, expected at most {MAX_LIST}"
+            )
+        kinds = {type(one) for one in value}
+        if kinds == {int, float}:
+            shown = ", ".join(str(float(one)) for one in value)
+            raise ParameterFileError(
+                f"{where} is {plain(repr(value))}, whole numbers beside others, which ROS does not "
+                f"read: expected [{shown}]"
+            )
+        if len(kinds) > 1 or not kinds <= LISTED:
+            raise ParameterFileError(
+                f"{where} is {plain(repr(value))}, which ROS does not read: expected a list of "
+                "numbers, of names, or of true and false"
+            )
 
 
 def _section(nodes: Mapping[str, object], key: str, path: Path) -> Mapping[str, object]:
@@ -311,7 +339,7 @@ def _mapping(value: object, what: str, path: Path) -> Mapping[str, object]:
 def _flat(nested: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     flat: dict[str, object] = {}
     for key, value in nested.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             flat |= _flat(value, f"{prefix}{key}.")
         else:
             flat[f"{prefix}{key}"] = value

@@ -47,13 +47,16 @@ class LockedJointsReport:
         told = standing(self._node.model, at, heard, self.joints)
         if begun and not self._is_told:
             self._is_told = True
-            unknown = unknown_joints(self._node, heard)
-            for joint, text in told.items():
-                line = f"{joint} is not among joints: taken to stand at {text}"
-                if joint in unknown:
-                    self._node.get_logger().warning(
-                        f"{line}, its default; joint_states does not tell where it is"
-                    )
-                else:
-                    self._node.get_logger().info(line)
+            unknown = [j for j in unknown_joints(self._node, heard) if j in told]
+            known = [joint for joint in told if joint not in unknown]
+            log = self._node.get_logger()
+            if unknown:
+                where = dict(zip(self._node.model.locked_joints, at, strict=True))
+                log.warning(
+                    "not among joints, and neither joint_states nor locked.<joint> tells where "
+                    "they stand: taken to be at "
+                    + ", ".join(f"{joint} {where[joint]:.4g}" for joint in unknown)
+                )
+            if known:
+                log.info(f"not among joints: {'; '.join(f'{j} at {told[j]}' for j in known)}")
         return {f"locked joint {joint}": text for joint, text in told.items()}

@@ -21,7 +21,6 @@ from featherstone_ros.model.parameter_files import (
     NODES,
     TWIN,
     NodeParameters,
-    check_lists,
     check_names,
     read_parameters,
 )
@@ -113,8 +112,6 @@ def described(name: str, files: Sequence[Path] | None = None) -> RobotSetup:
     parameters = {node: NodeParameters({}, name) for node in NODES}
     if files:
         parameters = read_parameters(*files)
-    for file in files:
-        check_lists(file)
     with errors_naming(path):
         of_controller = parameters[CONTROLLER]
         model = Model.from_urdf(text, joints=of_controller.joints())

@@ -22,6 +22,7 @@ from featherstone_ros.identification.bags import (
     read_trajectories,
 )
 from featherstone_ros.model.bounded_yaml import YamlError, parse_yaml, read_yaml
+from featherstone_ros.model.file_kind import RECORDING, TRAJECTORY, mistaken
 from featherstone_ros.text import plain
 from featherstone_ros.tools.options import require_ros
 
@@ -82,6 +83,8 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
         FeatherstoneError: There is no trajectory.
     """
     path = Path(source).expanduser()
+    if path.exists() and (wrong := mistaken(path, TRAJECTORY, RECORDING)):
+        raise SourceError(wrong)
     if path.is_file() and path.suffix in (".yaml", ".yml") and path.name != "metadata.yaml":
         return _trajectories(partial(read_yaml, path), source)
     if path.exists():

@@ -15,7 +15,7 @@ LAUGHS = "".join(
 TOO_MUCH = {
     "laughs": (LAUGHS, "more than 1,000,000 values"),
     "itself": ("goal: &a\n  goal: *a\n", r"line 2: \*a contains itself"),
-    "points": ("joint_names: [a]\npoints: &p [*p]\n", r"\*p contains itself"),
+    "points": ("points: &p [*p]\n", r"\*p contains itself"),
     "deep": ("[" * 60 + "]" * 60, "nested deeper than 50"),
     "endless": ("[" * 100_000, "nested deeper|nesting depth"),
     "digits": ("a: " + 5000 * "9", "a number of 5000 characters"),

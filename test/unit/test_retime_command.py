@@ -79,6 +79,7 @@ def test_waypoints_need_no_times(tmp_path, capsys):
     path.write_text(WAYPOINTS)
     assert cli.main(["retime", str(path), "ur5e", "--output", str(fast)]) == 0
     assert written(fast).points[-1].positions == pytest.approx(CORNERS[-1], abs=1e-9)
+    assert "s, without times before; " in capsys.readouterr().out
     assert cli.main(["preflight", str(path), "ur5e"]) == 0
     assert "Without times" in capsys.readouterr().out
     with pytest.raises(SourceError, match="no time_from_start: featherstone-ros retime"):

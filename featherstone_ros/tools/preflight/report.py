@@ -39,7 +39,8 @@ def show(checked: FileCheck, console: Console) -> None:
     for note in notes(checked):
         console.print(f"[dim]{escape(note)}", highlight=False)
     if arm.model.locked:
-        console.print(f"[dim]Locked at 0: {escape(', '.join(arm.model.locked))}", highlight=False)
+        where = ", ".join(f"{joint} {number(at)}" for joint, at in arm.model.locked.items())
+        console.print(f"[dim]Locked: {escape(where)}", highlight=False)
 
 
 def notes(checked: FileCheck) -> Iterable[str]:
@@ -75,7 +76,7 @@ def table(checked: FileCheck) -> Table:
     verdict = checked.verdict
     asked, limits = verdict.demand, verdict.limits
     points, duration = len(checked.unchecked.points), asked.time[-1] - asked.time[0]
-    title = f"{checked.arm.model.name}: {points} points, {duration:.3f} s"
+    title = f"{checked.arm.model.name}: {points} point{'s' * (points != 1)}, {duration:.3f} s"
     if not verdict.fits and verdict.slow_down < inf:
         title += f" ({duration * verdict.slow_down:.3f} s would fit)"
     headings = ("from", "to", "peak speed", "peak torque", "RMS", "standing")

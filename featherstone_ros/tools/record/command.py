@@ -54,7 +54,9 @@ REPORT, NEW = 5.0, 1.0  # [s] between two lines without a terminal; if topics ha
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("topics", nargs="*", metavar="TOPIC", help="record these alone")
+    parser.add_argument(
+        "topics", nargs="*", type=_topic, metavar="TOPIC", help="record these alone"
+    )
     parser.add_argument(
         "--output",
         type=Path,
@@ -63,6 +65,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     text = "end by itself after this time [s]"
     add_number(parser, "--duration", "S", positive_up_to(1e6), None, text)
+
+
+def _topic(text: str) -> str:
+    """Return the name of a topic."""
+    if text.startswith("/"):
+        return text
+    raise argparse.ArgumentTypeError(
+        f"{text} is no topic, whose name begins with /; the bag's folder: --output {text}"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,11 +91,10 @@ def run(args: argparse.Namespace) -> int:
     folder = args.output or Path(time.strftime("recording_%Y-%m-%d_%H-%M-%S"))
     require_writable(folder)
     console, bag = new_console(), Bag(folder)
-    names = [name if name.startswith("/") else f"/{name}" for name in args.topics]
     domain = int(os.environ.get("ROS_DOMAIN_ID") or 0)
     console.print(f"[bold]{folder}[/bold]; ROS_DOMAIN_ID={domain}; [dim]Ctrl-C ends it as a whole")
     why = ""
-    with TopicListener(names, bag.knows) as listener:
+    with TopicListener(args.topics, bag.knows) as listener:
         try:
             why = _record(listener, bag, console, args.duration)
         except KeyboardInterrupt:
@@ -92,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         finally:
             with held():
                 bag.close()
-    return _conclude(listener, bag, names, console, why)
+    return _conclude(listener, bag, args.topics, console, why)
 
 
 def _record(listener: TopicListener, bag: Bag, console: Console, duration: float | None) -> str:

@@ -132,13 +132,15 @@ def _retime(args: argparse.Namespace) -> None:
     written = UncheckedTrajectory(timed.names, tuple(timed.points(trajectory.times[0])))
     checked = check_file(written, arm)
     write_files(console, (args.output, as_yaml(written)), (args.plot, partial(draw, checked)))
-    for line in _summary(check_file(given, arm), timed):
+    for line in _summary(check_file(given, arm) if given.is_timed else None, timed):
         console.print(line, highlight=False, soft_wrap=True)
 
 
-def _summary(before: FileCheck, timed: Retimed) -> Iterator[str]:
-    """Yield what has become of a trajectory."""
-    begin, end = before.verdict.demand.time[[0, -1]]
-    was = f"{end - begin:.3f} s before{'' if before.fits else ', which does not fit'}"
+def _summary(before: FileCheck | None, timed: Retimed) -> Iterator[str]:
+    """Yield what has become of a trajectory; None: of points without times."""
+    was = "without times before"
+    if before is not None:
+        begin, end = before.verdict.demand.time[[0, -1]]
+        was = f"{end - begin:.3f} s before{'' if before.fits else ', which does not fit'}"
     yield f"[bold]{timed.duration:.3f} s[/], {was}; {len(timed.times)} points"
     yield f"Of the limits: {timed.used()}"
