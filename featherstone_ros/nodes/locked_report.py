@@ -53,8 +53,8 @@ class LockedJointsReport:
             if unknown:
                 where = dict(zip(self._node.model.locked_joints, at, strict=True))
                 log.warning(
-                    "not among joints, and neither joint_states nor locked.<joint> tells where "
-                    "they stand: taken to be at "
+                    "not among joints, and joint_states does not tell where they stand: taken to "
+                    "be at the default of locked.<joint>: "
                     + ", ".join(f"{joint} {where[joint]:.4g}" for joint in unknown)
                 )
             if known:

@@ -19,6 +19,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.diagnostics import phase_text
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
@@ -122,7 +124,10 @@ class ControllerClient(DiagnosticsListener):
         text = description_text(str(self.parameters["robot_description"])) or self._description()
         model = Model.from_urdf(text, joints=self.parameters.joints())
         self.arm = ControlledArm.of(model, self.parameters)
-        self._until(lambda: self.status is not None, "diagnostics")
+        status, end = self._until(lambda: self.status, "diagnostics"), time.monotonic() + PATIENCE
+        while status.values.get("phase") == phase_text(Phase.WAITING) and time.monotonic() < end:
+            self.wait()
+            status = self.status
         self.check()
         self._until(self._trajectory.get_subscription_count, "listener to trajectories")
         self.spin(MATCHING)

@@ -117,7 +117,10 @@ def draw_errors(
     axes.set_yscale("log")
     axes.set_ylim(floor, 5 * np.nanmax(every))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.legend(ncols=len(errors), frameon=False, loc="upper right", fontsize=9)
+    axes.legend(
+        ncols=len(errors), frameon=False, loc="lower right", bbox_to_anchor=(1, 1),
+        borderaxespad=0, fontsize=9,
+    )  # fmt: skip
     name_joints(axes, names)
 
 

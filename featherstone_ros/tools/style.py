@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,8 +94,10 @@ def milli(value: float) -> str:
 def short_names(names: Sequence[str]) -> list[str]:
     """Return names without their common parts: ``panda_joint1`` becomes ``joint 1``."""
     brief = [_short(name) for name in names]
-    unique = len(set(brief)) == len(brief)
-    return brief if unique else [name.replace("_", " ") for name in names]
+    if len(set(brief)) == len(brief):
+        return brief
+    common = commonprefix(list(names)).rpartition("_")[0]  # noqa: RUF071 - of letters
+    return [name.removeprefix(common).strip("_").replace("_", " ") for name in names]
 
 
 def _short(name: str) -> str:

@@ -301,6 +301,7 @@ def test_projection_keeps_up_upwards():
         (["panda_joint1", "panda_joint2"], ["joint 1", "joint 2"]),
         (["joint_a4", "shoulder_pan_joint"], ["joint a4", "shoulder pan"]),
         (["arm_joint1", "finger_joint1"], ["arm joint1", "finger joint1"]),
+        (["panda_joint1", "panda_finger_joint1"], ["joint1", "finger joint1"]),
     ],
 )
 def test_short_names_tell_joints_apart(names, expected):

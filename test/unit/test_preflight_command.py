@@ -326,7 +326,7 @@ def test_parameters_that_are_given_are_not_asked_for(run, tmp_path):
     _, output = run(swing(2.0), "--parameters", file, urdf=str(urdf))
     said = " ".join(output.out.split())
     assert "give --parameters" not in said
-    assert "Without drive friction and armature" in said and "has none of these joints" in said
+    assert "Without drive friction and armature" in said and "and the URDF have none" in said
 
 
 def test_effort_limits_of_the_parameter_file_count(run, tmp_path):

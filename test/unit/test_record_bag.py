@@ -90,4 +90,4 @@ def test_a_recording_that_lost_messages_says_so_at_its_end(capsys):
     listener = SimpleNamespace(heard=[lossy], published=[lossy.name], left_out={})
     bag = SimpleNamespace(folder="swing")
     assert _conclude(listener, bag, [], new_console(), "") == 0
-    assert "13000 of 16700 messages were lost" in " ".join(capsys.readouterr().out.split())
+    assert "13000 of 16700 of /left/joint_states" in " ".join(capsys.readouterr().out.split())

@@ -76,7 +76,8 @@ def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
         assert step in shown
     assert ("control_msgs is missing" in shown) == (find_spec("control_msgs") is None)
     (motion,) = trajectory_files.read(str(tmp_path / "new/arm_motion.yaml"))
-    (goal,) = motion.points
+    goal, back = motion.points
+    assert back.time > goal.time and back.positions == pytest.approx(proposal.start)
     assert motion.names == model.joint_names
     assert np.all(np.array(goal.positions) <= model.upper)
     assert np.abs(goal.positions - proposal.start).max() == pytest.approx(0.2)

@@ -53,7 +53,7 @@ def notes(checked: FileCheck) -> Iterable[str]:
     if not (drives.viscous.any() or drives.coulomb.any() or drives.armature.any()):
         where = "give --parameters, or <dynamics> in the URDF"
         if checked.arm.file:
-            where = f"{checked.arm.file} has none of these joints, nor has the URDF"
+            where = f"{checked.arm.file} and the URDF have none of these joints"
         yield f"Without drive friction and armature: {where}"
 
 

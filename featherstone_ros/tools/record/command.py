@@ -163,14 +163,17 @@ def _conclude(
     ):
         if which:
             console.print(f"{what} {', '.join(which)}", style="dim", soft_wrap=True, markup=False)
-    for topic in heard:
-        if topic.lost > LOST * (topic.lost + topic.count):
-            console.print(
-                f"{topic.name}: {topic.lost} of {topic.lost + topic.count} messages were lost on "
-                "the way: what is identified from the rest is worth less; record on the arm's "
-                "machine, or fewer topics",
-                style="bold yellow", soft_wrap=True, markup=False,
-            )  # fmt: skip
+    lost = [
+        f"{topic.lost} of {topic.lost + topic.count} of {topic.name}"
+        for topic in heard
+        if topic.lost > LOST * (topic.lost + topic.count)
+    ]
+    if lost:
+        console.print(
+            f"messages were lost on the way: {', '.join(lost)}. What is identified from the rest "
+            "is worth less; record on the arm's machine, or fewer topics",
+            style="bold yellow", soft_wrap=True, markup=False,
+        )  # fmt: skip
     if why:
         console.print(why, style="yellow")
     if not heard:

@@ -11,7 +11,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.controller_client import Sample
-from featherstone_ros.tools.style import BLUE, RED, picture
+from featherstone_ros.tools.style import BLUE, RED, milli, picture
 from featherstone_ros.tools.trajectory_check import started, trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
@@ -58,9 +58,10 @@ def in_short(replayed: Replayed) -> str:
     rms = np.sqrt((off**2).mean(axis=0))
     joint = int(rms.argmax())
     unit = f"m{limits.unit(joint, 'position')}"
+    furthest = off[:, joint].max()
     return (
         f"replayed in {time[-1]:.1f} s; joint {limits.names[joint]!r} is furthest from what was "
-        f"taught: RMS {1e3 * rms[joint]:.2g} {unit}, at most {1e3 * off[:, joint].max():.2g} {unit}"
+        f"taught: RMS {milli(rms[joint])} {unit}, at most {milli(furthest)} {unit}"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -105,9 +106,10 @@ def _locked(model: Model) -> list[str]:
 
 
 def motion_file(proposal: Proposal) -> str:
-    """Return a trajectory to a place near the start, as ``ros2 topic pub`` takes it."""
-    goal = first_motion(proposal.model, proposal.start)
-    return as_yaml(UncheckedTrajectory(proposal.model.joint_names, (goal,)))
+    """Return a trajectory to a place near the start and back, as ``ros2 topic pub`` takes it."""
+    there = first_motion(proposal.model, proposal.start)
+    back = replace(there, time=2 * there.time, positions=tuple(proposal.start))
+    return as_yaml(UncheckedTrajectory(proposal.model.joint_names, (there, back)))
 
 
 def moveit_file(proposal: Proposal) -> str:

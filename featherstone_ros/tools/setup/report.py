@@ -48,6 +48,9 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
         where = f"featherstone-ros inspect {quote(str(proposal.urdf))}"
         if proposal.model.locked:
             where += f" --joints {join(proposal.model.joint_names)}"
+        elsewhere = [f"{joint}={at:g}" for joint, at in proposal.model.locked.items() if at]
+        if elsewhere:
+            where += f" --locked {join(elsewhere)}"
         parts.append(Text(f"The URDF has {found}: {where}", style="bold yellow"))
     return Group(*parts)
 
