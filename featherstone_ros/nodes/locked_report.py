@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.locked_joints import NAME, relevant_joints, standing
 from featherstone_ros.nodes.lifecycle import ModelNode
+
+SHOWN = 10  # joints in a line
 
 
 def unknown_joints(node: ModelNode, heard: Floats) -> list[str]:
@@ -55,8 +59,15 @@ class LockedJointsReport:
                 log.warning(
                     "not among joints, and joint_states does not tell where they stand: taken to "
                     "be at the default of locked.<joint>: "
-                    + ", ".join(f"{joint} {where[joint]:.4g}" for joint in unknown)
+                    f"{_some(f'{joint} {where[joint]:.4g}' for joint in unknown)}"
                 )
             if known:
-                log.info(f"not among joints: {'; '.join(f'{j} at {told[j]}' for j in known)}")
+                log.info(f"not among joints: {_some(f'{j} at {told[j]}' for j in known)}")
         return {f"locked joint {joint}": text for joint, text in told.items()}
+
+
+def _some(texts: Iterable[str]) -> str:
+    """Return texts in a line, cut short: a hand has dozens of joints."""
+    every = list(texts)
+    more = [f"{len(every) - SHOWN} more"] if len(every) > SHOWN else []
+    return "; ".join([*every[:SHOWN], *more])

@@ -247,13 +247,16 @@ def _show(
 
     began, printed = time.monotonic(), 0.0
     reported: list[str] = []
+    said: dict[str, NodeProcess] = {}  # by whom first: of one description both complain alike
     live = Live(console=console, auto_refresh=False, transient=True)
     with live if console.is_interactive else nullcontext():
         while True:
             arm = listener.hear(REFRESH)
             for process in processes:
                 for complaint in process.new_output():
-                    if "[INFO]" not in complaint:
+                    text = complaint.partition("]: ")[2]
+                    is_repeated = text and said.setdefault(text, process) is not process
+                    if "[INFO]" not in complaint and not is_repeated:
                         warn(complaint)
                 process.check()
             now = time.monotonic()
