@@ -161,11 +161,12 @@ def test_the_gap_of_boxes_is_their_distance():
 
 
 FOUND = ["z1", "so101", "so100", "kinova", "ur5_robot", "ur5_gripper", "ur10_robot", "baxter"]
+FOUND += ["tiago", "tiago_no_hand", "tiago_pro"]
 
 
 @pytest.mark.parametrize("robot", few_or_all(["z1", "so101", "baxter"], FOUND))
 def test_a_motion_is_found_for_arms_that_are_hardly_ever_clear(robot, monkeypatch):
-    """Balls would touch in all poses, a shoulder is 16 mm over the floor, others under it."""
+    """Balls would touch, shoulders are 16 mm over the floor, of a hand's fingers some two cross."""
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 2)
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
     file = example_robot(robot)
@@ -190,8 +191,11 @@ def test_the_status_says_whether_what_is_written_is_followed(
 
 def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
-    text = two_arms(0.32).replace('lower="-3" upper="3"', 'lower="-0.02" upper="0.02"')
-    text = text.replace('size="0.05 0.05 0.3"', 'size="0.02 0.02 0.625"')  # link2 reaches base
+    near, far = (f'lower="-{size}" upper="{size}"' for size in ("0.02", "3"))
+    hand = '<collision><origin xyz="0 0 -0.64"/><geometry><box size="1.2 0.1 1.2"/>'
+    before, last = two_arms(0.32).replace(far, near, 2).rsplit("<collision>", 1)
+    last = last.split("/>", 1)[1]  # the hand lies on link1 up to 1.2 rad, and not in most poses
+    text = before + hand + last
     file = tmp_path / "arm.urdf"
     file.write_text(text)
     command = ["excite", "--urdf", str(file), "--output", str(tmp_path / "e.yaml")]

@@ -3,10 +3,10 @@
 Two boxes are apart by the largest gap between their shadows on the axes of one, of the other, and
 on those at right angles to an edge of each (S. Gottschalk et al., "OBBTree", SIGGRAPH 1996): that
 is never more than their distance, and negative where they overlap. Pairs of links are checked
-unless they are neighbours, or near each other in most poses, as those of wrists are (rows of balls
-that hold their boxes overlap there), or the user waives them. The floor is z = 0 of the base link's
-frame, for links that are above it in most poses; one that is usually nearer than the margin, as the
-shoulder of a table arm, need not keep that.
+unless they are neighbours, or their boxes overlap in most poses, as those of wrists do, or the user
+waives them. The floor is z = 0 of the base link's frame, for links that are above it in most poses.
+Who is usually nearer than the margin, as two fingers or the shoulder of a table arm, need not keep
+it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,10 @@ from featherstone_ros.model import Model, urdf
 
 FLOOR = "floor"  # what links are checked against beside each other
 FAR = 0.05  # [m] between the balls around two boxes that need no other distance
-MAX_BALLS = 12  # of a link
 PARALLEL = 1e-3  # sine of the angle between edges that have no axis of their own
 POSES = 200  # random poses that decide which pairs are checked
-ALWAYS = 0.5  # share of them in which a pair may overlap and still be checked
 MARGIN = 0.02  # [m] least distance
-TOUCH = 0.005  # [m] by which boxes may come closer than at the start, or to the floor than usual
+TOUCH = 0.005  # [m] by which boxes may come closer than at the start, or than usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,21 +116,35 @@ class Clearance:
 
     def free(self, q: Floats) -> NDArray[np.bool_]:
         """Return whether everything keeps its distance in each of poses (B, n)."""
-        return np.asarray((np.hstack(self._distances(q)) >= self.needed).all(axis=1))
+        return np.asarray((self.missing(q) <= 0.0).all(axis=1))
 
-    def culprit(self, q: Floats) -> str | None:
-        """Return the two that miss their distance most in poses (B, n), in words; None: nothing."""
-        missing = (self.needed - np.hstack(self._distances(q))).max(axis=0, initial=-np.inf)
-        worst = int(missing.argmax()) if len(missing) else 0
-        if not len(missing) or missing[worst] <= 0:
-            return None
-        k = worst - len(self.pairs)
-        first, second = (
-            (self.links[self.above[k]], FLOOR)
-            if k >= 0
-            else (self.links[i] for i in self.pairs[worst])
-        )
+    def missing(self, q: Floats) -> Floats:
+        """Return by how much the pairs, then the links above the floor, miss their distance (B, k).
+
+        Negative where they keep it [m].
+        """
+        return np.asarray(self.needed - np.hstack(self._distances(q)), float)
+
+    def named(self, k: int) -> str:
+        """Return a pair, or a link and the floor, in words; k as in ``missing``."""
+        first, second = self._two(k)
         return f"{first} and {second}"
+
+    def moving(self, k: int) -> NDArray[np.bool_]:
+        """Return which joints (n,) move a pair, or a link and the floor, relative to each other."""
+        first, second = (
+            set() if link == FLOOR else chain(self.model, _body(self.model, link))
+            for link in self._two(k)
+        )
+        moves = np.zeros(self.model.n, dtype=bool)
+        moves[self.model.tree.dof[list(first ^ second)]] = True
+        return moves
+
+    def _two(self, k: int) -> tuple[str, str]:
+        if k < len(self.pairs):
+            i, j = self.pairs[k]
+            return self.links[i], self.links[j]
+        return self.links[self.above[k - len(self.pairs)]], FLOOR
 
     def standing(self, q: Floats) -> Clearance:
         """Return the check for an arm that starts at q (n,), with the distances there allowed."""
@@ -171,40 +183,14 @@ class Clearance:
         return between.T, (centre[above, :, 2] - reach).T
 
     def _without_what_always_touches(self) -> Clearance:
-        q = random_postures(self.model, POSES)
-        _, below = self._distances(q)
-        near = self._near(q).mean(axis=1)
-        pairs = [pair for pair, share in zip(self.pairs, near, strict=True) if share < ALWAYS]
-        kept = (below < 0).mean(axis=0) < ALWAYS
-        above = np.array(self.above, dtype=int)[kept].tolist()
-        over = np.minimum(MARGIN, np.median(below[:, kept], axis=0) - TOUCH)
-        needed = np.concatenate([np.full(len(pairs), MARGIN), over])
+        between, below = (
+            np.median(each, axis=0) for each in self._distances(random_postures(self.model, POSES))
+        )
+        pairs = [pair for pair, usual in zip(self.pairs, between, strict=True) if usual > 0.0]
+        above = [link for link, usual in zip(self.above, below, strict=True) if usual > 0.0]
+        usual = np.concatenate([between, below])
+        needed = np.clip(usual[usual > 0.0] - TOUCH, 0.0, MARGIN)
         return replace(self, pairs=tuple(pairs), above=tuple(above), needed=needed)
-
-    def _near(self, q: Floats) -> NDArray[np.bool_]:
-        """Return whether balls of each pair overlap (pairs, B) in poses (B, n)."""
-        dynamics = Dynamics(self.model)
-        balls = [_balls(*box) for box in zip(self.centres, self.halves, strict=True)]
-        places = []
-        for link, (centres, _) in zip(self.links, balls, strict=True):
-            pose = dynamics.link_pose(q, link)
-            places.append(centres @ np.swapaxes(pose[:, :3, :3], 1, 2) + pose[:, None, :3, 3])
-        near = np.zeros((len(self.pairs), len(q)), dtype=bool)
-        for k, (i, j) in enumerate(self.pairs):
-            apart = np.linalg.norm(places[i][:, :, None] - places[j][:, None], axis=-1)
-            near[k] = apart.min(axis=(1, 2)) < balls[i][1] + balls[j][1]
-        return near
-
-
-def _balls(centre: Floats, half: Floats) -> tuple[Floats, float]:
-    """Return centres (k, 3) and radius of balls in a row that hold a box."""
-    along = int(np.argmax(half))
-    across = float(np.linalg.norm(np.delete(half, along)))
-    k = int(np.clip(np.ceil(half[along] / max(across, 1e-3)), 1, MAX_BALLS))
-    step = half[along] / k  # half the distance between two centres
-    centres = np.repeat(centre[None], k, axis=0)
-    centres[:, along] += (2 * np.arange(k) - k + 1) * step
-    return centres, float(np.hypot(across, step))
 
 
 def _gaps(A: Floats, B: Floats, way: Floats, a: Floats, b: Floats) -> Floats:
@@ -236,6 +222,15 @@ def _gaps(A: Floats, B: Floats, way: Floats, a: Floats, b: Floats) -> Floats:
             gap = (apart[..., m] - reach[..., m] - across) / np.maximum(sine[..., m], PARALLEL)
             gaps.append(np.where(sine[..., m] > PARALLEL, gap, -np.inf)[..., None])
     return np.asarray(np.concatenate(gaps, axis=-1).max(axis=-1), float)
+
+
+def chain(model: Model, body: int) -> set[int]:
+    """Return a body and those that carry it, but for the base."""
+    found = set[int]()
+    while body >= 0:
+        found.add(body)
+        body = int(model.tree.parent[body])
+    return found
 
 
 def _body(model: Model, link: str) -> int:

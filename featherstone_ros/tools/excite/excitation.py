@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
@@ -29,7 +30,7 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.regression import drive_columns, link_columns
-from featherstone_ros.tools.excite.clearance import Clearance
+from featherstone_ros.tools.excite.clearance import Clearance, chain
 
 Progress = Callable[[int, int], None]
 
@@ -39,8 +40,8 @@ COARSE = 16  # of so many samples one is checked before all are
 RANGE_USED, EFFORT_USED = 0.9, 0.8  # shares of the position range and of the effort limit
 WIDEST = 2.0  # [rad or m] to either side of the start
 UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing limit
-REDUCTION, MIN_SCALE = 0.85, 0.1  # factor while a motion does not fit, and their product
-POSES = 64  # drawn for each start: many arms are under the floor in most, or cannot hold them
+REDUCTION, MIN_SCALE = 0.85, 0.02  # factor while a motion does not fit, and their product
+POSES, ROUNDS = 64, 32  # drawn for each start, at once and one after the other
 STARTS, STEPS, CHILDREN = 24, 60, 6  # of the search
 WEAK = 1e4  # condition number from which something is hardly told
 STEP_SIZE = 0.3  # of a coefficient's change, relative to their size
@@ -212,16 +213,33 @@ class Excitation:
 
     def _random(self, random: np.random.Generator, start: Floats | None) -> Series:
         n, H = self.arm.model.n, self._harmonics
-        if start is None:
-            lower = np.maximum(self._lower, np.minimum(-WIDEST, self._upper - WIDEST))
-            upper = np.minimum(self._upper, np.maximum(WIDEST, self._lower + WIDEST))
-            drawn = lower + (upper - lower) * random.uniform(0.25, 0.75, (POSES, n))
-            rest = np.zeros_like(drawn)
-            held = (np.abs(self._torque(drawn, rest, rest)) <= self._effort).all(axis=1)
-            start = drawn[int((held & self.clearance.free(drawn)).argmax())]  # or just the first
+        start = self._start(random) if start is None else start
         number = [random.permutation(self._highest)[:H] + 1 for _ in range(n)]
         a, b = random.normal(size=(2, H, n))
         return self._at_rest(Series(np.array(start), np.transpose(number), a, b, self._duration))
+
+    def _start(self, random: np.random.Generator) -> Floats:
+        """Return a pose (n,) that is held and clear, if one is found.
+
+        What is in each other's way is drawn anew, and nothing else: of many links, each clear of
+        the other in most poses, hardly a pose is clear of all (R. Moser, G. Tardos, "A constructive
+        proof of the general Lovász local lemma", J. ACM 2010).
+        """
+        n = self.arm.model.n
+        lower = np.maximum(self._lower, np.minimum(-WIDEST, self._upper - WIDEST))
+        upper = np.minimum(self._upper, np.maximum(WIDEST, self._lower + WIDEST))
+        pose, anew = np.zeros(n), np.ones(n, dtype=bool)
+        for _ in range(ROUNDS):
+            drawn = lower + (upper - lower) * random.uniform(0.25, 0.75, (POSES, n))
+            drawn = np.where(anew, drawn, pose)
+            rest = np.zeros_like(drawn)
+            missing = self._missing(drawn, rest, rest)
+            best = int((missing > 0.0).sum(axis=1).argmin())
+            pose, worst = drawn[best], int(missing[best].argmax())
+            if missing[best, worst] <= 0.0:
+                break
+            anew = self._moving(worst)
+        return np.asarray(pose, float)
 
     def _changed(self, series: Series, size: float, random: np.random.Generator) -> Series:
         a, b = (
@@ -256,19 +274,41 @@ class Excitation:
         if (factor <= 0).any():
             return None
         smallest = MIN_SCALE * factor
-        while not self._fits(series.start + factor * moved, factor * qd, factor * qdd):
-            factor = REDUCTION * factor
+        while True:
+            moving = self._in_the_way(series.start + factor * moved, factor * qd, factor * qdd)
+            if not moving.any():
+                return series.scaled(factor)
+            factor = np.where(moving, REDUCTION, 1.0) * factor
             if (factor < smallest).any():
                 return None
-        return series.scaled(factor)
 
-    def _fits(self, q: Floats, qd: Floats, qdd: Floats) -> bool:
-        """Tell whether torque and space allow a motion; most that do not show it in few samples."""
-        return all(
-            (np.abs(self._torque(q[some], qd[some], qdd[some])) <= self._effort).all()
-            and self.clearance.is_free(q[some])
-            for some in (slice(None, None, COARSE), slice(None))
-        )
+    def _in_the_way(self, q: Floats, qd: Floats, qdd: Floats) -> NDArray[np.bool_]:
+        """Return the joints (n,) that move what torque and space do not allow; none: they do.
+
+        Most motions that are not allowed show it in few samples.
+        """
+        for some in (slice(None, None, COARSE), slice(None)):
+            missing = self._missing(q[some], qd[some], qdd[some]).max(axis=0)
+            wrong = np.flatnonzero(missing > 0.0).tolist()
+            if wrong:
+                return np.any([self._moving(k) for k in wrong], axis=0)
+        return np.zeros(self.arm.model.n, dtype=bool)
+
+    def _missing(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
+        """Return by how much (B, n + k) torques [their limit], then distances [m], are missed."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = np.abs(self._torque(q, qd, qdd)) / self._effort - 1.0
+        return np.hstack([np.nan_to_num(excess), self.clearance.missing(q)])
+
+    def _moving(self, k: int) -> NDArray[np.bool_]:
+        """Return the joints (n,) on which a figure of ``_missing`` depends."""
+        model = self.arm.model
+        if k >= model.n:
+            return self.clearance.moving(k - model.n)
+        bodies = model.tree.joint_body.tolist()
+        carrying = [chain(model, body) for body in bodies]
+        tied = [body in carrying[k] or bodies[k] in carrying[j] for j, body in enumerate(bodies)]
+        return np.array(tied)
 
     def _torque(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
         return self.arm.drives.torque(self._dynamics, q, qd, qdd)
@@ -302,12 +342,13 @@ class Excitation:
         culprits: Counter[str] = Counter()
         for series in self._refused:
             _, q, qd, qdd = self._smallest(series).samples(SAMPLES)
-            pair = self.clearance.culprit(q)
-            excess = (np.abs(self._torque(q, qd, qdd)) / self._effort).max(axis=0)
-            if pair:
+            missing = self._missing(q, qd, qdd).max(axis=0)
+            torque, distance = np.split(missing, [self.arm.model.n])
+            if distance.max(initial=0.0) > 0.0:
+                pair = self.clearance.named(int(distance.argmax()))
                 culprits[f"{pair} come too near to each other (--may-touch waives them)"] += 1
-            elif excess.max() > 1.0:
-                joint = self.arm.model.joint_names[int(excess.argmax())]
+            elif torque.max() > 0.0:
+                joint = self.arm.model.joint_names[int(torque.argmax())]
                 culprits[f"{joint} needs more than {EFFORT_USED:.0%} of its effort limit"] += 1
         found = "; ".join(f"{text}, in {k} of {STARTS}" for text, k in culprits.most_common(2))
         where = "no motion was found" if start is None else "no motion from the start was found"
