@@ -1,70 +1,77 @@
-"""What `make` sets up says how far it is, in a pipe as well (.ci/environment.py)."""
+"""What `make` sets up says how far it is, and leaves what is in use (.ci/environment.py)."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+SCRIPT = Path(__file__).resolve().parents[2] / ".ci" / "environment.py"
 BASE = getattr(sys, "_base_executable", sys.executable)
-ENVIRONMENT = Path(__file__).resolve().parents[2] / ".ci"
-SET_UP = """
-import sys, threading, time
-sys.path.insert(0, {folder!r})
-import environment
-environment.PERIOD = 0.02
-finished = threading.Event()
-teller = threading.Thread(target=environment.say_how_far, args=(time.monotonic(), finished))
-teller.start()
-try:
-    environment.run("doing it", sys.executable, "-c", {command!r})
-finally:
-    finished.set()
-    teller.join()
-"""
+HERE = f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r}); import environment\n"
+
+
+def python(code: str, executable: str = sys.executable) -> subprocess.CompletedProcess[str]:
+    """Run Python code beside the set-up's, into a pipe."""
+    return subprocess.run([executable, "-c", HERE + code], capture_output=True, text=True)
 
 
 def set_up(command: str) -> subprocess.CompletedProcess[str]:
-    """Run Python code as a command of the set-up, into a pipe."""
-    code = SET_UP.format(folder=str(ENVIRONMENT), command=command)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    """Run Python code as a command of the set-up."""
+    return python(f"environment.run('doing it', sys.executable, '-c', {command!r})")
 
 
-def test_it_says_what_runs_and_then_how_far_it_is():
+def test_what_takes_its_time_is_said_and_then_how_far_it_is():
     lines = "'gcc -O2', 'compiling 7 of 14', 'a warning', '  Downloading numpy-2.4.6-cp311.whl (1)'"
-    done = set_up(f"import time\nfor line in {lines}: time.sleep(.2); print(line)\ntime.sleep(.2)")
-    said = [line.partition(" s: ")[2] for line in done.stdout.splitlines()]
-    assert done.returncode == 0
-    assert list(dict.fromkeys(said)) == ["doing it", "compiling 7 of 14", "Downloading numpy-2.4.6"]
+    slow = set_up(f"import time; time.sleep(2); [print(line) for line in ({lines})]")
+    assert slow.stdout.splitlines() == [
+        *("featherstone_ros: doing it", "compiling 7 of 14"),
+        "  Downloading numpy-2.4.6-cp311.whl (1)",
+    ]
 
 
 def test_command_that_fails_ends_it_and_shows_its_output():
     done = set_up("import sys; print('an error of the compiler'); sys.exit(3)")
     assert done.returncode == 1
-    assert "doing it\nan error of the compiler\n" in done.stdout
-    assert "failed with status 3" in done.stderr
+    assert "an error of the compiler\n" in done.stdout
+    assert "doing it failed with status 3" in done.stderr
 
 
-INSTALL = """
-import sys
-sys.path.insert(0, {folder!r})
-import environment
-environment.compile_core = lambda *_: None
-environment.run = lambda title, *command, **variables: print(title, *command)
-environment.digest = lambda *names: {digest!r}
-environment.install({venv!r}, {{"demo"}}, True)
-"""
-
-
-def installed(python: str, venv: Path, digest: str = "as it was") -> str:
+def installed(executable: str, venv: Path, extras: str = "demo") -> str:
     """Bring an environment up to date; return the commands that this takes."""
-    code = INSTALL.format(folder=str(ENVIRONMENT), venv=str(venv), digest=digest)
-    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
+    code = f"""
+environment.run = lambda title, *command, **variables: print(title, *command)
+environment.os.chdir(environment.PROJECT)
+environment.install({str(venv)!r}, set({extras!r}.split(",")))
+"""
+    done = python(code, executable)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def test_an_environment_in_use_stays(tmp_path):
+def test_an_environment_in_use_stays_and_gets_what_it_lacks(tmp_path):
     """Neither its own Python, once it is activated, nor another setup.py makes it anew."""
-    assert "--clear" in installed(BASE, tmp_path)
+    assert f"{os.path.realpath(BASE)} -m venv {tmp_path}\n" in installed(sys.executable, tmp_path)
     assert installed(BASE, tmp_path) == installed(sys.executable, tmp_path) == ""
-    assert sys.prefix == sys.base_prefix or sys.executable != BASE
-    more = installed(sys.executable, tmp_path, "other requirements")
-    assert "installing packages" in more and "--clear" not in more
-    assert installed(BASE, tmp_path, "other requirements") == ""
+    more = installed(sys.executable, tmp_path, "lint")
+    assert ".[demo,lint]" in more and "--clear" not in more
+    assert installed(BASE, tmp_path) == installed(BASE, tmp_path, "lint") == ""
+    os.utime(tmp_path / "installed.txt", (0.0, 0.0))  # as if setup.py had been changed since
+    assert ".[demo,lint]" in installed(BASE, tmp_path, "lint")
+
+
+def test_an_environment_of_another_python_is_named_and_left_alone(tmp_path):
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.9.2\n")
+    command = [sys.executable, SCRIPT, tmp_path, "demo"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"{tmp_path} has Python 3.9.2" in done.stderr and "make PYTHON=" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["pyvenv.cfg"]
+
+
+def test_what_the_machine_lacks_is_said_with_what_to_do(tmp_path):
+    environment = {**os.environ, "CC": "no-such-compiler"}
+    command = [sys.executable, SCRIPT, tmp_path / "venv", "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 1
+    assert "no C compiler 'no-such-compiler'" in done.stderr and "apt install gcc" in done.stderr
+    assert not (tmp_path / "venv").exists()
