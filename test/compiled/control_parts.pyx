@@ -10,6 +10,7 @@ from control.arm cimport (Arm, ModelBlend, change_model, combine, gravity,
 from control.controller cimport is_timely
 from control.fault_bounds cimport LONGEST_STEP
 from control.laws cimport damped_gravity, dead_reckoning, law, model_torque
+from control.position_governor cimport PositionGovernor, govern_positions
 from control.settings cimport JointLimits, JointSettings, Settings
 from control.settings_check cimport SettingsChange
 from control.torque_governor cimport (Governor, SpeedLimit, begin_transfer, govern, push_no_further,
@@ -128,6 +129,26 @@ cdef class TorqueGovernor:
     def counts(self):
         """Commands of which an effort limit changed some joint, and of which any limit did."""
         return self.its.saturated, self.its.interventions
+
+
+def govern_joints(cnp.ndarray told not None, cnp.ndarray asked not None, lower, upper, velocity,
+                  double dt):
+    """What drives with position loops are told next, as the position governor changes ``told``.
+
+    Args:
+        told, asked: (2, n) position and velocity.
+        lower, upper, velocity: (n,) limits.
+        dt: Time since the last command [s].
+    """
+    cdef Py_ssize_t n = told.shape[1]
+    cdef JointLimits limits
+    cdef PositionGovernor its
+    limits.lower, limits.upper = numbers(lower, n, "lower"), numbers(upper, n, "upper")
+    limits.velocity = numbers(velocity, n, "velocity")
+    its.n, its.q = n, numbers(told, 2 * n, "told")
+    its.qd = its.q + n
+    goal = numbers(asked, 2 * n, "asked")
+    govern_positions(&its, &limits, goal, goal + n, dt, dt)
 
 
 def transfer_weight_at(double progress):

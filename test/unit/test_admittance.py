@@ -133,6 +133,26 @@ def test_hand_that_hammers_on_a_contact_is_stopped():
     assert np.abs(bench.arm.qd).max() < 0.05
 
 
+@pytest.mark.parametrize(
+    ("apart", "between", "fault"),
+    [(0.4, 0.0, 3), (0.6, 0.0, 4), (1.1, 0.0, None), (0.4, 0.5, None)],
+    ids=["three", "four", "one a second", "never apart"],
+)
+def test_hard_impacts_are_a_fault_from_the_third_on_unless_one_a_second(apart, between, fault):
+    """Each is forgotten within a second: those 0.6 s apart count 1, 1.4, 1.8, 2.2."""
+    bench = ContactBench(stiffness=400.0)
+    bound = bench.settings.impedance["max_wrench"][0]
+    felt, noise = np.zeros(6), np.random.default_rng(0)
+    for impact in range(1, 7):
+        for force in [between * bound] * round(apart / PERIOD - 30) + [1.5 * bound] * 30:
+            felt[2] = -force + noise.normal()
+            bench.run(PERIOD, felt=felt)
+        assert (bench.phase is Phase.FAULT) == (impact == fault), impact
+        if impact == fault:
+            assert "loses its contact and meets it again" in bench.controller.hold_reason
+            break
+
+
 @pytest.mark.parametrize("delay", [0.0, 1e-3, 0.05])
 @pytest.mark.parametrize("stiffness", [1.0, 1e3, 1e6])
 def test_damping_gives_the_phase_margin(stiffness, delay):

@@ -34,11 +34,20 @@ ARM = ControlledArm.of(
 )
 
 
+class Drives(SimulatedArm):
+    """Of which some add an effort by themselves, as ``added`` says at a command's beginning."""
+
+    added = staticmethod(np.zeros_like)
+
+    def write(self, at, command):
+        super().write(at, command._replace(effort=command.effort + self.added(self.q)))
+
+
 class Bench(ClosedLoop):
     """The loop around an arm without friction, and all that went by."""
 
     def __init__(self, q=HOME, **parameters):
-        plant = SimulatedArm.of(MODEL, ARM.drives, q)
+        plant = Drives.of(MODEL, ARM.drives, q)
         super().__init__(ARM.with_parameters(**parameters), plant, delay=0.0, period=STEP)
         self.dynamics = Dynamics(MODEL)
         self.commands, self.poses = [self.dynamics.gravity(q)], [self.pose]
@@ -209,6 +218,18 @@ def test_hand_that_is_pulled_with_all_force_is_let_go_without_speeding(other, bl
         bench.run(STEP)
         assert (np.abs(bench.plant.qd) <= 0.86 * MODEL.velocity_limit).all()
     assert bench.largest_step() <= 1 + 1e-9
+
+
+def test_drives_that_add_gravity_move_a_hand_at_the_speed_limit_as_others_do():
+    """Which somebody drags away faster than joints may be."""
+    plain, adding = (Bench(hardware_adds_gravity=adds) for adds in (False, True))
+    adding.plant.added = adding.dynamics.gravity
+    for bench in (plain, adding):
+        bench.configure({f"torque_rate.{joint}": 1e6 for joint in MODEL.joint_names})
+        bench.run(0.3).run(0.4, np.array([60.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    count = plain.controller.interventions
+    assert count == adding.controller.interventions and count > 50
+    np.testing.assert_allclose(adding.poses, plain.poses, atol=1e-9)
 
 
 def test_an_arm_that_has_been_let_go_is_braked_by_its_damping_alone():

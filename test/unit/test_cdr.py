@@ -262,9 +262,16 @@ def test_a_message_written_earlier_stays_as_it_was():
     assert encoder.encode() != first == float64_multi_array([0.0])
 
 
-@pytest.mark.parametrize(("names", "frame_id"), [(["a\0b"], ""), (["a"], "b\0"), (["\ud800"], "")])
-def test_a_name_that_cdr_cannot_hold_raises(names, frame_id):
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize(
+    ("names", "frame_id", "told"),
+    [
+        (["a\0b"], "", r"joint name is 'a\\x00b', expected no zero byte"),
+        (["a"], "b\0", r"frame_id is 'b\\x00', expected no zero byte"),
+        (["\ud800"], "", "surrogates not allowed"),
+    ],
+)
+def test_a_name_that_cdr_cannot_hold_raises(names, frame_id, told):
+    with pytest.raises(ValueError, match=told):
         codec.JointStateEncoder(names, frame_id)
 
 

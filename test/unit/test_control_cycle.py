@@ -189,6 +189,20 @@ def test_commands_by_the_timer_come_at_its_rate_whether_states_do_or_not():
     assert len(bench.commands) == 25
 
 
+TICK = 4_000_000  # [ns] of a timer at 250 Hz
+
+
+@pytest.mark.parametrize(
+    ("late", "next_after"), [(0, TICK), (TICK - 1, 1), (TICK, TICK), (250 * TICK + 7, TICK)]
+)
+def test_ticks_that_were_missed_are_not_made_up_for(late, next_after):
+    """The timer keeps its pace, and begins anew where it would have to hurry."""
+    bench = LoopBench(update_on=UpdateOn.TIMER, rate=250.0).start()
+    now = bench.cycle.due(bench.cycle.self) + late
+    bench.cycle.tick(bench.cycle.self, now, bench.output)
+    assert bench.cycle.due(bench.cycle.self) == now + next_after
+
+
 # Whose clock
 
 
@@ -471,6 +485,11 @@ def test_numbers_that_fall_back_again_and_again_are_those_of_several_publishers(
     assert not bench.compiled.has_several_publishers(bench.now)
 
 
+def test_publishers_that_began_together_are_several(bench):
+    assert not heard(bench, [1, 2, 2])
+    assert heard(bench, [3, 3, 4, 4])
+
+
 # What is shown
 
 
@@ -494,8 +513,9 @@ def rows_of(data: bytes) -> list[np.ndarray]:
     return [np.frombuffer(data[end - 16 : end]) for end in reversed(ends)]
 
 
-def test_what_is_shown_adds_up_to_the_command():
-    bench = LoopBench().start()
+@pytest.mark.parametrize("adds_gravity", [False, True])
+def test_what_is_shown_adds_up_to_the_effort_that_acts(adds_gravity):
+    bench = LoopBench(hardware_adds_gravity=adds_gravity).start()
     follow(bench)
     bench.watched = {DESIRED}
     bench.run(0.3)
@@ -504,8 +524,10 @@ def test_what_is_shown_adds_up_to_the_command():
     rows = np.array([rows_of(data) for _, _, data in bench.published[-2:]])
     expected = bench.controller.desired()
     assert_allclose(rows[0], [expected.position, expected.velocity, expected.effort])
-    believed = [bench.compiled.q, bench.compiled.qd, bench.commands[-1][1]]
-    assert_allclose(rows[0] - [[1.0], [1.0], [-1.0]] * rows[1], believed)
+    errors = [expected.position_error, expected.velocity_error, expected.effort_error]
+    assert_allclose(rows[1], errors, atol=1e-9)
+    believed = [bench.compiled.q, bench.compiled.qd, bench.applied()]
+    assert_allclose(rows[0] - [[1.0], [1.0], [-1.0]] * rows[1], believed, rtol=1e-6)
 
 
 # Drives with loops of their own

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import urdf_text
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS, example_robot
 from studies import few_or_all
 
@@ -105,6 +106,19 @@ def test_hand_guiding_gets_what_it_wants_with_rotors(path):
     np.testing.assert_array_less(wanted[limited] * (1.0 - 1e-12), chosen.value[limited])
     in_fault = choose_fault_damping(model, loop, chosen.value, CUTOFF)
     np.testing.assert_allclose(in_fault[limited], BRAKING / GUIDING * wanted[limited])
+
+
+def test_a_joint_without_limits_coasts_for_a_second_once_it_is_let_go():
+    """To 1/e of its speed, as a link that is led by hand."""
+    model = Model.from_urdf(urdf_text.chain("turntable", kind="continuous", axis="0 0 1"))
+    loop = SampledLoop(model)
+    for share in (GUIDING, BRAKING):
+        damping = wanted_damping(model, loop, share)
+        sim = Simulator(model, 1e-3, damping=0.0, friction=0.0)
+        sim.reset([0.0], [1.0])
+        for _ in range(1000):
+            sim.step(-damping * sim.qd)
+        assert np.log(sim.qd[0]) == pytest.approx(-share / GUIDING, rel=0.02)
 
 
 def check(loop, damping, chosen, margin=2.0):

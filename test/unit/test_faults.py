@@ -219,3 +219,15 @@ def test_late_effort_is_told(arm):
     late = [np.interp(time - 0.05, time, column) for column in recording.effort.T]
     (text,) = named(model, replace(recording, effort=np.column_stack(late))).texts
     assert "ms after the motion" in text
+
+
+@pytest.mark.parametrize("mass", [0.0, 3.0])
+def test_a_load_that_the_description_lacks_is_told_with_its_mass(mass):
+    real = known_arm.NOMINAL.with_payload("tool0", mass, [0.0, 0.0, 0.05]) if mass else None
+    signals = known_arm.record(real or known_arm.NOMINAL, duration=LENGTH)
+    found = named(known_arm.NOMINAL, Recording("", known_arm.NAMES, *signals))
+    told, _, rest = found.load.partition(" ± ")
+    assert found.texts == () and bool(told) is bool(mass)
+    if mass:
+        assert float(told.rpartition(" ")[2]) == pytest.approx(mass, abs=0.5)
+        assert " kg on wrist_3_link" in rest

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from compiled import control_parts
 from numpy.testing import assert_allclose, assert_array_equal
 from studies import study
 
@@ -344,3 +345,17 @@ def test_a_floating_arm_that_is_pushed_is_not_led_beyond_its_limits():
     require_smooth(arm)
     assert MODEL.upper[2] - 0.01 < arm.told[-1][0][2] <= MODEL.upper[2] + 1e-3
     assert arm.plant.q[2] < MODEL.upper[2] + 0.05
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("row", [[0], [1], [0, 1]], ids=["position", "velocity", "both"])
+def test_what_is_not_finite_stops_its_joint_and_no_other(row, wrong):
+    speed, dt = np.array([0.5, -0.5]), 0.002
+    told, asked = np.array([np.zeros(2), speed]), np.array([np.zeros(2), speed])
+    for _ in range(200):
+        asked[0] += dt * speed
+        asked[row, 0] = wrong
+        control_parts.govern_joints(told, asked, np.full(2, -9.0), np.full(2, 9.0), np.ones(2), dt)
+    stop = 0.5**2 / (2.0 * MAX_ACCELERATION)
+    assert_array_equal(told[:, 1], asked[:, 1])
+    assert 0.0 < told[0, 0] < 2.0 * stop and told[1, 0] == 0.0

@@ -112,12 +112,15 @@ def test_coordinates_are_refused_where_joints_mimic_others():
     """There are fewer than joints, and no function takes them for all."""
     model = Model.from_urdf(TREES["mimic"])
     in_order, x = Robot.of(model), np.ones(model.n)
+    every = in_order.expand(x)
     assert in_order.N > in_order.n
     for by in [*INVERSE, *FORWARD[:1], FORWARD[2]]:
         with pytest.raises((IndexError, ValueError)):
             by(in_order, x, x, x)
+        by(in_order, every, every, every)
     with pytest.raises(IndexError):
         operators.body_frames(in_order, x)
-    o = operators.body_frames(in_order, in_order.expand(x))
-    with pytest.raises(ValueError):
+    o = operators.body_frames(in_order, every)
+    with pytest.raises(ValueError, match="matmul"):
         operators.inverse_dynamics(o, x, x)
+    operators.inverse_dynamics(o, every, every)

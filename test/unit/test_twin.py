@@ -228,9 +228,11 @@ def test_command_raises_if_bad_and_the_old_one_stays(model, effort, reason):
 
 def test_bad_command_does_not_release_the_brakes(model):
     twin = make(model)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="command of shoulder is nan"):
         twin.command([np.nan, 0.0], now=0.0)
     assert twin.is_braked
+    twin.command([0.0, 0.0], now=0.0)
+    assert not twin.is_braked
 
 
 def test_command_of_some_joints_keeps_the_others(model):
