@@ -33,8 +33,8 @@ from featherstone_ros.tools.robot_setup import load
 MODULE = "featherstone_ros.digital_twin"
 SHADOW = "/shadow"
 AS_SHADOW = ("-r", "__node:=shadow")
-RECORDING = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
-BAG, URDF = RECORDING / "panda_exciting_trajectory.db3", RECORDING / "panda_fer_hand.urdf"
+RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
+BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"
 PART = 3.0  # [s] of the recording that are replayed
 UNANSWERED = 20  # states that may wait in the queue
 GAIN = 10.0  # [1/s]
@@ -337,7 +337,6 @@ def recorded_state(names: list[str], stamp: int, *values: np.ndarray) -> JointSt
     return message
 
 
-@pytest.mark.skipif(not BAG.is_file(), reason=f"{BAG} is not there")
 def test_recorded_panda_replayed_leaves_what_it_leaves_offline(ros):
     pytest.importorskip("rosbags", reason="rosbags is not installed: it reads the recording")
     from featherstone_ros.identification.bags import read_joint_states

@@ -14,7 +14,7 @@ from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.robot_setup import load
 
 CONFIG = share_directory() / "config"
-SHARED_PANDA = Path(__file__).resolve().parents[3] / "shared/data/panda/panda_fer_hand.urdf"
+FER = Path(__file__).resolve().parents[1] / "recordings" / "panda_fer_hand.urdf"
 NAMES = ["panda", "ur5e"]
 HALF = np.pi / 2
 
@@ -103,10 +103,9 @@ def test_ur5e_limits_are_the_published_ones():
     assert model.effort_limit.tolist() == [150.0] * 3 + [28.0] * 3
 
 
-@pytest.mark.skipif(not SHARED_PANDA.exists(), reason="no shared data")
 def test_panda_is_dynamically_the_manufacturers():
     model = load("panda").model
-    other = fr.Model.from_file(SHARED_PANDA, joints=[f"fer_joint{i}" for i in range(1, 8)])
+    other = fr.Model.from_file(FER, joints=[f"fer_joint{i}" for i in range(1, 8)])
     states = random_states(model)
     ours, theirs = fr.Dynamics(model), fr.Dynamics(other)
     np.testing.assert_allclose(ours.rnea(*states), theirs.rnea(*states), rtol=1e-9, atol=1e-9)

@@ -19,8 +19,8 @@ from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.readings import Reading, Readings, Solver
 from featherstone_ros.identification.session import Options, recorded
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
-BAG, URDF = SHARED / "panda_exciting_trajectory.db3", SHARED / "panda_fer_hand.urdf"
+RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
+BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"
 ELBOW = {"simulated": 2, "real": 3}
 LENGTH = 10.0  # [s] of the simulated recording
 OTHER = 1  # joint, of which each arm has an elbow beside it
@@ -35,8 +35,6 @@ def simulated():
 
 @pytest.fixture(scope="module")
 def real():
-    if not BAG.is_file():
-        pytest.skip(f"{BAG} is not there")
     (recording,), names, _ = recorded([BAG], URDF, Options())
     assert list(recording.joint_names) == names
     return fr.Model.from_file(URDF, joints=names), recording

@@ -10,9 +10,8 @@ pytest.importorskip("scipy")
 
 from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
 
-RECORDING = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
-BAG = RECORDING / "panda_exciting_trajectory.db3"
-URDF = RECORDING / "panda_fer_hand.urdf"
+RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
+BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"
 JOINTS = tuple(f"fer_joint{k}" for k in range(1, 8))
 
 # As the recording's README states them, obtained with another library.
@@ -21,8 +20,6 @@ R2_WITH_FRICTION = [0.92, 0.998, 0.999, 0.998, 0.83, 0.97, 0.96]
 RMS_WITH_FRICTION = [0.17, 0.66, 0.18, 0.20, 0.26, 0.14, 0.05]  # [N m]
 # Where a figure is near 1, it is stated to three decimals.
 ROUNDING = np.where(np.array(R2_OF_RIGID_LINKS) > 0.9, 1e-3, 5e-3)
-
-pytestmark = pytest.mark.skipif(not BAG.is_file(), reason=f"the recording {BAG} is not there")
 
 
 @pytest.fixture(scope="module")

@@ -18,11 +18,9 @@ pytest.importorskip("scipy", reason="scipy is not installed: evaluation filters 
 from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
 
-RECORDING = Path(__file__).resolve().parents[3] / "shared" / "data" / "panda"
-BAG, URDF = RECORDING / "panda_exciting_trajectory.db3", RECORDING / "panda_fer_hand.urdf"
+RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
+BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"
 GAIN = 25.0  # [1/s]
-
-pytestmark = pytest.mark.skipif(not BAG.is_file(), reason=f"{BAG} is not there")
 
 
 @pytest.fixture(scope="module")
