@@ -34,7 +34,7 @@ help:
 	@echo "make wheels   dist/: wheels for Python 3.10 to 3.14 and any Linux with glibc 2.28, and the sdist (ARGS=3.12)"
 	@echo "make wheels-arm64   the same for ARM64, cross-compiled"
 	@echo "make test-arm64   a wheel for ARM64, and test/unit with it under qemu (ARGS=test/unit/test_batches.py); long"
-	@echo "make docs   the site, in docs/_build; warnings, such as a link that leads nowhere, are errors"
+	@echo "make docs   checks the book's algorithms (pytest docs/dynamics); the site, in docs/_build; warnings are errors"
 	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; pictures in bench/"
 	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"
 	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? table, picture in chaos/"
@@ -79,7 +79,8 @@ test-arm64:
 	@$(PYTHON) .ci/arm64.py .venv-wheels $(ARGS)
 
 docs: python
-	@$(PYTHON) .ci/environment.py $(VENV) $(FOR_DEMO),docs native
+	@$(PYTHON) .ci/environment.py $(VENV) $(EXTRAS),docs native
+	@$(PYTEST) -q docs/dynamics
 	@$(VENV)/bin/sphinx-build -q -W --keep-going docs docs/_build $(ARGS) && echo "docs/_build/index.html"
 
 bench: environment

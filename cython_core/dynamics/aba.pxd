@@ -1,4 +1,5 @@
-# The Articulated-Body Algorithm, RBDA Table 7.1.
+# The Articulated-Body Algorithm, RBDA Table 7.1. Row by row as in the book:
+# test/reference/featherstone.py.
 #
 # How the coded lines follow from the table:
 # 1. Accelerations are counted from those at qdd = 0, a0, which the first loop of Table 5.1 gives

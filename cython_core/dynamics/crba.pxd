@@ -1,6 +1,6 @@
-# The Composite-Rigid-Body Algorithm, RBDA Table 6.2. With a floating base Table 9.6: the base's
-# rows of H hold the forces Ic S in base coordinates, its corner the composite inertia of all
-# bodies.
+# The Composite-Rigid-Body Algorithm, RBDA Table 6.2. Row by row as in the book:
+# test/reference/featherstone.py. With a floating base Table 9.6: the base's rows of H hold the
+# forces Ic S in base coordinates, its corner the composite inertia of all bodies.
 #
 # A rigid-body inertia is ten numbers: rotational inertia (6), first moment h (3), mass. About a
 # point displaced by -p they become

@@ -1,4 +1,5 @@
-# The Recursive Newton-Euler Algorithm, RBDA Table 5.1, in 3-vectors.
+# The Recursive Newton-Euler Algorithm, RBDA Table 5.1, in 3-vectors. Row by row as in the book:
+# test/reference/featherstone.py.
 #
 # How the coded lines follow from the table:
 # 1. Table 5.1, for body i with parent p and joint axis S:

@@ -1,6 +1,6 @@
 """Draw the figures of the chapters: ``python docs/dynamics/figures.py`` in the repository.
 
-Outlines are sketches; matrices and curves are computed by the reference in ``test/reference``.
+Outlines are sketches; matrices and curves are computed by the ``reference``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "test"))
+from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, picture
 from reference import (
     articulated,
     composite,
@@ -25,8 +26,6 @@ from reference import (
     operators,
 )
 from reference.spatial import skew
-
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, PICTURE_STYLE, RED, YELLOW, picture
 
 FOLDER = Path(__file__).resolve().parent
 STYLE = PICTURE_STYLE | {"svg.hashsalt": "featherstone_ros", "font.size": 11}

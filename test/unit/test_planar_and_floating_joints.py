@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
-from reference.spatial import turn
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model, ModelError, Simulator
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model.urdf import parse
+from reference.spatial import turn
 
 NORMALS = {
     "z": ("0 0 1", [1, 0, 0], [0, 1, 0]),

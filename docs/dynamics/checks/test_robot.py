@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from random_trees import TREES, random_tree
+
+from featherstone_ros import Dynamics, Model, ModelError
 from reference import (
     Robot,
     articulated,
@@ -17,8 +19,6 @@ from reference import (
     newton_euler,
     operators,
 )
-
-from featherstone_ros import Dynamics, Model, ModelError
 
 INVERSE = [
     featherstone.rnea,

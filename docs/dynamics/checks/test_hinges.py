@@ -7,10 +7,10 @@ import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from pinocchio_from_reference import Peer
 from random_trees import TREES
-from reference import Robot, composite, free_base, hinges, innovations, operators
-from reference.spatial import crf, crm
 
 from featherstone_ros import Dynamics, Model, Prismatic, Revolute, Tree, box
+from reference import Robot, composite, free_base, hinges, innovations, operators
+from reference.spatial import crf, crm
 
 TILTED = tuple(np.array([2, -1, 2]) / 3)
 ALL = [

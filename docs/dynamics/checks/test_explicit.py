@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
-from reference import BASE, explicit
-from reference.featherstone import crba, rnea
 from reference_cases import few_or_all_cases
 
 from featherstone_ros import Dynamics
+from reference import BASE, explicit
+from reference.featherstone import crba, rnea
 
 
 @pytest.fixture(scope="module", params=few_or_all_cases(14), ids=repr)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
+from reference_cases import few_or_all_cases
+
 from reference import spatial
 from reference.robot import BASE
-from reference_cases import few_or_all_cases
 
 RANDOM = np.random.default_rng(5)
 AXIS = np.array([2, -1, 2]) / 3

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
-from reference import featherstone as rbda
 from reference_cases import few_or_all_cases
+
+from reference import featherstone as rbda
 
 
 @pytest.fixture(scope="module", params=few_or_all_cases(50), ids=repr)

@@ -1,6 +1,7 @@
 """The robot of the reference as a Pinocchio model: any joints, and a base that may float."""
 
 import numpy as np
+
 from reference import BASE, hinges
 from reference.spatial import parts_of
 

@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from pinocchio_from_reference import Peer
+from reference_cases import cases, few_or_all_cases
+
+from featherstone_ros import Dynamics, Tree, box, cylinder
+from featherstone_ros import Revolute as Turning
 from reference import (
     BASE,
     Robot,
@@ -19,10 +23,6 @@ from reference import (
     operators,
 )
 from reference.spatial import crf, rot, xlt
-from reference_cases import cases, few_or_all_cases
-
-from featherstone_ros import Dynamics, Tree, box, cylinder
-from featherstone_ros import Revolute as Turning
 
 pinocchio = pytest.importorskip("pinocchio")
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
+from reference_cases import few_or_all_cases
+
 from reference import kane, newton_euler, operators
 from reference.spatial import rot, xlt
-from reference_cases import few_or_all_cases
 
 
 @pytest.fixture(scope="module", params=few_or_all_cases(50), ids=repr)

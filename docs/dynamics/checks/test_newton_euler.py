@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import TREES
-from reference import BASE, Robot, inertia, newton_euler
-from reference.featherstone import rnea
 from reference_cases import few_or_all_cases
 
 from featherstone_ros import Model
 from featherstone_ros.model.urdf import parse
+from reference import BASE, Robot, inertia, newton_euler
+from reference.featherstone import rnea
 
 STEP = 1e-6  # of central differences [s]
 

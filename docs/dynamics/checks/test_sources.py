@@ -5,6 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
+from reference_cases import cases
+
+from featherstone_ros import Dynamics, Prismatic, Revolute, Tree, inertial
 from reference import (
     Robot,
     articulated,
@@ -16,9 +19,6 @@ from reference import (
     operators,
 )
 from reference.spatial import turn
-from reference_cases import cases
-
-from featherstone_ros import Dynamics, Prismatic, Revolute, Tree, inertial
 
 STEP = 1e-6  # of central differences
 GRAVITY = 9.81

@@ -2,18 +2,17 @@
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from example_robots import ROBOTS
 from random_trees import TREES
-from reference import Robot
 from studies import study
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.model.robots import robot_file
+from reference import Robot
 
-SOURCE = Path(__file__).resolve().parents[2]
-ARMS = {"config/ur5e.urdf": SOURCE / "config/ur5e.urdf"}
+ARMS = {"config/ur5e.urdf": robot_file("ur5e")}
 # Both with mimic and prismatic joints: an arm, and a tree of 30 bodies.
 CHOSEN = {"panda_description/panda.urdf", "pr2_description/pr2.urdf"}
 CHOSEN_TREES = (

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import random_tree
-from reference import Robot, constraints
-from reference.constraints import Rod
 
 from featherstone_ros import Dynamics, Model, Prismatic, Revolute, Tree, inertial
+from reference import Robot, constraints
+from reference.constraints import Rod
 
 STEP = 1e-4  # of differences of fourth order [s]
 GRAVITY = 9.81

@@ -5,6 +5,9 @@ import re
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
+from reference_cases import few_or_all_cases
+
+from featherstone_ros import Dynamics, ModelError
 from reference import (
     BASE,
     articulated,
@@ -16,9 +19,6 @@ from reference import (
 )
 from reference.featherstone import aba, crba, rnea
 from reference.spatial import crf, dual, inverse, rot, xlt
-from reference_cases import few_or_all_cases
-
-from featherstone_ros import Dynamics, ModelError
 
 STEP = 1e-6  # of central differences [rad, m]
 DIFFERENCE = 1e-8  # relative: what such a step leaves, epsilon / STEP and some

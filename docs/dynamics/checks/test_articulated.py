@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from random_trees import TREES
-from reference import Robot, articulated, mirtich, newton_euler
-from reference.featherstone import aba, crba, rnea
-from reference.spatial import skew
 from reference_cases import ARMS, Case, cases, with_screws
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Model, ModelError
+from reference import Robot, articulated, mirtich, newton_euler
+from reference.featherstone import aba, crba, rnea
+from reference.spatial import skew
 
 CASES = cases(50)
 CHAINS = [case for case in CASES if (case.robot.parent == np.arange(case.robot.N) - 1).all()]
