@@ -105,10 +105,10 @@ cdef cnp.ndarray _booleans(object x, str name):
     return array.astype(bool)
 
 
-cdef cnp.ndarray as_choice(object x, cnp.ndarray q, Py_ssize_t n, str name):
-    """True and False, (n,) or of the same shape as q, as ones and zeros of q's shape."""
-    cdef cnp.ndarray choice, array = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(q), cnp.PyArray_DIMS(q),
-                                                           cnp.NPY_DOUBLE)
+cdef cnp.ndarray as_choice(object x, cnp.ndarray like, Py_ssize_t n, str name):
+    """True and False, (n,) or of the same shape as ``like``, as ones and zeros of that shape."""
+    cdef cnp.ndarray choice, array = cnp.PyArray_SimpleNew(
+        cnp.PyArray_NDIM(like), cnp.PyArray_DIMS(like), cnp.NPY_DOUBLE)
     cdef Py_ssize_t k, size
     if (cnp.PyArray_CheckExact(x) and cnp.PyArray_TYPE(<cnp.ndarray> x) == cnp.NPY_BOOL
             and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> x)):
@@ -116,9 +116,9 @@ cdef cnp.ndarray as_choice(object x, cnp.ndarray q, Py_ssize_t n, str name):
     else:
         choice = _booleans(x, name)
     if not (cnp.PyArray_NDIM(choice) == 1 and cnp.PyArray_DIM(choice, 0) == n
-            or cnp.PyArray_SAMESHAPE(choice, q)):
-        raise _shape_error(name, choice,
-                           f"({n},)" if cnp.PyArray_NDIM(q) == 1 else f"({n},) or {np.shape(q)}")
+            or cnp.PyArray_SAMESHAPE(choice, like)):
+        shape = f"({n},)" if cnp.PyArray_NDIM(like) == 1 else f"({n},) or {np.shape(like)}"
+        raise _shape_error(name, choice, shape)
     size = cnp.PyArray_SIZE(choice)
     for k in range(cnp.PyArray_SIZE(array)):
         data(array)[k] = (<cnp.npy_bool*> cnp.PyArray_DATA(choice))[k % size]

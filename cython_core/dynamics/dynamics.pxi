@@ -672,7 +672,7 @@ cdef class Dynamics(WorkspaceOwner):
         cdef cnp.ndarray qd_ = add_freedoms(&call, qd, q_, "qd")
         cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd")
         cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
-        cdef cnp.ndarray held = as_choice(prescribed, q_, n, "prescribed")
+        cdef cnp.ndarray held = as_choice(prescribed, tau_, n, "prescribed")
         cdef cnp.ndarray given = either(held, qdd_, tau_)
         add_input(&call, given, n)
         add_input(&call, held, n)
