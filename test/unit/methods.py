@@ -1,53 +1,146 @@
-"""Every method of Dynamics in one form, for the tests that ask the same of all of them."""
+"""The registry: every method of Dynamics in one row, for the tests that ask the same of all.
 
-import inspect
+A new method is a row of METHODS, and a function of that name among Pinocchio's
+(test_dynamics_against_pinocchio.py), or identities (test_dynamics_identities.py). Batches, layouts,
+out, wrenches, poison, shapes, threads and memory are then tested by the row.
+"""
+
+import math
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from random_trees import as_tree, random_tree
 
 from featherstone_ros import Model, Simulator
+from featherstone_ros.operational_space import OperationalSpace
 
-N = 5
-TIP = "link5"
-POINT = (0.1, -0.2, 0.3)
-# The first joint slides, the second turns; arrays() go beyond the stops.
-TREE = random_tree(1, N, branching=0.6).replace('lower="-9"', 'lower="-1"')
+# The first joint slides, the second turns; arrays() go beyond the stops. Six joints move the tip.
+TREE = random_tree(54, 7, branching=0.1).replace('lower="-9"', 'lower="-1"')
 MODELS = {
     "tree": Model.from_urdf(TREE),
-    "with mimic": Model.from_urdf(random_tree(12, N + 2, mimic=0.4)),
+    "with mimic": Model.from_urdf(random_tree(24, 9, branching=0.1, mimic=0.25)),
     "with screws": as_tree(TREE, screws=0.6).model(),
+    "floating": Model.from_urdf(TREE, base="floating"),
 }
+POSITIONS = ("q", "q0", "q1")  # (nq,); all other arrays are (nv,)
 
-# Every method as a function of dynamics and the arrays (n,) that it takes, giving one array.
+
+class Method(NamedTuple):
+    """How to call a method of Dynamics.
+
+    Attributes:
+        arrays: Names of the arrays that it takes first, q, then (nv,) each.
+        wrenches: Whether it takes f_ext.
+        out: How many arrays it takes as out.
+        solves: Whether it solves equations with the inertia, whose condition costs digits.
+        others: Its other arguments; functions of the model and the arrays.
+        name: If the row has another.
+        call: Computes it of dynamics and the arrays, if it is no method of Dynamics.
+    """
+
+    arrays: str
+    wrenches: bool = False
+    out: int = 0
+    solves: bool = False
+    others: dict[str, Any] = MappingProxyType({})
+    name: str = ""
+    call: Callable | None = None
+
+    @property
+    def names(self):
+        return self.arrays.split()
+
+    def raw(self, dynamics, *given, **more):
+        """Return what it returns."""
+        if self.call:
+            return self.call(dynamics, *given)
+        others = {
+            name: value(dynamics.model, given) if callable(value) else value
+            for name, value in self.others.items()
+            if name not in more
+        }
+        return getattr(dynamics, self.name)(*given, **others, **more)
+
+    def __call__(self, dynamics, *given, **more):
+        """Return one array of all that it returns."""
+        return joined(self.raw(dynamics, *given, **more), max(map(np.ndim, given)) == 2)
+
+    def states(self, dynamics, *batch, seed=3):
+        """Return the arrays that it takes, seeded."""
+        random = np.random.default_rng(seed)
+        return [
+            positions(dynamics.model, random, *batch)
+            if name in POSITIONS
+            else random.uniform(-2, 2, (*batch, dynamics.model.nv))
+            for name in self.names
+        ]
+
+
+def positions(model, random, *batch):
+    """Return positions of joints from -2 to 2, beyond stops, and a floating base turned anyhow."""
+    q = random.uniform(-2, 2, (*batch, model.nq))
+    if model.floating:
+        q[..., 3:7] /= np.linalg.norm(q[..., 3:7], axis=-1, keepdims=True)
+    return q
+
+
+def parts(result):
+    """Return the arrays of a result."""
+    if isinstance(result, OperationalSpace):  # but for its rank, a whole number
+        return result.Lambda, result.mu, result.p, result.Jbar, result.N
+    return result if isinstance(result, tuple) else (result,)
+
+
+def joined(result, batch):
+    """Return a result's array, or several side by side in one, the rows of a batch kept."""
+    if isinstance(result, np.ndarray):
+        return result
+    flat = [np.reshape(x, (*x.shape[:batch], math.prod(x.shape[batch:])))
+            for x in map(np.asarray, parts(result))]  # fmt: skip
+    return np.concatenate(flat, axis=-1)
+
+
+def where_torques_pull(model, given):
+    """Return for each freedom whether its torque is above zero; what is no number is not."""
+    tau = np.asarray(given[3])
+    return tau > 0 if tau.dtype.kind in "biuf" else np.zeros(model.nv, dtype=bool)
+
+
+LINK = {"link": lambda model, given: model.link_names[-1]}
+POINT = LINK | {"point": (0.1, -0.2, 0.3)}
+MOTION, TORQUES = "q qd qdd", "q qd tau"
 METHODS = {
-    "rnea": lambda d, q, qd, qdd: d.rnea(q, qd, qdd),
-    "aba": lambda d, q, qd, tau: d.aba(q, qd, tau),
-    "bias": lambda d, q, qd: d.bias(q, qd),
-    "gravity": lambda d, q: d.gravity(q),
-    "crba": lambda d, q: d.crba(q),
-    "link_pose": lambda d, q: d.link_pose(q, d.model.link_names[-1]),
-    "jacobian": lambda d, q: d.jacobian(q, d.model.link_names[-1]),
-    "link_velocity": lambda d, q, qd: d.link_velocity(q, qd, d.model.link_names[-1]),
-    "centre_of_mass": lambda d, q: d.centre_of_mass(q),
-    "energy": lambda d, q, qd: np.stack(d.energy(q, qd), axis=-1),
-    "coriolis": lambda d, q, qd: d.coriolis(q, qd),
-    "hybrid": lambda d, q, qd, qdd, tau: np.concatenate(
-        d.hybrid(q, qd, qdd, tau, np.asarray(tau) > 0), axis=-1
+    "rnea": Method(MOTION, wrenches=True, out=1),
+    "bias": Method("q qd", wrenches=True, out=1),
+    "gravity": Method("q", out=1),
+    "aba": Method(TORQUES, wrenches=True, out=1, solves=True),
+    "crba": Method("q", out=1),
+    "minv": Method("q", out=1, solves=True),
+    "rnea_derivatives": Method(MOTION, wrenches=True, out=3),
+    "aba_derivatives": Method(TORQUES, wrenches=True, out=3, solves=True),
+    "coriolis": Method("q qd"),
+    "hybrid": Method(
+        "q qd qdd tau", wrenches=True, solves=True, others={"prescribed": where_torques_pull}
     ),
-    "joint_wrenches": lambda d, q, qd, qdd: d.joint_wrenches(q, qd, qdd),
-    "momentum": lambda d, q, qd: d.momentum(q, qd),
-    "regressor": lambda d, q, qd, qdd: d.regressor(q, qd, qdd),
-    "jacobian_at_a_point": lambda d, q: d.jacobian(q, d.model.link_names[-1], POINT),
-    "jacobian_derivative": lambda d, q, qd: d.jacobian_derivative(q, qd, d.model.link_names[-1]),
-    "link_acceleration": lambda d, q, qd, qdd: d.link_acceleration(
-        q, qd, qdd, d.model.link_names[-1]
-    ),
-    "centroidal_momentum_matrix": lambda d, q: d.centroidal_momentum_matrix(q),
-    "centre_of_mass_jacobian": lambda d, q: d.centre_of_mass_jacobian(q),
-    "minv": lambda d, q: d.minv(q),
-    "rnea_derivatives": lambda d, q, qd, qdd: np.stack(d.rnea_derivatives(q, qd, qdd), axis=-3),
-    "aba_derivatives": lambda d, q, qd, tau: np.stack(d.aba_derivatives(q, qd, tau), axis=-3),
+    "joint_wrenches": Method(MOTION, wrenches=True),
+    "regressor": Method(MOTION, wrenches=True, out=1),
+    "link_pose": Method("q", others=LINK),
+    "link_velocity": Method("q qd", others=LINK),
+    "link_acceleration": Method(MOTION, others=LINK),
+    "jacobian": Method("q", others=LINK),
+    "jacobian at a point": Method("q", others=POINT, name="jacobian"),
+    "jacobian_derivative": Method("q qd", others=POINT),
+    "operational_space_inertia": Method("q", solves=True, others=POINT),
+    "operational_space": Method("q qd", solves=True, others=POINT),
+    "energy": Method("q qd"),
+    "momentum": Method("q qd"),
+    "centroidal_momentum_matrix": Method("q"),
+    "centre_of_mass": Method("q"),
+    "centre_of_mass_jacobian": Method("q"),
 }
+METHODS = {name: row._replace(name=row.name or name) for name, row in METHODS.items()}
 
 
 def steps(integrator):
@@ -66,41 +159,13 @@ def steps(integrator):
 
 
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
-CALLS = METHODS | {integrator: steps(integrator) for integrator in INTEGRATORS}
-WITH_WRENCHES = {
-    "rnea": lambda d, f_ext, q, qd, qdd: d.rnea(q, qd, qdd, f_ext=f_ext),
-    "aba": lambda d, f_ext, q, qd, tau: d.aba(q, qd, tau, f_ext=f_ext),
-    "bias": lambda d, f_ext, q, qd: d.bias(q, qd, f_ext=f_ext),
-    "joint_wrenches": lambda d, f_ext, q, qd, qdd: d.joint_wrenches(q, qd, qdd, f_ext=f_ext),
-    "hybrid": lambda d, f_ext, q, qd, qdd, tau: np.concatenate(
-        d.hybrid(q, qd, qdd, tau, np.asarray(tau) > 0, f_ext=f_ext), axis=-1
-    ),
-    "rnea_derivatives": lambda d, f_ext, q, qd, qdd: np.stack(
-        d.rnea_derivatives(q, qd, qdd, f_ext=f_ext), axis=-3
-    ),
-    "aba_derivatives": lambda d, f_ext, q, qd, tau: np.stack(
-        d.aba_derivatives(q, qd, tau, f_ext=f_ext), axis=-3
-    ),
+CALLS = METHODS | {name: Method(TORQUES, solves=True, call=steps(name)) for name in INTEGRATORS}
+OF_MODELS = {
+    "integrate": Method("q v", call=lambda d, q, v: d.model.integrate(q, v, 0.1)),
+    "difference": Method("q0 q1", call=lambda d, q0, q1: d.model.difference(q0, q1)),
 }
-WITH_OUT = {
-    "rnea": lambda d, out, q, qd, qdd: d.rnea(q, qd, qdd, out=out),
-    "aba": lambda d, out, q, qd, tau: d.aba(q, qd, tau, out=out),
-    "bias": lambda d, out, q, qd: d.bias(q, qd, out=out),
-    "gravity": lambda d, out, q: d.gravity(q, out=out),
-    "crba": lambda d, out, q: d.crba(q, out=out),
-    "minv": lambda d, out, q: d.minv(q, out=out),
-}
-
-
-def names_of_arrays(method):
-    """Return which arrays (n,) a method or an integrator takes."""
-    return list(inspect.signature(CALLS[method]).parameters)[1:]
-
-
-def arrays(method, dynamics, *batch):
-    """Return the arrays that it takes, (*batch, n) each, seeded."""
-    shape = (len(names_of_arrays(method)), *batch, dynamics.model.n)
-    return list(np.random.default_rng(3).uniform(-2, 2, shape))
+WITH_WRENCHES = {name: method for name, method in METHODS.items() if method.wrenches}
+WITH_OUT = {name: method for name, method in METHODS.items() if method.out}
 
 
 def read_only(x):

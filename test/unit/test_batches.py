@@ -16,27 +16,29 @@ from methods import (
     INTEGRATORS,
     METHODS,
     MODELS,
-    TIP,
+    OF_MODELS,
+    POSITIONS,
     WITH_OUT,
     WITH_WRENCHES,
-    arrays,
-    names_of_arrays,
-    read_only,
+    parts,
 )
 from random_trees import random_tree
 from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
-from featherstone_ros import Dynamics, Model, Simulator, SingularInertiaError
+from featherstone_ros import Dynamics, Model, Simulator, SingularInertiaError, SingularJacobianError
 from featherstone_ros._core import get_num_threads, lanes
 
 FEW = 2 * lanes + 1  # two full registers and one that is not
 MANY = 4096 + 3
 LONG = 100  # [s], reached only when a test fails
 
-every_method = each("method", CALLS)
+ALL = CALLS | OF_MODELS
+every_method = each("method", ALL)
 method_with_wrenches = each("method", WITH_WRENCHES)
 method_with_out = each("method", WITH_OUT)
+same = np.testing.assert_array_equal
+TIP = MODELS["tree"].link_names[-1]
 
 
 @pytest.fixture(params=MODELS.values(), ids=MODELS)
@@ -66,180 +68,168 @@ def wrenches(size):
 
 @every_method
 def test_row_agrees_with_the_single_call(dynamics, method):
-    given = arrays(method, dynamics, MANY)
-    batch = CALLS[method](dynamics, *given)
+    given = ALL[method].states(dynamics, MANY)
+    batch = ALL[method](dynamics, *given)
     scale = np.max(np.abs(batch), initial=1.0)  # the mimic's jacobian_derivative is 0
     for k in (*range(FEW), *range(FEW, MANY, 97), MANY - 1):
-        single = CALLS[method](dynamics, *(x[k] for x in given))
+        single = ALL[method](dynamics, *(x[k] for x in given))
         assert_equal_to_rounding(batch[k], single, scale, tolerance=1e-12)
 
 
 @method_with_wrenches
 def test_row_with_wrenches_agrees_with_the_single_call(dynamics, method):
-    given = arrays(method, dynamics, FEW)
+    given = METHODS[method].states(dynamics, FEW)
     f_ext = wrenches(FEW)
-    batch = WITH_WRENCHES[method](dynamics, f_ext, *given)
+    batch = METHODS[method](dynamics, *given, f_ext=f_ext)
     for k in range(FEW):
         own = {name: wrench if wrench.ndim == 1 else wrench[k] for name, wrench in f_ext.items()}
-        single = WITH_WRENCHES[method](dynamics, own, *(x[k] for x in given))
-        assert_equal_to_rounding(batch[k], single, tolerance=1e-12)
+        single = METHODS[method](dynamics, *(x[k] for x in given), f_ext=own)
+        assert_equal_to_rounding(batch[k].ravel(), single.ravel(), tolerance=1e-12)
 
 
 @every_method
-def test_row_is_the_same_in_a_batch_of_any_size(dynamics, method):
-    given = arrays(method, dynamics, MANY)
-    whole = CALLS[method](dynamics, *given)
+def test_row_is_the_same_in_a_batch_of_any_size_and_at_any_place(dynamics, method):
+    given = ALL[method].states(dynamics, MANY)
+    whole = ALL[method](dynamics, *given)
     for size in range(FEW + 1):
-        part = CALLS[method](dynamics, *(x[:size] for x in given))
-        np.testing.assert_array_equal(part, whole[:size])
-
-
-@every_method
-def test_row_is_the_same_at_any_place(dynamics, method):
-    given = arrays(method, dynamics, MANY)
+        same(ALL[method](dynamics, *(x[:size] for x in given)), whole[:size])
     order = np.random.default_rng(5).permutation(MANY)
-    expected = CALLS[method](dynamics, *given)[order]
-    np.testing.assert_array_equal(CALLS[method](dynamics, *(x[order] for x in given)), expected)
+    same(ALL[method](dynamics, *(x[order] for x in given)), whole[order])
 
 
 POISONS = (np.nan, np.inf, -np.inf, 1e160, 1e300, 5e-324, -0.0)  # two of them overflow
-TURNED = 1e3  # also as a velocity or a torque, from which no integrator may diverge
+TURNED = 1e3  # also as a velocity or a torque, from which no integrator of a fixed base may diverge
 FAR = (1e5, 1e6, 1e9, 1e15)  # a joint that turns may well be there
 
 
 @every_method
 def test_odd_number_stays_in_its_row(dynamics, method):
-    given = arrays(method, dynamics, FEW)
-    clean = CALLS[method](dynamics, *given)
-    if method in INTEGRATORS:  # which refuse what is, or becomes, not finite
-        places = [(TURNED, 1)]
-    else:
-        places = [(far, 1) for far in FAR]
-        places += [(poison, column) for poison in POISONS for column in range(dynamics.model.n)]
-    for array in given:
+    row_of, model = ALL[method], dynamics.model
+    given = row_of.states(dynamics, FEW)
+    clean = row_of(dynamics, *given)
+    for name, array in zip(row_of.names, given, strict=True):
+        turn = array.shape[1] - model.n + 1  # of the second joint
+        turned = range(3, 7) if model.floating and name in POSITIONS else ()  # a unit quaternion
+        columns = [column for column in range(array.shape[1]) if column not in turned]
+        if method in INTEGRATORS:  # which refuse what is, or becomes, not finite
+            places = [(30.0 if model.floating else TURNED, turn)]
+        else:
+            places = [(far, turn) for far in FAR]
+            places += [(poison, column) for poison in POISONS for column in columns]
         for k, (poison, column) in enumerate(places):
             row = k % FEW
             kept, array[row, column] = array[row, column], poison
-            spoiled = CALLS[method](dynamics, *given)
-            array[row, column] = kept
+            try:
+                spoiled = row_of(dynamics, *given)
+            except SingularJacobianError:  # of an arm that reaches out without end
+                assert abs(poison) >= 1e15
+                continue
+            finally:
+                array[row, column] = kept
             others = np.arange(FEW) != row
-            np.testing.assert_array_equal(spoiled[others], clean[others])
+            same(spoiled[others], clean[others])
 
 
 @method_with_wrenches
 def test_odd_wrench_stays_in_its_row(tree, method):
-    given = arrays(method, tree, FEW)
+    given = METHODS[method].states(tree, FEW)
     f_ext = wrenches(FEW)
-    clean = WITH_WRENCHES[method](tree, f_ext, *given)
+    clean = METHODS[method](tree, *given, f_ext=f_ext)
     for row, poison in itertools.product(range(FEW), POISONS):
         f_ext = wrenches(FEW)
         f_ext[TIP][row, 4] = poison
-        spoiled = WITH_WRENCHES[method](tree, f_ext, *given)
+        spoiled = METHODS[method](tree, *given, f_ext=f_ext)
         others = np.arange(FEW) != row
-        np.testing.assert_array_equal(spoiled[others], clean[others])
-
-
-# Layouts -----------------------------------------------------------------------------------------
-
-LAYOUTS = {
-    "list": lambda x: x.tolist(),
-    "Fortran": np.asfortranarray,
-    "read-only": read_only,
-    "every second row": lambda x: np.repeat(x, 2, axis=0)[::2],
-    "every second column": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
-    "rows backward": lambda x: x[::-1].copy()[::-1],
-    "columns backward": lambda x: x[:, ::-1].copy()[:, ::-1],
-    "part of a larger one": lambda x: np.pad(x, 3)[3:-3, 3:-3],
-    "big-endian": lambda x: x.astype(">f8"),
-}
-
-
-@every_method
-def test_layout_does_not_matter(tree, method):
-    given = arrays(method, tree, FEW)
-    expected = CALLS[method](tree, *given)
-    for layout, lay_out in LAYOUTS.items():
-        laid_out = [lay_out(x) for x in given]
-        np.testing.assert_array_equal(CALLS[method](tree, *laid_out), expected, layout)
-        for array, x in zip(laid_out, given, strict=True):
-            np.testing.assert_array_equal(array, x, f"{layout} was modified")
-
-
-@method_with_wrenches
-def test_layout_of_wrenches_does_not_matter(tree, method):
-    given = arrays(method, tree, FEW)
-    f_ext = wrenches(FEW)
-    expected = WITH_WRENCHES[method](tree, f_ext, *given)
-    for layout, lay_out in LAYOUTS.items():
-        laid_out = {**f_ext, TIP: lay_out(f_ext[TIP])}
-        np.testing.assert_array_equal(
-            WITH_WRENCHES[method](tree, laid_out, *given), expected, layout
-        )
+        same(spoiled[others], clean[others])
 
 
 # The result's place ------------------------------------------------------------------------------
 
 
 @method_with_out
-@pytest.mark.parametrize("size", [0, 1, FEW, MANY])
-def test_out_receives_the_result(dynamics, method, size):
-    given = arrays(method, dynamics, size)
-    expected = CALLS[method](dynamics, *given)
-    out = np.full_like(expected, np.nan)
-    assert WITH_OUT[method](dynamics, out, *given) is out
-    np.testing.assert_array_equal(out, expected)
+@pytest.mark.parametrize("batch", [(), (0,), (1,), (FEW,), (MANY,)], ids=str)
+def test_out_receives_the_result(dynamics, method, batch):
+    row = METHODS[method]
+    given = row.states(dynamics, *batch)
+    for more in ({}, {"f_ext": {TIP: np.arange(6.0)}})[: 1 + row.wrenches]:
+        result = row.raw(dynamics, *given, **more)
+        expected = [x.copy() for x in parts(result)]
+        out = tuple(np.full_like(x, np.nan) for x in expected)
+        found = row.raw(dynamics, *given, **more, out=out if len(out) > 1 else out[0])
+        for x, y, its in zip(parts(found), expected, out, strict=True):
+            assert x is its
+            same(x, y)
 
 
 ONE_JOINT = Model.from_urdf(
     robot(link("base"), link("bob", 1, "0.5 0 0"), joint("j", "base", "bob", axis="0 1 0"))
 )
+PLACES = [(*batch, k) for batch, k in (((), 1), ((MANY,), 1), ((MANY,), 3))]
 
 
-@method_with_out
-@pytest.mark.parametrize("k", [1, 3])
+@each("method", [name for name, row in WITH_OUT.items() if row.out == 1])
+@pytest.mark.parametrize("place", PLACES, ids=str)
 @pytest.mark.parametrize("model", ["with mimic", "with screws", "one joint"])
-def test_out_may_be_one_of_the_inputs(threads, model, method, k):
+def test_out_may_be_one_of_the_inputs(threads, model, method, place):
     """A matrix of one joint, too, can lie where an input lies."""
+    *batch, k = place
     threads(k)
-    dynamics = Dynamics(MODELS.get(model, ONE_JOINT))
-    for argument in range(len(names_of_arrays(method))):
-        given = arrays(method, dynamics, MANY)
-        expected = CALLS[method](dynamics, *given)
+    dynamics, row = Dynamics(MODELS.get(model, ONE_JOINT)), METHODS[method]
+    for argument in range(len(row.names)):
+        given = row.states(dynamics, *batch)
+        expected = row(dynamics, *given)
         if expected.size == given[argument].size:
-            WITH_OUT[method](dynamics, given[argument].reshape(expected.shape), *given)
-            np.testing.assert_array_equal(given[argument].reshape(expected.shape), expected)
+            row(dynamics, *given, out=given[argument].reshape(expected.shape))
+            same(given[argument].reshape(expected.shape), expected)
 
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_out_may_be_a_wrench(threads, k):
     threads(k)
     dynamics = Dynamics(Model.from_urdf(random_tree(1, 6)))
-    given, f_ext = arrays("aba", dynamics, MANY), wrenches(MANY)
-    expected = dynamics.aba(*given, f_ext=f_ext)
-    dynamics.aba(*given, f_ext=f_ext, out=f_ext[TIP])
-    np.testing.assert_array_equal(f_ext[TIP], expected)
+    given, wrench = METHODS["aba"].states(dynamics, MANY), wrenches(MANY)[TIP]
+    expected = dynamics.aba(*given, f_ext={"link2": np.arange(6.0), "link6": wrench})
+    dynamics.aba(*given, f_ext={"link2": np.arange(6.0), "link6": wrench}, out=wrench)
+    same(wrench, expected)
 
 
 @pytest.mark.parametrize("size", [1, FEW, MANY])
 def test_out_that_overlaps_an_input_otherwise_is_refused(tree, size):
     n = tree.model.n
-    q, qd, tau = arrays("aba", tree, size)
+    q, qd, tau = METHODS["aba"].states(tree, size)
     memory = np.zeros((size + 1, n))
     memory[1:] = qd
     shifted, far = memory.ravel()[n - 1 : -1].reshape(size, n), np.zeros((2 * size + 1, n))
     with pytest.raises(ValueError, match=r"^out: .* it overlaps qd$"):
         tree.aba(q, memory[1:], tau, out=shifted)
     far[:size] = tau
-    np.testing.assert_array_equal(  # beside an input, in the same memory
+    same(  # beside an input, in the same memory
         tree.aba(q, qd, far[:size], out=far[size : 2 * size]), tree.aba(q, qd, tau)
     )
     inertia = np.zeros((size, n, n))
     with pytest.raises(ValueError, match=r"^out: .* it overlaps q$"):
         tree.crba(inertia.reshape(-1, n)[:size], out=inertia)
+    derivatives = np.zeros((3, size, n, n))
+    with pytest.raises(ValueError, match=r"^out: .* it overlaps q$"):
+        tree.aba_derivatives(derivatives[1].reshape(-1, n)[:size], qd, tau, out=(*derivatives,))
     wrench = np.zeros((size + 1) * max(n, 6))
     f_ext = {TIP: wrench[: 6 * size].reshape(size, 6)}
     with pytest.raises(ValueError, match=r"^out: .* it overlaps a wrench in f_ext$"):
         tree.aba(q, qd, tau, f_ext, out=wrench[1 : 1 + n * size].reshape(size, n))
+
+
+@pytest.mark.parametrize("method", ["rnea_derivatives", "aba_derivatives"])
+def test_out_of_several_arrays_that_do_not_fit_is_refused(tree, method):
+    given = METHODS[method].states(tree)
+    one = np.empty((7, 7))
+    for out, message in (
+        (np.empty((3, 7, 7)), "out: expected 3 arrays, got ndarray"),
+        ([np.empty((7, 7))] * 2, "out: expected 3 arrays, got 2"),
+        ([one] * 3, "out: expected arrays apart from each other"),
+        ([np.empty((2, 2))] * 3, r"out: expected shape \(7, 7\), got \(2, 2\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            METHODS[method](tree, *given, out=out)
 
 
 # Singular inertia --------------------------------------------------------------------------------
@@ -252,12 +242,13 @@ ON_A_ROD = Model.from_urdf(
         joint("swing", "ring", "bob", xyz="0 0 0", axis="1 0 0"),
     )
 )  # fmt: skip
-SOLVERS = {
-    "aba": lambda d, q: d.aba(q, q, q),
-    "minv": lambda d, q: d.minv(q),
-    "aba_derivatives": lambda d, q: d.aba_derivatives(q, q, q),
-    "hybrid": lambda d, q: d.hybrid(q, q, q, q, [False, True]),
-}
+SOLVERS = ("aba", "minv", "aba_derivatives", "hybrid")
+
+
+def solve(method, dynamics, q):
+    """Call a method with one array for all that it takes."""
+    more = {"prescribed": [False, True]} if method == "hybrid" else {}
+    return CALLS[method](dynamics, *[q] * len(CALLS[method].names), **more)
 
 
 def swinging(size, hanging=None):
@@ -274,8 +265,8 @@ def test_batch_raises_if_one_state_of_it_is_singular(threads, method, k):
     for size in (FEW, MANY):
         for row in (*range(FEW), size - 1):
             with pytest.raises(SingularInertiaError, match="joint 'turn' moves no inertia"):
-                SOLVERS[method](dynamics, swinging(size, hanging=row))
-        assert np.isfinite(SOLVERS[method](dynamics, swinging(size, hanging=[]))).all()
+                solve(method, dynamics, swinging(size, hanging=row))
+        assert np.isfinite(solve(method, dynamics, swinging(size, hanging=[]))).all()
 
 
 ON_A_RAIL = Model.from_urdf(
@@ -289,15 +280,12 @@ ON_A_RAIL = Model.from_urdf(
 @pytest.mark.parametrize("method", [*SOLVERS, *INTEGRATORS])
 def test_state_that_overflows_is_not_taken_for_singular(method):
     """When one simulation diverges, the others of the batch go on."""
-    call = SOLVERS.get(method) or (lambda d, q: CALLS[method](d, q, q, q))
     dynamics = Dynamics(ON_A_RAIL)
     q = swinging(FEW)
-    clean = np.asarray(call(dynamics, q))
+    clean = solve(method, dynamics, q)
     q[lanes, 1] = 1e160
-    spoiled = np.asarray(call(dynamics, q))
-    axis = spoiled.shape.index(FEW)
     others = np.arange(FEW) != lanes
-    np.testing.assert_array_equal(spoiled.compress(others, axis), clean.compress(others, axis))
+    same(solve(method, dynamics, q)[others], clean[others])
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -309,7 +297,7 @@ def test_simulator_stays_where_it_is_if_one_state_is_singular(threads, integrato
     simulator.reset(q)
     with pytest.raises(SingularInertiaError, match="joint 'turn' moves no inertia"):
         simulator.step(q)
-    np.testing.assert_array_equal(simulator.q, q)
+    same(simulator.q, q)
     assert not simulator.qd.any() and not simulator.qdd.any() and simulator.time == 0
 
 
@@ -317,22 +305,18 @@ def test_simulator_stays_where_it_is_if_one_state_is_singular(threads, integrato
 
 
 def test_number_of_threads_does_not_matter(threads, dynamics):
-    given = {method: arrays(method, dynamics, MANY) for method in CALLS}
-    expected = {method: CALLS[method](dynamics, *given[method]) for method in CALLS}
+    """Every thread has the wrenches of its rows, too."""
+    f_ext = wrenches(MANY)
+    calls = {
+        f"{name} {with_}": (row, row.states(dynamics, MANY), more)
+        for name, row in ALL.items()
+        for with_, more in (("", {}), ("with wrenches", {"f_ext": f_ext}))[: 1 + row.wrenches]
+    }
+    expected = {name: row(dynamics, *given, **more) for name, (row, given, more) in calls.items()}
     for k in (2, 7):
         threads(k)
-        for method, call in CALLS.items():
-            result = call(dynamics, *given[method])
-            np.testing.assert_array_equal(result, expected[method], f"{method} by {k} threads")
-
-
-@method_with_wrenches
-def test_every_thread_has_the_wrenches_of_its_rows(threads, dynamics, method):
-    given = arrays(method, dynamics, MANY)
-    threads(1)
-    expected = WITH_WRENCHES[method](dynamics, wrenches(MANY), *given)
-    threads(3)
-    np.testing.assert_array_equal(WITH_WRENCHES[method](dynamics, wrenches(MANY), *given), expected)
+        for name, (row, given, more) in calls.items():
+            same(row(dynamics, *given, **more), expected[name], f"{name} by {k} threads")
 
 
 def test_number_of_threads_is_kept(threads):
@@ -359,7 +343,7 @@ def test_number_of_threads_that_is_no_integer_raises(threads, k):
 @pytest.mark.parametrize("in_child", [1, 2])
 def test_forked_child_computes_too(threads, tree, in_child):
     """The parent's threads are not in the child: whoever waits for them hangs."""
-    given = arrays("aba", tree, MANY)
+    given = METHODS["aba"].states(tree, MANY)
     threads(2)
     expected = tree.aba(*given)
     context = multiprocessing.get_context("fork")
@@ -376,12 +360,12 @@ def test_forked_child_computes_too(threads, tree, in_child):
         assert here.poll(LONG), "the child hangs"
         assert here.recv() == 1
         assert here.poll(LONG), "the child hangs"
-        np.testing.assert_array_equal(here.recv(), expected)
+        same(here.recv(), expected)
     finally:
         child.kill()
         child.join()
     assert get_num_threads() == 2
-    np.testing.assert_array_equal(tree.aba(*given), expected)
+    same(tree.aba(*given), expected)
 
 
 class Interrupted(Exception):
@@ -397,10 +381,10 @@ def is_at_work(dynamics):
 @pytest.mark.parametrize("k", [1, 2])
 def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
     """Whoever was at work in the parent is not in the child."""
-    given = arrays("aba", tree, MANY)
+    given = METHODS["aba"].states(tree, MANY)
     expected = tree.aba(*given)
     threads(k)
-    batch = arrays("aba", tree, 20 * MANY)
+    batch = METHODS["aba"].states(tree, 20 * MANY)
     with repeated(lambda: tree.aba(*batch)):
         while True:
             here, there = os.pipe()
@@ -424,7 +408,7 @@ def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
 @pytest.mark.parametrize("method", ["aba", "crba", "momentum"])
 def test_ctrl_c_ends_a_batch(threads, tree, method, k):
     """In its middle: the handler finds the batch under way."""
-    given = arrays(method, tree, 50 * MANY)
+    given = METHODS[method].states(tree, 50 * MANY)
     enough = threading.Event()
 
     def handler(*_):
@@ -449,15 +433,13 @@ def test_ctrl_c_ends_a_batch(threads, tree, method, k):
         signal.signal(signal.SIGINT, before)
     assert not is_at_work(tree)
     few = [x[:FEW] for x in given]
-    np.testing.assert_array_equal(
-        METHODS[method](tree, *few), METHODS[method](Dynamics(tree.model), *few)
-    )
+    same(METHODS[method](tree, *few), METHODS[method](Dynamics(tree.model), *few))
 
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_two_callers_with_their_own_dynamics_get_the_results_of_one(threads, k):
     model = MODELS["with mimic"]
-    given = arrays("aba", Dynamics(model), MANY)
+    given = METHODS["aba"].states(Dynamics(model), MANY)
     expected = Dynamics(model).aba(*given)
     threads(k)
     results = []
@@ -475,4 +457,4 @@ def test_two_callers_with_their_own_dynamics_get_the_results_of_one(threads, k):
         caller.join()
     assert len(results) == 20
     for result in results:
-        np.testing.assert_array_equal(result, expected)
+        same(result, expected)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from instruction_set_results import results
-from methods import INTEGRATORS
+from methods import CALLS
 from studies import few_or_all
 
 from featherstone_ros import _core
@@ -20,7 +20,6 @@ PACKAGE = Path(_core.__file__).parent
 LANES = {"x86-64-v4": 8, "x86-64-v3": 4, "x86-64": 2, "x86-64-v3-8": 8, "generic": 2}
 OTHERS = [name for name in _core.built() if name != _core.instruction_set]
 UNUSABLE = [name for name in _core.built() if _core.lacking(name)]
-SOLVING = ("aba", "hybrid", "minv", "aba_derivatives", *INTEGRATORS)  # systems of equations
 # Rows know of lanes; threads, layouts and places of results do not.
 ROWS = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", "row or singular")
 
@@ -87,7 +86,7 @@ def test_results_agree(tmp_path, expected, tolerances, name):
         robot, method, _ = key.split("/")
         results = zip(actual[key], expected[key], tolerances[robot], strict=True)
         for theirs, ours, tolerance in results:
-            tolerance = tolerance if method in SOLVING else 1e-12
+            tolerance = tolerance if CALLS[method].solves else 1e-12
             assert_equal_to_rounding(theirs, ours, tolerance=tolerance)
 
 

@@ -1,13 +1,12 @@
 """What becomes of NaN and infinity: docs/python.md has the rule."""
 
 import copy
-import inspect
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from each import each
-from methods import METHODS, MODELS, TREE
+from methods import METHODS, MODELS, OF_MODELS
 
 import featherstone_ros as fr
 from featherstone_ros import DivergenceError, Dynamics, Model, ModelError, Simulator
@@ -40,55 +39,22 @@ def closed_loop(**options):
     return ClosedLoop(ARM, SimulatedArm.of(PANDA, ARM.drives, Q), **options)
 
 
-def fields(space):
-    """Return the numbers of an OperationalSpace as one array, without its rank, a whole number."""
-    rows = space.mu.shape[:-1]
-    arrays = (space.Lambda, space.mu, space.p, space.Jbar, space.N)
-    return np.concatenate([x.reshape(*rows, -1) for x in arrays], axis=-1)
-
-
-# Beside those of METHODS, in the same form.
-OTHERS = {
-    "operational_space": lambda d, q, qd: fields(
-        d.operational_space(q, qd, d.model.link_names[-1])
-    ),
-    "operational_space_inertia": lambda d, q: d.operational_space_inertia(q, HAND),
-    "integrate": lambda d, q, qd: d.model.integrate(q, qd, 0.1),
-    "difference": lambda d, q, to: d.model.difference(q, to),
-}
-COMPUTED = METHODS | OTHERS
+COMPUTED = METHODS | OF_MODELS
 DEPENDS_ON_NONE = {"hybrid"}  # of its qdd and tau only those that are given count
-
-
-def test_every_method_is_tried():
-    found = {name: it for name, it in vars(Dynamics).items() if name[0] != "_" and callable(it)}
-    methods = {name for name, it in found.items() if it.__name__ == name}
-    assert methods <= set(COMPUTED)
-
-
-def states(dynamics, method, rows):
-    """Return the arrays that a method takes, seeded."""
-    random, model = np.random.default_rng(1), dynamics.model
-    names = list(inspect.signature(COMPUTED[method]).parameters)[1:]
-    widths = [model.nq if name in ("q", "to") else model.nv for name in names]
-    return [random.uniform(-1, 1, (rows, width)) for width in widths]
-
-
-def robot_for(method):
-    return PANDA if method == "operational_space_inertia" else MODELS["tree"]
 
 
 @each("method", COMPUTED)
 @pytest.mark.parametrize("poison", POISONS)
-def test_it_spreads_to_what_depends_on_it_alone(method, poison):
-    dynamics = Dynamics(robot_for(method))
-    given = states(dynamics, method, ROWS)
-    clean = COMPUTED[method](dynamics, *given).copy()
+@pytest.mark.parametrize("model", ["tree", "floating"])
+def test_it_spreads_to_what_depends_on_it_alone(model, method, poison):
+    row, dynamics = COMPUTED[method], Dynamics(MODELS[model])
+    given = row.states(dynamics, ROWS)
+    clean = row(dynamics, *given).copy()
     others = np.arange(ROWS) != ROW
     for array in given:
         kept = array[ROW, -1]
         array[ROW, -1] = poison
-        spoiled = COMPUTED[method](dynamics, *given)
+        spoiled = row(dynamics, *given)
         array[ROW, -1] = kept
         np.testing.assert_array_equal(spoiled[others], clean[others])
         changed = spoiled[ROW] != clean[ROW]
@@ -97,14 +63,19 @@ def test_it_spreads_to_what_depends_on_it_alone(method, poison):
 
 
 @each("method", COMPUTED)
-def test_a_single_state_is_as_a_row_of_a_batch(method):
-    dynamics = Dynamics(robot_for(method))
-    given = [array[0] for array in states(dynamics, method, 1)]
-    given[0][-1] = np.nan
-    single = COMPUTED[method](dynamics, *given)
-    batch = COMPUTED[method](dynamics, *(x[np.newaxis] for x in given))
-    np.testing.assert_array_equal(np.isfinite(single), np.isfinite(batch[0]))
-    assert not np.isfinite(single).all()
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_a_single_state_is_as_a_row_of_a_batch_and_leaves_nothing_behind(model, method):
+    row, dynamics = COMPUTED[method], Dynamics(model)
+    given = row.states(dynamics)
+    clean = row(dynamics, *given)
+    for where in (-1, slice(7 * model.floating, None)):
+        spoiled = given[0].copy()
+        spoiled[where] = np.nan
+        single = row(dynamics, spoiled, *given[1:])
+        batch = row(dynamics, *(x[np.newaxis] for x in (spoiled, *given[1:])))
+        np.testing.assert_array_equal(np.isfinite(single), np.isfinite(batch[0]))
+        assert not np.isfinite(single).all()
+    np.testing.assert_array_equal(row(dynamics, *given), clean)
 
 
 @pytest.mark.parametrize("poison", POISONS)
@@ -119,7 +90,7 @@ def test_wrenches_and_points_spread_likewise(poison):
 
 @pytest.mark.parametrize("poison", POISONS)
 def test_where_a_base_is_does_not_matter_how_it_is_turned_must_be_known(poison):
-    model = Model.from_urdf(TREE, base="floating")
+    model = MODELS["floating"]
     dynamics, q = Dynamics(model), model.neutral
     expected = dynamics.crba(q)
     q[0] = poison
