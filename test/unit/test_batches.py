@@ -18,6 +18,7 @@ from methods import (
     MODELS,
     OF_MODELS,
     POSITIONS,
+    TREE,
     WITH_OUT,
     WITH_WRENCHES,
     parts,
@@ -41,7 +42,13 @@ same = np.testing.assert_array_equal
 TIP = MODELS["tree"].link_names[-1]
 
 
-@pytest.fixture(params=MODELS.values(), ids=MODELS)
+ROBOTS = MODELS | {
+    "floating with mimic": Model.from_urdf(random_tree(12, 7, mimic=0.4), base="floating"),
+    "floating body": Model.from_urdf(TREE, joints=(), base="floating"),
+}
+
+
+@pytest.fixture(params=ROBOTS.values(), ids=ROBOTS)
 def dynamics(request):
     return Dynamics(request.param)
 
@@ -103,8 +110,9 @@ FAR = (1e5, 1e6, 1e9, 1e15)  # a joint that turns may well be there
 
 
 @every_method
-def test_odd_number_stays_in_its_row(dynamics, method):
-    row_of, model = ALL[method], dynamics.model
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_odd_number_stays_in_its_row(model, method):
+    row_of, dynamics = ALL[method], Dynamics(model)
     given = row_of.states(dynamics, FEW)
     clean = row_of(dynamics, *given)
     for name, array in zip(row_of.names, given, strict=True):
@@ -304,12 +312,14 @@ def test_simulator_stays_where_it_is_if_one_state_is_singular(threads, integrato
 # Threads -----------------------------------------------------------------------------------------
 
 
-def test_number_of_threads_does_not_matter(threads, dynamics):
+@pytest.mark.parametrize("name", ["tree", "with mimic", "floating"])
+def test_number_of_threads_does_not_matter(threads, name):
     """Every thread has the wrenches of its rows, too."""
+    dynamics = Dynamics(MODELS[name])
     f_ext = wrenches(MANY)
     calls = {
-        f"{name} {with_}": (row, row.states(dynamics, MANY), more)
-        for name, row in ALL.items()
+        f"{method} {with_}": (row, row.states(dynamics, MANY), more)
+        for method, row in ALL.items()
         for with_, more in (("", {}), ("with wrenches", {"f_ext": f_ext}))[: 1 + row.wrenches]
     }
     expected = {name: row(dynamics, *given, **more) for name, (row, given, more) in calls.items()}

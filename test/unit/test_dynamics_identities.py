@@ -1,340 +1,529 @@
-"""Identities between the core's results on random trees; and closed forms."""
+"""Identities between the core's results, on trees of all kinds whose base stands or floats.
+
+An identity yields pairs that are equal: actual, expected, and how nearly (comparison.py).
+"""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from comparison import TOLERANCE, assert_equal_to_rounding, relative_error, solving_tolerance
-from random_trees import UNLIKE_MODELS, random_tree
-from states import DIFFERENCE, RobotInState, difference
-from urdf_text import chain, joint, link, robot
+from comparison import assert_equal_to_rounding, solving_tolerance
+from methods import METHODS
+from random_trees import UNLIKE_MODELS, as_tree, random_tree
+from states import DIFFERENCE, State, difference
 
 from featherstone_ros import Dynamics, Model
+from featherstone_ros.model.robots import robot_file
+
+TREE = random_tree(1, 5, branching=0.6)
+MODELS = UNLIKE_MODELS | {
+    "arm": Model.from_file(robot_file("panda")),
+    "chain with mimic": Model.from_urdf(random_tree(12, 12, mimic=0.4)),
+    "screws": as_tree(random_tree(3, 9), screws=0.5).model(),
+    "floating tree": Model.from_urdf(TREE, base="floating"),
+    "floating with mimic": Model.from_urdf(random_tree(12, 7, mimic=0.4), base="floating"),
+    "floating arm": Model.from_file(robot_file("panda"), base="floating"),
+    "floating body": Model.from_urdf(TREE, joints=(), base="floating"),
+}
+EXACT = 1.0, 0.0  # scale and tolerance of what has the same bits
+IDENTITIES = {}
+HOLDS_FOR = {}
 
 
-@pytest.fixture(scope="module", params=UNLIKE_MODELS.values(), ids=UNLIKE_MODELS)
-def tree(request):
-    return RobotInState(request.param)
+def identity(of):
+    IDENTITIES[of.__name__] = of
+    return of
 
 
-def test_aba_is_the_inverse_of_rnea(tree):
-    tau = tree.dynamics.rnea(tree.q, tree.qd, tree.qdd)
-    qdd = tree.dynamics.aba(tree.q, tree.qd, tau)
-    assert_equal_to_rounding(qdd, tree.qdd, tolerance=solving_tolerance(tree.inertia))
+def identity_for(condition):
+    """Return a decorator of an identity that holds for some models."""
+
+    def decorate(of):
+        HOLDS_FOR[of.__name__] = condition
+        return identity(of)
+
+    return decorate
 
 
-def test_rnea_is_the_inverse_of_aba(tree):
-    qdd = tree.dynamics.aba(tree.q, tree.qd, tree.tau)
-    tau = tree.dynamics.rnea(tree.q, tree.qd, qdd)
-    assert_equal_to_rounding(tau, tree.tau, scale=np.abs(tree.inertia).max() * np.abs(qdd).max())
+def fixed(model):
+    return not model.floating
 
 
-def test_aba_is_the_inverse_of_rnea_under_wrenches(tree):
-    f_ext = tree.wrenches()
-    tau = tree.dynamics.rnea(tree.q, tree.qd, tree.qdd, f_ext=f_ext)
-    qdd = tree.dynamics.aba(tree.q, tree.qd, tau, f_ext=f_ext)
-    assert_equal_to_rounding(qdd, tree.qdd, tolerance=solving_tolerance(tree.inertia))
+def without_followers(model):
+    return not model.mimics and fixed(model)
 
 
-def test_inertia_has_the_columns_that_rnea_gives(tree):
-    without_gravity = Dynamics(tree.model.with_gravity([0, 0, 0]))
-    for k in tree.sample(range(tree.model.n)):
-        unit = np.eye(tree.model.n)[k]
-        column = without_gravity.rnea(tree.q, np.zeros(tree.model.n), unit)
-        assert_equal_to_rounding(tree.inertia[:, k], column)
+def check(name, model):
+    """Fail where an identity does not hold; return how much was compared."""
+    if not HOLDS_FOR.get(name, lambda model: True)(model):
+        return 0
+    pairs = list(IDENTITIES[name](State(model)))
+    for pair in pairs:
+        assert_equal_to_rounding(*pair)
+    return len(pairs)
 
 
-def test_inertia_is_symmetric_to_the_last_bit(tree):
-    np.testing.assert_array_equal(tree.inertia, tree.inertia.T)
+# Inverse and forward dynamics --------------------------------------------------------------------
 
 
-def test_inertia_is_positive_definite(tree):
-    assert np.linalg.eigvalsh(tree.inertia)[0] > 0
+@identity
+def aba_is_the_inverse_of_rnea(s):
+    for f_ext in (None, s.f_ext):
+        yield s.aba(tau=s.rnea(f_ext=f_ext), f_ext=f_ext), s.qdd, None, s.solving
 
 
-def test_torque_is_inertia_times_acceleration_plus_bias(tree):
-    tau = tree.inertia @ tree.qdd + tree.dynamics.bias(tree.q, tree.qd)
-    assert_equal_to_rounding(tree.dynamics.rnea(tree.q, tree.qd, tree.qdd), tau)
+@identity
+def rnea_is_the_inverse_of_aba(s):
+    qdd = s.aba()
+    yield s.rnea(qdd=qdd), s.tau, np.abs(s.H).max(initial=0) * np.abs(qdd).max(initial=0)
 
 
-def test_bias_is_rnea_without_acceleration(tree):
-    at_rest = np.zeros(tree.model.n)
-    np.testing.assert_array_equal(
-        tree.dynamics.bias(tree.q, tree.qd), tree.dynamics.rnea(tree.q, tree.qd, at_rest)
+@identity
+def inertia_has_the_columns_that_rnea_gives(s):
+    weightless = s.weightless
+    for k, unit in s.freedoms():
+        yield s.H[:, k], weightless.rnea(qd=s.still, qdd=unit)
+
+
+@identity
+def inertia_is_symmetric_to_the_last_bit_and_positive_definite(s):
+    yield s.H, s.H.T, *EXACT
+    assert np.linalg.eigvalsh(s.H).min(initial=1) > 0
+
+
+@identity
+def torque_is_inertia_times_acceleration_plus_bias(s):
+    for f_ext in (None, s.f_ext):
+        yield s.rnea(f_ext=f_ext), s.H @ s.qdd + s.bias(f_ext=f_ext)
+
+
+@identity
+def bias_is_rnea_without_acceleration_and_gravity_is_bias_at_rest(s):
+    for f_ext in (None, s.f_ext):
+        yield s.bias(f_ext=f_ext), s.rnea(qdd=s.still, f_ext=f_ext), *EXACT
+    yield s.gravity(), s.bias(qd=s.still), *EXACT
+
+
+@identity
+def velocity_torque_is_quadratic_in_velocity(s):
+    once, thrice, back = (s.bias(qd=f * s.qd) - s.gravity() for f in (1, 3, -1))
+    scale = np.abs(thrice).max(initial=0) + s.weight
+    yield thrice, 9 * once, scale
+    yield back, once, scale
+
+
+@identity
+def wrenches_are_torques_by_the_transposed_jacobian(s):
+    expected = s.rnea()
+    for name, wrench in s.f_ext.items():
+        R = s.link_pose(link=name)[:3, :3]
+        expected = expected - s.jacobian(link=name).T @ (wrench.reshape(2, 3) @ R.T).ravel()
+    yield s.rnea(f_ext=s.f_ext), expected
+
+
+@identity_for(fixed)
+def base_stays_where_it_is_whatever_pulls_at_it(s):
+    base = s.model.base_link
+    yield s.rnea(f_ext={base: [1, 2, 3, 4, 5, 6]}), s.rnea(), *EXACT
+    yield s.link_pose(link=base), np.eye(4), *EXACT
+    yield s.jacobian(link=base), np.zeros((6, s.model.n)), *EXACT
+
+
+@identity
+def gravity_torque_is_linear_in_gravity(s):
+    g1, g2 = s.random.uniform(-10, 10, (2, 3))
+    one, two, both, none = (
+        s.of(s.model.with_gravity(g)).gravity() for g in (g1, g2, g1 + g2, 0 * g1)
     )
-    f_ext = tree.wrenches()
-    np.testing.assert_array_equal(
-        tree.dynamics.bias(tree.q, tree.qd, f_ext=f_ext),
-        tree.dynamics.rnea(tree.q, tree.qd, at_rest, f_ext=f_ext),
-    )
+    yield both, one + two, np.abs(one).max(initial=0) + 1e-3
+    yield none, s.still, *EXACT
 
 
-def test_gravity_is_bias_at_rest(tree):
-    at_rest = np.zeros(tree.model.n)
-    gravity = tree.dynamics.gravity(tree.q)
-    np.testing.assert_array_equal(gravity, tree.dynamics.bias(tree.q, at_rest))
+@identity
+def payload_adds_its_own_inertia_and_weight(s):
+    name, mass, com = s.model.link_names[-1], 2.5, np.array([0.1, -0.2, 0.3])
+    moment = np.array([[0.3, 0.01, 0.02], [0.01, 0.2, 0.03], [0.02, 0.03, 0.1]])
+    loaded = s.of(s.model.with_payload(name, mass, com, moment))
+    R, J = s.link_pose(link=name)[:3, :3], s.jacobian(link=name)
+    J_com = J[:3] + np.cross(J[3:], R @ com, axis=0)
+    added = mass * J_com.T @ J_com + J[3:].T @ R @ moment @ R.T @ J[3:]
+    weight = -mass * J_com.T @ s.model.gravity
+    yield loaded.crba(), s.H + added
+    heavier = s.gravity() + weight
+    yield loaded.gravity(), heavier, np.abs([heavier, weight]).sum(axis=0).max(initial=0)
 
 
-def test_velocity_torque_is_quadratic_in_velocity(tree):
-    def velocity_torque(qd):
-        return tree.dynamics.bias(tree.q, qd) - tree.dynamics.gravity(tree.q)
-
-    once, thrice, back = map(velocity_torque, (tree.qd, 3 * tree.qd, -tree.qd))
-    scale = np.abs(thrice).max() + np.abs(tree.dynamics.gravity(tree.q)).max()
-    assert_equal_to_rounding(thrice, 9 * once, scale)
-    assert_equal_to_rounding(back, once, scale)
-
-
-def test_wrenches_are_torques_by_the_transposed_jacobian(tree):
-    f_ext = tree.wrenches()
-    expected = np.zeros(tree.model.n)
-    for name, wrench in f_ext.items():
-        R = tree.dynamics.link_pose(tree.q, name)[:3, :3]
-        in_base_axes = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
-        expected -= tree.dynamics.jacobian(tree.q, name).T @ in_base_axes
-    without = tree.dynamics.rnea(tree.q, tree.qd, tree.qdd)
-    actual = tree.dynamics.rnea(tree.q, tree.qd, tree.qdd, f_ext=f_ext)
-    assert_equal_to_rounding(actual, without + expected)
+@identity
+def results_are_the_same_from_a_used_workspace(s):
+    used = Dynamics(s.model)
+    used.aba(s.q, s.tau, s.qd, f_ext=s.f_ext)
+    names = [name for name in METHODS if name != "operational_space_inertia"]
+    fresh = {name: METHODS[name](Dynamics(s.model), *METHODS[name].states(s.dynamics))
+             for name in names}  # fmt: skip
+    for name in (*names, *reversed(names)):
+        yield METHODS[name](used, *METHODS[name].states(used)), fresh[name], *EXACT
 
 
-def test_wrench_on_the_base_moves_nothing(tree):
-    f_ext = {tree.model.base_link: [1, 2, 3, 4, 5, 6]}
-    np.testing.assert_array_equal(
-        tree.dynamics.rnea(tree.q, tree.qd, tree.qdd, f_ext=f_ext),
-        tree.dynamics.rnea(tree.q, tree.qd, tree.qdd),
-    )
+# Links -------------------------------------------------------------------------------------------
 
 
-def test_jacobian_is_the_derivative_of_link_pose(tree):
-    for name in tree.sample(tree.model.link_names):
-        J = tree.dynamics.jacobian(tree.q, name)
-        R = tree.dynamics.link_pose(tree.q, name)[:3, :3]
-        for k in tree.sample(range(tree.model.n)):
-            change = difference(
-                lambda q, name=name: tree.dynamics.link_pose(q, name),
-                tree.q,
-                np.eye(tree.model.n)[k],
-            )
+@identity
+def jacobian_is_the_derivative_of_link_pose(s):
+    for name in s.links:
+        J, R = s.jacobian(link=name), s.link_pose(link=name)[:3, :3]
+        for k, unit in s.freedoms():
+            change = s.slope(lambda q, name=name: s.link_pose(q=q, link=name), unit)
             spin = change[:3, :3] @ R.T  # [w]x
             twist = [*change[:3, 3], spin[2, 1], spin[0, 2], spin[1, 0]]
-            scale = max(1, np.abs(J).max())
-            assert_equal_to_rounding(J[:, k], twist, scale, tolerance=DIFFERENCE)
+            yield J[:, k], twist, max(1, np.abs(J).max()), DIFFERENCE
 
 
-def test_link_pose_is_a_rigid_motion(tree):
-    for name in tree.sample(tree.model.link_names):
-        pose = tree.dynamics.link_pose(tree.q, name)
-        assert_equal_to_rounding(pose[:3, :3] @ pose[:3, :3].T, np.eye(3))
-        np.testing.assert_array_equal(pose[3], [0, 0, 0, 1])
+@identity
+def link_pose_is_a_rigid_motion_and_link_velocity_the_jacobian_s(s):
+    for name in s.links:
+        pose = s.link_pose(link=name)
+        yield pose[:3, :3] @ pose[:3, :3].T, np.eye(3)
+        yield pose[3], [0, 0, 0, 1], *EXACT
+        yield s.link_velocity(link=name), s.jacobian(link=name) @ s.qd
 
 
-def test_link_velocity_is_jacobian_times_joint_velocity(tree):
-    for name in tree.sample(tree.model.link_names):
-        expected = tree.dynamics.jacobian(tree.q, name) @ tree.qd
-        assert_equal_to_rounding(tree.dynamics.link_velocity(tree.q, tree.qd, name), expected)
+POINT = np.array([0.1, -0.2, 0.3])
 
 
-def test_base_link_stays_where_it_is(tree):
-    base = tree.model.base_link
-    np.testing.assert_array_equal(tree.dynamics.link_pose(tree.q, base), np.eye(4))
-    assert not tree.dynamics.jacobian(tree.q, base).any()
+@identity
+def jacobian_derivative_is_that_of_the_jacobian_at_the_same_point(s):
+    for name in s.links:
+        at = {"link": name, "point": POINT}
+        expected = s.slope(lambda q, at=at: s.jacobian(q=q, **at), s.qd)
+        scale = 1 + np.abs(expected).max(initial=0)
+        yield s.jacobian_derivative(**at), expected, scale, DIFFERENCE
 
 
-def test_kinetic_energy_is_half_the_inertia_times_velocity_squared(tree):
-    kinetic, _ = tree.dynamics.energy(tree.q, tree.qd)
-    assert_equal_to_rounding(kinetic, tree.qd @ tree.inertia @ tree.qd / 2)
+@identity
+def link_acceleration_is_the_derivative_of_the_velocity_without_gravity(s):
+    thrown = s.of(s.model.with_gravity((1.0, 2.0, 3.0)))
+    for name in s.links:
+        along_q = s.slope(lambda q, name=name: s.link_velocity(q=q, link=name), s.qd)
+        expected = along_q + s.jacobian(link=name) @ s.qdd
+        a = s.link_acceleration(link=name)
+        yield a, expected, 1 + np.abs(expected).max(), DIFFERENCE
+        without = s.link_acceleration(qdd=s.still, link=name)
+        J_dot = s.jacobian_derivative(link=name, point=None)
+        yield J_dot @ s.qd, without, 10 + np.abs(without).max()
+        yield thrown.link_acceleration(link=name), a, *EXACT
 
 
-def test_potential_energy_is_that_of_the_centre_of_mass(tree):
-    _, potential = tree.dynamics.energy(tree.q, tree.qd)
-    weight = tree.model.tree.mass.sum() * tree.model.gravity
-    centre = tree.dynamics.centre_of_mass(tree.q)
-    scale = np.linalg.norm(weight) * np.linalg.norm(centre)
-    assert_equal_to_rounding(potential, -weight @ centre, scale)
+# Energy and momentum -----------------------------------------------------------------------------
 
 
-def test_gravity_is_the_gradient_of_potential_energy(tree):
-    def potential(q):
-        return tree.dynamics.energy(q, np.zeros(tree.model.n))[1]
-
-    gravity = tree.dynamics.gravity(tree.q)
-    scale = abs(potential(tree.q)) + np.abs(gravity).max()
-    for k in tree.sample(range(tree.model.n)):
-        slope = difference(potential, tree.q, np.eye(tree.model.n)[k])
-        assert_equal_to_rounding(gravity[k], slope, scale, tolerance=DIFFERENCE)
+@identity
+def energy_is_that_of_the_inertia_and_of_the_centre_of_mass(s):
+    kinetic, potential = s.energy()
+    yield kinetic, s.qd @ s.H @ s.qd / 2
+    weight, centre = s.model.tree.mass.sum() * s.model.gravity, s.centre_of_mass()
+    yield potential, -weight @ centre, np.linalg.norm(weight) * np.linalg.norm(centre)
 
 
-def test_energy_changes_by_the_power_of_the_joints(tree):
+@identity
+def gravity_is_the_gradient_of_potential_energy(s):
+    gravity, scale = s.gravity(), abs(s.energy()[1]) + s.weight
+    for k, unit in s.freedoms():
+        slope = s.slope(lambda q: s.energy(q=q)[1], unit)
+        yield gravity[k], slope, scale, DIFFERENCE
+
+
+@identity
+def energy_changes_by_the_power_of_the_joints(s):
     """dE/dt = qd . tau, along the motion q + qd t + qdd t^2 / 2 at t = 0."""
 
     def energy(t):
-        q = tree.q + tree.qd * t + tree.qdd * t**2 / 2
-        return sum(tree.dynamics.energy(q, tree.qd + tree.qdd * t))
+        q = s.model.integrate(s.q, s.qd * t + s.qdd * t**2 / 2)
+        return sum(s.energy(q=q, qd=s.qd + s.qdd * t))
 
-    power = tree.qd @ tree.dynamics.rnea(tree.q, tree.qd, tree.qdd)
-    scale = abs(energy(0)) + abs(power)
-    assert_equal_to_rounding(difference(energy, 0.0, 1.0), power, scale, tolerance=100 * DIFFERENCE)
-
-
-def test_result_is_the_same_from_a_used_workspace(tree):
-    def everything(dynamics):
-        return [
-            dynamics.rnea(tree.q, tree.qd, tree.qdd),
-            dynamics.aba(tree.q, tree.qd, tree.tau),
-            dynamics.bias(tree.q, tree.qd),
-            dynamics.gravity(tree.q),
-            dynamics.crba(tree.q),
-            dynamics.link_pose(tree.q, tree.model.link_names[-1]),
-            dynamics.jacobian(tree.q, tree.model.link_names[-1]),
-            dynamics.coriolis(tree.q, tree.qd),
-            *dynamics.hybrid(tree.q, tree.qd, tree.qdd, tree.tau, tree.q > 0),
-            dynamics.joint_wrenches(tree.q, tree.qd, tree.qdd),
-            dynamics.momentum(tree.q, tree.qd),
-            dynamics.regressor(tree.q, tree.qd, tree.qdd),
-            dynamics.minv(tree.q),
-            *dynamics.rnea_derivatives(tree.q, tree.qd, tree.qdd),
-            *dynamics.aba_derivatives(tree.q, tree.qd, tree.tau),
-            dynamics.centre_of_mass(tree.q),
-            np.array(dynamics.energy(tree.q, tree.qd)),
-        ]
-
-    used = Dynamics(tree.model)
-    used.aba(tree.qdd, tree.tau, tree.q, f_ext=tree.wrenches())
-    used.energy(tree.qd, tree.q)
-    in_any_order = everything(used)[::-1] + everything(used)
-    fresh = everything(Dynamics(tree.model))
-    for actual, expected in zip(in_any_order, fresh[::-1] + fresh, strict=True):
-        np.testing.assert_array_equal(actual, expected)
+    power = s.qd @ s.rnea()
+    yield difference(energy), power, abs(energy(0.0)) + abs(power), 100 * DIFFERENCE
 
 
-def test_gravity_torque_is_linear_in_gravity(tree):
-    g1, g2 = tree.random.uniform(-10, 10, (2, 3))
-
-    def torque(g):
-        return Dynamics(tree.model.with_gravity(g)).gravity(tree.q)
-
-    sum_of_both = torque(g1) + torque(g2)
-    assert_equal_to_rounding(torque(g1 + g2), sum_of_both, np.abs(torque(g1)).max() + 1e-3)
-    assert not torque([0, 0, 0]).any()
-
-
-def test_payload_adds_its_own_inertia_and_weight(tree):
-    name, mass, com = tree.model.link_names[-1], 2.5, np.array([0.1, -0.2, 0.3])
-    moment = np.array([[0.3, 0.01, 0.02], [0.01, 0.2, 0.03], [0.02, 0.03, 0.1]])
-    loaded = Dynamics(tree.model.with_payload(name, mass, com, moment))
-    pose = tree.dynamics.link_pose(tree.q, name)
-    R, lever = pose[:3, :3], pose[:3, :3] @ com
-    J = tree.dynamics.jacobian(tree.q, name)
-    J_com = J[:3] + np.cross(J[3:], lever, axis=0)
-    added = mass * J_com.T @ J_com + J[3:].T @ R @ moment @ R.T @ J[3:]
-    weight = -mass * J_com.T @ tree.model.gravity
-    assert_equal_to_rounding(loaded.crba(tree.q), tree.inertia + added)
-    heavier = tree.dynamics.gravity(tree.q) + weight
-    scale = np.abs(heavier).max() + np.abs(weight).max()
-    assert_equal_to_rounding(loaded.gravity(tree.q), heavier, scale)
+@identity
+def momentum_is_that_of_the_centre_of_mass_and_linear_in_velocity(s):
+    mass, momentum = s.model.tree.mass.sum(), s.momentum()
+    velocity = s.slope(lambda q: s.centre_of_mass(q=q), s.qd)
+    scale = max(1, np.abs(velocity).max())
+    yield momentum[:3], mass * velocity, mass * scale, 10 * DIFFERENCE
+    yield s.centre_of_mass_jacobian() @ s.qd, velocity, scale, DIFFERENCE
+    yield s.centroidal_momentum_matrix() @ s.qd, momentum
+    other = s.momentum(qd=s.tau)
+    scale = np.abs(momentum).max() + np.abs(other).max()
+    yield s.momentum(qd=3 * s.qd + s.tau), 3 * momentum + other, scale
+    yield s.momentum(qd=s.still), np.zeros(6), *EXACT
 
 
-# Robots with a closed form ---------------------------------------------------------------------
+@identity
+def momentum_is_the_sum_over_the_links(s):
+    """m v of every link's centre of mass, and I w and the moment of m v about that of all."""
+    centre = s.centre_of_mass()
+    p, L = np.zeros(3), np.zeros(3)
+    parameters = s.model.inertial_parameters.reshape(-1, 10)
+    for name, (m, *figures) in zip(s.model.link_names, parameters, strict=True):
+        if m == 0:
+            continue
+        pose = s.link_pose(link=name)
+        R, c = pose[:3, :3], np.array(figures[:3]) / m
+        xx, xy, xz, yy, yz, zz = figures[3:]
+        I_O = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        I_C = I_O - m * (c @ c * np.eye(3) - np.outer(c, c))
+        v, w = np.split(s.link_velocity(link=name), 2)
+        of_link = m * (v + np.cross(w, R @ c))
+        p += of_link
+        L += R @ I_C @ R.T @ w + np.cross(pose[:3, 3] + R @ c - centre, of_link)
+    yield s.momentum(), [*p, *L]
 
-GRAVITY = 9.81
+
+# Coriolis matrix and derivatives -----------------------------------------------------------------
 
 
-def test_rp_manipulator_has_the_forces_of_its_closed_form():
-    """Stanford CS223A: th1 turns, d2 slides along the arm; l1 and d2 reach the centres of mass."""
-    m1, m2, l1, izz1, izz2 = 3.0, 2.0, 0.25, 0.07, 0.05
-    text = robot(
-        link("base"),
-        link("arm", m1, f"{l1} 0 0", (0.1, 0.2, izz1)),
-        link("slider", m2, "0 0 0", (0.3, 0.4, izz2)),
-        # The plane of motion is vertical: the axis is horizontal and y points up.
-        joint("th1", "base", "arm", "continuous", rpy=f"{np.pi / 2!r} 0 0"),
-        joint("d2", "arm", "slider", "prismatic", xyz="0 0 0", axis="1 0 0"),
+@identity_for(fixed)
+def coriolis_columns_are_those_of_the_christoffel_symbols(s):
+    """The torque V is quadratic: V_i(qd) = sum_jk b_ijk qd_j qd_k, with b symmetric in j and k.
+
+    So C_ij = sum_k b_ijk qd_k is V's symmetric bilinear form: (V(e_j + qd) - V(e_j) - V(qd)) / 2.
+    """
+    weightless, C = s.weightless, s.coriolis()
+    own = weightless.bias()
+    for j, unit in s.freedoms():
+        together = weightless.bias(qd=unit + s.qd)
+        column = (together - weightless.bias(qd=unit) - own) / 2
+        yield C[:, j], column, max(np.abs(together).max(), 1e-3)
+    # Velocities may change places: C(u) v = C(v) u, which other factors of the bias do not have.
+    yield C @ s.tau, s.coriolis(qd=s.tau) @ s.qd, s.size
+
+
+@identity
+def coriolis_gives_the_bias_and_the_derivative_of_inertia(s):
+    """C + C^T = dH/dt says that dH/dt - 2 C is skew-symmetric."""
+    C, bias = s.coriolis(), s.bias()
+    yield C @ s.qd + s.gravity(), bias, np.abs(bias).max(initial=0) + s.weight
+    rate = s.slope(lambda q: s.crba(q=q), s.qd)
+    yield C + C.T, rate, s.size, 10 * DIFFERENCE
+    yield s.coriolis(qd=3 * s.qd + s.tau), 3 * C + s.coriolis(qd=s.tau), s.size
+    yield s.coriolis(qd=s.still), 0 * C, *EXACT
+
+
+@identity
+def torque_changes_as_differences_say(s):
+    """With wrenches too, which turn with their links."""
+    for f_ext in (None, s.f_ext):
+        dtau_dq, dtau_dqd, M = s.rnea_derivatives(f_ext=f_ext)
+        for k, unit in s.freedoms():
+            slope = s.slope(lambda q, f_ext=f_ext: s.rnea(q=q, f_ext=f_ext), unit)
+            scale = s.scale + (0 if f_ext is None else np.abs(slope).max())
+            yield dtau_dq[:, k], slope, scale, DIFFERENCE
+            # Differences of a quadratic function have no error but rounding: a step may be long.
+            rise = s.bias(qd=s.qd + unit) - s.bias(qd=s.qd - unit)
+            yield dtau_dqd[:, k], rise / 2, s.scale
+        yield M, s.H
+        yield M, M.T, *(EXACT if fixed(s.model) else (None,))
+    yield [dtau_dqd, M], list(s.rnea_derivatives()[1:]), *EXACT
+
+
+@identity_for(fixed)
+def derivatives_of_a_fixed_base_are_symmetric_where_its_energy_s_are(s):
+    """By velocity twice the Coriolis matrix, both being linear in qd; by position at rest the
+    second derivative of the potential energy; zero for joints on different branches.
+    """
+    derivatives = s.rnea_derivatives()
+    yield derivatives[1], 2 * s.coriolis(), s.scale
+    stiffness, dtau_dqd, _ = s.rnea_derivatives(qd=s.still, qdd=s.still)
+    yield stiffness, stiffness.T, s.scale
+    yield dtau_dqd, 0 * dtau_dqd, *EXACT
+    without = s.weightless.rnea_derivatives(qd=s.still, qdd=s.still)[0]
+    yield without, 0 * without, *EXACT
+    bodies = s.model.tree
+    apart = np.ones((s.model.n, s.model.n), dtype=bool)
+    for body, outer in enumerate(bodies.dof):
+        while body >= 0:  # from a joint to the base
+            apart[outer, bodies.dof[body]] = apart[bodies.dof[body], outer] = False
+            body = bodies.parent[body]
+    for derivative in derivatives:
+        yield derivative[apart], 0 * derivative[apart], *EXACT
+
+
+@identity
+def minv_is_the_inverse_of_crba_and_has_the_columns_that_aba_gives(s):
+    Minv, weightless = s.minv(), s.weightless
+    yield Minv @ s.H, np.eye(s.model.nv), 1, s.solving
+    yield Minv, np.linalg.inv(s.H), None, s.solving
+    yield Minv, Minv.T, *EXACT
+    for k, unit in s.freedoms():
+        yield Minv[:, k], weightless.aba(qd=s.still, tau=unit), np.abs(Minv).max(), s.solving
+
+
+@identity
+def aba_derivatives_solve_those_of_rnea(s):
+    """tau = rnea(q, qd, aba(q, qd, tau)) whatever q and qd are: M dqdd/dx + dtau/dx = 0."""
+    *accelerations, Minv = s.aba_derivatives()
+    qdd = s.aba()
+    *torques, M = s.rnea_derivatives(qdd=qdd)
+    yield Minv, s.minv(), *EXACT
+    for dqdd, dtau in zip(accelerations, torques, strict=True):
+        scale = np.abs(dqdd).max(initial=0) + np.abs(qdd).max(initial=0)
+        yield M @ dqdd, -dtau, np.abs(M).max(initial=0) * scale
+
+
+@identity
+def acceleration_changes_as_differences_say(s):
+    for f_ext in (None, s.f_ext):
+        dqdd_dq, dqdd_dqd, _ = s.aba_derivatives(f_ext=f_ext)
+        qdd = np.abs(s.aba(f_ext=f_ext)).max(initial=0)
+        for k, unit in s.freedoms():
+            by_q = s.slope(lambda q, f_ext=f_ext: s.aba(q=q, f_ext=f_ext), unit)
+            by_qd = difference(lambda qd, f_ext=f_ext: s.aba(qd=qd, f_ext=f_ext), s.qd, unit)
+            for column, slope in ((dqdd_dq[:, k], by_q), (dqdd_dqd[:, k], by_qd)):
+                yield column, slope, np.abs(slope).max() + qdd, 10 * DIFFERENCE
+
+
+# Hybrid dynamics ---------------------------------------------------------------------------------
+
+
+def hybrid(s, prescribed):
+    """Return it with NaN where a number is not to be looked at."""
+    qdd, tau = np.where(prescribed, s.qdd, np.nan), np.where(prescribed, np.nan, s.tau)
+    return s.hybrid(qdd=qdd, tau=tau, prescribed=prescribed)
+
+
+@identity
+def hybrid_is_forward_or_inverse_dynamics_at_its_ends(s):
+    qdd, tau = hybrid(s, s.still > 0)
+    yield qdd, s.aba(), None, s.solving
+    yield tau, s.tau, *EXACT
+    qdd, tau = hybrid(s, s.still == 0)
+    yield tau, s.rnea()
+    yield qdd, s.qdd, *EXACT
+
+
+@identity
+def hybrid_solves_the_equation_of_motion(s):
+    held = s.random.random(s.model.nv) < 0.5
+    qdd, tau = hybrid(s, held)
+    yield qdd[held], s.qdd[held], *EXACT
+    yield tau[~held], s.tau[~held], *EXACT
+    scale = np.abs(s.H).max(initial=0) * np.abs(qdd).max(initial=0)
+    yield s.rnea(qdd=qdd), tau, scale
+    free = s.H[np.ix_(~held, ~held)]
+    missing = (s.tau - s.rnea(qdd=np.where(held, s.qdd, 0)))[~held]
+    yield qdd[~held], np.linalg.solve(free, missing), None, solving_tolerance(free)
+    again, _ = s.hybrid(qdd=qdd, tau=tau, prescribed=~held)
+    yield again, qdd, None, 10 * s.solving
+
+
+# Regressor ---------------------------------------------------------------------------------------
+
+
+@identity
+def regressor_times_parameters_is_the_torque(s):
+    """With any masses: loads on many links change parameters and torque alone."""
+    Y = s.regressor()
+    yield Y @ s.model.inertial_parameters, s.rnea()
+    at_rest = s.regressor(qd=s.still, qdd=s.still)
+    yield at_rest @ s.model.inertial_parameters, s.gravity()
+    loaded = s.model
+    for name in s.links:
+        half = s.random.uniform(-0.3, 0.3, (3, 3))
+        mass, com = s.random.uniform(0, 5), s.random.uniform(-0.5, 0.5, 3)
+        loaded = loaded.with_payload(name, mass, com, half @ half.T)
+    yield s.of(loaded).regressor(), Y, *EXACT
+    yield Y @ loaded.inertial_parameters, s.of(loaded).rnea()
+    same, tau = s.regressor(f_ext=s.f_ext)
+    yield same, Y, *EXACT
+    yield Y @ s.model.inertial_parameters + tau, s.rnea(f_ext=s.f_ext)
+    yield s.regressor(f_ext={})[1], s.still, *EXACT
+    for k, name in enumerate(s.model.link_names):
+        unmoved = Y.reshape(s.model.nv, -1, 10)[~s.jacobian(link=name).any(axis=0), k]
+        yield unmoved, 0 * unmoved, *EXACT
+
+
+@identity
+def every_column_of_the_regressor_is_the_torque_of_one_parameter(s):
+    """Two loads that differ in one parameter differ in the torque by its column."""
+    links, base = s.model.link_names, s.rnea()
+    at = s.random.integers(1, len(links))
+    columns = s.regressor()[:, 10 * at :][:, :10]
+    scale = 100 * np.abs(columns).max(initial=0) + np.abs(base).max(initial=0)
+
+    def torque(m, c, inertia):
+        loaded = s.model.with_payload(links[at], m, c, inertia)
+        change = (loaded.inertial_parameters - s.model.inertial_parameters).reshape(-1, 10)
+        assert not np.delete(change, at, axis=0).any()
+        return s.of(loaded).rnea() - base, change[at]
+
+    for k in range(3):
+        tau, change = torque(100, 0.1 * np.eye(3)[k], None)
+        yield change[[0, 1 + k]], [100.0, 10.0]
+        yield tau, columns @ change, scale
+    for k, (i, j) in enumerate(zip(*np.triu_indices(3), strict=True)):
+        moment = np.zeros((3, 3)) if i == j else 200 * np.eye(3)  # none of a load's is negative
+        moment[i, j] = moment[j, i] = 100
+        tau, change = torque(0, np.zeros(3), moment)
+        expected = np.append(np.zeros(4), moment[np.triu_indices(3)])
+        assert expected[4 + k] == 100
+        yield change, expected, 1.0, 1e-12
+        yield tau, columns @ expected, scale
+
+
+# Wrenches across joints --------------------------------------------------------------------------
+
+
+@identity_for(without_followers)
+def joint_wrench_along_the_axis_is_the_torque(s):
+    """With mimic joints a leader's torque is its own part, and its followers' times multipliers."""
+    wrenches, bodies = s.joint_wrenches(f_ext=s.f_ext), s.model.tree.joint_body
+    axis = s.model.tree.axis[bodies]
+    angular, linear = s.model.tree.motion[bodies].T
+    along = linear * (wrenches[:, :3] * axis).sum(1) + angular * (wrenches[:, 3:] * axis).sum(1)
+    yield along, s.rnea(f_ext=s.f_ext), np.abs(wrenches).max()
+
+
+@identity_for(without_followers)
+def joints_of_the_base_carry_the_change_of_momentum_and_the_weight(s):
+    """Newton and Euler for all that moves, about the base's origin, f_ext included."""
+    f_ext = {name: wrench for name, wrench in s.f_ext.items() if name != s.model.base_link}
+    names = ("mass", "first_moment", "inertia")
+    figures = {name: getattr(s.model.tree, name).copy() for name in names}
+    for figure in figures.values():
+        figure[0] = 0  # a base that weighs nothing
+    moving = s.of(replace(s.model, tree=replace(s.model.tree, **figures)))
+    wrenches, tree = s.joint_wrenches(f_ext=f_ext), s.model.tree
+
+    def from_base(link, wrench):
+        """Return a wrench at a link's origin, in its axes, as force and moment about the base."""
+        pose = s.link_pose(link=link)
+        force, moment = wrench.reshape(2, 3) @ pose[:3, :3].T
+        return np.concatenate([force, moment + np.cross(pose[:3, 3], force)])
+
+    total = sum(
+        from_base(tree.body_names[body + 1], wrenches[k])
+        for k, body in enumerate(tree.joint_body)
+        if tree.parent[body] == -1
     )
-    dynamics = Dynamics(Model.from_urdf(text))
-    for seed in range(5):
-        th1, d2, w, v = np.random.default_rng(seed).uniform(-2, 2, 4)
-        M = np.diag([m1 * l1**2 + izz1 + m2 * d2**2 + izz2, m2])
-        V = np.array([2 * m2 * d2 * w * v, -m2 * d2 * w**2])
-        G = GRAVITY * np.array([(m1 * l1 + m2 * d2) * np.cos(th1), m2 * np.sin(th1)])
-        assert_equal_to_rounding(dynamics.crba([th1, d2]), M)
-        assert_equal_to_rounding(dynamics.gravity([th1, d2]), G)
-        assert_equal_to_rounding(dynamics.bias([th1, d2], [w, v]), V + G)
+    total = total + sum(from_base(name, wrench) for name, wrench in f_ext.items())
+    weight = moving.model.tree.mass.sum() * s.model.gravity
+
+    def momentum(t):
+        at = {"q": s.q + s.qd * t + s.qdd * t**2 / 2, "qd": s.qd + s.qdd * t}
+        p, L = np.split(moving.momentum(**at), 2)
+        return np.concatenate([p, L + np.cross(moving.centre_of_mass(q=at["q"]), p)])
+
+    needed = difference(momentum) - [*weight, *np.cross(moving.centre_of_mass(), weight)]
+    scale = np.abs(total).max() + np.abs(momentum(0.0)).max()
+    yield total, needed, scale, 100 * DIFFERENCE
 
 
-def test_double_pendulum_has_the_forces_of_its_closed_form():
-    """Angles from the downward vertical and from the first rod: Spong, Robot Modeling, 7.4."""
-    m1, m2, l1, c1, c2, i1, i2 = 1.5, 0.8, 0.7, 0.3, 0.25, 0.06, 0.02
-    text = robot(
-        link("base"),
-        link("upper", m1, f"0 0 -{c1}", (0.01, i1, 0.02)),
-        link("lower", m2, f"0 0 -{c2}", (0.01, i2, 0.02)),
-        joint("q1", "base", "upper", "continuous", xyz="0 0 0", axis="0 -1 0"),
-        joint("q2", "upper", "lower", "continuous", xyz=f"0 0 -{l1}", axis="0 -1 0"),
-    )
-    dynamics = Dynamics(Model.from_urdf(text))
-    for seed in range(5):
-        q1, q2, w1, w2 = np.random.default_rng(seed).uniform(-3, 3, 4)
-        m12 = m2 * (c2**2 + l1 * c2 * np.cos(q2)) + i2
-        m11 = m1 * c1**2 + i1 + m2 * (l1**2 + c2**2 + 2 * l1 * c2 * np.cos(q2)) + i2
-        h = m2 * l1 * c2 * np.sin(q2)
-        V = np.array([-h * (2 * w1 * w2 + w2**2), h * w1**2])
-        tip = m2 * c2 * np.sin(q1 + q2)
-        G = GRAVITY * np.array([(m1 * c1 + m2 * l1) * np.sin(q1) + tip, tip])
-        assert_equal_to_rounding(dynamics.crba([q1, q2]), [[m11, m12], [m12, m2 * c2**2 + i2]])
-        assert_equal_to_rounding(dynamics.gravity([q1, q2]), G)
-        assert_equal_to_rounding(dynamics.bias([q1, q2], [w1, w2]), V + G)
-
-
-def test_falling_mass_has_the_acceleration_of_gravity():
-    text = chain("drop", kind="prismatic")
-    assert Dynamics(Model.from_urdf(text)).aba([0], [0], [0]) == pytest.approx(-GRAVITY, rel=1e-15)
-
-
-def test_follower_counts_with_the_square_of_its_multiplier():
-    """A lead screw: the slider moves 0.01 m per rad of its motor."""
-    text = robot(
-        link("base"), link("rotor", 1, "0 0 0", (1, 1, 0.002)), link("slider", 5, "0 0 0"),
-        joint("motor", "base", "rotor", "continuous"),
-        joint("slide", "base", "slider", "prismatic", '<mimic joint="motor" multiplier="0.01"/>'),
-    )  # fmt: skip
-    dynamics = Dynamics(Model.from_urdf(text))
-    assert_equal_to_rounding(dynamics.crba([0.3]), [[0.002 + 5 * 0.01**2]])
-    assert_equal_to_rounding(dynamics.gravity([0.3]), [5 * GRAVITY * 0.01])
-
-
-# Size --------------------------------------------------------------------------------------------
-
-LINKS = 1000
-
-
-@pytest.fixture(scope="module")
-def long_chain():
-    return RobotInState(Model.from_urdf(random_tree(1000, LINKS, branching=0)))
-
-
-def test_long_chain_keeps_the_identities(long_chain):
-    dynamics, q, qd, qdd = (long_chain.dynamics, long_chain.q, long_chain.qd, long_chain.qdd)
-    tau = dynamics.rnea(q, qd, qdd)
-    product = long_chain.inertia @ qdd
-    scale = np.abs(product).max() + np.abs(tau).max()
-    assert_equal_to_rounding(product + dynamics.bias(q, qd), tau, scale)
-    error = relative_error(dynamics.aba(q, qd, tau), qdd)
-    assert error <= solving_tolerance(long_chain.inertia)
-    assert error <= 1e3 * TOLERANCE
-
-
-def test_long_chain_needs_memory_in_proportion_to_its_length(long_chain):
-    """A matrix of n x n would take 8 MB; the workspace is some 200 numbers per body."""
-    before = resident_memory()
-    several = [Dynamics(long_chain.model) for _ in range(10)]
-    for dynamics in several:
-        dynamics.aba(long_chain.q, long_chain.qd, long_chain.tau)
-    assert resident_memory() - before < 10 * LINKS * 8 * 300
-
-
-def resident_memory():
-    """Return the memory of this process that is in use [byte]."""
-    resource = pytest.importorskip("resource")
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * resource.getpagesize()
-    except OSError:
-        pytest.skip("needs /proc")
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_identity_holds(name):
+    compared = 0
+    for kind, model in MODELS.items():
+        try:
+            compared += check(name, model)
+        except AssertionError as error:
+            raise AssertionError(f"{kind}: {error}") from error
+    assert compared, "no model has it"

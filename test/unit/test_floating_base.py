@@ -1,6 +1,7 @@
 """A base that floats: conservation, integration on the group, what the API says and refuses.
 
-Agreement with Pinocchio's free-flyer: test_dynamics_against_pinocchio.py.
+Agreement with Pinocchio's free-flyer: test_dynamics_against_pinocchio.py; what all robots have in
+common: test_dynamics_identities.py, test_batches.py.
 """
 
 import pickle
@@ -8,11 +9,9 @@ import pickle
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
-from each import each
 from random_trees import random_tree
 
 from featherstone_ros import Dynamics, Model, ModelError, Simulator, SingularInertiaError
-from featherstone_ros._core import lanes
 from featherstone_ros.control import CartesianImpedance
 from featherstone_ros.kinematics import inverse_kinematics
 from featherstone_ros.model.robots import robot_file
@@ -63,34 +62,6 @@ def test_base_is_kept_by_models_made_of_models(model):
     heavier = model.with_payload(model.link_names[-1], 1.0, (0, 0, 0.1))
     for other in (heavier, model.with_gravity(WEIGHTLESS), pickle.loads(pickle.dumps(model))):
         assert other.floating and other.nv == model.nv
-
-
-def test_forward_dynamics_inverts_inverse_dynamics(model):
-    random = np.random.default_rng(2)
-    q, qd = random_state(model, random)
-    qdd = random.uniform(-1, 1, model.nv)
-    dynamics = Dynamics(model)
-    f_ext = {model.base_link: random.uniform(-9, 9, 6), model.link_names[-1]: np.ones(6)}
-    tau = dynamics.rnea(q, qd, qdd, f_ext=f_ext)
-    assert_equal_to_rounding(dynamics.aba(q, qd, tau, f_ext=f_ext), qdd)
-    H = dynamics.crba(q)
-    assert_equal_to_rounding(H @ qdd + dynamics.bias(q, qd, f_ext=f_ext), tau)
-    assert_equal_to_rounding(dynamics.minv(q) @ H, np.eye(model.nv), tolerance=1e-9)
-    Y = dynamics.regressor(q, qd, qdd)
-    assert_equal_to_rounding(Y @ model.inertial_parameters, dynamics.rnea(q, qd, qdd))
-
-
-def test_hybrid_dynamics_with_freedoms_of_the_base_prescribed(model):
-    random = np.random.default_rng(3)
-    q, qd = random_state(model, random)
-    qdd = random.uniform(-1, 1, model.nv)
-    dynamics = Dynamics(model)
-    tau = dynamics.rnea(q, qd, qdd)
-    prescribed = random.uniform(size=model.nv) < 0.5
-    unknown = np.where(prescribed, np.nan, 1.0), np.where(prescribed, 1.0, np.nan)
-    found = dynamics.hybrid(q, qd, qdd * unknown[1], tau * unknown[0], prescribed)
-    assert_equal_to_rounding(found[0], qdd)
-    assert_equal_to_rounding(found[1], tau)
 
 
 def test_power_of_gravity_and_torque_is_the_change_of_energy(model):
@@ -170,68 +141,6 @@ def test_euler_displaces_the_base_as_pinocchio_integrates(scale):
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit", "rk4"])
-def test_batch_of_floating_robots_equals_single_ones(model, integrator):
-    random = np.random.default_rng(9)
-    states = [random_state(model, random) for _ in range(11)]
-    q, qd = map(np.array, zip(*states, strict=True))
-    settings = {"damping": 0.2, "friction": 0.1, "armature": 0.1, "stop_stiffness": 300.0}
-    tau = random.uniform(-1, 1, qd.shape)
-    batch = Simulator(model, 1e-2, integrator, **settings)
-    batch.reset(q, qd)
-    batch.step(tau, 3)
-    one = Simulator(model, 1e-2, integrator, **settings)
-    for k in range(len(q)):
-        one.reset(q[k], qd[k])
-        one.step(tau[k], 3)
-        assert_equal_to_rounding(batch.q[k], one.q)
-        assert_equal_to_rounding(batch.qd[k], one.qd)
-
-
-ROWS = 2 * lanes + 1  # two full registers and one that is not
-ON_LINK = {
-    "link_pose": 0, "jacobian": 0, "link_velocity": 1, "jacobian_derivative": 1,
-    "link_acceleration": 2, "operational_space_inertia": 0,
-}  # fmt: skip
-ON_ALL = {
-    "gravity": 0, "crba": 0, "minv": 0, "centre_of_mass": 0, "centre_of_mass_jacobian": 0,
-    "centroidal_momentum_matrix": 0, "coriolis": 1, "energy": 1, "momentum": 1,
-}  # fmt: skip
-WITH_WRENCHES = {
-    "bias": 1, "rnea": 2, "aba": 2, "joint_wrenches": 2, "rnea_derivatives": 2,
-    "aba_derivatives": 2, "regressor": 2,
-}  # fmt: skip
-
-
-@each("method", [*ON_LINK, *ON_ALL, *WITH_WRENCHES, "hybrid"])
-def test_batch_of_states_equals_single_ones(model, method):
-    """A method takes q, so many arrays (nv,), and wrenches or a link where it can."""
-    random = np.random.default_rng(10)
-    states = [random_state(model, random) for _ in range(ROWS)]
-    q, qd = map(np.array, zip(*states, strict=True))
-    others = [qd, *random.uniform(-1, 1, (2, *qd.shape))]
-    tip = model.link_names[-1]
-    wrenches = random.uniform(-9, 9, (2, ROWS, 6))
-
-    def call(row):
-        f_ext = {model.base_link: wrenches[0][row], tip: wrenches[1][row]}
-        if method == "hybrid":
-            given = [*(x[row] for x in others), np.arange(model.nv) % 2 == 0, f_ext]
-        elif method in ON_LINK:
-            given = [*(x[row] for x in others[: ON_LINK[method]]), tip]
-        elif method in WITH_WRENCHES:
-            given = [*(x[row] for x in others[: WITH_WRENCHES[method]]), f_ext]
-        else:
-            given = [x[row] for x in others[: ON_ALL[method]]]
-        result = getattr(dynamics, method)(q[row], *given)
-        return result if isinstance(result, tuple) else (result,)
-
-    dynamics = Dynamics(model)
-    for k, batch in enumerate(call(slice(None))):
-        for row in range(ROWS):
-            assert_equal_to_rounding(batch[row], call(row)[k], tolerance=1e-9)
-
-
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit", "rk4"])
 def test_wrench_on_the_base_accelerates_it(model, integrator):
     q, qd = random_state(model, np.random.default_rng(11))
     f_ext = {model.base_link: [1, 2, 3, 0.4, 0.5, 0.6]}
@@ -267,13 +176,6 @@ def test_what_is_no_unit_quaternion_is_refused_by_name(model, quaternion):
     finite = r"q\[3:7\]" if np.isfinite(q).all() else "q: expected finite numbers"
     with pytest.raises(ValueError, match=finite):
         Simulator(model).reset(q)
-
-
-def test_wrong_shapes_are_refused_by_name(model):
-    with pytest.raises(ValueError, match=rf"q: expected shape \({model.nq},\)"):
-        Dynamics(model).crba(np.zeros(model.nv))
-    with pytest.raises(ValueError, match=rf"qd: expected shape \({model.nv},\)"):
-        Dynamics(model).bias(model.neutral, np.zeros(model.nq))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,276 @@
+"""Robots whose dynamics are known otherwise: by formulas, by other robots, by their size."""
+
+import re
+
+import numpy as np
+import pytest
+from comparison import (
+    EPSILON,
+    TOLERANCE,
+    assert_equal_to_rounding,
+    relative_error,
+    solving_tolerance,
+)
+from random_trees import TREES, random_tree
+from states import DIFFERENCE, State, difference
+from studies import few_or_all
+from urdf_text import chain, joint, link, robot
+
+from featherstone_ros import Dynamics, Model
+
+# Formulas ----------------------------------------------------------------------------------------
+
+GRAVITY = 9.81
+
+
+def test_rp_manipulator_has_the_forces_of_its_closed_form():
+    """Stanford CS223A: th1 turns, d2 slides along the arm; l1 and d2 reach the centres of mass."""
+    m1, m2, l1, izz1, izz2 = 3.0, 2.0, 0.25, 0.07, 0.05
+    text = robot(
+        link("base"),
+        link("arm", m1, f"{l1} 0 0", (0.1, 0.2, izz1)),
+        link("slider", m2, "0 0 0", (0.3, 0.4, izz2)),
+        # The plane of motion is vertical: the axis is horizontal and y points up.
+        joint("th1", "base", "arm", "continuous", rpy=f"{np.pi / 2!r} 0 0"),
+        joint("d2", "arm", "slider", "prismatic", xyz="0 0 0", axis="1 0 0"),
+    )
+    dynamics = Dynamics(Model.from_urdf(text))
+    for seed in range(5):
+        th1, d2, w, v = np.random.default_rng(seed).uniform(-2, 2, 4)
+        M = np.diag([m1 * l1**2 + izz1 + m2 * d2**2 + izz2, m2])
+        V = np.array([2 * m2 * d2 * w * v, -m2 * d2 * w**2])
+        G = GRAVITY * np.array([(m1 * l1 + m2 * d2) * np.cos(th1), m2 * np.sin(th1)])
+        assert_equal_to_rounding(dynamics.crba([th1, d2]), M)
+        assert_equal_to_rounding(dynamics.gravity([th1, d2]), G)
+        assert_equal_to_rounding(dynamics.bias([th1, d2], [w, v]), V + G)
+
+
+def test_double_pendulum_has_the_forces_of_its_closed_form():
+    """Angles from the downward vertical and from the first rod: Spong, Robot Modeling, 7.4."""
+    m1, m2, l1, c1, c2, i1, i2 = 1.5, 0.8, 0.7, 0.3, 0.25, 0.06, 0.02
+    text = robot(
+        link("base"),
+        link("upper", m1, f"0 0 -{c1}", (0.01, i1, 0.02)),
+        link("lower", m2, f"0 0 -{c2}", (0.01, i2, 0.02)),
+        joint("q1", "base", "upper", "continuous", xyz="0 0 0", axis="0 -1 0"),
+        joint("q2", "upper", "lower", "continuous", xyz=f"0 0 -{l1}", axis="0 -1 0"),
+    )
+    dynamics = Dynamics(Model.from_urdf(text))
+    for seed in range(5):
+        q1, q2, w1, w2 = np.random.default_rng(seed).uniform(-3, 3, 4)
+        m12 = m2 * (c2**2 + l1 * c2 * np.cos(q2)) + i2
+        m11 = m1 * c1**2 + i1 + m2 * (l1**2 + c2**2 + 2 * l1 * c2 * np.cos(q2)) + i2
+        h = m2 * l1 * c2 * np.sin(q2)
+        V = np.array([-h * (2 * w1 * w2 + w2**2), h * w1**2])
+        tip = m2 * c2 * np.sin(q1 + q2)
+        G = GRAVITY * np.array([(m1 * c1 + m2 * l1) * np.sin(q1) + tip, tip])
+        assert_equal_to_rounding(dynamics.crba([q1, q2]), [[m11, m12], [m12, m2 * c2**2 + i2]])
+        assert_equal_to_rounding(dynamics.gravity([q1, q2]), G)
+        assert_equal_to_rounding(dynamics.bias([q1, q2], [w1, w2]), V + G)
+
+
+def test_falling_mass_has_the_acceleration_of_gravity():
+    text = chain("drop", kind="prismatic")
+    assert Dynamics(Model.from_urdf(text)).aba([0], [0], [0]) == pytest.approx(-GRAVITY, rel=1e-15)
+
+
+def test_follower_counts_with_the_square_of_its_multiplier():
+    """A lead screw: the slider moves 0.01 m per rad of its motor."""
+    text = robot(
+        link("base"), link("rotor", 1, "0 0 0", (1, 1, 0.002)), link("slider", 5, "0 0 0"),
+        joint("motor", "base", "rotor", "continuous"),
+        joint("slide", "base", "slider", "prismatic", '<mimic joint="motor" multiplier="0.01"/>'),
+    )  # fmt: skip
+    dynamics = Dynamics(Model.from_urdf(text))
+    assert_equal_to_rounding(dynamics.crba([0.3]), [[0.002 + 5 * 0.01**2]])
+    assert_equal_to_rounding(dynamics.gravity([0.3]), [5 * GRAVITY * 0.01])
+
+
+def test_free_fall_keeps_angular_momentum():
+    """Gravity alone acts on a body that slides and turns freely: about its centre L is constant."""
+    text = robot(
+        link("base", None), *(link(f"s{k}", None) for k in range(5)),
+        link("body", 2, "0 0 0", (0.3, 0.2, 0.1)),
+        joint("x", "base", "s0", "prismatic", xyz="0 0 0", axis="1 0 0"),
+        joint("y", "s0", "s1", "prismatic", xyz="0 0 0", axis="0 1 0"),
+        joint("z", "s1", "s2", "prismatic", xyz="0 0 0", axis="0 0 1"),
+        joint("a", "s2", "s3", "continuous", xyz="0 0 0", axis="1 0 0"),
+        joint("b", "s3", "s4", "continuous", xyz="0 0 0", axis="0 1 0"),
+        joint("c", "s4", "body", "continuous", xyz="0 0 0", axis="0 0 1"),
+    )  # fmt: skip
+    dynamics = Dynamics(Model.from_urdf(text))
+    q, qd = np.random.default_rng(2).uniform(-1, 1, (2, 6))
+    qdd = dynamics.aba(q, qd, np.zeros(6))
+
+    def momentum(t):
+        return dynamics.momentum(q + qd * t + qdd * t**2 / 2, qd + qdd * t)
+
+    change = difference(momentum)
+    np.testing.assert_allclose(change, [0, 0, 2 * -9.81, 0, 0, 0], atol=1e-7)
+
+
+def test_model_without_mass_has_the_momentum_of_its_inertia():
+    text = robot(
+        link("base", None), link("rotor", 0, "0 0 0", (0, 0, 0.5)),
+        joint("spin", "base", "rotor", "continuous"),
+    )  # fmt: skip
+    momentum = Dynamics(Model.from_urdf(text)).momentum([0.3], [4])
+    np.testing.assert_allclose(momentum, [0, 0, 0, 0, 0, 2], rtol=1e-15)
+
+
+def test_holds_a_weight_at_rest():
+    """A 2 kg weight 0.3 m out along a link's y axis: the arm pushes up, and turns it back."""
+    text = robot(
+        link("base"), link("arm", 2, "0 0.3 0"),
+        joint("turn", "base", "arm", xyz="1 2 3", rpy=f"{np.pi / 2!r} 0 0", axis="1 0 0"),
+    )  # fmt: skip
+    dynamics = Dynamics(Model.from_urdf(text))
+    # The link's y axis is the base's z axis, its z axis the base's -y axis.
+    wrench = dynamics.joint_wrenches([0], [0], [0])[0]
+    np.testing.assert_allclose(wrench, [0, 2 * 9.81, 0, 0, 0, 0], atol=1e-14)
+    wrench = dynamics.joint_wrenches([np.pi / 2], [0], [0])[0]
+    np.testing.assert_allclose(wrench, [0, 0, -2 * 9.81, -2 * 9.81 * 0.3, 0, 0], atol=1e-14)
+
+
+def test_pull_on_a_link_is_carried_by_its_joint():
+    """What acts on the link, its joint holds: the opposite of f_ext, at the same place and axes."""
+    text = robot(link("base"), link("arm"), joint("turn", "base", "arm", rpy="1 2 3", axis="1 2 3"))
+    dynamics = Dynamics(Model.from_urdf(text))
+    pull = np.array([1.0, 2, 3, 4, 5, 6])
+    with_pull = dynamics.joint_wrenches([0.4], [2], [3], f_ext={"arm": pull})
+    without = dynamics.joint_wrenches([0.4], [2], [3])
+    np.testing.assert_allclose(with_pull - without, [-pull], rtol=1e-12)
+
+
+# Other robots ------------------------------------------------------------------------------------
+
+
+def test_base_link_takes_part_by_its_weight():
+    """It does not move, but it shifts the centre of mass that the angular part refers to."""
+    text = random_tree(3, 4)
+    model = Model.from_urdf(text)
+    heavier = model.with_payload(model.base_link, 5, [1, 2, 3])
+    q, qd = np.random.default_rng(5).uniform(-1, 1, (2, 4))
+    light, heavy = Dynamics(model), Dynamics(heavier)
+    before, after = light.momentum(q, qd), heavy.momentum(q, qd)
+    assert_equal_to_rounding(after[:3], before[:3])
+    shift = light.centre_of_mass(q) - heavy.centre_of_mass(q)
+    assert_equal_to_rounding(after[3:], before[3:] + np.cross(shift, before[:3]))
+
+
+def test_coriolis_matrix_of_a_floating_base_has_not_the_formula_of_christoffel():
+    """H depends on the joints alone, so the formula would have no derivatives by the base's motion.
+
+    They would be derivatives by coordinates, whose rates the base's velocities are not.
+    """
+    text = random_tree(0, 5, branching=0.5)
+    s = State(Model.from_urdf(text, base="floating", gravity=(0, 0, 0)))
+    derivatives = np.zeros((s.model.nv,) * 3)
+    for k, unit in enumerate(np.eye(s.model.nv)[6:]):
+        derivatives[:, :, 6 + k] = s.slope(lambda q: s.crba(q=q), unit)
+    C = s.coriolis()
+    assert_equal_to_rounding(C + C.T, derivatives @ s.qd, s.size, tolerance=10 * DIFFERENCE)
+    symbols = derivatives + derivatives.transpose(0, 2, 1) - derivatives.transpose(2, 0, 1)
+    assert np.abs(symbols @ s.qd / 2 - C).max() > 0.1 * s.size
+
+
+@pytest.mark.parametrize("tree", ["mimic", "all at once"])
+def test_followers_count_through_the_map_of_coordinates(tree):
+    """tau = G^T tau_full(G q + offset), so that each derivative is G^T (...) G."""
+    coupled = State(Model.from_urdf(TREES[tree]))
+    free = Dynamics(Model.from_urdf(re.sub("<mimic[^>]*>", "", TREES[tree])))
+    column = {name: k for k, name in enumerate(coupled.model.joint_names)}
+    G, offset = np.zeros((free.model.n, coupled.model.n)), np.zeros(free.model.n)
+    for row, name in enumerate(free.model.joint_names):
+        leader, multiplier, shift = coupled.model.mimics.get(name, (name, 1, 0))
+        G[row, column[leader]], offset[row] = multiplier, shift
+    ours = coupled.dynamics.rnea_derivatives(coupled.q, coupled.qd, coupled.qdd)
+    full = free.rnea_derivatives(G @ coupled.q + offset, G @ coupled.qd, G @ coupled.qdd)
+    for derivative, full_derivative in zip(ours, full, strict=True):
+        scale = np.abs(G).max() ** 2 * np.abs(full_derivative).max()
+        assert_equal_to_rounding(derivative, G.T @ full_derivative @ G, scale)
+
+
+def test_locked_joints_leave_the_rows_and_columns_of_the_others():
+    free = State(Model.from_urdf(TREES["fixed between"]))
+    names = free.model.joint_names
+    locked = {name: free.q[k] for k, name in enumerate(names) if k % 3 == 1}
+    kept = [k for k, name in enumerate(names) if name not in locked]
+    arm = Dynamics(Model.from_urdf(TREES["fixed between"], locked=locked))
+    moving = np.isin(range(len(names)), kept)
+    qd, qdd = free.qd * moving, free.qdd * moving
+    ours = arm.rnea_derivatives(free.q[kept], qd[kept], qdd[kept])
+    full = free.dynamics.rnea_derivatives(free.q, qd, qdd)
+    for derivative, full_derivative in zip(ours, full, strict=True):
+        assert_equal_to_rounding(derivative, full_derivative[np.ix_(kept, kept)])
+    Minv = arm.minv(free.q[kept])
+    assert_equal_to_rounding(Minv, np.linalg.inv(free.H[np.ix_(kept, kept)]))
+
+
+def test_a_robot_on_rails_is_the_same_a_kilometre_away():
+    """What it loses are the digits of its position, not their square."""
+    text = robot(
+        link("base"), link("wagon", 30), link("upper", 3), link("lower", 2), link("hand", 0.1),
+        joint("rail", "base", "wagon", "prismatic", axis="1 0 0"),
+        joint("shoulder", "wagon", "upper", rpy="0.1 0.2 0.3", axis="0 1 0"),
+        joint("elbow", "upper", "lower", axis="0 1 0"),
+        joint("wrist", "lower", "hand", axis="1 0 0"),
+    )  # fmt: skip
+    wagon = State(Model.from_urdf(text))
+    away = wagon.q + np.array([1000, 0, 0, 0])
+    lost = 1000 * EPSILON * 100
+    assert_equal_to_rounding(wagon.dynamics.minv(away), wagon.dynamics.minv(wagon.q), None, lost)
+    for method in ("rnea_derivatives", "aba_derivatives"):
+        derivatives = getattr(wagon.dynamics, method)
+        there, here = (derivatives(q, wagon.qd, wagon.tau) for q in (away, wagon.q))
+        for actual, expected in zip(there, here, strict=True):
+            assert_equal_to_rounding(actual, expected, None, lost)
+
+
+# Size --------------------------------------------------------------------------------------------
+
+LINKS = 1000
+
+
+@pytest.fixture(scope="module")
+def long_chain():
+    return State(Model.from_urdf(random_tree(1000, LINKS, branching=0)))
+
+
+def test_long_chain_keeps_the_identities(long_chain):
+    dynamics, q, qd, qdd = (long_chain.dynamics, long_chain.q, long_chain.qd, long_chain.qdd)
+    tau = dynamics.rnea(q, qd, qdd)
+    product = long_chain.H @ qdd
+    scale = np.abs(product).max() + np.abs(tau).max()
+    assert_equal_to_rounding(product + dynamics.bias(q, qd), tau, scale)
+    error = relative_error(dynamics.aba(q, qd, tau), qdd)
+    assert error <= solving_tolerance(long_chain.H)
+    assert error <= 1e3 * TOLERANCE
+
+
+def test_long_chain_needs_memory_in_proportion_to_its_length(long_chain):
+    """A matrix of n x n would take 8 MB; the workspace is some 200 numbers per body."""
+    before = resident_memory()
+    several = [Dynamics(long_chain.model) for _ in range(10)]
+    for dynamics in several:
+        dynamics.aba(long_chain.q, long_chain.qd, long_chain.tau)
+    assert resident_memory() - before < 10 * LINKS * 8 * 300
+
+
+def resident_memory():
+    """Return the memory of this process that is in use [byte]."""
+    resource = pytest.importorskip("resource")
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        pytest.skip("needs /proc")
+
+
+@pytest.mark.parametrize("count", few_or_all([300], [300, 1000]))
+def test_minv_of_a_long_chain(count):
+    long = State(Model.from_urdf(random_tree(1000, count, branching=0)))
+    Minv = long.minv()
+    without_bias = long.tau - long.bias()
+    qdd = long.aba()
+    assert relative_error(Minv @ without_bias, qdd) <= long.solving
