@@ -254,8 +254,8 @@ def _show(
             arm = listener.hear(REFRESH)
             for process in processes:
                 for complaint in process.new_output():
-                    text = complaint.partition("]: ")[2]
-                    is_repeated = text and said.setdefault(text, process) is not process
+                    what = complaint.partition("]: ")[2]
+                    is_repeated = what and said.setdefault(what, process) is not process
                     if "[INFO]" not in complaint and not is_repeated:
                         warn(complaint)
                 process.check()
