@@ -51,9 +51,9 @@ class Bench:
 
     def __init__(self, arm: Arm, domain: int, folder: Path) -> None:
         """Start the nodes."""
-        set_priority(os.getpid(), RUNNING)
         self.arm = arm
         self.ros = Ros(domain, folder)
+        set_priority(os.getpid(), RUNNING)
         self._dynamics = Dynamics(arm.model)
         self._record = Record()
         self._process = 0
@@ -88,7 +88,6 @@ class Bench:
 
     def close(self) -> None:
         """Kill the nodes and leave."""
-        set_priority(os.getpid(), 0)  # first: leaving DDS may take a processor, and not end
         self.ros.close()
 
     def _make_links(self, seed: int) -> None:

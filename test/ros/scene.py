@@ -106,7 +106,6 @@ class Scene:
             rate: Of the states [Hz].
             parameters: Of the controller, and the twin's description.
         """
-        self._priority = os.sched_getparam(0).sched_priority  # another scene's may go on afterwards
         set_priority(os.getpid(), RUNNING)
         self.ros = ros
         self.arm = arm
@@ -161,9 +160,8 @@ class Scene:
         self._out = self._listener.node.create_publisher(JointState, STATES, 10)
 
     def close(self) -> None:
-        """End the thread; this process is scheduled as before."""
+        """End the thread."""
         self._listener.close()
-        set_priority(os.getpid(), self._priority)
 
     def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
         self._heard.append((time.monotonic(), info["source_timestamp"], raw))
