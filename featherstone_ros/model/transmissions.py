@@ -21,6 +21,7 @@ from featherstone_ros.errors import ModelError
 
 INERTIAS = ("rotor_inertia", "motorInertia", "motor_inertia")
 RATIOS = ("gear_ratio",)
+POSITION_INTERFACE = "PositionJointInterface"
 REDUCTIONS = ("mechanicalReduction", "mechanical_reduction")
 
 
@@ -58,6 +59,19 @@ def commanded_by_position(root: Element) -> set[str]:
             given = {part.get("name", "") for part in joint if _tag(part) == "command_interface"}
             found.setdefault(joint.get("name", ""), set()).update(given)
     return {name for name, given in found.items() if "position" in given and "effort" not in given}
+
+
+def with_position_interface(root: Element) -> set[str]:
+    """Return the joints whose transmission names ROS 1's interface for positions.
+
+    Servos' descriptions do, as do those of arms that have been driven otherwise since.
+    """
+    return {
+        name
+        for joint, actuator, name in _simple(_below(root, "transmission"))
+        for part in (*joint, *actuator)
+        if _tag(part) == "hardwareInterface" and (part.text or "").endswith(POSITION_INTERFACE)
+    }
 
 
 def _of_mujoco(root: Element) -> Iterator[tuple[str, float]]:

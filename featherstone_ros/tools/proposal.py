@@ -32,7 +32,11 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, errors_naming, read_description
 from featherstone_ros.model.model import EARTH
-from featherstone_ros.model.transmissions import commanded_by_position, reductions
+from featherstone_ros.model.transmissions import (
+    commanded_by_position,
+    reductions,
+    with_position_interface,
+)
 from featherstone_ros.parameter import of_joints
 from featherstone_ros.tools.posture import start_posture
 
@@ -103,6 +107,12 @@ class Proposal:
         """Whether the description's hardware takes positions, and no efforts, of all joints."""
         servos = commanded_by_position(ElementTree.fromstring(self.text))
         return servos.issuperset(self.model.joint_names)
+
+    @cached_property
+    def may_be_of_servos(self) -> bool:
+        """Whether its transmissions say so, which few hold to."""
+        servos = with_position_interface(ElementTree.fromstring(self.text))
+        return not self.is_of_servos and servos.issuperset(self.model.joint_names)
 
     @property
     def bandwidth(self) -> Floats:

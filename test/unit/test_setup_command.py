@@ -506,3 +506,13 @@ def test_an_arm_of_servos_is_told_positions_and_its_reductions_are_named(tmp_pat
         assert ("hip: {command: position, stiffness: ..., damping: 0.0}" in said) == is_servo
         assert "drives.hip.gear_ratio: 288.4" in said
         assert ControlledArm.of(path, tmp_path / "a.yaml").sends_joints == is_servo
+
+
+def test_an_arm_whose_transmissions_name_positions_is_asked_whether_it_has_servos(tmp_path, capsys):
+    path = next(path for path in PATHS if path.stem == "so100")
+    output = tmp_path / "arm.yaml"
+    assert cli.main(["setup", str(path), "--output", str(output)]) == 0
+    assert "are its drives servos? Then docs/servos.md" in capsys.readouterr().out
+    written = output.read_text()
+    assert "# output: joint_state" in written and "{command: position, stiffness: ..." in written
+    assert ControlledArm.of(path, output).sends_joints is False

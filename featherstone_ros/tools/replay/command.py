@@ -1,11 +1,11 @@
 """Replay a taught motion: go to its start, follow it, hold.
 
-Any file that `preflight` reads will do; all of its trajectories are followed, one after the other.
-Of a recording that has joint states alone, the motion that was measured is followed, smoothed.
-A running feedforward_controller, of a simulated arm or a real one, follows them. The arm goes to
-each start at a quarter of its velocity limits, and at most 0.5 rad/s or m/s. Where the limits of
-speed or torque ask for it, a trajectory is followed more slowly than it says. A single point, as
-`setup` writes, is a place to go to from wherever the arm is, in the point's time.
+Any file with times that `preflight` reads will do; all of its trajectories are followed, one after
+the other. Of a recording that has joint states alone, the motion that was measured is followed,
+smoothed. A running feedforward_controller, of a simulated arm or a real one, follows them. The arm
+goes to each start at a quarter of its velocity limits, and at most 0.5 rad/s or m/s. Where the
+limits of speed or torque ask for it, a trajectory is followed more slowly than it says. A single
+point is a place to go to from wherever the arm is, in the point's time.
 
 Between two trajectories, where `teach` was given a mark, the arm waits for --pause seconds; with
 --at-mark it waits until a command has ended, whose last argument is the number of the mark.

@@ -20,8 +20,8 @@ with a real arm: who is late loses states.
 The twin may be another arm, or carry something of which the controller does not know: --twin,
 --twin-parameters, --twin-load.
 
-A trajectory is sent as soon as the controller accepts one; if that takes longer than 2 s, it is
-said what it waits for.
+A trajectory is sent as soon as the controller accepts one; if that takes longer than 2 s, a line
+says what it waits for.
 
 Exit status: 0 after Ctrl-C; 1 if a node ended by itself or did not bring the arm to rest, or if the
 trajectory was refused or could not be sent within 30 s.

@@ -203,7 +203,16 @@ def _drives(proposal: Proposal) -> list[str]:
             "place of the dots the torque goes as an offset of the position, and the arm sags no "
             "more: docs/servos.md."
         )
-        lines += ["    output: joint_state", "    # drives:"]
+        lines += ["    output: joint_state"]
+    elif proposal.may_be_of_servos:
+        lines += _comment(
+            "The URDF's transmissions name PositionJointInterface. If its drives do close their "
+            "own loops, as servos, they take positions: these lines without their #, and the "
+            "stiffness [N m/rad, N/m] in place of the dots, for both nodes: docs/servos.md."
+        )
+        lines += ["    # output: joint_state"]
+    if proposal.is_of_servos or proposal.may_be_of_servos:
+        lines += ["    # drives:"]
         row = "{command: position, stiffness: ..., damping: 0.0}"
         lines += [f"    #   {_key(joint)}: {row}" for joint in names]
     told = {joint: proposal.reductions[joint] for joint in names if joint in proposal.reductions}

@@ -165,6 +165,10 @@ def next_steps(
             "Its hardware takes positions: ~/joint_commands has them, from output: joint_state.",
             "What a servo is told, and how its bus is written: docs/servos.md.",
         )
+    if proposal.may_be_of_servos:
+        steps["Real, under ros2_control"] += (
+            "The URDF names PositionJointInterface: are its drives servos? Then docs/servos.md.",
+        )
     errors = proposal.inspection.count(Severity.ERROR)
     if errors:
         del steps["Real, under ros2_control"], steps["MoveIt"]
