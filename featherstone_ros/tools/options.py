@@ -282,7 +282,7 @@ def recording_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def require_ros() -> None:
-    """Raise FeatherstoneError if rclpy is missing.
+    """Raise FeatherstoneError if rclpy is missing, or ROS_DOMAIN_ID is no domain.
 
     ROS's wheels may restart the interpreter when it is first imported: print nothing before.
     """
@@ -290,6 +290,9 @@ def require_ros() -> None:
         import rclpy  # noqa: F401
     except ImportError as error:
         raise FeatherstoneError(f"rclpy cannot be imported ({error}): {GET_ROS}") from None
+    from featherstone_ros.tools.processes import ros_domain
+
+    ros_domain()
 
 
 def require_matplotlib(picture: object) -> None:

@@ -33,6 +33,7 @@ _REMAPPED = {
 }
 _NICENESS = -10
 HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other programs
+LAST_DOMAIN = 232  # whose ports are numbers of ports
 
 
 class DemoError(FeatherstoneError):
@@ -242,6 +243,26 @@ def write_parameters(path: Path, parameters: Mapping[str, object], node: str = "
     path.write_text(parameter_text((), {f"/**/{node}" if node else "/**": parameters}))
 
 
+def domain_number(text: str) -> int | None:
+    """Return the domain that a ROS_DOMAIN_ID stands for; None: it is none."""
+    return int(text) if text.isdecimal() and int(text) <= LAST_DOMAIN else None
+
+
+def ros_domain(default: int = 0) -> int:
+    """Return ROS_DOMAIN_ID, or what holds where it is not set.
+
+    Raises:
+        FeatherstoneError: It is no domain.
+    """
+    text = os.environ.get("ROS_DOMAIN_ID") or str(default)
+    domain = domain_number(text)
+    if domain is None:
+        raise FeatherstoneError(
+            f"ROS_DOMAIN_ID is {text[:40]!r}, expected a number up to {HIGHEST_DOMAIN}"
+        )
+    return domain
+
+
 def own_domain() -> int:
     """Return ROS_DOMAIN_ID if set, else a domain that others are unlikely to use."""
-    return int(os.environ.get("ROS_DOMAIN_ID") or os.getpid() % HIGHEST_DOMAIN + 1)
+    return ros_domain(os.getpid() % HIGHEST_DOMAIN + 1)

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
+from featherstone_ros.tools import cli
 from featherstone_ros.tools.doctor import machine
 from featherstone_ros.tools.doctor.command import in_words
 from featherstone_ros.tools.doctor.machine import Line
@@ -18,6 +19,16 @@ def test_a_domain_that_others_cannot_join_is_named(text, level):
     line = machine.domain({"ROS_DOMAIN_ID": text})
     assert line.level == level and bool(line.remedy) == (level > Level.OK)
     assert text in line.text
+
+
+@pytest.mark.parametrize(
+    "command", [["run", "ur5e"], ["replay", "plan.yaml"], ["record"], ["demo"]]
+)
+def test_commands_refuse_what_is_no_domain(command, monkeypatch, capsys):
+    pytest.importorskip("rclpy")
+    monkeypatch.setenv("ROS_DOMAIN_ID", "lab")
+    assert cli.main(command) == 1
+    assert "ROS_DOMAIN_ID is 'lab', expected a number up to 101" in capsys.readouterr().err
 
 
 def test_each_library_that_is_missing_has_its_line():

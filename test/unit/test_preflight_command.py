@@ -178,7 +178,7 @@ def test_mixed_fields_are_told(run):
 
 def test_joints_that_are_not_in_the_trajectory_are_locked(run):
     _, output = run(swing(2.0))
-    assert "Locked: shoulder_pan_joint 0" in output.out
+    assert "taken to stand at: shoulder_pan_joint 0" in output.out
 
 
 def test_one_of_several_is_chosen(run):

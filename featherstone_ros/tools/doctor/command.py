@@ -52,15 +52,16 @@ def run(_: argparse.Namespace) -> int:
 
 
 def _lines() -> Iterator[Line]:
+    import os
     import sys
 
     from featherstone_ros import __file__ as place
     from featherstone_ros import __version__
     from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
-    from featherstone_ros.tools.doctor.machine import Line, check_machine, middleware
+    from featherstone_ros.tools.doctor.machine import Line, check_machine, domain, middleware
 
     ros = middleware()
-    if ros.level < Level.ERROR:
+    if max(ros.level, domain(os.environ).level) < Level.ERROR:
         require_ros()  # before the first line: ROS's wheels may restart Python
     python = ".".join(map(str, sys.version_info[:3]))
     folder = place.rpartition("/")[0]

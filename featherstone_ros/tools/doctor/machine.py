@@ -17,7 +17,7 @@ from pathlib import Path
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
 from featherstone_ros.errors import GET_ROS
 from featherstone_ros.realtime.scheduling import LIMITS, LOWEST_PRIORITY, user_name
-from featherstone_ros.tools.processes import HIGHEST_DOMAIN
+from featherstone_ros.tools.processes import HIGHEST_DOMAIN, domain_number
 
 LIBRARIES = {
     "scipy": "excite, identify, evaluate, payload, retime, teach",
@@ -32,7 +32,6 @@ GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 KERNEL = Path("/sys/kernel/realtime")
 SHARED = Path("/dev/shm")  # noqa: S108  where DDS keeps its queues
 FEW = 100_000_000  # [byte]
-LAST_DOMAIN = 232  # whose ports are numbers of ports
 
 
 @dataclass(frozen=True)
@@ -121,15 +120,15 @@ def domain(environment: Mapping[str, str]) -> Line:
     """Is it a domain that others can join?"""
     text = environment.get("ROS_DOMAIN_ID") or "0"
     reach = environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
-    is_number = text.isdecimal() and int(text) <= LAST_DOMAIN
-    if not is_number or int(text) > HIGHEST_DOMAIN:
-        level = Level.WARN if is_number else Level.ERROR
-        why = ": other programs get the same ports" if is_number else ""
+    number = domain_number(text)
+    if number is None or number > HIGHEST_DOMAIN:
+        level = Level.ERROR if number is None else Level.WARN
+        why = "" if number is None else ": other programs get the same ports"
         remedy = f"export ROS_DOMAIN_ID=0: a number up to {HIGHEST_DOMAIN}, the same for all"
         return Line("domain", f"ROS_DOMAIN_ID is {text}{why}", level, remedy)
     if environment.get("ROS_LOCALHOST_ONLY", "0") not in ("", "0"):
         reach = "LOCALHOST"
-    return Line("domain", f"ROS_DOMAIN_ID={int(text)}, discovery range {reach}")
+    return Line("domain", f"ROS_DOMAIN_ID={number}, discovery range {reach}")
 
 
 def middleware(environment: Mapping[str, str] = os.environ) -> Line:

@@ -40,7 +40,9 @@ def show(checked: FileCheck, console: Console) -> None:
         console.print(f"[dim]{escape(note)}", highlight=False)
     if arm.model.locked:
         where = ", ".join(f"{joint} {number(at)}" for joint, at in arm.model.locked.items())
-        console.print(f"[dim]Locked: {escape(where)}", highlight=False)
+        console.print(
+            f"[dim]Not in the trajectory, taken to stand at: {escape(where)}", highlight=False
+        )
 
 
 def notes(checked: FileCheck) -> Iterable[str]:

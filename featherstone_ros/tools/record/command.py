@@ -23,7 +23,6 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -83,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
         0; 1 if no message came; errors are raised.
     """
     require_ros()
+    from featherstone_ros.tools.processes import ros_domain
     from featherstone_ros.tools.record.bag import Bag
     from featherstone_ros.tools.record.listen import TopicListener
     from featherstone_ros.tools.signals import held
@@ -91,8 +91,9 @@ def run(args: argparse.Namespace) -> int:
     folder = args.output or Path(time.strftime("recording_%Y-%m-%d_%H-%M-%S"))
     require_writable(folder)
     console, bag = new_console(), Bag(folder)
-    domain = int(os.environ.get("ROS_DOMAIN_ID") or 0)
-    console.print(f"[bold]{folder}[/bold]; ROS_DOMAIN_ID={domain}; [dim]Ctrl-C ends it as a whole")
+    console.print(
+        f"[bold]{folder}[/bold]; ROS_DOMAIN_ID={ros_domain()}; [dim]Ctrl-C ends it as a whole"
+    )
     why = ""
     with TopicListener(args.topics, bag.knows) as listener:
         try:

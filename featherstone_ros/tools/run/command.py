@@ -146,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
     import tempfile
 
     from featherstone_ros.tools import trajectory_files
-    from featherstone_ros.tools.processes import node_environment, twin_and_controller
+    from featherstone_ros.tools.processes import node_environment, ros_domain, twin_and_controller
     from featherstone_ros.tools.robot_setup import described
     from featherstone_ros.tools.run.session import ArmListener, claim
     from featherstone_ros.tools.style import new_console
@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
     plan = trajectory_files.read_timed(str(args.trajectory))[0] if args.trajectory else None
     console = new_console()
     warn = partial(console.print, style="yellow", soft_wrap=True, markup=False)
-    domain = int(os.environ.get("ROS_DOMAIN_ID") or 0)
+    domain = ros_domain()
     reach = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
     joints = ", ".join(arm.model.joint_names)
     where = f", namespace /{args.namespace}" if args.namespace else ""
