@@ -13,6 +13,7 @@ from studies import study
 from urdf_text import chain
 
 from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.model import Model
 from featherstone_ros.tools.taught_motion import (
@@ -224,7 +225,7 @@ def test_the_way_begins_within_the_limits_where_a_stop_has_given_way(panda):
 @pytest.mark.parametrize(("early", "said"), [(" ", True), ("", False)])
 def test_a_key_before_the_arm_floats_is_not_lost_without_a_word(early, said):
     states = iter(Sample(0.01 * k, np.full(1, 0.01 * k), np.zeros(1)) for k in range(9))
-    arm = SimpleNamespace(model=SimpleNamespace(joint_names=["turn"]))
+    arm = SimpleNamespace(limits=JointSpace.of(Model.from_urdf(chain("turn"))))
     controller = SimpleNamespace(arm=arm, look=lambda: [next(states)])
     console = Console(file=StringIO(), width=100)
     keys = iter([early, "", " ", "m", " "])
@@ -232,6 +233,7 @@ def test_a_key_before_the_arm_floats_is_not_lost_without_a_word(early, said):
     assert ("does not count: press it now" in console.file.getvalue()) == said
     assert ([sample.time for sample in samples], marks) == ([0.01, 0.02, 0.03], [0.02])
     assert command._lead(controller, console, lambda: "q") == ([], [])
+    assert "0.02 rad from its start (turn)" in str(command._line(samples, [], arm.limits))
 
 
 def test_a_file_beyond_the_position_limits_is_refused_by_name(panda):

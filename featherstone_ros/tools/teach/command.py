@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from featherstone_ros.control.joint_space import JointSpace
     from featherstone_ros.tools.controller_client import ControllerClient, Sample
 
 ROTATION = "rotation"
@@ -168,10 +169,10 @@ def _lead(
                     is_recording, samples = True, new[-1:]
                 if key == "m" and is_recording:
                     marks.append(new[-1].time)
-            live.update(_line(samples, marks, controller.arm.model.joint_names), refresh=True)
+            live.update(_line(samples, marks, controller.arm.limits), refresh=True)
 
 
-def _line(samples: Sequence[Sample], marks: Sequence[float], joints: Sequence[str]) -> Text:
+def _line(samples: Sequence[Sample], marks: Sequence[float], limits: JointSpace) -> Text:
     import numpy as np
     from rich.text import Text
 
@@ -180,8 +181,9 @@ def _line(samples: Sequence[Sample], marks: Sequence[float], joints: Sequence[st
     first, last = samples[0], samples[-1]
     moved = np.abs(last.position - first.position)
     joint = int(moved.argmax())
+    far = f"{moved[joint]:.3g} {limits.unit(joint, 'position')}"
     return Text.assemble(
         ("● ", "red"),
-        f"{last.time - first.time:5.1f} s   {moved[joint]:.3g} from its start ({joints[joint]})   "
+        f"{last.time - first.time:5.1f} s   {far} from its start ({limits.names[joint]})   "
         f"marks: {len(marks)}   space: end   m: mark   q: quit",
     )
