@@ -8,12 +8,13 @@ import importlib.util
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, groupby, islice
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 
@@ -80,8 +81,27 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Skip a test that imports what is missing."""
-    skip_where_missing((yield).get_result(), item.path)
+    """Skip a test that imports what is missing; note what it did again over DDS."""
+    report = (yield).get_result()
+    skip_where_missing(report, item.path)
+    repeats = getattr(sys.modules.get("support"), "REPEATS", {})
+    report.user_properties += [(REPEATED, what) for what in repeats for _ in range(repeats[what])]
+    repeats.clear()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how often something was done again, in which tests."""
+    reports = chain.from_iterable(terminalreporter.stats.values())
+    repeats = Counter(
+        f"{what}: {report.nodeid}"
+        for report in reports
+        for name, what in getattr(report, "user_properties", ())
+        if name == REPEATED
+    )
+    if repeats:
+        terminalreporter.section(f"done again over DDS: {repeats.total()}")
+        for what, count in repeats.most_common():
+            terminalreporter.line(f"{count} x {what}")
 
 
 def skip_where_missing(report: pytest.CollectReport | pytest.TestReport, path: Path) -> None:
@@ -101,15 +121,16 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 # process a while later, with all its stacks; pytest-xdist then names the test and goes on without.
 BEYOND = 1.2  # times a test's time-out
 ENDING = 60.0  # [s] for the end of a process that has run its tests
+REPEATED = "done again over DDS"
 LEFT_OUT = ("study", "alone")  # by pyproject.toml's choice of marks
 stderr = pytest.StashKey[int]()
 watchdog = pytest.StashKey[tuple[float, float]]()  # time-out that it is set for [s], and since when
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add --rest; know pytest-timeout's settings where it is not there: what follows needs them."""
-    text = "take the K-th of N parts of what `make test` leaves out"
-    parser.addoption("--rest", metavar="K/N", help=text)
+    """Add --touched; know pytest-timeout's settings where it is not there: they are needed here."""
+    text = "of what `make test` leaves out, take what the changes since a commit are named like"
+    parser.addoption("--touched", metavar="COMMIT", help=text)
     if not pluginmanager.hasplugin("timeout"):
         for name in ("timeout", "timeout_method"):
             parser.addini(name, "as for pytest-timeout")
@@ -148,20 +169,36 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     faulthandler.dump_traceback_later(ENDING, exit=True, file=config.stash[stderr])
 
 
+def words_of(path: Path) -> set[str]:
+    """Return the words of a file's name."""
+    return {word for word in path.stem.split("_") if len(word) > 3} - {"test"}
+
+
 @pytest.hookimpl(trylast=True)  # after what -m and -k leave out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --rest keep a part of what `make test` leaves out; order files for pytest-xdist."""
-    if config.getoption("rest"):
-        part, parts = map(int, config.getoption("rest").split("/"))
+    """With --touched keep some of what `make test` leaves out; order files for pytest-xdist."""
+    if since := config.getoption("touched"):
+        git = ["git", "diff", "--name-only", "--relative", since, "--", "*.py", "*.p[xy]*", "*.h"]
+        said = subprocess.run(
+            git, cwd=config.rootpath, stdout=subprocess.PIPE, text=True, check=True
+        )
+        changed = [config.rootpath / name for name in said.stdout.splitlines()]
+        words = set().union(*map(words_of, changed))
 
         def is_kept(item: pytest.Item) -> bool:
             is_left_out = any(item.get_closest_marker(name) for name in LEFT_OUT)
-            return is_left_out and crc32(item.nodeid.encode()) % parts == part % parts
+            return is_left_out and (item.path in changed or bool(words & words_of(item.path)))
 
         config.hook.pytest_deselected(items=[item for item in items if not is_kept(item)])
         items[:] = filter(is_kept, items)
     if hasattr(config, "workerinput"):
         items[:] = dealt(items, config.workerinput["workercount"])
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Nothing may be touched."""
+    if session.config.getoption("touched") and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK
 
 
 @pytest.hookimpl(hookwrapper=True)

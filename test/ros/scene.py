@@ -294,18 +294,13 @@ class Scene:
 
     def _ask(self, message: JointTrajectory, condition: Callable[[], Any], what: str) -> None:
         """Ask for a motion until it has led where it is to; a busy machine may break it off."""
-        asked = float("-inf")
 
-        def reached() -> bool:
-            nonlocal asked
-            if time.monotonic() - asked > 2.0 * PERIOD:
-                self._put_back()
-                self.ros.call(Trigger, f"{CONTROLLER}/hold")  # ends what a fault has left
-                self.trajectories.publish(message)
-                asked = time.monotonic()
-            return bool(condition())
+        def begin() -> None:
+            self._put_back()
+            self.ros.call(Trigger, f"{CONTROLLER}/hold")  # ends what a fault has left
+            self.trajectories.publish(message)
 
-        self.ros.wait_for(reached, what)
+        self.ros.do_until(condition, what, begin, 2.0 * PERIOD)
 
     def _put_back(self) -> None:
         """Put the arm where it began, if it is so far away that it was thrown."""

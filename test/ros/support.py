@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -60,8 +62,9 @@ BEGINS = {  # lifecycle states in which these transitions are possible
     "deactivate": "active",
     "cleanup": "inactive",
 }
-ATTEMPT = 5.0  # [s] before a motion is
-ATTEMPTS = 5  # of what is done as a whole
+ATTEMPT = 5.0  # [s] after which other things are done again
+LONGEST = 4 * DEADLINE  # [s] for all times that something is done
+REPEATS: Counter[str] = Counter()  # how often something was done again: test/conftest.py prints it
 DEEP = QoSProfile(depth=5000)
 LOOK = 100_000_000  # [ns] between two looks whether a listener is to end
 # Read by Fast DDS when this process and the nodes first join a domain; version 3 renamed it.
@@ -550,35 +553,50 @@ class Ros:
             client = self._clients[name] = self.node.create_client(kind, name)
         self.wait_for(client.service_is_ready, f"service {name}")
         request = kind.Request() if request is None else request
-        futures = [client.call_async(request)]
-        asked = time.monotonic()
+        futures: list[Any] = []
+
+        def send() -> None:
+            if futures and is_done():
+                futures[0].set_result(None)
+            else:
+                futures.append(client.call_async(request))
 
         def answer() -> Any:
-            nonlocal asked
-            if repeat and time.monotonic() - asked > ASK_AGAIN:
-                if is_done():
-                    futures[0].set_result(None)
-                else:
-                    futures.append(client.call_async(request))
-                asked = time.monotonic()
             return next((future for future in futures if future.done()), None)
 
-        return self.wait_for(answer, f"answer of {name}").result()
+        period = ASK_AGAIN if repeat else math.inf
+        return self.do_until(answer, f"answer of {name}", send, period).result()
 
     def ask(
         self, publisher: Publisher, message: Any, condition: Callable[[], Any], what: str
     ) -> None:
         """Publish until something is so: a busy machine may break off a motion, and rightly."""
-        asked = float("-inf")
+        self.do_until(condition, what, lambda: publisher.publish(message))
 
-        def reached() -> bool:
+    def do_until(
+        self,
+        condition: Callable[[], Any],
+        what: str,
+        action: Callable[[], Any],
+        period: float = ATTEMPT,
+    ) -> Any:
+        """Do something, and again after each period [s], until something is so; return that.
+
+        It was lost where the two sides did not know each other yet, or a busy machine broke off
+        what it had begun. Nothing else in these tests is tried twice, and how often this was the
+        run prints.
+        """
+        asked = -math.inf
+
+        def reached() -> Any:
             nonlocal asked
-            if time.monotonic() - asked > ATTEMPT:
-                publisher.publish(message)
+            if time.monotonic() - asked > period:
+                REPEATS[what] += asked > -math.inf
+                action()
                 asked = time.monotonic()
-            return bool(condition())
+            return condition()
 
-        self.wait_for(reached, what)
+        return self.wait_for(reached, what, LONGEST)
 
     def comes(self, condition: Callable[[], Any], timeout: float = ATTEMPT) -> Any:
         """Run callbacks until ``condition`` returns something true, or the time is over."""
@@ -593,14 +611,6 @@ class Ros:
         while count < len(messages):
             count = len(messages)
             self.run_for(0.05)
-
-    def attempt(self, action: Callable[[], Any], what: str) -> Any:
-        """Do something as a whole until it succeeds: where it was broken off, it begins anew."""
-        for _ in range(ATTEMPTS):
-            if result := action():
-                return result
-        outputs = "\n".join(process.output for process in self._processes)
-        pytest.fail(f"no {what} in {ATTEMPTS} attempts; output of the nodes:\n{outputs}")
 
     # Lifecycle, parameters and diagnostics of a node.
 

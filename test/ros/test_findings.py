@@ -80,17 +80,17 @@ def told(scene: Scene, lie: Callable[[], Lie], text: str) -> str:
     To an arm in motion: where a busy machine has broken that off, once more.
     """
 
-    def is_told() -> str:
-        scene.lie = lie()
-        said = scene.ros.comes(
-            scene.ros.new_diagnostics(lambda s: s.name == CONTROLLER[1:] and text in s.message)
-        )
-        if not said:
+    lies: list[Lie] = []
+
+    def move_on() -> None:
+        if lies:
             scene.recover()
             scene.move()
-        return said and said.message
+        lies.append(lie())
+        scene.lie = lies[-1]
 
-    return scene.ros.attempt(is_told, f"diagnostics {text!r}")
+    heard = scene.ros.new_diagnostics(lambda s: s.name == CONTROLLER[1:] and text in s.message)
+    return scene.ros.do_until(heard, f"diagnostics {text!r}", move_on).message
 
 
 def assert_well(scene: Scene) -> None:
@@ -109,16 +109,17 @@ def assert_stands_at_last_command(scene: Scene, end: Callable[[], Any]) -> None:
     braked by its model alone, and at the end of that it need not stand to the last.
     """
 
-    def ended() -> bool:
+    def end_again() -> None:
+        if ended:
+            assert scene.gap > GAP, f"{scene.speed_at_last_command} rad/s at the last command"
+            scene.recover()
+            scene.move()
         end()
-        if scene.speed_at_last_command < STANDING:
-            return True
-        assert scene.gap > GAP, f"{scene.speed_at_last_command} rad/s at the last command"
-        scene.recover()
-        scene.move()
-        return False
+        ended.append(True)
 
-    scene.ros.attempt(ended, "end without a gap")
+    ended: list[bool] = []
+    stands = lambda: scene.speed_at_last_command < STANDING  # noqa: E731
+    scene.ros.do_until(stands, "end without a gap", end_again, 0.0)
     scene.assert_no_race(scene.peak)
 
 
@@ -157,11 +158,11 @@ def reference_that_races(scene: Scene) -> None:
         lambda s: s.name == CONTROLLER[1:] and "velocity" in s.message
     )
 
-    def refused() -> Any:
-        references.publish(JointTrajectoryPoint(positions=scene.q, velocities=fast))
-        return scene.ros.comes(heard)
-
-    scene.ros.attempt(refused, "refusal")
+    scene.ros.do_until(
+        heard,
+        "refusal",
+        lambda: references.publish(JointTrajectoryPoint(positions=scene.q, velocities=fast)),
+    )
 
 
 def oversized_trajectory(scene: Scene) -> None:
@@ -378,19 +379,19 @@ USELESS_STATES = {
 def test_the_arm_moves_on_with_states_that_have_all_that_is_needed(scene):
     """In one motion: what abandons it is in the controller's log after the lie's name."""
 
-    def moves_on() -> bool:
+    def lie_all() -> None:
+        if scene.lie is not truth:  # the last of them
+            scene.recover()
+            scene.move()
         for what, lie in HARMLESS_STATES.items():
             print(what, scene.controller.output[-200:])
             scene.lie, commands = lie, scene.commands
             scene.ros.wait_for(lambda commands=commands: scene.commands > commands + 100, what)
             scene.assert_no_race(scene.peak)
-        if runs := scene.ros.comes(scene.ros.new_diagnostics(is_on_its_way)):
-            return bool(runs)
-        scene.recover()
-        scene.move()
-        return False
+        heard()  # what was told meanwhile
 
-    scene.ros.attempt(moves_on, "motion with all of them")
+    heard = scene.ros.new_diagnostics(is_on_its_way)
+    scene.ros.do_until(heard, "motion with all of them", lie_all)
 
 
 def is_on_its_way(status: DiagnosticStatus) -> bool:
@@ -449,15 +450,10 @@ def test_far_future_trajectory_is_told_of_and_the_arm_stands(shared):
     message = shared.trajectory(5.0)
     message.header.stamp = Time(sec=2_000_000_000)
 
-    def is_told() -> bool:
-        shared.watch()
-        shared.trajectories.publish(message)
-        told = shared.ros.comes(lambda: "begins in" in shared.controller.output)
-        stands = shared.wait_for_rest() < 1.0
-        assert stands or shared.gap > GAP
-        return told and stands
-
-    shared.ros.attempt(is_told, "word of it")
+    shared.watch()
+    is_told = lambda: "begins in" in shared.controller.output  # noqa: E731
+    shared.ros.ask(shared.trajectories, message, is_told, "word of it")
+    assert shared.wait_for_rest() < 1.0 or shared.gap > GAP
 
 
 def test_effort_limits_that_cannot_hold_the_arm_are_refused_with_figures(shared):

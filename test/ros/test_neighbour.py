@@ -31,12 +31,7 @@ def pair(tmp_path_factory) -> Iterator[Pair]:
 def attack(pair: Pair, kind: str, seconds: float = SECONDS) -> Witness:
     """Let a neighbour flood for a while; return what was witnessed."""
     witness = Witness(pair.ros)
-
-    def sways() -> bool:
-        pair.sway()
-        return pair.ros.comes(lambda: witness.worst_step > 0.0)
-
-    pair.ros.attempt(sways, "motion")
+    pair.ros.do_until(lambda: witness.worst_step > 0.0, "motion", pair.sway)
     neighbour = start_neighbour(pair.ros, kind, min(KINDS[kind][0], FLOOD))
     try:
         pair.ros.run_for(seconds)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -70,18 +71,34 @@ def test_once_more(seed):
 """
 
 
-def test_what_is_left_out_is_in_one_part_of_the_rest_each(run, tmp_path):
-    (tmp_path / "test_it.py").write_text(MARKED)
+def test_what_is_left_out_is_chosen_by_what_a_change_is_named_like(run, tmp_path):
+    names = ("test_governor", "test_speed_governor", "test_laws", "test_model")
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(MARKED)
+    for name in ("governor.pxd", "notes.md"):
+        (tmp_path / name).write_text("as it was")
+
+    def git(*arguments):
+        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
 
     def chosen(*arguments):
-        said = run("--collect-only", "-q", *arguments).stdout.splitlines()
-        return {line for line in said if "::" in line}
+        done = run("--collect-only", "-q", "-m", "", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        said = [line.split("::") for line in done.stdout.splitlines() if "::" in line]
+        assert all("contract" not in test for _, test in said) or not arguments
+        return Counter(file.removesuffix(".py") for file, _ in said)
 
-    contracts, all_tests = chosen(), chosen("-m", "")
-    assert contracts == {"test_it.py::test_contract"} and len(all_tests) == 12
-    parts = [chosen("-m", "", f"--rest={k}/2") for k in (6, 7)]
-    assert all(parts) and not parts[0] & parts[1]
-    assert parts[0] | parts[1] == all_tests - contracts
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "all")
+    assert chosen() == dict.fromkeys(names, 12)
+    (tmp_path / "notes.md").write_text("changed")
+    assert not chosen("--touched=HEAD")
+    (tmp_path / "governor.pxd").write_text("changed")
+    assert chosen("--touched=HEAD") == dict.fromkeys(names[:2], 11)
+    (tmp_path / "test_laws.py").write_text(MARKED + "\n")
+    assert chosen("--touched=HEAD") == dict.fromkeys(names[:3], 11)
 
 
 IMPORTS = "def test_that_imports_it():\n    import {0}\n"
