@@ -586,14 +586,14 @@ class Ros:
         what it had begun. Nothing else in these tests is tried twice, and how often this was the
         run prints.
         """
-        asked = -math.inf
+        due = -math.inf
 
         def reached() -> Any:
-            nonlocal asked
-            if time.monotonic() - asked > period:
-                REPEATS[what] += asked > -math.inf
+            nonlocal due
+            if time.monotonic() > due:
+                REPEATS.update({what: 1} if due > -math.inf else ())
                 action()
-                asked = time.monotonic()
+                due = time.monotonic() + period
             return condition()
 
         return self.wait_for(reached, what, LONGEST)
