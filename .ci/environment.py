@@ -9,6 +9,7 @@ bare Python; even one that is too old must be able to parse this file.
 """
 
 import fcntl
+import glob
 import importlib.util
 import os
 import re
@@ -92,19 +93,28 @@ def build_requirements():
         return re.findall(r'"([^"]+)"', re.search(r"^requires = (.*)$", file.read(), re.M).group(1))
 
 
+def is_newer(one, other):
+    """Whether a file is as new as another, or newer."""
+    return os.path.getmtime(one) >= os.path.getmtime(other)
+
+
+def noted(note, *sources):
+    """Return what a note says that is newer than all sources; else, or without one, None."""
+    if not os.path.exists(note) or any(is_newer(source, note) for source in sources):
+        return None
+    with open(note) as file:
+        return file.read()
+
+
 def install(folder, extras):
     """Have pip install the package, editable, with the extras that are not there yet.
 
     With a ROS 2 of the machine, its packages are there, too, and numpy stays what they need.
     """
     note = os.path.join(folder, "installed.txt")
-    there = set()
-    if os.path.exists(note):
-        with open(note) as file:
-            there = set(file.read().split("\n")[-1].split(","))
-        changed = max(map(os.path.getmtime, ("pyproject.toml", "setup.cfg", "setup.py")))
-        if extras <= there and os.path.getmtime(note) > changed:
-            return
+    there = set((noted(note) or "").split("\n")[-1].split(",")) - {""}
+    if extras <= there and noted(note, "pyproject.toml", "setup.cfg", "setup.py"):
+        return
     say(f"setting up {folder} with Python {sys.version.split()[0]}; at first, this takes minutes")
     access = ["--system-site-packages"] if ROS_DISTRO else []
     run("making the environment", interpreter(), "-m", "venv", *access, folder)
@@ -124,6 +134,21 @@ def install(folder, extras):
         file.write(names)
 
 
+def compile_core(folder, native):
+    """Have setup.py compile what has changed: sources, or what the environment asks of it."""
+    target = os.environ.get("FEATHERSTONE_BUILD_FOR") or ("native" if native else "")
+    settings = {k: v for k, v in os.environ.items() if k.startswith("FEATHERSTONE_")}
+    settings = repr(sorted({**settings, "FEATHERSTONE_BUILD_FOR": target}.items()))
+    note = os.path.join(folder, "compiled.txt")
+    sources = glob.glob("cython_core/**/*.[hp]*", recursive=True)
+    is_there = glob.glob("featherstone_ros/_control" + sysconfig.get_config_var("EXT_SUFFIX"))
+    if not is_there or noted(note, "setup.py", *sources) != settings:
+        command = [os.path.join(folder, "bin", "python"), "setup.py", "build_ext", "--inplace"]
+        run("compiling the core", *command, FEATHERSTONE_BUILD_FOR=target)
+        with open(note, "w") as file:
+            file.write(settings)
+
+
 def main():
     """Bring the environment up to date, one make at a time."""
     folder, extras, *native = sys.argv[1:]
@@ -138,10 +163,7 @@ def main():
         say("waiting for another make that is setting up")
         fcntl.flock(lock, fcntl.LOCK_EX)
     install(folder, set(extras.split(",")))
-    target = os.environ.get("FEATHERSTONE_BUILD_FOR") or ("native" if native else "")
-    python = os.path.join(folder, "bin", "python")
-    command = [python, "setup.py", "build_ext", "--inplace"]
-    run("compiling the core", *command, FEATHERSTONE_BUILD_FOR=target)
+    compile_core(folder, native)
 
 
 if __name__ == "__main__":

@@ -40,9 +40,6 @@ IMPORTED = (
 # Packages whose messages they send.
 MESSAGES = """builtin_interfaces diagnostic_msgs geometry_msgs lifecycle_msgs rcl_interfaces
     sensor_msgs service_msgs std_msgs std_srvs trajectory_msgs type_description_interfaces"""
-# Of nodes on /diagnostics, which many tests wait for:
-REPORTS = 0.3  # [s] between two of them
-SHOWN = 1.0  # [s] that the controller's tell of a refused message
 SET_DEATH_SIGNAL, SET_SUBREAPER = 1, 36  # linux/prctl.h
 LONGEST = 1 << 17  # bytes of a request
 LOOK = 0.01  # [s] between two looks whether a process has ended
@@ -201,10 +198,6 @@ if __name__ == "__main__":
     for name in (*IMPORTED, *made):
         with suppress(ImportError):  # whoever runs it is told
             import_module(name)
-    with suppress(ImportError):
-        import_module("featherstone_ros.nodes.diagnostics_publisher").PERIOD = REPORTS
-        loop = import_module("featherstone_ros.nodes.controller_loop")
-        loop.ControllerLoop.REFUSAL_MEMORY = SHOWN
     inspect.getframeinfo(sys._getframe())  # finds all files, as rclpy does for its first log line
     gc.freeze()  # what nodes share is no garbage: no collector of theirs has to visit and copy it
     arguments = serve(socket.socket(fileno=int(sys.argv[1])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from copy import deepcopy
 
@@ -59,16 +58,7 @@ class Led:
 
     def lead_until(self, by, condition: Callable[[], object], what: str) -> None:
         """Ask until it is so: one is refused in an open-loop stop, after the machine paused."""
-
-        def asked_again() -> object:
-            nonlocal again
-            if time.monotonic() >= again:
-                self.lead(by)
-                again = time.monotonic() + 1.0
-            return condition()
-
-        again = 0.0
-        self.ros.wait_for(asked_again, what)
+        self.ros.do_until(condition, what, lambda: self.lead(by), 1.0)
 
     def moved(self) -> np.ndarray:
         """Return how far the hand is from where it began, (3,) [m]."""
