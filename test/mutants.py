@@ -1,29 +1,37 @@
 """What would the tests miss? Changes one place of the sources at a time, and runs the tests.
 
     python test/mutants.py [--seed 0] [--each 12] [--only WORD] [--since COMMIT] [--keep FOLDER]
-        [--tests unit scenes]
+        [--tests unit scenes] [--workers 2]
 
-A mutant is a copy of the sources with one change: a sign, a bound, a number off by one, a swapped
-operand, a statement that is left out. Places are drawn by the seed, as many in each room; with
---since only in lines that a commit has not. The tests of `make test` run until one fails, those
-whose names are nearest first. What survives is printed last: it is equivalent (EQUIVALENT says
-why), or a test is missing. A change that does not compile is none: another one is drawn.
+A mutant has one change: a sign, a bound, a number off by one, a swapped operand, a statement that
+is left out. Places are drawn by the seed, as many in each room; with --since only in lines that a
+commit has not. A copy of the sources has them all, each behind a switch (``is_mutant``), so that it
+is compiled once; what does not compile is none, and another one is drawn. One run of the tests of
+`make test` with no mutant chosen notes how long each takes and which places it reaches; then each
+mutant has those that reach it, the fastest first, until one fails. Tests that do not pass with the
+switches in the sources are left out, and named. What survives is printed last: it is equivalent
+(EQUIVALENT says why), or a test is missing.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import mmap
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from shutil import copy2, copytree
 from typing import NamedTuple
+
+import pytest
 
 SOURCE = Path(__file__).resolve().parents[1]
 ROOMS = {
@@ -37,7 +45,7 @@ ROOMS = {
 }
 COPIED = ("cython_core", "featherstone_ros", "benchmarks", "config", "docs", "examples", "launch")
 COPIED += ("resource", "test", ".ci", ".github", ".devcontainer", "build")
-KINDS = ("unit", "scenes", "chaos", "ros")  # without ROS first: they are faster
+KINDS = ("unit", "scenes", "chaos", "ros")
 TIME_OUT = 120.0  # [s] for a test: what hangs is noticed
 LONGEST = 900.0  # [s] for all tests of a mutant
 
@@ -72,9 +80,52 @@ NO_CODE = re.compile(
     r"|class |from |import |cimport|include|raise|assert|@|\"|f\"|'|Args|\.\.\.)"
     r"|.*(\"\"\"|declared\(|lambda:)"
 )
+NO_STATEMENT = re.compile(
+    r"\s*(cdef|cpdef|ctypedef|def|class|from|import|cimport|include|@|with|try|except|else|elif$"
+    r"|finally|match|case|DEF|IF)\b"
+)
 
 # Mutants that no test can kill: file and changed line, and why.
 EQUIVALENT: dict[tuple[str, str], str] = {}
+
+# The switch, for compiled sources and for Python: whether a mutant is the chosen one. Whoever asks
+# has reached it, and notes that where all processes of a test see it.
+SWITCH_H = """
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+static int is_mutant(int number) {
+    static int chosen;
+    static unsigned char *reached;
+    if (!reached) {
+        const char *which = getenv("MUTANT"), *where = getenv("MUTANTS_REACHED");
+        int file = where ? open(where, O_RDWR) : -1;
+        void *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                         file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file, 0);
+        chosen = which ? atoi(which) : -1;
+        reached = map;
+    }
+    reached[number] = 1;
+    return number == chosen;
+}
+"""
+SWITCH_PXD = """
+cdef extern from "mutant_switch.h" nogil:
+    bint is_mutant(int number) noexcept
+"""
+SWITCH_PY = """
+import mmap
+import os
+
+chosen = int(os.environ.get("MUTANT", "-1"))
+where = os.environ.get("MUTANTS_REACHED")
+reached = mmap.mmap(os.open(where, os.O_RDWR) if where else -1, 4096)
+
+
+def is_mutant(number):
+    reached[number] = 1
+    return number == chosen
+"""
 
 
 class Mutant(NamedTuple):
@@ -140,63 +191,323 @@ def drawn(seed: int, each: int, only: str, since: str | None) -> Iterator[Iterat
             yield iter(by_kind[kinds[k % len(kinds)]][k // len(kinds) :: each])
 
 
-def nearest_first(file: str, folder: Path, kinds: Sequence[str]) -> list[str]:
-    """Return the test files, those that share most words with a source first."""
-    words = set(re.findall(r"[a-z]{3,}", Path(file).stem)) | {file.split("/")[1]}
-
-    def distance(path: Path) -> tuple[int, str]:
-        text = path.read_text()
-        named = len(words & set(re.findall(r"[a-z]{3,}", path.stem)))
-        return -4 * named - sum(word in text for word in words), str(path)
-
-    return [
-        str(path.relative_to(folder))
-        for kind in kinds
-        for path in sorted((folder / "test" / kind).glob("test_*.py"), key=distance)
-    ]
+def statement(lines: list[str], line: int) -> tuple[int, int]:
+    """Return the first line of the statement that has a line, and the one after its last."""
+    begin = depth = 0
+    for k, text in enumerate(lines):
+        code = re.sub(r"(['\"])(?:\\.|(?!\1).)*\1", "", text).partition("#")[0]
+        begin = begin if depth > 0 else k
+        depth += sum(code.count(c) for c in "([{") - sum(code.count(c) for c in ")]}")
+        if k >= line and depth <= 0 and not code.rstrip().endswith("\\"):
+            return begin, k + 1
+    return begin, len(lines)
 
 
-def compiles(folder: Path, mutant: Mutant) -> bool:
-    """Compile what is to be compiled; whether it can be."""
-    if mutant.file.endswith(".py"):
-        command = [sys.executable, "-m", "py_compile", mutant.file]
+def indented(lines: Sequence[str]) -> list[str]:
+    """Return them one block further in."""
+    return [f"    {line}" if line.strip() else line for line in lines]
+
+
+def switched(original: list[str], changed: dict[int, list[str]], python: bool) -> list[str]:
+    """Return a statement with mutants by their numbers, of which one may be chosen.
+
+    Raises:
+        ValueError: It is none that can have a switch.
+    """
+    text = "\n".join(original)
+    header = re.match(r"(\s*)(if|elif|while|for [\w, ]+ in)\b(.*):\s*(  #.*)?$", text, re.S)
+    initial = re.match(r"(\s*cdef [\w ]+\*? ?\w+ =)(.*)()$", text, re.S)
+    if header and not (header[2].startswith("for") and not python):
+        begin, end, old = header[1] + header[2] + " (", "):", header[3]
+        pattern = re.compile(r"\s*(?:if|elif|while|for [\w, ]+ in)\b(.*):\s*(?:  #.*)?$", re.S)
+    elif header:
+        counted = re.match(r"(\s*for \w+ in range\()(.*)(\):)$", text)
+        if not counted:
+            raise ValueError(text)
+        begin, end, old = counted[1], counted[3], ""
+        arguments = [re.match(r"\s*for \w+ in range\((.*)\):$", "\n".join(new)) for new in
+                     [original, *changed.values()]]  # fmt: skip
+        if not all(arguments):
+            raise ValueError(text)
+        split = [re.split(r",(?![^(\[]*[)\]])", match[1]) for match in arguments if match]
+        if len({len(each) for each in split}) > 1:
+            raise ValueError(text)
+        places = []
+        for k, first in enumerate(split[0]):
+            for number, new in zip(changed, split[1:], strict=True):
+                if new[k] != first:
+                    first = f" (({new[k]}) if is_mutant({number}) else ({first}))"
+            places.append(first)
+        return [f"{begin}{','.join(places)}{end}"]
+    elif initial:
+        begin, end, old = initial[1] + " (", ")", initial[2]
+        pattern = re.compile(r"\s*cdef [\w ]+\*? ?\w+ =(.*)$", re.S)
+    elif NO_STATEMENT.match(text) or text.rstrip().endswith(":"):
+        raise ValueError(text)
     else:
-        command = [sys.executable, "setup.py", "build_ext", "--inplace"]
-    environment = {**os.environ, "FEATHERSTONE_BUILD_FOR": "native"}
-    done = subprocess.run(command, cwd=folder, capture_output=True, env=environment, check=False)
-    return done.returncode == 0
+        blank = re.match(r"\s*", text)[0]  # type: ignore[index]
+        made = []
+        for k, (number, new) in enumerate(changed.items()):
+            made += [f"{blank}{'elif' if k else 'if'} is_mutant({number}):", *indented(new)]
+        return [*made, f"{blank}else:", *indented(original)]
+    expression = f"({old})"
+    for number, new in changed.items():
+        match = pattern.match("\n".join(new))
+        if not match:
+            raise ValueError(text)
+        expression = f"(({match[1]}) if is_mutant({number}) else {expression})"
+    return f"{begin}{expression}{end}".split("\n")
 
 
-def killer(folder: Path, mutant: Mutant, kinds: Sequence[str], workers: int) -> str:
-    """Return the test that fails; empty: none does."""
-    files = nearest_first(mutant.file, folder, kinds)
-    options = ["-q", "-x", "-p", "no:cacheprovider", f"--timeout={TIME_OUT}", "--no-header"]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    end = time.monotonic() + LONGEST
-    for some, beside in ((files[:6], 0), (files[6:], workers)):
-        command = [sys.executable, "-m", "pytest", *options, f"-n{beside}", *some]
+def with_switches(file: str, mutants: dict[int, Mutant]) -> tuple[list[str], dict[int, set[int]]]:
+    """Return a source with mutants of it, and which each line of it belongs to.
+
+    Raises:
+        ValueError: One cannot have a switch; its number comes first.
+    """
+    lines = (SOURCE / file).read_text().splitlines()
+    by_place: dict[tuple[int, int], dict[int, list[str]]] = {}
+    for number, mutant in mutants.items():
+        begin, end = statement(lines, mutant.line)
+        new = [*lines[begin : mutant.line], mutant.text, *lines[mutant.line + 1 : end]]
+        by_place.setdefault((begin, end), {})[number] = new
+    python = file.endswith(".py")
+    quoted, k = False, 0
+    while quoted or not re.match(
+        r"(from|import|cimport|cdef|include|ctypedef|def|\w+ =)", lines[k]
+    ):
+        quoted ^= lines[k].count('"""') % 2 == 1
+        k += 1
+    while python and lines[k].startswith("from __future__"):
+        k += 1
+    made, whose = lines[:k], {}
+    made.append(f"from mutant_switch {'import' if python else 'cimport'} is_mutant")
+    for (begin, end), changed in sorted(by_place.items()):
+        if begin < k:
+            raise ValueError(next(iter(changed)))
         try:
-            left = end - time.monotonic()
+            new = switched(lines[begin:end], changed, python)
+        except ValueError:
+            raise ValueError(next(iter(changed))) from None
+        made += lines[k:begin]
+        whose.update({len(made) + j: set(changed) for j in range(len(new))})
+        made += new
+        k = end
+    return made + lines[k:], whose
+
+
+def compiled(folder: Path, places: list[Iterator[Mutant]]) -> dict[int, Mutant]:
+    """Give the copy of the sources a mutant of each place, and return those that compile."""
+    none = folder / "none.txt"  # which the copy is not to be compiled with again
+    known = set(none.read_text().splitlines()) if none.exists() else set()
+
+    def candidate(k: int) -> Mutant | None:
+        return next((mutant for mutant in places[k] if str(mutant) not in known), None)
+
+    mutants = {k: mutant for k in range(len(places)) if (mutant := candidate(k))}
+    paths = [path for room, kind in ROOMS.items() for path in (SOURCE / room).glob(kind)]
+    while True:
+        refused: set[int] = set()
+        whose: dict[str, dict[int, set[int]]] = {}
+        for path in paths:
+            file, text = str(path.relative_to(SOURCE)), path.read_text()
+            mine = {k: mutant for k, mutant in mutants.items() if mutant.file == file}
+            try:
+                if mine:
+                    lines, whose[file] = with_switches(file, mine)
+                    text = "\n".join(lines) + "\n"
+                if file.endswith(".py"):
+                    compile(text, file, "exec")
+                if (folder / file).read_text() != text:
+                    (folder / file).write_text(text)
+            except SyntaxError as error:
+                refused |= whose[file].get((error.lineno or 0) - 1, set(mine))
+            except ValueError as error:
+                refused.add(error.args[0])
+        if not refused:
+            command = [sys.executable, "setup.py", "build_ext", "--inplace"]
+            flags = {"FEATHERSTONE_BUILD_FOR": "native", "FEATHERSTONE_CFLAGS": "-O1"}
             done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, env=environment,
-                check=False, timeout=left,
+                command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                env=os.environ | flags, check=False,
             )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return "they do not end"
-        if done.returncode not in (0, 5):
-            failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.M)
-            return failed[0] if failed else f"pytest ends with {done.returncode}"
-    return ""
+            if done.returncode == 0:
+                return mutants
+            for file, number in re.findall(r"^(\S+?):(\d+):\d+: (?!warn|note)", done.stdout, re.M):
+                refused |= whose.get(file, {}).get(int(number) - 1, set())
+                if file.endswith(".c"):  # the switch before it in C
+                    before = (folder / file).read_text().splitlines()[: int(number)]
+                    refused.add(int(re.findall(r"is_mutant\((\d+)\)", "\n".join(before))[-1]))
+            if not refused:
+                sys.exit(done.stdout)
+        for k in refused:
+            known.add(str(mutants[k]))
+            if mutant := candidate(k):
+                mutants[k] = mutant
+            else:
+                del mutants[k]
+        none.write_text("\n".join(sorted(known)))
+
+
+# From here to below: this file as a plugin of pytest, in the copy.
+if "MUTANTS_NOTES" in os.environ:
+    NOTES = Path(os.environ["MUTANTS_NOTES"], f"{os.getpid()}")
+    NOTES.mkdir(parents=True, exist_ok=True)
+    (NOTES / "reached").write_bytes(bytes(4096))
+    os.environ["MUTANTS_REACHED"] = str(NOTES / "reached")
+    with open(NOTES / "reached", "r+b") as shared:
+        reached = mmap.mmap(shared.fileno(), 4096)
+
+
+def note(**what: object) -> None:
+    """Note something beside the places that have been reached since the last time."""
+    places = [k for k, value in enumerate(reached[:]) if value]
+    reached[:] = bytes(4096)
+    with open(NOTES / "notes", "a") as file:
+        print(json.dumps({"reached": places, **what}), file=file)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Note what a test, or its fixtures, have reached."""
+    report = (yield).get_result()  # type: ignore[attr-defined]
+    if "MUTANT" not in os.environ:
+        note(test=item.nodeid, when=call.when, seconds=call.duration, failed=report.failed)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Note what the imports of a test module have reached."""
+    yield
+    if "MUTANT" not in os.environ and isinstance(collector, pytest.Module):
+        note(file=collector.nodeid)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With a mutant, choose the tests that are to be run."""
+    if "MUTANT" in os.environ:
+        chosen = Path(os.environ["MUTANTS_TESTS"]).read_text().splitlines()
+        rank = {name: k for k, name in enumerate(chosen)}
+        items[:] = sorted((x for x in items if x.nodeid in rank), key=lambda x: rank[x.nodeid])
+
+
+class Reach(NamedTuple):
+    """What the tests do with no mutant chosen."""
+
+    seconds: dict[str, float]  # of each test that passes
+    failed: set[str]
+    tests: dict[int, set[str]]  # that reach a place
+    files: dict[int, set[str]]  # whose tests do, or what they share
+    imports: set[int]  # places that are reached by imports
+
+
+def started(folder: Path, arguments: Sequence[str], **environment: str) -> subprocess.Popen[str]:
+    """Begin to run tests of the copy."""
+    options = ["-q", "-p", "mutants", "-p", "no:cacheprovider", f"--timeout={TIME_OUT}"]
+    paths = f"{folder}{os.pathsep}{folder / 'test'}"
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", *options, *arguments], cwd=folder, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+    )  # fmt: skip
+
+
+def reach(folder: Path, kinds: Sequence[str], workers: int) -> Reach:
+    """Run all tests with no mutant chosen."""
+    notes = Path(tempfile.mkdtemp(prefix="notes_", dir=folder))
+    folders = [f"test/{kind}" for kind in kinds]
+    beside = [f"-n{workers}", "--dist=loadfile"]
+    said, _ = started(folder, [*beside, *folders], MUTANTS_NOTES=str(notes)).communicate()
+    (folder / "unchanged.txt").write_text(said)
+    if not any(notes.glob("*/notes")):
+        sys.exit(said)
+    found = Reach({}, set(), {}, {}, set())
+    for path in notes.glob("*/notes"):
+        for each in map(json.loads, path.read_text().splitlines()):
+            if "file" in each:
+                found.imports.update(each["reached"])
+                for k in each["reached"]:
+                    found.files.setdefault(k, set()).add(each["file"])
+                continue
+            test = each["test"]
+            found.seconds[test] = found.seconds.get(test, 0.0) + each["seconds"]
+            found.failed.update({test} if each["failed"] else ())
+            for k in each["reached"]:
+                found.tests.setdefault(k, set()).update({test} if each["when"] == "call" else ())
+                found.files.setdefault(k, set()).add(test.partition("::")[0])
+    return found
+
+
+def order(mutant: Mutant, number: int, found: Reach) -> list[str]:
+    """Return the tests that can notice a mutant: those that reach it, the fastest first.
+
+    Then other tests of the same files, which may use what those have left. What imports of Python
+    reach all may notice: first those whose names are nearest.
+    """
+    words = set(re.findall(r"[a-z]{3,}", Path(mutant.file).stem)) | {mutant.file.split("/")[1]}
+    direct, files = found.tests.get(number, set()), found.files.get(number, set())
+
+    is_imported = number in found.imports and mutant.file.endswith(".py")
+    spent: dict[str, float] = {}  # [s], by the tests of a file that reach it
+    for test in direct:
+        file = test.partition("::")[0]
+        spent[file] = spent.get(file, 0.0) + found.seconds[test]
+
+    def key(test: str) -> tuple[bool, int, float, str, float]:
+        file, far = test.partition("::")[0], test not in direct
+        named = len(words & set(re.findall(r"[a-z]{3,}", Path(file).stem)))
+        return far, -named if far else 0, spent.get(file, 0.0), file, found.seconds[test]
+
+    fits = [
+        test
+        for test in found.seconds
+        if test not in found.failed and (is_imported or test.partition("::")[0] in files)
+    ]
+    return sorted(fits, key=key)
+
+
+def killer(folder: Path, mutant: Mutant, number: int, found: Reach) -> str:
+    """Return the test that fails; empty: none does."""
+    tests = order(mutant, number, found)
+    if not tests:
+        return ""
+    chosen = folder / f"tests_{number}.txt"
+    chosen.write_text("\n".join(tests))
+    files = dict.fromkeys(test.partition("::")[0] for test in tests)
+    run = started(folder, ["-x", *files], MUTANT=str(number), MUTANTS_TESTS=str(chosen))
+    try:
+        said, _ = run.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        os.killpg(run.pid, 9)
+        said, _ = run.communicate()
+        return "" if re.match(r"[.sx\s\[\]%\d]*\Z", said) else f"does not end: {said[-300:]}"
+    (folder / f"said_{number}.txt").write_text(said)
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
+    return "" if run.returncode in (0, 5) else (failed or [f"pytest ends with {run.returncode}"])[0]
 
 
 def copied(folder: Path) -> None:
-    """Copy the sources, and what has been compiled."""
+    """Copy the sources, and what has been compiled, where the copy is not newer."""
+
+    def renew(old: str, new: str) -> None:
+        if not os.path.exists(new) or os.path.getmtime(new) < os.path.getmtime(old):
+            copy2(old, new)
+
     for name in COPIED:
         if (SOURCE / name).exists():
-            shutil.copytree(SOURCE / name, folder / name, symlinks=True, dirs_exist_ok=True)
+            copytree(
+                SOURCE / name, folder / name, copy_function=renew, symlinks=True, dirs_exist_ok=True
+            )
     for path in SOURCE.iterdir():
         if path.is_file():
-            shutil.copy2(path, folder / path.name)
+            renew(str(path), str(folder / path.name))
+    switches = {"mutant_switch.py": SWITCH_PY}
+    switches |= {"cython_core/mutant_switch.h": SWITCH_H}
+    switches |= {"cython_core/mutant_switch.pxd": SWITCH_PXD}
+    for name, text in switches.items():
+        if not (folder / name).exists() or (folder / name).read_text() != text:
+            (folder / name).write_text(text)
 
 
 def main() -> int:
@@ -211,48 +522,35 @@ def main() -> int:
     parser.add_argument("--only", default="", help="files whose path has this")
     parser.add_argument("--since", help="lines that this commit does not have")
     parser.add_argument("--keep", type=Path, help="folder of the copy, kept and used again")
-    parser.add_argument("--workers", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--tests", nargs="+", default=KINDS, help="folders of tests")
     args = parser.parse_args()
     folder = args.keep or Path(tempfile.mkdtemp(prefix="mutants_"))
     folder.mkdir(exist_ok=True)
     copied(folder)
-    unchanged = Mutant("cython_core/control/control.pyx", 0, "none", "")
-    by = (
-        killer(folder, unchanged, args.tests, args.workers)
-        if compiles(folder, unchanged)
-        else "the compiler"
-    )
-    if by:
-        print(f"not even the unchanged sources pass: {by}")
-        return 1
-    alive, count = [], 0
-    for candidates in drawn(args.seed, args.each, args.only, args.since):
-        for mutant in candidates:
-            path = folder / mutant.file
-            original = path.read_text()
-            lines = original.splitlines()
-            before = lines[mutant.line].strip()
-            lines[mutant.line] = mutant.text
-            path.write_text("\n".join(lines) + "\n")
-            known = EQUIVALENT.get((mutant.file, mutant.text.strip()))
-            try:
-                if known is None and not compiles(folder, mutant):
-                    continue
-                count += 1
-                by = (
-                    f"equivalent: {known}"
-                    if known
-                    else killer(folder, mutant, args.tests, args.workers)
-                )
-            finally:
-                path.write_text(original)
-            place = f"{mutant.file}:{mutant.line + 1}"
-            what = f"{place} {mutant.kind}: {before}  ->  {mutant.text.strip()}"
-            print(f"{what}\n    {by or 'SURVIVES'}", flush=True)
-            alive += [] if by else [what]
-            break
-    print(f"{count - len(alive)} of {count} mutants are noticed; what survives:")
+    begin = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - begin:.0f} s: {text}", flush=True)
+
+    mutants = compiled(folder, list(drawn(args.seed, args.each, args.only, args.since)))
+    say(f"compiled with {len(mutants)} mutants")
+    found = reach(folder, args.tests, args.workers)
+    say(f"{len(found.seconds)} tests, left out: {', '.join(sorted(found.failed)) or 'none'}")
+
+    def tried(number: int) -> str:
+        mutant = mutants[number]
+        known = EQUIVALENT.get((mutant.file, mutant.text.strip()))
+        by = f"equivalent: {known}" if known else killer(folder, mutant, number, found)
+        before = (SOURCE / mutant.file).read_text().splitlines()[mutant.line].strip()
+        what = f"{mutant.file}:{mutant.line + 1} {mutant.kind}: {before}  ->  {mutant.text.strip()}"
+        say(f"{number} {what}\n    {by or 'SURVIVES'}")
+        return "" if by else what
+
+    with ThreadPoolExecutor(args.workers) as pool:
+        in_turn = sorted(mutants, key=lambda number: number % args.each)  # a room after another
+        alive = [what for what in pool.map(tried, in_turn) if what]
+    print(f"{len(mutants) - len(alive)} of {len(mutants)} mutants are noticed; what survives:")
     print(*alive, sep="\n")
     return bool(alive)
 
