@@ -85,8 +85,19 @@ NO_STATEMENT = re.compile(
     r"|finally|match|case|DEF|IF)\b"
 )
 
-# Mutants that no test can kill: file and changed line, and why.
-EQUIVALENT: dict[tuple[str, str], str] = {}
+# Mutants that no test can kill: file, line and changed line, and why.
+EQUIVALENT = {
+    (
+        "cython_core/control/state_clock.pxd",
+        "return late if STAMP_JITTER < late < CLOCK_JUMP else 0.0",
+        "return late if STAMP_JITTER <= late < CLOCK_JUMP else 0.0",
+    ): "a delay that is the jitter to the bit may be called either",
+    (
+        "cython_core/observer/cycle.pxi",
+        "request.answer = 0",
+        "pass",
+    ): "whoever asks has put 0 there",
+}
 
 # The switch, for compiled sources and for Python: whether a mutant is the chosen one. Whoever asks
 # has reached it, and notes that where all processes of a test see it.
@@ -540,9 +551,9 @@ def main() -> int:
 
     def tried(number: int) -> str:
         mutant = mutants[number]
-        known = EQUIVALENT.get((mutant.file, mutant.text.strip()))
-        by = f"equivalent: {known}" if known else killer(folder, mutant, number, found)
         before = (SOURCE / mutant.file).read_text().splitlines()[mutant.line].strip()
+        known = EQUIVALENT.get((mutant.file, before, mutant.text.strip()))
+        by = f"equivalent: {known}" if known else killer(folder, mutant, number, found)
         what = f"{mutant.file}:{mutant.line + 1} {mutant.kind}: {before}  ->  {mutant.text.strip()}"
         say(f"{number} {what}\n    {by or 'SURVIVES'}")
         return "" if by else what

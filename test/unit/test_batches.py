@@ -191,11 +191,12 @@ def test_out_may_be_one_of_the_inputs(threads, model, method, place):
             same(given[argument].reshape(expected.shape), expected)
 
 
-@pytest.mark.parametrize("k", [1, 3])
-def test_out_may_be_a_wrench(threads, k):
+@pytest.mark.parametrize(("k", "batch"), [(1, ()), (1, (MANY,)), (3, (MANY,))])
+def test_out_may_be_a_wrench(threads, k, batch):
     threads(k)
     dynamics = Dynamics(Model.from_urdf(random_tree(1, 6)))
-    given, wrench = METHODS["aba"].states(dynamics, MANY), wrenches(MANY)[TIP]
+    given = METHODS["aba"].states(dynamics, *batch)
+    wrench = wrenches(MANY)[TIP] if batch else np.linspace(-9.0, 9.0, 6)
     expected = dynamics.aba(*given, f_ext={"link2": np.arange(6.0), "link6": wrench})
     dynamics.aba(*given, f_ext={"link2": np.arange(6.0), "link6": wrench}, out=wrench)
     same(wrench, expected)
