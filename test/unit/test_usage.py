@@ -60,12 +60,13 @@ def test_stretches_that_are_too_short_are_told():
     assert "5 stretches between pauses, together 12.5 s, dropped: shorter than the 3 s" in line
 
 
-def test_states_without_effort_are_counted_with_their_joint():
+@pytest.mark.parametrize(("rows", "told"), [([5], "1 state"), ([5, 7], "2 states")])
+def test_states_without_effort_are_counted_with_their_joint(rows, told):
     effort = np.random.default_rng(1).normal(size=(400, 2))
-    effort[[5, 7], 1] = np.nan
+    effort[rows, 1] = np.nan
     chosen = choose([states(effort)], NAMES)
-    assert "2 states without effort of b, dropped" in usage(chosen, CUT_OFF)
-    assert "398 of 400 joint states" in usage(chosen, CUT_OFF)
+    assert f"{told} without effort of b, dropped" in usage(chosen, CUT_OFF)
+    assert f"{400 - len(rows)} of 400 joint states" in usage(chosen, CUT_OFF)
 
 
 def test_an_effort_that_never_changes_does_not_count():
