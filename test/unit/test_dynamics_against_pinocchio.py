@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from comparison import EPSILON, TOLERANCE, relative_error, solving_tolerance
 from example_robots import EMPTY, ROBOTS, UNLIKE_ROBOTS, to_pinocchio
+from methods import METHODS, POINT, where_torques_pull
 from random_trees import SCREWS, TREES
 from studies import few_or_all
 
-from featherstone_ros import Dynamics, Model
+from featherstone_ros import Dynamics, Model, SingularJacobianError
 
 pinocchio = pytest.importorskip("pinocchio")
 
@@ -25,7 +26,7 @@ OWN_ARMS = sorted((SOURCE / "config").glob("*.urdf"))
 WITHOUT_JOINTS = ("quadrotor_base.urdf", "iris_simple.urdf")  # Pinocchio 4.1 crashes on these
 FILES = [path for path in ROBOTS if path.name not in (EMPTY, *WITHOUT_JOINTS)] + OWN_ARMS
 STATES = 2
-POINT = np.array([0.1, -0.2, 0.3])
+AT_THE_ORIGIN = ("jacobian_derivative", "operational_space_inertia")  # of the link
 WELL_CONDITIONED = 1e8  # of J M^-1 J^T
 LINK_AXES = pinocchio.ReferenceFrame.LOCAL
 BASE_AXES = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
@@ -95,6 +96,30 @@ class Case:
             forces[frame.parentJoint] += frame.placement.act(pinocchio.Force(wrench))
         return forces
 
+    def given(self, name):
+        """Return the arrays that a method takes."""
+        return [getattr(self, array) for array in METHODS[name].names]
+
+    def ours(self, name, **more):
+        """Return the result of a method; of one about a link, that of every link."""
+        row, given = METHODS[name], self.given(name)
+        if "link" not in row.others:
+            return row.raw(self.dynamics, *given, **more)
+        if name in AT_THE_ORIGIN:
+            more["point"] = None
+        found = []
+        for link in self.links:
+            try:
+                found.append(row.raw(self.dynamics, *given, link=link, **more))
+            except SingularJacobianError:
+                found.append(np.empty(0))  # of any shape but the right one
+        return found
+
+    def acceleration(self, f_ext):
+        bias = self.G.T @ self.full_torque(self.qd, self.at_rest)
+        torque = self.tau + (self.torque_of_wrenches if f_ext else 0)
+        return np.linalg.solve(self.inertia, torque - bias)
+
     @property
     def at_rest(self):
         return np.zeros(self.model.nv)
@@ -128,70 +153,70 @@ class Case:
         ]
         return sum(masses), np.array(masses) @ np.array(centres)
 
-
-def rnea(case):
-    ours = case.dynamics.rnea(case.q, case.qd, case.qdd)
-    return torque_error(case, ours, case.full_torque(case.qd, case.qdd))
-
-
-def rnea_with_wrenches(case):
-    ours = case.dynamics.rnea(case.q, case.qd, case.qdd, f_ext=case.f_ext)
-    without = case.G.T @ case.full_torque(case.qd, case.qdd)
-    terms = np.concatenate([without, case.torque_of_wrenches])
-    scale = np.abs(terms).max(initial=0)
-    return relative_error(ours, without - case.torque_of_wrenches, scale)
+    def worst(self, ours, reference):
+        """Return the greatest error of what is given for each link."""
+        pairs = zip(ours, self.links, strict=True)
+        return max(relative_error(x, reference(self.frame(link))) for x, link in pairs)
 
 
-def bias(case):
-    ours = case.dynamics.bias(case.q, case.qd)
-    return torque_error(case, ours, case.full_torque(case.qd, case.at_rest))
+PEERS = {}
 
 
-def gravity(case):
-    ours = case.dynamics.gravity(case.q)
+def peer(error):
+    """Have a function compare the results of the method that it is named after.
+
+    It takes a case, the result, for each link if the method is about one, and the wrenches if the
+    method takes any, and returns the error relative to TOLERANCE.
+    """
+    PEERS[error.__name__] = error
+    return error
+
+
+@peer
+def rnea(case, ours, f_ext=None):
+    return torque_error(case, ours, case.full_torque(case.qd, case.qdd), f_ext)
+
+
+@peer
+def bias(case, ours, f_ext=None):
+    return torque_error(case, ours, case.full_torque(case.qd, case.at_rest), f_ext)
+
+
+@peer
+def gravity(case, ours):
     return torque_error(case, ours, case.full_torque(case.at_rest, case.at_rest))
 
 
-def torque_error(case, ours, full):
-    return relative_error(ours, case.G.T @ full, np.abs(full).max(initial=0))
+def torque_error(case, ours, full, f_ext=None):
+    without = case.G.T @ full
+    if not f_ext:
+        return relative_error(ours, without, np.abs(full).max(initial=0))
+    scale = np.abs([without, case.torque_of_wrenches]).max(initial=0)
+    return relative_error(ours, without - case.torque_of_wrenches, scale)
 
 
-def crba(case):
-    return relative_error(case.dynamics.crba(case.q), case.inertia)
+@peer
+def crba(case, ours):
+    return relative_error(ours, case.inertia)
 
 
-def aba(case):
-    ours = case.dynamics.aba(case.q, case.qd, case.tau)
-    return solution_error(case, ours, case.tau)
+def solved(error, inertia):
+    """Return the error in units that make TOLERANCE the limit for any condition of the inertia."""
+    return error * TOLERANCE / solving_tolerance(inertia)
 
 
-def aba_with_wrenches(case):
-    ours = case.dynamics.aba(case.q, case.qd, case.tau, f_ext=case.f_ext)
-    return solution_error(case, ours, case.tau + case.torque_of_wrenches)
+@peer
+def aba(case, ours, f_ext=None):
+    return solved(relative_error(ours, case.acceleration(f_ext)), case.inertia)
 
 
-def solution_error(case, qdd, torque):
-    """Return the error of qdd, in units that make TOLERANCE the limit for any condition of H."""
-    bias = case.G.T @ case.full_torque(case.qd, case.at_rest)
-    error = relative_error(qdd, np.linalg.solve(case.inertia, torque - bias))
-    return error * TOLERANCE / solving_tolerance(case.inertia)
+@peer
+def minv(case, ours):
+    return solved(relative_error(ours, np.linalg.inv(case.inertia)), case.inertia)
 
 
-def minv(case):
-    error = relative_error(case.dynamics.minv(case.q), np.linalg.inv(case.inertia))
-    return error * TOLERANCE / solving_tolerance(case.inertia)
-
-
-def rnea_derivatives(case):
-    return error_of_torque_derivatives(case, None)
-
-
-def rnea_derivatives_with_wrenches(case):
-    return error_of_torque_derivatives(case, case.f_ext)
-
-
-def error_of_torque_derivatives(case, f_ext):
-    ours = case.dynamics.rnea_derivatives(case.q, case.qd, case.qdd, f_ext)
+@peer
+def rnea_derivatives(case, ours, f_ext=None):
     theirs, scale = torque_derivatives(case, case.qdd, f_ext)
     return max(map(relative_error, ours, theirs, [scale] * 3))
 
@@ -204,80 +229,80 @@ def torque_derivatives(case, qdd, f_ext):
     return [case.G.T @ derivative @ case.G for derivative in full], scale
 
 
-def aba_derivatives(case):
-    return error_of_acceleration_derivatives(case, None)
-
-
-def aba_derivatives_with_wrenches(case):
-    return error_of_acceleration_derivatives(case, case.f_ext)
-
-
-def error_of_acceleration_derivatives(case, f_ext):
+@peer
+def aba_derivatives(case, ours, f_ext=None):
     """Pinocchio's own, or of its rnea where joints are locked or follow others."""
-    tau = case.tau + (case.torque_of_wrenches if f_ext else 0)
-    bias = case.G.T @ case.full_torque(case.qd, case.at_rest)
-    qdd = np.linalg.solve(case.inertia, tau - bias)
+    qdd = case.acceleration(f_ext)
     (dtau_dq, dtau_dqd, _), _ = torque_derivatives(case, qdd, f_ext)
     theirs = [-np.linalg.solve(case.inertia, dtau) for dtau in (dtau_dq, dtau_dqd)]
     if case.model.nv == case.reference.nv:
         state = case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.tau
         full = pinocchio.computeABADerivatives(*state, case.forces(f_ext))
         theirs = [case.G.T @ derivative @ case.G for derivative in full[:2]]
-    ours = case.dynamics.aba_derivatives(case.q, case.qd, case.tau, f_ext)[:2]
     size = np.abs(np.linalg.inv(case.inertia)).max(initial=0) * np.abs(case.inertia).max(initial=0)
     scale = size * np.abs(qdd).max(initial=0)
-    error = max(map(relative_error, ours, theirs, [scale, scale]))
-    return error * TOLERANCE / solving_tolerance(case.inertia)
+    return solved(max(map(relative_error, ours[:2], theirs, [scale, scale])), case.inertia)
 
 
-def link_pose(case):
-    return worst_link(
-        case,
-        case.dynamics.link_pose,
-        lambda frame: case.data.oMf[frame].homogeneous,
-    )
+@peer
+def hybrid(case, ours, f_ext=None):
+    """Some freedoms accelerate as given; the others by the equations that are left."""
+    held = where_torques_pull(case.model, case.given("hybrid"))
+    pull = case.torque_of_wrenches if f_ext else case.at_rest
+    at_rest = case.G.T @ case.full_torque(case.qd, np.where(held, case.qdd, 0))
+    missing = (case.tau + pull - at_rest)[~held]
+    H = case.inertia[np.ix_(~held, ~held)]
+    error = relative_error(ours[0][~held], np.linalg.solve(H, missing))
+    tau = case.G.T @ case.full_torque(case.qd, ours[0]) - pull
+    scale = np.abs(case.inertia).max(initial=0) * np.abs(ours[0]).max(initial=0)
+    scale += np.abs(pull).max(initial=0)
+    return max(solved(error, H), relative_error(ours[1], tau, scale))
 
 
-def jacobian(case):
-    return worst_link(case, case.dynamics.jacobian, lambda frame: case.jacobian(frame, BASE_AXES))
+@peer
+def link_pose(case, ours):
+    return case.worst(ours, lambda frame: case.data.oMf[frame].homogeneous)
 
 
-def link_velocity(case):
+@peer
+def jacobian(case, ours):
+    return case.worst(ours, lambda frame: case.jacobian(frame, BASE_AXES))
+
+
+@peer
+def jacobian_at_a_point(case, ours):
+    def reference(frame):
+        J = case.jacobian(frame, BASE_AXES)
+        arm = case.data.oMf[frame].rotation @ POINT["point"]
+        return np.vstack([J[:3] - pinocchio.skew(arm) @ J[3:], J[3:]])
+
+    return case.worst(ours, reference)
+
+
+@peer
+def link_velocity(case, ours):
     def reference(frame):
         return pinocchio.getFrameVelocity(case.reference, case.data, frame, BASE_AXES).vector
 
-    return worst_link(
-        case, lambda q, link: case.dynamics.link_velocity(q, case.qd, link), reference
-    )
+    return case.worst(ours, reference)
 
 
-def jacobian_at_a_point(case):
-    def reference(frame):
-        J = case.jacobian(frame, BASE_AXES)
-        arm = case.data.oMf[frame].rotation @ POINT
-        return np.vstack([J[:3] - pinocchio.skew(arm) @ J[3:], J[3:]])
-
-    return worst_link(case, lambda q, link: case.dynamics.jacobian(q, link, POINT), reference)
-
-
-def jacobian_derivative(case):
-    pinocchio.computeJointJacobiansTimeVariation(
-        case.reference, case.scratch, case.q_full, case.G @ case.qd
-    )
+@peer
+def jacobian_derivative(case, ours):
+    state = case.reference, case.scratch, case.q_full, case.G @ case.qd
+    pinocchio.computeJointJacobiansTimeVariation(*state)
     pinocchio.updateFramePlacements(case.reference, case.scratch)
-    errors = []
-    for link in case.links:
-        full = pinocchio.getFrameJacobianTimeVariation(
-            case.reference, case.scratch, case.frame(link), BASE_AXES
-        )
-        ours = case.dynamics.jacobian_derivative(case.q, case.qd, link)
-        speed = np.abs(case.qd).max(initial=0)
+    errors, speed = [], np.abs(case.qd).max(initial=0)
+    for x, link in zip(ours, case.links, strict=True):
+        at = case.reference, case.scratch, case.frame(link), BASE_AXES
+        full = pinocchio.getFrameJacobianTimeVariation(*at)
         scale = speed * np.abs(case.jacobian(case.frame(link), BASE_AXES)).max(initial=0)
-        errors.append(relative_error(ours, full.reshape(6, -1) @ case.G, scale))
+        errors.append(relative_error(x, full.reshape(6, -1) @ case.G, scale))
     return max(errors)
 
 
-def link_acceleration(case):
+@peer
+def link_acceleration(case, ours):
     pinocchio.forwardKinematics(
         case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.qdd
     )
@@ -287,103 +312,96 @@ def link_acceleration(case):
             case.reference, case.scratch, frame, BASE_AXES
         ).vector
 
-    def ours(q, link):
-        return case.dynamics.link_acceleration(q, case.qd, case.qdd, link)
-
-    return worst_link(case, ours, reference)
+    return case.worst(ours, reference)
 
 
-def operational_space_inertia(case):
+@peer
+def operational_space_inertia(case, ours):
     """Of the links that can move in all directions, well enough for the inverse to be known."""
     jacobians = [case.jacobian(case.frame(link), BASE_AXES) for link in case.links]
     solved = np.linalg.solve(case.inertia, np.vstack(jacobians).T).T
     of_inertia = np.linalg.cond(case.inertia)
     errors = [0.0]
-    for link, J, of_link in zip(
-        case.links, jacobians, np.split(solved, len(jacobians)), strict=True
-    ):
+    for x, J, of_link in zip(ours, jacobians, np.split(solved, len(jacobians)), strict=True):
         inverse = J @ of_link.T
         condition = np.linalg.cond(inverse)
         if np.linalg.matrix_rank(J) == 6 and condition < WELL_CONDITIONED:
-            ours = case.dynamics.operational_space_inertia(case.q, link)
-            error = relative_error(ours, np.linalg.inv(inverse))
+            error = relative_error(x, np.linalg.inv(inverse))
             errors.append(error / max(1, 4 * EPSILON * condition * of_inertia / TOLERANCE))
     return max(errors)
 
 
-def centroidal_momentum_matrix(case):
+@peer
+def centroidal_momentum_matrix(case, ours):
     """Pinocchio's angular part is about a centre of mass without the base link."""
     full = pinocchio.computeCentroidalMap(case.reference, case.scratch, case.q_full)
     mass, moment = case.mass_and_first_moment
     A = full.reshape(6, -1) @ case.G
     to_ours = pinocchio.skew(case.scratch.com[0] - moment / mass)
-    A = np.vstack([A[:3], A[3:] + to_ours @ A[:3]])
-    return relative_error(case.dynamics.centroidal_momentum_matrix(case.q), A)
+    return relative_error(ours, np.vstack([A[:3], A[3:] + to_ours @ A[:3]]))
 
 
-def centre_of_mass_jacobian(case):
-    full = pinocchio.jacobianCenterOfMass(case.reference, case.scratch, case.q_full)
-    mass, _ = case.mass_and_first_moment
-    moving = mass - case.reference.inertias[0].mass
-    return relative_error(
-        case.dynamics.centre_of_mass_jacobian(case.q),
-        full.reshape(3, -1) @ case.G * (moving / mass),
-    )
-
-
-def worst_link(case, ours, reference):
-    return max(
-        relative_error(ours(case.q, link), reference(case.frame(link))) for link in case.links
-    )
-
-
-def centre_of_mass(case):
-    mass, moment = case.mass_and_first_moment
-    return relative_error(case.dynamics.centre_of_mass(case.q), moment / mass)
-
-
-def kinetic_energy(case):
-    full = pinocchio.computeKineticEnergy(
-        case.reference, case.scratch, case.q_full, case.G @ case.qd
-    )
-    return relative_error(case.dynamics.energy(case.q, case.qd)[0], full)
-
-
-def momentum(case):
-    """Pinocchio's angular part is about a centre of mass without the base link."""
+@peer
+def momentum(case, ours):
+    """As for the matrix."""
     p, L = np.split(case.centroidal_momentum, 2)
     mass, moment = case.mass_and_first_moment
     L = L + np.cross(case.scratch.com[0] - moment / mass, p)
-    return relative_error(case.dynamics.momentum(case.q, case.qd), np.concatenate([p, L]))
+    return relative_error(ours, np.concatenate([p, L]))
 
 
-def coriolis(case):
-    full = pinocchio.computeCoriolisMatrix(
-        case.reference, case.scratch, case.q_full, case.G @ case.qd
-    )
-    ours = case.dynamics.coriolis(case.q, case.qd)
+@peer
+def centre_of_mass(case, ours):
+    mass, moment = case.mass_and_first_moment
+    return relative_error(ours, moment / mass)
+
+
+@peer
+def centre_of_mass_jacobian(case, ours):
+    full = pinocchio.jacobianCenterOfMass(case.reference, case.scratch, case.q_full)
+    mass, _ = case.mass_and_first_moment
+    moving = mass - case.reference.inertias[0].mass
+    return relative_error(ours, full.reshape(3, -1) @ case.G * (moving / mass))
+
+
+@peer
+def energy(case, ours):
+    state = case.reference, case.scratch, case.q_full, case.G @ case.qd
+    _, moment = case.mass_and_first_moment
+    scale = np.linalg.norm(case.model.gravity) * np.linalg.norm(moment)
+    kinetic = relative_error(ours[0], pinocchio.computeKineticEnergy(*state))
+    return max(kinetic, relative_error(ours[1], -case.model.gravity @ moment, scale))
+
+
+@peer
+def coriolis(case, ours):
+    state = case.reference, case.scratch, case.q_full, case.G @ case.qd
+    full = pinocchio.computeCoriolisMatrix(*state)
     scale = np.abs(case.inertia).max() * np.abs(case.qd).max()
     return relative_error(ours, case.G.T @ full @ case.G, max(scale, np.abs(full).max()))
 
 
-def joint_wrenches(case):
+@peer
+def joint_wrenches(case, ours, f_ext=None):
     """Pinocchio's joints have the frames of their child links."""
-    case.full_torque(case.qd, case.qdd)
+    state = case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.qdd
+    pinocchio.rnea(*state, case.forces(f_ext))
     joints = [case.reference.getJointId(name) for name in case.model.joint_names]
     theirs = [case.scratch.f[joint].vector for joint in joints]
-    ours = case.dynamics.joint_wrenches(case.q, case.qd, case.qdd)
     return relative_error(ours, np.array(theirs).reshape(-1, 6))
 
 
-def regressor(case):
+@peer
+def regressor(case, ours, f_ext=None):
     """The columns of a link in the frame of its joint are those of Pinocchio's body."""
-    full = pinocchio.computeJointTorqueRegressor(
-        case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.qdd
-    )
+    if f_ext:
+        return relative_error(ours[1], -case.torque_of_wrenches)
+    state = case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.qdd
+    full = pinocchio.computeJointTorqueRegressor(*state)
     theirs = case.G.T @ full.reshape(case.reference.nv, -1)
     theirs = theirs.reshape(case.model.nv, -1, 10)
     theirs = theirs[:, :, [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]]  # Pinocchio has yy before xz
-    ours = case.dynamics.regressor(case.q, case.qd, case.qdd).reshape(case.model.nv, -1, 10)
+    ours = ours.reshape(case.model.nv, -1, 10)
     errors = [0.0]
     for k, link in enumerate(case.links):
         frame = case.reference.frames[case.frame(link)]
@@ -391,42 +409,6 @@ def regressor(case):
             scale = np.abs(full).max()
             errors.append(relative_error(ours[:, k], theirs[:, frame.parentJoint - 1], scale))
     return max(errors)
-
-
-def regressor_with_wrenches(case):
-    _, ours = case.dynamics.regressor(case.q, case.qd, case.qdd, case.f_ext)
-    return relative_error(ours, -case.torque_of_wrenches)
-
-
-def hybrid_with_wrenches(case):
-    """Every second freedom accelerates as given; the others by the equations that are left."""
-    held = np.arange(case.model.nv) % 2 == 1
-    given = case.dynamics.hybrid(case.q, case.qd, case.qdd, case.tau, held, case.f_ext)
-    at_rest = case.G.T @ case.full_torque(case.qd, np.where(held, case.qdd, 0))
-    missing = (case.tau + case.torque_of_wrenches - at_rest)[~held]
-    H = case.inertia[np.ix_(~held, ~held)]
-    error = relative_error(given[0][~held], np.linalg.solve(H, missing))
-    tau = case.G.T @ case.full_torque(case.qd, given[0]) - case.torque_of_wrenches
-    scale = np.abs(case.inertia).max(initial=0) * np.abs(given[0]).max(initial=0)
-    scale += np.abs(case.torque_of_wrenches).max(initial=0)
-    return max(error * TOLERANCE / solving_tolerance(H), relative_error(given[1], tau, scale))
-
-
-def potential_energy(case):
-    _, moment = case.mass_and_first_moment
-    ours = case.dynamics.energy(case.q, case.qd)[1]
-    scale = np.linalg.norm(case.model.gravity) * np.linalg.norm(moment)
-    return relative_error(ours, -case.model.gravity @ moment, scale)
-
-
-QUANTITIES = [
-    rnea, rnea_with_wrenches, bias, gravity, crba, aba, aba_with_wrenches, link_pose, jacobian,
-    link_velocity, centre_of_mass, kinetic_energy, potential_energy, momentum, coriolis,
-    joint_wrenches, regressor, regressor_with_wrenches, hybrid_with_wrenches, minv,
-    rnea_derivatives, rnea_derivatives_with_wrenches, aba_derivatives,
-    aba_derivatives_with_wrenches, jacobian_at_a_point, jacobian_derivative, link_acceleration,
-    operational_space_inertia, centroidal_momentum_matrix, centre_of_mass_jacobian,
-]  # fmt: skip
 
 
 @cache
@@ -457,18 +439,28 @@ VARIANTS = {
 
 
 def errors(model, reference):
-    """Return the relative error of every quantity, the worst of some random states."""
+    """Return the relative error of every method, the worst of some random states."""
     random = np.random.default_rng(67)
     room = reference.createData(), reference.createData()  # of 200 bodies these take a while
-    found = []
+    found = {}
     for _ in range(STATES):
         case = Case(model, reference, *room, random)
-        found.append([quantity(case) for quantity in QUANTITIES])
-    return dict(zip([q.__name__ for q in QUANTITIES], np.max(found, axis=0), strict=True))
+        for name, row in METHODS.items():
+            for f_ext in (None, case.f_ext)[: 1 + row.wrenches]:
+                if error := PEERS.get(name.replace(" ", "_")):
+                    more = {"f_ext": f_ext} if row.wrenches else {}
+                    key = name + " with wrenches" * bool(f_ext)
+                    found.setdefault(key, []).append(error(case, case.ours(name, **more), **more))
+    return {name: np.max(values) for name, values in found.items()}
 
 
 def above_tolerance(errors):
     return {name: error for name, error in errors.items() if not error <= TOLERANCE}
+
+
+def test_every_method_is_compared():
+    """Operational space is, by identities, in test_operational_space.py."""
+    assert {name.replace(" ", "_") for name in METHODS} - PEERS.keys() == {"operational_space"}
 
 
 @pytest.mark.skipif(not ROBOTS, reason="example-robot-data is not installed")
@@ -521,24 +513,16 @@ MOVING = {
 
 
 def print_agreement():
-    """Print a table: robots by quantities, exponent of the worst relative error."""
-    from rich.console import Console
-    from rich.table import Table
-
+    """Print robots, and the exponents of the worst relative errors of all methods."""
     logging.disable(logging.WARNING)
-    table = Table("robot", "n", *(quantity.__name__ for quantity in QUANTITIES))
     worst = {}
     for path in FILES:
         for variant, load in VARIANTS.items():
             model = load(path)
             row = errors(model, build(path, model.floating))
-            table.add_row(
-                f"{path.stem}, {variant}", str(model.n), *map("{:.0e}".format, row.values())
-            )
+            print(f"{path.stem}, {variant}:", *(f"{x:.0e}" for x in row.values()))
             worst = {name: max(error, worst.get(name, 0)) for name, error in row.items()}
-    table.add_section()
-    table.add_row(f"worst of {len(FILES)}", "", *map("{:.0e}".format, worst.values()))
-    Console(width=220).print(table)
+    print(f"worst of {len(FILES)}:", *(f"{name} {x:.0e}," for name, x in worst.items()))
 
 
 if __name__ == "__main__":

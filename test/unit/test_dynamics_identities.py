@@ -486,7 +486,8 @@ def joint_wrench_along_the_axis_is_the_torque(s):
 @identity_for(without_followers)
 def joints_of_the_base_carry_the_change_of_momentum_and_the_weight(s):
     """Newton and Euler for all that moves, about the base's origin, f_ext included."""
-    f_ext = {name: wrench for name, wrench in s.f_ext.items() if name != s.model.base_link}
+    carried = dict(zip(s.model.tree.link_names, s.model.tree.link_body >= 0, strict=True))
+    f_ext = {name: wrench for name, wrench in s.f_ext.items() if carried[name]}
     names = ("mass", "first_moment", "inertia")
     figures = {name: getattr(s.model.tree, name).copy() for name in names}
     for figure in figures.values():
