@@ -19,9 +19,9 @@ class State:
     A method of Dynamics takes the state, where it is not told otherwise: ``s.aba(qd=0 * s.qd)``.
     """
 
-    def __init__(self, model):
+    def __init__(self, model, seed=8):
         self.model, self.dynamics = model, Dynamics(model)
-        self.random = np.random.default_rng(8)
+        self.random = np.random.default_rng(seed)
         self.q = positions(model, self.random)
         self.qd, self.qdd, self.tau = self.random.uniform(-2, 2, (3, model.nv))
         self.still = np.zeros(model.nv)

@@ -5,7 +5,7 @@ Run as a script it prints how well:
 """
 
 import logging
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from comparison import EPSILON, TOLERANCE, relative_error, solving_tolerance
 from example_robots import EMPTY, ROBOTS, UNLIKE_ROBOTS, to_pinocchio
-from methods import METHODS, POINT, where_torques_pull
+from methods import METHODS, POINT
 from random_trees import SCREWS, TREES
+from states import State
 from studies import few_or_all
 
-from featherstone_ros import Dynamics, Model, SingularJacobianError
+from featherstone_ros import Model, SingularJacobianError
 
 pinocchio = pytest.importorskip("pinocchio")
 
@@ -32,35 +33,21 @@ LINK_AXES = pinocchio.ReferenceFrame.LOCAL
 BASE_AXES = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
 
-@dataclass
-class Case:
-    """A model, Pinocchio's of the same robot, and one state of both.
+class Case(State):
+    """A robot in a random state, and Pinocchio's model of it.
 
     Pinocchio's knows neither followers nor locked joints: its velocity is G qd, which makes
     tau = G^T tau_full, H = G^T H_full G and J = J_full G.
     """
 
-    model: Model
-    reference: "pinocchio.Model"
-    data: "pinocchio.Data"  # kinematics at q, qd, of one case at a time
-    scratch: "pinocchio.Data"
-    random: np.random.Generator
-
-    def __post_init__(self):
-        n = self.model.nv
-        self.dynamics = Dynamics(self.model)
-        self.q, self.qd, self.qdd = self.random.uniform(-2, 2, (3, n))
-        if self.model.floating:
-            self.q = np.insert(self.q, 3, self.random.uniform(-1, 1))
-            self.q[3:7] /= np.linalg.norm(self.q[3:7])
-        self.tau = self.random.uniform(-20, 20, n)
-        self.links = self.model.link_names
-        chosen = self.random.choice(self.links, min(5, len(self.links)), replace=False)
-        self.f_ext = {str(link): self.random.uniform(-30, 30, 6) for link in chosen}
-        self.q_full = to_pinocchio(self.reference, self.model, self.q)
-        pinocchio.forwardKinematics(self.reference, self.data, self.q_full, self.G @ self.qd)
-        pinocchio.computeJointJacobians(self.reference, self.data, self.q_full)
-        pinocchio.updateFramePlacements(self.reference, self.data)
+    def __init__(self, model, reference, data, scratch, seed):
+        super().__init__(model, seed)
+        self.reference, self.links = reference, model.link_names
+        self.data, self.scratch = data, scratch  # kinematics at q, qd, of one case at a time
+        self.q_full = to_pinocchio(reference, model, self.q)
+        pinocchio.forwardKinematics(reference, data, self.q_full, self.G @ self.qd)
+        pinocchio.computeJointJacobians(reference, data, self.q_full)
+        pinocchio.updateFramePlacements(reference, data)
 
     @cached_property
     def G(self):
@@ -80,7 +67,7 @@ class Case:
     def frame(self, link):
         return self.reference.getFrameId(link, pinocchio.FrameType.BODY)
 
-    def jacobian(self, frame, axes):
+    def jacobian_of(self, frame, axes):
         full = pinocchio.getFrameJacobian(self.reference, self.data, frame, axes)
         return full.reshape(6, -1) @ self.G
 
@@ -96,49 +83,33 @@ class Case:
             forces[frame.parentJoint] += frame.placement.act(pinocchio.Force(wrench))
         return forces
 
-    def given(self, name):
-        """Return the arrays that a method takes."""
-        return [getattr(self, array) for array in METHODS[name].names]
-
     def ours(self, name, **more):
         """Return the result of a method; of one about a link, that of every link."""
-        row, given = METHODS[name], self.given(name)
-        if "link" not in row.others:
-            return row.raw(self.dynamics, *given, **more)
+        call = getattr(self, name)
+        if "link" not in METHODS[name].others:
+            return call(**more)
         if name in AT_THE_ORIGIN:
             more["point"] = None
-        found = []
-        for link in self.links:
-            try:
-                found.append(row.raw(self.dynamics, *given, link=link, **more))
-            except SingularJacobianError:
-                found.append(np.empty(0))  # of any shape but the right one
+        found = [np.empty(0) for _ in self.links]  # of any shape but the right one
+        for k, link in enumerate(self.links):
+            with suppress(SingularJacobianError):
+                found[k] = call(link=link, **more)
         return found
 
     def acceleration(self, f_ext):
-        bias = self.G.T @ self.full_torque(self.qd, self.at_rest)
+        bias = self.G.T @ self.full_torque(self.qd, self.still)
         torque = self.tau + (self.torque_of_wrenches if f_ext else 0)
         return np.linalg.solve(self.inertia, torque - bias)
-
-    @property
-    def at_rest(self):
-        return np.zeros(self.model.nv)
 
     @cached_property
     def inertia(self):
         upper = np.triu(pinocchio.crba(self.reference, self.scratch, self.q_full))
         return self.G.T @ (upper + np.triu(upper, 1).T) @ self.G
 
-    @property
-    def centroidal_momentum(self):
-        return pinocchio.computeCentroidalMomentum(
-            self.reference, self.scratch, self.q_full, self.G @ self.qd
-        ).vector
-
     @cached_property
     def torque_of_wrenches(self):
         torques = [
-            self.jacobian(self.frame(link), LINK_AXES).T @ wrench
+            self.jacobian_of(self.frame(link), LINK_AXES).T @ wrench
             for link, wrench in self.f_ext.items()
         ]
         return np.sum(torques, axis=0)
@@ -179,12 +150,12 @@ def rnea(case, ours, f_ext=None):
 
 @peer
 def bias(case, ours, f_ext=None):
-    return torque_error(case, ours, case.full_torque(case.qd, case.at_rest), f_ext)
+    return torque_error(case, ours, case.full_torque(case.qd, case.still), f_ext)
 
 
 @peer
 def gravity(case, ours):
-    return torque_error(case, ours, case.full_torque(case.at_rest, case.at_rest))
+    return torque_error(case, ours, case.full_torque(case.still, case.still))
 
 
 def torque_error(case, ours, full, f_ext=None):
@@ -247,8 +218,8 @@ def aba_derivatives(case, ours, f_ext=None):
 @peer
 def hybrid(case, ours, f_ext=None):
     """Some freedoms accelerate as given; the others by the equations that are left."""
-    held = where_torques_pull(case.model, case.given("hybrid"))
-    pull = case.torque_of_wrenches if f_ext else case.at_rest
+    held = case.tau > 0
+    pull = case.torque_of_wrenches if f_ext else case.still
     at_rest = case.G.T @ case.full_torque(case.qd, np.where(held, case.qdd, 0))
     missing = (case.tau + pull - at_rest)[~held]
     H = case.inertia[np.ix_(~held, ~held)]
@@ -266,13 +237,13 @@ def link_pose(case, ours):
 
 @peer
 def jacobian(case, ours):
-    return case.worst(ours, lambda frame: case.jacobian(frame, BASE_AXES))
+    return case.worst(ours, lambda frame: case.jacobian_of(frame, BASE_AXES))
 
 
 @peer
 def jacobian_at_a_point(case, ours):
     def reference(frame):
-        J = case.jacobian(frame, BASE_AXES)
+        J = case.jacobian_of(frame, BASE_AXES)
         arm = case.data.oMf[frame].rotation @ POINT["point"]
         return np.vstack([J[:3] - pinocchio.skew(arm) @ J[3:], J[3:]])
 
@@ -296,7 +267,7 @@ def jacobian_derivative(case, ours):
     for x, link in zip(ours, case.links, strict=True):
         at = case.reference, case.scratch, case.frame(link), BASE_AXES
         full = pinocchio.getFrameJacobianTimeVariation(*at)
-        scale = speed * np.abs(case.jacobian(case.frame(link), BASE_AXES)).max(initial=0)
+        scale = speed * np.abs(case.jacobian_of(case.frame(link), BASE_AXES)).max(initial=0)
         errors.append(relative_error(x, full.reshape(6, -1) @ case.G, scale))
     return max(errors)
 
@@ -318,7 +289,7 @@ def link_acceleration(case, ours):
 @peer
 def operational_space_inertia(case, ours):
     """Of the links that can move in all directions, well enough for the inverse to be known."""
-    jacobians = [case.jacobian(case.frame(link), BASE_AXES) for link in case.links]
+    jacobians = [case.jacobian_of(case.frame(link), BASE_AXES) for link in case.links]
     solved = np.linalg.solve(case.inertia, np.vstack(jacobians).T).T
     of_inertia = np.linalg.cond(case.inertia)
     errors = [0.0]
@@ -344,7 +315,8 @@ def centroidal_momentum_matrix(case, ours):
 @peer
 def momentum(case, ours):
     """As for the matrix."""
-    p, L = np.split(case.centroidal_momentum, 2)
+    state = case.reference, case.scratch, case.q_full, case.G @ case.qd
+    p, L = np.split(pinocchio.computeCentroidalMomentum(*state).vector, 2)
     mass, moment = case.mass_and_first_moment
     L = L + np.cross(case.scratch.com[0] - moment / mass, p)
     return relative_error(ours, np.concatenate([p, L]))
@@ -440,11 +412,10 @@ VARIANTS = {
 
 def errors(model, reference):
     """Return the relative error of every method, the worst of some random states."""
-    random = np.random.default_rng(67)
     room = reference.createData(), reference.createData()  # of 200 bodies these take a while
     found = {}
-    for _ in range(STATES):
-        case = Case(model, reference, *room, random)
+    for seed in range(STATES):
+        case = Case(model, reference, *room, seed)
         for name, row in METHODS.items():
             for f_ext in (None, case.f_ext)[: 1 + row.wrenches]:
                 if error := PEERS.get(name.replace(" ", "_")):
