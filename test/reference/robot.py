@@ -202,15 +202,3 @@ def numbering(tree: BodyTree) -> Indices:
                 f"with its joints from the base outwards: joints={outwards}"
             )
     return tree.joint_body
-
-
-def require_chain(robot: Robot) -> None:
-    """Raise ``ModelError``, naming the body where it branches, if a robot is not a chain."""
-    for i in range(robot.N):
-        if robot.parent[i] != i - 1:
-            fork = robot.parent[i]
-            children = [robot.names[k] for k in np.flatnonzero(robot.parent == fork)]
-            raise ModelError(
-                f"body {robot.names[fork]!r} carries {len(children)} bodies "
-                f"({', '.join(children)}), expected a serial chain"
-            )

@@ -14,7 +14,8 @@ independent; for mimic joints see ``featherstone.forward_dynamics``.
 
 import numpy as np
 
-from reference.robot import BASE, Robot, Wrenches, require_chain
+from featherstone_ros.errors import ModelError
+from reference.robot import BASE, Robot, Wrenches
 from reference.spatial import Flags, Floats, crf, crm, inverse
 
 
@@ -166,6 +167,18 @@ def mobility(robot: Robot, q: Floats) -> Floats:
         own = np.outer(s[i], s[i]) / (s[i] @ I_A[i] @ s[i])
         Phi[i] = own + through.T @ Phi[robot.parent[i]] @ through
     return Phi[:BASE]
+
+
+def require_chain(robot: Robot) -> None:
+    """Raise ``ModelError``, naming the body where it branches, if a robot is not a chain."""
+    for i in range(robot.N):
+        if robot.parent[i] != i - 1:
+            fork = robot.parent[i]
+            children = [robot.names[k] for k in np.flatnonzero(robot.parent == fork)]
+            raise ModelError(
+                f"body {robot.names[fork]!r} carries {len(children)} bodies "
+                f"({', '.join(children)}), expected a serial chain"
+            )
 
 
 def outward_mobility(robot: Robot, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, Floats]:

@@ -12,7 +12,8 @@ frame.
 
 import numpy as np
 
-from reference.robot import Robot, Wrenches, require_chain
+from reference.articulated import require_chain
+from reference.robot import Robot, Wrenches
 from reference.spatial import Floats, skew
 
 
