@@ -13,6 +13,30 @@ STEP = 1e-4  # of differences of fourth order [s]
 GRAVITY = 9.81
 
 
+class Lengths:
+    """Of rods, along q(t) at these velocities and accelerations, by the core's poses."""
+
+    def __init__(self, core, q, qd, qdd):
+        self.core, self.q, self.qd, self.qdd = core, q, qd, qdd
+
+    def place(self, q, link, point):
+        T = self.core.link_pose(q, link)
+        return T[:3, 3] + T[:3, :3] @ point
+
+    def after(self, rod, t):
+        """Return a rod's length at time t."""
+        q = self.q + t * self.qd + t**2 / 2 * self.qdd
+        return np.linalg.norm(
+            self.place(q, rod.far, rod.far_point) - self.place(q, rod.near, rod.near_point)
+        )
+
+    def growth(self, rod):
+        """Return its second derivative, over the scale of such accelerations."""
+        weights = {-2: -1 / 12, -1: 4 / 3, 0: -5 / 2, 1: 4 / 3, 2: -1 / 12}
+        d_ddot = sum(w * self.after(rod, k * STEP) for k, w in weights.items()) / STEP**2
+        return d_ddot / (np.abs(self.qdd).max() + np.abs(self.qd).max() ** 2)
+
+
 class Closed:
     """A random tree with rods, and a state of it."""
 
@@ -31,17 +55,7 @@ class Closed:
         self.qdd, self.F = constraints.forward_dynamics(
             self.robot, self.q, self.qd, self.tau, self.rods, self.f_ext
         )
-
-    def place(self, q, link, point):
-        T = self.core.link_pose(q, link)
-        return T[:3, 3] + T[:3, :3] @ point
-
-    def length(self, rod, t):
-        """Return the distance after t along q(t) with these qd and qdd, by the core's poses."""
-        q = self.q + t * self.qd + t**2 / 2 * self.qdd
-        return np.linalg.norm(
-            self.place(q, rod.far, rod.far_point) - self.place(q, rod.near, rod.near_point)
-        )
+        self.lengths = Lengths(self.core, self.q, self.qd, self.qdd)
 
 
 @pytest.fixture(scope="module", params=range(6))
@@ -50,18 +64,15 @@ def closed(request):
 
 
 def test_lengths_do_not_accelerate(closed):
-    weights = {-2: -1 / 12, -1: 4 / 3, 0: -5 / 2, 1: 4 / 3, 2: -1 / 12}
     for rod in closed.rods:
-        d_ddot = sum(w * closed.length(rod, k * STEP) for k, w in weights.items()) / STEP**2
-        scale = np.abs(closed.qdd).max() + np.abs(closed.qd).max() ** 2
-        assert abs(d_ddot) < 1e-6 * scale
+        assert abs(closed.lengths.growth(rod)) < 1e-6
 
 
 def test_rods_are_equal_and_opposite_forces_on_the_core_s_links(closed):
     forces = {name: np.array(wrench) for name, wrench in closed.f_ext.items()}
     for rod, F in zip(closed.rods, closed.F, strict=True):
-        near = closed.place(closed.q, rod.near, rod.near_point)
-        far = closed.place(closed.q, rod.far, rod.far_point)
+        near = closed.lengths.place(closed.q, rod.near, rod.near_point)
+        far = closed.lengths.place(closed.q, rod.far, rod.far_point)
         u = (far - near) / np.linalg.norm(far - near)
         for link, point, sign in ((rod.near, rod.near_point, -1), (rod.far, rod.far_point, 1)):
             R = closed.core.link_pose(closed.q, link)[:3, :3]
@@ -114,3 +125,58 @@ def test_rod_of_a_pendulum_pulls_as_its_weight_and_circle_ask():
     assert_equal_to_rounding(F, [-m * (length * w**2 + GRAVITY * np.cos(angle))])
     expected = -length * w**2 * out - GRAVITY * np.sin(angle) * across
     assert_equal_to_rounding(qdd, expected)
+
+
+def bob_on_a_cable(angle, w, length=0.9):
+    """Return F and the length's acceleration of a point mass on two slides, held by a cable."""
+    tree = Tree("wall")
+    nothing = inertial(0, (0, 0, 0), np.zeros((3, 3)))
+    point = inertial(1.5, (0, 0, 0), np.eye(3) * 1e-3)
+    tree.add("along", parent="wall", joint=Prismatic("x", (1, 0, 0)), inertial=nothing)
+    tree.add("bob", parent="along", joint=Prismatic("y", (0, 1, 0)), inertial=point)
+    robot = Robot.of(tree.model(gravity=(0, -GRAVITY, 0)))
+    out, across = np.array([[np.sin(angle), -np.cos(angle)], [np.cos(angle), np.sin(angle)]])
+    cable = Rod("wall", (0, 0, 0), "bob", (0, 0, 0), pulls_only=True)
+    qdd, F = constraints.forward_dynamics(
+        robot, length * out, length * w * across, np.zeros(2), [cable]
+    )
+    return F[0], out @ qdd + length * w**2
+
+
+@pytest.mark.parametrize("angle", [0.0, 1.0, 2.0, 3.0])
+@pytest.mark.parametrize("w", [0.0, 2.0, 5.0])
+def test_cable_pulls_or_is_slack(angle, w):
+    """It holds the bob on its circle only if the bob would fly outwards: l w^2 + g cos > 0."""
+    F, d_ddot = bob_on_a_cable(angle, w)
+    outwards = 0.9 * w**2 + GRAVITY * np.cos(angle)
+    if outwards > 0:
+        assert_equal_to_rounding(F, -1.5 * outwards)
+        assert abs(d_ddot) < 1e-12
+    else:
+        assert F == 0
+        assert_equal_to_rounding(d_ddot, outwards)
+
+
+def test_cables_share_a_load_or_are_slack_as_their_forces_ask():
+    """Three from the wall to an arm's hand: each pulls and keeps its length, or is slack."""
+    model = Model.from_robot("panda")
+    robot, core, random = Robot.of(model), Dynamics(model), np.random.default_rng(3)
+    pulled = slackened = 0
+    for _ in range(8):
+        q, qd, tau = random.uniform(-1, 1, (3, model.n))
+        anchors, points = random.uniform(-2, 2, (3, 3)), random.uniform(-0.2, 0.2, (3, 3))
+        cables = [
+            Rod(model.base_link, anchor, "panda_hand", point, pulls_only=True)
+            for anchor, point in zip(anchors, points, strict=True)
+        ]
+        qdd, F = constraints.forward_dynamics(robot, q, qd, tau, cables)
+        lengths = Lengths(core, q, qd, qdd)
+        for cable, force in zip(cables, F, strict=True):
+            growth = lengths.growth(cable)
+            if force < 0:
+                pulled += 1
+                assert abs(growth) < 1e-6
+            else:
+                slackened += 1
+                assert force == 0 and growth < 1e-6
+    assert pulled > 3 and slackened > 3

@@ -1,19 +1,21 @@
 """Distances between two points of a tree that are kept: rods and taut cables that close loops.
 
 Each rod from a near point to a far one adds one force along its line, so large that the length does
-not accelerate. How the points answer such forces is the compliance Omega of the free tree. RBDA
-chapter 8; operators in the base's frame: ``operators``.
+not accelerate. A cable does the same, but only pulls. How the points answer such forces is the
+compliance Omega of the free tree. RBDA chapter 8; operators in the base's frame: ``operators``.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from featherstone_ros.errors import ModelError
 from reference import innovations, operators
 from reference.robot import BASE, Robot, Wrenches
-from reference.spatial import Floats, parts_of
+from reference.spatial import Flags, Floats, parts_of
 
 
 @dataclass(frozen=True)
@@ -25,12 +27,14 @@ class Rod:
         near_point: (3,) in that link's frame [m].
         far: Name of the link with the second point.
         far_point: (3,) in that link's frame [m].
+        pulls_only: Whether it is a cable, taut now, which goes slack instead of pushing.
     """
 
     near: str
     near_point: ArrayLike
     far: str
     far_point: ArrayLike
+    pulls_only: bool = False
 
 
 def point_motion(
@@ -68,7 +72,8 @@ def forward_dynamics(
         d_ddot = u . r_ddot + (r_dot . r_dot - d_dot^2) / d
         d_ddot = d_ddot of the free tree + w* Omega w F = 0
 
-    An error in d or d_dot stays: only d_ddot is kept zero.
+    An error in d or d_dot stays: only d_ddot is kept zero. For a cable, F <= 0, d_ddot <= 0 and
+    F d_ddot = 0: see ``forces``.
 
     Args:
         robot: A ``Robot``.
@@ -100,5 +105,27 @@ def forward_dynamics(
     f_x = (robot.base_forces(f_ext, q)[:BASE] + in_base).ravel()
     free = innovations.forward_dynamics(o, qd, tau, f_x=f_x)
     d_ddot = W.T @ o.phi.T @ (o.H.T @ free + a) + velocity_part
-    F = -np.linalg.solve(W.T @ innovations.compliance(o) @ W, d_ddot)
+    cables = np.array([rod.pulls_only for rod in rods])
+    F = forces(W.T @ innovations.compliance(o) @ W, d_ddot, cables)
     return innovations.forward_dynamics(o, qd, tau, f_x=f_x + W @ F), F
+
+
+def forces(A: Floats, d_ddot: Floats, cables: Flags) -> Floats:
+    """Return the forces F (K,) under which no rod's length accelerates, nor any cable's grows.
+
+    All choices of which cables are slack are tried: one of them has none that pushes, and none that
+    is slack and grows longer. (With many cables a solver of linear complementarity problems.)
+
+    Args:
+        A: (K, K) acceleration of the lengths per force, positive semidefinite.
+        d_ddot: (K,) their accelerations without forces.
+        cables: (K,) those that pull only.
+    """
+    for slack in product(*((False, True) if cable else (False,) for cable in cables)):
+        held = ~np.array(slack)
+        F = np.zeros(len(cables))
+        F[held] = -np.linalg.solve(A[np.ix_(held, held)], d_ddot[held])
+        growth = d_ddot + A @ F
+        if (F[held & cables] <= 0).all() and (growth[~held] <= 0).all():
+            return F
+    raise ModelError(f"cables pull against each other: no forces keep {len(cables)} lengths")
