@@ -1,5 +1,7 @@
 """Articulated bodies, serial and branched, agree with the compiled core and balance every force."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
@@ -8,7 +10,7 @@ from reference_cases import ARMS, Case, cases, with_screws
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Model, ModelError
-from reference import Robot, articulated, mirtich, newton_euler
+from reference import Robot, articulated, mirtich, newton_euler, operators
 from reference.featherstone import aba, crba, rnea
 from reference.spatial import skew
 
@@ -201,3 +203,21 @@ def test_mobility_is_how_the_core_s_links_answer_forces(case):
         J = jacobian_of_the_core(case, i)
         expected = J @ np.linalg.solve(H, J.T)
         assert_equal_to_rounding(Phi[i], expected, tolerance=solving_tolerance(H))
+
+
+def test_gravity_counts_once(case, tau_J):
+    """As weights, or as an acceleration of the base; both, as one source's code had it, is off."""
+    weights = operators.weights(case.robot, case.q_J).reshape(-1, 6)
+    pushes = {
+        name: np.concatenate([w[3:], w[:3]])
+        for name, w in zip(case.robot.names[:-1], weights, strict=True)
+    }
+    weightless = replace(case.robot, gravity=np.zeros(3))
+    by_acceleration, by_weights, by_both = (
+        articulated.forward_dynamics(robot, case.q_J, case.qd_J, tau_J, forces)[0]
+        for robot, forces in ((case.robot, None), (weightless, pushes), (case.robot, pushes))
+    )
+    scale, tolerance = np.abs(by_acceleration).max(), solving_tolerance(crba(case.robot, case.q_J))
+    assert_equal_to_rounding(by_weights, by_acceleration, scale, tolerance)
+    if np.abs(case.dynamics.gravity(case.q)).max() > 1e-3:
+        assert np.abs(by_both - by_acceleration).max() > 0.1

@@ -139,7 +139,7 @@ def test_angular_momentum_is_p_x_m_v_and_its_rate_p_x_m_a():
 def test_euler_s_equation_is_the_derivative_of_angular_momentum():
     """A body that turns at w, which grows at wd, from where its axes are those of the room.
 
-    One source prints the derivative of wd, here zero, for wd, and wd x for w x.
+    One source prints the derivative of wd, here zero, for wd.
     """
     random = np.random.default_rng(5)
     w, wd = random.normal(size=(2, 3))
@@ -152,22 +152,29 @@ def test_euler_s_equation_is_the_derivative_of_angular_momentum():
     rate = (momentum(STEP) - momentum(-STEP)) / (2 * STEP)
     expected = tensor @ wd + np.cross(w, tensor @ w)
     assert_equal_to_rounding(rate, expected, tolerance=1e-8)
-    for printed in np.cross(w, tensor @ w), tensor @ wd + np.cross(wd, tensor @ w):
-        assert np.abs(printed - rate).max() > 0.01 * np.abs(rate).max()
+    printed = np.cross(w, tensor @ w)
+    assert np.abs(printed - rate).max() > 0.01 * np.abs(rate).max()
 
 
 @pytest.mark.parametrize("case", [case for case in cases(9) if case.robot.N > 1], ids=repr)
-def test_angular_acceleration_takes_the_acceleration_of_the_joint(case):
-    """thetadd z: thetad z, as one source prints it, is not the core's."""
-    robot, state = case.robot, (case.q_J, case.qd_J)
+def test_recursion_gives_wd_on_the_left_and_takes_w_x_w_x_P(case):
+    """As the core's accelerations of the last link say.
+
+    One source prints thetad for wd on the left, and wd x for the outer w x in the acceleration of
+    the next link's origin.
+    """
+    robot, last = case.robot, case.robot.N - 1
     R, _ = robot.poses(case.q_J)
-    _, wd, _ = newton_euler.link_accelerations(robot, *state, case.qdd_J)
-    _, printed, _ = newton_euler.link_accelerations(robot, *state, case.qd_J)
-    tip = robot.names[-2]
-    expected = R[-2].T @ case.dynamics.link_acceleration(case.q, case.qd, case.qdd, tip)[3:]
-    assert_equal_to_rounding(wd[-2], expected, scale=np.abs(wd).max() + 1)
-    if robot.motion[:, 0].any():
-        assert np.abs(printed - wd).max() > 0.01 * np.abs(wd).max()
+    turn, P = newton_euler.steps(robot, case.q_J)
+    w, wd, vd = newton_euler.link_accelerations(robot, case.q_J, case.qd_J, case.qdd_J)
+    core = case.dynamics.link_acceleration(case.q, case.qd, case.qdd, robot.names[last])
+    linear, angular = np.split(core, 2)
+    assert_equal_to_rounding(wd[last], R[last].T @ angular, scale=np.abs(wd).max() + 1)
+    assert_equal_to_rounding(vd[last], R[last].T @ linear, scale=np.abs(vd).max() + 1)
+    up, arm = robot.parent[last], P[last]
+    printed = turn[last] @ np.cross(wd[up] - w[up], np.cross(w[up], arm)) + vd[last]
+    if np.abs(np.cross(w[up], arm)).max() > 1e-6:
+        assert np.abs(printed - R[last].T @ linear).max() > 1e-3 * np.abs(vd).max()
 
 
 @pytest.mark.parametrize("case", cases(9), ids=repr)
@@ -316,7 +323,15 @@ CHAINS = [
     for case in cases(14)
     if case.robot.N > 2 and (case.robot.parent == np.arange(case.robot.N) - 1).all()
 ]
-MISPRINTS = ("X of I^A", "X of Z^A", "X of a", "no M in I", "- s' I^A X a twice in Z^A")
+MISPRINTS = (
+    "left X of I^A",
+    "right X of I^A",
+    "both X of I^A",
+    "X of qdd",
+    "X of a",
+    "no M in I",
+    "- s' I^A X a twice in Z^A",
+)
 
 
 def retold(chain, tau, misprint=""):
@@ -330,24 +345,24 @@ def retold(chain, tau, misprint=""):
     if misprint == "no M in I":
         I_A[:, :3, 3:] = 0
 
-    def transforms(line):
-        """Return those that the line takes outwards and inwards."""
-        return (back, X) if misprint == f"X of {line}" else (X, back)
+    side = misprint.removesuffix(" X of I^A")
+    outward = back if side in ("right", "both") else X
+    inward = X if side in ("left", "both") else back
+    to_qdd, to_a = (back if misprint == f"X of {line}" else X for line in ("qdd", "a"))
 
     for i in reversed(range(1, robot.N)):
         I_s, s_I, Z_c = I_A[i] @ s[i], bars[i] @ I_A[i], Z_A[i] + I_A[i] @ c[i]
         rest = tau[i] - bars[i] @ Z_c
         if misprint.endswith("twice in Z^A"):
             rest -= s_I @ X[i] @ a_right[i - 1]
-        outward, inward = transforms("I^A")
         I_A[i - 1] += inward[i] @ (I_A[i] - np.outer(I_s, s_I) / (s_I @ s[i])) @ outward[i]
-        _, inward = transforms("Z^A")
-        Z_A[i - 1] += inward[i] @ (Z_c + I_s * rest / (s_I @ s[i]))
+        Z_A[i - 1] += back[i] @ (Z_c + I_s * rest / (s_I @ s[i]))
     a, qdd = np.zeros_like(s), np.zeros(robot.N)
     for i in range(robot.N):
-        a_up, s_I = transforms("a")[0][i] @ a[i - 1] + c[i], bars[i] @ I_A[i]
-        qdd[i] = (tau[i] - s_I @ a_up - bars[i] @ Z_A[i]) / (s_I @ s[i])
-        a[i] = a_up + s[i] * qdd[i]
+        s_I = bars[i] @ I_A[i]
+        rest = tau[i] - s_I @ (to_qdd[i] @ a[i - 1] + c[i]) - bars[i] @ Z_A[i]
+        qdd[i] = rest / (s_I @ s[i])
+        a[i] = to_a[i] @ a[i - 1] + c[i] + s[i] * qdd[i]
     return qdd
 
 
@@ -387,10 +402,7 @@ def test_mirtich_s_joint_force_takes_the_parent_s_acceleration_once(chain):
 
 @pytest.mark.parametrize("case", [case for case in cases(14) if case.robot.N > 1], ids=repr)
 def test_composite_bodies_take_the_joints_accelerations(case):
-    """f = R alpha + phi~ R w + phi b with w = H* qdd + a; H* qd in w, as one source prints it, not.
-
-    A star less, phi for phi* in alpha, is off, too.
-    """
+    """f = R alpha + phi~ R w + phi b, w = H* qdd + a; H* qd, as one source prints it, is off."""
     o, qd, qdd = operators.body_frames(case.robot, case.q_J), case.qd_J, case.qdd_J
     R, (a, b) = composite.composite_inertias(o), operators.velocity_terms(o, qd)
     w, alpha = o.H.T @ qdd + a, o.phi.T @ (o.H.T @ qdd + a)
@@ -399,6 +411,16 @@ def test_composite_bodies_take_the_joints_accelerations(case):
     f = R @ alpha + beyond @ w + o.phi @ b
     assert_equal_to_rounding(f, expected)
     rates = beyond @ o.H.T @ (qd - qdd)
-    unstarred = R @ (o.phi @ w - alpha)
-    for off in rates, unstarred:
-        assert np.abs(off).max() > 0.01 * np.abs(expected).max()
+    assert np.abs(rates).max() > 0.01 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("case", [case for case in cases(14) if case.robot.N > 1], ids=repr)
+def test_decomposition_takes_a_star_on_the_last_factor(case):
+    """phi M phi* = (phi~ + 1) R (phi~ + 1)* - phi~ R phi~*; one source prints no first star."""
+    o = operators.body_frames(case.robot, case.q_J)
+    R, one = composite.composite_inertias(o), np.eye(len(o.phi))
+    tilde, expected = o.phi - one, o.phi @ o.M @ o.phi.T
+    right = (tilde + one) @ R @ (tilde + one).T - tilde @ R @ tilde.T
+    printed = (tilde + one) @ R @ (tilde + one) - tilde @ R @ tilde.T
+    assert_equal_to_rounding(right, expected)
+    assert np.abs(printed - expected).max() > 0.01 * np.abs(expected).max()
