@@ -359,7 +359,7 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
     """
     cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER), lag
     cdef bint reckoned = STAMP_JITTER < o.ahead <= dt           # commands went on by the model
-    cdef bint agrees = True             # positions alone tell what an inconsistent velocity does not
+    cdef bint agrees = True  # positions alone tell what an inconsistent velocity does not
     cdef GateResult result
     cdef Py_ssize_t i
     o.reset, o.inconsistent, o.last.rejection = False, -1, ACCEPTED

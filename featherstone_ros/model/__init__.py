@@ -8,10 +8,10 @@ splits its ``planar_joints``; ``urdf_versions`` and ``xml_faults`` say what it d
 ``joint_rules`` say what is impossible. ``primitives`` and ``pseudo_inertia`` are about inertias,
 ``rotations`` about orientations, ``friction`` states the friction law, ``drives`` have it, and
 rotors; ``drive_units`` converts between torques and what drives are told and measure. ``robots``,
-``description_parameter`` and ``share`` find files, ``xacro_files`` expands them,
-``parameter_files``, ``joint_limits`` and ``bounded_yaml`` read YAML, ``ros2_control`` writes the
-hardware of a description; ``arguments`` and
-``joint_arrays`` check numbers.
+``description_parameter`` and ``share`` find files, ``file_kind`` says what one is that is none of
+those, ``xacro_files`` expands them, ``parameter_files``, ``joint_limits`` and ``bounded_yaml`` read
+YAML, ``ros2_control`` writes the hardware of a description; ``arguments`` and ``joint_arrays``
+check numbers.
 """
 
 from featherstone_ros.model.model import EARTH, Model, errors_naming, read_description, read_file

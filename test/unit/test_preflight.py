@@ -301,7 +301,7 @@ def test_drives_are_those_of_the_parameter_file(tmp_path):
     file.write_text(
         "/**:\n  ros__parameters:\n    friction: {panda_joint2: {coulomb: 2.5, viscous: 0.5}}\n"
         "/**/feedforward_controller:\n  ros__parameters:\n    armature: {panda_joint1: 0.1}\n"
-        "    effort_scale: 0.5\n    payload: {link: panda_hand, mass: 2.0, com: [0, 0, 0.1]}\n"
+        "    effort_scale: 0.5\n    payload: {link: panda_hand, mass: 2.0, com: [0.0, 0.0, 0.1]}\n"
     )
     arm = ControlledArm.from_robot("panda", ("panda_joint2", "panda_joint1"), file)
     assert arm.drives.coulomb.tolist() == [2.5, 0.273]  # the other is the URDF's
