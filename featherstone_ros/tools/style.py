@@ -138,7 +138,7 @@ def picture(
     with pyplot_in_style(style) as pyplot:
         yield pyplot
         figure = pyplot.gcf()
-        figure.savefig(path)
+        figure.savefig(path, metadata={"Date": None})  # drawn again, it is the same file
         pyplot.close(figure)
     if path.suffix == ".png":
         shrink(path, colours)
