@@ -1,4 +1,4 @@
-"""Pose errors, their derivative, and inverse kinematics.
+"""Pose errors, their derivative, inverse kinematics, and the axes of twists and wrenches.
 
 A pose is that of a link in the base frame: a homogeneous transform (4, 4), as
 ``Dynamics.link_pose`` returns it, or position and quaternion x y z w (7,). Every function also
@@ -89,6 +89,76 @@ def pose_error_derivative(
         *(_flat(x, batch, (6,)) for x in (error, velocity, target_velocity)), rate
     )
     return rate.reshape(*batch, 6)
+
+
+@dataclass(frozen=True)
+class ScrewAxis:
+    """The axis that a twist turns about, or a wrench acts along; arrays (B, ...) for a batch.
+
+    Attributes:
+        point: (3,) the point of the axis nearest to the origin [m]; the origin if there is no
+            rotation or no force.
+        direction: (3,) unit vector along the axis.
+        pitch: Translation per rotation [m/rad], or moment per force [m]; infinite if there is no
+            rotation or no force.
+        magnitude: Of the rotation [rad/s] or the force [N]; if there is none, of the velocity [m/s]
+            or the moment [N m].
+    """
+
+    point: Floats
+    direction: Floats
+    pitch: float | Floats
+    magnitude: float | Floats
+
+
+def twist_axis(twist: ArrayLike) -> ScrewAxis:
+    """Return the axis and the pitch of a twist, as which every motion of a body can be seen.
+
+    Args:
+        twist: (6,) velocity of the body's point at the origin, then angular velocity [m/s, rad/s]:
+            of ``Dynamics.link_velocity``, for a point that is counted from the link's origin.
+
+    Raises:
+        ValueError: The shape does not fit.
+
+    Source: RBDA section 2.5. Zero has no axis: NaN.
+    """
+    rows = _rows("twist", twist, (6,))
+    return _screw_axis(rows[..., 3:], rows[..., :3])
+
+
+def wrench_axis(wrench: ArrayLike) -> ScrewAxis:
+    """Return the axis and the pitch of a wrench: the line of its force, and the moment about it.
+
+    Args:
+        wrench: (6,) force, then moment about the origin [N, N m].
+
+    Raises:
+        ValueError: The shape does not fit.
+
+    Source: RBDA section 2.5. Zero has no axis: NaN.
+    """
+    rows = _rows("wrench", wrench, (6,))
+    return _screw_axis(rows[..., :3], rows[..., 3:])
+
+
+def _screw_axis(along: Floats, at_origin: Floats) -> ScrewAxis:
+    """Return the axis of a resultant; at_origin is point x along + pitch along."""
+    squared = np.sum(along**2, axis=-1, keepdims=True)
+    pure = squared == 0  # a translation, a couple
+    main = np.where(pure, at_origin, along)
+    magnitude = np.linalg.norm(main, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        direction = main / magnitude[..., np.newaxis]
+        pitch = np.where(
+            pure,
+            np.inf * magnitude[..., np.newaxis],
+            np.sum(along * at_origin, axis=-1, keepdims=True) / squared,
+        )[..., 0]
+        point = np.where(pure, 0.0 * at_origin, np.cross(along, at_origin) / squared)
+    if along.ndim == 1:
+        return ScrewAxis(point, direction, float(pitch), float(magnitude))
+    return ScrewAxis(point, direction, pitch, magnitude)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,13 @@ from random_trees import random_tree
 from scipy.spatial.transform import Rotation
 
 from featherstone_ros import Dynamics, Model, UnknownNameError
-from featherstone_ros.kinematics import inverse_kinematics, pose_error, pose_error_derivative
+from featherstone_ros.kinematics import (
+    inverse_kinematics,
+    pose_error,
+    pose_error_derivative,
+    twist_axis,
+    wrench_axis,
+)
 
 pinocchio = pytest.importorskip("pinocchio")
 
@@ -235,3 +241,47 @@ def test_wrong_arguments_are_named(arm):
         inverse_kinematics(model, tip, np.eye(4), np.zeros(model.n + 1))
     with pytest.raises(ValueError, match="weights: expected six finite numbers >= 0"):
         inverse_kinematics(model, tip, np.eye(4), np.zeros(model.n), weights=-np.ones(6))
+
+
+# Axes of twists and wrenches ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [(), (4,)])
+def test_a_screw_has_the_axis_and_pitch_that_it_was_made_of(random, rows):
+    direction, near = random.normal(size=(2, *rows, 3))
+    direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
+    size, pitch = random.uniform(1, 2, rows)[..., np.newaxis], random.normal(size=rows)[..., None]
+    resultant = size * direction
+    at_origin = np.cross(near, resultant) + pitch * resultant  # v of the point at O, or n about it
+    for axis in (
+        twist_axis(np.concatenate([at_origin, resultant], axis=-1)),
+        wrench_axis(np.concatenate([resultant, at_origin], axis=-1)),
+    ):
+        assert_equal_to_rounding(axis.direction, direction)
+        assert_equal_to_rounding(axis.pitch, pitch[..., 0])
+        assert_equal_to_rounding(axis.magnitude, size[..., 0])
+        nearest = near - np.sum(near * direction, axis=-1, keepdims=True) * direction
+        assert_equal_to_rounding(axis.point, nearest)
+
+
+def test_without_rotation_or_force_the_pitch_is_infinite():
+    axis = twist_axis([[0, 3, 4, 0, 0, 0], [0, 0, 1, 0, 0, 2]])
+    assert axis.pitch.tolist() == [np.inf, 0.5] and axis.magnitude.tolist() == [5, 2]
+    np.testing.assert_array_equal(axis.direction, [[0, 0.6, 0.8], [0, 0, 1]])
+    np.testing.assert_array_equal(axis.point, np.zeros((2, 3)))
+    couple = wrench_axis([0, 0, 0, -2, 0, 0])
+    assert couple.pitch == np.inf and couple.direction.tolist() == [-1, 0, 0]
+    assert np.isnan(twist_axis(np.zeros(6)).pitch)
+    with pytest.raises(ValueError, match="wrench: expected shape"):
+        wrench_axis([1, 2, 3])
+
+
+def test_a_hand_that_one_joint_moves_turns_about_that_joint(random):
+    panda = Dynamics(Model.from_file(CONFIG / "panda.urdf"))
+    q, hand = random.uniform(-1, 1, 7), "panda_hand"
+    axis = twist_axis(panda.link_velocity(q, 2.0 * np.eye(7)[3], hand))
+    joint = panda.link_pose(q, "panda_link4")
+    assert_equal_to_rounding(axis.direction, joint[:3, 2])
+    assert axis.magnitude == pytest.approx(2.0) and abs(axis.pitch) < 1e-12
+    from_joint = panda.link_pose(q, hand)[:3, 3] + axis.point - joint[:3, 3]
+    assert np.abs(np.cross(from_joint, axis.direction)).max() < 1e-12
