@@ -312,6 +312,31 @@ cdef class Simulator(WorkspaceOwner):
         """Move the robot without touching the time. Arguments as for ``reset``."""
         self.begin_at(self.count, q, qd)
 
+    def set_momentum(self, momentum):
+        """Change the velocity of a floating base so that the robot has this momentum.
+
+        Momentum that no force on the robot changes drifts by the errors of the integrator: set it
+        to what it was, and the drift is gone. Joints keep their rates, and positions and time do
+        not change.
+
+        Args:
+            momentum: (6,) or (B, 6) as of ``Dynamics.momentum``: linear, then angular about the
+                centre of mass, in the world's axes [N s, N m s].
+
+        Raises:
+            ValueError: The base does not float, a shape does not fit, or a number is not finite.
+
+        Source: Jain, Robot and Multibody Dynamics, 2011, V_0 = R_0^-1 (h - A qd).
+        """
+        if not self.compiled.system.floating:
+            raise ValueError("set_momentum: expected a model with a floating base")
+        cdef cnp.ndarray wanted = like_states(momentum, self.state_qd, 6, "momentum")
+        A = Dynamics(self.model).centroidal_momentum_matrix(self.state_q)
+        qd = self.state_qd.copy()
+        missing = wanted - np.einsum("...ij,...j->...i", A[..., 6:], qd[..., 6:])
+        qd[..., :6] = np.linalg.solve(A[..., :6], missing[..., np.newaxis])[..., 0]
+        self.set_state(self.state_q, qd)
+
     cdef int begin_at(self, long long count, q, qd) except -1:
         cdef Py_ssize_t n = self.compiled.system.n
         cdef cnp.ndarray q_ = as_positions(q, self.compiled.system.nq, qd, qd)

@@ -98,6 +98,36 @@ def test_momentum_of_an_arm_that_floats_is_conserved():
     assert abs(np.linalg.norm(simulator.q[3:7]) - 1) <= 1e-14
 
 
+@pytest.mark.parametrize("rows", [(), (3,)])
+def test_momentum_that_drifted_is_set_right(rows):
+    model = Model.from_file(ARM, base="floating", gravity=WEIGHTLESS)
+    dynamics = Dynamics(model)
+    q, qd = random_state(model, np.random.default_rng(5))
+    q, qd = (np.broadcast_to(x, (*rows, len(x))) for x in (q, qd))
+    simulator = Simulator(model, 0.01, damping=0.1, friction=0)
+    simulator.reset(q, qd)
+    before = dynamics.momentum(q, qd)
+    simulator.step(np.zeros(model.nv), 20)
+    q, qd, time = simulator.q, simulator.qd, simulator.time
+    assert np.abs(dynamics.momentum(q, qd) - before).max() > 1e-4 * np.abs(before).max()
+    simulator.set_momentum(before)
+    assert_equal_to_rounding(dynamics.momentum(q, simulator.qd), before)
+    np.testing.assert_array_equal(simulator.qd[..., 6:], qd[..., 6:])
+    np.testing.assert_array_equal(simulator.q, q)
+    assert simulator.time == time
+    simulator.set_momentum(np.zeros(6))  # at rest as a whole: the centre of mass is, too
+    assert np.abs(dynamics.centre_of_mass_jacobian(q) @ simulator.qd[..., np.newaxis]).max() < 1e-12
+
+
+def test_a_base_that_does_not_float_has_no_momentum_to_set():
+    simulator = Simulator(Model.from_file(ARM))
+    with pytest.raises(ValueError, match="set_momentum: expected a model with a floating base"):
+        simulator.set_momentum(np.zeros(6))
+    simulator = Simulator(TREES["arm"])
+    with pytest.raises(ValueError, match=r"^momentum: expected shape \(6,\)"):
+        simulator.set_momentum(np.zeros(3))
+
+
 def test_a_body_in_free_fall_follows_the_parabola():
     model = TREES["no joints"]
     simulator = Simulator(model, 1e-3, "rk4")
