@@ -39,6 +39,10 @@ ARGUMENTS = {  # of every public method of Dynamics
     "operational_space_inertia": "q, link",
     "centre_of_mass": "q",
     "centre_of_mass_jacobian": "q",
+    "composite_inertias": "q",
+    "articulated_inertias": "q",
+    "log_det_inertia": "q",
+    "impulse_response": "q, f_ext",
     "momentum": "q, qd",
     "centroidal_momentum_matrix": "q",
     "energy": "q, qd",
@@ -144,7 +148,10 @@ class Robot:
             w = np.sqrt(4 - x * x - y * y - z * z)
             state["q"] = np.insert(state["q"], 6, w, axis=-1)
             state["q"][..., 3:7] /= 2
-        return state | {"prescribed": np.arange(n) % 2 == 0, "link": self.last_link}
+        link = self.last_link
+        return state | {
+            "prescribed": np.arange(n) % 2 == 0, "link": link, "f_ext": {link: np.ones(6)},
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -210,7 +217,7 @@ def cases(quick: bool, paths: list[str] | None = None) -> Iterator[Case]:
     last = robots[-1]
     for robot in [*robots, Robot(f"{last.name}, free base", last.text, "floating")]:
         for method in ARGUMENTS:
-            if method != "operational_space_inertia" or robot.model.nv >= 6:
+            if is_possible(method, robot.model):
                 yield against_pinocchio("single", robot, method)
     for robot in robots:
         yield from (against_pinocchio("batch", robot, method, batch) for method in BASIC)
@@ -221,6 +228,13 @@ def cases(quick: bool, paths: list[str] | None = None) -> Iterator[Case]:
     for count in links:
         robot = Robot(f"{count} links", chain(count))
         yield from (against_pinocchio("chain", robot, method) for method in ("rnea", "aba"))
+
+
+def is_possible(method: str, model: fr.Model) -> bool:
+    """Whether a method has a result for the model."""
+    if method == "operational_space_inertia":
+        return model.nv >= 6
+    return method != "articulated_inertias" or not model.mimics
 
 
 def missing() -> list[str]:

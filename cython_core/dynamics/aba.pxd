@@ -216,6 +216,18 @@ cdef inline void unpack(const real* IA, real* A) noexcept nogil:
             A[6 * i + 3 + j] = A[6 * (3 + j) + i] = IA[6 + 3 * i + j]
 
 
+cdef inline void pack(const real* A, real* IA) noexcept nogil:
+    """The inverse of unpack: the 21 numbers of a symmetric A, (6, 6)."""
+    cdef Py_ssize_t i, j, k = 0
+    for i in range(3):
+        for j in range(i, 3):
+            IA[k] = A[6 * i + j]
+            IA[15 + k] = A[6 * (3 + i) + 3 + j]
+            k += 1
+        for j in range(3):
+            IA[6 + 3 * i + j] = A[6 * i + 3 + j]
+
+
 cdef inline never_inline base_acceleration(const System* system, Workspace* work, const real* tau,
                                            const real* held, real* qdd) noexcept nogil:
     """a' of a floating base (note 8) and its qdd; work.failure: 1 + the index of a singular

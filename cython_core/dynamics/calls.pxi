@@ -29,9 +29,10 @@ cdef struct Call:
     Py_ssize_t x_width[4]
     double* y[4]
     Py_ssize_t y_width[4]
-    int y_ndim[4]                      # of the result for one state: 0, 1 or 2
+    int y_ndim[4]                      # of the result for one state: 0 to 3
     Py_ssize_t y_rows[4]
     Py_ssize_t y_columns[4]
+    Py_ssize_t y_depth                 # of the one that has three dimensions
     bint into                          # y are the caller's ``out``
     bint by_row                        # a batch goes row by row, on one thread
     const Wrenches* wrenches
@@ -92,6 +93,13 @@ cdef inline void add_vector(Call* call, Py_ssize_t size) noexcept:
 
 cdef inline void add_matrix(Call* call, Py_ssize_t rows, Py_ssize_t columns) noexcept:
     add_result(call, 2, rows, columns)
+
+
+cdef inline void add_matrices(Call* call, Py_ssize_t count, Py_ssize_t rows,
+                              Py_ssize_t columns) noexcept:
+    add_result(call, 3, count, rows)
+    call.y_depth = columns
+    call.y_width[call.outputs - 1] *= columns
 
 
 cdef int refuse_overlap(const Call* call, Py_ssize_t rows) except -1:

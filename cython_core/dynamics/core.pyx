@@ -38,10 +38,12 @@ from derivatives cimport aba_derivatives, rnea_derivatives
 from displacement cimport difference, displace
 from drives cimport IMPLICIT, RK4, SEMI_IMPLICIT_EULER, Drives
 from external_forces cimport add_external_stiffness, external_torque, geometric_stiffness
-from forward_dynamics cimport forward_dynamics
+from forward_dynamics cimport forward_dynamics, impulse_response
 from hybrid cimport hybrid
 from followed_joints cimport place_body, place_locked
 from joint_wrenches cimport joint_wrenches
+from link_inertias cimport articulated_link_inertias, composite_link_inertias
+from log_determinant cimport log_determinant
 from minv cimport minv
 from momentum cimport momentum
 from operational_space cimport operational_space_inertia

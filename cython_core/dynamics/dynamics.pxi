@@ -170,6 +170,31 @@ cdef inline Py_ssize_t call_regressor(Call* call, Workspace* work, const real** 
     return 0
 
 
+cdef inline Py_ssize_t call_impulse_response(Call* call, Workspace* work, const real** x,
+                                             const real* f_ext, real** y) noexcept nogil:
+    base_axes(call.system, work, x[0])
+    return impulse_response(call.system, work, f_ext, y[0])
+
+
+cdef inline Py_ssize_t call_composite_inertias(Call* call, Workspace* work, const real** x,
+                                               const real* f_ext, real** y) noexcept nogil:
+    jcalc(call.system, work, x[0])
+    composite_link_inertias(call.system, work, y[0])
+    return 0
+
+
+cdef inline Py_ssize_t call_articulated_inertias(Call* call, Workspace* work, const real** x,
+                                                 const real* f_ext, real** y) noexcept nogil:
+    base_axes(call.system, work, x[0])
+    return articulated_link_inertias(call.system, work, y[0])
+
+
+cdef inline Py_ssize_t call_log_det_inertia(Call* call, Workspace* work, const real** x,
+                                            const real* f_ext, real** y) noexcept nogil:
+    base_axes(call.system, work, x[0])
+    return log_determinant(call.system, work, y[0], y[1])
+
+
 cdef class Dynamics(WorkspaceOwner):
     """Rigid-body dynamics of one model: Featherstone's recursions, with a workspace.
 
@@ -703,6 +728,109 @@ cdef class Dynamics(WorkspaceOwner):
         self.begin(&call, <Kernel> call_joint_wrenches[double], <Kernel> call_joint_wrenches[lanes])
         add_matrix(&call, len(self.compiled.joint_names), 6)
         return self.at_motion(&call, q, qd, "qdd", qdd, f_ext, None)
+
+    def composite_inertias(self, q):
+        """The inertia of all that each joint carries, as one rigid body: the joints beyond locked.
+
+        Args:
+            q: (nq,) position [rad, m].
+
+        Returns:
+            (n, 6, 6), symmetric, rows and columns linear then angular, in the frames of
+            ``joint_wrenches`` [kg, kg m, kg m^2]. That of a floating base is ``crba``'s corner.
+
+        Source: I^c of RBDA Table 6.2, R(k) of Rodriguez and Jain.
+        """
+        cdef Call call
+        self.begin(&call, <Kernel> call_composite_inertias[double],
+                   <Kernel> call_composite_inertias[lanes])
+        add_matrices(&call, len(self.compiled.joint_names), 6, 6)
+        return self.at_position(&call, q, None)
+
+    def articulated_inertias(self, q):
+        """The inertia that each joint's child link has with the joints beyond free: the wrench that
+        must act on it for each unit of its acceleration.
+
+        Args:
+            q: (nq,) position [rad, m].
+
+        Returns:
+            (n, 6, 6) as of ``composite_inertias``. That of a floating base is the inverse of
+            ``minv``'s corner.
+
+        Raises:
+            NotImplementedError: The model has mimic joints: one that others follow is not free.
+            SingularInertiaError: A joint moves no inertia.
+
+        Source: I^A of RBDA Table 7.1, P(k) of Rodriguez and Jain.
+        """
+        cdef Call call
+        if self.compiled.system.coupled:
+            raise NotImplementedError("articulated_inertias: expected a model without mimic joints")
+        self.begin(&call, <Kernel> call_articulated_inertias[double],
+                   <Kernel> call_articulated_inertias[lanes])
+        add_matrices(&call, len(self.compiled.joint_names), 6, 6)
+        return self.at_position(&call, q, None)
+
+    def log_det_inertia(self, q):
+        """The logarithm of the determinant of the joint-space inertia, and its gradient.
+
+        Fixman's potential is half of it, times the temperature in units of energy.
+
+        Args:
+            q: (nq,) position [rad, m].
+
+        Returns:
+            log det M, a float, or (B,); and its derivative by q, (nv,) [1/rad, 1/m]: zero for a
+            floating base.
+
+        Raises:
+            SingularInertiaError: A joint moves no inertia.
+
+        Takes O(n), with mimic joints O(n^3).
+
+        Source: Jain, Compensating mass matrix potential for constrained molecular dynamics, 1997;
+        with mimic joints the trace of M^-1 dM/dt = M^-1 (C + C^T).
+        """
+        cdef Call call
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        if self.compiled.system.coupled:
+            Minv = self.minv(q_)
+            with np.errstate(invalid="ignore"):
+                value = np.linalg.slogdet(self.crba(q_))[1]
+            gradient = np.stack([2 * np.einsum("...ij,...ji->...", Minv, self.coriolis(q_, rate))
+                                 for rate in np.eye(self.compiled.system.n)], axis=-1)
+        else:
+            self.begin(&call, <Kernel> call_log_det_inertia[double],
+                       <Kernel> call_log_det_inertia[lanes])
+            add_number(&call)
+            add_vector(&call, self.compiled.system.n)
+            value, gradient = self.at_position(&call, q_, None)
+        return float(value) if cnp.PyArray_NDIM(q_) == 1 else value, gradient
+
+    def impulse_response(self, q, f_ext=None, out=None):
+        """The change of velocity under impulses on links, M^-1 J^T p, whatever the velocity is.
+
+        Args:
+            q: (nq,) position [rad, m].
+            f_ext: Impulses, as wrenches on links, see the class [N s, N m s].
+            out: (nv,) array for the result, or None.
+
+        Returns:
+            (nv,) [rad/s, m/s].
+
+        Raises:
+            SingularInertiaError: A joint moves no inertia.
+
+        Source: RBDA section 11.1; Table 7.1 at rest, without gravity.
+        """
+        cdef Call call
+        self.begin(&call, <Kernel> call_impulse_response[double],
+                   <Kernel> call_impulse_response[lanes])
+        add_vector(&call, self.compiled.system.n)
+        cdef cnp.ndarray q_ = as_states(q, self.compiled.system.nq, "q")
+        add_input(&call, q_, call.system.nq)
+        return self.results(&call, q_, {} if f_ext is None else f_ext, out)
 
     def momentum(self, q, qd):
         """Momentum of all links: linear, then angular about the centre of mass, in the axes of the

@@ -3,8 +3,9 @@
 # zero).
 
 from system cimport System, Workspace
-from spatial cimport real
+from spatial cimport clear, real
 from rnea cimport body_forces, rnea
+from external_forces cimport external_torque
 from aba cimport aba
 from crba cimport crba
 from cholesky cimport ltl_solve
@@ -59,3 +60,20 @@ cdef inline Py_ssize_t forward_dynamics(const System* system, Workspace* work, c
     """
     given_motion(system, work, qd, <const real*> NULL, f_ext)
     return added_acceleration(system, work, tau, armature, <const real*> NULL, qdd)
+
+
+cdef inline Py_ssize_t impulse_response(const System* system, Workspace* work, const real* p,
+                                        real* dqd) noexcept nogil:
+    """dqd = H^-1 J^T p, the jump of the velocity under impulses p on the bodies, as f_ext for
+    body_forces: the acceleration of a robot at rest under such forces alone; after base_axes.
+
+    Returns 1 + the index of a singular joint, or 0.
+    """
+    cdef Py_ssize_t k
+    if system.coupled:
+        external_torque(system, work, p, <real*> work.tau)
+    else:
+        for k in range(6 * (system.N + 1)):
+            (<real*> work.f)[k] = -p[k]
+    clear(dqd, system.n)
+    return added_acceleration(system, work, dqd, <const real*> NULL, <const real*> NULL, dqd)

@@ -37,12 +37,12 @@ cdef inline void in_base_coordinates(const Workspace* work, Py_ssize_t i, const 
     add_cross[real](<real*> work.r + 3 * i, out + 3, out)
 
 
-cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K,
+cdef inline Py_ssize_t gains(const System* system, Workspace* work, bint keep, real* K,
                              real* D) noexcept nogil:
     """K = U / D in base coordinates and 1 / D of every joint, after base_axes (note 2).
 
-    Leaves IA of a floating base in its row. Returns 1 + the index of a joint whose D is zero (note
-    5 of aba.pxd), in any lane, or 0.
+    Leaves IA of a floating base in its row; keep: that of every body. Returns 1 + the index of a
+    joint whose D is zero (note 5 of aba.pxd), in any lane, or 0.
     """
     cdef const Body* b
     cdef real[21] IA
@@ -54,6 +54,8 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, real* K,
     for i in range(system.N, 0, -1):                            # from the tips inward
         b = &system.body[i]
         articulated_inertia[real](b, <real*> work.inertia + 21 * i, from_child, IA)
+        if keep:
+            copy(IA, 21, <real*> work.inertia + 21 * i)
         axis_inertia(b, IA, U, &D[i], &rounding)
         failure = invert_D(b, <const real*> NULL, <const real*> NULL, rounding, &D[i])
         if failure:
@@ -252,7 +254,7 @@ cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) n
     if system.coupled:
         crba(system, work, <real*> work.H)
         return ltl_inverse(n, <real*> work.H, Minv)
-    failure = gains(system, work, <real*> work.force_set, <real*> work.D)
+    failure = gains(system, work, False, <real*> work.force_set, <real*> work.D)
     if failure:
         return failure
     clear(Minv, n * n)

@@ -155,7 +155,7 @@ cdef inline Py_ssize_t operational_space_inertia(const System* system, Workspace
         if failure:
             return failure
     else:
-        failure = gains(system, work, <real*> work.force_set, <real*> work.D)
+        failure = gains(system, work, False, <real*> work.force_set, <real*> work.D)
         if failure:
             return failure
         unit_wrenches(point, p)

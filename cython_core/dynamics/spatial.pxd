@@ -5,7 +5,7 @@
 # zero (frames.pxi) and alpha a right angle, which is why no 3x3 matrix is ever formed. Arguments
 # are read before any result is written, so results may overwrite arguments.
 
-from libc.math cimport INFINITY, cos, fabs, sin, sqrt
+from libc.math cimport INFINITY, cos, fabs, log, sin, sqrt
 
 from system cimport Body, SHIFT_ALONG_X, SHIFT_GENERAL, TWIST_MINUS_90, TWIST_NONE, TWIST_PLUS_90
 
@@ -90,6 +90,16 @@ cdef inline real square_root(real x) noexcept nogil:
         return sqrt(x)
     else:
         return root_lanes(x)
+
+
+cdef inline real natural_logarithm(real x) noexcept nogil:
+    cdef Py_ssize_t k
+    if real is double:
+        return log(x)
+    else:
+        for k in range(LANES):
+            (<double*> &x)[k] = log((<double*> &x)[k])
+        return x
 
 
 cdef inline void sine_and_cosine(real x, real* s, real* c) noexcept nogil:

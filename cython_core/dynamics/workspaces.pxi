@@ -74,7 +74,7 @@ cdef class WorkspaceOwner:
         cdef Py_ssize_t k
         call.system, call.one, call.many = &self.compiled.system, one, many
         call.inputs = call.outputs = call.done = call.fed_back = 0
-        call.repeats = call.count = 1
+        call.repeats = call.count = call.y_depth = 1
         call.wrenches = NULL
         call.into = call.by_row = False
         for k in range(4):
@@ -115,12 +115,13 @@ cdef class WorkspaceOwner:
         batch costs as much again. So the last few results are kept, unless they are huge together,
         and reused once the caller has dropped them, as it does in a loop.
         """
-        cdef cnp.npy_intp[3] shape
+        cdef cnp.npy_intp[4] shape
         cdef cnp.ndarray array
         cdef int batch = cnp.PyArray_NDIM(q) - 1, ndim = batch + call.y_ndim[k], i
         shape[0] = cnp.PyArray_DIM(q, 0)
         if call.y_ndim[k] > 0:
             shape[batch], shape[batch + 1] = call.y_rows[k], call.y_columns[k]
+            shape[batch + 2] = call.y_depth
         if out is not None:
             return _checked_out(out, ndim, shape)
         for i in range(KEPT):

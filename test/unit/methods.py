@@ -55,7 +55,7 @@ class Method(NamedTuple):
     def raw(self, dynamics, *given, **more):
         """Return what it returns."""
         if self.call:
-            return self.call(dynamics, *given)
+            return self.call(dynamics, *given, **more)
         others = {
             name: value(dynamics.model, given) if callable(value) else value
             for name, value in self.others.items()
@@ -108,6 +108,12 @@ def where_torques_pull(model, given):
     return tau > 0 if tau.dtype.kind in "biuf" else np.zeros(model.nv, dtype=bool)
 
 
+def free_inertias(dynamics, q, **more):
+    """Return articulated inertias, which joints have that are free: of others composite ones."""
+    which = "composite" if dynamics.model.mimics else "articulated"
+    return getattr(dynamics, f"{which}_inertias")(q, **more)
+
+
 LINK = {"link": lambda model, given: model.link_names[-1]}
 POINT = LINK | {"point": (0.1, -0.2, 0.3)}
 MOTION, TORQUES = "q qd qdd", "q qd tau"
@@ -134,6 +140,10 @@ METHODS = {
     "jacobian_derivative": Method("q qd", others=POINT),
     "operational_space_inertia": Method("q", solves=True, others=POINT),
     "operational_space": Method("q qd", solves=True, others=POINT),
+    "composite_inertias": Method("q"),
+    "articulated_inertias": Method("q", solves=True, call=free_inertias),
+    "log_det_inertia": Method("q", solves=True),
+    "impulse_response": Method("q", wrenches=True, out=1, solves=True),
     "energy": Method("q qd"),
     "momentum": Method("q qd"),
     "centroidal_momentum_matrix": Method("q"),

@@ -251,7 +251,10 @@ ON_A_ROD = Model.from_urdf(
         joint("swing", "ring", "bob", xyz="0 0 0", axis="1 0 0"),
     )
 )  # fmt: skip
-SOLVERS = ("aba", "minv", "aba_derivatives", "hybrid")
+SOLVERS = (
+    "aba", "minv", "aba_derivatives", "hybrid", "articulated_inertias", "log_det_inertia",
+    "impulse_response",
+)  # fmt: skip
 
 
 def solve(method, dynamics, q):

@@ -137,6 +137,8 @@ def test_model_without_joints_has_empty_results():
         "aba_derivatives": (0,), "jacobian at a point": (6, 0), "jacobian_derivative": (6, 0),
         "link_acceleration": (6,), "centroidal_momentum_matrix": (6, 0),
         "centre_of_mass_jacobian": (3, 0), "operational_space": (48,),
+        "composite_inertias": (0, 6, 6), "articulated_inertias": (0, 6, 6),
+        "log_det_inertia": (1,), "impulse_response": (0,),
     }  # fmt: skip
     with pytest.raises(SingularJacobianError, match=repr(TIP)):
         dynamics.operational_space_inertia([], TIP)

@@ -10,7 +10,7 @@ import pytest
 from comparison import assert_equal_to_rounding, solving_tolerance
 from methods import METHODS
 from random_trees import UNLIKE_MODELS, as_tree, random_tree
-from states import DIFFERENCE, State, difference
+from states import DIFFERENCE, STEP, State, difference
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.model.robots import robot_file
@@ -356,6 +356,28 @@ def minv_is_the_inverse_of_crba_and_has_the_columns_that_aba_gives(s):
     yield Minv, Minv.T, *EXACT
     for k, unit in s.freedoms():
         yield Minv[:, k], weightless.aba(qd=s.still, tau=unit), np.abs(Minv).max(), s.solving
+
+
+@identity
+def log_determinant_is_that_of_the_inertia_and_changes_as_differences_say(s):
+    def expected(q):
+        return np.linalg.slogdet(s.crba(q=q))[1]
+
+    value, gradient = s.log_det_inertia()
+    yield value, expected(s.q), max(1, abs(value)), s.solving
+    tolerance = max(10 * DIFFERENCE, s.solving / STEP)  # what the difference of two values leaves
+    for k, unit in s.freedoms():
+        yield gradient[k], s.slope(expected, unit), 1 + abs(gradient[k]), tolerance
+    base = gradient[: s.model.nv - s.model.n]
+    yield base, 0 * base, 1, s.solving
+
+
+@identity
+def impulses_change_the_velocity_by_what_the_joints_yield(s):
+    generalized = -s.weightless.bias(qd=s.still, f_ext=s.f_ext)  # J^T p
+    jump = s.impulse_response(f_ext=s.f_ext)
+    yield jump, np.linalg.solve(s.H, generalized), None, s.solving
+    yield s.impulse_response(), s.still, *EXACT
 
 
 @identity
