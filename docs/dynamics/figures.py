@@ -62,6 +62,7 @@ def label(axes: Axes, point: ArrayLike, text: str, side: ArrayLike, colour: str 
         point,
         (5 * x, 5 * y),
         textcoords="offset points",
+        annotation_clip=False,
         color=colour,
         ha="left" if x > 0.4 else "right" if x < -0.4 else "center",
         va="bottom" if y > 0.4 else "top" if y < -0.4 else "center",
@@ -137,9 +138,7 @@ def links(axes: Axes, joints: ArrayLike, first: int = 1, colour: str = FAINT) ->
             zorder=1,
             clip_on=False,
         )
-        behind = {"color": colour, "pad": 1}
-        middle = (a + b) / 2
-        axes.text(*middle, f"{first + i}", ha="center", va="center", bbox=behind, zorder=3)
+        axes.text(*(a + b) / 2, f"{first + i}", ha="center", va="center", color=INK, zorder=3)
     joint(axes, *joints[:-1])
 
 
@@ -279,37 +278,21 @@ def aba(pyplot: Any) -> None:
 
 
 def near_and_far(pyplot: Any) -> None:
-    """A push on one body of a chain at rest: the forces across joints, and how all bodies move."""
-    chain = fr.Tree("base")
-    for k in range(1, 5):
-        rod = fr.cylinder(0.05, 1, mass=1, translation=(0.5, 0, 0), rotation=(0, np.pi / 2, 0))
-        place, parent = ((1, 0, 0), f"{k - 1}") if k > 1 else ((0, 0, 0), "base")
-        hinge = fr.Revolute(f"joint {k}", (0, 0, 1))
-        chain.add(f"{k}", parent=parent, joint=hinge, translation=place, inertial=rod)
-    core = fr.Dynamics(chain.model(gravity=(0, 0, 0)))
-    q, still = np.array([1.2, -0.9, 0.3, -0.8]), np.zeros(4)
-    push = {"4": [-0.8, -0.6, 0, 0, 0, -0.36]}  # at 0.6 of its length
-    qdd = core.aba(q, still, still, f_ext=push)
-    across = core.joint_wrenches(q, still, qdd, f_ext=push)[:, :3]
-
-    def poses(q: ArrayLike) -> list[Any]:
-        return [core.link_pose(q, f"{k}") for k in range(1, 5)]
-
-    def corners(q: ArrayLike) -> Any:
-        return np.array([T @ [0, 0, 0, 1] for T in poses(q)] + [poses(q)[-1] @ [1, 0, 0, 1]])[:, :2]
-
-    axes = sketch(pyplot, 2.8)
-    later = corners(q + 0.2 * qdd)
-    links(axes, corners(q))
-    axes.plot(*later.T, "--", color=BLUE, lw=1.4)
-    label(axes, later[-1], "a moment later", (0, -1), BLUE)
-    for T, f, at in zip(poses(q), across, corners(q), strict=False):
-        arrow(axes, at, at - 0.9 * (T[:3, :3] @ f)[:2], "", RED)
-    at = (poses(q)[3] @ [0.6, 0, 0, 1])[:2]
-    way = 0.9 * (poses(q)[3][:3, :3] @ push["4"][:3])[:2]
-    arrow(axes, at - way, at, "", RED)
-    label(axes, at - way, "$f^x$", -way, RED)
-    label(axes, corners(q)[2] + [0, -0.3], "across each joint\nacts less of it", (1, -1), RED)
+    """A force moves one body; its neighbours are put back at their distance, from near to far."""
+    axes = sketch(pyplot, 2.4)
+    before = np.array([[0, 0], [1, 0.15], [2, 0], [3, 0.2], [4, 0.1]])
+    after = before + np.array([[-0.2, 0.8], *np.zeros((4, 2))])
+    for i in range(1, len(before)):
+        back = before[i] - after[i - 1]
+        distance = np.hypot(*(before[i] - before[i - 1]))
+        after[i] = after[i - 1] + distance * back / np.hypot(*back)
+    axes.plot(*before.T, "o--", color=GREY, mfc=FAINT, ms=9, lw=1.2, zorder=0, clip_on=False)
+    axes.plot(*after.T, "o-", color=BLUE, mfc="white", ms=9, zorder=1, clip_on=False)
+    for old, new in zip(before, after, strict=True):
+        arrow(axes, old, new)
+    arrow(axes, after[0], after[0] + 0.6 * (after[0] - before[0]), "$f$", RED)
+    label(axes, before[0] - [0, 0.12], "near", (0, -1))
+    label(axes, before[-1] - [0, 0.12], "far", (0, -1))
 
 
 def newton_euler(pyplot: Any) -> None:
@@ -360,11 +343,11 @@ def mirtich_frames(pyplot: Any) -> None:
     body(axes, far - [0.05, 0.05], (1.3, 0.48), 38)
     joint(axes, axis)
     axes.plot(*axis, "o", color=INK, ms=3, zorder=3)
-    label(axes, axis, "$u$", (0.6, -1))
+    label(axes, axis, "$u_i$", (0.6, -1))
     frame(axes, near, "i-1", -25, 0.5)
     frame(axes, far, "i", 60, 0.5)
-    arrow(axes, near, far, "$r$", BLUE, beside=1)
-    arrow(axes, axis, far, "$d$", RED, beside=-1)
+    arrow(axes, near, far, "$r_i$", BLUE, beside=1)
+    arrow(axes, axis, far, "$d_i$", RED, beside=-1)
     label(axes, near, "$C_{i-1}$", (-1, -0.3))
     label(axes, far, "$C_i$", (1, -1))
 
@@ -454,24 +437,24 @@ def operator_frames(pyplot: Any) -> None:
 
 
 def effective_mass(pyplot: Any) -> None:
-    """The force that gives a Panda's hand 1 m/s^2 in its vertical plane, in two postures."""
+    """How a Panda's hand yields to 1 N in all directions of its vertical plane, in two postures."""
     model = fr.Model.from_robot("panda")
     core, plane = fr.Dynamics(model), [0, 2]
-    row = sketch(pyplot, 1.8, "bent", "stretched")
+    row = sketch(pyplot, 2.0, "bent", "stretched")
     for axes, q in zip(row, ((-0.3, -2.2, 1.9), (0.6, -1.2, 3.0)), strict=True):
         at = np.zeros(7)
         at[[1, 3, 5]] = q
         places = [core.link_pose(at, link)[plane, 3] for link in model.link_names[:9]]
         axes.plot(*np.transpose(places), color=FAINT, lw=9, zorder=0)
         J = core.jacobian(at, "panda_hand")[plane]
-        Lambda = np.linalg.inv(J @ core.minv(at) @ J.T)
+        yields = J @ core.minv(at) @ J.T
         hand = core.link_pose(at, "panda_hand")[plane, 3]
-        axes.plot(*(hand[:, None] + 0.05 * Lambda @ arc((0, 0), 1, 0, 360)), color=BLUE)
-        for mass, way in zip(*np.linalg.eigh(Lambda), strict=True):
-            half = 0.05 * mass * way * np.sign(way[1])
+        axes.plot(*(hand[:, None] + 0.5 * yields @ arc((0, 0), 1, 0, 360)), color=BLUE)
+        for per_newton, way in zip(*np.linalg.eigh(yields), strict=True):
+            half = 0.5 * per_newton * way * np.sign(way[1])
             axes.plot(*np.transpose([hand, hand + half]), color=BLUE)
-            label(axes, hand + half, f"{mass:.1f} kg", half, BLUE)
-        axes.set(xlim=(-0.15, 1.25), ylim=(0.25, 0.95))
+            label(axes, hand + half, f"{1 / per_newton:.1f} kg", half, BLUE)
+        axes.set(xlim=(-0.15, 1.25), ylim=(0.25, 1.05))
 
 
 def explicit_form(pyplot: Any) -> None:
