@@ -276,6 +276,15 @@ def test_a_paced_lockstep_is_slower_where_answers_are_and_then_catches_up():
     assert twin.overruns == 0
 
 
+def test_a_paced_lockstep_that_stood_still_makes_up_for_a_second_and_no_more():
+    twin = make(rate=100.0, lockstep=True, paced=True)
+    came, stamped = paced(twin, np.arange(0.0, 1.0, 0.001))[-1]
+    times, later = np.transpose(paced(twin, np.arange(11.0, 15.0, 0.001)))
+    lost = (times - came) - (later - stamped)
+    assert lost[-1] == pytest.approx(9.0, abs=0.02)
+    assert lost.min() > 9.0 - 0.02
+
+
 def test_time_before_the_first_command_is_no_simulated_time():
     """However long the controller takes to start: then the twin is where the wall is."""
     twin = make(rate=100.0, lockstep=True, paced=True, wall_time=True)
