@@ -1,7 +1,5 @@
 """Robots whose dynamics are known otherwise: by formulas, by other robots, by their size."""
 
-import re
-
 import numpy as np
 import pytest
 from comparison import (
@@ -11,7 +9,7 @@ from comparison import (
     relative_error,
     solving_tolerance,
 )
-from random_trees import TREES, random_tree
+from random_trees import random_tree
 from states import DIFFERENCE, State, difference
 from studies import few_or_all
 from urdf_text import chain, joint, link, robot
@@ -132,30 +130,7 @@ def test_holds_a_weight_at_rest():
     np.testing.assert_allclose(wrench, [0, 0, -2 * 9.81, -2 * 9.81 * 0.3, 0, 0], atol=1e-14)
 
 
-def test_pull_on_a_link_is_carried_by_its_joint():
-    """What acts on the link, its joint holds: the opposite of f_ext, at the same place and axes."""
-    text = robot(link("base"), link("arm"), joint("turn", "base", "arm", rpy="1 2 3", axis="1 2 3"))
-    dynamics = Dynamics(Model.from_urdf(text))
-    pull = np.array([1.0, 2, 3, 4, 5, 6])
-    with_pull = dynamics.joint_wrenches([0.4], [2], [3], f_ext={"arm": pull})
-    without = dynamics.joint_wrenches([0.4], [2], [3])
-    np.testing.assert_allclose(with_pull - without, [-pull], rtol=1e-12)
-
-
 # Other robots ------------------------------------------------------------------------------------
-
-
-def test_base_link_takes_part_by_its_weight():
-    """It does not move, but it shifts the centre of mass that the angular part refers to."""
-    text = random_tree(3, 4)
-    model = Model.from_urdf(text)
-    heavier = model.with_payload(model.base_link, 5, [1, 2, 3])
-    q, qd = np.random.default_rng(5).uniform(-1, 1, (2, 4))
-    light, heavy = Dynamics(model), Dynamics(heavier)
-    before, after = light.momentum(q, qd), heavy.momentum(q, qd)
-    assert_equal_to_rounding(after[:3], before[:3])
-    shift = light.centre_of_mass(q) - heavy.centre_of_mass(q)
-    assert_equal_to_rounding(after[3:], before[3:] + np.cross(shift, before[:3]))
 
 
 def test_coriolis_matrix_of_a_floating_base_has_not_the_formula_of_christoffel():
@@ -172,39 +147,6 @@ def test_coriolis_matrix_of_a_floating_base_has_not_the_formula_of_christoffel()
     assert_equal_to_rounding(C + C.T, derivatives @ s.qd, s.size, tolerance=10 * DIFFERENCE)
     symbols = derivatives + derivatives.transpose(0, 2, 1) - derivatives.transpose(2, 0, 1)
     assert np.abs(symbols @ s.qd / 2 - C).max() > 0.1 * s.size
-
-
-@pytest.mark.parametrize("tree", ["mimic", "all at once"])
-def test_followers_count_through_the_map_of_coordinates(tree):
-    """tau = G^T tau_full(G q + offset), so that each derivative is G^T (...) G."""
-    coupled = State(Model.from_urdf(TREES[tree]))
-    free = Dynamics(Model.from_urdf(re.sub("<mimic[^>]*>", "", TREES[tree])))
-    column = {name: k for k, name in enumerate(coupled.model.joint_names)}
-    G, offset = np.zeros((free.model.n, coupled.model.n)), np.zeros(free.model.n)
-    for row, name in enumerate(free.model.joint_names):
-        leader, multiplier, shift = coupled.model.mimics.get(name, (name, 1, 0))
-        G[row, column[leader]], offset[row] = multiplier, shift
-    ours = coupled.dynamics.rnea_derivatives(coupled.q, coupled.qd, coupled.qdd)
-    full = free.rnea_derivatives(G @ coupled.q + offset, G @ coupled.qd, G @ coupled.qdd)
-    for derivative, full_derivative in zip(ours, full, strict=True):
-        scale = np.abs(G).max() ** 2 * np.abs(full_derivative).max()
-        assert_equal_to_rounding(derivative, G.T @ full_derivative @ G, scale)
-
-
-def test_locked_joints_leave_the_rows_and_columns_of_the_others():
-    free = State(Model.from_urdf(TREES["fixed between"]))
-    names = free.model.joint_names
-    locked = {name: free.q[k] for k, name in enumerate(names) if k % 3 == 1}
-    kept = [k for k, name in enumerate(names) if name not in locked]
-    arm = Dynamics(Model.from_urdf(TREES["fixed between"], locked=locked))
-    moving = np.isin(range(len(names)), kept)
-    qd, qdd = free.qd * moving, free.qdd * moving
-    ours = arm.rnea_derivatives(free.q[kept], qd[kept], qdd[kept])
-    full = free.dynamics.rnea_derivatives(free.q, qd, qdd)
-    for derivative, full_derivative in zip(ours, full, strict=True):
-        assert_equal_to_rounding(derivative, full_derivative[np.ix_(kept, kept)])
-    Minv = arm.minv(free.q[kept])
-    assert_equal_to_rounding(Minv, np.linalg.inv(free.H[np.ix_(kept, kept)]))
 
 
 def test_a_robot_on_rails_is_the_same_a_kilometre_away():

@@ -34,16 +34,6 @@ def test_operational_space_inertia_is_the_inverse_of_what_a_wrench_accelerates(p
     np.testing.assert_array_equal(Lambda, Lambda.T)
 
 
-def test_operational_space_inertia_knows_mimic_joints():
-    robot = State(Model.from_urdf(random_tree(12, 14, mimic=0.3, branching=0.0)))
-    link = robot.model.link_names[-1]
-    J = robot.dynamics.jacobian(robot.q, link)
-    assert robot.model.mimics and np.linalg.matrix_rank(J) == 6
-    Lambda = robot.dynamics.operational_space_inertia(robot.q, link)
-    expected = np.linalg.inv(J @ np.linalg.solve(robot.H, J.T))
-    assert_equal_to_rounding(Lambda, expected, tolerance=1e-8)
-
-
 @pytest.mark.parametrize("elbow", [0.0, 1e-9])
 def test_a_stretched_arm_has_no_operational_space_inertia(elbow):
     ur5e = Dynamics(Model.from_file(CONFIG / "ur5e.urdf"))
@@ -161,14 +151,6 @@ def test_a_batch_is_what_its_states_are_of_any_rank():
         one = d.operational_space(state, qd, link)
         for name in ("Lambda", "mu", "p", "Jbar", "N", "rank"):
             assert_equal_to_rounding(getattr(batch, name)[row], getattr(one, name), 100.0)
-
-
-def test_a_batch_of_velocities_at_one_position(panda):
-    velocities = np.stack([panda.qd, 0 * panda.qd])
-    space = panda.dynamics.operational_space(panda.q, velocities, ARM)
-    assert space.Lambda.shape == (2, 6, 6) and space.mu.shape == (2, 6)
-    assert np.abs(space.mu[1]).max() < 1e-9 < np.abs(space.mu[0]).max()
-    np.testing.assert_array_equal(space.p[0], space.p[1])
 
 
 def test_no_joint_leaves_a_task_nothing():
