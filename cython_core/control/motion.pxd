@@ -493,12 +493,12 @@ cdef inline double shortest_fade(double a, double jerk) noexcept nogil:
     return 5.0 * fabs(a) / jerk
 
 
-cdef inline double fading_time(double v, double a, double duration, double velocity_limit,
+cdef inline double fading_time(double v, double a, double duration, double faster,
                                double jerk) noexcept nogil:
-    """How long an acceleration takes to fade [s]: as the velocity, less where that would be
-    BEND_SPEED faster meanwhile, or would turn round.
+    """How long an acceleration takes to fade [s]: as the velocity, less where that would be too
+    much faster meanwhile, or would turn round.
     """
-    cdef double bend = BEND_SPEED * velocity_limit / 0.148      # v - a t (1 - t)^2 peaks at 4 / 27
+    cdef double bend = faster / 0.148                           # v - a t (1 - t)^2 peaks at 4 / 27
     if v * a < 0.0:
         bend = max(bend, 3.0 * fabs(v))
     return max(min(duration, bend / fabs(a)), shortest_fade(a, jerk)) if a != 0.0 else duration
@@ -517,7 +517,7 @@ cdef inline double stop_of_joint(const JointLimits* limits, Py_ssize_t i, double
         duration = min(duration, max(3.0 * fabs(v) / fabs(a), BEND_TIME))
     duration = max(duration, least)
     least = max(least / HARDEST, SHORTEST_STOP)
-    fade[0] = fading_time(v, a, duration, limits.velocity[i], jerk)
+    fade[0] = fading_time(v, a, duration, BEND_SPEED * limits.velocity[i], jerk)
     end = q + 0.5 * v * duration + a * fade[0] * fade[0] / 12.0
     if not lower <= end <= upper:
         duration = max(time_to_limit((upper if end > upper else lower) - q, v, a, duration), least)
@@ -658,14 +658,16 @@ cdef inline double largest_acceleration(const Motion* m, Py_ssize_t i) noexcept 
 
 
 cdef inline bint is_too_fast(Motion* m, Py_ssize_t i, double bound) noexcept nogil:
-    """Whether a joint's correction is faster than a bound, beside the velocity that it removes."""
+    """Whether a joint's correction is faster than a bound and the velocity that it removes: the next
+    one begins with what this has added.
+    """
     cdef double v = m.correction[m.n + i], own
     cdef Py_ssize_t k
     for k in range(1, LOOKS):
         m.look[m.n + i] = 0.0
         add_correction_of(m.correction, m.lasts, m.n, i, look_at(m, i, k), m.look)
         own = m.look[m.n + i]
-        if own < min(v, 0.0) - bound or own > max(v, 0.0) + bound:
+        if own < min(v, -bound) or own > max(v, bound):
             return True
     return False
 
@@ -728,17 +730,20 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
     cdef Py_ssize_t n = m.n
     cdef double v = offset[n + i], a = offset[2 * n + i], x, jerk = limits.jerk[i]
     cdef double bound = min(limits.acceleration[i], limits.deceleration[i])
-    cdef double speed = share * limits.velocity[i]
+    cdef double speed = share * limits.velocity[i], faster = BEND_SPEED * limits.velocity[i]
     m.lasts[n + i] = max(duration, braking_time(v, a, bound, jerk))
     x = offset[i]
     if v * x < 0.0:                         # it is on its way already: it need not brake first
         m.lasts[n + i] = max(m.lasts[n + i], min(-2.0 * x / v, 1.875 * fabs(x) / speed))
-    m.lasts[2 * n + i] = fading_time(v, a, m.lasts[n + i], limits.velocity[i], jerk)
+    if share == CATCH_UP_SPEED and v * a > 0.0:
+        faster = min(faster, max(speed - fabs(v), 0.0))
+    m.lasts[2 * n + i] = fading_time(v, a, m.lasts[n + i], faster, jerk)
     correct(m, i, offset)
     x = fabs(m.correction[i])
     m.lasts[i] = max(m.lasts[n + i] if v * offset[i] < 0.0 else duration,
                      sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
-    while share == CATCH_UP_SPEED and 1.875 * x > speed * m.lasts[i] and is_too_fast(m, i, speed):
+    while (share == CATCH_UP_SPEED and 1.875 * x > SMALL * speed * m.lasts[i]
+           and is_too_fast(m, i, speed)):
         m.lasts[i] /= SHORTER
 
 
