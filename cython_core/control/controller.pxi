@@ -114,6 +114,7 @@ cdef class CompiledController(CycleOwner):
         c.watch.speeding, c.watch.swings = m.doubles(n), m.doubles(n)
         c.watch.direction, c.watch.swung_at = m.doubles(n), m.doubles(2 * n)
         c.task.desired, c.task.presliding = m.doubles(4 * n), m.doubles(n)
+        c.task.driven = m.doubles(n)
         c.task.set_points.q, c.unlimited = m.doubles(2 * n), m.doubles(n)
         c.task.set_points.velocity = c.task.set_points.q + n
         c.offset, c.zero, c.task.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
@@ -155,7 +156,7 @@ cdef class CompiledController(CycleOwner):
         s.speed, s.gained = m.doubles(n), m.doubles(n)
         s.lower_bound, s.expected = m.doubles(3 * n), m.doubles(3 * n)
         s.inertia, s.friction, s.max_friction = m.doubles(n), m.doubles(n), m.doubles(n)
-        s.given, s.scratch = m.doubles(n), m.doubles(9 * n)
+        s.given, s.scratch = m.doubles(n), m.doubles(10 * n)
 
     cdef _set_limits(self, space):
         cdef JointLimits* limits = &self.control.controller.arm.limits

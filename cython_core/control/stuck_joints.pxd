@@ -10,7 +10,7 @@
 # changed if it were free; a push counts from when it was commanded. Twice: at least (lower_bound,
 # from what the positions showed for sure, against more friction than the joint may have, and under
 # the push that moves it least: what feedback bore before may have been a load, which is no push, or
-# may have braked the joint); and as expected (under the change of the push, against the known
+# may have braked the joint, as the desired motion may that comes to rest); and as expected (under the change of the push, against the known
 # friction, besides the desired motion, which the feedforward drives). It is stuck where both have
 # left by more than the step of the encoder: one that turns round, or is braked, need not have.
 # A measured wrench may explain why a joint stays where it is; alone it does not tell that the joint
@@ -67,7 +67,7 @@ cdef struct StuckJoints:
     double* friction         # known friction that the feedforward does not compensate
     double* max_friction     # the same of the largest that it may have
     double* given            # feedback in the last command that led the end effector
-    double* scratch          # (9, n)
+    double* scratch          # (10, n)
 
 
 cdef inline void feedback_effort(const Arm* arm, const double* q, const double* qd,
@@ -189,13 +189,24 @@ cdef inline void find_friction(StuckJoints* s, const Arm* arm,
         s.max_friction[i] = max_stiction(joints, i) - max(borne, 0.0)
 
 
-cdef inline double least_push(const StuckJoints* s, const double* push, Py_ssize_t i,
-                              double speed) noexcept nogil:
+cdef inline void driving_effort(const Arm* arm, const double* q, const double* desired,
+                                const double* weight, double* effort) noexcept nogil:
+    """The effort (n,) with which the feedforward accelerates the joints. weight: (n,) gravity's."""
+    cdef Py_ssize_t i
+    memset(effort, 0, arm.models.n * sizeof(double))
+    if feeds_forward(arm):
+        combine(&arm.models, q, NULL, desired + 2 * arm.models.n, effort)
+        for i in range(arm.models.n):
+            effort[i] += arm.joints.armature[i] * desired[2 * arm.models.n + i] - weight[i]
+
+
+cdef inline double least_push(const StuckJoints* s, const double* push, double driving,
+                              Py_ssize_t i, double speed) noexcept nogil:
     """The push that moves a joint least: what it bore when its position last changed may have been
-    a load, or may have braked it. push: (2, n).
+    a load, or may have braked it. push: (2, n); driving: effort of the feedforward.
     """
-    cdef double least = min(s.change[i], min(push[i], push[s.n + i]))
-    cdef double most = max(s.change[i], max(push[i], push[s.n + i]))
+    cdef double least = min(s.change[i], min(push[i], push[s.n + i])) + min(driving, 0.0)
+    cdef double most = max(s.change[i], max(push[i], push[s.n + i])) + max(driving, 0.0)
     if speed != 0.0:
         return least if speed > 0.0 else most
     return max(least, 0.0) + min(most, 0.0)
@@ -233,6 +244,7 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef double* effort = s.scratch + 3 * s.n
     cdef double* still = s.scratch + 4 * s.n
     cdef double* braked = s.scratch + 8 * s.n
+    cdef double* driving = s.scratch + 9 * s.n
     cdef JointDrives known = drives_of(&arm.joints), worst = known
     cdef Py_ssize_t n = s.n, i, k, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
     cdef double h = dt / steps
@@ -251,9 +263,10 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     known.armature, known.coulomb = s.inertia, s.friction
     worst.armature, worst.coulomb = s.inertia, s.max_friction
     gravity(&arm.models, o.taken, weight)
+    driving_effort(arm, o.taken, desired, weight, driving)
     for k in range(steps):
         for i in range(n):
-            effort[i] = weight[i] + least_push(s, push, i, s.lower_bound[n + i])
+            effort[i] = weight[i] + least_push(s, push, driving[i], i, s.lower_bound[n + i])
         move_joints(arm, &worst, o.taken, effort, h, braked, s.lower_bound, still)
         memset(braked, 0, n * sizeof(double))
         for i in range(n):
