@@ -1,7 +1,7 @@
 # The command for the last good state: the desired state at this time, the control law's effort, and
 # the governor.
 
-from libc.math cimport NAN, expm1, fmin
+from libc.math cimport NAN, expm1, fabs, fmin
 from libc.string cimport memcpy, memset
 
 from control.arm cimport Arm, combine, drives_end_effector, gravity, leads_end_effector, pass_time
@@ -20,7 +20,7 @@ from control.phase_changes cimport arrive, let_time_pass, respond
 from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
 from control.position_governor cimport (PositionGovernor, ServoGovernor, govern_positions,
                                         govern_servos)
-from control.settings cimport ADMITTANCE
+from control.settings cimport ADMITTANCE, JointLimits
 from control.state_clock cimport StateClock, is_overdue
 from control.state_observer cimport ACCEPTED, Observer, common, max_speed_share
 from control.stuck_joints cimport StuckJoints
@@ -35,7 +35,8 @@ cdef extern from *:
     """
     #define SPARSE (0.0125)
     """
-    const double SPARSE            # [s] between states that are too far apart for the gains: 80 Hz
+    const double SPARSE            # [s] between states that are too far apart for the gains, or
+                                   # commands for the acceleration of an instant: 80 Hz
 
 
 cdef inline void keep_within_limits(const Observer* o, double slack,
@@ -287,14 +288,40 @@ cdef inline void joint_law(const Controller* c, double* torque) noexcept nogil:
     law(&c.arm, c.observer.q, c.task.desired, c.task.presliding, held_for(&c.clock), torque)
 
 
-cdef inline void lead_joints(Task* task, const Controller* c, double time) noexcept nogil:
-    """The joints' desired state at the controller's time."""
+cdef inline void sample_held(Task* task, const JointLimits* limits, double time, double held,
+                             double dt) noexcept nogil:
+    """The desired state, dt [s] after the last command, of a command that will act for ``held`` [s].
+
+    Where that is too long for the motion of an instant, its acceleration leads to the velocity at the end of it from that to which
+    those before have led: so they add up, also where the motion has changed in between. What is
+    beyond the limits, at a corner of a path, is left to the feedback.
+    """
+    cdef double* desired = task.desired
+    cdef Py_ssize_t n = task.motion.n, i
+    cdef double a, bound
+    for i in range(n):
+        task.driven[i] += dt * desired[2 * n + i]
+    sample(&task.motion, time, desired)
+    if held <= SPARSE:
+        memcpy(task.driven, desired + n, n * sizeof(double))
+        return
+    sample(&task.motion, time + held, task.state)
+    for i in range(n):
+        bound = max(max(limits.acceleration[i], limits.deceleration[i]), fabs(desired[2 * n + i]))
+        a = (task.state[n + i] - task.driven[i]) / held
+        desired[2 * n + i] = min(max(a, -bound), bound)
+        task.driven[i] = task.state[n + i] - desired[2 * n + i] * held
+
+
+cdef inline void lead_joints(Task* task, const Controller* c, double time,
+                             double dt) noexcept nogil:
+    """The joints' desired state at the controller's time, dt [s] after the last command."""
     cdef double slack = LIMIT_SLACK if c.machine.phase == TRAJECTORY else 0.0
     if c.machine.phase == FLOATING:
         memcpy(task.desired, c.observer.q, 2 * c.n * sizeof(double))
         memset(task.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
     elif is_tracking(&c.machine) and not leads_end_effector(&c.arm):
-        sample(&task.motion, time, task.desired)
+        sample_held(task, &c.arm.limits, time, min(dt, c.sent.apart[0]), dt)
         keep_within_limits(&c.observer, slack, task.desired)
 
 
@@ -338,7 +365,7 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
             respond(c, now, &no_wrench)
         lead_virtual_arm(&c.task, c, now, dt, c.sent.contact)
     else:
-        lead_joints(&c.task, c, time)
+        lead_joints(&c.task, c, time, dt)
     if not is_overdue(&c.clock, c.arm.settings.state_timeout, now):     # else nothing is seen
         supervise(c, now, dt)
         if c.machine.phase == TRAJECTORY and time >= c.task.motion.end:

@@ -128,6 +128,7 @@ cdef struct Task:            # what the arm is asked to do
     SetPoints set_points
     double* desired          # (4, n) of the last command
     double* presliding       # (n,) of the desired motion, see smooth_friction.pxd; 0 without one
+    double* driven           # (n,) velocity to which the accelerations fed forward have led
     double* state            # (4, n) from which a motion begins
 
 cdef struct Command:         # what the drives are told

@@ -53,6 +53,7 @@ cdef inline void hold_from(Task* task, Governor* governor, StuckJoints* stuck, c
     stop_from(&task.motion, time_of_command(c), task.state, stop_time, &c.arm.limits)
     stuck.begins = True
     sample(&task.motion, time_of_command(c), task.desired)
+    memcpy(task.driven, task.desired + c.n, c.n * sizeof(double))
     if leads_end_effector(&c.arm):
         begin_mode(&task.cartesian, c.arm.models.newest.model, q, qd, stop_time)
     begin_transfer(governor, c.arm.settings.blend_time)
