@@ -20,7 +20,7 @@ from libc.math cimport INFINITY, M_PI, isfinite, round
 from libc.string cimport memcpy
 
 from control.arm cimport Arm
-from control.command cimport command
+from control.command cimport command, held_for
 from control.controller_state cimport (Command, Controller, Hold, StateMachine, answers_states,
                                        hold_reason, is_open_loop, is_tracking, note)
 from control.events cimport (CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, CAUSE_NO_POSITION,
@@ -121,7 +121,9 @@ cdef inline bint observe_arm(StateClock* clock, Observer* o, StuckJoints* stuck,
     cdef bint usable
     count_turns(o, c.turned, q)
     pass_time(clock, now, stamp, on_its_way, live, state_timeout)
-    usable = observe(o, q, qd, clock.dt, clock.gap > state_timeout, &c.arm.settings)
+    # Drives that are told a position seldom are there long before the next, and stand by then.
+    usable = observe(o, q, qd, clock.dt, clock.gap > state_timeout,
+                     not (c.positions.used and held_for(clock) > 0.0), &c.arm.settings)
     if is_stuck(stuck, o):
         return False
     # In a gap, commands need not have acted.
@@ -171,7 +173,7 @@ cdef inline bint confirm(Observer* o, const double* q, const double* qd,
     from there: settings may have changed since.
     """
     if not o.begun:
-        return observe(o, q, qd, 0.0, False, settings)
+        return observe(o, q, qd, 0.0, False, True, settings)
     o.confirmed = True
     o.accepted += 1
     return True

@@ -349,10 +349,11 @@ cdef inline GateResult observe_joint(Observer* o, Py_ssize_t i, double q, double
 
 
 cdef inline bint observe(Observer* o, const double* q, const double* qd, double dt, bint is_gap,
-                         const Settings* settings) noexcept nogil:
+                         bint has_speed, const Settings* settings) noexcept nogil:
     """Use a joint state that was measured dt [s] after the last one; NaN where it was not measured.
 
-    is_gap: there was no state for state_timeout before it.
+    is_gap: there was no state for state_timeout before it; has_speed: the velocities tell more than
+    that of one instant.
 
     Returns whether there is an estimate: that no joint was without a usable position for
     state_timeout.
@@ -374,7 +375,8 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
     o.advanced = o.ahead = 0.0
     for i in range(o.n):
         lag = (o.q[i] - o.at_state[i]) / dt - o.qd[i] if reckoned else -0.5 * dt * o.qdd[i]
-        result = observe_joint(o, i, q[i], qd[i], dt, lag, left, settings)
+        result = observe_joint(o, i, q[i], qd[i] if has_speed else NAN, dt, lag, left,
+                               settings)
         agrees &= result.rejection in (ACCEPTED, REPEATED, INCONSISTENT)
         if result.rejection == INCONSISTENT and o.inconsistent < 0:
             o.inconsistent = i

@@ -355,7 +355,7 @@ cdef class JointObserver:
         """
         cdef Py_ssize_t n = self.its.n
         return bool(observe(&self.its, numbers(q, n, "q"), numbers(qd, n, "qd"), dt,
-                            dt > self.settings.state_timeout, &self.settings))
+                            dt > self.settings.state_timeout, True, &self.settings))
 
     def accelerate(self, cnp.ndarray qdd not None):
         """Say which acceleration (n,) the command causes."""

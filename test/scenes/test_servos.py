@@ -5,8 +5,12 @@ import pytest
 from arm_scene import Scene, load, lost_after, play, trajectory
 from numpy.testing import assert_allclose
 
+from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drive_units import DriveUnits
+from featherstone_ros.simulation import DrivenArm
+from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.simulation.drive_bus import DriveBus
 from featherstone_ros.tools.trajectory_check import check_file
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
@@ -59,6 +63,26 @@ def test_positions_are_bounded_after_a_gap_too(end):
     assert usual.sum() > 150
     acceleration = np.abs(np.diff(speed, axis=0)) / dt[1:] / limit
     assert acceleration[usual].max() < 1.01 * ACCELERATION
+
+
+@pytest.mark.parametrize(("rate", "seed"), [(30.0, 0), (30.0, 3), (50.0, 2)])
+def test_velocities_of_the_instants_at_which_servos_stand_accuse_nobody(rate, seed):
+    """Stiff servos are where they were told long before the next position: they go by steps."""
+    period, random = round(1.0 / rate, 3), np.random.default_rng(seed)
+    units = DriveUnits(PANDA.model.joint_names, "position", stiffness=2000.0, damping=120.0)
+    start = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.8])
+    bus = DrivenArm(PANDA.model, units, armature=0.03, q=start, time_step=1e-3)
+    values = {"output": "joint_state", "gains.period": period, "gains.delay": period}
+    arm, said = ControlledArm.of(PANDA.model, values), []
+    loop = ClosedLoop(arm, DriveBus(PANDA.model, units, bus), period=period, notify=said.append)
+    loop.advance(0.5)
+    for _ in range(3):
+        goal = start + random.uniform(-0.5, 0.5, 7)
+        way = np.abs(goal - bus.q).max() / PANDA.model.velocity_limit.min()
+        duration = 1.875 * way / random.uniform(0.1, 0.5)
+        record = loop.run([Point(duration, goal, ZERO, ZERO)], rest=0.3)
+    assert said == []
+    assert np.abs(record.error[-1]).max() < 0.003
 
 
 # An effort limit is one number
