@@ -55,7 +55,7 @@ from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, Template
 from ros.refusals cimport ABSURD
 from servo_stiffness cimport (LEARNED_FACTOR as _LEARNED_FACTOR, LEARNING_RATE, USUAL_TOLERANCE,
-                              ServoStiffness, learn_stiffness)
+                              ServoStiffness)
 
 import itertools
 from math import comb

@@ -5,11 +5,11 @@ import itertools
 
 import numpy as np
 import pytest
+from compiled import control_parts
 from numpy.testing import assert_allclose, assert_array_equal
 from studies import few_or_all, study
 
 import featherstone_ros as fr
-from featherstone_ros._control import LearnedStiffness
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.drive_watch import factors, misfits
 from featherstone_ros.control.trajectory import Point
@@ -125,7 +125,7 @@ def test_the_compiled_law_is_that_of_numpy(seed):
     deflection = u / STIFFNESS * (1.0 + deflection) + 0.1 * speed
     learns = random.random((count, N)) < 0.8
     tolerance = np.array([2e-3, 1e-3, 5e-3])
-    its = LearnedStiffness(servos(), tolerance)
+    its = control_parts.LearnedStiffness(servos(), tolerance)
     for k in range(count):
         its.learn(u[k], error[k], deflection[k], speed[k], PERIOD, learns[k])
     expected = reference(1.0 / STIFFNESS, tolerance, u, error, deflection, speed, PERIOD, learns)
@@ -136,7 +136,10 @@ def test_the_compiled_law_is_that_of_numpy(seed):
 def test_the_loop_learns_what_numpy_would():
     """Of the same states, by the torques that it commands itself."""
     units = servos(0.7)
-    loop, its = servo_loop(units, plant(**HOBBY)), LearnedStiffness(units, np.full(N, 2e-3))
+    loop, its = (
+        servo_loop(units, plant(**HOBBY)),
+        control_parts.LearnedStiffness(units, np.full(N, 2e-3)),
+    )
     controller, before = loop.controller.compiled, None
     for k, _ in enumerate(loop.steps(2.0)):
         moment = loop.controller.snapshot()
@@ -154,7 +157,7 @@ def test_the_loop_learns_what_numpy_would():
             )
         elif k == 60:
             before = controller.stiffness_shown
-            its = LearnedStiffness(units, np.full(N, 2e-3))
+            its = control_parts.LearnedStiffness(units, np.full(N, 2e-3))
     assert np.abs(before[0] * units.stiffness - 1.0).max() > 0.01
 
 
@@ -198,7 +201,7 @@ def standing_samples(its, u, deflection, count):
 @pytest.mark.parametrize("factor", [2000.0, 1.0 / 2000.0])
 def test_a_stiffness_that_is_far_off_is_named_with_what_the_data_show(factor):
     units = servos(factor)
-    its, u = LearnedStiffness(units, np.full(N, 2e-3)), 0.01 * STIFFNESS
+    its, u = control_parts.LearnedStiffness(units, np.full(N, 2e-3)), 0.01 * STIFFNESS
     standing_samples(its, u, u / STIFFNESS, 40)
     assert not misfits(units, 1.0 / units.stiffness, *its.shown[1:])
     standing_samples(its, u, u / STIFFNESS, 200)
@@ -210,7 +213,7 @@ def test_a_stiffness_that_is_far_off_is_named_with_what_the_data_show(factor):
 
 def test_no_more_than_a_factor_of_two_is_learned_and_that_is_named():
     units = servos(3.0)
-    its, u = LearnedStiffness(units, np.full(N, 2e-3)), 0.02 * STIFFNESS
+    its, u = control_parts.LearnedStiffness(units, np.full(N, 2e-3)), 0.02 * STIFFNESS
     standing_samples(its, u, u / STIFFNESS, 1000)
     assert_allclose(its.shown[0], 2.0 / units.stiffness)
     assert set(factors(units, its.shown[0]).values()) == {"0.50"}
@@ -219,7 +222,7 @@ def test_no_more_than_a_factor_of_two_is_learned_and_that_is_named():
 
 def test_a_stiffness_within_the_bounds_is_not_complained_of():
     units = servos(1.3)
-    its, u = LearnedStiffness(units, np.full(N, 2e-3)), 0.02 * STIFFNESS
+    its, u = control_parts.LearnedStiffness(units, np.full(N, 2e-3)), 0.02 * STIFFNESS
     standing_samples(its, u, u / STIFFNESS, 1000)
     assert not misfits(units, *its.shown)
     assert np.abs(its.shown[0] * u - u / STIFFNESS).max() <= 2e-3
@@ -227,7 +230,9 @@ def test_a_stiffness_within_the_bounds_is_not_complained_of():
 
 @pytest.mark.parametrize("why", ["cause known", "fast", "no torque", "not finite", "switched off"])
 def test_nothing_is_learned_where_nothing_can_be_told(why):
-    its = LearnedStiffness(servos(0.7), np.full(N, 0.0 if why == "switched off" else 2e-3))
+    its = control_parts.LearnedStiffness(
+        servos(0.7), np.full(N, 0.0 if why == "switched off" else 2e-3)
+    )
     u = np.zeros(N) if why == "no torque" else 0.02 * STIFFNESS
     error = np.full(N, np.nan if why == "not finite" else 5e-3)
     speed = np.full(N, 0.1 if why == "fast" else 0.0)
