@@ -43,7 +43,11 @@ def result(truth, tmp_path_factory):
     files = {name: folder / f"arm.{name}" for name in ("urdf", "yaml", "json", "png")}
     pictures, save = [], Figure.savefig
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "savefig", lambda self, *to: pictures.append(self) or save(self, *to))
+        patch.setattr(
+            Figure,
+            "savefig",
+            lambda self, *to, **how: pictures.append(self) or save(self, *to, **how),
+        )
         assert not cli.main(
             [
                 *("identify", bag, "--urdf", "ur5e", "--output", str(files["urdf"])),

@@ -134,7 +134,7 @@ def test_names_of_joints_do_not_collide_in_the_picture(joints, tmp_path, monkeyp
 
     pictures, save = [], Figure.savefig
     monkeypatch.setattr(
-        Figure, "savefig", lambda self, *to: pictures.append(self) or save(self, *to)
+        Figure, "savefig", lambda self, *to, **how: pictures.append(self) or save(self, *to, **how)
     )
     limit = '<limit lower="-1" upper="1" velocity="2" effort="900"/>'
     names = [f"left_shoulder_{'abcdefghijklmnopqrstuvwxyzäöü'[k]}_joint" for k in range(joints)]
