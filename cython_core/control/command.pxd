@@ -290,11 +290,12 @@ cdef inline void joint_law(const Controller* c, double* torque) noexcept nogil:
 
 cdef inline void sample_held(Task* task, const JointLimits* limits, double time, double held,
                              double dt) noexcept nogil:
-    """The desired state, dt [s] after the last command, of a command that will act for ``held`` [s].
+    """The desired state, dt [s] after the last command, of one that will act for ``held`` [s].
 
-    Where that is too long for the motion of an instant, its acceleration leads to the velocity at the end of it from that to which
-    those before have led: so they add up, also where the motion has changed in between. What is
-    beyond the limits, at a corner of a path, is left to the feedback.
+    Where that is too long for the motion of an instant, its acceleration leads to the velocity at
+    the end of it from that to which those before have led: so they add up, also where the motion
+    has changed in between. What is beyond the limits, at a corner of a path, is left to the
+    feedback.
     """
     cdef double* desired = task.desired
     cdef Py_ssize_t n = task.motion.n, i

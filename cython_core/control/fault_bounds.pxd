@@ -120,7 +120,7 @@ cdef extern from *:
     const double SWING             # share of the velocity limit: an oscillation is too fast beyond
     const int MAX_SWINGS           # changes of its direction within
     const double SWING_TIME        # [s]
-    const int MAX_IMPACTS          # beyond max_force on something hard, within
+    const int MAX_IMPACTS          # beyond max_force on something hard; as many are forgotten in
     const double IMPACT_TIME       # [s]
     const double APART             # share of max_force below which a contact is lost
     const int MAX_ABANDONED        # motions within

@@ -658,8 +658,8 @@ cdef inline double largest_acceleration(const Motion* m, Py_ssize_t i) noexcept 
 
 
 cdef inline bint is_too_fast(Motion* m, Py_ssize_t i, double bound) noexcept nogil:
-    """Whether a joint's correction is faster than a bound and the velocity that it removes: the next
-    one begins with what this has added.
+    """Whether a joint's correction is faster than a bound and than the velocity that it removes:
+    the next one begins with what this has added.
     """
     cdef double v = m.correction[m.n + i], own
     cdef Py_ssize_t k
@@ -736,7 +736,7 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
     if v * x < 0.0:                         # it is on its way already: it need not brake first
         m.lasts[n + i] = max(m.lasts[n + i], min(-2.0 * x / v, 1.875 * fabs(x) / speed))
     if share == CATCH_UP_SPEED and v * a > 0.0:
-        faster = min(faster, max(speed - fabs(v), 0.0))
+        faster = min(faster, max(speed - fabs(v), SMALL * faster))
     m.lasts[2 * n + i] = fading_time(v, a, m.lasts[n + i], faster, jerk)
     correct(m, i, offset)
     x = fabs(m.correction[i])

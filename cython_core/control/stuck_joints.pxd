@@ -10,9 +10,10 @@
 # changed if it were free; a push counts from when it was commanded. Twice: at least (lower_bound,
 # from what the positions showed for sure, against more friction than the joint may have, and under
 # the push that moves it least: what feedback bore before may have been a load, which is no push, or
-# may have braked the joint, as the desired motion may that comes to rest); and as expected (under the change of the push, against the known
-# friction, besides the desired motion, which the feedforward drives). It is stuck where both have
-# left by more than the step of the encoder: one that turns round, or is braked, need not have.
+# may have braked the joint, as the desired motion may that comes to rest); and as expected (under
+# the change of the push, against the known friction, besides the desired motion, which the
+# feedforward drives). It is stuck where both have left by more than the step of the encoder: one
+# that turns round, or is braked, need not have.
 # A measured wrench may explain why a joint stays where it is; alone it does not tell that the joint
 # should have moved, since its sensor may be wrong. Arrays are (n,).
 

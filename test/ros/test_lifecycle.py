@@ -246,7 +246,6 @@ def test_missing_parameter_file_is_an_error_without_traceback(ros):
 
 def test_arguments_of_ros_are_obeyed(ros):
     arguments = ["-p", "rate:=250", "-p", "armature.rail:=3", "-p", "armature.road:=3.0"]
-    arguments += ["-p", "friction_velocity:=0.02"]
     process = ros.start(
         "featherstone_ros.digital_twin",
         {"robot_description": SLIDER, "joints": []},
@@ -256,7 +255,6 @@ def test_arguments_of_ros_are_obeyed(ros):
     ros.wait_for_state("/cell/twin", "active")
     assert ros.get_parameter("/cell/twin", "rate") == 250
     process.wait_for_output("ignored unknown parameters: armature.road (nearest: armature.")
-    process.wait_for_output("friction_velocity (now presliding_displacement, a distance")
     ros.wait_for_diagnostics(lambda s: s.name == "cell/twin")
 
 
