@@ -98,7 +98,7 @@ def in_other_units(faults: Faults, model: Model, recording: Recording, cut_off: 
     One joint after the other, the first that are tried pass for torques, and scale the others.
     """
     named = " ".join(text for text in faults.texts if "--current-gain" in text)
-    if not named:
+    if not named or ANOTHER_ARM in named:  # then its links tell of no gains
         return faults
     try:
         gains = gains_by_links(model, recording, cut_off=cut_off)
@@ -267,7 +267,7 @@ def _in_words(readings: Readings, found: Explained) -> Faults:
 
 def _delayed(found: Explained) -> list[str]:
     delay, deviation = found.delay
-    if abs(delay) < max(MIN_DELAY, CERTAIN * deviation):
+    if deviation > MIN_DELAY or abs(delay) < max(MIN_DELAY, CERTAIN * deviation):
         return []
     return [
         f"All efforts come {1e3 * abs(delay):.0f} ± {1e3 * deviation:.0f} ms "
@@ -278,7 +278,7 @@ def _delayed(found: Explained) -> list[str]:
 
 def _tilted(found: Explained, given: Sequence[float] | Floats) -> list[str]:
     angle, deviation = _tilt(found, given)
-    if angle < max(MIN_TILT, CERTAIN * deviation):
+    if deviation > MIN_TILT or angle < max(MIN_TILT, CERTAIN * deviation):
         return []
     down = " ".join(f"{value:.3g}" for value in found.gravity.round(3) + 0.0)
     return [

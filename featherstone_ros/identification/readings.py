@@ -427,7 +427,8 @@ class Solver:
             better, point = point.cost - there.cost, there
             if better < CONVERGED:
                 break
-        volume = np.linalg.slogdet(H)[1] - np.log(self.precision).sum()
+        paid = np.r_[: self.at[1], self.at[3] : len(H)]  # not what is estimated in any reading
+        volume = np.linalg.slogdet(H[np.ix_(paid, paid)])[1] - np.log(self.precision[paid]).sum()
         evidence = -point.cost - 0.5 * volume - THETAS[self.width] + self._dissipating(point)
         return self._explained(point.x, float(evidence), np.asarray(np.linalg.inv(H), float))
 
