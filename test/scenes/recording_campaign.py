@@ -41,6 +41,7 @@ from featherstone_ros.identification.faults import find_faults, in_other_units
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.recording import Recording, interpolated
 from featherstone_ros.identification.recording_checks import clipped_efforts
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.robots import robot_file, robot_names
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.excite import excitation
@@ -82,7 +83,7 @@ SIBLINGS = {"ur5e": "ur10_robot", "ur10_robot": "ur5e", "so101": "so100"}
 MOTIONS, PLANTS = ("excited", "plain", "retimed"), ("twin", "mujoco")
 RATE, STEPS = 200.0, 5  # [1/s] of states, and steps of the plant between two
 LENGTH, POSES, REST = 20.0, 10, 0.4  # [s], and [s] at each of these poses
-SHORTEST = 12.0  # [s] of a retimed motion
+SHORTEST, HELD = 12.0, 0.6  # [s] of a retimed motion, share of the effort limits
 STIFFNESS, DAMPING = 400.0, 40.0  # [1/s^2], [1/s]
 FRICTION, ROTOR = (0.05, 0.2), 0.01  # of the largest torque of links, [kg m^2 or kg]
 TICKS = 2**16  # of an encoder, per turn or m
@@ -127,16 +128,29 @@ def motion(arm: str, kind: str, seed: int) -> tuple[np.ndarray, ...]:
         return plan.series.samples(round(LENGTH * RATE) + 1)
     lower, upper = np.maximum(model.lower, -2.5), np.minimum(model.upper, 2.5)
     middle, half = (lower + upper) / 2, 0.8 * (upper - lower) / 2
-    points = middle + half * random.uniform(-1, 1, (POSES + 1, model.n))
+    points = _held(model, middle + half * random.uniform(-1, 1, (POSES + 1, model.n)))
     fastest = np.where(model.velocity_limit > 0, np.minimum(model.velocity_limit, 3.0), 3.0)
     if kind == "plain":
         return _moves(points, 0.5 * fastest)
-    timed = fr.control.retime(model, points, acceleration=8.0, effort=0.7)
+    drives = replace(Drives.of_model(model), coulomb=np.zeros(model.n))  # ours is another
+    timed = fr.control.retime(model, points, drives=drives, acceleration=8.0, effort=0.7)
     timed = timed.slower(max(1.0, SHORTEST / timed.duration))
     fields = np.stack([timed.positions, timed.velocities, timed.accelerations], axis=1)
     curve = BPoly.from_derivatives(timed.times, fields)
     t = np.arange(int(timed.duration * RATE)) / RATE
     return t, *(curve(t, order) for order in range(3))
+
+
+def _held(model: fr.Model, points: np.ndarray) -> np.ndarray:
+    """Return poses, as far from the one that is held most easily as the effort limits allow."""
+
+    def share(poses: np.ndarray) -> np.ndarray:
+        return (np.abs(fr.Dynamics(model).gravity(poses)) / model.effort_limit).max(axis=1)
+
+    easiest, x = points[share(points).argmin()], np.linspace(0, 1, 20)[:, None, None]
+    while share(np.concatenate(points[:-1] + x * np.diff(points, axis=0))).max() > HELD:
+        points = easiest + 0.9 * (points - easiest)
+    return points
 
 
 def _moves(points: np.ndarray, fastest: np.ndarray) -> tuple[np.ndarray, ...]:
