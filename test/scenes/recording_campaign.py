@@ -134,10 +134,10 @@ def motion(arm: str, kind: str, seed: int) -> tuple[np.ndarray, ...]:
         return _moves(points, 0.5 * fastest)
     drives = replace(Drives.of_model(model), coulomb=np.zeros(model.n))  # ours is another
     timed = fr.control.retime(model, points, drives=drives, acceleration=8.0, effort=0.7)
-    timed = timed.slower(max(1.0, SHORTEST / timed.duration))
-    fields = np.stack([timed.positions, timed.velocities, timed.accelerations], axis=1)
-    curve = BPoly.from_derivatives(timed.times, fields)
-    t = np.arange(int(timed.duration * RATE)) / RATE
+    slower = max(1.0, SHORTEST / timed.duration)
+    fields = timed.positions, timed.velocities / slower, timed.accelerations / slower**2
+    curve = BPoly.from_derivatives(slower * timed.times, np.stack(fields, axis=1))
+    t = np.arange(int(slower * timed.duration * RATE)) / RATE
     return t, *(curve(t, order) for order in range(3))
 
 

@@ -42,11 +42,15 @@ def test_an_arm_as_described_is_identified(arm, kind, plant):
     ("fault", "arm"), few_or_all([("sibling", "ur5e"), ("tilt 10", "z1")], SPOILS)
 )
 def test_no_other_than_the_culprit_is_named(fault, arm):
-    """Links up to 10 % off, quantised encoders, friction of 5 to 20 % of the torque, and noise."""
+    """Links up to 10 % off, quantised encoders, friction of 5 to 20 % of the torque, and noise.
+
+    A light load may pass in silence: links that are heavier explain it.
+    """
     number = list(FAULTS).index(fault)
     case = Case(arm, MOTIONS[number % len(MOTIONS)], PLANTS[number % len(PLANTS)], seed=0)
     found = judged(case, FAULTS[fault](case))
-    assert found.word in ("right", "untold"), found.texts
+    accepted = ("right", "untold", "silent") if fault == "load" else ("right", "untold")
+    assert found.word in accepted, found.texts
 
 
 @pytest.mark.study
