@@ -6,6 +6,7 @@ from recording_campaign import (
     FAULTS,
     MOTIONS,
     PLANTS,
+    SIBLINGS,
     SPOILED,
     Case,
     covered,
@@ -19,7 +20,7 @@ from studies import few_or_all
 pytest.importorskip("mujoco")
 pytest.importorskip("scipy")
 SOUND = [(arm, kind, plant) for arm in ARMS for kind in MOTIONS for plant in PLANTS]
-SPOILS = [(fault, arm) for fault in FAULTS for arm in SPOILED]
+SPOILS = [(f, arm) for f in FAULTS for arm in SPOILED if f != "sibling" or arm in SIBLINGS]
 
 
 @pytest.mark.parametrize(
@@ -44,12 +45,12 @@ def test_an_arm_as_described_is_identified(arm, kind, plant):
 def test_no_other_than_the_culprit_is_named(fault, arm):
     """Links up to 10 % off, quantised encoders, friction of 5 to 20 % of the torque, and noise.
 
-    A light load may pass in silence: links that are heavier explain it.
+    A light load and a sibling may pass in silence: links that are a little other explain them.
     """
     number = list(FAULTS).index(fault)
     case = Case(arm, MOTIONS[number % len(MOTIONS)], PLANTS[number % len(PLANTS)], seed=0)
     found = judged(case, FAULTS[fault](case))
-    accepted = ("right", "untold", "silent") if fault == "load" else ("right", "untold")
+    accepted = ("right", "untold", *["silent"] * (fault in ("load", "sibling")))
     assert found.word in accepted, found.texts
 
 
