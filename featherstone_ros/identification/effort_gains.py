@@ -7,7 +7,9 @@ the position). Torque per effort is sought, its sign included, where the torque 
   efforts, errors of the arm's model cancel out (M. Gautier, S. Briot, "Global identification of
   joint drive gains and dynamic parameters of robots", J. Dyn. Sys. 2014, whose total least squares
   is replaced by errors of the effort alone, by far the largest);
-- else by the links as described.
+- else by the links, which are as wrong as in ``readings``: one factor of all masses is one of all
+  gains, so that a gain is known no better than the links are, which is told by how well those of
+  one description agree with each other.
 
 The effort, not the torque, is explained:
 
@@ -17,12 +19,14 @@ so that noise of the effort makes no gain smaller. Of the load's ten parameters 
 known. Deviations are those of a jackknife over blocks of the recording, so that errors of the model
 count, which are correlated in time. They grow with that of the mass, and with the difference that
 it makes to leave out the friction that goes with the load: how a gear bears it is not known so well
-that the gain could be better known.
+that the gain could be better known. By the links, gains are found so first, then as in ``readings``
+with every pair of prior widths of ``fit``, of which each counts as much as it is probable.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -33,14 +37,18 @@ from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import SIZE
 from featherstone_ros.identification.errors import IdentificationError
-from featherstone_ros.identification.evidence import MIN_GAIN
+from featherstone_ros.identification.evidence import CERTAIN, KNOWN, MIN_GAIN, VAGUE
 from featherstone_ros.identification.filtering import SmoothMotion
+from featherstone_ros.identification.fit import WIDTHS
+from featherstone_ros.identification.model_order import Fitting
+from featherstone_ros.identification.readings import Reading, Readings
 from featherstone_ros.identification.recording import Recording, interpolated, is_constant
 
+LINKS = [(mass, *[shape] * (SIZE - 1)) for mass, shape in product(WIDTHS, WIDTHS)]  # as ``fit``
 BLOCKS = 20  # of the jackknife
 ROUNDS = 8  # of Gauss-Newton, with the weights found so far
 LOAD = 3  # the column of friction that goes with the load, among those of the drives
-KNOWN = 0.03  # relative deviation below which a gain counts as found
+BY_LOAD = "give a known load: identify --loaded"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,23 +67,37 @@ class EffortGains:
 
     @property
     def share_of_others(self) -> float:
-        """The share of the gains that are known that are not near 1: no torques."""
-        known = [self.joints.index(name) for name in self.found]
-        off = np.abs(np.log(np.abs(self.gain[known]))) > np.log(MIN_GAIN)
-        off |= self.gain[known] < 0
-        return float(off.mean()) if known else 0.0
+        """The share of the gains that the data tell at all that are certainly not near 1."""
+        told = [self.joints.index(name) for name in self.told]
+        gain, off = self.gain[told], CERTAIN * self._relative[told]
+        others = (gain < 0) | (np.abs(np.log(np.abs(gain))) > np.maximum(np.log(MIN_GAIN), off))
+        return float(others.mean()) if told else 0.0
 
     def in_words(self) -> str:
         """Return what to give to commands, and what is not known."""
         gains = dict(zip(self.joints, self.gain, strict=True))
         known = " ".join(f"{name}={gains[name]:.4g}" for name in self.found)
-        unknown = [name for name in self.joints if name not in self.found]
-        return f"--current-gain {known}" + f"; unknown: {', '.join(unknown)}" * bool(unknown)
+        unknown = ", ".join(name for name in self.joints if name not in self.found)
+        texts = [f"--current-gain {known}"] * bool(known)
+        texts += [f"unknown: {unknown} ({BY_LOAD})"] * bool(unknown)
+        return "; ".join(texts)
 
     @property
     def found(self) -> tuple[str, ...]:
         """The joints whose gains the data determine."""
-        good = self.deviation < KNOWN * np.abs(self.gain)
+        return self._better_than(KNOWN)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Those of whose gains the data tell something."""
+        return self._better_than(VAGUE)
+
+    @property
+    def _relative(self) -> Floats:
+        return self.deviation / np.abs(self.gain)
+
+    def _better_than(self, bound: float) -> tuple[str, ...]:
+        good = self._relative < bound
         return tuple(name for name, one in zip(self.joints, good, strict=True) if one)
 
 
@@ -127,15 +149,12 @@ def gains_by_load(
     return _found(model, motion, Y, drive, 1.0, mass_deviation / mass)
 
 
-def gains_by_links(
-    model: Model, recording: Recording, deviation: float = 0.0, cut_off: float = 2.0
-) -> EffortGains:
+def gains_by_links(model: Model, recording: Recording, cut_off: float = 2.0) -> EffortGains:
     """Find gains from one motion, by the links as they are described.
 
     Args:
         model: The arm, with what it carries.
         recording: Its efforts are in the drives' unit.
-        deviation: Relative, of the model's masses.
         cut_off: Of the filter [Hz].
 
     Raises:
@@ -145,7 +164,22 @@ def gains_by_links(
     motion = Arm.without_drives(model).motion(recording, cut_off)
     torque = Dynamics(model).rnea(*motion.state)
     drive = _drive(motion, np.abs(motion.effort), motion.acceleration)
-    return _found(model, motion, torque[:, :, None], drive, 1.0, deviation)
+    first = _found(model, motion, torque[:, :, None], drive, 1.0, 0.0)
+    measured = np.flatnonzero(np.isfinite(first.gain))
+    likely = replace(recording, effort=recording.effort * np.nan_to_num(first.gain))
+    readings = Readings(Fitting(model, [likely], measured.tolist(), cut_off))
+    each = tuple((k,) for k in range(len(measured)))
+    told = readings.settled(Reading(gains=each, loaded=False), LINKS)
+    evidence = np.array([found.evidence for found in told])
+    share = np.exp(evidence - evidence.max())
+    share /= share.sum()
+    size = np.log([found.gains for found in told])
+    mean = share @ size
+    variance = share @ (np.array([found.deviation for found in told]) ** 2 + (size - mean) ** 2)
+    gain, deviation = first.gain.copy(), first.deviation.copy()
+    gain[measured] /= np.exp(mean)
+    deviation[measured] = np.abs(gain[measured]) * np.sqrt(variance)
+    return EffortGains(model.joint_names, gain, deviation)
 
 
 def _drive(motion: SmoothMotion, carried: Floats, *more: Floats) -> Floats:

@@ -19,6 +19,7 @@ from featherstone_ros.arrays import Floats
 # which may turn out to be small, and of a kind, which may not; for a second fault twice as much.
 SIZE, KIND = 5.0, 12.0
 CERTAIN = 3.0  # standard deviations
+KNOWN = 0.025  # relative deviation of a gain that is offered: within 5 %, of 20 but one
 VAGUE = 0.25  # relative deviation of a gain from which the motion does not tell it
 # What is named: a ratio, [rad or m], [s], [rad] and [kg].
 MIN_GAIN, MIN_OFFSET, MIN_DELAY, MIN_TILT, MIN_LOAD = 1.2, 0.03, 0.01, 0.03, 0.05

@@ -17,10 +17,11 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.couplings import couplings, in_words
-from featherstone_ros.identification.effort_gains import gains_by_links
+from featherstone_ros.identification.effort_gains import BY_LOAD, gains_by_links
 from featherstone_ros.identification.evidence import (
     CERTAIN,
     KIND,
+    KNOWN,
     MIN_DELAY,
     MIN_GAIN,
     MIN_LOAD,
@@ -40,6 +41,7 @@ from featherstone_ros.model.drive_units import ANOTHER_UNIT
 ANOTHER_ARM = (
     f"The links would have to be about {max(THETAS):.0%} off: is the description another arm's?"
 )
+UNIT = "effort: current"  # of drives.<joint>, where a unit is named
 MAX_FAULTS = 3  # faults
 FINALISTS = 4  # of which the prior's width is chosen anew
 LIKELIER = 0.25  # of the squares that an effort's own joint leaves, that another's leaves
@@ -97,19 +99,19 @@ def in_other_units(faults: Faults, model: Model, recording: Recording, cut_off: 
 
     One joint after the other, the first that are tried pass for torques, and scale the others.
     """
-    named = " ".join(text for text in faults.texts if "--current-gain" in text)
+    named = " ".join(text for text in faults.texts if UNIT in text)
     if not named or ANOTHER_ARM in named:  # then its links tell of no gains
         return faults
     try:
-        gains = gains_by_links(model, recording, cut_off=cut_off)
+        gains = gains_by_links(model, recording, cut_off)
     except FeatherstoneError:
         return faults
-    are_known = any(f"--current-gain {joint}=" in named for joint in gains.found)
-    if gains.share_of_others < 0.5 or (gains.share_of_others < 1.0 and not are_known):
+    are_told = any(f"drives.{joint}.{UNIT}" in named for joint in (*gains.told, "<joint>"))
+    if gains.share_of_others < 0.5 or (gains.share_of_others < 1.0 and not are_told):
         return faults  # what is named is not explained by gains of which some are torques'
     text = (
-        "Efforts are another unit than torque, or motor currents (drives.<joint>.effort: current). "
-        f"If the masses of the URDF are right: {gains.in_words()} (identify --gains-by-links)."
+        f"Efforts are another unit than torque, or motor currents (drives.<joint>.{UNIT}). By the "
+        f"links (identify --gains-by-links): {gains.in_words()}."
     )
     return replace(faults, texts=(text,), offsets=0.0 * faults.offsets, delay=0.0)
 
@@ -310,7 +312,7 @@ def _always(found: Explained, given: Sequence[float] | Floats) -> str:
 
 
 def _untold(readings: Readings, found: Explained, width: tuple[float, float]) -> list[str]:
-    """Name joints of which this motion does not tell the efforts' size or the encoder's zero."""
+    """Name the efforts' sizes, encoders' zeros and load that this motion does not tell."""
     reading, names = found.reading, readings.model.joint_names
     scaled = {k for group in reading.gains for k in group}
     sizes = [
@@ -325,11 +327,13 @@ def _untold(readings: Readings, found: Explained, width: tuple[float, float]) ->
         if k not in reading.offsets
         and readings.explained(with_offset(reading, k)).offset_deviation[k] * width[1] > TOLD
     ]
-    texts = ["in which unit the efforts of {} are"] * bool(sizes)
-    texts += ["whether the encoders of {} are off"] * bool(zeros)
-    lists = [", ".join(those) for those in (sizes, zeros) if those]
-    said = "; ".join(text.format(those) for text, those in zip(texts, lists, strict=True))
-    return [f"this motion does not tell {said}"] * bool(said)
+    texts = [f"in which unit the efforts of {', '.join(sizes)} are"] * bool(sizes)
+    texts += [f"whether the encoders of {', '.join(zeros)} are off"] * bool(zeros)
+    mass, deviation = found.load
+    most = max(mass, 0.0) + CERTAIN * deviation
+    if most > MIN_LOAD and not _load(readings, found):
+        texts += [f"whether {readings.bodies.names[-1]} carries up to {most:.2g} kg more"]
+    return ["this motion does not tell " + "; ".join(texts)] * bool(texts)
 
 
 def with_offset(reading: Reading, joint: int) -> Reading:
@@ -367,20 +371,20 @@ def _gains(names: Sequence[str], found: Explained, width: float) -> list[str]:
     wrong = np.abs(np.log(gains)) > np.maximum(np.log(MIN_GAIN), CERTAIN * relative)
     is_free = [any(k in group for group in found.reading.gains) for k in range(len(names))]
     those = [k for k in range(len(names)) if is_free[k] and wrong[k] and relative[k] < VAGUE]
-    factors = " ".join(f"{names[k]}={1 / gains[k]:.3g}" for k in those)
     if found.reading.gains == (tuple(range(len(names))),):
         if ANOTHER_UNIT[0] < gains[0] < ANOTHER_UNIT[1] or not those:
             return []
         return [
             f"The measured torque is {gains[0]:.2g} ± {gains[0] * relative[0]:.1g} times that of "
             "possible links, in every joint: another unit, or motor currents "
-            f"(drives.<joint>.effort: current; --current-gain {factors})?"
+            f"(drives.<joint>.{UNIT}; {BY_LOAD})?"
         ]
     what = "measured torque" if 2 * len(those) > len(names) else "its effort"
     return [
         f"{names[k]}: {what} is {gains[k]:.3g} ± {gains[k] * relative[k]:.1g} times torque: "
-        f"another unit, or a motor's current (drives.{names[k]}.effort: current; --current-gain "
-        f"{names[k]}={1 / gains[k]:.3g})?"
+        f"another unit, or a motor's current (drives.{names[k]}.{UNIT}; "
+        + (f"--current-gain {names[k]}={1 / gains[k]:.3g}" if relative[k] < KNOWN else BY_LOAD)
+        + ")?"
         for k in those
     ]
 

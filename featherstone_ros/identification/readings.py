@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -41,6 +42,7 @@ from featherstone_ros.identification.recording import interpolated
 from featherstone_ros.identification.regression import link_columns, own_columns
 from featherstone_ros.model.friction import smooth_sign
 
+Width: TypeAlias = float | tuple[float, ...]  # of theta: of all components, or of each of a body
 ROUNDS, TRIES = 40, 8  # of steps at most, and of dampings for a step
 DAMPING = 1e-2  # of the first step, relative
 CONVERGED = 0.02  # least growth of a probability's logarithm by a step
@@ -124,7 +126,8 @@ class Readings:
         self.fitting, self.bodies = fitting, fitting.bodies
         self.model = fitting.dynamics.model
         self.judged = fitting.judged
-        self.width, self.length = max(THETAS), np.ones(len(self.judged))
+        self.width: Width = max(THETAS)
+        self.length = np.ones(len(self.judged))
         self.least = np.zeros(len(self.judged))  # noise of any model
         self._rows: dict[object, Rows] = {}
         self._explained: dict[object, Explained] = {}  # with the settled correlation
@@ -163,7 +166,7 @@ class Readings:
         own = np.swapaxes(own, 1, 2) @ own
         return Rows(np.swapaxes(left, 1, 2) @ left, left, efforts, own, drive)
 
-    def explained(self, reading: Reading, width: float | None = None) -> Explained:
+    def explained(self, reading: Reading, width: Width | None = None) -> Explained:
         """Return the best explanation of the torque by a reading, with the settled width or one."""
         key = reading, width or self.width
         if key not in self._explained:
@@ -212,13 +215,18 @@ class Readings:
 
     def settle(self, reading: Reading) -> Explained:
         """Choose the prior's width and the noise's correlation by a reading, and explain by it."""
+        self.settled(reading, tuple(THETAS))
+        return self.explained(reading)
+
+    def settled(self, reading: Reading, widths: Sequence[Width]) -> list[Explained]:
+        """Choose them likewise, among these widths; return the explanations with each."""
         for _ in range(2):
-            self.width = max(THETAS, key=lambda w: self.explained(reading, w).evidence)
+            self.width = max(widths, key=lambda w: self.explained(reading, w).evidence)
             found = self.explained(reading)
             self.length = np.minimum(correlation_length(found.left), LONGEST)
             self.least = least_noise(*found.shares)
             self._explained.clear()
-        return self.explained(reading)
+        return [self.explained(reading, width) for width in widths]
 
 
 def _columns(
@@ -307,7 +315,7 @@ class Iterate:
 class Solver:
     """Explains the torque by one reading."""
 
-    def __init__(self, readings: Readings, reading: Reading, width: float) -> None:
+    def __init__(self, readings: Readings, reading: Reading, width: Width) -> None:
         """Lay out the unknowns: theta, load, delay, tilt, offsets, logarithms of gains."""
         self.all, self.reading, self.bodies = readings, reading, readings.bodies
         self.width = width
@@ -330,7 +338,7 @@ class Solver:
         self.sign[list(reading.negative)] = -1.0
         load = LOAD * (1.0 if reading.loaded else NO_LOAD)
         parts: list[Floats] = [
-            np.full(links, width),
+            np.tile(width, links // np.size(width)),
             load,
             np.array([DELAY]),
             np.full(2, TILT),
@@ -429,7 +437,8 @@ class Solver:
                 break
         paid = np.r_[: self.at[1], self.at[3] : len(H)]  # not what is estimated in any reading
         volume = np.linalg.slogdet(H[np.ix_(paid, paid)])[1] - np.log(self.precision[paid]).sum()
-        evidence = -point.cost - 0.5 * volume - THETAS[self.width] + self._dissipating(point)
+        evidence = -point.cost - 0.5 * volume + self._dissipating(point)
+        evidence -= THETAS.get(self.width, 0.0) if isinstance(self.width, float) else 0.0
         return self._explained(point.x, float(evidence), np.asarray(np.linalg.inv(H), float))
 
     def _drives(self, x: Floats) -> Floats:

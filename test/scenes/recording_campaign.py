@@ -409,8 +409,8 @@ def sibling(case: Case) -> Spoiled:
 
 
 def loaded(case: Case) -> Spoiled:
-    arm = _carrying(real(case))
-    return Spoiled(sensed(case, driven(case, arm)), ("unmodelled load", "another arm's"))
+    arm, link = _carrying(real(case)), Bodies.of(case.model).names[-1]
+    return Spoiled(sensed(case, driven(case, arm)), ("unmodelled load", "another arm's"), link)
 
 
 def wrong_payload(case: Case) -> Spoiled:

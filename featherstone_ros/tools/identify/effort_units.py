@@ -33,7 +33,7 @@ def find_gains(args: argparse.Namespace, urdf: Path, options: Options) -> Effort
     if args.gains_by_links:
         (bare,), names, _ = recorded(args.bags[:1], urdf, options)
         model = Model.from_file(urdf, joints=bare.joint_names, gravity=options.gravity)
-        found, by = gains_by_links(model, bare, cut_off=options.cut_off), "the links"
+        found, by = gains_by_links(model, bare, options.cut_off), "the links"
     elif args.loaded:
         (loaded, bare), names, _ = recorded([args.loaded, args.bags[0]], urdf, options)
         model = Model.from_file(urdf, joints=bare.joint_names, gravity=options.gravity)
@@ -44,7 +44,8 @@ def find_gains(args: argparse.Namespace, urdf: Path, options: Options) -> Effort
         return None
     if not any(name in names for name in found.found):
         raise IdentificationError(
-            f"{by} tell of no joint what torque its effort is: a heavier load, or a motion that "
+            f"{by} tell of no joint what torque its effort is: give "
+            f"a {'heavier' if args.loaded else 'known'} load (--loaded, --load), or a motion that "
             "turns more joints against gravity"
         )
     return found
