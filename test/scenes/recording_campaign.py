@@ -353,7 +353,8 @@ def late(delay: float) -> Callable[[Case], Spoiled]:
         its = sound(case)
         effort = interpolated(its.time - delay, its.time, its.effort)
         words = ("All efforts come",) * (delay > 0.01)
-        return Spoiled(replace(its, effort=effort), words, late=delay)
+        known = its.time >= its.time[0] + delay  # before that no effort was recorded
+        return Spoiled(replace(its, effort=effort).where(known), words, late=delay)
 
     return spoil
 
