@@ -50,6 +50,7 @@ cdef struct Output:
     # 0, or rcl's code
     int (*publish)(void* loop, int output, const uint8_t* data, size_t size) noexcept nogil
     bint (*is_watched)(void* loop, int output) noexcept nogil  # whether anybody subscribes
+    bint (*is_fed)(void* loop, int input) noexcept nogil       # whether anybody publishes
     bint (*record)(void* loop, const Record* record) noexcept nogil  # False: no room, it is lost
     int64_t (*ros_time)(void* loop) noexcept nogil  # the node's clock [ns]
     int64_t (*silence)(void* loop) noexcept nogil  # since Python's last sign of life, by the steady

@@ -5,10 +5,12 @@ cdef class Collector:
 
     cdef list published, records
     cdef int64_t ros_time
+    cdef bint is_fed
     cdef Output output
 
-    def __cinit__(self, int64_t ros_time):
+    def __cinit__(self, int64_t ros_time, bint is_fed=True):
         self.published, self.records, self.ros_time = [], [], ros_time
+        self.is_fed, self.output.is_fed = is_fed, given_feeding
         self.output.loop = <void*> self
         self.output.publish, self.output.is_watched, self.output.record = (
             collect, always_watched, collect_record)
@@ -29,6 +31,10 @@ cdef bint collect_record(void* loop, const Record* record) noexcept with gil:
 
 cdef bint always_watched(void* loop, int output) noexcept nogil:
     return True
+
+
+cdef bint given_feeding(void* loop, int input) noexcept with gil:
+    return (<Collector> loop).is_fed
 
 
 cdef int64_t given_time(void* loop) noexcept with gil:
@@ -96,8 +102,8 @@ cdef class CycleOwner:
         self.cycle.request(self.cycle.self, &request, now, &collector.output)
         return request.answer, collector.published, collector.records
 
-    def tick(self, int64_t now, int64_t ros_time=0):
-        """Do what is due; returns what ``message`` returns."""
-        cdef Collector collector = Collector(ros_time)
+    def tick(self, int64_t now, int64_t ros_time=0, bint is_fed=True):
+        """Do what is due; returns what ``message`` returns. is_fed: the inputs have publishers."""
+        cdef Collector collector = Collector(ros_time, is_fed)
         self.cycle.tick(self.cycle.self, now, &collector.output)
         return collector.published, collector.records

@@ -48,6 +48,7 @@ cdef struct Rcl:
     int (*publish)(void* publisher, const Serialized* message, void* none) noexcept nogil
     int (*on_message)(void* subscription, OnMessage call, const void* data) noexcept nogil
     int (*subscription_count)(void* publisher, size_t* count) noexcept nogil
+    int (*publisher_count)(void* subscription, size_t* count) noexcept nogil
     int (*ros_time)(void* clock, int64_t* now) noexcept nogil
     int (*initialize)(Serialized* message, size_t capacity,
                       const Allocator* allocator) noexcept nogil
@@ -63,6 +64,7 @@ cdef inline const char* find_functions(Rcl* rcl) noexcept nogil:
         "rcl_publish_serialized_message",
         "rcl_subscription_set_on_new_message_callback",
         "rcl_publisher_get_subscription_count",
+        "rcl_subscription_get_publisher_count",
         "rcl_clock_get_now",
         "rcutils_uint8_array_init",
         "rcutils_reset_error",
@@ -70,7 +72,7 @@ cdef inline const char* find_functions(Rcl* rcl) noexcept nogil:
     cdef int i
     if library == NULL:
         return "librcl.so"
-    for i in range(7):
+    for i in range(sizeof(Rcl) // sizeof(void*)):
         function[i] = dlsym(library, names[i])     # looks in what librcl is linked with, too
         if function[i] == NULL:
             return names[i]

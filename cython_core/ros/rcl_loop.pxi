@@ -66,6 +66,7 @@ cdef class RclLoop:
                 self._use(subscription), self.loop)
         self.loop.output.loop = self.loop
         self.loop.output.publish, self.loop.output.is_watched = publish, is_watched
+        self.loop.output.is_fed = is_fed
         self.loop.output.ros_time, self.loop.output.record = ros_time, put
         self.loop.output.silence = silence
         self._listen()

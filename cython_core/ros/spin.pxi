@@ -123,6 +123,14 @@ cdef bint is_watched(void* self, int output) noexcept nogil:
             and load32(&loop.destinations[output].is_watched, ACQUIRE) > 0)
 
 
+cdef bint is_fed(void* self, int input) noexcept nogil:
+    cdef Loop* loop = <Loop*> self
+    cdef size_t count = 0
+    if loop.rcl.publisher_count(loop.topics[input].subscription, &count) != 0:
+        loop.rcl.forget_error()
+    return count > 0
+
+
 cdef int64_t ros_time(void* self) noexcept nogil:
     cdef Loop* loop = <Loop*> self
     cdef int64_t now = 0

@@ -143,6 +143,17 @@ cdef void count_repetition(TwinCycle* twin) noexcept nogil:
         twin.answers[k].spare += twin.answers[k].has_come
 
 
+cdef bint is_answerable(const TwinCycle* twin, Output* output) noexcept nogil:
+    """Whether anybody is there who may have seen a state and answer it."""
+    cdef int k
+    if output.is_fed(output.loop, COMMANDS) or output.is_fed(output.loop, JOINT_COMMANDS):
+        return True
+    for k in range(twin.own_count):
+        if output.is_fed(output.loop, OWN_COMMANDS + k):
+            return True
+    return False
+
+
 cdef void begin_by_wall(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
     """If so set, let simulated time begin at ROS time, or at most EPOCH_GRID later."""
     cdef int64_t ros_time
@@ -153,9 +164,15 @@ cdef void begin_by_wall(TwinCycle* twin, int64_t now, Output* output) noexcept n
 
 
 cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* output) noexcept nogil:
-    """Publish the clock, then the state that was due ``lag`` [ns] ago."""
+    """Publish the clock, then the state that was due ``lag`` [ns] ago.
+
+    Until somebody can answer, a lockstep's state is new each time, and its time may be the wall's;
+    from then on time never leaps: who has answered would miss the states of a leap.
+    """
     cdef int32_t n = <int32_t> twin.arm.n, k
     cdef int64_t stamp
+    if twin.arm.settings.lockstep and not is_answerable(twin, output):
+        twin.is_new = True
     if twin.is_new:
         begin_by_wall(twin, now, output)
     stamp = stamp_now(twin, lag, output)
@@ -232,11 +249,7 @@ cdef void advance_and_publish(TwinCycle* twin, int64_t lag, int64_t now,
 
 
 cdef void go_on(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
-    """Begin the next period of a lockstep, if it is due. Time that has passed before the first
-    command is no simulated time.
-    """
-    if has_fallen_behind(&twin.pace, now):
-        begin_by_wall(twin, now, output)
+    """Begin the next period of a lockstep, if it is due."""
     if now >= period_due(&twin.pace):
         take_period(&twin.pace, now)
         advance_and_publish(twin, 0, now, output)
