@@ -71,12 +71,13 @@ class ControlledArm:
         unloaded: The arm as it is described, without payload; its locked joints stand where the
             parameters say.
         values: Of all parameters, by name.
-        file: The parameter file that some were read from; None: there is none.
+        files: The parameter files that some were read from, of which a later one overrides the
+            earlier.
     """
 
     unloaded: Model
     values: Mapping[str, Value]
-    file: Path | None = None
+    files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         """Place the locked joints."""
@@ -85,8 +86,8 @@ class ControlledArm:
 
     def __repr__(self) -> str:
         """Return the arm with its payload, its mode and parameter file."""
-        file = f", parameters of {self.file}" if self.file else ""
-        return f"<ControlledArm of {self.model!r}: {self.mode}{file}>"
+        files = f", parameters of {', '.join(map(str, self.files))}" if self.files else ""
+        return f"<ControlledArm of {self.model!r}: {self.mode}{files}>"
 
     @classmethod
     def of(
@@ -119,8 +120,7 @@ class ControlledArm:
             _require_known(given, model)
         defaults = {name: one.default for name, one in declared_parameters(model).items()}
         try:
-            file = given.source if isinstance(given.source, Path) else None
-            arm = cls(model, defaults, file)
+            arm = cls(model, defaults, tuple(_files(parameters)))
             arm = arm._changed(given)
             _ = arm.model
         except ValueError as error:

@@ -323,10 +323,11 @@ def test_parameters_that_are_given_are_not_asked_for(run, tmp_path):
     assert "give --parameters" in output.out
     file = tmp_path / "arm.yaml"
     file.write_text("/**: {ros__parameters: {effort_scale: 0.5}}")
-    _, output = run(swing(2.0), "--parameters", file, urdf=str(urdf))
-    said = " ".join(output.out.split())
-    assert "give --parameters" not in said
-    assert "Without drive friction and armature" in said and "and the URDF have none" in said
+    for files in (["--parameters", file], 2 * ["--parameters", file]):
+        _, output = run(swing(2.0), *files, urdf=str(urdf))
+        said = " ".join(output.out.split())
+        assert "give --parameters" not in said
+        assert "Without drive friction and armature" in said and "and the URDF have none" in said
 
 
 def test_effort_limits_of_the_parameter_file_count(run, tmp_path):

@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     console = new_console()
     planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
     with delayed_progress("searching", console) as progress, one_thread():
-        plan = planner.search(_initial_positions(arm.file, joints), args.seed, progress)
+        plan = planner.search(_initial_positions(arm.files, joints), args.seed, progress)
     count = round(args.duration / SPACING) + 1
     time, q, qd, qdd = plan.series.samples(count)
     trajectory = from_arrays(joints, time + LEAD_IN, q, qd, qdd, np.full_like(q, np.nan))
@@ -170,12 +170,12 @@ def _short(number: float) -> str:
     return f"{number:.0f}" if number < 1e5 else f"{number:.1e}"
 
 
-def _initial_positions(parameters: Path | None, joints: Sequence[str]) -> Floats | None:
-    """Return a parameter file's initial positions, None if a joint's is missing."""
+def _initial_positions(files: Sequence[Path], joints: Sequence[str]) -> Floats | None:
+    """Return the initial positions of parameter files, None if a joint's is missing."""
     from featherstone_ros.model.parameter_files import read_parameters
 
-    if parameters is None:
+    if not files:
         return None
-    home = read_parameters(parameters)["digital_twin"]
+    home = read_parameters(*files)["digital_twin"]
     positions = home.numbers("initial_positions.{}", joints, [np.nan] * len(joints))
     return positions if np.isfinite(positions).all() else None

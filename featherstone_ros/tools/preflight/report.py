@@ -54,8 +54,9 @@ def notes(checked: FileCheck) -> Iterable[str]:
     drives = checked.arm.drives
     if not (drives.viscous.any() or drives.coulomb.any() or drives.armature.any()):
         where = "give --parameters, or <dynamics> in the URDF"
-        if checked.arm.file:
-            where = f"{checked.arm.file} and the URDF have none of these joints"
+        if checked.arm.files:
+            files = ", ".join(map(str, checked.arm.files))
+            where = f"{files} and the URDF have none of these joints"
         yield f"Without drive friction and armature: {where}"
 
 
