@@ -20,11 +20,10 @@ def unknown_joints(node: ModelNode, heard: Floats) -> list[str]:
         node: Has a model and its parameters.
         heard: (m,) where joint states have them, NaN where they say nothing [rad or m].
     """
-    values, default = node.parameters, node.parameters.default
     return [
         joint
         for joint, position in zip(node.model.locked_joints, heard, strict=True)
-        if np.isnan(position) and values[NAME.format(joint)] == default(NAME.format(joint))
+        if np.isnan(position) and not node.parameters.is_given(NAME.format(joint))
     ]
 
 

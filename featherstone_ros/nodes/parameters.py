@@ -109,6 +109,15 @@ class Parameters(Mapping[str, Value]):
         """Return a parameter's default."""
         return self._declared[name].default
 
+    def is_given(self, name: str) -> bool:
+        """Whether somebody has given a parameter's value, be it the default."""
+        return name in self._chosen or name in self._overrides
+
+    @property
+    def _overrides(self) -> Mapping[str, object]:
+        """What was given at start-up."""
+        return getattr(self._node, "_parameter_overrides", {})  # rclpy has no public access.
+
     def declare(self, parameters: Iterable[Parameter]) -> None:
         """Declare parameters; values from the command line or a file replace the defaults.
 
@@ -156,10 +165,9 @@ class Parameters(Mapping[str, Value]):
 
     def unknown_overrides(self) -> list[str]:
         """Return names given at start-up that match no parameter: most likely misspelt."""
-        overrides = getattr(self._node, "_parameter_overrides", {})  # rclpy has no public access.
         return [
             name
-            for name in overrides
+            for name in self._overrides
             if not self._node.has_parameter(name) and not name.startswith("qos_overrides.")
         ]
 

@@ -129,6 +129,13 @@ def test_an_arm_is_held_while_another_controller_leans_the_torso(torso):
     assert status_values(status)["locked joint waist"].startswith("0.6,")
 
 
+def test_a_place_that_is_given_is_known_though_it_is_the_default(ros):
+    process = ros.start(TWIN, {"robot_description": URDF, "joints": FREE, "locked.waist": 0.0})
+    known = "not among joints: waist at 0, as locked.waist says"
+    ros.wait_for(lambda: "not among joints" in process.output, "word on the torso")
+    assert known in process.output
+
+
 def test_a_twin_of_the_arm_alone_stands_on_the_torso_that_it_is_told_of(ros):
     """By the parameter, at run time as well, until a joint state tells; what is absurd is not."""
     node = "/digital_twin"
