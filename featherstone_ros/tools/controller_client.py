@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ from featherstone_ros.tools.node_status import SILENCE, NodeStatus, by_joint
 from featherstone_ros.tools.pending_trajectory import (
     FOLLOWING_MODES,
     MATCHING,
+    SAY,
     last_refusal,
     refused,
 )
@@ -41,9 +43,8 @@ from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_check import trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
 
-PATIENCE = 5.0  # [s] for a service, a joint state, the first diagnostics
-ANSWER_PATIENCE = 30.0  # [s] for an answer of a service that is there: the machine may be busy;
-# and for diagnostics of a controller in simulated time, whose arm waits for it
+PATIENCE = 30.0  # [s] for a service and its answer, a joint state, the first diagnostics: the
+# machine may be busy; for any diagnostics of a controller in simulated time, whose arm waits for it
 QUEUE = 5000  # joint states that may wait between two looks at them
 LOOK = 0.05  # [s] between two
 LEAD = 0.5  # [s] from sending a trajectory to its start
@@ -155,7 +156,7 @@ class ControllerClient(DiagnosticsListener):
             HeldByFaultError: It does not; with its reason.
         """
         status = self.status
-        patience = ANSWER_PATIENCE if self.parameters.get("use_sim_time") else SILENCE
+        patience = PATIENCE if self.parameters.get("use_sim_time") else SILENCE
         if status is None or status.is_silent(time.monotonic(), patience):
             raise HeldByFaultError(f"nothing is heard of {self.name} any more")
         if status.state != "active" or status.values.get("phase") != "running":
@@ -312,16 +313,20 @@ class ControllerClient(DiagnosticsListener):
         """
         self._until(client.service_is_ready, f"service {client.service_name}")
         question = Question(client, request)
-        return self._until(question.answer, f"answer of {client.service_name}", ANSWER_PATIENCE)
+        return self._until(question.answer, f"answer of {client.service_name}")
 
-    def _until(self, condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
-        """Wait until a condition returns something true; return that."""
-        end = time.monotonic() + patience
+    def _until(self, condition: Callable[[], Any], what: str) -> Any:
+        """Wait until a condition returns something true; return that. Soon say for what."""
+        begin, is_said = time.monotonic(), False
         while not (result := condition()):
-            if time.monotonic() > end:
+            waited = time.monotonic() - begin
+            if waited > SAY and not is_said:
+                is_said = True
+                print(f"waiting for {self.name}: no {what} yet", file=sys.stderr, flush=True)
+            if waited > PATIENCE:
                 others = ", ".join(node.name for node in self.table.nodes) or "no node of ours"
                 raise ControllerError(
-                    f"no {what} within {patience:g} s: is there a controller {self.name!r}? "
+                    f"no {what} within {PATIENCE:g} s: is there a controller {self.name!r}? "
                     f"On /diagnostics: {others}"
                 )
             self.wait()

@@ -144,7 +144,8 @@ def test_a_controller_that_is_not_there_is_named_beside_those_that_are(scene):
     with standing_time(scene):
         status, output = run(scene, "replay", "swing.yaml", "--controller", "nobody")
     assert status == 1 and "Traceback" not in output, output
-    assert "no service /nobody/list_parameters within 5 s" in output
+    assert "waiting for nobody: no service /nobody/list_parameters yet" in output
+    assert "no service /nobody/list_parameters within 30 s" in output
     assert "On /diagnostics: " in output
 
 
