@@ -737,6 +737,8 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
         m.lasts[n + i] = max(m.lasts[n + i], min(-2.0 * x / v, 1.875 * fabs(x) / speed))
     if share == CATCH_UP_SPEED and v * a > 0.0:
         faster = min(faster, max(speed - fabs(v), SMALL * faster))
+    if v * x < 0.0 and v * a < 0.0:         # nor is it turned round
+        faster = 0.0
     m.lasts[2 * n + i] = fading_time(v, a, m.lasts[n + i], faster, jerk)
     correct(m, i, offset)
     x = fabs(m.correction[i])

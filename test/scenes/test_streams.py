@@ -147,6 +147,29 @@ def test_a_difference_of_velocities_is_not_kept_while_the_stream_turns_round():
     assert played.speed[played.since(drawn.event)].max() < drawn.speed + 0.1
 
 
+@pytest.mark.parametrize("robot", ["panda", "ur5e", "xarm7"])
+def test_an_arm_that_begins_behind_catches_up_with_chunk_after_chunk(robot):
+    """Each chunk begins without acceleration: what that leaves does not turn the catch-up round."""
+    described = robot_of(robot)
+    home = np.asarray(load(described).start, float)
+
+    def there(time):
+        return home + 0.125 + 0.3 * np.sin((np.asarray(time) - BEGIN) / 0.375)[..., None]
+
+    def chunk(at):
+        times = np.arange(16) / 30.0
+        points = [Point(t, q) for t, q in zip(times, there(at + times), strict=True)]
+        return trajectory(points)
+
+    asks = {at: chunk(at) for at in np.arange(BEGIN, 3.0, 0.062)}
+    parameters = SPLINE | {"start_tolerance": 0.3}
+    played = play(Scene(described, asks, 3.0, start=home, parameters=parameters))
+    behind = np.abs(played.desired[:, 0] - there(played.record.time)).max(axis=1)
+    assert behind[played.since(2.8)].max() < 0.01
+    asked = 0.8 / load(described).arm.model.velocity_limit.min()
+    assert played.speed.max() < asked + 0.1
+
+
 def test_a_stall_with_mujoco_as_the_plant():
     pytest.importorskip("mujoco")
     drawn = stall("panda", 0, mujoco=True)
