@@ -146,9 +146,10 @@ def govern_joints(cnp.ndarray told not None, cnp.ndarray asked not None, lower, 
     cdef Py_ssize_t n = told.shape[1]
     cdef JointLimits limits
     cdef PositionGovernor its
-    limits.lower, limits.upper = numbers(lower, n, "lower"), numbers(upper, n, "upper")
-    limits.velocity = numbers(velocity, n, "velocity")
-    its.n, its.q = n, numbers(told, 2 * n, "told")
+    limits.lower = <double*> numbers(lower, n, "lower")
+    limits.upper = <double*> numbers(upper, n, "upper")
+    limits.velocity = <double*> numbers(velocity, n, "velocity")
+    its.n, its.q = n, <double*> numbers(told, 2 * n, "told")
     its.qd = its.q + n
     goal = numbers(asked, 2 * n, "asked")
     govern_positions(&its, &limits, goal, goal + n, dt, dt)
