@@ -15,6 +15,7 @@ friction, which only help, are left out. The laws differ in K_x and K_v only:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from math import factorial, pi
@@ -483,13 +484,10 @@ def _mobility(inertia: Floats, joints: Sequence[str]) -> Floats:
     scaled = inertia / np.maximum(size[:, :, None] * size[:, None, :], np.finfo(float).tiny)
     values, vectors = np.linalg.eigh(scaled)
     at = int(np.argmin(values[:, 0]))
-    singular = SingularInertiaError(joints[int(np.argmax(np.abs(vectors[at, :, 0])))])
-    if not values[at, 0] > SINGULAR:
-        raise singular
-    try:
-        return np.asarray(np.linalg.inv(inertia))
-    except np.linalg.LinAlgError:
-        raise singular from None
+    if values[at, 0] > SINGULAR:
+        with suppress(np.linalg.LinAlgError):
+            return np.asarray(np.linalg.inv(inertia))
+    raise SingularInertiaError(joints[int(np.argmax(np.abs(vectors[at, :, 0])))])
 
 
 def _extreme_postures(inertia: Floats, mobility: Floats, stiffness: Floats) -> list[int]:

@@ -188,19 +188,18 @@ class MotionInput:
         request.takeover = Takeover.of(request.path, snapshot, delay or 0.0)
         return request
 
-    def follow(self, request: Any) -> None:
+    def follow(self, request: PlannedTrajectory) -> None:
         """Have the loop follow what was planned.
 
         Raises:
             TrajectoryError: It refuses.
         """
         self._loop.ask(request)
-        if isinstance(request, PlannedTrajectory):
-            self.followed = request
-            self.stream.note(request.takeover)
-            count, duration = len(request.path.times), request.path.duration
-            ways = f"; {request.shorter_ways}" if request.shorter_ways else ""
-            self._node.get_logger().info(f"trajectory of {count} points, {duration:.3f} s{ways}")
+        self.followed = request
+        self.stream.note(request.takeover)
+        count, duration = len(request.path.times), request.path.duration
+        ways = f"; {request.shorter_ways}" if request.shorter_ways else ""
+        self._node.get_logger().info(f"trajectory of {count} points, {duration:.3f} s{ways}")
 
     def stop_motion(self) -> None:
         """Have the arm stop and hold, without waiting for it."""
