@@ -471,23 +471,27 @@ def _mobility(inertia: Floats, joints: Sequence[str]) -> Floats:
         SingularInertiaError: Nothing resists a joint's acceleration, as far as numbers tell.
         ModelError: A joint would accelerate against its torque.
     """
-    values, vectors = np.linalg.eigh(inertia)
-    at = int(np.argmin(values[:, 0] / np.maximum(values[:, -1], np.finfo(float).tiny)))
-    joint = joints[int(np.argmax(np.abs(vectors[at, :, 0])))]
-    if not values[at, 0] >= -INDEFINITE * values[at, -1]:
+    least, largest = np.linalg.eigvalsh(inertia)[:, [0, -1]].T
+    at = int(np.argmin(least / np.maximum(largest, np.finfo(float).tiny)))
+    if not least[at] >= -INDEFINITE * largest[at]:
         raise ModelError(
-            f"joint {joint!r} moves links whose inertia is not positive definite: "
-            f"{values[at, 0]:.4g} about some axis, expected more than 0; featherstone-ros inspect "
-            "names the link"
+            f"joint {joints[_weakest(inertia[at])]!r} moves links whose inertia is not positive "
+            f"definite: {least[at]:.4g} about some axis, expected more than 0; featherstone-ros "
+            "inspect names the link"
         )
     size = np.sqrt(np.maximum(np.diagonal(inertia, axis1=1, axis2=2), 0.0))
     scaled = inertia / np.maximum(size[:, :, None] * size[:, None, :], np.finfo(float).tiny)
-    values, vectors = np.linalg.eigh(scaled)
-    at = int(np.argmin(values[:, 0]))
-    if values[at, 0] > SINGULAR:
+    least = np.linalg.eigvalsh(scaled)[:, 0]
+    at = int(np.argmin(least))
+    if least[at] > SINGULAR:
         with suppress(np.linalg.LinAlgError):
             return np.asarray(np.linalg.inv(inertia))
-    raise SingularInertiaError(joints[int(np.argmax(np.abs(vectors[at, :, 0])))])
+    raise SingularInertiaError(joints[_weakest(scaled[at])])
+
+
+def _weakest(inertia: Floats) -> int:
+    """Return the joint that moves most in the motion of least inertia (n, n)."""
+    return int(np.argmax(np.abs(np.linalg.eigh(inertia)[1][:, 0])))
 
 
 def _extreme_postures(inertia: Floats, mobility: Floats, stiffness: Floats) -> list[int]:

@@ -282,17 +282,21 @@ def recording_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def require_ros() -> None:
-    """Raise FeatherstoneError if rclpy is missing, or ROS_DOMAIN_ID is no domain.
+    """Raise FeatherstoneError if rclpy or its middleware is missing, or ROS_DOMAIN_ID is no domain.
 
     ROS's wheels may restart the interpreter when it is first imported: print nothing before.
     """
+    from featherstone_ros.tools.processes import ask_middleware, ros_domain
+
+    ros_domain()
+    if os.environ.get("RMW_IMPLEMENTATION"):
+        _, fault, remedy = ask_middleware(os.environ)
+        if fault:
+            raise FeatherstoneError(f"ROS {fault}: {remedy}")
     try:
         import rclpy  # noqa: F401
     except ImportError as error:
         raise FeatherstoneError(f"rclpy cannot be imported ({error}): {GET_ROS}") from None
-    from featherstone_ros.tools.processes import ros_domain
-
-    ros_domain()
 
 
 def require_matplotlib(picture: object) -> None:

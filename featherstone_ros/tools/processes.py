@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import featherstone_ros
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.model.parameter_files import NODES
 from featherstone_ros.realtime.scheduling import session_niceness, set_session_niceness
 from featherstone_ros.tools import signals
@@ -241,6 +241,22 @@ def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dic
 def write_parameters(path: Path, parameters: Mapping[str, object], node: str = "") -> None:
     """Write a parameter file for the node named, or for any node."""
     path.write_text(parameter_text((), {f"/**/{node}" if node else "/**": parameters}))
+
+
+def ask_middleware(environment: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return the middleware's identifier, what is wrong with it and the remedy; or "" for nothing.
+
+    Another process asks: where it is not there, rcl ends the one that imports rclpy.
+    """
+    ask = "import rclpy; print(rclpy.get_rmw_implementation_identifier())"
+    command = [sys.executable, "-c", ask]
+    answer = subprocess.run(command, capture_output=True, text=True, env=dict(environment))
+    if not answer.returncode:
+        return answer.stdout.strip(), "", ""
+    said = answer.stderr.strip().partition(", exiting")[0] or "rclpy cannot be imported"
+    asked = environment.get("RMW_IMPLEMENTATION") if "rmw" in said.lower() else None
+    remedy = f"unset RMW_IMPLEMENTATION ({asked}), or install it" if asked else GET_ROS
+    return "", f"cannot be used: {said.splitlines()[-1].rpartition(']: ')[2]}", remedy
 
 
 def domain_number(text: str) -> int | None:

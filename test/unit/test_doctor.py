@@ -4,11 +4,13 @@ import os
 
 import pytest
 
+from featherstone_ros import FeatherstoneError
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.doctor import machine
 from featherstone_ros.tools.doctor.command import in_words
 from featherstone_ros.tools.doctor.machine import Line
+from featherstone_ros.tools.options import require_ros
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,12 @@ def test_a_middleware_that_is_not_there_is_named_with_the_variable():
     line = machine.middleware({**os.environ, "RMW_IMPLEMENTATION": "rmw_absent_cpp"})
     assert line.level == Level.ERROR
     assert line.remedy == "unset RMW_IMPLEMENTATION (rmw_absent_cpp), or install it"
+
+
+def test_every_command_names_a_middleware_that_is_not_there(monkeypatch):
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_absent_cpp")
+    with pytest.raises(FeatherstoneError, match="unset RMW_IMPLEMENTATION"):
+        require_ros()
 
 
 def test_rights_that_are_missing_are_told_with_the_way_to_get_them(monkeypatch):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import resource
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,9 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
-from featherstone_ros.errors import GET_ROS
 from featherstone_ros.realtime.scheduling import LIMITS, LOWEST_PRIORITY, user_name
-from featherstone_ros.tools.processes import HIGHEST_DOMAIN, domain_number
+from featherstone_ros.tools.processes import HIGHEST_DOMAIN, ask_middleware, domain_number
 
 LIBRARIES = {
     "scipy": "excite, identify, evaluate, payload, retime, teach",
@@ -132,20 +129,10 @@ def domain(environment: Mapping[str, str]) -> Line:
 
 
 def middleware(environment: Mapping[str, str] = os.environ) -> Line:
-    """Which one is it, and has it room for its messages?
-
-    Another process asks: where it is not there, rcl ends the one that asks.
-    """
-    ask = "import rclpy; print(rclpy.get_rmw_implementation_identifier())"
-    command = [sys.executable, "-c", ask]
-    answer = subprocess.run(command, capture_output=True, text=True, env=dict(environment))
-    name = answer.stdout.strip()
-    if answer.returncode:
-        asked = environment.get("RMW_IMPLEMENTATION")
-        remedy = f"unset RMW_IMPLEMENTATION ({asked}), or install it" if asked else GET_ROS
-        said = answer.stderr.strip().partition(", at /")[0] or "rclpy cannot be imported"
-        text = f"cannot be used: {said.splitlines()[-1].rpartition(']: ')[2]}"
-        return Line("ROS", text, Level.ERROR, remedy)
+    """Which one is it, and has it room for its messages?"""
+    name, fault, remedy = ask_middleware(environment)
+    if fault:
+        return Line("ROS", fault, Level.ERROR, remedy)
     text = f"{name}, {environment.get('ROS_DISTRO') or 'Python wheels'}"
     free = os.statvfs(SHARED).f_bavail * os.statvfs(SHARED).f_frsize if SHARED.is_dir() else 0
     if name.startswith("rmw_fastrtps") and free < FEW:
