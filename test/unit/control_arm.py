@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import urdf_text
+from numpy.typing import ArrayLike
 
 import featherstone_ros as fr
 from featherstone_ros.control.admittance import virtual_settings
@@ -20,6 +21,7 @@ NAMES = ("shoulder", "elbow")
 LIMITS = '<limit lower="-2.9" upper="2.9" velocity="3" effort="20"/>'
 URDF = urdf_text.chain(*NAMES, axis="0 1 0", inside=LIMITS)
 Q = np.array([0.6, 0.5])  # both joints under load
+STILL = np.zeros(2)
 PERIOD = 0.001
 
 
@@ -97,6 +99,28 @@ class Bench:
     def gravity(self) -> np.ndarray:
         return fr.Dynamics(self.model).gravity(self.arm.q)
 
+    def move(self, goal: ArrayLike, duration: float = 1.0) -> None:
+        """Ask for a motion that ends at rest."""
+        self.controller.set_trajectory(self.now, NAMES, [Point(duration, goal, np.zeros(2))])
+
+    def pass_time(self, duration: float = PERIOD) -> None:
+        """Let the clocks go on, nothing else."""
+        self.now += duration
+        self.stamp += duration
+
+    def give(self, q: ArrayLike, qd: ArrayLike = STILL, period: float = PERIOD) -> Any:
+        """Put the arm somewhere, and give that to the controller a period later."""
+        self.pass_time(period)
+        self.arm.set_state(q, qd)
+        return self.state()
+
+    def lie(self, q: ArrayLike, qd: ArrayLike | None, period: float = PERIOD) -> np.ndarray | None:
+        """Give the controller a state that is not the arm's, a period later."""
+        self.pass_time(period)
+        command = self.controller.accept_state(self.now, q, qd, None, self.stamp)
+        self._record(command)
+        return command
+
     def state(self) -> np.ndarray | None:
         """Give the controller the arm's state; record what it answers."""
         command = self.controller.accept_state(
@@ -125,8 +149,7 @@ class Bench:
     def run(self, duration: float, states: bool = True, timer: bool = True) -> "Bench":
         """Let time pass: the arm moves under the last command, with or without states and timer."""
         for i in range(round(duration / PERIOD)):
-            self.now += PERIOD
-            self.stamp += PERIOD
+            self.pass_time()
             self.arm.step(self.applied())
             if states:
                 self.state()

@@ -178,8 +178,7 @@ class LoopBench(Bench):
     def run(self, duration: float, states: bool = True, timer: bool = True) -> LoopBench:
         """Let time pass by periods; the controller is told of it when it is due."""
         for _ in range(round(duration / PERIOD)):
-            self.now += PERIOD
-            self.stamp += PERIOD
+            self.pass_time()
             self.arm.step(self.applied())
             if states:
                 self.state()

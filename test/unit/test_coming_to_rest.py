@@ -44,7 +44,7 @@ def test_no_command_ends_while_the_arm_moves_whose_states_have_stopped(
 def test_commands_of_a_deactivated_arm_end_after_its_stop(give_up_after):
     bench = Bench(stop_time=2.0, give_up_after=give_up_after).start()
     goal = bench.arm.q + np.array([0.8, -0.8])
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, goal, np.zeros(2))])
+    bench.move(goal, 1.0)
     bench.run(0.5)  # at constant speed
     bench.controller.deactivate(bench.now)
     bench.run(1.9)
@@ -98,7 +98,7 @@ def test_settings_that_ask_for_more_effort_than_there_is_are_not_taken_in_motion
     """All summands of the law count, as they would act now."""
     bench = Bench().start()
     goal = bench.arm.q + np.array([0.8, -0.8])
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, goal, np.zeros(2))])
+    bench.move(goal, 1.0)
     bench.run(0.4)
     bench.arm.set_state(bench.arm.q + 5e-3, bench.arm.qd + 0.03)
     bench.run(PERIOD)

@@ -37,7 +37,7 @@ def test_bytes_give_the_commands_that_numbers_give():
         bench.run(0.3)
     assert_allclose(looped.commands[-1][1], called.commands[-1][1], rtol=1e-12)
     for bench in (called, looped):
-        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.pass_time()
     called.state()
     looped.message(looped.encoded(NAMES[::-1]))
     assert_allclose(looped.commands[-1][1], called.commands[-1][1], rtol=1e-12)
@@ -45,13 +45,13 @@ def test_bytes_give_the_commands_that_numbers_give():
 
 def test_state_in_parts_is_answered_when_every_joint_has_come(bench):
     before = len(bench.commands)
-    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    bench.pass_time()
     for name in ("elbow", "elbow"):
         bench.message(bench.encoded((name,)))
         assert len(bench.commands) == before
     bench.message(bench.encoded(("shoulder",)))
     assert len(bench.commands) == before + 1
-    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    bench.pass_time()
     bench.message(bench.encoded(("shoulder",)))
     assert len(bench.commands) == before + 1
 
@@ -212,7 +212,7 @@ def test_clocks_may_be_set_while_nothing_is_commanded():
 
     def states(seconds: float, late: float) -> None:
         for _ in range(round(seconds / PERIOD)):
-            bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+            bench.pass_time()
             bench.arm.step(bench.applied())
             bench.message(bench.encoded(), sent=ROS_TIME - round(late * 1e9))
 
@@ -250,7 +250,7 @@ def test_an_activation_begins_with_a_state_newer_than_itself():
     bench.controller.activate(bench.now)
     was = bench.arm.q.copy()
     for late, commands in ((0.05, 0), (PERIOD / 2, 1)):
-        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.pass_time()
         bench.arm.reset(was + 1.0 if late > PERIOD else was)
         bench.message(bench.encoded(), sent=ROS_TIME - round(late * 1e9))
         assert len(bench.commands) == commands
@@ -422,7 +422,7 @@ LONG_AGO, IN_TIME = 1, 0  # when the middleware took a state in, by the system c
 def late_states(bench: LoopBench, count: int, late: int) -> None:
     """Give states a millisecond apart; of ``late``, spread over them, the command is late."""
     for k in range(count):
-        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.pass_time()
         bench.arm.step(bench.applied())
         is_late = (k + 1) * late // count > k * late // count
         bench.message(bench.encoded(), received=LONG_AGO if is_late else IN_TIME)
@@ -569,7 +569,7 @@ def test_drives_are_told_positions_of_the_turn_on_which_they_measure():
     bench.configure(mode=Mode.GRAVITY_COMPENSATION)
     for speed in 2.5 * np.sin(np.arange(0.0, 2 * np.pi, PERIOD)):  # [rad/s], to and fro
         bench.arm.set_state(bench.arm.q + PERIOD * np.array([speed, 0.0]), [speed, 0.0])
-        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.pass_time()
         bench.state()
         told = rows_of(bench.published[-1][2])[0]
         assert_allclose(told, bench.measured, atol=1e-9)

@@ -113,7 +113,7 @@ def test_a_joint_that_is_pushed_against_its_stop_is_not_frozen(distance, is_at_s
     for _ in range(300):
         if bench.controller.phase is Phase.OPEN_LOOP:
             break
-        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.pass_time()
         bench.set_point(Point(0.0, [side * 2.9, q[1]]))
         bench.arm.set_state(q, np.zeros(2))
         bench.state()
@@ -132,9 +132,7 @@ def test_a_joint_that_more_than_its_stiction_pushes_moves(coulomb, stiction, sha
     for _ in range(1300):
         if bench.controller.phase is Phase.OPEN_LOOP:
             break
-        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
-        bench.arm.set_state(q, np.zeros(2))
-        bench.state()
+        bench.give(q)
     assert (bench.controller.phase is Phase.OPEN_LOOP) == (share > 1.0)
     assert ("'elbow' stays the same" in bench.controller.hold_reason) == (share > 1.0)
 
@@ -143,9 +141,7 @@ def test_a_stamp_that_leaps_is_no_long_time_between_states():
     bench = Bench().start()
     bench.stamp += 0.3  # longer than state_timeout
     bench.run(0.01, timer=False)
-    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
-    bench.arm.set_state(bench.arm.q + np.array([0.6, 0.0]), np.zeros(2))
-    bench.state()
+    bench.give(bench.arm.q + np.array([0.6, 0.0]))
     assert bench.controller.refused == {"position out of reach": 1}
     assert bench.controller.phase is Phase.HOLDING
 
@@ -154,7 +150,7 @@ def test_an_open_loop_stop_that_begins_late_is_not_far_ahead_of_the_arm():
     """It reckons for state_timeout and a period at most, however late the controller looks."""
     bench = Bench().start()
     goal = bench.arm.q + np.array([0.8, -0.8])
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, goal, np.zeros(2))])
+    bench.move(goal, 1.0)
     bench.run(0.3)
     place, speed = bench.arm.q, np.abs(bench.arm.qd)
     assert speed.min() > 0.5
@@ -168,7 +164,7 @@ def test_an_open_loop_stop_that_begins_late_is_not_far_ahead_of_the_arm():
 def test_without_blind_stop_the_hold_is_damped_at_first_and_then_no_longer():
     bench = Bench(blind_stop=False).start()
     goal = bench.arm.q + np.array([0.8, -0.8])
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, goal, np.zeros(2))])
+    bench.move(goal, 1.0)
     bench.run(0.3)
     q, qd = bench.compiled.q, bench.arm.qd
     damping = []
@@ -193,8 +189,6 @@ def test_deviations_beyond_a_trajectorys_own_tolerance_alone_are_no_fault():
         assert bench.controller.compiled.apply(FollowRequest(path), bench.now) == 0
         seen = set()
         for i in range(300):
-            bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
-            bench.arm.set_state(place + 1e-9 * (i % 2), np.zeros(2))
-            bench.state()
+            bench.give(place + 1e-9 * (i % 2))
             seen.add(bench.controller.phase)
         assert seen == {Phase.TRAJECTORY, Phase.HOLDING}

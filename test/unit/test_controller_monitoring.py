@@ -22,13 +22,6 @@ LIMIT = 3.0  # rad/s, of both joints
 FAULT_DAMPING = 1.3  # N m s/rad
 
 
-def give(bench: Bench, q: np.ndarray, qd: np.ndarray, period: float = PERIOD) -> np.ndarray | None:
-    bench.now += period
-    bench.stamp += period
-    bench.arm.set_state(q, qd)
-    return bench.state()
-
-
 def look(bench: Bench, duration: float) -> None:
     """Let time pass without states; the controller looks at their age every millisecond."""
     for _ in range(round(duration / PERIOD)):
@@ -45,7 +38,7 @@ def lead(
         qd = np.zeros(2)
         qd[joint] = speed((k + 0.5) * PERIOD)
         q = q + PERIOD * qd
-        give(bench, q, qd)
+        bench.give(q, qd)
         if bench.controller.phase is Phase.FAULT:
             return (k + 1) * PERIOD
     return None
@@ -90,7 +83,7 @@ def test_one_velocity_that_no_position_shows_is_no_speed():
     q = bench.arm.q
     for k in range(40):  # 10 Hz: of one state in two the velocity is wrong
         q = q + 1e-6
-        give(bench, q, np.array([6.5 * (k % 2), 0.0]), 0.1)
+        bench.give(q, np.array([6.5 * (k % 2), 0.0]), 0.1)
         assert bench.controller.phase is not Phase.FAULT
 
 
@@ -123,7 +116,7 @@ def test_a_joint_that_is_asked_to_swing_is_none():
         qd = np.array([swing(k * PERIOD), 0.0])
         q = q + PERIOD * qd
         bench.set_point(Point(0.0, q, qd))
-        give(bench, q, qd)
+        bench.give(q, qd)
     assert bench.controller.phase is Phase.REFERENCE
 
 
@@ -139,7 +132,7 @@ def test_a_fault_brakes_by_gravity_and_damping_alone(damping):
     )
     assert lead(bench, lambda t: 1.5 * LIMIT, 0.5) is not None
     qd = np.array([2.0, -1.0])
-    command = give(bench, bench.arm.q + PERIOD * qd, qd)
+    command = bench.give(bench.arm.q + PERIOD * qd, qd)
     assert_allclose(command, bench.gravity() - max(damping, FAULT_DAMPING) * qd)
 
 
@@ -147,7 +140,7 @@ def test_an_effort_that_is_not_finite_ends_in_the_gravity_hold():
     bench = Bench().start()
     bench.configure(d=np.full(2, 1.7e308), blend_time=0.0)
     for k in range(3):  # a velocity that no position shows is not used
-        command = give(bench, Q + (k + 1) * PERIOD * 1.5, np.full(2, 1.5))
+        command = bench.give(Q + (k + 1) * PERIOD * 1.5, np.full(2, 1.5))
     assert bench.controller.phase is Phase.DAMPED
     assert "not finite" in bench.controller.hold_reason
     assert np.isfinite(command).all()
@@ -165,7 +158,7 @@ def test_an_arm_that_is_pushed_off_three_times_within_ten_seconds_is_a_fault(spe
     bench = Bench(p=np.zeros(2), d=np.zeros(2)).start()
     begin, period = bench.arm.q, 0.005
     for k in range(round(1.1 / speed / period)):  # each 0.3 rad it holds anew
-        give(bench, begin - np.array([0.0, speed * k * period]), np.array([0.0, -speed]), period)
+        bench.give(begin - np.array([0.0, speed * k * period]), np.array([0.0, -speed]), period)
         if bench.controller.phase is Phase.FAULT:
             break
     assert sum("path_tolerance" in note for note in bench.notes) == 3
@@ -189,7 +182,7 @@ def test_a_motion_that_ends_far_from_the_arm_freezes_no_position(end):
     q, qd = bench.arm.q, np.array([0.0, -0.5])
     for k in range(1000):
         q = q + PERIOD * qd * (2.0 if k % 2 else 0.0)
-        give(bench, q, qd)
+        bench.give(q, qd)
         if k == 487:
             ENDS[end](bench)
     assert sum(bench.controller.refused.values()) <= 2  # the first two: it leaps to that speed
@@ -235,7 +228,7 @@ def test_an_arm_found_outside_its_limits_after_silence_is_held_and_named(beyond,
     assert bench.controller.phase is Phase.SILENT
     q = np.array([0.6, 2.9 + beyond])
     for _ in range(4):  # three have to agree so far away
-        give(bench, q, np.zeros(2))
+        bench.give(q)
     assert bench.controller.phase is Phase.HOLDING
     outside = [note for note in bench.notes if "outside its limits [-2.9, 2.9]" in note]
     assert len(outside) == is_said
@@ -307,7 +300,7 @@ def test_open_loop_stop_knows_what_the_drives_need(drives, hardware_adds_gravity
         applied(bench) - (offset + stiffness * bench.arm.q if bench.commands else 0.0)
     )
     bench.start()
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.6, goal, [0.0, 0.0])])
+    bench.move(goal, 0.6)
     bench.run(0.2)
     assert np.abs(bench.arm.qd).min() > 1.0
     while bench.controller.phase is not Phase.OPEN_LOOP:
@@ -325,7 +318,7 @@ def test_open_loop_stop_ends_within_the_position_limits(side):
     bench.arm.reset([side * 1.5, 0.0])
     bench.start()
     goal = [side * 2.85, 0.0]
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.8, goal, [0.0, 0.0])])
+    bench.move(goal, 0.8)
     while side * bench.arm.q[0] < 2.65:
         bench.run(PERIOD)
     bench.run(0.3, states=False)
@@ -349,7 +342,7 @@ def test_an_arm_is_taken_over_by_gravity_after_the_way_out_of_silence(commanded)
     bench.controller.activate(bench.now)
     bench.arm.set_state(Q - 0.2, np.zeros(2))
     for _ in range(2):  # one alone may not be believed so far away
-        command = give(bench, Q - 0.2, np.zeros(2))
+        command = bench.give(Q - 0.2)
     assert_allclose(command, bench.gravity())
 
 
@@ -393,7 +386,7 @@ def test_the_first_set_point_has_had_no_time():
 
 def test_commands_by_the_timer_follow_the_motion_between_the_states():
     bench = Bench(update_on=UpdateOn.TIMER, rate=500.0, state_timeout=0.2).start()
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(2.0, Q + 0.4, [0.0, 0.0])])
+    bench.move(Q + 0.4, 2.0)
     bench.run(0.5)
     before = bench.compiled.desired[0].copy()
     bench.run(0.05, states=False)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from control_arm import NAMES, PERIOD, Q
+from control_arm import NAMES, Q
 from control_loop import LoopBench
 
 from featherstone_ros._enumerations import Cause, NoteKind, Refusal
@@ -10,7 +10,6 @@ from featherstone_ros.control import event_texts
 from featherstone_ros.control.causes import CAUSES, EVENTS, Action
 from featherstone_ros.control.event_texts import Reason, RecordFormatter
 from featherstone_ros.control.phases import RUNNING, TRANSITIONS, Event, Phase
-from featherstone_ros.control.trajectory import Point
 
 NAN = float("nan")
 
@@ -32,7 +31,7 @@ def bench() -> LoopBench:
 
 
 def test_nothing_is_said_of_a_motion_that_goes_well(bench):
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.3, Q + 0.1, [0.0, 0.0])])
+    bench.move(Q + 0.1, 0.3)
     bench.run(1.0)
     assert bench.records
     assert lines(bench) == []
@@ -55,7 +54,7 @@ def test_states_that_stop_are_told_of_with_all_that_follows(bench):
 
 def test_a_refused_state_is_told_of_with_joint_figure_and_bound(bench):
     bench.arm.reset(bench.arm.q + np.array([0.0, 3.0]), np.zeros(2))
-    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+    bench.pass_time()
     bench.state()
     (record,) = (r for r in bench.records if r[0] == NoteKind.REJECTED)
     _, joint, (code, *figures, _) = record

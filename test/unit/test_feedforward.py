@@ -97,10 +97,7 @@ def test_first_state_with_a_wrong_velocity_does_not_lead_the_arm_away(silence):
         bench.run(0.1).run(silence, states=False)
     place = bench.arm.q
     begin = len(bench.positions)
-    command = bench.controller.accept_state(
-        bench.now, place, bench.arm.qd + np.array([1.5, -2.0]), None, bench.stamp
-    )
-    bench.commands.append((bench.now, command.copy()))
+    bench.lie(place, bench.arm.qd + np.array([1.5, -2.0]), 0.0)
     bench.run(0.3)
     assert np.abs(np.array(bench.positions[begin:]) - place).max() < 0.01
     assert bench.largest_rate() <= 1.0
@@ -164,7 +161,7 @@ def test_trajectory_is_replaced_while_it_runs(bench):
     follow(bench)
     bench.run(0.3)
     before = bench.controller.desired()
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q, [0.0, 0.0])])
+    bench.move(Q, 1.0)
     bench.run(PERIOD)
     after = bench.controller.desired()
     assert_allclose(after.position, before.position + PERIOD * before.velocity, atol=1e-4)
@@ -251,8 +248,7 @@ def test_cycles_keep_no_memory(mode):
 
     def cycles(count: int) -> None:
         for _ in range(count):
-            bench.now += PERIOD
-            bench.stamp += PERIOD
+            bench.pass_time()
             bench.controller.accept_state(bench.now, q, qd, None, bench.stamp)
 
     assert growth(cycles, 700, 500) < 500  # less than a byte per cycle
@@ -367,7 +363,7 @@ def test_a_single_set_point_in_motion_is_left_after_its_time(bench):
 
 def test_extrapolated_set_point_ends_at_the_position_limits():
     bench = Bench(reference_timeout=1.0, start_tolerance=1.0).start()
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.5, [2.8, 0.5], [0.0, 0.0])])
+    bench.move([2.8, 0.5], 1.5)
     bench.run(2.0)
     bench.set_point(Point(0.0, [2.8, 0.5], [2.0, 0.0]))
     bench.run(0.5)
@@ -466,8 +462,7 @@ def test_arm_that_is_pushed_hard_comes_to_rest_again(delay):
     bench.arm.reset(Q, [4.0, -6.0])
     for _ in range(1500):
         torque = bench.commands[-1 - delay][1]
-        bench.now += PERIOD
-        bench.stamp += PERIOD
+        bench.pass_time()
         bench.arm.step(torque)
         bench.state()
     assert_allclose(bench.arm.qd, 0.0, atol=0.02)
@@ -608,8 +603,7 @@ def test_motion_that_the_arm_does_not_follow_is_abandoned_without_wind_up(path_t
     follow(bench)
     place = bench.arm.q
     for i in range(800):  # an obstacle holds it; brakes would not let a single bit change
-        bench.now += PERIOD
-        bench.stamp += PERIOD
+        bench.pass_time()
         shaken = place + (1e-9 * (i % 2) if path_tolerance else 0.0)
         bench.arm.set_state(shaken, np.zeros(2))
         bench.state()
@@ -634,7 +628,7 @@ def test_hold_beyond_a_joints_limit_yields_to_the_stop(side):
     for k in range(3000):
         stop = 2000.0 * min(k / 1000, 1.0) * max(side * (bench.arm.q[0] - limit), 0.0)
         command = bench.commands[-1][1] - [side * stop, 0.0]
-        bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
+        bench.pass_time()
         bench.arm.step(command)
         bench.state()
     assert bench.controller.phase is Phase.HOLDING
@@ -683,12 +677,7 @@ def test_open_loop_stop_does_not_rely_on_a_last_state_that_lied(velocity):
     follow(bench)
     bench.run(0.3)
     before = np.abs(bench.arm.qd).max()
-    bench.now += PERIOD
-    bench.stamp += PERIOD
-    command = bench.controller.accept_state(
-        bench.now, bench.arm.q, bench.arm.qd + velocity, None, bench.stamp
-    )
-    bench.commands.append((bench.now, command.copy()))
+    bench.lie(bench.arm.q, bench.arm.qd + velocity)
     bench.run(0.4, states=False)
     assert np.abs(bench.arm.qd).max() < 0.1 * before
 
@@ -698,12 +687,8 @@ def test_states_that_lie_all_the_time_get_commands_within_the_limits():
     random = np.random.default_rng(0)
     for _ in range(1000):
         bench.run(PERIOD, states=False)
-        lie = random.choice([-1.0, 1.0], 2) * 10.0 ** random.uniform(-2.0, 0.5, 2)
-        command = bench.controller.accept_state(
-            bench.now, bench.arm.q + lie, bench.arm.qd, None, bench.stamp
-        )
-        if command is not None:
-            bench.commands.append((bench.now, command.copy()))
+        off = random.choice([-1.0, 1.0], 2) * 10.0 ** random.uniform(-2.0, 0.5, 2)
+        bench.lie(bench.arm.q + off, bench.arm.qd, 0.0)
         bench.update()
     commands = np.array([command for _, command in bench.commands])
     assert (np.abs(commands) <= bench.model.effort_limit).all()
@@ -717,11 +702,8 @@ def test_one_wrong_position_throws_no_arm_whose_velocities_are_not_measured(dt):
     bench.controller.activate(bench.now)
 
     def give(off):
-        bench.now, bench.stamp = bench.now + dt * PERIOD, bench.stamp + dt * PERIOD
         bench.arm.step(bench.applied(), dt)
-        q = bench.arm.q + np.array([off, 0.0])
-        command = bench.controller.accept_state(bench.now, q, None, None, bench.stamp)
-        bench.commands.append((bench.now, command.copy()))
+        bench.lie(bench.arm.q + np.array([off, 0.0]), None, dt * PERIOD)
 
     for _ in range(50):
         give(0.0)
@@ -745,13 +727,11 @@ def test_one_wrong_state_does_not_throw_an_arm_that_is_led_by_its_hand(after, of
     )  # fmt: skip
     bench.start().run(after, states=False)
     q, qd = bench.arm.q, bench.arm.qd
-    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
-    command = bench.controller.accept_state(
-        bench.now, q + np.array([off[0], 0.0]), qd + np.array([off[1], 0.0]), None, bench.stamp
-    )
+    before = bench.commands[-1][1]
+    command = bench.lie(q + np.array([off[0], 0.0]), qd + np.array([off[1], 0.0]))
     assert (command is None) == (after > 0.1)  # after silence another state must agree with it
     if command is not None:
-        assert_allclose(command, bench.commands[-1][1], atol=1e-3)
+        assert_allclose(command, before, atol=1e-3)
     bench.run(0.5, states=False)
     assert_allclose(bench.arm.q, q, atol=1e-3)
 
@@ -761,10 +741,9 @@ def test_one_wrong_position_does_not_draw_an_arm_that_is_beyond_its_limits_insid
     bench.arm.reset(np.array([0.6, 2.95]))
     bench.start()
     assert_allclose(bench.compiled.desired[0], bench.arm.q, atol=1e-6)
-    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
-    wrong = bench.arm.q - np.array([0.0, 0.08])
-    command = bench.controller.accept_state(bench.now, wrong, bench.arm.qd, None, bench.stamp)
-    assert_allclose(command, bench.commands[-1][1], atol=1e-3)
+    before = bench.commands[-1][1]
+    command = bench.lie(bench.arm.q - np.array([0.0, 0.08]), bench.arm.qd)
+    assert_allclose(command, before, atol=1e-3)
 
 
 @pytest.mark.parametrize("off", [-9.0, 9.0, 11.0, -11.0, 1e9, np.nan])
@@ -780,7 +759,7 @@ def test_measured_effort_far_from_gravity_is_not_what_holds_the_arm(off):
         assert bench.run(0.1).commands == []
         assert "measured effort of joint 'shoulder'" in bench.controller.hold_reason
         bench.effort = bench.gravity()
-        bench.now, bench.stamp = bench.now + 0.001, bench.stamp + 0.001
+        bench.pass_time()
     assert_allclose(bench.state(), bench.effort if abs(off) < 10.0 else bench.gravity())
 
 
@@ -830,9 +809,7 @@ def test_a_disputed_state_of_the_last_activation_confirms_nothing_else():
     bench.controller.deactivate(bench.now)
     bench.controller.activate(bench.now)
     assert bench.controller.hold_reason == ""
-    bench.arm.set_state(bench.arm.q + 0.3, np.zeros(2))
-    bench.now, bench.stamp = bench.now + 1.0, bench.stamp + 1.0
-    assert bench.state() is None
+    assert bench.give(bench.arm.q + 0.3, period=1.0) is None
 
 
 def test_clock_jumps_do_not_disturb_a_trajectory(bench):
@@ -995,11 +972,9 @@ def test_one_wrong_state_does_not_push_an_arm_that_is_held_by_gravity_and_dampin
     bench.controller.fall_back(bench.now)
     bench.run(0.2)
     q, qd = bench.arm.q, bench.arm.qd
-    bench.now, bench.stamp = bench.now + 0.005, bench.stamp + 0.005
-    command = bench.controller.accept_state(
-        bench.now, q + np.array([off[0], 0.0]), qd + np.array([off[1], 0.0]), None, bench.stamp
-    )
-    assert_allclose(command, bench.commands[-1][1], atol=1e-3)
+    before = bench.commands[-1][1]
+    command = bench.lie(q + np.array([off[0], 0.0]), qd + np.array([off[1], 0.0]), 0.005)
+    assert_allclose(command, before, atol=1e-3)
     bench.run(0.5, states=False)
     assert_allclose(bench.arm.q, q, atol=1e-3)
 
@@ -1286,10 +1261,7 @@ def test_a_position_that_stayed_may_be_the_arms_after_another_activation():
     follow(bench)
     place = bench.arm.q
     for _ in range(1500):
-        bench.now += PERIOD
-        bench.stamp += PERIOD
-        bench.arm.set_state(place, np.zeros(2))
-        bench.state()
+        bench.give(place)
         bench.update()
     assert bench.controller.phase is Phase.SILENT
     bench.controller.deactivate(bench.now)

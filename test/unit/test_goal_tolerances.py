@@ -56,8 +56,7 @@ class Goal:
         """Put the brakes on for a while: the arm stands where it is, whatever it is told."""
         bench, place = self.bench, self.bench.arm.q
         for i in range(round(duration / PERIOD)):
-            bench.now += PERIOD
-            bench.stamp += PERIOD
+            bench.pass_time()
             shaken = place + 1e-9 * (i % 2)  # or it would be a state that repeats
             bench.arm.set_state(shaken, np.zeros(2))
             bench.state()
@@ -104,8 +103,7 @@ def test_arm_off_the_path_of_a_goal_is_stopped_by_the_loop_whether_anybody_looks
     goal = Goal(bench, tolerances(path=0.03))
     place = bench.arm.q
     for i in range(300):
-        bench.now += PERIOD
-        bench.stamp += PERIOD
+        bench.pass_time()
         bench.arm.set_state(place + 1e-9 * (i % 2), np.zeros(2))  # or it would be a frozen state
         bench.state()
     assert bench.controller.phase is Phase.HOLDING
@@ -300,8 +298,7 @@ def test_arm_whose_drives_let_go_in_motion_ends_in_a_hold_that_asks_for_help(
     goal = Goal(bench)
     goal.run(0.2)
     for _ in range(8000):  # it falls or sinks, whatever it is told
-        bench.now += PERIOD
-        bench.stamp += PERIOD
+        bench.pass_time()
         bench.arm.step(-damping * bench.arm.qd)
         bench.state()
     assert bench.controller.phase is Phase.FAULT
