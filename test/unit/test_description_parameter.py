@@ -1,6 +1,7 @@
 """What robot_description may hold."""
 
 import pytest
+from refusals import refusals
 
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.description_parameter import description_text
@@ -31,21 +32,13 @@ def test_a_path_with_spaces_may_be_quoted(tmp_path):
     assert description_text(f"{tmp_path}/my arm.urdf") == TEXT
 
 
-def test_a_file_that_is_not_there_is_named_with_what_was_expected():
-    with pytest.raises(ModelError, match=r"'/no/arm.urdf'.*No such file.*expected URDF text"):
-        description_text("/no/arm.urdf")
-
-
-def test_a_package_that_is_not_there_is_named():
-    with pytest.raises(ModelError, match="'no_such_package'"):
-        description_text("package://no_such_package/arm.urdf")
-
-
-def test_text_of_something_else_is_shown():
-    with pytest.raises(ModelError, match="begins with 'joints:"):
-        description_text("joints:\n  - elbow\n")
-
-
-def test_a_folder_is_no_file():
-    with pytest.raises(ModelError, match="expected URDF text"):
-        description_text(str(share_directory()))
+test_what_is_no_description_is_named = refusals(
+    (
+        ModelError,
+        "'/no/arm.urdf'.*No such file.*expected URDF text",
+        lambda: description_text("/no/arm.urdf"),
+    ),
+    (ModelError, "'no_such_package'", lambda: description_text("package://no_such_package/a.urdf")),
+    (ModelError, "begins with 'joints:", lambda: description_text("joints:\n  - elbow\n")),
+    (ModelError, "expected URDF text", lambda: description_text(str(share_directory()))),
+)

@@ -9,6 +9,7 @@ import urdf_text
 from control_arm import NAMES, URDF, model, space
 from example_robots import example_robot
 from numpy.testing import assert_allclose
+from refusals import refusals
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -300,56 +301,42 @@ def test_points_that_change_nothing_change_nothing():
     )
 
 
-@pytest.mark.parametrize(
-    "path", [[[0.3, 0.4]], [[0.3, 0.4]] * 3, [[0.3, 0.4], [0.3, 0.401]] * 2 + [[0.3, 0.4]]]
+retime, RetimingError = fr.control.retime, fr.control.RetimingError
+NOWHERE = [[[0.3, 0.4]], [[0.3, 0.4]] * 3, [[0.3, 0.4], [0.3, 0.401]] * 2 + [[0.3, 0.4]]]
+test_what_cannot_be_timed_is_refused_by_name = refusals(
+    *((RetimingError, "leads nowhere", lambda path=path: retime(ARM, path)) for path in NOWHERE),
+    (
+        RetimingError,
+        r"take .* of joint 'shoulder', .* limit of 3",
+        lambda: retime(ARM, PATH, limits=replace(space(), effort=np.array([3.0, 20.0]))),
+    ),
+    (
+        RetimingError,
+        r"joint 'shoulder' to 3\.5 rad, outside",
+        lambda: retime(ARM, [[0.0, 0.0], [3.5, 0.0]], limits=space()),
+    ),
+    (
+        RetimingError,
+        "joint 'a' has no limit of velocity",
+        lambda: retime(SLIDE, [[0.0], [1.0]]),
+    ),
+    (ValueError, "effort is 1.2, expected a share", lambda: retime(ARM, PATH, effort=1.2)),
+    (ValueError, "effort is 0, expected", lambda: retime(ARM, PATH, effort=0.0)),
+    (ValueError, "acceleration is -1, expected", lambda: retime(ARM, PATH, acceleration=-1.0)),
+    (ValueError, "blend is -0.1, expected", lambda: retime(ARM, PATH, blend=-0.1)),
+    (ValueError, r"path has shape \(2,\), expected \(K, 2\)", lambda: retime(ARM, PATH[0])),
+    (
+        ValueError,
+        "joint 'elbow' of point 0 is nan",
+        lambda: retime(ARM, [[0.0, np.nan], [1.0, 1.0]]),
+    ),
+    (
+        ValueError,
+        "base is floating, expected a fixed one",
+        lambda: retime(fr.Model.from_urdf(URDF, base="floating"), PATH),
+    ),
+    (fr.UnknownNameError, "valid names", lambda: retime(ARM, PATH, link_speed={"hand": 1.0})),
 )
-def test_a_path_that_leads_nowhere_is_refused(path):
-    with pytest.raises(fr.control.RetimingError, match="the path leads nowhere"):
-        fr.control.retime(ARM, path)
-
-
-@pytest.mark.parametrize(
-    ("changes", "path", "words"),
-    [
-        ({"effort": np.array([3.0, 20.0])}, PATH, r"take .* of joint 'shoulder', .* limit of 3"),
-        ({}, [[0.0, 0.0], [3.5, 0.0]], r"joint 'shoulder' to 3\.5 rad, outside"),
-    ],
-)
-def test_what_no_timing_helps_is_refused_by_joint_and_limit(changes, path, words):
-    with pytest.raises(fr.control.RetimingError, match=words):
-        fr.control.retime(ARM, path, limits=replace(space(), **changes))
-
-
-def test_a_joint_that_nothing_bounds_is_refused():
-    with pytest.raises(fr.control.RetimingError, match="joint 'a' has no limit of velocity"):
-        fr.control.retime(SLIDE, [[0.0], [1.0]])
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"effort": 1.2}, "effort is 1.2, expected a share"),
-        ({"effort": 0.0}, "effort is 0, expected"),
-        ({"acceleration": -1.0}, "acceleration is -1, expected"),
-        ({"blend": -0.1}, "blend is -0.1, expected"),
-        ({"path": PATH[0]}, r"path has shape \(2,\), expected \(K, 2\)"),
-        ({"path": [[0.0, np.nan], [1.0, 1.0]]}, "joint 'elbow' of point 0 is nan"),
-    ],
-)
-def test_arguments_are_checked(given, words):
-    with pytest.raises(ValueError, match=words):
-        fr.control.retime(ARM, given.pop("path", PATH), **given)
-
-
-def test_a_floating_base_is_refused():
-    floating = fr.Model.from_urdf(URDF, base="floating")
-    with pytest.raises(ValueError, match="base is floating, expected a fixed one"):
-        fr.control.retime(floating, PATH)
-
-
-def test_an_unknown_link_is_refused_with_those_there_are():
-    with pytest.raises(fr.UnknownNameError, match="valid names"):
-        fr.control.retime(ARM, PATH, link_speed={"hand": 1.0})
 
 
 def test_it_is_no_slower_than_toppra():

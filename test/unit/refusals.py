@@ -1,0 +1,14 @@
+"""A table of refusals: what is raised, what its text names, and who asks for it."""
+
+import pytest
+
+
+def refusals(*rows):
+    """Return a test of rows (error, pattern of its text, call without arguments)."""
+
+    @pytest.mark.parametrize(("error", "text", "call"), rows, ids=[text for _, text, _ in rows])
+    def test(error, text, call):
+        with pytest.raises(error, match=text):
+            call()
+
+    return test
