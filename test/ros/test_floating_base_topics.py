@@ -116,43 +116,6 @@ def test_base_moves_as_the_simulator_says_and_reset_puts_it_back(ros):
     ros.wait_for(lambda: base.pose.get(0.0) == POSE, "the base where it was")
 
 
-def test_momentum_is_conserved_by_the_node(ros):
-    """In space, at real time, from what its topics say."""
-    base, states = Base(ros), ros.collect(JointState, "/joint_states")
-    friction = {f"friction.{joint}.viscous": 0.5 for joint in ("shoulder", "elbow")}
-    start(ros, gravity=[0.0, 0.0, 0.0], integrator="rk4", publish_clock=True, **friction)
-    commands = ros.publisher(Float64MultiArray, COMMANDS)
-    model = fr.Model.from_urdf(BOAT, base="floating", gravity=(0, 0, 0))
-    dynamics = fr.Dynamics(model)
-    commands.publish(Float64MultiArray(data=[1.0, -0.5]))
-
-    def moving() -> list[JointState]:
-        return [
-            m
-            for m in states
-            if abs(m.velocity[0]) > 0.5
-            and seconds(m.header.stamp) in base.pose
-            and seconds(m.header.stamp) in base.twist
-        ]
-
-    ros.wait_for(lambda: len(moving()) >= 20, "20 states in motion")
-    for state in moving():
-        time = seconds(state.header.stamp)
-        q = [*base.pose[time], *state.position]
-        qd = [*base.twist[time], *state.velocity]
-        assert np.abs(base.twist[time]).max() > 0.01
-        assert np.abs(dynamics.momentum(q, qd)).max() < 1e-9
-    ros.wait_for_diagnostics(lambda status: status_values(status).get("base") == "free", "free")
-
-
-def test_base_is_held_and_told_until_the_first_command(ros):
-    base = Base(ros)
-    start(ros, publish_clock=True)
-    ros.wait_for(lambda: len(base.pose) > 20 and len(base.twist) > 20, "20 poses")
-    assert all(pose == POSE for pose in base.pose.values())
-    ros.wait_for_diagnostics(lambda status: status_values(status).get("base") == "held", "held")
-
-
 def test_controller_of_a_fixed_base_moves_an_arm_in_space(ros):
     """It gets there, and the base gives way."""
     base, states = Base(ros), ros.collect(JointState, "/joint_states")
@@ -216,20 +179,6 @@ def test_parameters_of_the_base_are_checked(ros):
     assert ros.call(Trigger, f"{NODE}/reset").success
     ros.wait_for(lambda: base.pose, "a pose")
     ros.wait_for(lambda: [5.0, 0.0, 0.0] in [p[:3] for p in base.pose.values()], "the new place")
-
-
-@pytest.mark.parametrize(
-    "parameters, reason",
-    [
-        ({"mode": "shadow"}, "base is 'floating', expected 'fixed' in mode shadow"),
-        ({"base": "afloat"}, "base is 'afloat', expected one of fixed, floating"),
-        ({"initial_base.orientation": [0.0, 0.0, 0.0, 0.0]}, "expected a unit quaternion x y z w"),
-    ],
-)
-def test_what_cannot_be_is_refused_at_the_start(ros, parameters, reason):
-    node = start(ros, **parameters)
-    assert node.wait() != 0
-    assert reason in node.output and "Traceback" not in node.output
 
 
 @pytest.mark.parametrize(

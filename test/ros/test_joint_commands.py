@@ -9,13 +9,11 @@ from support import Ros, status_values  # skips this module where ROS is missing
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Q, ScriptedArm, point
 from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
-from featherstone_ros.model.share import share_directory
 
 CONTROLLER = "featherstone_ros.feedforward_controller"
 TWIN = "featherstone_ros.digital_twin"
@@ -75,11 +73,6 @@ def test_drives_are_told_where_the_arm_is_when_nothing_is_followed(ros):
     assert ros.call(Trigger, f"{NODE}/hold").success is False
 
 
-def test_cartesian_impedance_is_refused(ros):
-    node = ros.start(CONTROLLER, {**OUTPUT, "mode": "cartesian_impedance", "tip": "elbow_link"})
-    node.wait_for_output("work against")
-
-
 def test_commands_that_nobody_listens_to_are_a_warning(ros):
     ros.start(CONTROLLER, {**PARAMETERS, **PATIENT})
     states = ros.publisher(JointState, "joint_states")
@@ -113,44 +106,3 @@ def test_arm_that_stays_away_from_where_it_should_be_becomes_an_error(ros):
     said = ros.wait_for(lambda: "away from where it" in (s := status()).message and s, "warning")
     assert said.level != DiagnosticStatus.OK
     ros.wait_for(lambda: status().level == DiagnosticStatus.ERROR, "error", timeout=60.0)
-
-
-def test_arm_that_is_off_its_path_is_told_of_until_it_is_asked_for_something_else(ros):
-    arm = ScriptedArm(ros, path_tolerance=0.1, **PATIENT)
-    arm.settle()
-    arm.follow([point(0.3, [Q[0] + 0.5, Q[1]], velocities=[0.0, 0.0])])
-    text = "the last motion was abandoned: joint 'shoulder' is 0.1"
-    heard = ros.new_diagnostics(lambda s: s.name == NODE.lstrip("/") and text in s.message)
-
-    def stays() -> DiagnosticStatus | None:
-        arm.answer()
-        return heard()
-
-    said = ros.wait_for(stays, text)
-    assert said.level == DiagnosticStatus.WARN
-    assert ros.call(Trigger, f"{NODE}/hold").success
-    arm.answer()
-    arm.status("running: hold")
-
-
-def test_zeros_from_hardware_that_has_not_heard_of_its_arm_are_not_taken_for_one(ros):
-    # topic_based_ros2_control says so before the arm's first message; panda_joint4 ends at -0.07.
-    urdf = (share_directory() / "config" / "panda.urdf").read_text()
-    node = ros.start(CONTROLLER, {"robot_description": urdf, **PATIENT})
-    model = fr.Model.from_urdf(urdf)
-    states = ros.publisher(JointState, "joint_states")
-    commands = ros.collect(Float64MultiArray, f"{NODE}/commands")
-    message = JointState(name=list(model.joint_names), position=[0.0] * model.n)
-    message.velocity = [0.0] * model.n
-
-    def status() -> DiagnosticStatus:
-        states.publish(message)
-        return ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/"))
-
-    said = ros.wait_for(lambda: (s := status()) and "panda_joint4" in s.message and s, "refusal")
-    assert said.level == DiagnosticStatus.ERROR
-    assert "stands at 0, outside its limits (the nearest is -0.0698)" in said.message
-    assert "panda_joint4" in node.output
-    assert not commands
-    message.position = [0.0, -0.8, 0.0, -2.4, 0.0, 1.6, 0.8][: model.n] + [0.01] * (model.n - 7)
-    ros.wait_for(lambda: status() and commands, "commands for an arm that has spoken")

@@ -1,25 +1,21 @@
-"""An arm on a torso that another controller leans: over DDS, in lockstep."""
+"""An arm on a torso that somebody else leans: what both nodes hear of it over DDS.
+
+How it is held meanwhile is in test_locked_joints.py and test_carried_arm.py, in simulated time.
+"""
 
 import numpy as np
-import pytest
-from support import LOCKSTEP, Ros, status_values
-from unit.urdf_text import joint, link, robot
+from support import status_values
+from urdf_text import joint, link, robot
 
 # isort: split
-from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import PoseStamped
-from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from std_msgs.msg import Float64MultiArray
 
 import featherstone_ros as fr
 
 CONTROLLER, TWIN = "featherstone_ros.feedforward_controller", "featherstone_ros.digital_twin"
-ARM, TORSO, SHADOW = "/arm_controller", "/torso_controller", "/shadow"
 FREE, START, LEAN = ["shoulder", "elbow"], {"waist": 0.0, "shoulder": 0.3, "elbow": -0.8}, 0.6
 LIMIT = '<limit lower="-3" upper="3" effort="{}" velocity="2"/><dynamics damping="0.5"/>'
-PERIOD = 0.002
-EVERY = QoSProfile(depth=20_000)
 URDF = robot(
     link("pelvis", mass=20.0),
     link("chest", mass=10.0, com="0 0 0.25", inertia=(0.2, 0.2, 0.1)),
@@ -29,102 +25,23 @@ URDF = robot(
     joint("shoulder", "chest", "upper", xyz="0 0.2 0.45", axis="0 1 0", inside=LIMIT.format(40)),
     joint("elbow", "upper", "fore", xyz="0 0 -0.3", axis="0 1 0", inside=LIMIT.format(30)),
 )
-COMMON = {"robot_description": URDF, "use_sim_time": True}
-PATIENT = {"executor_timeout": 0.0, "gains.period": PERIOD, "gains.delay": PERIOD}
 
 
-class Torso:
-    """The robot with a controller for the arm, one for the torso, and a shadow of the arm."""
-
-    def __init__(self, ros: Ros) -> None:
-        self.ros, self.states = ros, ros.collect(JointState, "/joint_states", EVERY)
-        self.errors = ros.collect(JointState, f"{ARM}/error", EVERY)
-        self.poses = ros.collect(PoseStamped, f"{ARM}/current_pose", EVERY)
-        self.residuals = ros.collect(JointState, f"{SHADOW}/residual", EVERY)
-        parts = {ARM: FREE, TORSO: ["waist"]}
-        self.processes = {
-            node: ros.start(
-                CONTROLLER,
-                {**COMMON, **PATIENT, "joints": joints, "autostart": False, "tip": "fore"}
-                | ({} if node == ARM else {"tip": ""}),
-                *("-r", f"__node:={node[1:]}"),
-            )
-            for node, joints in parts.items()
-        }
-        shadow = {**COMMON, "mode": "shadow", "joints": FREE, "autostart": False}
-        ros.start(TWIN, shadow, "-r", f"__node:={SHADOW[1:]}")
-        ros.start(
-            TWIN,
-            {
-                **COMMON,
-                **LOCKSTEP,
-                "rate": 1.0 / PERIOD,
-                "autostart": False,
-                **{f"initial_positions.{name}": q for name, q in START.items()},
-                **{f"command_topic.{j}": f"{n}/commands" for n, js in parts.items() for j in js},
-            },
-        )
-        for node in (*parts, SHADOW):
-            assert ros.change_state(node, "configure")
-        self.goals = ros.publisher(JointTrajectory, f"{TORSO}/joint_trajectory")
-        assert ros.change_state(SHADOW, "activate")
-        for transition in ("configure", "activate"):
-            assert ros.change_state("/digital_twin", transition)
-        for node in parts:
-            assert ros.change_state(node, "activate")
-
-    def wait(self, seconds: float) -> None:
-        end = self.time + seconds
-        self.ros.wait_for(lambda: self.time > end, f"{seconds} s of simulated time")
-
-    @property
-    def time(self) -> float:
-        stamp = self.states[-1].header.stamp if self.states else None
-        return stamp.sec + 1e-9 * stamp.nanosec if stamp else 0.0
-
-    @property
-    def q(self) -> dict[str, float]:
-        return dict(zip(self.states[-1].name, self.states[-1].position, strict=True))
-
-
-@pytest.fixture
-def torso(ros):
-    return Torso(ros)
-
-
-def test_an_arm_is_held_while_another_controller_leans_the_torso(torso):
-    """Gravity, pose and shadow are those of the whole robot; the arm stays within 2 mrad."""
-    ros, names = torso.ros, [*START]
-    torso.wait(1.0)
-    begin, first = len(torso.errors), len(torso.states)
-    points = [
-        JointTrajectoryPoint(
-            positions=[LEAN * (10 * s**3 - 15 * s**4 + 6 * s**5)],
-            velocities=[LEAN * 30 * s**2 * (1 - s) ** 2 / 2.0],
-            accelerations=[LEAN * 60 * s * (1 - s) * (1 - 2 * s) / 4.0],
-            time_from_start=Duration(sec=int(2 * s), nanosec=round(2 * s % 1 * 1e9)),
-        )
-        for s in np.linspace(0.0, 1.0, 21)
-    ]
-    torso.goals.publish(JointTrajectory(joint_names=["waist"], points=points))
-    torso.ros.wait_for(lambda: torso.q["waist"] > LEAN - 0.005, "torso that leans")
-    torso.wait(0.5)
-    errors = np.array([error.position for error in torso.errors[begin:]])
-    assert np.abs(errors).max() < 2e-3
-    efforts = np.array([[s.effort[s.name.index(n)] for n in FREE] for s in torso.states[first:]])
-    assert np.abs(np.diff(efforts, axis=0)).max() < 0.1
-    whole = fr.Dynamics(fr.Model.from_urdf(URDF))
-    q = np.array([torso.q[name] for name in names])
-    np.testing.assert_allclose(efforts[-1], whole.gravity(q)[1:], atol=0.05)
-    ros.wait_for(lambda: torso.poses, "pose")
-    position = torso.poses[-1].pose.position
-    expected = whole.link_pose(q, "fore")[:3, 3]
-    np.testing.assert_allclose([position.x, position.y, position.z], expected, atol=1e-3)
-    residuals = np.array([r.effort for r in torso.residuals])
-    assert np.abs(residuals[-1]).max() < 0.05  # [N m]
-    assert "not among joints: waist at 0" in torso.processes[ARM].output
+def test_a_controller_bears_its_arm_where_joint_states_say_that_the_torso_is(ros):
+    process = ros.start(CONTROLLER, {"robot_description": URDF, "joints": FREE})
+    commands = ros.collect(Float64MultiArray, "/feedforward_controller/commands")
+    message = JointState(name=[*START], position=[LEAN, *(START[name] for name in FREE)])
+    message.velocity = [0.0] * len(START)
+    weight = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(message.position)[1:]
+    ros.ask(
+        ros.publisher(JointState, "/joint_states"),
+        message,
+        lambda: commands and np.abs(commands[-1].data - weight).max() < 1e-6,
+        "the weight on the torso that leans",
+    )
+    process.wait_for_output("not among joints: waist at 0")
     status = ros.wait_for_diagnostics(
-        lambda s: s.name == ARM[1:] and "joint_states" in status_values(s)["locked joint waist"]
+        lambda s: "joint_states" in status_values(s).get("locked joint waist", "")
     )
     assert status_values(status)["locked joint waist"].startswith("0.6,")
 

@@ -212,7 +212,6 @@ def test_more_topics_than_there_is_room_for_are_refused():
 # A bar in both hands.
 
 
-@pytest.mark.study  # test_carried_bar.py: over DDS
 def test_the_bar_is_carried_and_the_left_arm_stays_when_the_rights_controller_dies():
     """As docs/two_arms.md says."""
     path = Path(__file__).resolve().parents[2] / "docs" / "two_arms.py"

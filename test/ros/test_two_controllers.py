@@ -1,0 +1,178 @@
+"""Two Pandas over DDS, each with a controller of its own, in one twin.
+
+What they carry together is in test_two_arms.py, in simulated time.
+"""
+
+import signal
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from support import (
+    ARM,
+    LOCKSTEP,
+    RUNNING,
+    SIMULATED,
+    STATES,
+    Between,
+    Ros,
+    ros_in_free_domain,
+    set_priority,
+    status_values,
+)
+
+# isort: split
+from arm_pair import ARMS, JOINTS, PAIRS, PANDAS, TIPS, of_both
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+import featherstone_ros as fr
+from featherstone_ros.control.cartesian_parameters import tip_of
+from featherstone_ros.errors import MessageError
+from featherstone_ros.nodes.cartesian_topics import frame_pose
+
+TWIN = "/digital_twin"
+PACE = 2.0  # times as fast as real time: more takes processors while a test waits for diagnostics
+# A stall of this machine must not end the commands.
+PATIENT = {"state_timeout": 0.5, "executor_timeout": 10.0}
+
+
+class Pair:
+    """The twin and both controllers: in lockstep, or in real time for what is judged by time."""
+
+    def __init__(self, ros: Ros, in_lockstep: bool = True) -> None:
+        self.ros, self.in_lockstep = ros, in_lockstep
+        both = {"robot_description": PANDAS, **of_both("armature.{}")}
+        topics = {f"command_topic.{j}": f"{a}_controller/commands" for a in ARMS for j in JOINTS[a]}
+        self.twin = ros.start(
+            "featherstone_ros.digital_twin",
+            {
+                **both,
+                **topics,
+                **of_both("initial_positions.{}"),
+                "joints": [joint for arm in ARMS for joint in JOINTS[arm]],
+                "rate": 250.0,
+                "command_timeout": 0.3,
+                **(LOCKSTEP if in_lockstep else {}),
+            },
+            *("-r", f"joint_states:={ARM if in_lockstep else STATES}"),
+        )
+        if in_lockstep:
+            Between(ros, pace=PACE)
+        self.controllers = {arm: self.start(arm) for arm in ARMS}
+        for arm in ARMS:
+            ros.wait_for_diagnostics(self.is_well(f"{arm}_controller"), f"a {arm} arm that is held")
+
+    def start(self, arm: str):
+        """Start a controller."""
+        armature = {k: v for k, v in of_both("armature.{}").items() if arm in k}
+        process = self.ros.start(
+            "featherstone_ros.feedforward_controller",
+            {
+                "robot_description": PANDAS,
+                "joints": JOINTS[arm],
+                "tip": TIPS[arm],
+                "mode": "cartesian_impedance",
+                **armature,
+                **(SIMULATED if self.in_lockstep else PATIENT),
+            },
+            *("-r", f"__node:={arm}_controller"),
+        )
+        set_priority(process.pid, RUNNING)
+        return process
+
+    @staticmethod
+    def is_well(node: str):
+        return lambda s: s.name == node and s.level == DiagnosticStatus.OK
+
+
+@pytest.mark.alone  # in real time: a twin in lockstep waits for both
+def test_one_controller_dies_and_comes_again_and_the_other_goes_on(ros):
+    pair, states = Pair(ros, in_lockstep=False), ros.collect(JointState, STATES)
+    pair.controllers["right"].send(signal.SIGKILL)
+    status = ros.wait_for_diagnostics(
+        lambda s: s.name == "digital_twin" and "no commands, brakes on: right_" in s.message,
+        "brakes of the right arm alone",
+    )
+    assert status.level == DiagnosticStatus.WARN and "left_" not in status.message
+    ros.wait_for_diagnostics(pair.is_well("left_controller"), "a left arm that is held")
+    states.clear()
+    pair.controllers["right"] = pair.start("right")
+    ros.wait_for_diagnostics(
+        lambda s: s.name == "digital_twin" and status_values(s)["brakes"] == "off",
+        "commands for both again",
+    )
+    ros.wait_for_diagnostics(pair.is_well("right_controller"), "a right arm that is held")
+    fastest = np.abs([state.velocity for state in states]).max()
+    assert fastest < 0.05  # it takes over without a jump
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    with ros_in_free_domain(tmp_path_factory.mktemp("two_arms")) as ros:
+        yield Pair(ros)
+
+
+def test_nobody_takes_the_other_arms_controller_for_a_second_one(pair):
+    for node in ("left_controller", "right_controller", "digital_twin"):
+        status = pair.ros.wait_for_diagnostics(pair.is_well(node), f"a green {node}")
+        assert "publishers" not in status.message
+    values = status_values(status)
+    assert values["brakes"] == "off" and values["command publishers"] == "2"
+    for arm in ARMS:
+        assert "expected one" not in pair.controllers[arm].output
+    assert "expected one" not in pair.twin.output
+
+
+@pytest.mark.parametrize("which", PAIRS)
+def test_a_frame_beyond_joints_of_the_other_arm_is_refused_unless_they_are_known(which):
+    pair = PAIRS[which]
+    model = fr.Model.from_urdf(pair.urdf, joints=pair.joints["left"])
+    place = partial(
+        frame_pose,
+        tip=pair.tips["left"],
+        model=model,
+        dynamics=fr.Dynamics(model),
+        q=np.zeros(model.n),
+        unknown=model.locked_joints,
+    )
+    assert_array_equal(place(model.base_link), np.eye(4))
+    assert place(pair.tips["left"])[0, 3] != 0.0
+    assert_array_equal(place(pair.tips["left"], tip=""), place(pair.tips["left"]))
+    for tip in (pair.tips["left"], ""):
+        with pytest.raises(MessageError, match=r"lies beyond right_.*: not among `joints`"):
+            place(pair.tips["right"], tip=tip)
+    known = place(pair.tips["right"], unknown=())  # joint_states or parameters tell all of them
+    assert_array_equal(known, fr.Dynamics(model).link_pose(np.zeros(model.n), pair.tips["right"]))
+
+
+def test_the_other_arms_tip_is_refused():
+    model = fr.Model.from_urdf(PANDAS, joints=JOINTS["left"])
+    values = {"mode": "cartesian_impedance", "tip": TIPS["right"]}
+    with pytest.raises(
+        ValueError, match=r"tip is 'right_.*', which none of the joints moves: left_"
+    ):
+        tip_of(values, model)
+
+
+def test_topics_of_commands_do_not_change_while_configured(pair):
+    changes = {f"command_topic.{JOINTS['left'][0]}": "elsewhere"}
+    (result,) = pair.ros.set_parameters(TWIN, changes)
+    assert not result.successful
+    assert "is fixed until the node is cleaned up and configured" in result.reason
+
+
+def test_a_second_publisher_of_one_arms_commands_is_named(pair):
+    ros = pair.ros
+    intruder = ros.node.create_publisher(Float64MultiArray, "/left_controller/commands", 1)
+    for node in ("left_controller", "digital_twin"):
+        ros.wait_for_diagnostics(
+            lambda s, node=node: s.name == node and "2 publishers" in s.message, f"{node} warned"
+        )
+    status = ros.wait_for_diagnostics(lambda s: s.name == "right_controller", "the other's status")
+    assert "publishers" not in status.message
+    ros.node.destroy_publisher(intruder)
+    for node in ("left_controller", "digital_twin"):
+        ros.wait_for_diagnostics(pair.is_well(node), f"a green {node}")
