@@ -1,8 +1,8 @@
-"""An arm moved over DDS, with a relay that falsifies its states, and a witness of the true ones.
+"""An arm moved over DDS, with a relay that may keep its states back, and a witness of them.
 
 The twin's drives keep the last command, as those of forward_command_controller do: an arm that is
-left alone in motion races or falls. With ``watchdog`` they brake instead. With ``pace`` twin and
-controller go in lockstep: while either waits for a busy machine, the arm waits, too.
+left alone in motion races or falls. With ``pace`` twin and controller go in lockstep: while either
+waits for a busy machine, the arm waits, too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Callable
-from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -34,9 +33,9 @@ from support import (
 )
 
 # isort: split
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Duration
 from neighbour import CONTROLLER, TWIN
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -50,11 +49,8 @@ STANDING = 0.05  # [rad/s] as the controller's own bound, command.pxd
 SWAY, PERIOD = 0.35, 2.5  # of the motion: 0.88 rad/s at most, 0.4 of the Panda's limits
 FAST = 0.6  # [rad/s]
 LONG = 60.0  # [s] that it lasts if nothing ends it
-GAP = 0.1  # [s] without a command in which an arm may race without a fault
 STILL = 0.25  # [s] at rest: longer than the turning point of a motion
 HELD = 0.4  # [s] of commands after a stop, in place of a second: many tests wait for their end
-
-Lie = Callable[[JointState], "JointState | None"]
 
 
 def evaluated(name: str) -> property:
@@ -71,18 +67,17 @@ class Scene:
     """Twin, relay, controller, and a witness; the relay has a thread of its own.
 
     Attributes:
-        lie: What the relay makes of a joint state; None: it is lost.
+        is_silent: Whether the relay hands no state on.
         peak: Largest speed as a share of its limit, of any joint, since ``watch``.
         way: Largest distance of a joint from where it was at ``watch`` [rad].
         speed: Largest speed of any joint now [rad/s].
         commanded: When the last command was heard (monotonic).
-        gap: Longest time since ``watch`` without a command, between two, or without a state [s].
         commands: Number of commands.
         q: Where the joints are [rad].
         names: Of the joints.
     """
 
-    commands, commanded, gap = evaluated("commands"), evaluated("commanded"), evaluated("gap")
+    commands, commanded = evaluated("commands"), evaluated("commanded")
     q, names, speed = evaluated("q"), evaluated("names"), evaluated("speed")
     peak, way = evaluated("peak"), evaluated("way")
 
@@ -90,7 +85,6 @@ class Scene:
         self,
         ros: Ros,
         arm: str = "panda",
-        watchdog: float = 0.0,
         pace: float = 0.0,
         rate: float = RATE,
         **parameters: Any,
@@ -100,7 +94,6 @@ class Scene:
         Args:
             ros: Where.
             arm: Name of a robot.
-            watchdog: Time without a command after which the drives brake [s]; 0: never.
             pace: In lockstep, at most so many times as fast as real time; 0: in real time. No state
                 may get lost then, or be refused: time would stand still.
             rate: Of the states [Hz].
@@ -115,16 +108,15 @@ class Scene:
         self._parameters = {"robot_description": self.urdf, "give_up_after": HELD, **parameters}
         if pace:
             self._parameters = SIMULATED | self._parameters
-        self.lie: Lie = truth
+        self.is_silent = False
         self._heard: deque[tuple[float, int, bytes]] = deque()  # when, when sent; no bytes: command
         self._commands, self._commanded = 0, 0.0
         self._last_command = 0  # when the controller sent it
-        # When the twin sent a state; speed and peak then.
-        self._history: deque[tuple[int, float, float]] = deque([(0, 0.0, 0.0)], 4000)
-        self.watched = self._stated = 0.0
+        # When the twin sent a state; speed then.
+        self._history: deque[tuple[int, float]] = deque([(0, 0.0)], 4000)
         self._q = self.home = np.zeros(0)
         self._names: list[str] = []
-        self._peak = self._way = self._speed = self._gap = self._stamp = 0.0
+        self._peak = self._way = self._speed = self._stamp = 0.0
         self.limit = self.start = np.zeros(0)
         self._listen()
         self.twin = ros.start(
@@ -132,7 +124,7 @@ class Scene:
             {
                 "robot_description": self.urdf,
                 "rate": rate,
-                "command_timeout": watchdog,
+                "command_timeout": 0.0,
                 **(LOCKSTEP if pace else {}),
             },
             *self._file,
@@ -141,9 +133,8 @@ class Scene:
         set_priority(self.twin.pid, STARTING)
         ros.wait_for(lambda: len(self.q), "the arm's state")
         set_priority(self.twin.pid, RUNNING)
-        model = Model.from_urdf(self.urdf, joints=self.names)
         self.home = self.start = self.q.copy()
-        self.limit, self.effort_limit = model.velocity_limit, model.effort_limit
+        self.limit = Model.from_urdf(self.urdf, joints=self.names).velocity_limit
         self.trajectories = ros.node.create_publisher(
             JointTrajectory, f"{CONTROLLER}/joint_trajectory", 10
         )
@@ -168,12 +159,8 @@ class Scene:
         if self._pace and not self._repeats.asks(raw, info["source_timestamp"]):
             return
         self._paced.keep(stamp_of(raw))
-        told = raw
-        if self.lie is not truth:
-            state = self.lie(deserialize_message(raw, JointState))
-            told = b"" if state is None else serialize_message(state)
-        if told:
-            self._out.publish(told)
+        if not self.is_silent:
+            self._out.publish(raw)
             self._repeats.note(raw)
 
     def _on_command(self, _: bytes, info: dict[str, Any]) -> None:
@@ -181,18 +168,13 @@ class Scene:
 
     def evaluate(self) -> None:
         """Take what was heard into the figures: many at once, at a tenth of the processor time."""
-        now = time.monotonic()
         while self._heard:
             heard, sent, raw = self._heard.popleft()
             if raw:
-                self._gap = max(self._gap, heard - max(self._stated, self.watched))
-                self._stated = heard
                 self._take_state(sent, raw)
             else:
-                self._gap = max(self._gap, heard - max(self._commanded, self.watched))
                 self._commanded, self._last_command = heard, sent
                 self._commands += 1
-        self._gap = max(self._gap, now - max(self._stated, self.watched))
 
     def _take_state(self, sent: int, raw: bytes) -> None:
         if not self._names:
@@ -206,34 +188,24 @@ class Scene:
         if len(self.limit):
             self._peak = max(self._peak, float((speeds / self.limit).max()))
             self._way = max(self._way, float(np.abs(self._q - self.start).max()))
-        self._history.append((sent, self._speed, self._peak))
+        self._history.append((sent, self._speed))
 
     @property
     def speed_at_last_command(self) -> float:
         """The speed that the arm had when the last command was sent, not heard [rad/s]."""
-        return self._at_last_command()[1]
-
-    @property
-    def peak_at_last_command(self) -> float:
-        """``peak`` when the last command was sent."""
-        return self._at_last_command()[2]
-
-    def _at_last_command(self) -> tuple[int, float, float]:
         self.evaluate()
-        before = (past for past in reversed(self._history) if past[0] <= self._last_command)
-        at = next(before, None)
+        at = next((past for past in reversed(self._history) if past[0] <= self._last_command), None)
         assert at, f"the last command is older than the last {len(self._history)} states"
-        return at
+        return at[1]
 
-    def start_controller(self, wait: bool = True, stdout: int = subprocess.PIPE) -> NodeProcess:
+    def start_controller(self, stdout: int = subprocess.PIPE) -> NodeProcess:
         """Start a controller; wait until it holds the arm."""
         process = self.ros.start(
             "featherstone_ros.feedforward_controller", self._parameters, *self._file, stdout=stdout
         )
         set_priority(process.pid, STARTING)
-        if wait:
-            self.wait_for_hold()
-            set_priority(process.pid, RUNNING)
+        self.wait_for_hold()
+        set_priority(process.pid, RUNNING)
         return process
 
     def wait_for_hold(self) -> None:
@@ -248,19 +220,10 @@ class Scene:
     def watch(self) -> None:
         """Begin to measure."""
         self.start, self._peak, self._way = self.q.copy(), 0.0, 0.0
-        self.watched, self._gap = time.monotonic(), 0.0
-        self._silences_before = self._silences()
 
-    def assert_no_race(self, peak: float, bound: float = 1.0) -> None:
-        """No joint got faster than that, unless a busy machine kept commands or states back.
-
-        Commands that the controller ended itself are no excuse. In lockstep there is none.
-        """
-        kept_back = self.gap > GAP and self._silences() == self._silences_before
-        assert peak < bound or (kept_back and not self._pace)
-
-    def _silences(self) -> int:
-        return self.controller.output.count("no commands until the next usable joint state")
+    def assert_no_race(self) -> None:
+        """No joint was faster than its limit since ``watch``."""
+        assert self.peak < 1.0
 
     def points(self, seconds: float) -> list[JointTrajectoryPoint]:
         """Return a motion to and fro about home, at most so long.
@@ -344,7 +307,7 @@ class Scene:
 
     def rest(self, stdout: int = subprocess.PIPE) -> None:
         """Have an active controller hold the arm, not far from where it began."""
-        self.lie = truth
+        self.is_silent = False
         if not self.controller.is_running:
             # Its last command may have thrown the arm into its stops: none takes that over.
             self.ros.call(Trigger, f"{TWIN}/reset")
@@ -365,149 +328,7 @@ class Scene:
         self.ros.call(Trigger, f"{CONTROLLER}/hold")
         self.wait_for_rest()
 
-    def row(self, finding: str, rest: float) -> str:
-        """Return the figures."""
-        return f"{finding} | peak {self.peak:.2f} of the limit | {self.way:.2f} rad | {rest:.2f} s"
-
 
 def duration(seconds: float) -> Duration:
     """Return it as a message."""
     return Duration(sec=int(seconds), nanosec=int(seconds % 1.0 * 1e9))
-
-
-# Lies.
-
-
-def truth(state: JointState) -> JointState:
-    """Return what is true."""
-    return state
-
-
-class Frozen:
-    """One state, repeated."""
-
-    def __init__(self, new_stamps: bool) -> None:
-        self._new_stamps = new_stamps
-        self._state: JointState | None = None
-
-    def __call__(self, state: JointState) -> JointState:
-        if self._state is None:
-            self._state = state
-        if self._new_stamps:
-            self._state.header.stamp = state.header.stamp
-        return self._state
-
-
-class FrozenJoint(Frozen):
-    """States in which one joint is where it was when this began, at rest."""
-
-    def __init__(self, joint: int) -> None:
-        super().__init__(new_stamps=False)
-        self._joint = joint
-
-    def __call__(self, state: JointState) -> JointState:
-        first = super().__call__(state)
-        state.position[self._joint], state.velocity[self._joint] = first.position[self._joint], 0.0
-        return state
-
-
-class Delayed:
-    """States of a while ago, with their stamps or new ones."""
-
-    def __init__(self, messages: int, new_stamps: bool = False) -> None:
-        self._queue: deque[JointState] = deque()
-        self._messages, self._new_stamps = messages, new_stamps
-
-    def __call__(self, state: JointState) -> JointState | None:
-        self._queue.append(state)
-        if len(self._queue) <= self._messages:
-            return None
-        old = self._queue.popleft()
-        if self._new_stamps:
-            old.header.stamp = state.header.stamp
-        return old
-
-
-def velocities(factor: float) -> Lie:
-    """Return a lie about the velocities."""
-
-    def lie(state: JointState) -> JointState:
-        state.velocity = [factor * v for v in state.velocity]
-        return state
-
-    return lie
-
-
-def mirrored(joint: int) -> Lie:
-    """Return a lie about the sign of a joint's encoder."""
-
-    def lie(state: JointState) -> JointState:
-        state.position[joint] *= -1.0
-        state.velocity[joint] *= -1.0
-        return state
-
-    return lie
-
-
-def swapped(a: int, b: int) -> Lie:
-    """Return a lie about which of two encoders is which."""
-
-    def lie(state: JointState) -> JointState:
-        for values in (state.position, state.velocity):
-            values[a], values[b] = values[b], values[a]
-        return state
-
-    return lie
-
-
-def stamped(change: Callable[[float], float]) -> Lie:
-    """Return a lie about the stamps [s]."""
-
-    def lie(state: JointState) -> JointState:
-        seconds = change(state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec)
-        whole = int(np.floor(seconds))
-        state.header.stamp = Time(sec=whole, nanosec=int((seconds - whole) * 1e9))
-        return state
-
-    return lie
-
-
-def named(order: Callable[[int], list[int]]) -> Lie:
-    """Return a lie that names joints by their numbers; those beyond the last are strangers."""
-
-    def lie(state: JointState) -> JointState:
-        n = len(state.name)
-        chosen = order(n)
-        name, *values = (
-            [row[i] if i < n else stranger for i in chosen]
-            for row, stranger in (
-                (state.name, "finger"),
-                (state.position, 1e9),
-                (state.velocity, np.nan),
-                (state.effort, np.inf),
-            )
-        )
-        return JointState(
-            header=state.header,
-            name=[f"finger{k}" if joint == "finger" else joint for k, joint in enumerate(name)],
-            **dict(zip(("position", "velocity", "effort"), values, strict=True)),
-        )
-
-    return lie
-
-
-def in_turn(*lies: Lie) -> Lie:
-    """Return a lie for every state, one after the other."""
-    following = cycle(lies)
-    return lambda state: next(following)(state)
-
-
-def altered(**fields: Callable[[JointState], Any]) -> Lie:
-    """Return a lie about some fields."""
-
-    def lie(state: JointState) -> JointState:
-        for name, value in fields.items():
-            setattr(state, name, value(state))
-        return state
-
-    return lie

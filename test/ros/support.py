@@ -45,7 +45,6 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
@@ -72,8 +71,7 @@ PROFILES = "FASTDDS" if hasattr(rclpy, "InitContextManager") else "FASTRTPS"  # 
 os.environ.setdefault(
     f"{PROFILES}_DEFAULT_PROFILES_FILE", str(Path(__file__).with_name("fast_dds.xml"))
 )
-# Of twin and controller: time goes on only as both do, however busy the machine is. What acts on
-# the arm in each period hears ARM, acts, and hands the state on to the controller: see Between.
+# Of twin and controller: time goes on only as both do, however busy the machine is.
 LOCKSTEP = {"lockstep": True, "publish_clock": True}
 NICENESS = 5  # of such a twin: while others wait for real time, it leaves them processors
 SIMULATED = {"use_sim_time": True, "executor_timeout": 10.0}
@@ -343,30 +341,18 @@ class Repeats:
 
 
 class Between:
-    """Hands a twin's joint states on from ``ARM`` to the controllers.
+    """Hands a twin's joint states on from ``ARM`` to the controllers."""
 
-    In lockstep, what ``act`` publishes acts in each period, whichever process is slow.
-    """
-
-    def __init__(
-        self,
-        ros: Ros,
-        act: Callable[[float, JointState], None] = lambda *_: None,
-        shadow: str = "",
-        pace: float = 0.0,
-        states: str = STATES,
-    ) -> None:
+    def __init__(self, ros: Ros, shadow: str = "", pace: float = 0.0, states: str = STATES) -> None:
         """Hand on until ``ros`` ends.
 
         Args:
             ros: Where.
-            act: Called before with time [s] and state, in a thread of its own.
             shadow: Name of a shadow that hears the states on ``SHADOWED``: each is handed on when
                 it has answered the one before, so that it loses none, however slow it is.
             pace: At most so many times as fast as real time; 0: as fast as all can.
             states: Where they are handed on to.
         """
-        self._act = act
         self._waiting = b""
         self._repeats = Repeats()
         self._pace = Pace(pace)
@@ -382,8 +368,6 @@ class Between:
             return
         self._pace.keep(stamp_of(raw))
         is_new = raw[STAMP] != self._waiting[STAMP]
-        if is_new:
-            self._act(stamp_of(raw), deserialize_message(raw, JointState))
         self._waiting = raw
         if self._shadowed and is_new:
             self._shadowed.publish(raw)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from support import (  # skips this module where ROS is missing
-    SHADOWED,
     Between,
     Ros,
     ros_in_free_domain,
@@ -27,9 +26,7 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from terminal import in_terminal, read_until
 from test_teach_and_replay import COMMAND, end
-from witness import CONTROLLER, PANDA, TWIN, Pair
-
-from featherstone_ros.model.robots import robot_parameters
+from witness import CONTROLLER, TWIN, Pair
 
 TIP = "panda_hand"
 RATE = 125.0  # [Hz]
@@ -41,10 +38,10 @@ STIFFNESS = 400.0  # [N/m]
 class Sensor(Pair):
     """The pair in mode admittance, in lockstep, and a sensor."""
 
-    def __init__(self, ros: Ros, shadow: str = "", **parameters: Any) -> None:
+    def __init__(self, ros: Ros, **parameters: Any) -> None:
         stiffness = [STIFFNESS] * 3 + [30.0] * 3
         law = {"tip": TIP, "output": "joint_state", "stiffness": stiffness, "wrench_timeout": 0.5}
-        Between(ros, shadow=shadow, pace=PACE)
+        Between(ros, pace=PACE)
         super().__init__(ros, RATE, lockstep=True, **law, **parameters)
         assert ros.set_parameters(CONTROLLER, {"mode": "admittance"})[0].successful
         self.poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
@@ -88,36 +85,6 @@ def stamped(force, frame: str) -> WrenchStamped:
     """Return a force on a link, in its axes, as a message."""
     vector = Vector3(**dict(zip("xyz", map(float, force), strict=True)))
     return WrenchStamped(header=Header(frame_id=frame), wrench=Wrench(force=vector))
-
-
-@pytest.mark.study
-def test_estimate_of_a_shadow_moves_the_hand_as_a_sensor_does(ros):
-    """It knows the arm, and its friction but for what sticks; the efforts tell it of the push."""
-    dead_zone = 3.0  # [N], for friction
-    ros.start(
-        "featherstone_ros.digital_twin",
-        {"robot_description": PANDA, "mode": "shadow", "wrench_link": TIP},
-        *("-r", "__node:=shadow", "--params-file", str(robot_parameters("panda"))),
-        *("-r", f"~/external_wrench_estimate:={CONTROLLER}/wrench"),
-        *("-r", f"joint_states:={SHADOWED}"),
-    )
-    ros.wait_for_state("/shadow", "active")
-    law = {"wrench_has_weight": False, "contact_delay": 0.05}
-    hand = Sensor(ros, shadow="/shadow", wrench_dead_zone=[dead_zone, 1.0], **law)
-    ros.wait_for(hand.tells("running"), "green diagnostics")
-    ros.run_for(4.0 / PACE)
-    start, force = hand.position, 25.0
-    turn = hand.poses[-1].pose.orientation
-    push = Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply([0.0, force, 0.0])
-    expected = (force - dead_zone) / STIFFNESS
-
-    def led() -> bool:
-        hand.push(push)
-        return bool(abs((hand.position - start)[1] - expected) < 0.1 * expected)
-
-    ros.wait_for(led, "the hand where the spring balances the push")
-    near = 2.0 * dead_zone / STIFFNESS
-    ros.wait_for(lambda: np.abs(hand.position - start).max() < near, "the hand back again")
 
 
 @pytest.fixture(scope="module")
@@ -191,25 +158,6 @@ def test_what_is_no_wrench_is_refused_by_name(hand, push, text):
     hand.feel_until(hand.tells(text), f"diagnostics {text!r}", **push)
 
 
-def test_sensor_that_stops_ends_the_motion(hand):
-    hand.feel_until(hand.tells("running"), "green diagnostics")
-    target = deepcopy(hand.poses[-1])
-    target.header.frame_id = ""
-    target.pose.position.y += 0.2
-    goal = coordinates(target.pose.position)
-    hand.feel()
-    hand.targets.publish(target)
-    hand.ros.wait_for(hand.tells("no wrench on ~/wrench"), "diagnostics")
-    hand.ros.wait_for(lambda: np.abs(hand.commands[-1].velocity).max() < 5e-3, "rest")
-    assert "no wrench on ~/wrench for" in hand.controller.output
-
-    def led() -> bool:
-        hand.targets.publish(target)
-        return bool(np.abs(hand.position - goal).max() < 5e-3)
-
-    hand.feel_until(led, "the hand at its target")
-
-
 @pytest.mark.study
 def test_arm_without_torques_is_taught(hand):
     turn = hand.poses[-1].pose.orientation
@@ -226,37 +174,3 @@ def test_arm_without_torques_is_taught(hand):
     assert status == 0, output
     assert hand.ros.get_parameter(CONTROLLER, "mode") == "feedforward"
     assert (hand.ros.folder / "led.yaml").exists()
-
-
-@pytest.mark.study  # the tool is found in test_tool_weight.py, ~/zero_wrench asked above
-def test_zeros_in_three_postures_tell_the_tool(hand):
-    """A weight at the hand's origin that no parameter names; earlier zeros are none of it."""
-    answers = []
-
-    def weight() -> np.ndarray:
-        turn = hand.poses[-1].pose.orientation
-        axes = Rotation.from_quat([*coordinates(turn), turn.w])
-        return axes.inv().apply([0.0, 0.0, -9.81 * 0.8])
-
-    def zeroed() -> bool:
-        hand.felt.publish(stamped(weight(), TIP))
-        answers.append(hand.ros.call(Trigger, f"{CONTROLLER}/zero_wrench", Trigger.Request()))
-        return answers[-1].success
-
-    assert hand.ros.set_parameters(CONTROLLER, {"mode": "feedforward"})[0].successful
-    round_trip = ({5: 0.6}, {5: -0.6, 4: 0.7}, {4: -0.7})
-    for change in 2 * round_trip:
-        goal = np.array(hand.commands[-1].position)
-        for joint, angle in change.items():
-            goal[joint] += angle
-        hand.move_to(goal)
-        hand.ros.wait_for(
-            lambda goal=goal: np.abs(np.array(hand.commands[-1].position) - goal).max() < 1e-3,
-            "the posture",
-        )
-        hand.ros.wait_for(zeroed, "a zero")
-        if "another tool" in answers[-1].message:
-            break
-    assert "show another tool than is known: payload.link panda_hand, payload.mass 0.8" in (
-        answers[-1].message
-    )

@@ -6,13 +6,12 @@ from copy import deepcopy
 import numpy as np
 import pytest
 import support  # noqa: F401  (skips where rclpy is missing)
-from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from support import Ros, ros_in_free_domain, status_values
-from witness import CONTROLLER, PANDA, Pair
+from witness import CONTROLLER, Pair
 
 import featherstone_ros as fr
 
@@ -98,7 +97,7 @@ def test_current_pose_is_the_tips(hand):
     states = hand.ros.collect(JointState, "joint_states")
     hand.ros.wait_for(lambda: states, "joint state")
     state = dict(zip(states[-1].name, states[-1].position, strict=True))
-    model = fr.Model.from_urdf(PANDA, joints=[f"panda_joint{k}" for k in range(1, 8)])
+    model = fr.Model.from_robot("panda")
     q = np.array([state[name] for name in model.joint_names])
     pose = fr.Dynamics(model).link_pose(q, TIP)
     hand.ros.wait_for(lambda: hand.is_at(pose[:3, 3]), "pose of the hand")
@@ -193,27 +192,6 @@ def test_stiffness_is_set_by_its_topic_within_the_parameters_limits(hand):
     hand.ros.wait_for(lambda: not is_set(), "the stiffness before")
 
 
-def test_a_hand_that_does_not_come_to_its_target_is_not_green(hand):
-    """A newton does not move the joints against their dry friction."""
-
-    def strained(s):
-        return s.name == CONTROLLER[1:] and "its spring pulls with max_force" in s.message
-
-    assert hand.ros.set_parameters(CONTROLLER, {"max_force": 1.0})[0].successful
-    target = hand.lead([0.0, 0.0, 0.1])
-    status = hand.ros.wait_for_diagnostics(strained, "the strain of the spring")
-    assert status.level == DiagnosticStatus.WARN
-    hand.ros.wait_for_diagnostics(
-        lambda s: float(status_values(s).get("end effector from its target [m]", 0.0)) > 0.05,
-        "distance",
-    )
-    assert hand.ros.set_parameters(CONTROLLER, {"max_force": 60.0})[0].successful
-    hand.ros.wait_for(lambda: hand.is_at(target, STUCK), "the hand at its target")
-    hand.ros.wait_for_diagnostics(
-        lambda s: s.name == CONTROLLER[1:] and not strained(s), "no strain"
-    )
-
-
 def test_velocities_alone_lead_the_hand_until_they_end(hand):
     velocities = hand.ros.publisher(TwistStamped, f"{CONTROLLER}/target_twist")
     start = hand.position
@@ -247,15 +225,6 @@ def test_bytes_that_are_no_message_are_survived(hand, kind):
     assert hand.is_at(before, 5e-3)
     hand.ros.wait_for(lambda: hand.ros.state(CONTROLLER) == "active", "an active controller")
     hand.ros.node.destroy_publisher(publisher)
-
-
-def test_mode_switches_over_and_back(hand):
-    before = hand.position
-    for mode in ("feedforward", "cartesian_impedance"):
-        assert all(r.successful for r in hand.ros.set_parameters(CONTROLLER, {"mode": mode}))
-        hand.ros.run_for(0.5)
-    hand.wait_until_well()
-    assert hand.is_at(before, 0.01)
 
 
 def test_bad_settings_are_refused_and_change_nothing(hand):

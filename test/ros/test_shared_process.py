@@ -74,7 +74,7 @@ def have(scene: Scene, what: str) -> None:
 def assert_stood_at_last_command(scene: Scene) -> None:
     """The arm stood when the commands ended, and it never raced."""
     assert scene.speed_at_last_command < STANDING
-    scene.assert_no_race(scene.peak)
+    scene.assert_no_race()
 
 
 @pytest.mark.alone  # a message lost meanwhile would let the lockstep stand
@@ -92,7 +92,7 @@ def test_the_end_of_a_forked_child_ends_nothing(scene):
             lambda count=scene.commands: scene.commands > count + 200, "commands for a second"
         )
         assert scene.speed > 0.0
-        scene.assert_no_race(scene.peak)
+        scene.assert_no_race()
     assert list(map(int, ended.findall(scene.controller.output))) == list(ENDS.values())
     assert patience(2.0)[0].successful
 

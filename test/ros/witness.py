@@ -155,13 +155,6 @@ class Pair:
         points[-1].velocities = [0.0] * len(HOME)
         self._trajectories.publish(JointTrajectory(joint_names=JOINTS, points=points))
 
-    def move_to(self, goal: np.ndarray) -> None:
-        """Have the arm move to positions within 2 s."""
-        there = JointTrajectoryPoint(
-            positions=goal, velocities=np.zeros(len(goal)), time_from_start=Duration(sec=2)
-        )
-        self._trajectories.publish(JointTrajectory(joint_names=JOINTS, points=[there]))
-
     def wait_until_well(self, without_refusals: bool = True) -> None:
         """Wait until the controller follows its motion again and, for 10 s, nothing is refused.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.simulation.drive_gains import drive_gains
 
-CONFIG = Path(__file__).resolve().parents[2] / "config"
 STEP = 5e-4  # [s] of the simulation
 PERIOD = 4  # steps between joint states
 ARMATURE = 1.0  # [kg m^2, kg], of geared drives
@@ -46,7 +44,7 @@ class Arm:
 
 
 TIP = "panda_hand"
-MODEL = Model.from_file(CONFIG / "panda.urdf", joints=[f"panda_joint{k}" for k in range(1, 8)])
+MODEL = Model.from_robot("panda")
 HOME = np.array([0.2, -0.5, 0.1, -2.0, 0.1, 1.6, 0.8])
 PANDA = Arm(MODEL, TIP, HOME)
 

@@ -337,7 +337,7 @@ class Hand(ClosedLoop):
         return text
 
 
-PANDA = fr.Model.from_file(robot_file("panda"), joints=[f"panda_joint{k}" for k in range(1, 8)])
+PANDA = fr.Model.from_robot("panda")
 
 
 def panda(q, **options) -> Hand:

@@ -1,6 +1,7 @@
 """Mode cartesian_impedance of the compiled controller, around a simulated Panda."""
 
-from pathlib import Path
+from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,9 +17,8 @@ from featherstone_ros.kinematics import pose_error
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
-CONFIG = Path(__file__).resolve().parents[2] / "config"
 TIP = "panda_hand"
-MODEL = Model.from_file(CONFIG / "panda.urdf", joints=[f"panda_joint{k}" for k in range(1, 8)])
+MODEL = Model.from_robot("panda")
 HOME = np.array([0.2, -0.5, 0.1, -2.0, 0.1, 1.6, 0.8])
 STRETCHED = np.array([0.0, 0.0, 0.0, -0.08, 0.0, 1.6, 0.0])
 STEP = 1e-3
@@ -401,3 +401,44 @@ def test_mode_without_a_tip_is_refused():
     controller = ARM.with_parameters(tip="", mode="feedforward").controller()
     with pytest.raises(ValueError, match="need a tip"):
         controller.configure(0.0, ARM.settings)
+
+
+def test_a_hand_that_is_free_stays_where_it_is_let_go():
+    bench = Bench(stiffness=(0.0,) * 3 + (30.0,) * 3, free_damping=[60.0] * 3 + [0.0] * 3).run(0.3)
+    start = bench.pose
+    bench.run(0.5, np.concatenate([start[:3, :3].T @ [0.0, 15.0, 0.0], np.zeros(3)])).run(2.0)
+    there = bench.pose
+    assert np.linalg.norm(bench.error(start)[:3]) > 0.03
+    bench.run(1.0)
+    assert np.linalg.norm(bench.error(there)[:3]) < 5e-3
+
+
+ATTACKS = {  # each every 50 ms
+    "poses that flip": lambda x: {"pose": moved(x.home, [0, 0.3 * (-1) ** x.k, 0], np.pi * x.k)},
+    "poses out of reach": lambda x: {"pose": moved(x.home, 10.0 ** (x.k % 7) * x.direction[:3])},
+    "huge velocities": lambda x: {"pose": x.home, "twist": 1e6 * x.direction},
+    "huge wrenches": lambda x: {"pose": x.home, "wrench": 1e6 * x.direction},
+    "changes of mode": lambda x: {"pose": moved(x.home, 0.4 * x.direction[:3])},
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_joint_races_and_the_hand_obeys_afterwards(attack):
+    bench, random = Bench().run(0.3), np.random.default_rng(0)
+    home = bench.pose
+    for k in range(30):
+        if attack == "changes of mode":
+            for mode in (list(Mode)[k % 3], Mode.CARTESIAN_IMPEDANCE):
+                bench.configure(mode=mode)
+                bench.run(0.02)
+        now = SimpleNamespace(home=home, k=k, direction=random.uniform(-1, 1, 6))
+        with suppress(TrajectoryError):
+            bench.controller.set_target(bench.now, **ATTACKS[attack](now))
+        bench.run(0.05)
+        assert (np.abs(bench.plant.qd) < MODEL.velocity_limit).all()
+    bench.controller.hold(bench.now)
+    bench.run(2.0)
+    for target in (moved(home, [0.0, -0.1, 0.05]), home):
+        bench.controller.set_target(bench.now, target)
+        bench.run(4.0)
+        np.testing.assert_allclose(bench.error(target), 0.0, atol=5e-3)

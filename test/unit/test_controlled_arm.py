@@ -78,6 +78,7 @@ def test_parameters_choose_the_joints_unless_the_caller_does(file):
     [
         ({"rate": "x"}, "rate is 'x', expected type double"),
         ({"effort_scale": 2}, r"effort_scale is 2\.0, expected 0\.0 to 1\.0"),
+        ({"torque_rate.elbow": 20.0}, r"torque_rate\.elbow is 20\.0: expected at least"),
         ({"mode": "fast"}, "mode is 'fast', expected one of gravity_compensation"),
         ({"payload.mass": 1.0}, r"payload\.mass is 1\.0, but payload\.link is empty"),
         ({"path_tolerence": 0.1}, r"no parameter path_tolerence \(nearest: path_tolerance\)"),
@@ -179,10 +180,12 @@ def test_payloads_of_a_file_are_those_of_a_mapping(file):
 
 def test_the_weight_in_the_measured_wrench_is_that_of_the_named_payload():
     hand = {"tip": TIP, "mode": Mode.CARTESIAN_IMPEDANCE}
-    loaded, named = (
+    unfelt = {**PAYLOAD, "wrench_has_weight": False}
+    loaded, named, without = (
         ControlledArm.of(URDF, {**hand, **more}).settings.impedance
-        for more in (PAYLOAD, {**NAMED, "payload.name": "gripper"})
+        for more in (PAYLOAD, {**NAMED, "payload.name": "gripper"}, unfelt)
     )
+    assert not np.any(without["weight"])
     assert loaded["weight"][2] == pytest.approx(-1.5 * 9.80665, rel=1e-3)
     np.testing.assert_array_equal(named["weight"], loaded["weight"])
     np.testing.assert_array_equal(named["weight_at"], loaded["weight_at"])
@@ -241,6 +244,7 @@ def test_a_joint_whose_drive_is_told_positions_has_neither_gains_nor_damping():
     "changes, words",
     [
         ({"drives.elbow.command": "duty"}, "drives.elbow.torque_constant is 0, expected more than"),
+        ({"damping.elbow": 500.0}, "damping.elbow is 500: with period 2 ms, .* joint swings up at"),
         ({"drives.elbow.effort": "percent"}, "drives.elbow.rated_effort is 0, expected more than"),
         (
             {
@@ -261,7 +265,7 @@ def test_a_joint_whose_drive_is_told_positions_has_neither_gains_nor_damping():
         ),
     ],
 )
-def test_drives_that_do_not_fit_are_refused_by_name(changes, words):
+def test_figures_of_drives_that_do_not_fit_are_refused_by_name(changes, words):
     arm = ControlledArm.of(URDF, changes)
     with pytest.raises(ValueError, match=words):
         _ = arm.settings

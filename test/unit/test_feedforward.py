@@ -761,6 +761,8 @@ def test_measured_effort_far_from_gravity_is_not_what_holds_the_arm(off):
         bench.effort = bench.gravity()
         bench.pass_time()
     assert_allclose(bench.state(), bench.effort if abs(off) < 10.0 else bench.gravity())
+    bench.run(0.5)
+    assert np.abs(np.diff(bench.positions, axis=0)).max() < 3.0 * PERIOD  # it is not thrown
 
 
 def test_a_first_position_that_the_measured_effort_contradicts_is_not_taken_over():

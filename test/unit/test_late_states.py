@@ -147,3 +147,11 @@ def test_states_without_stamps_are_not_late_on_a_clock_that_begins_at_zero():
     for k in range(200):
         assert controller.accept_state(0.002 * k, q, 0.0 * q) is not None, controller.rejection
     assert controller.compiled.time == pytest.approx(0.002 * 199)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_states_that_fall_behind_by_more_than_state_timeout_are_none(name):
+    arm = moved(SimulatedArm(name, 200), 0.0, 0.15)
+    assert arm.phase is Phase.SILENT
+    assert arm.controller.refused["on the way for too long"] > 100
+    assert arm.speed < SPEED
