@@ -5,12 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 from studies import study
-from support import (
-    Ros,
-    ros_in_free_domain,
-    start_error,
-    status_values,
-)  # skips this module where ROS is missing
+from support import Ros, ros_in_free_domain, start_error, status_values  # skips without ROS
+from urdf_text import chain
 
 # isort: split
 from lifecycle_msgs.msg import Transition
@@ -25,15 +21,8 @@ WAITING = "waiting for the robot description on /robot_description"
 
 def slider(*joints: str) -> str:
     """URDF of a chain of prismatic joints."""
-    links = ["base", *(f"{joint}_link" for joint in joints)]
-    text = '<link name="base"/>'
-    for joint, parent, child in zip(joints, links, links[1:], strict=False):
-        text += f"""
-  <link name="{child}"><inertial><mass value="1"/>
-    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="{joint}" type="prismatic"><parent link="{parent}"/><child link="{child}"/>
-    <axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="1" effort="50"/></joint>"""
-    return f'<robot name="slider">{text}</robot>'
+    limit = '<limit lower="-1" upper="1" velocity="1" effort="50"/>'
+    return chain(*joints, kind="prismatic", axis="1 0 0", inside=limit)
 
 
 SLIDER = slider("rail")
@@ -206,6 +195,19 @@ BAD_STARTS = {
     "topic": (
         {"robot_description": SLIDER, "command_topic.rail": "two words"},
         "command_topic.rail is 'two words'",
+    ),
+    "base": ({"base": "afloat"}, "base is 'afloat', expected one of fixed, floating"),
+    "floating shadow": (
+        {"base": "floating", "mode": "shadow"},
+        "base is 'floating', expected 'fixed' in mode shadow",
+    ),
+    "quaternion": (
+        {"base": "floating", "initial_base.orientation": [0.0] * 4},
+        "expected a unit quaternion x y z w",
+    ),
+    "unit": (
+        {"robot_description": SLIDER, "drives.rail.command": "volts"},
+        "drives.rail.command is 'volts', expected one of torque, current",
     ),
 }
 

@@ -1,17 +1,15 @@
 """use_sim_time: all of a node's time is ROS time, so that nothing hangs on the machine's speed."""
 
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from studies import few_or_all, study
-from support import DEADLINE, NodeProcess, Ros, ros_in_free_domain, status_values
+from support import DEADLINE, NodeProcess, Ros, ros_in_free_domain
 
 # isort: split
 from builtin_interfaces.msg import Duration, Time
@@ -182,15 +180,6 @@ def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path, l
     else:  # also of two controllers, each of which follows where the joints of the other are
         np.testing.assert_allclose(moved, 0.6, atol=2e-3)
     assert lockstep_run(tmp_path, law, STOPS) == undisturbed
-
-
-@pytest.fixture
-def busy() -> Iterator[None]:
-    """Four processes that take all the time they get."""
-    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
-    yield
-    for hog in hogs:
-        hog.kill()
 
 
 # An arm that moves when the test says so: the test owns the time.
@@ -381,20 +370,6 @@ def test_a_clock_that_is_set_neither_throws_the_arm_nor_ends_the_commands(ros, t
     arm.arrive()
 
 
-@pytest.mark.parametrize("rate", [0.1, 10.0])
-def test_a_motion_is_the_same_at_any_rate_of_simulated_time(ros, rate):
-    """Gazebo on a slow machine, and as fast as it can: each state waits for its command."""
-    arm = SteppedArm(ros, state_timeout=0.05)
-    arm.begin()
-    arm.go(duration=0.3, by=0.05)
-    for _ in range(round(0.05 / STEP)):
-        if rate < 1.0:
-            ros.run_for(STEP / rate)
-        arm.advance(STEP)
-    arm.arrive(0.3)
-    assert "no usable joint state" not in arm.process.output
-
-
 def test_use_sim_time_changes_while_the_arm_moves(ros):
     arm = SteppedArm(ros, state_timeout=5.0)  # half of it is in real time, on a busy machine
     arm.begin()
@@ -427,44 +402,6 @@ def test_the_twin_goes_by_the_clock_of_another_simulation(ros):
     assert len(states) <= count + 10  # the clock stands
 
 
-def shadowed(folder: Path, rate: float) -> dict[int, tuple[float, ...]]:
-    """Return the residuals of a recorded fall, played at a rate, by the time of the state."""
-    residuals: dict[int, tuple[float, ...]] = {}
-    with ros_in_free_domain(folder) as ros:
-        ros.node.create_subscription(
-            JointState,
-            "/digital_twin/residual",
-            lambda m: residuals.setdefault(time_of(m), (*m.position, *m.velocity, *m.effort)),
-            EVERY,
-        )
-        ros.start(TWIN, {**SIMULATED, "mode": "shadow"})
-        states = ros.publisher(JointState, "joint_states")
-        clock = ros.publisher(Clock, "/clock")
-        ros.wait_for_state("/digital_twin", "active")
-        simulator = fr.Simulator(fr.Model.from_urdf(UR5E), time_step=1e-3)
-        simulator.reset(BENT)
-        zeros = [0.0] * len(JOINTS)
-        k = 0
-        while k < 120 or len(residuals) <= 100:
-            assert k < 3000, f"{len(residuals)} residuals"
-            at = stamp(3.0 + k * 0.01)
-            clock.publish(Clock(clock=at))
-            state = JointState(header=Header(stamp=at), name=list(JOINTS), effort=zeros)
-            state.position, state.velocity = list(simulator.q), list(simulator.qd)
-            states.publish(state)
-            simulator.step(zeros, 10)
-            ros.run_for(0.01 / rate)
-            k += 1
-    return residuals
-
-
-def test_a_recording_played_ten_times_as_fast_gives_the_shadow_the_same(tmp_path):
-    slow, fast = shadowed(tmp_path, 1.0), shadowed(tmp_path, 10.0)
-    both = slow.keys() & fast.keys()
-    assert len(both) > 90
-    assert all(slow[time] == fast[time] for time in both)
-
-
 def test_the_end_of_the_process_waits_for_no_clock(ros):
     arm = SteppedArm(ros)
     arm.begin()
@@ -487,13 +424,6 @@ def test_the_end_of_the_process_does_not_wait_for_slow_time_twice(ros):
         ros.run_for(0.3)
     assert time.monotonic() - begin < 5.5 + 2.5
     assert "no rest within 5.5 s" in arm.process.output
-
-
-def status_of(ros: Ros, condition: Callable[[dict[str, str]], bool]) -> dict[str, str]:
-    status = ros.wait_for_diagnostics(
-        lambda s: s.name == NODE[1:] and condition(status_values(s)), "diagnostics"
-    )
-    return status_values(status)
 
 
 def test_two_owners_of_time_are_told_of(ros):
@@ -524,10 +454,3 @@ def test_python_is_woken_by_few_messages_of_the_clock(ros):
         assert time.monotonic() - begin < DEADLINE
     executor.shutdown()
     node.destroy_node()
-
-
-@pytest.mark.alone
-@pytest.mark.parametrize("law", LAWS)
-def test_lockstep_repeats_bit_for_bit_beside_four_busy_processes(tmp_path, busy, law):
-    runs = [lockstep_run(tmp_path, law, stops) for stops in ((), STOPS, STOPS[:1], ())]
-    assert len(set(runs)) == 1
