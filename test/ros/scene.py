@@ -29,7 +29,6 @@ from support import (
     Ros,
     set_priority,
     stamp_of,
-    status_values,
 )
 
 # isort: split
@@ -212,9 +211,7 @@ class Scene:
         """Wait until commands come, the twin hears them, and trajectories would be heard."""
         count = self.commands
         self.ros.wait_for(lambda: self.commands > count + 20, "commands")
-        self.ros.wait_for_diagnostics(
-            lambda s: status_values(s).get("brakes") == "off", "a twin that hears commands"
-        )
+        self.ros.status(brakes="off")  # the twin hears them
         self.ros.wait_for(lambda: self.trajectories.get_subscription_count() > 0, "a listener")
 
     def watch(self) -> None:

@@ -637,13 +637,15 @@ class Ros:
         return parameter_value_to_python(values[0]) if values else None
 
     def wait_for_diagnostics(
-        self,
-        condition: Callable[[DiagnosticStatus], bool],
-        what: str = "diagnostics",
-        timeout: float = DEADLINE,
+        self, condition: Callable[[DiagnosticStatus], bool], what: str = "diagnostics"
     ) -> DiagnosticStatus:
         """Wait for a new status on /diagnostics that meets the condition; return it."""
-        return self.wait_for(self.new_diagnostics(condition), what, timeout)
+        return self.wait_for(self.new_diagnostics(condition), what)
+
+    def status(self, text: str = "", node: str = "", **details: str) -> DiagnosticStatus:
+        """Wait for a new status that ``tells`` this; return it."""
+        what = f"status of {node or 'any node'} with {text!r}, {details}"
+        return self.wait_for_diagnostics(tells(text, node, **details), what)
 
     def new_diagnostics(
         self, condition: Callable[[DiagnosticStatus], bool]
@@ -689,6 +691,24 @@ def stamp_of(raw: bytes) -> float:
     """Return the stamp with which a serialised message begins [s]."""
     sec, nanosec = struct.unpack_from("<iI", raw, 4)
     return float(sec + 1e-9 * nanosec)
+
+
+def tells(text: str = "", node: str = "", **details: str) -> Callable[[DiagnosticStatus], bool]:
+    """Return whether a status is that of a node (none: of any), and has texts.
+
+    Args:
+        text: In its message.
+        node: With its namespace.
+        **details: In what it tells besides, by name.
+    """
+
+    def does(status: DiagnosticStatus) -> bool:
+        if text not in status.message or (node and status.name != node.removeprefix("/")):
+            return False
+        values = status_values(status)
+        return all(words in values.get(name, "") for name, words in details.items())
+
+    return does
 
 
 def status_values(status: DiagnosticStatus) -> dict[str, str]:

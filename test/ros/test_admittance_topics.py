@@ -14,7 +14,7 @@ from support import (  # skips this module where ROS is missing
     Between,
     Ros,
     ros_in_free_domain,
-    status_values,
+    tells,
 )
 
 # isort: split
@@ -78,7 +78,7 @@ class Sensor(Pair):
         return self.ros.wait_for(felt, what)
 
     def tells(self, text: str) -> Callable[[], DiagnosticStatus | None]:
-        return self.ros.new_diagnostics(lambda s: s.name == CONTROLLER[1:] and text in s.message)
+        return self.ros.new_diagnostics(tells(text, CONTROLLER))
 
 
 def stamped(force, frame: str) -> WrenchStamped:
@@ -137,13 +137,8 @@ def test_a_zeroed_sensor_moves_the_hand_no_more(hand):
 
 def test_contact_is_told(hand):
     hand.feel()
-    status = hand.feel_until(
-        hand.ros.new_diagnostics(
-            lambda s: s.name == CONTROLLER[1:] and "contact" in status_values(s)
-        ),
-        "diagnostics",
-    )
-    assert "phase margin of at least 60 deg" in status_values(status)["contact"]
+    told = tells("", CONTROLLER, contact="phase margin of at least 60 deg")
+    hand.feel_until(hand.ros.new_diagnostics(told), "diagnostics")
 
 
 @pytest.mark.parametrize(

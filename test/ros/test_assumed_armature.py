@@ -1,6 +1,6 @@
 """An arm that cannot be held without inertia of its drives: both nodes assume the same."""
 
-from support import Ros, status_values  # skips this module where ROS is missing
+from support import Ros  # skips this module where ROS is missing
 from urdf_text import geared_arm
 
 from featherstone_ros.control.armature import assumed_armature
@@ -26,28 +26,19 @@ def armature(ros: Ros, node: str) -> list[float]:
     return [ros.get_parameter(f"/{node}", f"armature.{joint}") for joint in ("inner", "outer")]
 
 
-def says(ros: Ros, node: str, text: str):
-    ros.wait_for_diagnostics(
-        lambda s: node in s.name and status_values(s).get("armature assumed") == text, text
-    )
-
-
 def test_with_nothing_set_it_is_held_on_an_assumption_that_both_nodes_tell(ros):
     nodes = start(ros)
-    ros.wait_for_diagnostics(
-        lambda s: CONTROLLER in s.name and s.message == "running: hold" and s.level == s.OK,
-        "arm that is held",
-    )
+    assert ros.status("running: hold", CONTROLLER).level == b"\0"
     for name, node in nodes.items():
         assert armature(ros, name) == [ASSUMED, 0.0]
         assert f"Assumed: armature.inner {ASSUMED:.3g};" in node.output
-        says(ros, name, f"armature.inner {ASSUMED:.3g}")
+        ros.status("", name, **{"armature assumed": f"armature.inner {ASSUMED:.3g}"})
 
 
 def test_what_is_set_counts_and_is_not_called_an_assumption(ros):
     nodes = start(ros, **{"armature.inner": 0.02, "armature.outer": 0.01})
     for name, node in nodes.items():
-        says(ros, name, "none")
+        ros.status("", name, **{"armature assumed": "none"})
         assert armature(ros, name) == [0.02, 0.01]
         assert "Assumed" not in node.output
 
@@ -69,6 +60,4 @@ def test_where_it_is_not_enough_the_refusal_says_what_would_do(ros):
         "-r",
         "__node:=second",
     )
-    ros.wait_for_diagnostics(
-        lambda s: "second" in s.name and status_values(s).get("state") == "active", "controller"
-    )
+    ros.status("", "second", state="active")

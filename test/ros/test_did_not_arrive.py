@@ -14,7 +14,6 @@ from support import (  # skips this module where ROS is missing
     STATES,
     Between,
     Ros,
-    status_values,
 )
 
 # isort: split
@@ -56,9 +55,7 @@ class Arm:
         ros.run_before_others()
 
     def status(self, text: str) -> DiagnosticStatus:
-        return self.ros.wait_for_diagnostics(
-            lambda s: s.name == CONTROLLER[1:] and text in s.message, f"diagnostics {text!r}"
-        )
+        return self.ros.status(text, CONTROLLER)
 
     def follow(self, end: list[float], duration: float = 1.0) -> None:
         points = [point(duration, end, velocities=[0.0] * len(end))]
@@ -93,13 +90,9 @@ def test_states_that_come_more_slowly_than_gains_allow_for_are_named(ros):
     """As from a driver of 200 Hz, with the parameters' defaults."""
     twin = {f"initial_positions.{name}": q for name, q in START.items()}
     Arm(ros, URDF, twin, **GAINS)
-    ros.wait_for_diagnostics(
-        lambda s: "for gains.period 2 ms" in status_values(s).get("gains", ""), "the period"
-    )
+    ros.status(gains="for gains.period 2 ms")
     assert ros.set_parameters(CONTROLLER, {"gains.period": 0.005})[0].successful
-    ros.wait_for_diagnostics(
-        lambda s: status_values(s).get("gains") == "nothing found", "nothing to be found"
-    )
+    ros.status(gains="nothing found")
 
 
 def test_hand_of_a_stretched_arm_does_not_arrive_above_and_says_why(ros):

@@ -13,7 +13,6 @@ from support import (  # skips this module where ROS is missing
     Listener,
     NodeProcess,
     Ros,
-    status_values,
 )
 from test_twin import ARM, START
 
@@ -178,7 +177,7 @@ def test_bad_commands_are_refused_reported_and_change_nothing(ros):
         (names, JointState(name=["elbow", "knee"], effort=[1.0] * 2), "unknown joints: knee"),
     ):
         publisher.publish(bad)
-        ros.wait_for_diagnostics(lambda s, reason=reason: reason in s.message, reason)
+        ros.status(reason)
     states.clear()
     ros.wait_for(lambda: len(states) > 5, "states")
     assert {tuple(m.effort) for m in states} == {(3.0, 2.0)}
@@ -195,7 +194,7 @@ def test_command_timeout_brakes_the_arm(ros):
 
     ros.wait_for(moves, "motion")
     latest(ros, states, lambda m: not any(m.velocity), "the arm at rest")
-    ros.wait_for_diagnostics(lambda s: status_values(s).get("brakes") == "on", "brakes on")
+    ros.status(brakes="on")
 
 
 def test_external_wrench_acts_on_the_link_named(ros):
@@ -205,9 +204,9 @@ def test_external_wrench_acts_on_the_link_named(ros):
     commands = ros.publisher(Float64MultiArray, COMMANDS)
     wrench = Wrench(force=Vector3(x=3.0, y=0.0, z=-2.0), torque=Vector3(y=0.5))
     wrenches.publish(WrenchStamped(header=Header(frame_id="hand"), wrench=wrench))
-    ros.wait_for_diagnostics(lambda s: "no link 'hand'" in s.message, "refusal")
+    ros.status("no link 'hand'")
     wrenches.publish(WrenchStamped(header=Header(frame_id="lower"), wrench=wrench))
-    ros.wait_for_diagnostics(lambda s: status_values(s).get("wrenches on") == "lower", "wrench")
+    ros.status(**{"wrenches on": "lower"})
     commands.publish(Float64MultiArray(data=[0.0, 0.0]))
     state = latest(ros, states, lambda m: seconds(m.header.stamp) > 0.0)
     simulator = fr.Simulator(fr.Model.from_urdf(ARM))
@@ -237,7 +236,7 @@ def test_pause_step_set_state_and_reset(ros):
     assert elapsed == pytest.approx(0.007, abs=1e-9)
     teleport = ros.publisher(JointState, "/digital_twin/set_state")
     teleport.publish(JointState(name=["elbow"], position=[float("nan")]))
-    ros.wait_for_diagnostics(lambda s: "position of elbow is nan" in s.message, "refusal")
+    ros.status("position of elbow is nan")
     teleport.publish(JointState(name=["elbow", "shoulder"], position=[1.5, -0.5]))
     latest(ros, states, lambda m: list(m.position) == [-0.5, 1.5])
     assert ros.call(SetBool, "/digital_twin/pause", SetBool.Request(data=False)).success
@@ -272,9 +271,9 @@ def test_divergence_ends_the_states_with_an_error_and_reset_recovers(ros):
 def test_second_command_publisher_is_reported(ros):
     start(ros)
     ros.publisher(Float64MultiArray, COMMANDS)
-    ros.wait_for_diagnostics(lambda s: status_values(s).get("command publishers") == "1", "one")
+    ros.status(**{"command publishers": "1"})
     ros.publisher(JointState, "/digital_twin/joint_commands")
-    ros.wait_for_diagnostics(lambda s: "2 publishers command the arm" in s.message, "warning")
+    ros.status("2 publishers command the arm")
 
 
 def test_parameters_change_at_run_time_as_a_set_or_not_at_all(ros):
@@ -301,7 +300,7 @@ def test_parameters_change_at_run_time_as_a_set_or_not_at_all(ros):
 
 def test_falling_behind_real_time_is_reported(ros):
     start(ros, rate=5000.0, real_time_factor=1000.0)
-    ros.wait_for_diagnostics(lambda s: "fell behind real time" in s.message, "overrun")
+    ros.status("fell behind real time")
     ros.wait_for_state(NODE, "active")
 
 
@@ -365,7 +364,7 @@ def test_positions_on_joint_commands_are_followed_by_the_drives(ros):
     )
     latest(ros, states, lambda m: np.allclose(m.position, [0.5, 0.9], atol=1e-3), "the goal")
     commands.publish(JointState(name=["elbow"], position=[float("nan")]))
-    ros.wait_for_diagnostics(lambda s: "position of elbow is nan" in s.message, "refusal")
+    ros.status("position of elbow is nan")
     assert ros.get_parameter(NODE, "drive.elbow.p") > 0.0
     latest(ros, states, lambda m: np.allclose(m.position, [0.5, 0.9], atol=1e-3), "the goal")
 

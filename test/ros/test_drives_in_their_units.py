@@ -134,13 +134,7 @@ def test_a_stiffness_that_is_far_off_is_named(ros):
     wrong = drives(SERVO, SERVO, SERVO, SERVO | {"stiffness": 2e6}, SERVO)
     Controlled(ros, KINDS["servo"], wrong)
 
-    def is_named(status: DiagnosticStatus) -> bool:
-        return "drives.panda_joint4.stiffness of 2e+06 is off by a factor of 2" in status.message
-
-    said = ros.wait_for(
-        lambda: is_named(s := ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/"))) and s,
-        "a stiffness that is named",
-    )
+    said = ros.status("drives.panda_joint4.stiffness of 2e+06 is off by a factor of 2", NODE)
     assert said.level == DiagnosticStatus.WARN
     assert 0.5 <= float(status_values(said)["stiffness factor of panda_joint4"]) < 1.0
 
@@ -155,9 +149,7 @@ def test_units_are_kept_under_an_arm_that_is_held(ros):
 def test_efforts_in_a_unit_that_nobody_named_are_told_of(ros):
     """A tenth of the torque is near enough to gravity for the arm to be taken over with it."""
     Controlled(ros, drives({"torque_constant": 0.1, "gear_ratio": 100.0, "effort": "current"}), {})
-    said = ros.wait_for_diagnostics(
-        lambda s: s.name == NODE.lstrip("/") and "measured effort" in s.message
-    )
+    said = ros.status("measured effort", NODE)
     assert said.level == DiagnosticStatus.WARN
     assert "panda_joint2: measured effort is 0.1 times the commanded torque" in said.message
     assert (

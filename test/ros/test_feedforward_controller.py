@@ -122,9 +122,7 @@ class ScriptedArm:
 
     def status(self, text: str = "") -> DiagnosticStatus:
         """Return the controller's next diagnostics that have ``text`` in their message."""
-        return self.ros.wait_for_diagnostics(
-            lambda s: s.name == NODE.lstrip("/") and text in s.message, f"diagnostics {text!r}"
-        )
+        return self.ros.status(text, NODE)
 
     def values(self, **expected: str) -> dict[str, str]:
         """Return the details of the controller's next diagnostics that have these values."""

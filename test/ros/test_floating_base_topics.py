@@ -8,7 +8,6 @@ from support import (  # skips this module where ROS is missing
     LOCKSTEP,
     NodeProcess,
     Ros,
-    status_values,
 )
 
 # isort: split
@@ -93,9 +92,7 @@ def test_base_moves_as_the_simulator_says_and_reset_puts_it_back(ros):
     assert base.pose[0.0] == POSE and base.twist[0.0] == [0.0] * 6
     up = Wrench(force=Vector3(x=9.0), torque=Vector3(y=0.3))
     wrenches.publish(WrenchStamped(header=Header(frame_id="base"), wrench=up))
-    ros.wait_for_diagnostics(
-        lambda status: status_values(status).get("wrenches on") == "base", "the wrench"
-    )
+    ros.status(**{"wrenches on": "base"})
     model = fr.Model.from_urdf(BOAT, base="floating", gravity=(0, 0, -1.62))
     simulator = fr.Simulator(model)
     simulator.reset([*POSE, *START])
@@ -129,7 +126,7 @@ def test_controller_of_a_fixed_base_moves_an_arm_in_space(ros):
     start(ros, "-r", "~/commands:=/feedforward_controller/commands", **weightless)
     ros.wait_for_state("/feedforward_controller", "active")
     trajectories = ros.publisher(JointTrajectory, "/feedforward_controller/joint_trajectory")
-    ros.wait_for_diagnostics(lambda status: status_values(status).get("base") == "free", "free")
+    ros.status(base="free")
     goal = [START[0] + 0.5, START[1] - 0.4]
     point = JointTrajectoryPoint(positions=goal, time_from_start=Duration(sec=1))
     motion = JointTrajectory(joint_names=["shoulder", "elbow"], points=[point])

@@ -343,9 +343,7 @@ def test_abandoned_goal_is_told_on_diagnostics(arm):
     _, result = arm.result(arm.send(path_tolerance=tolerance))
     assert result.error_code == Result.PATH_TOLERANCE_VIOLATED
     assert "'elbow'" in result.error_string
-    arm.ros.wait_for_diagnostics(
-        lambda s: s.name == NODE.lstrip("/") and "the last motion was abandoned" in s.message
-    )
+    arm.ros.status("the last motion was abandoned", NODE)
 
 
 def seconds(message: Any) -> float:

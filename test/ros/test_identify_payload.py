@@ -47,7 +47,7 @@ def start(ros: Ros) -> None:
     twin = {**WITHOUT_FRICTION, **noise, **LOCKSTEP, "robot_description": loaded, "rate": 200.0}
     Between(ros, shadow=SHADOW, pace=4.0)
     ros.start(TWIN, twin, "-r", f"joint_states:={ARM}")
-    ros.wait_for_diagnostics(lambda s: s.name == CONTROLLER[1:] and "running" in s.message)
+    ros.status("running", CONTROLLER)
 
 
 def swing(duration: float = LONG) -> JointTrajectory:
@@ -80,9 +80,7 @@ def test_a_load_is_found_while_the_arm_works_and_the_controller_takes_it(ros):
     # The shadow hears all of the motion and nothing else, however slow this process is.
     assert ros.call(SetBool, "/digital_twin/pause", SetBool.Request(data=True)).success
     motion.publish(swing())
-    ros.wait_for_diagnostics(
-        lambda s: status_values(s).get("following") == "trajectory", "the motion taken"
-    )
+    ros.status(following="trajectory")
     answer = ros.call(Trigger, f"{SHADOW}/identify_payload", repeat=False)
     assert answer.success and LINK in answer.message
     assert ros.call(SetBool, "/digital_twin/pause", SetBool.Request(data=False)).success

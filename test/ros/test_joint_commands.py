@@ -80,7 +80,7 @@ def test_commands_that_nobody_listens_to_are_a_warning(ros):
 
     def unheard() -> DiagnosticStatus:
         states.publish(message)
-        return ros.wait_for_diagnostics(lambda s: s.name == NODE.lstrip("/"))
+        return ros.status("", NODE)
 
     status = ros.wait_for(
         lambda: (s := unheard()).level == DiagnosticStatus.WARN and "nobody" in s.message and s,

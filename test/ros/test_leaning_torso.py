@@ -4,7 +4,6 @@ How it is held meanwhile is in test_locked_joints.py and test_carried_arm.py, in
 """
 
 import numpy as np
-from support import status_values
 from urdf_text import joint, link, robot
 
 # isort: split
@@ -40,10 +39,7 @@ def test_a_controller_bears_its_arm_where_joint_states_say_that_the_torso_is(ros
         "the weight on the torso that leans",
     )
     process.wait_for_output("not among joints: waist at 0")
-    status = ros.wait_for_diagnostics(
-        lambda s: "joint_states" in status_values(s).get("locked joint waist", "")
-    )
-    assert status_values(status)["locked joint waist"].startswith("0.6,")
+    ros.status(**{"locked joint waist": "0.6, as joint_states says"})
 
 
 def test_a_place_that_is_given_is_known_though_it_is_the_default(ros):
@@ -86,5 +82,4 @@ def test_a_twin_of_the_arm_alone_stands_on_the_torso_that_it_is_told_of(ros):
         "a word on what is absurd",
     )
     assert carries(0.4)
-    status = ros.wait_for_diagnostics(lambda s: s.name == node[1:])
-    assert status_values(status)["locked joint waist"] == "0.4, as joint_states says"
+    ros.status("", node, **{"locked joint waist": "0.4, as joint_states says"})

@@ -61,9 +61,7 @@ def test_nothing_unsafe_happens_beside(kind, pair):
 def test_second_commander_is_reported_and_forgotten(pair):
     neighbour = start_neighbour(pair.ros, "commander", 100.0)
     try:
-        status = pair.ros.wait_for_diagnostics(
-            lambda status: status.name == TWIN[1:] and "2 publishers command" in status.message
-        )
+        status = pair.ros.status("2 publishers command", TWIN)
         assert status.level == b"\1" and status_values(status)["command publishers"] == "2"
     finally:
         end_neighbour(neighbour)

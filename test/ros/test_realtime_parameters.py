@@ -7,7 +7,7 @@ import signal
 
 import numpy as np
 import pytest
-from support import Ros, status_values  # skips this module where ROS is missing
+from support import status_values  # skips this module where ROS is missing
 from test_feedforward_controller import (
     GRAVITY,
     NODE,
@@ -34,12 +34,6 @@ TIMING = (
 )
 
 
-def status_of(ros: Ros, node: str, text: str = "") -> DiagnosticStatus:
-    return ros.wait_for_diagnostics(
-        lambda s: s.name == node.lstrip("/") and text in s.message, f"diagnostics {text!r}"
-    )
-
-
 def test_controllers_diagnostics_have_the_timing(ros):
     arm = ScriptedArm(ros, **PATIENT)
     arm.answer()
@@ -48,7 +42,7 @@ def test_controllers_diagnostics_have_the_timing(ros):
     def measured() -> dict[str, str] | None:
         for _ in range(20):
             arm.answer()
-        values = status_values(status_of(ros, NODE, "running"))
+        values = status_values(ros.status("running", NODE))
         return values if values["latency p50 [us]"] != "0" else None
 
     values = ros.wait_for(measured, "latency")
@@ -70,7 +64,7 @@ def test_twin_answers_with_the_timing_on_its_diagnostics(ros, lockstep):
         ros.wait_for(lambda count=count: len(states) > count, "next state")
     ros.wait_for(lambda: np.allclose(states[-1].effort, GRAVITY + 1.0), "effort as commanded")
     commands.publish(Float64MultiArray(data=[1.0]))
-    values = status_values(status_of(ros, TWIN, "command has 1 values, expected 2"))
+    values = status_values(ros.status("command has 1 values, expected 2", TWIN))
     assert {*TIMING, "commands lost"} <= values.keys()
     process.stop()
 
@@ -110,19 +104,19 @@ def test_missed_deadlines_are_told_and_hold_the_arm_if_wanted(ros, action):
     if action == "hold":
         for _ in range(3):
             arm.answer()
-        assert status_of(ros, NODE, "gravity hold").level == DiagnosticStatus.ERROR
+        assert ros.status("gravity hold", NODE).level == DiagnosticStatus.ERROR
     else:
 
         def warned() -> bool:
             arm.answer()
-            return status_of(ros, NODE).message.startswith("commands come too late")
+            return ros.status("", NODE).message.startswith("commands come too late")
 
         ros.wait_for(warned, "warning")
     arm.set(deadline__cycle_time=0.0)
 
     def runs_again() -> bool:
         arm.answer()
-        return "running" in status_of(ros, NODE).message
+        return "running" in ros.status("", NODE).message
 
     ros.wait_for(runs_again, "end of the hold")
     arm.stop()
@@ -137,7 +131,7 @@ def test_commands_by_the_timer_that_come_late_are_overruns(ros):
         return bool(arm.commands)
 
     ros.wait_for(commands, "first command")
-    before = int(status_values(status_of(ros, NODE))["overruns"])
+    before = int(status_values(ros.status("", NODE))["overruns"])
     for _ in range(5):  # as when something else has the processor
         arm.process.send(signal.SIGSTOP)
         ros.run_for(0.1)
@@ -145,7 +139,7 @@ def test_commands_by_the_timer_that_come_late_are_overruns(ros):
         ros.run_for(0.1)
 
     def counted() -> bool:
-        return int(status_values(status_of(ros, NODE))["overruns"]) >= before + 5
+        return int(status_values(ros.status("", NODE))["overruns"]) >= before + 5
 
     ros.wait_for(counted, "overruns")
     arm.stop()
@@ -166,5 +160,5 @@ def test_scheduling_in_force_is_on_the_diagnostics(ros):
     expected = f"FIFO 3, cpu {cpu}, memory locked"
     arm = ScriptedArm(ros, **PATIENT, **scheduling, **{"realtime.lock_memory": True})
     arm.answer()
-    assert status_values(status_of(ros, NODE, "running"))["scheduling"] == expected
+    assert status_values(ros.status("running", NODE))["scheduling"] == expected
     arm.stop()

@@ -119,10 +119,7 @@ def test_hidden_wrench_on_a_held_arm_is_found(ros):
     link = {"wrench_link": "panda_link7"}
     start_shadow(ros, PANDA.text, *HEARD, **MODEL_FIGURES, **gains, **link)
     said = outputs(ros, "wrench", "contact")
-    ros.wait_for_diagnostics(
-        lambda s: "as torque fits at rest" in status_values(s).get("effort contract", ""),
-        "effort contract",
-    )
+    ros.status(**{"effort contract": "as torque fits at rest"})
     assert not any(message.data for message in said["contact"])
     pull = ros.publisher(WrenchStamped, "/digital_twin/external_wrench")
     said["wrench"].clear()
@@ -132,10 +129,7 @@ def test_hidden_wrench_on_a_held_arm_is_found(ros):
     ros.wait_for(lambda: said["wrench"] and abs(share_of(said["wrench"][-1]) - 1.0) < 0.05, "it")
     assert {message.header.frame_id for message in said["wrench"]} == {"panda_link7"}
     ros.wait_for(lambda: said["contact"][-1].data, "contact")
-    status = ros.wait_for_diagnostics(
-        lambda s: status_values(s).get("contact at", "none") != "none", "contact"
-    )
-    assert "panda_joint2" in status_values(status)["contact at"]
+    ros.status(**{"contact at": "panda_joint2"})
 
 
 def test_another_effort_contract_is_reported_loudly(ros):
@@ -150,9 +144,7 @@ def test_another_effort_contract_is_reported_loudly(ros):
     assert "ERROR" in node.output
     assert ros.set_parameters(SHADOW, dict.fromkeys(names, "torque"))[0].successful
     publish_at_rest(ros, gravity, 1.2, start=10.0)
-    ros.wait_for_diagnostics(
-        lambda s: "as torque fits" in status_values(s).get("effort contract", ""), "fit"
-    )
+    ros.status(**{"effort contract": "as torque fits"})
 
 
 def publish_at_rest(
@@ -199,13 +191,13 @@ def test_odd_joint_states_are_refused_or_passed_over_and_reported(ros):
         (JointState(name=names[:3]), "joints missing: panda_joint4"),
     ):
         arm.publish(message)
-        ros.wait_for_diagnostics(lambda s, reason=reason: reason in s.message, reason)
+        ros.status(reason)
     arm.publish(JointState(name=["gripper"], position=[0.0]))
     publish_at_rest(ros, gravity, 0.2, start=last + 1.0)
     node.wait_for_output("the observer starts anew")
-    status = ros.wait_for_diagnostics(lambda s: status_values(s).get("restarts") == "1", "restart")
+    status = ros.status(restarts="1")
     assert status_values(status)["refused messages"] == "4"
-    ros.wait_for_diagnostics(lambda s: "no new joint state for" in s.message, "silence")
+    ros.status("no new joint state for")
     for message in said["residual"] + said["predicted"]:
         assert np.isfinite([*message.position, *message.velocity, *message.effort]).all()
 

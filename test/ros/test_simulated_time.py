@@ -294,9 +294,7 @@ def ros(tmp_path: Path) -> Iterator[Ros]:
 
 def held_by(arm: SteppedArm, text: str) -> None:
     """Check that the motion has ended for this reason."""
-    arm.ros.wait_for_diagnostics(
-        lambda s: s.name == NODE[1:] and text in s.message, f"diagnostics with {text!r}"
-    )
+    arm.ros.status(text, NODE)
 
 
 def test_while_the_clock_stands_nothing_times_out_and_the_diagnostics_say_so(ros):
@@ -320,7 +318,7 @@ def test_without_a_clock_the_stamps_of_the_states_tell_the_time(ros):
 def test_without_any_time_the_diagnostics_say_so(ros):
     SteppedArm(ros, clock=False)
     text = "use_sim_time is true, but no time has come on /clock"
-    ros.wait_for_diagnostics(lambda s: s.name == NODE[1:] and text in s.message, text)
+    ros.status(text, NODE)
 
 
 @pytest.mark.parametrize("at_once", [1, 12], ids=["step by step", "in one step"])
