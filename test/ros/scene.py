@@ -68,17 +68,15 @@ class Scene:
     Attributes:
         is_silent: Whether the relay hands no state on.
         peak: Largest speed as a share of its limit, of any joint, since ``watch``.
-        way: Largest distance of a joint from where it was at ``watch`` [rad].
         speed: Largest speed of any joint now [rad/s].
-        commanded: When the last command was heard (monotonic).
         commands: Number of commands.
         q: Where the joints are [rad].
         names: Of the joints.
     """
 
-    commands, commanded = evaluated("commands"), evaluated("commanded")
+    commands = evaluated("commands")
     q, names, speed = evaluated("q"), evaluated("names"), evaluated("speed")
-    peak, way = evaluated("peak"), evaluated("way")
+    peak = evaluated("peak")
 
     def __init__(
         self,
@@ -108,15 +106,14 @@ class Scene:
         if pace:
             self._parameters = SIMULATED | self._parameters
         self.is_silent = False
-        self._heard: deque[tuple[float, int, bytes]] = deque()  # when, when sent; no bytes: command
-        self._commands, self._commanded = 0, 0.0
-        self._last_command = 0  # when the controller sent it
+        self._heard: deque[tuple[int, bytes]] = deque()  # when it was sent; no bytes: command
+        self._commands = self._last_command = 0  # how many; when the controller sent the last
         # When the twin sent a state; speed then.
         self._history: deque[tuple[int, float]] = deque([(0, 0.0)], 4000)
         self._q = self.home = np.zeros(0)
         self._names: list[str] = []
-        self._peak = self._way = self._speed = self._stamp = 0.0
-        self.limit = self.start = np.zeros(0)
+        self._peak = self._speed = self._stamp = 0.0
+        self.limit = np.zeros(0)
         self._listen()
         self.twin = ros.start(
             "featherstone_ros.digital_twin",
@@ -132,7 +129,7 @@ class Scene:
         set_priority(self.twin.pid, STARTING)
         ros.wait_for(lambda: len(self.q), "the arm's state")
         set_priority(self.twin.pid, RUNNING)
-        self.home = self.start = self.q.copy()
+        self.home = self.q.copy()
         self.limit = Model.from_urdf(self.urdf, joints=self.names).velocity_limit
         self.trajectories = ros.node.create_publisher(
             JointTrajectory, f"{CONTROLLER}/joint_trajectory", 10
@@ -154,7 +151,7 @@ class Scene:
         self._listener.close()
 
     def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
-        self._heard.append((time.monotonic(), info["source_timestamp"], raw))
+        self._heard.append((info["source_timestamp"], raw))
         if self._pace and not self._repeats.asks(raw, info["source_timestamp"]):
             return
         self._paced.keep(stamp_of(raw))
@@ -163,16 +160,16 @@ class Scene:
             self._repeats.note(raw)
 
     def _on_command(self, _: bytes, info: dict[str, Any]) -> None:
-        self._heard.append((time.monotonic(), info["source_timestamp"], b""))
+        self._heard.append((info["source_timestamp"], b""))
 
     def evaluate(self) -> None:
         """Take what was heard into the figures: many at once, at a tenth of the processor time."""
         while self._heard:
-            heard, sent, raw = self._heard.popleft()
+            sent, raw = self._heard.popleft()
             if raw:
                 self._take_state(sent, raw)
             else:
-                self._commanded, self._last_command = heard, sent
+                self._last_command = sent
                 self._commands += 1
 
     def _take_state(self, sent: int, raw: bytes) -> None:
@@ -186,7 +183,6 @@ class Scene:
         self._speed = float(speeds.max())
         if len(self.limit):
             self._peak = max(self._peak, float((speeds / self.limit).max()))
-            self._way = max(self._way, float(np.abs(self._q - self.start).max()))
         self._history.append((sent, self._speed))
 
     @property
@@ -216,7 +212,8 @@ class Scene:
 
     def watch(self) -> None:
         """Begin to measure."""
-        self.start, self._peak, self._way = self.q.copy(), 0.0, 0.0
+        self.evaluate()  # what was before
+        self._peak = 0.0
 
     def assert_no_race(self) -> None:
         """No joint was faster than its limit since ``watch``."""
@@ -286,10 +283,6 @@ class Scene:
         """The arm's time [s]: in lockstep that of its last state."""
         self.evaluate()
         return self._stamp if self._pace else time.monotonic()
-
-    def wait_for_silence(self) -> None:
-        """Wait until no commands have come for half a second."""
-        self.ros.wait_for(lambda: time.monotonic() - self.commanded > 0.5, "silence")
 
     def recover(self, stdout: int = subprocess.PIPE) -> None:
         """Bring the arm back to where it began, held by an active controller."""

@@ -19,20 +19,12 @@ from featherstone_ros.tools.signals import ended_by_signals
 
 DIAGNOSTICS = ("diagnostic_msgs.msg", "DiagnosticArray")
 TRAJECTORY = ("trajectory_msgs.msg", "JointTrajectory")
-STATE_CHANGED = ("lifecycle_msgs.srv._change_state", "ChangeState_Response")
 
 
 def interrupted(ros: Ros, kind: tuple[str, str], *arguments: str):
     """Start a tool that is interrupted while it takes its first message of that kind."""
     script = Path(__file__).with_name("interrupted.py")
     return ros.run([sys.executable, str(script), *kind, *arguments])
-
-
-@pytest.mark.study  # test_run_command.py ends it by Ctrl-C, test_monitor in a message
-def test_run(ros):
-    process = interrupted(ros, DIAGNOSTICS, "run", "ur5e")
-    assert process.wait() == 0, process.output
-    assert "both nodes have ended" in process.output and "Traceback" not in process.output
 
 
 def test_monitor(ros):
@@ -53,14 +45,6 @@ def test_preflight(ros):
     ros.wait_for(has_ended, "end of preflight")
     assert process.wait() == 130, process.output
     assert process.output.splitlines() == ["waiting for a trajectory on /plan", "interrupted"]
-
-
-@pytest.mark.study  # test_demo.py ends it by Ctrl-C, test_monitor in a message
-def test_demo(ros):
-    pytest.importorskip("matplotlib")
-    process = interrupted(ros, STATE_CHANGED, "demo", "--rate=100", f"--domain={ros.domain}")
-    assert process.wait() == 130, process.output
-    assert process.output.endswith("interrupted\n") and "Traceback" not in process.output
 
 
 @pytest.fixture

@@ -165,11 +165,3 @@ def test_output_that_nobody_reads_brings_the_arm_to_rest_and_ctrl_c_ends_the_pro
     unread.controller.send(signal.SIGINT)
     assert unread.controller.wait() == STUCK
     assert_stood_at_last_command(unread)
-
-
-@pytest.mark.study  # a callback that hangs, and output that nobody reads, are above
-def test_output_that_nobody_reads_does_not_keep_sigterm_from_bringing_the_arm_to_rest(unread):
-    unread.controller.send(signal.SIGTERM)
-    unread.wait_for_silence()
-    assert_stood_at_last_command(unread)
-    assert unread.controller.wait() == STUCK
