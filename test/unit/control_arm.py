@@ -164,9 +164,16 @@ class Bench:
         self.controller.activate(self.now)
         return self.run(0.3)
 
+    def torques(self, begin: int = 0) -> np.ndarray:
+        """All commands from one of them on."""
+        return np.array([command for _, command in self.commands[begin:]])
+
+    def largest_step(self, begin: int) -> float:
+        """Largest change from a command to the next, from one of them on."""
+        return float(np.abs(np.diff(self.torques(begin), axis=0)).max())
+
     def largest_rate(self) -> float:
         """Largest change of a command over what the rate limit allows for it, 1 at most."""
         times = np.array([time for time, _ in self.commands])
-        commands = np.array([command for _, command in self.commands])
         allowed = np.clip(np.diff(times), PERIOD, 0.005)[:, None] * self.settings.torque_rate
-        return float((np.abs(np.diff(commands, axis=0)) / allowed).max())
+        return float((np.abs(np.diff(self.torques(), axis=0)) / allowed).max())
