@@ -175,17 +175,11 @@ def test_error_shrinks_with_the_order_of_the_integrator(model, integrator, order
 
 
 @every_integrator
-def test_acceleration_is_that_of_aba(model, integrator):
+@pytest.mark.parametrize("links", [[], [-1, 2]], ids=["free", "with wrenches"])
+def test_acceleration_is_that_of_aba(model, integrator, links):
     q, qd, tau = random_state(model)
-    simulator = started(model, q, qd, integrator=integrator, **FRICTIONLESS)
-    simulator.step(tau)
-    assert_equal_to_rounding(simulator.qdd, Dynamics(model).aba(q, qd, tau))
-
-
-@every_integrator
-def test_wrenches_act_as_in_aba(model, integrator):
-    q, qd, tau = random_state(model)
-    f_ext = {model.link_names[-1]: [3, -2, 1, 0.3, 0.2, -0.1], model.link_names[2]: np.ones(6)}
+    wrenches = [3, -2, 1, 0.3, 0.2, -0.1], np.ones(6)
+    f_ext = {model.link_names[k]: wrench for k, wrench in zip(links, wrenches, strict=False)}
     simulator = started(model, q, qd, integrator=integrator, **FRICTIONLESS)
     simulator.step(tau, f_ext=f_ext)
     assert_equal_to_rounding(simulator.qdd, Dynamics(model).aba(q, qd, tau, f_ext=f_ext))
@@ -351,9 +345,8 @@ def test_friction_of_one_joint_through_stick_and_slip(integrator):
 
 
 @every_integrator
-@pytest.mark.parametrize("size", [13])
-def test_friction_of_a_batch_is_that_of_each_state(model, integrator, size):
-    random = np.random.default_rng(5)
+def test_friction_of_a_batch_is_that_of_each_state(model, integrator):
+    size, random = 13, np.random.default_rng(5)
     q, tau = random.uniform(-1, 1, (2, size, model.n)) * [[[1]], [[20]]]
     qd = np.array([speeds_at_which_joints_change(model, random) for _ in range(size)])
     parameters = {"integrator": integrator, "friction": np.linspace(0, 20, model.n)}
@@ -398,14 +391,6 @@ def test_rk4_is_of_order_four_while_joints_go_on_slipping(model):
     truth = final_state(2048)
     coarse, fine = (np.linalg.norm(final_state(steps) - truth) for steps in (32, 64))
     assert np.log2(coarse / fine) == pytest.approx(4, abs=0.2)
-
-
-@every_integrator
-def test_coulomb_friction_yields_to_more_torque(integrator):
-    friction, torque = 0.4, 0.6
-    simulator = started(flywheel(), [0], [0], integrator=integrator, friction=friction)
-    simulator.step([torque], steps=1000)
-    assert simulator.qd[0] == pytest.approx((torque - friction) / INERTIA, rel=1e-9)
 
 
 @every_integrator
@@ -551,14 +536,13 @@ def test_stop_never_pulls(integrator, stop_damping):
             assert stopped.qd[0] <= free.qd[0] + 1e-12
 
 
-def test_no_stop_unless_asked_for():
-    simulator = started(flywheel(LIMITED, "revolute"), [0.7], [2.0], **FRICTIONLESS)
-    simulator.step([0], steps=1000)
-    assert simulator.q[0] == pytest.approx(2.7)
-
-
-def test_joint_without_limits_has_no_stop():
-    simulator = started(flywheel(), [0.7], [2.0], **STOPS, **FRICTIONLESS)
+@pytest.mark.parametrize(
+    ("inside", "kind", "stops"),
+    [(LIMITED, "revolute", {}), ("", "continuous", STOPS)],
+    ids=["not asked for", "without limits"],
+)
+def test_joint_without_a_stop_goes_on(inside, kind, stops):
+    simulator = started(flywheel(inside, kind), [0.7], [2.0], **stops, **FRICTIONLESS)
     simulator.step([0], steps=1000)
     assert simulator.q[0] == pytest.approx(2.7)
 
