@@ -5,12 +5,13 @@
 
 A mutant has one change: a sign, a bound, a number off by one, a swapped operand, a statement that
 is left out. Places are drawn by the seed, as many in each room; with --since only in lines that a
-commit has not. A copy of the sources has them all, each behind a switch (``is_mutant``), so that it
-is compiled once; what does not compile is none, and another one is drawn. One run of the tests of
-`make test` with no mutant chosen notes how long each takes and which places it reaches; then each
-mutant has those that reach it, the fastest first, until one fails. Tests that do not pass with the
-switches in the sources are left out, and named. What survives is printed last: it is equivalent
-(EQUIVALENT says why), or a test is missing.
+commit has not. Each is drawn by its own text: where one line changes, the others stay drawn. A copy
+of the sources has them all, each behind a switch (``is_mutant``), so that it is compiled once; what
+does not compile is none, and another one is drawn. One run of the tests of `make test` with no
+mutant chosen notes how long each takes and which places it reaches; then each mutant has those that
+reach it, the fastest first, until one fails. Tests that do not pass with the switches in the
+sources are left out, and named. What survives is printed last: it is equivalent (EQUIVALENT says
+why), or a test is missing.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ import argparse
 import json
 import mmap
 import os
-import random
 import re
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from shutil import copy2, copytree
 from typing import NamedTuple
@@ -146,6 +148,7 @@ class Mutant(NamedTuple):
     line: int
     kind: str
     text: str
+    key: str  # the same as long as the line and the change are, wherever the line is
 
 
 def statements(lines: list[str]) -> Iterator[int]:
@@ -160,16 +163,18 @@ def statements(lines: list[str]) -> Iterator[int]:
 
 def mutants_of(path: Path, allowed: set[int] | None) -> Iterator[Mutant]:
     """Yield all mutants of a file, of the lines that are allowed (None: of all)."""
-    lines = path.read_text().splitlines()
+    file, lines = str(path.relative_to(SOURCE)), path.read_text().splitlines()
+    seen: Counter[tuple[str, str]] = Counter()
     for k in statements(lines):
-        if allowed is not None and k not in allowed:
-            continue
         code, hash_, comment = lines[k].partition("  #")
         for kind, pattern, new in CHANGES:
             for match in pattern.finditer(code):
                 text = code[: match.start()] + match.expand(new) + code[match.end() :]
                 if text != code:
-                    yield Mutant(str(path.relative_to(SOURCE)), k, kind, text + hash_ + comment)
+                    seen[code, text] += 1
+                    key = f"{file} {seen[code, text]} {code} {text}"
+                    if allowed is None or k in allowed:
+                        yield Mutant(file, k, kind, text + hash_ + comment, key)
 
 
 def changed_lines(path: Path, since: str) -> set[int]:
@@ -186,17 +191,12 @@ def drawn(seed: int, each: int, only: str, since: str | None) -> Iterator[Iterat
     """Yield for each place the mutants to try, one after the other until one compiles."""
     for room, pattern in ROOMS.items():
         files = sorted(path for path in (SOURCE / room).glob(pattern) if only in str(path))
-        dice = random.Random(f"{seed} {room}")
-        pool = [
-            mutant
-            for path in files
-            for mutant in mutants_of(path, changed_lines(path, since) if since else None)
-        ]
         by_kind: dict[str, list[Mutant]] = {}
-        for mutant in pool:
-            by_kind.setdefault(mutant.kind, []).append(mutant)
+        for path in files:
+            for mutant in mutants_of(path, changed_lines(path, since) if since else None):
+                by_kind.setdefault(mutant.kind, []).append(mutant)
         for mutants in by_kind.values():
-            dice.shuffle(mutants)
+            mutants.sort(key=lambda mutant: sha256(f"{seed} {mutant.key}".encode()).digest())
         kinds = sorted(by_kind)
         for k in range(each if kinds else 0):
             yield iter(by_kind[kinds[k % len(kinds)]][k // len(kinds) :: each])
