@@ -1,7 +1,8 @@
 """Parts of the compiled product one by one, for tests and benchmarks: built on first use.
 
-`codec`, `control_parts`, `echo`, `loop_clock` and `timing` are made here of the product's own
-sources, by the product's own recipe (build.py); anew whenever the content of those has changed.
+`codec`, `control_parts`, `cycle_calls`, `echo`, `loop_clock` and `timing` are made here of the
+product's own sources, by the product's own recipe (build.py); anew whenever the content of those
+has changed.
 """
 
 import fcntl
@@ -42,8 +43,8 @@ class Part:
         return getattr(self.module(), name)
 
 
-codec, control_parts, echo, loop_clock, timing = map(
-    Part, ("codec", "control_parts", "echo", "loop_clock", "timing")
+codec, control_parts, cycle_calls, echo, loop_clock, timing = map(
+    Part, ("codec", "control_parts", "cycle_calls", "echo", "loop_clock", "timing")
 )
 
 

@@ -95,8 +95,8 @@ def test_time_is_told_every_millisecond_where_time_alone_gives_commands(bench):
 
 def tick(bench: LoopBench) -> None:
     """Tell the time for as long as the controller wants to know it."""
-    while bench.cycle.due(bench.cycle.self) <= bench.nanoseconds:
-        bench.cycle.tick(bench.cycle.self, bench.nanoseconds, bench.output)
+    while bench.cycle.due <= bench.nanoseconds:
+        bench.cycle.tick(bench.nanoseconds)
 
 
 def test_commands_go_on_after_a_few_missing_periods(bench):
@@ -198,9 +198,9 @@ TICK = 4_000_000  # [ns] of a timer at 250 Hz
 def test_ticks_that_were_missed_are_not_made_up_for(late, next_after):
     """The timer keeps its pace, and begins anew where it would have to hurry."""
     bench = LoopBench(update_on=UpdateOn.TIMER, rate=250.0).start()
-    now = bench.cycle.due(bench.cycle.self) + late
-    bench.cycle.tick(bench.cycle.self, now, bench.output)
-    assert bench.cycle.due(bench.cycle.self) == now + next_after
+    now = bench.cycle.due + late
+    bench.cycle.tick(now)
+    assert bench.cycle.due == now + next_after
 
 
 # Whose clock
@@ -303,8 +303,8 @@ class Lockstep(LoopBench):
         count = len(self.commands)
         for self.asked in range(1, times + 1):
             self.message(self.encoded(), written=time.time_ns())
-            if self.cycle.due(self.cycle.self) <= self.nanoseconds:
-                self.cycle.tick(self.cycle.self, self.nanoseconds, self.output)
+            if self.cycle.due <= self.nanoseconds:
+                self.cycle.tick(self.nanoseconds)
             if len(self.commands) > count:
                 return True
         return False
