@@ -151,6 +151,11 @@ class Mutant(NamedTuple):
     key: str  # the same as long as the line and the change are, wherever the line is
 
 
+def without_texts(line: str) -> str:
+    """Return a line whose texts are blank."""
+    return re.sub(r"(['\"])(?:\\.|(?!\1).)*\1", lambda text: "_" * len(text[0]), line)
+
+
 def statements(lines: list[str]) -> Iterator[int]:
     """Yield the numbers of lines of code, without docstrings."""
     inside = False
@@ -168,7 +173,7 @@ def mutants_of(path: Path, allowed: set[int] | None) -> Iterator[Mutant]:
     for k in statements(lines):
         code, hash_, comment = lines[k].partition("  #")
         for kind, pattern, new in CHANGES:
-            for match in pattern.finditer(code):
+            for match in pattern.finditer(without_texts(code)):
                 text = code[: match.start()] + match.expand(new) + code[match.end() :]
                 if text != code:
                     seen[code, text] += 1
@@ -206,7 +211,7 @@ def statement(lines: list[str], line: int) -> tuple[int, int]:
     """Return the first line of the statement that has a line, and the one after its last."""
     begin = depth = 0
     for k, text in enumerate(lines):
-        code = re.sub(r"(['\"])(?:\\.|(?!\1).)*\1", "", text).partition("#")[0]
+        code = without_texts(text).partition("#")[0]
         begin = begin if depth > 0 else k
         depth += sum(code.count(c) for c in "([{") - sum(code.count(c) for c in ")]}")
         if k >= line and depth <= 0 and not code.rstrip().endswith("\\"):

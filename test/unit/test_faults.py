@@ -1,5 +1,6 @@
 """Faults of recordings are named with their joint: simulated ones and spoiled real ones."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -219,13 +220,17 @@ def test_late_effort_is_told(arm):
     assert "ms after the motion" in text
 
 
-@pytest.mark.parametrize("mass", [0.0, 3.0])
+@pytest.mark.parametrize("mass", [0.0, 1.5, 3.0])
 def test_a_load_that_the_description_lacks_is_told_with_its_mass(mass):
+    """But one of 1.5 kg, which heavier links explain as well, is left untold."""
     real = known_arm.NOMINAL.with_payload("tool0", mass, [0.0, 0.0, 0.05]) if mass else None
     signals = known_arm.record(real or known_arm.NOMINAL, duration=LENGTH)
     found = named(known_arm.NOMINAL, Recording("", known_arm.NAMES, *signals))
     told, _, rest = found.load.partition(" ± ")
-    assert found.texts == () and bool(told) is bool(mass)
-    if mass:
+    assert found.texts == () and bool(told) is (mass == 3.0)
+    if told:
         assert float(told.rpartition(" ")[2]) == pytest.approx(mass, abs=0.5)
         assert " kg on wrist_3_link" in rest
+    else:
+        most = re.search(r"whether wrist_3_link carries up to ([\d.]+) kg more", found.notes[-1])
+        assert float(most[1]) > mass

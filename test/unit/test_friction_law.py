@@ -61,5 +61,8 @@ def test_cross_validation_finds_friction_of_load_and_thinning():
 
 def test_a_plain_arm_keeps_the_plain_law():
     recording = Recording("", known_arm.NAMES, *known_arm.record(known_arm.NOMINAL))
-    _, best = fit_parts(Fitting(known_arm.NOMINAL, [recording], range(6), 2.0))
+    told = []
+    fitting = Fitting(known_arm.NOMINAL, [recording], range(6), 2.0)
+    _, best = fit_parts(fitting, progress=lambda done, total: told.append(done / total))
     assert not best.law.loaded and not np.any(best.law.thinning)
+    assert told == sorted(told) and 0.9 < told[-1] <= 1.0

@@ -193,6 +193,15 @@ def test_every_mismatch_of_contracts_is_found_and_named(swing, configured, sent)
         assert any(verdict.finding is ContractState.BROKEN for verdict in said)
 
 
+def test_friction_is_judged_by_each_motion_anew(swing):
+    moves = emulate(swing[150:], WITHOUT_FRICTION)
+    again = [s._replace(time=s.time + 20.0) for s in moves]
+    shadow = Shadow(MODEL, settings_for(PANDA))
+    said = [update.verdict for update in follow(shadow, moves + again) if update.verdict]
+    in_motion = [verdict.finding for verdict in said if "in motion" in verdict.text]
+    assert len(in_motion) > 1 and set(in_motion) == {ContractState.BROKEN}
+
+
 def test_current_taken_for_torque_is_reported_with_the_gains_that_would_fit(swing):
     gain = np.abs(GAIN)
     shadow = Shadow(MODEL, settings_for(PANDA))
