@@ -486,11 +486,6 @@ cdef void take_locked(TwinCycle* twin, const IncomingMessage* incoming, int64_t 
         output.record(output.loop, &record)
 
 
-cdef bint is_command(const TwinCycle* twin, int input) noexcept nogil:
-    return (input in (COMMANDS, JOINT_COMMANDS)
-            or OWN_COMMANDS <= input < OWN_COMMANDS + twin.own_count)
-
-
 cdef void twin_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
                        Output* output) noexcept nogil:
     cdef TwinCycle* twin = <TwinCycle*> self
@@ -499,7 +494,8 @@ cdef void twin_message(void* self, int input, const IncomingMessage* incoming, i
         take_locked(twin, incoming, now, output)
         return
     begin_message(&twin.refusals, input, incoming, now, output, &r)
-    if twin.arm.settings.lockstep and is_command(twin, input) and is_spare(twin, input, incoming):
+    if (twin.arm.settings.lockstep and input not in (EXTERNAL_WRENCH, SET_STATE)
+            and is_spare(twin, input, incoming)):
         return
     if input == JOINT_COMMANDS:
         take_joint_commands(twin, &r, now, output)

@@ -29,7 +29,7 @@ from scipy.optimize import least_squares
 from featherstone_ros import identification
 from featherstone_ros.identification.bodies import Bodies, thickened, within
 from featherstone_ros.identification.fit import noise, solve
-from featherstone_ros.identification.online import OnlinePayload
+from featherstone_ros.identification.online import WINDOW, OnlinePayload
 from featherstone_ros.identification.recording_checks import require_enough
 from featherstone_ros.identification.regression import Equations
 from featherstone_ros.identification.session import Options, score, split
@@ -275,6 +275,9 @@ def test_online_late_repeated_and_broken_states_are_passed_over():
     for time, state in ((1.0, q), (0.5, q), (2.0, np.full(6, np.nan))):
         online.add(time, state, q, q)
     assert online.duration == 0.0
+    for time, expected in ((1.0 + WINDOW, WINDOW), (2.0 + WINDOW, 1.0)):  # older ones are left out
+        online.add(time, q, q, q)
+        assert online.duration == expected
 
 
 def test_a_recording_is_cut_by_its_time():
