@@ -84,6 +84,15 @@ def predict(loop, p, d, x, periods):
 
 
 @unlike_arms
+def test_a_joint_moves_least_with_all_others_free_and_most_with_them_at_rest(path):
+    model = Model.from_file(path)
+    M, loop = Dynamics(model).crba(postures(model)), SampledLoop(model)
+    free, held = (np.diagonal(each, axis1=1, axis2=2) for each in (np.linalg.inv(M), M))
+    np.testing.assert_allclose(loop.lightest, (1.0 / free).min(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(loop.heaviest, held.max(axis=0), rtol=1e-9)
+
+
+@unlike_arms
 @both_laws
 @timings
 @pytest.mark.parametrize("factor", [1.0, 20.0], ids="{:g} times the gains".format)

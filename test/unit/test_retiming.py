@@ -21,6 +21,7 @@ from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import presliding
 
+pytestmark = pytest.mark.filterwarnings("error")  # a joint without limits is none of NumPy's
 ARM = model()
 DRIVES = Drives(np.array([0.1, 0.05]), np.array([0.5, 0.3]), np.array([0.8, 0.4]))
 PATH = np.array([[0.3, 0.4], [1.2, -0.8], [0.2, -1.0], [-0.5, 0.6]])

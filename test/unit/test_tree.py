@@ -89,12 +89,13 @@ def test_figures_of_a_joint_are_those_of_the_model():
         tree.add(f"link{k}", parent="base", joint=joint, inertial=sphere(0.1, mass=1))
     joint = Continuous("j3", (0, 1, 0), **figures)
     tree.add("link3", parent="base", joint=joint, inertial=sphere(0.1, mass=1))
+    tree.add("link4", parent="base", joint=Prismatic("j4", **figures), inertial=sphere(0.1, mass=1))
     model = tree.model()
-    assert model.joint_types == ("revolute", "prismatic", "screw", "continuous")
-    np.testing.assert_array_equal(model.lower, [-1, -1, -1, -np.inf])
-    np.testing.assert_array_equal(model.upper, [2, 2, 2, np.inf])
+    assert model.joint_types == ("revolute", "prismatic", "screw", "continuous", "prismatic")
+    np.testing.assert_array_equal(model.lower, [-1, -1, -1, -np.inf, -np.inf])
+    np.testing.assert_array_equal(model.upper, [2, 2, 2, np.inf, np.inf])
     for name, value in figures.items():
-        np.testing.assert_array_equal(getattr(model, name), np.full(4, value))
+        np.testing.assert_array_equal(getattr(model, name), np.full(5, value))
 
 
 def test_model_does_not_see_what_is_added_later():
