@@ -99,6 +99,26 @@ EQUIVALENT = {
         "request.answer = 0",
         "pass",
     ): "whoever asks has put 0 there",
+    (
+        "cython_core/observer/momentum_observer.pxd",
+        "return 0.0 if low <= 0.0 <= high else low if low > 0.0 else high",
+        "return 0.0 if low <= 0.0 <= high else low if low >= 0.0 else high",
+    ): "where low is 0, high is not less, and 0 is between",
+    (
+        "featherstone_ros/control/retiming/path.py",
+        "at = np.flatnonzero((curved[:-1] >= 0) | (curved[1:] >= 0))",
+        "at = np.flatnonzero((curved[:-1] > 0) | (curved[1:] >= 0))",
+    ): "the path begins at corner 0, which is of no curve",
+    (
+        "featherstone_ros/identification/base_parameters.py",
+        "scale[scale < NEGLIGIBLE * scale.max(initial=0.0)] = np.inf  # only rounding errors",
+        "scale[scale <= NEGLIGIBLE * scale.max(initial=0.0)] = np.inf  # only rounding errors",
+    ): "rounding errors that are the bound to the bit may be called either",
+    (
+        "featherstone_ros/identification/faults.py",
+        "elif abs(np.log(factor)) > np.log(MIN_GAIN):",
+        "elif abs(np.log(factor)) >= np.log(MIN_GAIN):",
+    ): "a measured factor that is the bound to the bit may be called either",
 }
 
 # The switch, for compiled sources and for Python: whether a mutant is the chosen one. Whoever asks

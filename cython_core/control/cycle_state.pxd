@@ -122,10 +122,6 @@ cdef inline void release(ControlCycle* cycle, uint64_t number) noexcept nogil:
         put_record(cycle, NOTE_RELEASED, 0, 0.0, 0.0, 0.0, 0.0, number)
 
 
-cdef inline bint knows_newest(const ControlCycle* cycle) noexcept nogil:
-    return cycle.models[cycle.model_count - 1] == cycle.controller.arm.models.newest.number
-
-
 cdef inline void release_unused(ControlCycle* cycle) noexcept nogil:
     """Release the path once no motion uses it, and the models that have lost their weight."""
     cdef const Controller* c = &cycle.controller
@@ -133,8 +129,6 @@ cdef inline void release_unused(ControlCycle* cycle) noexcept nogil:
     if cycle.path_number and c.task.motion.path == NULL:
         release(cycle, cycle.path_number)
         cycle.path_number = 0
-    if cycle.model_count == c.arm.models.olds + 1 and knows_newest(cycle):
-        return
     for k in range(cycle.model_count):
         if not uses(&c.arm.models, cycle.models[k]):
             release(cycle, cycle.models[k])

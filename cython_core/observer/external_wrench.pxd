@@ -21,10 +21,9 @@ cdef inline void estimate_wrench(const DynamicsInterface* dynamics, Py_ssize_t l
     cdef double[16] pose
     cdef double[6] w
     dynamics.frame(dynamics.self, link, NULL, q, pose, J)
-    memset(w, 0, sizeof(w))
     memset(A, 0, sizeof(A))
     for i in range(6):
-        A[7 * i] = damping * damping
+        A[7 * i], w[i] = damping * damping, 0.0
         for k in range(n):
             w[i] += J[n * i + k] * torque[k]
             for j in range(i + 1):

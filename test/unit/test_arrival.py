@@ -405,12 +405,13 @@ def test_posture_that_is_heavy_is_held_and_left():
     assert arm.said() == ""
 
 
-def test_hand_that_a_joints_limit_stops_names_the_joint():
+@pytest.mark.parametrize(("place", "way"), [(3.6, 0.6), (0.13, -0.6)])  # limits: 3.75, -0.0175
+def test_hand_that_a_joints_limit_stops_names_the_joint(place, way):
     q = HOME.copy()
-    q[5] = 3.6  # its upper limit is 3.75
+    q[5] = place
     arm = panda(q, stiffness=[400.0] * 3 + [30.0] * 3)
     pose = arm.dynamics.link_pose(arm.plant.q, arm.tip)
-    turned = arm.dynamics.link_pose(arm.plant.q + 0.6 * np.eye(7)[5], arm.tip)
+    turned = arm.dynamics.link_pose(arm.plant.q + way * np.eye(7)[5], arm.tip)
     target = np.eye(4)
     target[:3, :3], target[:3, 3] = turned[:3, :3], pose[:3, 3]
     arm.controller.set_target(arm.now, turned)

@@ -477,7 +477,8 @@ def test_wrong_states_are_refused():
     law.start(HOME)
     with pytest.raises(ValueError, match=r"qd is .*, expected finite"):
         law.torque(HOME, np.full(7, np.nan), STEP)
-    with pytest.raises(ValueError, match="dt: expected a time >= 0"):
-        law.torque(HOME, HOME, -1.0)
+    for dt in (-1.0, np.inf):
+        with pytest.raises(ValueError, match="dt: expected a time >= 0"):
+            law.torque(HOME, HOME, dt)
     with pytest.raises(UnknownNameError, match="no link 'hand'"):
         CartesianImpedance(MODEL, "hand")

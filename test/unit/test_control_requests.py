@@ -138,6 +138,14 @@ def test_a_trajectory_that_is_over_is_refused(ago, answer):
         assert request.detail[1] == pytest.approx(ago - 1.0)
 
 
+def test_what_a_request_changes_is_told_with_its_time():
+    bench = Bench().start()
+    bench.compiled.records()
+    assert bench.compiled.apply(hold(), bench.now + 0.5 * PERIOD) == Refusal.GRANTED
+    times = [time for _, _, time, *_ in bench.compiled.records()]
+    assert times == [round(1e9 * (bench.now + 0.5 * PERIOD))]
+
+
 def test_a_trajectory_right_after_a_hold_begins_where_the_arm_is():
     bench = Bench().start()
     assert bench.compiled.apply(hold(), bench.now) == Refusal.GRANTED

@@ -202,6 +202,15 @@ def test_friction_is_judged_by_each_motion_anew(swing):
     assert len(in_motion) > 1 and set(in_motion) == {ContractState.BROKEN}
 
 
+def test_friction_that_is_wrong_in_one_joint_is_no_other_contract(swing):
+    settings = settings_for(PANDA)
+    factors = np.array([0.3, 1, 1, 1, 1, 1, 1])
+    drives = replace(settings.drives, coulomb=factors * settings.drives.coulomb)
+    shadow = Shadow(MODEL, replace(settings, drives=drives))
+    follow(shadow, swing[150:])
+    assert shadow.friction_check.verdict.finding is ContractState.KEPT
+
+
 def test_current_taken_for_torque_is_reported_with_the_gains_that_would_fit(swing):
     gain = np.abs(GAIN)
     shadow = Shadow(MODEL, settings_for(PANDA))
@@ -242,6 +251,15 @@ def test_a_wrench_at_rest_does_not_unsettle_a_contract_found_kept(swing):
     assert shadow.verdict.finding is ContractState.KEPT
     changed = [s._replace(time=s.time + 4.0) for s in emulate(rest, WITHOUT_GRAVITY)]
     follow(shadow, changed)
+    assert shadow.verdict.finding is ContractState.BROKEN
+
+
+def test_a_rest_is_judged_without_the_motion_before_it(swing):
+    rest = [s._replace(time=s.time + 11.5) for s in swing[:60]]
+    shadow = Shadow(MODEL, settings_for(PANDA, effort_contract=WITHOUT_GRAVITY))
+    follow(shadow, swing[250:1150])
+    assert shadow.verdict.finding is ContractState.UNDECIDED
+    follow(shadow, rest)
     assert shadow.verdict.finding is ContractState.BROKEN
 
 
