@@ -524,14 +524,15 @@ def killer(folder: Path, mutant: Mutant, number: int, found: Reach) -> str:
 
 
 def copied(folder: Path) -> None:
-    """Copy the sources, and what has been compiled, where the copy is not newer."""
+    """Copy the sources that are newer than the copy, and once what has been compiled."""
 
     def renew(old: str, new: str) -> None:
-        if not os.path.exists(new) or os.path.getmtime(new) < os.path.getmtime(old):
+        is_there, is_made = os.path.exists(new), old.endswith(".so")
+        if not is_there or (not is_made and os.path.getmtime(new) < os.path.getmtime(old)):
             copy2(old, new)
 
     for name in COPIED:
-        if (SOURCE / name).exists():
+        if (SOURCE / name).exists() and not (name == "build" and (folder / name).exists()):
             copytree(
                 SOURCE / name, folder / name, copy_function=renew, symlinks=True, dirs_exist_ok=True
             )
