@@ -100,6 +100,11 @@ EQUIVALENT = {
         "pass",
     ): "whoever asks has put 0 there",
     (
+        "cython_core/control/motion.pxd",
+        "bound = limits.acceleration[i] if a * v > 0.0 else limits.deceleration[i]",
+        "bound = limits.acceleration[i] if a * v >= 0.0 else limits.deceleration[i]",
+    ): "at a velocity of 0 to the bit either limit may hold; the looks beside it have theirs",
+    (
         "cython_core/observer/momentum_observer.pxd",
         "return 0.0 if low <= 0.0 <= high else low if low > 0.0 else high",
         "return 0.0 if low <= 0.0 <= high else low if low >= 0.0 else high",

@@ -205,6 +205,7 @@ def test_set_state_moves_joints_and_leaves_the_base(model):
 
 def test_fixed_base_has_no_pose():
     twin = Twin(fr.Model.from_urdf(ARM), SimulatorSettings())
+    twin.command(np.zeros(twin.model.n), 0.0)
     assert twin.base_pose is None and twin.base_velocity is None and twin.base_is_held
 
 
