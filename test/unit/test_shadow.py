@@ -14,6 +14,7 @@ from numpy_shadow import NumpyShadow
 from studies import few_or_all
 
 import featherstone_ros as fr
+from featherstone_ros._shadow import MAX_PLAUSIBLE
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.observer import Shadow, ShadowSettings
@@ -141,6 +142,9 @@ def test_prediction_takes_commands_while_they_are_fresh():
     for time, expected in ((0.05, command), (0.1, command), (0.15, zero)):
         update = shadow.update(nanoseconds(time), READY, zero, zero)
         assert_array_equal(update.prediction.torque, expected)
+    shadow.command(np.full(7, MAX_PLAUSIBLE))
+    with pytest.raises(ValueError, match=r"command of panda_joint1 .*at most 1e\+06"):
+        shadow.command(np.full(7, np.nextafter(MAX_PLAUSIBLE, np.inf)))
     with pytest.raises(ValueError, match="command has 2 values, expected 7"):
         shadow.command([1.0, 2.0])
     with pytest.raises(ValueError, match="command of panda_joint1 is nan"):
