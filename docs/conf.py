@@ -55,6 +55,16 @@ class NamesThatBreak(HTML5Translator):
             self.body[begin:] = [LONG.sub(broken, text) for text in self.body[begin:]]
 
 
+def keep_marks(app: Sphinx, document: nodes.document) -> None:
+    """Keep a mark on the line of the formula before it: a browser may break before each mark."""
+    for formula in list(document.findall(nodes.math)):
+        inside, place = formula.parent, formula.parent.index(formula)
+        text = next(iter(inside[place + 1 :]), None)
+        if isinstance(text, nodes.Text) and text[0] in ".,:;)":
+            unbroken = nodes.inline("", "", formula, nodes.Text(text[0]), classes=["unbroken"])
+            inside[place : place + 2] = [unbroken, nodes.Text(text[1:])]
+
+
 def broken(name: re.Match[str]) -> str:
     """Return a name with the places where it may break."""
     return BETWEEN_WORDS.sub("<wbr>", name[0])
@@ -70,3 +80,4 @@ def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.set_translator("html", NamesThatBreak)
+    app.connect("doctree-read", keep_marks)
