@@ -98,7 +98,7 @@ def slope(by_size: dict[int, float]) -> float:
 def draw(durations: dict[str, dict[int, float]]) -> None:
     """Draw duration over number of joints, both logarithmic: the slope is the order."""
     with picture(PICTURE) as pyplot:
-        figure, axes = pyplot.subplots(figsize=(8, 4.5), dpi=110, layout="constrained")
+        figure, axes = pyplot.subplots(figsize=(4.6, 4.8), dpi=150, layout="constrained")
         for name, by_size in durations.items():
             n, t = np.array(list(by_size)), np.array(list(by_size.values())) * 1e6
             form = "s--" if name in LARGEST else "o-"  # there are more curves than colours
@@ -110,7 +110,7 @@ def draw(durations: dict[str, dict[int, float]]) -> None:
         axes.minorticks_off()
         axes.grid(alpha=0.3)
         axes.plot([], [], ":", color=GREY, label="slope that theory gives")
-        figure.legend(loc="outside right upper")
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8)
 
 
 def main() -> None:
