@@ -8,12 +8,10 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from each import each
-from urdf_text import chain
 
-from featherstone_ros.model import Model
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.robot_setup import load
-from featherstone_ros.tools.setup import layouts
+from featherstone_ros.tools.setup.files import rviz_file
 
 SHARE = share_directory()
 TOPIC_FIELDS = {
@@ -60,16 +58,10 @@ def test_rviz_shows_the_robots_that_the_launch_file_starts(rviz):
 
 
 def test_rviz_of_setup_shows_the_arm_alone_in_its_own_frame():
-    content = yaml.safe_load(layouts.rviz(load("panda").model))
+    content = yaml.safe_load(rviz_file(load("panda").model))
     assert [robot["TF Prefix"] for robot in displays(content, "RobotModel")] == [""]
     frame = content["Visualization Manager"]["Global Options"]["Fixed Frame"]
     assert frame == load("panda").model.base_link != "base_link"
-
-
-def test_units_are_those_of_the_joints():
-    slider = Model.from_urdf(chain("slider", kind="prismatic"))
-    assert layouts.units(slider) == ("m", "N")
-    assert layouts.units(load("panda").model) == ("rad", "N m")
 
 
 def test_rviz_shows_the_arrows(rviz):
@@ -79,26 +71,19 @@ def test_rviz_shows_the_arrows(rviz):
     assert set(arrows["Namespaces"]) == {"torque", *markers.WRENCHES}
 
 
-def curves():
-    layout = ElementTree.fromstring(layouts.plotjuggler(load("panda").model).encode())
-    return [curve.get("name") for curve in layout.iter("curve")]
+LAYOUT = ElementTree.parse(SHARE / "config" / "plotjuggler.xml").getroot()
+CURVES = [curve.get("name") for curve in LAYOUT.iter("curve")]
 
 
-@pytest.mark.parametrize(
-    "model",
-    [load("panda").model, Model.from_urdf(chain("&lt;a &amp; b--c&gt;"))],
-    ids=["panda", "odd"],
-)
-def test_plotjuggler_layout_is_whole(model):
-    layout = ElementTree.fromstring(layouts.plotjuggler(model).encode())
-    for splitter in layout.iter("DockSplitter"):
+def test_plotjuggler_layout_is_whole():
+    for splitter in LAYOUT.iter("DockSplitter"):
         sizes = [float(size) for size in splitter.get("sizes").split(";")]
         assert len(sizes) == len(splitter) == int(splitter.get("count"))
         assert sum(sizes) == pytest.approx(1.0, abs=1e-5)
-    assert len(curves()) == len(set(curves()))
+    assert len(CURVES) == len(set(CURVES))
 
 
-@each("curve", curves())
+@each("curve", CURVES)
 def test_curve_is_a_field_of_a_topic(curve):
     topic = next(topic for topic in TOPICS if curve.startswith(f"{topic}/"))
     field = curve.removeprefix(f"{topic}/")
@@ -109,7 +94,7 @@ def test_curve_is_a_field_of_a_topic(curve):
 
 
 def test_foxglove_layout_plots_fields_of_topics():
-    layout = json.loads(layouts.foxglove(load("panda").model))
+    layout = json.loads((SHARE / "config" / "foxglove.json").read_text())
     plots = [panel for name, panel in layout["configById"].items() if name.startswith("Plot!")]
     values = [path["value"] for plot in plots for path in plot["paths"]]
     assert len(values) == len(set(values)) == 17

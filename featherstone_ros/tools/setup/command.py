@@ -10,8 +10,7 @@ gains correct. Writes
   ARM_motion.yaml               a trajectory for run, replay, preflight
   ARM_ros2_control.yaml         controllers that take the torques of a real arm
   ARM_moveit_controllers.yaml   controllers for a MoveIt configuration
-  ARM_plotjuggler.xml           layouts that show this arm's joints:
-  ARM_foxglove.json, ARM.rviz   of tracking, torques and contact
+  ARM.rviz                      what RViz shows of this arm
 
 and prints the next commands. Files that are there already are kept unless --force says otherwise.
 Needs no ROS.
@@ -79,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.outputs import Content, write_files
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.proposal import propose
-    from featherstone_ros.tools.setup import files, layouts
+    from featherstone_ros.tools.setup import files
     from featherstone_ros.tools.setup.picture import draw
     from featherstone_ros.tools.setup.report import next_steps, summary
     from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion
@@ -118,11 +117,9 @@ def run(args: argparse.Namespace) -> int:
             "parameters": files.parameter_file(proposal, drives),
             "picture": partial(draw, proposal, drives),
             "motion": files.motion_file(proposal),
-            "ros2_control": files.ros2_control_file(proposal),
-            "moveit": files.moveit_file(proposal),
-            "plotjuggler": layouts.plotjuggler(proposal.model),
-            "foxglove": layouts.foxglove(proposal.model),
-            "rviz": layouts.rviz(proposal.model),
+            "ros2_control": files.controller_file(files.ROS2_CONTROL, proposal.model),
+            "moveit": files.controller_file(files.MOVEIT, proposal.model),
+            "rviz": files.rviz_file(proposal.model),
         }
         if not find_spec("matplotlib"):
             del contents["picture"]
