@@ -14,10 +14,10 @@ from featherstone_ros.control.motion import MotionState
 from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.tools.multi_sine import plan
-from featherstone_ros.tools.setup.trial_drive import MOVE_TIME, first_motion
 from featherstone_ros.tools.taught_motion import way_to
 from featherstone_ros.tools.trajectory_check import check_file
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
+from featherstone_ros.tools.trial_drive import MOVE_TIME, first_motion
 
 FREE = fr.Model.from_urdf(
     chain("a", axis="0 1 0", inside='<limit lower="-3" upper="3" velocity="9" effort="99"/>')

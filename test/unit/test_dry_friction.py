@@ -23,8 +23,8 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.simulation.closed_loop import ClosedLoop, Record
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.proposal import propose
-from featherstone_ros.tools.setup.trial_drive import drive, first_motion
 from featherstone_ros.tools.trajectory_check import started
+from featherstone_ros.tools.trial_drive import drive, first_motion
 
 ARRIVED = 2e-3  # [rad or m]
 PATHS = [

@@ -30,7 +30,7 @@ from featherstone_ros.tools.posture import EASY, gravity_load, start_posture
 from featherstone_ros.tools.proposal import SetupError, propose, sufficient_rotors, tool_link
 from featherstone_ros.tools.setup.files import _key, _number, parameter_file, paths
 from featherstone_ros.tools.setup.report import summary
-from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion
+from featherstone_ros.tools.trial_drive import HEAVIER, drive, first_motion
 
 ARMS = ("kinova", "so100", "tiago_no_hand")
 PATHS = [

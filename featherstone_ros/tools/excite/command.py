@@ -10,9 +10,8 @@ checked. It is rehearsed on a simulated arm and written as a trajectory_msgs/Joi
   featherstone-ros replay FILE.yaml
 
 It is also rehearsed with the gains of the parameter file (or those that the controller chooses) on
-an arm that is heavier and has friction that the file does not know. Where these gains would not
-follow, the gains needed are written beside the trajectory, FILE_gains.yaml, to be loaded after the
-arm's parameter file, with the least inertia of the drives that makes them stable.
+an arm that is heavier and has friction that the file does not know. Where these gains are too low
+to follow, the joint is named.
 
 The arm moves to the first point within five seconds: start it near there, with nothing in between.
 The planner does not know about people, tables and cables: watch the arm, with a hand on the
@@ -29,6 +28,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,8 +46,14 @@ from featherstone_ros.tools.options import (
     require_writable,
 )
 
+if TYPE_CHECKING:
+    from featherstone_ros.tools.trial_drive import Drive
+
 LEAD_IN = 5.0  # [s] to the first point
 SPACING = 0.05  # [s] between points
+HEAVIER = 0.3  # share by which the arm may be heavier than its model
+RUBBING = 0.05  # of the effort limits: Coulomb friction that the model may not know
+USED = 0.5  # share of path_tolerance that this friction may take
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,24 +98,31 @@ def run(args: argparse.Namespace) -> int:
     from functools import partial
 
     from featherstone_ros.control.controlled_arm import ControlledArm
+    from featherstone_ros.control.controller_parameters import Output
+    from featherstone_ros.control.settings import Mode
     from featherstone_ros.identification.blas import one_thread
     from featherstone_ros.model import read_file
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.excite.clearance import Clearance
     from featherstone_ros.tools.excite.excitation import Excitation
-    from featherstone_ros.tools.excite.gains import gains_of, needed_gains
     from featherstone_ros.tools.outputs import write_files
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.style import new_console
     from featherstone_ros.tools.trajectory_check import check_file
     from featherstone_ros.tools.trajectory_files import as_yaml, from_arrays
     from featherstone_ros.tools.trajectory_picture import draw
+    from featherstone_ros.tools.trial_drive import follow
 
     require_matplotlib(args.plot)
     require_writable(args.output, args.plot)
     urdf = robot_file(args.urdf)
     arm = ControlledArm.from_robot(args.urdf, args.joints, args.parameters, args.joint_limits)
-    joints, own_gains = arm.model.joint_names, gains_of(arm)
+    joints = arm.model.joint_names
+    rehearsing = arm.with_parameters(mode=Mode.FEEDFORWARD, output=Output.EFFORT)
+    try:
+        p, _ = rehearsing.feedback.gains
+    except ValueError as error:
+        raise FeatherstoneError(f"the controller would not start: {error}") from None
     text = read_file(urdf)
     clearance = Clearance.of(arm.model, text, urdf.resolve().parent, args.may_touch)
     console = new_console()
@@ -122,12 +135,13 @@ def run(args: argparse.Namespace) -> int:
     checked = check_file(trajectory, arm)
     if not checked.verdict.fits:
         raise FeatherstoneError("the motion found does not pass preflight: try another --seed")
-    needed = needed_gains(arm, own_gains, plan.series)
-    gains = args.output.with_name(f"{args.output.stem}_gains.yaml") if needed.changed else None
+    points = from_arrays(joints, time, q, qd, qdd).points
+    with delayed_progress("rehearsing", console) as progress:
+        exact = follow(rehearsing, q[0], points, progress=progress)
+        unknown = follow(rehearsing, q[0], points, HEAVIER, RUBBING, progress)
     write_files(
         console,
         (args.output, as_yaml(trajectory)),
-        (gains, needed.parameter_file(joints)),
         (args.plot, partial(draw, checked)),
     )
     console.print(
@@ -143,27 +157,49 @@ def run(args: argparse.Namespace) -> int:
         )
     distance = "unknown" if np.isinf(plan.clearance) else f"{1e3 * plan.clearance:.0f} mm"
     start = ", ".join(f"{x:.3f}" for x in plan.series.start)
-    off, torque = needed.as_modelled.error, needed.as_modelled.effort / arm.limits.effort
+    torque = exact.load(arm.limits.effort).max()
     for line in (
         f"{planner.clearance.describe()}; least distance {distance}",
-        f"preflight: within all limits, torque at most {torque.max():.0%} of them when rehearsed"
-        if np.isfinite(torque).all()
-        else "preflight: within all limits",
+        f"preflight: within all limits, torque at most {torque:.0%} of them when rehearsed",
         f"starts and ends at rest at {start}",
     ):
         console.print(line, style="dim", soft_wrap=True)
-    follows = off.max() <= needed.tolerance
     console.print(
-        f"rehearsed on the simulated arm: {joints[int(off.argmax())]} is at most "
-        f"{1e3 * off.max():.2g} mrad or mm off"
-        + f": it does not follow, as {1e3 * needed.tolerance:.3g} are allowed (path_tolerance); "
-        "give it other gains or a slower motion (--speed)" * (not follows),
-        style="dim" if follows else "bold red",
+        f"rehearsed on the simulated arm: {_furthest(exact, joints)}"
+        + f": it does not follow: {exact.trouble}; give it other gains or a slower motion (--speed)"
+        * bool(exact.trouble),
+        style="bold red" if exact.trouble else "dim",
         soft_wrap=True,
     )
-    for line in needed.lines(joints):
-        console.print(line, style="yellow" if needed.changed else "dim", soft_wrap=True)
-    return 0 if follows else 1
+    verdict = "the gains will do"
+    if unknown.trouble:
+        verdict = (
+            f"the gains are too low: {unknown.trouble}; for the recording give that joint higher "
+            "ones, raise path_tolerance, or lower --speed"
+        )
+    verdict = "the gains will do"
+    if unknown.trouble:
+        friction = RUBBING * arm.limits.effort / (USED * (arm.values["path_tolerance"] or np.inf))
+        low = [f"gains.{joints[j]}.p {friction[j]:.3g}" for j in np.flatnonzero(p < friction)]
+        verdict = (
+            f"the gains are too low: {unknown.trouble}; for the recording "
+            + (f"set at least {', '.join(low)}" if low else "set higher ones")
+            + ", or raise path_tolerance, or lower --speed"
+        )
+    console.print(
+        f"on an arm {HEAVIER:.0%} heavier than the model, with unknown friction of "
+        f"{RUBBING:.0%} of the effort limits, {_furthest(unknown, joints)}: {verdict}",
+        style="yellow" if unknown.trouble else "dim",
+        soft_wrap=True,
+    )
+    return 1 if exact.trouble else 0
+
+
+def _furthest(drive: Drive, joints: Sequence[str]) -> str:
+    from featherstone_ros.tools.style import milli
+
+    worst = int(np.argmax(drive.peak))
+    return f"{joints[worst]} is up to {milli(drive.peak[worst])} mrad or mm off"
 
 
 def _short(number: float) -> str:

@@ -81,8 +81,8 @@ def run(args: argparse.Namespace) -> int:
     from featherstone_ros.tools.setup import files
     from featherstone_ros.tools.setup.picture import draw
     from featherstone_ros.tools.setup.report import next_steps, summary
-    from featherstone_ros.tools.setup.trial_drive import HEAVIER, drive, first_motion
     from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.trial_drive import HEAVIER, drive, first_motion
 
     require_writable(args.output)
     urdf = robot_file(args.urdf)

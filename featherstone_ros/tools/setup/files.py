@@ -22,9 +22,9 @@ from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.model.xacro_files import argument_texts
 from featherstone_ros.tools.proposal import Proposal
-from featherstone_ros.tools.setup.trial_drive import Drive, first_motion
 from featherstone_ros.tools.style import milli
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml
+from featherstone_ros.tools.trial_drive import Drive, first_motion
 
 DIGITS = 4
 WORDS = ("yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity")

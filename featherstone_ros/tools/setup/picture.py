@@ -9,8 +9,8 @@ import numpy as np
 
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.proposal import Proposal
-from featherstone_ros.tools.setup.trial_drive import Drive
 from featherstone_ros.tools.style import BLUE, FAINT, PANELS_STYLE, RED, picture, short_names
+from featherstone_ros.tools.trial_drive import Drive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,8 @@ from featherstone_ros.model.finding import Severity
 from featherstone_ros.model.xacro_files import argument_texts
 from featherstone_ros.tools.proposal import Proposal
 from featherstone_ros.tools.setup.files import CONTROLLER, assumption, sentence
-from featherstone_ros.tools.setup.trial_drive import Drive
 from featherstone_ros.tools.style import milli, new_table
+from featherstone_ros.tools.trial_drive import Drive
 
 # The error at which feedback should be stronger than Coulomb friction: in rad or m, and of a joint
 # with a shorter range, as a gripper's finger, this share of it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,27 +112,50 @@ def drive(
         excess: How much heavier the twin is than the controller believes, as a share.
         progress: Told how many periods are done, and how many there are.
     """
-    arm, timing = proposal.arm, proposal.loop.timing
-    heavy = arm.model.with_inertial_parameters((1.0 + excess) * arm.model.inertial_parameters)
-    loop = ClosedLoop(arm, SimulatedArm.of(heavy, arm.drives, proposal.start, timing.period))
+    result = follow(proposal.arm, proposal.start, [goal], excess, progress=progress)
+    if not result.trouble and result.peak.max() > FAR:
+        return replace(result, trouble=_far(proposal.arm, result.peak))
+    return result
+
+
+def follow(
+    arm: ControlledArm,
+    start: Floats,
+    points: Sequence[Point],
+    excess: float = 0.0,
+    rubbing: float = 0.0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Drive:
+    """Follow a trajectory on a twin, at the period and with the delay of the arm's loop.
+
+    Args:
+        arm: What the controller knows.
+        start: (n,) where it begins [rad or m].
+        points: Of the trajectory.
+        excess: How much heavier the twin is, as a share.
+        rubbing: Coulomb friction that it has besides, as a share of the effort limits.
+        progress: Told how many periods are done, and how many there are.
+    """
+    model, period = arm.model, arm.timing.period
+    heavy = model.with_inertial_parameters((1.0 + excess) * model.inertial_parameters)
+    rubs = rubbing * np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
+    drives = replace(arm.drives, coulomb=arm.drives.coulomb + rubs)
+    loop = ClosedLoop(arm, SimulatedArm.of(heavy, drives, start, period))
     samples: list[Record] = []
-    trouble, rest = "", round(REST / timing.period)
-    duration = 2.0 * REST + goal.time
+    trouble, rest = "", round(REST / period)
+    duration = 2.0 * REST + points[-1].time
     try:
         for sample in loop.steps(duration):
             samples.append(sample)
-            progress(len(samples), round(duration / timing.period))
+            progress(len(samples), round(duration / period))
             if np.isnan(sample.command[0]) or sample.phase not in RUNNING:
                 trouble = loop.controller.hold_reason or loop.controller.rejection or "no command"
                 break
             if len(samples) == rest:
-                loop.controller.set_trajectory(loop.now, arm.model.joint_names, [goal])
+                loop.controller.set_trajectory(loop.now, model.joint_names, points)
     except FeatherstoneError as error:
         trouble = str(error)
-    result = Drive(excess, Record.of(samples), trouble)
-    if not trouble and result.peak.max() > FAR:
-        return replace(result, trouble=_far(arm, result.peak))
-    return result
+    return Drive(excess, Record.of(samples), trouble or loop.controller.hold_reason)
 
 
 def _far(arm: ControlledArm, peak: Floats) -> str:
