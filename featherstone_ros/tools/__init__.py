@@ -1,9 +1,8 @@
-"""The console command ``featherstone-ros``: a folder for each subcommand, and shared modules.
+"""The console command ``featherstone-ros``: a module for each subcommand, and shared ones.
 
-To add a subcommand, make a folder with a module ``command``: a docstring (its first line is the
-summary, all of it the help text), ``add_arguments(parser)`` and ``run(args) -> exit status``,
-and append its name to ``COMMANDS``. Imports that are slow or optional (rclpy, matplotlib) belong
-inside ``run``: every ``command`` is imported for ``featherstone-ros --help``.
+To add a subcommand, make a module: a docstring (its first line is the summary, all of it the help
+text), ``add_arguments(parser)`` and ``run(args, console)``, which returns a ``Result``; and append
+its name to ``COMMANDS``. What it imports at its top is loaded for ``--help``, too.
 """
 
 COMMANDS = (

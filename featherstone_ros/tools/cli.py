@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import groupby
@@ -18,7 +18,12 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.xacro_files import ARGUMENT
 from featherstone_ros.text import shortened
 from featherstone_ros.tools import COMMANDS
-from featherstone_ros.tools.options import add_xacro_arguments, require_urdf
+from featherstone_ros.tools.options import (
+    add_xacro_arguments,
+    require_outputs,
+    require_ros,
+    require_urdf,
+)
 from featherstone_ros.tools.signals import ended_by_signals
 
 _DESCRIPTION = """\
@@ -41,13 +46,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit status: 0 on success, 1 on a reported error or a closed output pipe, 2 for what is
-        no command (without any, all are listed); where Ctrl-C keeps a command from its end 130,
-        SIGTERM 143.
+        no command (without any, all are listed), or cannot be read where 1 is an answer; where
+        Ctrl-C keeps a command from its end 130, SIGTERM 143.
     """
+    words = sys.argv[1:] if argv is None else argv
     try:
         with ended_by_signals(for_good=argv is None):
-            parser = _parser()
-            words = sys.argv[1:] if argv is None else argv
+            parser = _parser(words[:1] if words[:1] and words[0] in COMMANDS else COMMANDS)
             arguments = [word for word in words if ARGUMENT.fullmatch(word)]
             args, unknown = parser.parse_known_args([w for w in words if w not in arguments])
             if unknown:  # argparse alone would show the usage of all commands
@@ -57,10 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return 2
             require_urdf(args.parser, args)
             add_xacro_arguments(args, arguments)
-            return args.run(args)
+            return _carry_out(args)
     except FeatherstoneError as error:
         print(f"featherstone-ros {args.command}: {shortened(error)}", file=sys.stderr)
-        return 1
+        return int(args.status_of(error))
     except KeyboardInterrupt as interruption:
         with suppress(OSError):  # the terminal is lost
             print("interrupted", file=sys.stderr)
@@ -77,7 +82,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def _carry_out(args: argparse.Namespace) -> int:
+    """Check what a command needs, run it, print and write what it has found."""
+    if args.needs_ros:
+        require_ros()
+    require_outputs(args)
+    from featherstone_ros.tools.outputs import conclude
+    from featherstone_ros.tools.style import new_console
+
+    console = new_console()
+    return conclude(args.run(args, console), console)
+
+
+def _parser(commands: Iterable[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="featherstone-ros",
         description=_DESCRIPTION,
@@ -85,8 +102,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name in COMMANDS:
-        _add_command(subparsers, name, import_module(f"featherstone_ros.tools.{name}.command"))
+    for name in commands:
+        _add_command(subparsers, name, import_module(f"featherstone_ros.tools.{name}"))
     return parser
 
 
@@ -100,8 +117,10 @@ def _add_command(
         description=_wrapped(text),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    command.set_defaults(
+        run=module.run, parser=command, outputs=(), needs_ros=False, status_of=lambda error: 1
+    )
     module.add_arguments(command)
-    command.set_defaults(run=module.run, parser=command)
 
 
 def _wrapped(text: str) -> str:

@@ -125,6 +125,14 @@ def add_trajectory_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "parameter file of the controller (default: the package's own for panda and ur5e)"
     )
     add_files(parser, joint_limits=JOINT_LIMITS)
+    parser.set_defaults(status_of=_status_of_trajectory)
+
+
+def _status_of_trajectory(error: FeatherstoneError) -> int:
+    """Return 1 if no timing is within the limits, 2 if a trajectory cannot be read or used."""
+    from featherstone_ros.control import RetimingError
+
+    return 1 if isinstance(error, RetimingError) else 2
 
 
 def require_urdf(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
@@ -201,16 +209,34 @@ def add_number(
     parser.add_argument(option, metavar=metavar, type=kind, default=default, help=text)
 
 
-def add_files(parser: argparse.ArgumentParser, **files: str) -> None:
+def add_files(parser: argparse.ArgumentParser, required: bool = False, **files: str) -> None:
     """Declare options that take a file.
 
     Args:
         parser: The command's.
+        required: Whether they must be given.
         files: Name of each option, and its help.
     """
     for name, text in files.items():
         option = f"--{name.replace('_', '-')}"
-        parser.add_argument(option, type=Path, metavar="FILE", help=text)
+        parser.add_argument(option, type=Path, required=required, metavar="FILE", help=text)
+
+
+def add_outputs(parser: argparse.ArgumentParser, required: bool = False, **files: str) -> None:
+    """Declare options that take a file to be written, as ``add_files`` does; a plot is a picture.
+
+    ``require_outputs`` then looks whether they can be.
+    """
+    add_files(parser, required, **files)
+    parser.set_defaults(outputs=[*parser.get_default("outputs"), *files])
+
+
+def require_outputs(args: argparse.Namespace) -> None:
+    """Raise FeatherstoneError if a file that is to be written cannot be."""
+    for name in args.outputs:
+        if name == "plot":
+            require_matplotlib(args.plot)
+        require_writable(getattr(args, name))
 
 
 def add_parameters(
@@ -223,6 +249,7 @@ def add_parameters(
 
 def add_controller(parser: argparse.ArgumentParser) -> None:
     """Declare which running controller a command talks to."""
+    parser.set_defaults(needs_ros=True)
     parser.add_argument(
         "--controller",
         metavar="NODE",

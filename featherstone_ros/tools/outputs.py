@@ -1,23 +1,48 @@
-"""The files that commands write: JSON, parameter files, and any other."""
+"""What commands print and write: tables and lines, JSON, parameter files, and any other."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
+from rich.text import Text
 
 from featherstone_ros.model.parameter_files import of_joint
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 DIGITS = 6
 Content = str | Callable[[Path], None]  # a file's text, or what writes it
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command has found.
+
+    Attributes:
+        shown: Tables and lines, to be printed.
+        files: To be written before, each with what is in it; None: not asked for.
+        status: Of the command's end.
+    """
+
+    shown: Sequence[RenderableType] = ()
+    files: Sequence[tuple[Path | None, Content]] = ()
+    status: int = 0
+
+
+def conclude(result: Result, console: Console) -> int:
+    """Write the files of a command, print what it shows, and return its exit status."""
+    write_files(console, *result.files)
+    for part in result.shown:
+        console.print(part, soft_wrap=isinstance(part, str | Text))
+    return result.status
 
 
 def write_files(console: Console, *files: tuple[Path | None, Content]) -> None:

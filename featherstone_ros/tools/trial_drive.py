@@ -25,6 +25,7 @@ REST = 0.5  # [s] before and after it
 SPEED, ROOM, EFFORT = 0.5, 0.5, 0.8  # shares of the limits that the motion uses at most
 MAX_HALVINGS = 10
 HEAVIER = 0.1  # excess of all masses in the second drive
+NOISE = 1e-6  # [rad or m] of the encoders of an arm with unknown friction
 FAR = 0.2  # [rad or m] of error that is no longer following
 STICKING = 0.5  # share of its effort limit from which friction is why a joint does not follow
 
@@ -140,7 +141,11 @@ def follow(
     heavy = model.with_inertial_parameters((1.0 + excess) * model.inertial_parameters)
     rubs = rubbing * np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
     drives = replace(arm.drives, coulomb=arm.drives.coulomb + rubs)
-    loop = ClosedLoop(arm, SimulatedArm.of(heavy, drives, start, period))
+    plant = SimulatedArm.of(heavy, drives, start, period)
+    if rubbing:  # a joint that is stuck to the bit would have a frozen encoder
+        noise = np.random.default_rng(0)
+        plant.measure = lambda state: state._replace(q=noise.normal(state.q, NOISE))
+    loop = ClosedLoop(arm, plant)
     samples: list[Record] = []
     trouble, rest = "", round(REST / period)
     duration = 2.0 * REST + points[-1].time

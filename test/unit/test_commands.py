@@ -12,7 +12,8 @@ from featherstone_ros.control.gains import SampledLoop
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import COMMANDS, cli
-from featherstone_ros.tools.demo.command import add_arguments
+from featherstone_ros.tools.demo import add_arguments
+from featherstone_ros.tools.outputs import Result
 from featherstone_ros.tools.processes import DemoError, NodeProcess, node_environment
 from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.robot_setup import described, load, with_heavier_links
@@ -73,8 +74,8 @@ NEEDS_URDF = {
 )
 def test_the_description_has_a_place_and_an_option(command, given, monkeypatch):
     seen = {}
-    module = f"featherstone_ros.tools.{command}.command"
-    monkeypatch.setattr(f"{module}.run", lambda args: seen.update(vars(args)) or 0)
+    module = f"featherstone_ros.tools.{command}"
+    monkeypatch.setattr(f"{module}.run", lambda args, _: seen.update(vars(args)) or Result())
     assert cli.main([command, *NEEDS_URDF[command], *given]) == 0
     assert seen["urdf"] == "arm.urdf"
     assert seen.get("bags", NEEDS_URDF["identify"]) == NEEDS_URDF["identify"]
@@ -180,10 +181,10 @@ def test_what_cannot_be_done_is_refused_in_one_line(command, words, tmp_path, mo
 
 
 def test_a_file_that_cannot_be_written_at_the_end_is_named(tmp_path, monkeypatch, capsys):
-    def fill_the_disk(_):
+    def fill_the_disk(*_):
         raise OSError(28, "No space left on device", "arm.json")
 
-    monkeypatch.setattr("featherstone_ros.tools.inspect.command.run", fill_the_disk)
+    monkeypatch.setattr("featherstone_ros.tools.inspect.run", fill_the_disk)
     assert cli.main(["inspect", "ur5e"]) == 1
     error = capsys.readouterr().err
     assert error == "featherstone-ros inspect: arm.json: No space left on device\n"
@@ -321,7 +322,7 @@ def test_console_command_is_the_module(tmp_path):
 
 
 def test_ctrl_c_while_the_commands_are_imported_ends_the_program(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "_parser", lambda: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(cli, "_parser", lambda _: signal.raise_signal(signal.SIGINT))
     assert cli.main([]) == 130
     assert capsys.readouterr().err == "interrupted\n"
 
@@ -331,7 +332,7 @@ def test_ctrl_c_while_the_commands_are_imported_ends_the_program(monkeypatch, ca
 )
 def test_signal_ends_a_command(signum, status, monkeypatch, capsys):
     monkeypatch.setattr(
-        "featherstone_ros.tools.inspect.command.run", lambda _: signal.raise_signal(signum)
+        "featherstone_ros.tools.inspect.run", lambda *_: signal.raise_signal(signum)
     )
     assert cli.main(["inspect", "ur5e"]) == status
     assert capsys.readouterr().err == "interrupted\n"

@@ -7,8 +7,7 @@ import pytest
 from featherstone_ros import FeatherstoneError
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.doctor import machine
-from featherstone_ros.tools.doctor.command import in_words
+from featherstone_ros.tools.doctor import in_words, machine
 from featherstone_ros.tools.doctor.machine import Line
 from featherstone_ros.tools.options import require_ros
 

@@ -6,7 +6,7 @@ import pytest
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.text import LONGEST, plain
-from featherstone_ros.tools.monitor.lines import COUNTS, TIMES, line
+from featherstone_ros.tools.monitor import COUNTS, TIMES, line
 from featherstone_ros.tools.node_status import MAX_NODES, SILENCE, StatusTable
 
 NODE = "left/feedforward_controller"

@@ -8,9 +8,10 @@ import pytest
 from rosbags.rosbag2 import Reader
 
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
+from featherstone_ros.tools.outputs import conclude
 from featherstone_ros.tools.record import bag as record
+from featherstone_ros.tools.record import concluded
 from featherstone_ros.tools.record.bag import Bag, RecordedTopic, RecordError
-from featherstone_ros.tools.record.command import _conclude
 from featherstone_ros.tools.style import new_console
 
 JOINTS = ("shoulder", "elbow")
@@ -89,5 +90,5 @@ def test_a_recording_that_lost_messages_says_so_at_its_end(capsys):
     lossy.count, lossy.lost = 3700, 13000
     listener = SimpleNamespace(heard=[lossy], published=[lossy.name], left_out={})
     bag = SimpleNamespace(folder="swing")
-    assert _conclude(listener, bag, [], new_console(), "") == 0
+    assert conclude(concluded(listener, bag, [], ""), new_console()) == 0
     assert "13000 of 16700 of /left/joint_states" in " ".join(capsys.readouterr().out.split())

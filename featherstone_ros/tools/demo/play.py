@@ -22,7 +22,7 @@ from featherstone_ros.tools.demo.picture import draw
 from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.demo.session import LEAD, DemoNode
 from featherstone_ros.tools.multi_sine import MultiSine, load_share, plan
-from featherstone_ros.tools.outputs import json_text, parameter_text, write_files
+from featherstone_ros.tools.outputs import Result, json_text, parameter_text
 from featherstone_ros.tools.processes import (
     NodeProcess,
     node_environment,
@@ -34,22 +34,22 @@ from featherstone_ros.tools.robot_setup import (
     load,
     with_heavier_links,
 )
-from featherstone_ros.tools.style import new_console
 
+DISTURBED = 3  # exit status
 _ATTEMPTS = 3  # at a run of which the recorder missed messages
 _BRAKES_AFTER = 0.2  # [s] without a command, so that the arm does not fall if the controller hangs
 
 
-def play(options: argparse.Namespace) -> DemoReport:
-    """Drive the robot three times, print the result and write it to ``options.output``.
+def play(options: argparse.Namespace, console: Console) -> Result:
+    """Drive the robot three times, and write the result to ``options.output``.
 
     Args:
         options: See ``featherstone-ros demo --help``.
+        console: Shows what is being done.
 
     Raises:
         FeatherstoneError: The robot cannot be used, a node ended or nothing was received.
     """
-    console = new_console()
     logging.basicConfig(format="  note: %(message)s", level=logging.WARNING)
     robot = load(options.robot)
     excess = options.model_error / 100
@@ -75,18 +75,16 @@ def play(options: argparse.Namespace) -> DemoReport:
             runs.append(run)
         progress.update(task, description="done")
     report = DemoReport(robot, motion, runs, options.rate, conditions, excess, repeated)
-    console.print(report.table())
     head = [f"{robot.name}: what featherstone-ros demo drove it with, as `setup` proposes it."]
     chosen = None if robot.files else options.output / "parameters.yaml"
-    write_files(
-        console,
+    files = (
         (options.output / "report.json", json_text(report.as_dict())),
         (options.output / "report.png", partial(draw, report)),
         (options.animation, partial(animate, report)),
         (chosen, parameter_text(head, {f"/**/{node}": robot.parameters[node] for node in NODES})),
     )
-    console.print(f"{time.monotonic() - began:.0f} s in all")
-    return report
+    shown = report.table(), f"{time.monotonic() - began:.0f} s in all"
+    return Result(shown, files, 0 if report.is_fair else DISTURBED)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import inf, isfinite
 
 import numpy as np
-from rich.console import Console
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -18,31 +18,29 @@ from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 BAD = "bold red"
 
 
-def show(checked: FileCheck, console: Console) -> None:
-    """Print everything about a trajectory."""
+def shown(checked: FileCheck) -> Iterator[RenderableType]:
+    """Yield everything about a trajectory."""
     unchecked, verdict, arm = checked.unchecked, checked.verdict, checked.arm
-    console.print(table(checked))
+    yield table(checked)
     for excess in verdict.excesses:
-        console.print(f"[{BAD}]too much:[/] {escape(str(excess))}")
+        yield f"[{BAD}]too much:[/] {escape(str(excess))}"
     for jump in verdict.jumps:
-        console.print(f"[{BAD}]too sudden:[/] {escape(str(jump))}")
+        yield f"[{BAD}]too sudden:[/] {escape(str(jump))}"
     if checked.refusal:
-        console.print(f"[{BAD}]refused:[/] {escape(checked.refusal)}")
+        yield f"[{BAD}]refused:[/] {escape(checked.refusal)}"
     if checked.is_at_once:
-        console.print(f"[{BAD}]too sudden:[/] its only point is to be reached at time 0")
+        yield f"[{BAD}]too sudden:[/] its only point is to be reached at time 0"
     if checked.fits and len(unchecked.points) == 1:
-        console.print("[bold]The arm can stand there;[/] the way to the only point is not checked.")
+        yield "[bold]The arm can stand there;[/] the way to the only point is not checked."
     elif checked.fits:
-        console.print("[bold]It fits.[/]")
+        yield "[bold]It fits.[/]"
     else:
-        console.print(f"[bold]It does not fit:[/] {escape(checked.advice())}")
+        yield f"[bold]It does not fit:[/] {escape(checked.advice())}"
     for note in notes(checked):
-        console.print(f"[dim]{escape(note)}", highlight=False)
+        yield f"[dim]{escape(note)}"
     if arm.model.locked:
         where = ", ".join(f"{joint} {number(at)}" for joint, at in arm.model.locked.items())
-        console.print(
-            f"[dim]Not in the trajectory, taken to stand at: {escape(where)}", highlight=False
-        )
+        yield f"[dim]Not in the trajectory, taken to stand at: {escape(where)}"
 
 
 def notes(checked: FileCheck) -> Iterable[str]:

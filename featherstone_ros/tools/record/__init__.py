@@ -1,1 +1,192 @@
-"""What ``featherstone-ros record`` is made of: topics heard as bytes, and the bag they go to."""
+"""Record what an arm does to a bag: joint states, commands, wrenches; until Ctrl-C.
+
+Without TOPIC, all topics of the domain are recorded that say what arms do and are asked to do, in
+any namespace, whoever publishes them: joint states, commands, trajectories, set-points, measured
+wrenches, poses and twists, inertial sensors, odometry, tf, /clock, /diagnostics, and
+robot_description. Topics that come up later are recorded from then on.
+
+The bag is a folder with a file of MCAP, with the definitions of its messages. identify, evaluate,
+payload, preflight and replay read it, as do `ros2 bag play`, PlotJuggler and Foxglove. Messages go
+there as the bytes they came in; memory does not grow with their number. Ctrl-C, SIGTERM, the end of
+--duration, and a disk that is almost full end the file as a whole.
+
+Exit status: 0; 1 if no message came, then there is no bag, or if it cannot be written.
+
+Examples:
+  featherstone-ros record                       until Ctrl-C
+  featherstone-ros record --output swing --duration 30
+  featherstone-ros record /joint_states /ft_sensor/wrench
+  featherstone-ros identify swing --urdf arm.urdf         then
+  featherstone-ros evaluate swing --urdf arm.urdf
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from featherstone_ros.tools.options import (
+    add_number,
+    positive_up_to,
+    require_writable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from featherstone_ros.tools.outputs import Result
+    from featherstone_ros.tools.record.bag import Bag, RecordedTopic
+    from featherstone_ros.tools.record.listen import TopicListener
+
+LOOK = 0.05  # [s] between two looks at what has come
+ROUND = 0.1  # [s] between two looks at what topics there are: somebody may soon send once
+LOST = 0.01  # share of a topic's messages of which it is said that they were lost
+REPORT, NEW = 5.0, 1.0  # [s] between two lines without a terminal; if topics have come up
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.set_defaults(needs_ros=True)
+    parser.add_argument(
+        "topics", nargs="*", type=_topic, metavar="TOPIC", help="record these alone"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="the bag's folder, new (default: recording_ and the time)",
+    )
+    text = "end by itself after this time [s]"
+    add_number(parser, "--duration", "S", positive_up_to(1e6), None, text)
+
+
+def _topic(text: str) -> str:
+    """Return the name of a topic."""
+    if text.startswith("/"):
+        return text
+    raise argparse.ArgumentTypeError(
+        f"{text} is no topic, whose name begins with /; the bag's folder: --output {text}"
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> Result:
+    """Record until Ctrl-C."""
+    from featherstone_ros.tools.processes import ros_domain
+    from featherstone_ros.tools.record.bag import Bag
+    from featherstone_ros.tools.record.listen import TopicListener
+    from featherstone_ros.tools.signals import held
+
+    folder = args.output or Path(time.strftime("recording_%Y-%m-%d_%H-%M-%S"))
+    require_writable(folder)
+    bag = Bag(folder)
+    console.print(
+        f"[bold]{folder}[/bold]; ROS_DOMAIN_ID={ros_domain()}; [dim]Ctrl-C ends it as a whole"
+    )
+    why = ""
+    with TopicListener(args.topics, bag.knows) as listener:
+        try:
+            why = _record(listener, bag, console, args.duration)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            with held():
+                bag.close()
+    return concluded(listener, bag, args.topics, why)
+
+
+def _record(listener: TopicListener, bag: Bag, console: Console, duration: float | None) -> str:
+    """Record; return why it has ended."""
+    from rich.live import Live
+
+    from featherstone_ros.tools.signals import held
+
+    began = now = time.monotonic()
+    looked, reported, shown = 0.0, 0.0, 0
+    live = Live(console=console, auto_refresh=False, transient=True)
+    with live if console.is_interactive else nullcontext():
+        while duration is None or now - began < duration:
+            if now - looked > ROUND:
+                looked = now
+                listener.look_round()
+                text, count = _line(listener, now - began), len(listener.heard)
+                if live.is_started:
+                    live.update(text, refresh=True)
+                elif now - reported > (NEW if count > shown else REPORT):
+                    console.print(text, soft_wrap=True)
+                    reported, shown = now, count
+                if bag.is_full():
+                    return "the disk is almost full"
+            listener.spin(LOOK)
+            with held():  # no message is cut in half
+                bag.write(listener.take())
+            now = time.monotonic()
+    return ""
+
+
+def _line(listener: TopicListener, elapsed: float) -> Text:
+    from rich.text import Text
+
+    text = Text(f"{elapsed:6.0f} s  ", style="dim")
+    heard, topics = listener.heard, listener.topics
+    if not heard:
+        found = f"{len(topics)} topics, but no message yet" if topics else "no topic of an arm yet"
+        return text.append(found, style="yellow")
+    count, size = sum(t.count for t in heard), sum(t.size for t in heard)
+    fastest = max(heard, key=lambda topic: topic.rate if topic.count > 1 else 0.0)
+    text.append("● ", style="red")
+    text.append(f"{len(heard)} topics   {count} messages   {1e-6 * size:.1f} MB   ")
+    return text.append(f"{fastest.name} {fastest.rate:.0f} a second", style="dim")
+
+
+def concluded(listener: TopicListener, bag: Bag, names: Iterable[str], why: str) -> Result:
+    """Say what was recorded, and what was not."""
+    from rich.text import Text
+
+    from featherstone_ros.tools.outputs import Result
+
+    heard = sorted(listener.heard, key=lambda topic: topic.name)
+    shown: list[RenderableType] = [_table(heard)] if heard else []
+    silent = sorted({*names, *listener.published} - {topic.name for topic in heard})
+    for what, which in (
+        ("no message came on", silent),
+        ("messages of unknown kinds, not recorded:", [*listener.left_out]),
+    ):
+        if which:
+            shown.append(Text(f"{what} {', '.join(which)}", "dim"))
+    lost = [
+        f"{topic.lost} of {topic.lost + topic.count} of {topic.name}"
+        for topic in heard
+        if topic.lost > LOST * (topic.lost + topic.count)
+    ]
+    if lost:
+        text = (
+            f"messages were lost on the way: {', '.join(lost)}. What is identified from the rest "
+            "is worth less; record on the arm's machine, or fewer topics"
+        )
+        shown.append(Text(text, "bold yellow"))
+    if why:
+        shown.append(Text(why, "yellow"))
+    if not heard:
+        shown.append(
+            "nothing was recorded, there is no bag; what is wrong: featherstone-ros doctor"
+        )
+        return Result(shown, status=1)
+    return Result([*shown, f"[dim]{bag.folder}"])
+
+
+def _table(topics: Iterable[RecordedTopic]) -> Table:
+    from featherstone_ros.tools.style import new_table
+
+    table = new_table("Recorded", "topic", "kind", figures=("messages", "a second", "lost"))
+    for topic in topics:
+        rate = f"{topic.rate:.1f}" if topic.count > 1 else "–"
+        lost = f"[bold yellow]{topic.lost}" if topic.lost else "0"
+        table.add_row(topic.name, topic.kind.replace("/msg/", "/"), str(topic.count), rate, lost)
+    return table

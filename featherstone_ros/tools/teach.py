@@ -33,11 +33,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.options import add_controller, require_ros, require_writable
+from featherstone_ros.tools.options import add_controller, add_outputs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,15 +44,14 @@ if TYPE_CHECKING:
 
     from featherstone_ros.control.joint_space import JointSpace
     from featherstone_ros.tools.controller_client import ControllerClient, Sample
+    from featherstone_ros.tools.outputs import Result
 
 ROTATION = "rotation"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "--output", type=Path, required=True, metavar="FILE", help="the trajectories (YAML)"
-    )
+    add_outputs(parser, required=True, output="the trajectories (YAML)")
     parser.add_argument(
         "--free",
         nargs="+",
@@ -73,27 +71,19 @@ def _axes(text: str) -> set[int]:
     return {"xyz".index(axis) for axis in text}
 
 
-def run(args: argparse.Namespace) -> int:
-    """Let the arm be led, and write what it was led along.
-
-    Returns:
-        0 if it is written, 1 after q; errors are raised.
-    """
-    require_ros()
-    require_writable(args.output)
+def run(args: argparse.Namespace, console: Console) -> Result:
+    """Let the arm be led, and write what it was led along."""
     from featherstone_ros.control.trajectory import TrajectoryError
     from featherstone_ros.identification.filtering import needed_from_scipy
     from featherstone_ros.tools.controller_client import ControllerClient
     from featherstone_ros.tools.keys import single_keys
-    from featherstone_ros.tools.outputs import write_files
-    from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.taught_motion import fitted, taught
     from featherstone_ros.tools.trajectory_files import as_yaml
 
     if sys.stdin is None or not sys.stdin.isatty():
         raise FeatherstoneError("standard input is no terminal: there are no keys to begin and end")
     needed_from_scipy("signal")  # before the arm floats
-    console = new_console()
     with (
         single_keys(with_earlier=True) as typed,
         ControllerClient("teach", args.controller) as controller,
@@ -103,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
             samples, marks = _lead(controller, console, typed)
     console.print("the arm is held")
     if not samples:
-        return 1
+        return Result(status=1)
     times, positions, _ = zip(*samples, strict=True)
     lines, written = [], []
     for number, part in enumerate(taught(arm, times, positions, marks), 1):
@@ -115,10 +105,7 @@ def run(args: argparse.Namespace) -> int:
         written.append(as_yaml(part))
         duration, count = part.points[-1].time, len(part.points)
         lines.append(f"part {number}: {duration:.3f} s, {count} points{remark}")
-    write_files(console, (args.output, "---\n".join(written)))
-    for line in lines:
-        console.print(line, soft_wrap=True)
-    return 0
+    return Result(lines, [(args.output, "---\n".join(written))])
 
 
 def _freedom(free: Sequence[set[int]] | None, parameters: Any) -> dict[str, Any]:

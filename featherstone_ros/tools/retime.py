@@ -32,37 +32,32 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from featherstone_ros.control.retiming.retime import BLEND
-from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.text import shortened
 from featherstone_ros.tools.options import (
-    add_files,
     add_number,
+    add_outputs,
     add_trajectory_arguments,
     between,
     named,
     positive,
     positive_up_to,
-    require_matplotlib,
-    require_writable,
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from featherstone_ros.control import Retimed
+    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.trajectory_check import FileCheck
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trajectory_arguments(parser)
-    parser.add_argument(
-        "--output", type=Path, required=True, metavar="FILE", help="the trajectory with its times"
-    )
+    add_outputs(parser, required=True, output="the trajectory with its times")
     add_number(
         parser, "--effort", "PERCENT", positive_up_to(100), 100, "of the effort limits to use"
     )
@@ -77,43 +72,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--link-speed", type=named("LINK=V", positive), action="append", default=[],
         metavar="LINK=V", help="greatest speed of a link's origin [m/s]; may be repeated",
     )  # fmt: skip
-    add_files(parser, plot="write a picture")
+    add_outputs(parser, plot="write a picture")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Time the trajectory.
-
-    Returns:
-        0 if it is written, 1 if it cannot be timed, 2 if it cannot be read or used.
-    """
-    from featherstone_ros.control import RetimingError
-
-    try:
-        _retime(args)
-    except RetimingError as error:
-        print(f"featherstone-ros retime: {shortened(error)}", file=sys.stderr)
-        return 1
-    except FeatherstoneError as error:
-        print(f"featherstone-ros retime: {shortened(error)}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def _retime(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace, console: Console) -> Result:
+    """Time the trajectory."""
     from functools import partial
 
     from featherstone_ros.control.controlled_arm import ControlledArm
-    from featherstone_ros.tools.outputs import write_files
+    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.progress import delayed_progress
-    from featherstone_ros.tools.style import new_console
     from featherstone_ros.tools.taught_motion import smoothed
     from featherstone_ros.tools.trajectory_check import check_file, trajectory_of
     from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml, chosen, read
     from featherstone_ros.tools.trajectory_picture import draw
 
-    require_matplotlib(args.plot)
-    require_writable(args.plot, args.output)
-    console = new_console()
     given = chosen(read(args.trajectory, args.topic), args.number, args.trajectory)
     joints = None if given.is_measured else given.names
     arm = ControlledArm.from_robot(args.urdf, joints, args.parameters, args.joint_limits)
@@ -131,9 +104,9 @@ def _retime(args: argparse.Namespace) -> None:
         )
     written = UncheckedTrajectory(timed.names, tuple(timed.points(trajectory.times[0])))
     checked = check_file(written, arm)
-    write_files(console, (args.output, as_yaml(written)), (args.plot, partial(draw, checked)))
-    for line in _summary(check_file(given, arm) if given.is_timed else None, timed):
-        console.print(line, highlight=False, soft_wrap=True)
+    before = check_file(given, arm) if given.is_timed else None
+    files = ((args.output, as_yaml(written)), (args.plot, partial(draw, checked)))
+    return Result([*_summary(before, timed)], files)
 
 
 def _summary(before: FileCheck | None, timed: Retimed) -> Iterator[str]:

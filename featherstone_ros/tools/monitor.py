@@ -25,20 +25,41 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel
-from featherstone_ros.tools.options import add_number, positive, require_ros
+from featherstone_ros.text import plain
+from featherstone_ros.tools.options import add_number, positive
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
     from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
+    from featherstone_ros.tools.node_status import NodeStatus
+    from featherstone_ros.tools.outputs import Result
 
 POLL = 0.25  # [s]
 QUIET = 5.0  # [s] without any node, after which that is said
 ROUND = 1.5  # [s] within which every node reports once
+LONGEST = 10  # characters of a value
+# What the diagnostics say, by its name in the line; the first key that a node has counts.
+TIMES = (
+    ("latency p50", ("latency p50 [us]",)),
+    ("p99", ("latency p99 [us]",)),
+    ("max", ("latency max [us]",)),
+    ("jitter p99", ("period jitter p99 [us]",)),
+    ("max", ("period jitter max [us]",)),
+)
+COUNTS = (
+    ("overruns", ("overruns",)),
+    ("lost", ("states lost", "commands lost")),
+    ("saturated", ("commands saturated",)),
+    ("governor", ("governor interventions",)),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
+    parser.set_defaults(needs_ros=True)
     parser.add_argument(
         "--once",
         action="store_true",
@@ -48,23 +69,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_number(parser, "--timeout", "S", positive, 5.0, text)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Write a line for each node and second until Ctrl-C.
-
-    Returns:
-        0; with ``--once`` 1 if a node is at ERROR or none is heard.
-    """
-    require_ros()
+def run(args: argparse.Namespace, console: Console) -> Result:
+    """Write a line for each node and second until Ctrl-C."""
     from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
-    from featherstone_ros.tools.style import new_console
+    from featherstone_ros.tools.outputs import Result
 
-    console = new_console()
     with DiagnosticsListener("monitor") as listener:
         if args.once:
-            return _once(listener, console, args.timeout)
+            return Result(status=_once(listener, console, args.timeout))
         with suppress(KeyboardInterrupt):
             _follow(listener, console)
-    return 0
+    return Result()
 
 
 def _once(listener: DiagnosticsListener, console: Console, timeout: float) -> int:
@@ -92,7 +107,6 @@ def _follow(listener: DiagnosticsListener, console: Console) -> None:
 def _print(listener: DiagnosticsListener, console: Console) -> None:
     from rich.text import Text
 
-    from featherstone_ros.tools.monitor.lines import line
     from featherstone_ros.tools.style import LEVEL_STYLES
 
     now = time.monotonic()
@@ -101,3 +115,33 @@ def _print(listener: DiagnosticsListener, console: Console) -> None:
         text = f"{time.strftime('%H:%M:%S')} {line(status, now)}"
         console.print(Text(text, style=style), soft_wrap=True)
     console.file.flush()
+
+
+def line(status: NodeStatus, now: float) -> str:
+    """Return a node's status in one line.
+
+    Args:
+        status: The node's last.
+        now: Steady time [s].
+    """
+    silence = [f"for {now - status.heard:.0f} s"] if status.is_silent(now) else []
+    level = "SILENT" if silence else status.level.name
+    notes = [f"{part}: {note.message}" for part, note in status.notes.items()]
+    said = "; ".join([*silence, status.message, *notes])
+    details = ", ".join(filter(None, [*figures(status.values), plain_value(status, "scheduling")]))
+    return " | ".join(filter(None, [f"{level:6} {status.name}", status.state, said, details]))
+
+
+def figures(values: Mapping[str, str]) -> list[str]:
+    """Return the figures that a node tells; no times where none was measured in the last second."""
+    measured = values.get("latency histogram [us]", "unknown")
+    return [
+        f"{name} {plain(values[key])[:LONGEST]}"
+        for name, keys in (TIMES if measured else ()) + COUNTS
+        for key in [key for key in keys if key in values][:1]
+    ]
+
+
+def plain_value(status: NodeStatus, key: str) -> str:
+    """Return a detail of a node's status, empty if there is none."""
+    return plain(status.values.get(key, ""))

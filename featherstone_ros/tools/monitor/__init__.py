@@ -1,1 +1,0 @@
-"""``featherstone-ros monitor``: the status of this package's nodes, from /diagnostics."""

@@ -1,1 +1,0 @@
-"""``featherstone-ros retime``: a trajectory's path as fast as the arm can."""

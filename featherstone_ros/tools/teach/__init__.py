@@ -1,1 +1,0 @@
-"""``featherstone-ros teach``: what is led by hand becomes trajectories; ``teaching`` makes them."""
