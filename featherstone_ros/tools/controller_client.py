@@ -38,13 +38,17 @@ from featherstone_ros.tools.pending_trajectory import (
     last_refusal,
     refused,
 )
-from featherstone_ros.tools.rclpy_calls import Question, decode, take_waiting
+from featherstone_ros.tools.rclpy_calls import (
+    PATIENCE,
+    MissingError,
+    Question,
+    decode,
+    take_waiting,
+)
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_check import trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
 
-PATIENCE = 30.0  # [s] for a service and its answer, a joint state, the first diagnostics: the
-# machine may be busy; for any diagnostics of a controller in simulated time, whose arm waits for it
 QUEUE = 5000  # joint states that may wait between two looks at them
 LOOK = 0.05  # [s] between two
 LEAD = 0.5  # [s] from sending a trajectory to its start
@@ -147,7 +151,7 @@ class ControllerClient(DiagnosticsListener):
     @property
     def status(self) -> NodeStatus | None:
         """Its last diagnostics, None before."""
-        return next((node for node in self.table.nodes if node.name == self.name), None)
+        return self.status_of(self.name)
 
     def check(self) -> None:
         """Check that the controller commands the arm as it was asked to.
@@ -317,17 +321,18 @@ class ControllerClient(DiagnosticsListener):
 
     def _until(self, condition: Callable[[], Any], what: str) -> Any:
         """Wait until a condition returns something true; return that. Soon say for what."""
-        begin, is_said = time.monotonic(), False
-        while not (result := condition()):
-            waited = time.monotonic() - begin
+        is_said = False
+
+        def say(waited: float) -> None:
+            nonlocal is_said
             if waited > SAY and not is_said:
                 is_said = True
                 print(f"waiting for {self.name}: no {what} yet", file=sys.stderr, flush=True)
-            if waited > PATIENCE:
-                others = ", ".join(node.name for node in self.table.nodes) or "no node of ours"
-                raise ControllerError(
-                    f"no {what} within {PATIENCE:g} s: is there a controller {self.name!r}? "
-                    f"On /diagnostics: {others}"
-                )
-            self.wait()
-        return result
+
+        try:
+            return self.until(condition, what, say)
+        except MissingError as error:
+            others = ", ".join(node.name for node in self.table.nodes) or "no node of ours"
+            raise ControllerError(
+                f"{error}: is there a controller {self.name!r}? On /diagnostics: {others}"
+            ) from None

@@ -36,7 +36,7 @@ HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other pro
 LAST_DOMAIN = 232  # whose ports are numbers of ports
 
 
-class DemoError(FeatherstoneError):
+class ProcessError(FeatherstoneError):
     """A node ended or does not answer; the message says why, with the node's last output."""
 
 
@@ -116,13 +116,13 @@ class NodeProcess:
         return whole.decode(errors="replace").splitlines()
 
     def check(self) -> None:
-        """Raise DemoError if the process has ended."""
+        """Raise ProcessError if the process has ended."""
         status = self._process.poll()
         if status is not None:
-            raise DemoError(self.end_text(status))
+            raise ProcessError(self.end_text(status))
 
     def check_end(self) -> None:
-        """Raise DemoError if the process, once stopped, did not end in order by itself.
+        """Raise ProcessError if the process, once stopped, did not end in order by itself.
 
         Ended by Python's own KeyboardInterrupt, it had not begun: a node has a handler of its own.
         Where Python itself was still starting, that is exit status 1.
@@ -130,7 +130,7 @@ class NodeProcess:
         status = self._process.wait()
         interrupted = self.last_output().rstrip().endswith("KeyboardInterrupt")
         if status and status != -signal.SIGINT and not interrupted and not self.was_hurried:
-            raise DemoError(self.end_text(status))
+            raise ProcessError(self.end_text(status))
 
     def end_text(self, status: int) -> str:
         """Return how the process ended."""

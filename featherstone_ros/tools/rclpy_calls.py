@@ -23,6 +23,11 @@ from featherstone_ros.tools.signals import held
 
 LONGEST_HOLD = 0.05  # [s] in which a signal may have to wait
 REPEAT = 1.5  # [s] after which a service is asked again
+PATIENCE = 30.0  # [s] of waiting for others: the machine may be busy
+
+
+class MissingError(FeatherstoneError):
+    """Nobody is there who does what is waited for."""
 
 
 class Participant:
@@ -124,6 +129,31 @@ class Participant:
     def wait(self, timeout: float = LONGEST_HOLD) -> None:
         """Run one callback; wait for it briefly, for ``timeout`` seconds at most."""
         spin_once(self._executor, timeout)
+
+    def until(
+        self,
+        condition: Callable[[], Any],
+        what: str,
+        meanwhile: Callable[[float], None] = lambda waited: None,
+    ) -> Any:
+        """Wait until a condition returns something true; return that.
+
+        Args:
+            condition: To be true.
+            what: Is then there, in words.
+            meanwhile: Called now and then with the time that has been waited for [s].
+
+        Raises:
+            MissingError: It is not there within ``PATIENCE``.
+        """
+        begin = time.monotonic()
+        while not (result := condition()):
+            waited = time.monotonic() - begin
+            meanwhile(waited)
+            if waited > PATIENCE:
+                raise MissingError(f"no {what} within {PATIENCE:g} s")
+            self.wait()
+        return result
 
 
 class Question:

@@ -149,12 +149,10 @@ class Stage:
                 ) as session,
             ):
                 names = self.robot.model.joint_names
-                if options.real_time:
-                    session.take_arm_over()
-                    return measure(self.law, session.drive(names, motion, progress), motion)
-                session.take_arm_over_in_no_time()
-                recording = session.drive_in_no_time(names, motion, progress)
-                return measure(self.law, recording, motion, 1.0 / options.rate)
+                session.take_arm_over()
+                recording = session.drive(names, motion, progress)
+                period = None if options.real_time else 1.0 / options.rate
+                return measure(self.law, recording, motion, period)
 
 
 def _drive(

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.client import Client
-from rclpy.duration import Duration
 from rclpy.qos import ReliabilityPolicy
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
@@ -24,28 +22,28 @@ from trajectory_msgs.msg import JointTrajectory
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.diagnostics import following, phase_text
 from featherstone_ros.control.phases import Phase
+from featherstone_ros.model.parameter_files import CONTROLLER, TWIN
 from featherstone_ros.nodes.qos import AHEAD
 from featherstone_ros.tools.demo.measure import DemoRecording
+from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine
-from featherstone_ros.tools.processes import DemoError
-from featherstone_ros.tools.rclpy_calls import Participant, Question, decode, take_waiting
+from featherstone_ros.tools.processes import ProcessError
+from featherstone_ros.tools.rclpy_calls import Question, decode, take_waiting
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_files import from_arrays, to_message
 
 _QUEUE = AHEAD.depth  # messages that may wait between two looks at them
-_POLL_PERIOD = 0.02  # [s]
-_START_DEADLINE = 30.0  # [s] until both nodes must talk
-_ANSWER_DEADLINE = 30.0  # [s] for a service, or a change of phase
-_STANDSTILL = 20.0  # [s] without a joint state in simulated time
+POLL_PERIOD = 0.02  # [s] between two looks at them in real time
+_STANDSTILL = 20.0  # [s] without a joint state
 _LATE = 5.0  # [s] for which desired positions may still come after the states of a motion
-_BREATH = 0.002  # [s] between two looks at them
+_BREATH = 0.002  # [s] in simulated time
 _SETTLING = 0.5  # [s] in which the controller takes the arm over
 LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and come to rest
 
 Message = tuple[bytes, int, int]  # serialized, sent and received [ns]
 
 
-class DemoNode(Participant):
+class DemoNode(DiagnosticsListener):
     """One node that talks to twin and controller in the demo's namespace; a context manager."""
 
     def __init__(
@@ -59,180 +57,120 @@ class DemoNode(Participant):
             watch: Called often; raises if a node has died.
             simulated: Time is: no message is to be lost, whatever that costs the nodes.
         """
-        self._watch = watch
+        self._watch, self._simulated = watch, simulated
+        self._controller = f"{namespace}/{CONTROLLER}"
         reliability = (ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE)[simulated]
-        self._phase = ""  # of the controller, by its diagnostics
         with held(until_next=True):
             super().__init__("demo", namespace, domain)
             self._subscriptions = [
                 self.queue(kind, topic, _QUEUE, reliability)
                 for kind, topic in (
                     (JointState, "joint_states"),
-                    (Float64MultiArray, "feedforward_controller/commands"),
-                    (JointState, "feedforward_controller/desired"),
+                    (Float64MultiArray, f"{CONTROLLER}/commands"),
+                    (JointState, f"{CONTROLLER}/desired"),
                 )
             ]
             self._trajectory = self.node.create_publisher(
-                JointTrajectory, "feedforward_controller/joint_trajectory", 1
+                JointTrajectory, f"{CONTROLLER}/joint_trajectory", 1
             )
-            self._life, self._pause = self._clients = [
+            self._life, self._pause = (
                 self.node.create_client(kind, name)
                 for kind, name in (
-                    (ChangeState, "feedforward_controller/change_state"),
-                    (SetBool, "digital_twin/pause"),
+                    (ChangeState, f"{CONTROLLER}/change_state"),
+                    (SetBool, f"{TWIN}/pause"),
                 )
-            ]
-            self.subscribe(DiagnosticArray, "/diagnostics", self._hear_diagnostics, depth=10)
+            )
 
     def take_arm_over(self) -> None:
-        """Have the controller hold the arm, in real time.
-
-        Raises:
-            DemoError: Something is missing after half a minute; says what.
-        """
-        self._wait_until_connected()
-        self._change_controller("activate")
-        self._await_phase(Phase.HOLDING)
-        self._wait(_SETTLING)
-
-    def take_arm_over_in_no_time(self) -> None:
-        """Have the controller hold the arm while simulated time stands.
+        """Have the controller hold the arm; in simulated time, while that stands.
 
         What the arm does from then on depends on the messages alone, not on when they come.
 
         Raises:
-            DemoError: Something is missing after half a minute; says what.
+            ProcessError: Something is missing after half a minute; says what.
         """
-        self._wait_until_connected()
-        self._call(self._pause, SetBool.Request(data=True))
+        states, *_ = self._subscriptions
+        self._change_controller("configure")
+        self._await(lambda: take_waiting(states), f"message on {states.topic_name}")
+        self._await(self._trajectory.get_subscription_count, "listener to trajectories")
+        if self._simulated:
+            self._call(self._pause, SetBool.Request(data=True))
         self._change_controller("activate")
         self._await_phase(Phase.HOLDING)
+        if not self._simulated:
+            self.spin(_SETTLING)
 
     def drive(
         self, names: Sequence[str], motion: MultiSine, progress: Callable[[float], None]
     ) -> DemoRecording:
-        """Send the motion, record in real time until it is over.
+        """Send the motion, in simulated time while that stands; record until it is over.
 
         Args:
             names: Of the motion's joints.
-            motion: What to follow; starts about a second after the call.
+            motion: What to follow; starts ``LEAD`` seconds after the call.
             progress: Called with the time since the call [s].
 
         Returns:
             The messages, joints in the order of ``names``.
+
+        Raises:
+            ProcessError: The arm says nothing any more.
         """
-        begin = self.node.get_clock().now()
-        start = begin + Duration(seconds=LEAD)
-        self._send(trajectory_message(names, motion, start))
+        begin = 0 if self._simulated else self.node.get_clock().now().nanoseconds
+        start = begin + round(1e9 * LEAD)
+        message = trajectory_message(names, motion, Time(nanoseconds=start))
+        with held():
+            self._trajectory.publish(message)
         messages: list[list[Message]] = [[] for _ in self._subscriptions]
-        end = start + Duration(seconds=motion.duration + 0.1)
-        while (now := self.node.get_clock().now()) < end:
-            self._collect(messages)
-            progress((now - begin).nanoseconds * 1e-9)
-            self._idle()
-        self._collect(messages)
-        return _decode(messages, names, start.nanoseconds)
-
-    def drive_in_no_time(
-        self, names: Sequence[str], motion: MultiSine, progress: Callable[[float], None]
-    ) -> DemoRecording:
-        """Send the motion while time stands, then let it go on; record until the motion is over.
-
-        Args:
-            names: Of the motion's joints.
-            motion: What to follow; starts at ``LEAD``.
-            progress: Called with the simulated time [s].
-
-        Returns:
-            The messages, joints in the order of ``names``.
-        """
-        start = Time(seconds=LEAD)
-        self._send(trajectory_message(names, motion, start))
-        self._await_phase(Phase.TRAJECTORY)
-        messages: list[list[Message]] = [[] for _ in self._subscriptions]
-        self._collect(messages)  # those of before
-        messages = [[] for _ in self._subscriptions]
-        self._call(self._pause, SetBool.Request(data=False))
+        if self._simulated:
+            self._await_phase(Phase.TRAJECTORY)
+            self._collect([[] for _ in messages])  # those of before
+            self._call(self._pause, SetBool.Request(data=False))
         states, _, desired = messages
         now, end = 0.0, LEAD + motion.duration
         deadline = time.monotonic() + _STANDSTILL
-        while now < end or _newest(desired) < end:
+        while now < end or _newest(desired, begin) < end:
             self._watch()
             self._collect(messages)
-            if now < min(heard := _newest(states), end):
+            if now < min(heard := _newest(states, begin), end):
                 now = heard
                 deadline = time.monotonic() + (_STANDSTILL if now < end else _LATE)
             if time.monotonic() > deadline:
                 if now >= end:
                     break  # what has not come is lost; the run is judged by the rest
-                raise DemoError(f"simulated time stands at {now:.3f} s; the nodes' logs say why")
+                raise ProcessError(f"no joint state after {now:.3f} s; the nodes' logs say why")
             progress(now)
-            time.sleep(_BREATH)
-        return _decode(messages, names, start.nanoseconds)
-
-    def _wait_until_connected(self) -> None:
-        """Configure the controller; wait for joint states, and who listens to trajectories."""
-        heard = False
-        deadline = time.monotonic() + _START_DEADLINE
-        while not self._life.service_is_ready():
-            if time.monotonic() > deadline:
-                raise DemoError(f"no service {self._life.service_name}: see the controller's log")
-            self._idle()
-        self._change_controller("configure")
-        while not (
-            heard
-            and all(client.service_is_ready() for client in self._clients)
-            and self._trajectory.get_subscription_count()
-        ):
-            heard = heard or bool(take_waiting(self._subscriptions[0]))
-            if time.monotonic() > deadline:
-                topic = self._subscriptions[0].topic_name
-                what = "not all services are there" if heard else f"no message on {topic}"
-                raise DemoError(f"{what} within {_START_DEADLINE:g} s of the start")
-            self._idle()
-
-    def _hear_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            values = {item.key: item.value for item in status.values}
-            if "following" in values:
-                running = values["phase"] == phase_text(Phase.HOLDING)
-                self._phase = values["following"] if running else values["phase"]
+            time.sleep(_BREATH if self._simulated else POLL_PERIOD)
+        return _decode(messages, names, start)
 
     def _await_phase(self, phase: Phase) -> None:
         """Wait until the controller says that it is in a phase."""
-        deadline = time.monotonic() + _ANSWER_DEADLINE
-        while self._phase != following(phase):
-            if time.monotonic() > deadline:
-                raise DemoError(
-                    f"the controller is in phase {self._phase or 'unknown'}, expected "
-                    f"{following(phase)}; its log says more"
-                )
-            self._idle()
+        said = {
+            "phase": phase_text(Phase.HOLDING),  # of all that it runs in
+            "following": following(phase),
+        }
 
-    def _send(self, message: JointTrajectory) -> None:
-        with held():
-            self._trajectory.publish(message)
+        def is_there() -> bool:
+            status = self.status_of(self._controller)
+            return status is not None and said.items() <= status.values.items()
+
+        self._await(is_there, f"controller that follows {following(phase)!r}")
 
     def _call(self, client: Client, request: Any) -> Any:
         """Call a service; return its answer, or None if it was carried out and only that lost."""
+        self._await(client.service_is_ready, f"service {client.service_name}")
         question = Question(client, request)
-        deadline = time.monotonic() + _ANSWER_DEADLINE
-        while (answer := question.answer()) is None:
-            if time.monotonic() > deadline:
-                raise DemoError(f"no answer of the service {client.service_name}")
-            self._idle()
+        answer = self._await(question.answer, f"answer of {client.service_name}")
         return answer if answer.success or question.asked == 1 else None
 
     def _change_controller(self, transition: str) -> None:
         request = ChangeState.Request(transition=Transition(label=transition))
         answer = self._call(self._life, request)
         if answer and not answer.success:
-            raise DemoError(f"the controller refused to {transition}; its log says why")
+            raise ProcessError(f"the controller refused to {transition}; its log says why")
 
-    def _wait(self, duration: float) -> None:
-        until = time.monotonic() + duration
-        while time.monotonic() < until:
-            self._idle()
+    def _await(self, condition: Callable[[], Any], what: str) -> Any:
+        return self.until(condition, what, lambda _: self._watch())
 
     def _collect(self, messages: list[list[Message]]) -> None:
         for subscription, taken in zip(self._subscriptions, messages, strict=True):
@@ -240,10 +178,6 @@ class DemoNode(Participant):
                 (data, info["source_timestamp"], info["received_timestamp"])
                 for data, info in take_waiting(subscription)
             )
-
-    def _idle(self) -> None:
-        self._watch()
-        self.wait(_POLL_PERIOD)
 
 
 def trajectory_message(names: Sequence[str], motion: MultiSine, start: Time) -> JointTrajectory:
@@ -253,11 +187,12 @@ def trajectory_message(names: Sequence[str], motion: MultiSine, start: Time) -> 
     return message
 
 
-def _newest(messages: list[Message]) -> float:
-    """Return the stamp of the last joint state [s], 0 if there is none."""
+def _newest(messages: list[Message], begin: int) -> float:
+    """Return the last stamp of joint states since ``begin`` [ns], in seconds; 0: there is none."""
     if not messages:
         return 0.0
-    return 1e-9 * Time.from_msg(decode(messages[-1][0], JointState).header.stamp).nanoseconds
+    stamp = decode(messages[-1][0], JointState).header.stamp
+    return 1e-9 * (Time.from_msg(stamp).nanoseconds - begin)
 
 
 def _decode(messages: list[list[Message]], names: Sequence[str], start: int) -> DemoRecording:
