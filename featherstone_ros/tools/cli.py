@@ -24,6 +24,7 @@ from featherstone_ros.tools.options import (
     require_ros,
     require_urdf,
 )
+from featherstone_ros.tools.result import conclude
 from featherstone_ros.tools.signals import ended_by_signals
 
 _DESCRIPTION = """\
@@ -87,7 +88,6 @@ def _carry_out(args: argparse.Namespace) -> int:
     if args.needs_ros:
         require_ros()
     require_outputs(args)
-    from featherstone_ros.tools.outputs import conclude
     from featherstone_ros.tools.style import new_console
 
     console = new_console()

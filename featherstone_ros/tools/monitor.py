@@ -27,15 +27,13 @@ from typing import TYPE_CHECKING
 from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.text import plain
 from featherstone_ros.tools.options import add_number, positive
+from featherstone_ros.tools.result import Console, Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rich.console import Console
-
     from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
     from featherstone_ros.tools.node_status import NodeStatus
-    from featherstone_ros.tools.outputs import Result
 
 POLL = 0.25  # [s]
 QUIET = 5.0  # [s] without any node, after which that is said
@@ -72,7 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> Result:
     """Write a line for each node and second until Ctrl-C."""
     from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
-    from featherstone_ros.tools.outputs import Result
 
     with DiagnosticsListener("monitor") as listener:
         if args.once:

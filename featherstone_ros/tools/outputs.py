@@ -1,64 +1,18 @@
-"""What commands print and write: tables and lines, JSON, parameter files, and any other."""
+"""The text of files that commands write: JSON and parameter files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from math import isfinite
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import yaml
-from rich.text import Text
 
 from featherstone_ros.model.parameter_files import of_joint
 
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
 DIGITS = 6
-Content = str | Callable[[Path], None]  # a file's text, or what writes it
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a command has found.
-
-    Attributes:
-        shown: Tables and lines, to be printed.
-        files: To be written before, each with what is in it; None: not asked for.
-        status: Of the command's end.
-    """
-
-    shown: Sequence[RenderableType] = ()
-    files: Sequence[tuple[Path | None, Content]] = ()
-    status: int = 0
-
-
-def conclude(result: Result, console: Console) -> int:
-    """Write the files of a command, print what it shows, and return its exit status."""
-    write_files(console, *result.files)
-    for part in result.shown:
-        console.print(part, soft_wrap=isinstance(part, str | Text))
-    return result.status
-
-
-def write_files(console: Console, *files: tuple[Path | None, Content]) -> None:
-    """Write files, with the folders that they need, and print their names; None: no file.
-
-    Commands write before they print: a reader that goes away, as head does, ends them.
-    """
-    wanted = [(path, content) for path, content in files if path is not None]
-    for path, content in wanted:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, str):
-            path.write_text(content)
-        else:
-            content(path)
-    for path, _ in wanted:
-        console.print(f"[dim]{path}", highlight=False, soft_wrap=True)
 
 
 def json_text(content: Mapping[str, Any]) -> str:

@@ -45,12 +45,10 @@ from featherstone_ros.tools.options import (
     positive,
     positive_up_to,
 )
+from featherstone_ros.tools.result import Console, Result
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from featherstone_ros.control import Retimed
-    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.trajectory_check import FileCheck
 
 
@@ -80,7 +78,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from functools import partial
 
     from featherstone_ros.control.controlled_arm import ControlledArm
-    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.taught_motion import smoothed
     from featherstone_ros.tools.trajectory_check import check_file, trajectory_of

@@ -37,14 +37,13 @@ from typing import TYPE_CHECKING, Any
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import add_controller, add_outputs
+from featherstone_ros.tools.result import Console, Result
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
 
     from featherstone_ros.control.joint_space import JointSpace
     from featherstone_ros.tools.controller_client import ControllerClient, Sample
-    from featherstone_ros.tools.outputs import Result
 
 ROTATION = "rotation"
 
@@ -77,7 +76,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.identification.filtering import needed_from_scipy
     from featherstone_ros.tools.controller_client import ControllerClient
     from featherstone_ros.tools.keys import single_keys
-    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.taught_motion import fitted, taught
     from featherstone_ros.tools.trajectory_files import as_yaml
 

@@ -8,10 +8,10 @@ import pytest
 from rosbags.rosbag2 import Reader
 
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
-from featherstone_ros.tools.outputs import conclude
 from featherstone_ros.tools.record import bag as record
 from featherstone_ros.tools.record import concluded
 from featherstone_ros.tools.record.bag import Bag, RecordedTopic, RecordError
+from featherstone_ros.tools.result import conclude
 from featherstone_ros.tools.style import new_console
 
 JOINTS = ("shoulder", "elbow")

@@ -29,7 +29,6 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from featherstone_ros.tools.options import (
     add_number,
@@ -38,11 +37,7 @@ from featherstone_ros.tools.options import (
     positive_up_to,
     require_matplotlib,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from featherstone_ros.tools.outputs import Result
+from featherstone_ros.tools.result import Console, Result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

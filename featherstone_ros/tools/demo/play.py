@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -22,13 +21,14 @@ from featherstone_ros.tools.demo.picture import draw
 from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.demo.session import LEAD, DemoNode
 from featherstone_ros.tools.multi_sine import MultiSine, load_share, plan
-from featherstone_ros.tools.outputs import Result, json_text, parameter_text
+from featherstone_ros.tools.outputs import json_text, parameter_text
 from featherstone_ros.tools.processes import (
     NodeProcess,
     node_environment,
     own_domain,
     twin_and_controller,
 )
+from featherstone_ros.tools.result import Console, Result
 from featherstone_ros.tools.robot_setup import (
     RobotSetup,
     load,

@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.tools.options import require_ros
+from featherstone_ros.tools.result import Console, Result
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
 
     from featherstone_ros.tools.doctor.machine import Line
-    from featherstone_ros.tools.outputs import Result
 
 WIDTH = 14  # of what the lines are about
 
@@ -39,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(_: argparse.Namespace, console: Console) -> Result:
     """Look, and print what is found as it is found."""
     from featherstone_ros.control.diagnostics import DiagnosticLevel
-    from featherstone_ros.tools.outputs import Result
 
     worst = DiagnosticLevel.OK
     for line in _lines():

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
@@ -34,11 +33,7 @@ from featherstone_ros.tools.options import (
     add_recording_options,
     recording_options,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from featherstone_ros.tools.outputs import Result
+from featherstone_ros.tools.result import Console, Content, Result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +81,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools.evaluate.picture import draw
     from featherstone_ros.tools.evaluate.report import tables
     from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
-    from featherstone_ros.tools.outputs import Content, Result, json_text
+    from featherstone_ros.tools.outputs import json_text
     from featherstone_ros.tools.progress import delayed_progress
 
     if args.known and (args.fit_friction or args.fit_armature or args.parameters):

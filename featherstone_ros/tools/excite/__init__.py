@@ -44,11 +44,9 @@ from featherstone_ros.tools.options import (
     positive,
     positive_up_to,
 )
+from featherstone_ros.tools.result import Console, RenderableType, Result
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
-    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.trial_drive import Drive
 
 LEAD_IN = 5.0  # [s] to the first point
@@ -100,7 +98,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.excite.clearance import Clearance
     from featherstone_ros.tools.excite.excitation import Excitation
-    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.trajectory_check import check_file
     from featherstone_ros.tools.trajectory_files import as_yaml, from_arrays

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
@@ -42,11 +41,7 @@ from featherstone_ros.tools.options import (
     recording_options,
     require_writable,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from featherstone_ros.tools.outputs import Result
+from featherstone_ros.tools.result import Console, Result, write_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -119,7 +114,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools.identify import effort_units, files
     from featherstone_ros.tools.identify.picture import draw
     from featherstone_ros.tools.identify.report import forbidden, reasons_against, tables
-    from featherstone_ros.tools.outputs import Result, json_text, write_files
+    from featherstone_ros.tools.outputs import json_text
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.recorded_arm import load_arm
 

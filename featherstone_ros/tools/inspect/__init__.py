@@ -40,15 +40,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import add_joint_options, add_urdf_argument
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
-    from featherstone_ros.tools.outputs import Result
+from featherstone_ros.tools.result import Console, RenderableType, Result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +64,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.model.finding import Severity
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.inspect.report import assumed_drives, findings, tables
-    from featherstone_ros.tools.outputs import Result
 
     path = robot_file(args.urdf)
     try:

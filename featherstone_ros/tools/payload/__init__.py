@@ -39,13 +39,11 @@ from featherstone_ros.tools.options import (
     between,
     recording_options,
 )
+from featherstone_ros.tools.result import Console, Result, write_files
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from featherstone_ros.identification.arm import Arm
     from featherstone_ros.identification.session import Options
-    from featherstone_ros.tools.outputs import Result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +96,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.identification.recording_checks import require_motion_enough
     from featherstone_ros.identification.session import Options, recorded
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.outputs import Result, json_text, write_files
+    from featherstone_ros.tools.outputs import json_text
     from featherstone_ros.tools.payload.picture import draw
     from featherstone_ros.tools.style import sentences
 

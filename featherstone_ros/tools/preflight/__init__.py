@@ -43,14 +43,9 @@ Waypoints without time_from_start get the times of `featherstone-ros retime`.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from featherstone_ros.tools.options import add_outputs, add_trajectory_arguments
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from featherstone_ros.tools.outputs import Result
+from featherstone_ros.tools.result import Console, Result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +64,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
 
     from featherstone_ros.control.controlled_arm import ControlledArm
     from featherstone_ros.tools import trajectory_files
-    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.preflight.report import gap, shown
     from featherstone_ros.tools.taught_motion import smoothed
     from featherstone_ros.tools.trajectory_check import check_file, trajectory_of

@@ -33,15 +33,14 @@ from featherstone_ros.tools.options import (
     positive_up_to,
     require_writable,
 )
+from featherstone_ros.tools.result import Console, RenderableType, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.console import Console, RenderableType
     from rich.table import Table
     from rich.text import Text
 
-    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.record.bag import Bag, RecordedTopic
     from featherstone_ros.tools.record.listen import TopicListener
 
@@ -148,8 +147,6 @@ def _line(listener: TopicListener, elapsed: float) -> Text:
 def concluded(listener: TopicListener, bag: Bag, names: Iterable[str], why: str) -> Result:
     """Say what was recorded, and what was not."""
     from rich.text import Text
-
-    from featherstone_ros.tools.outputs import Result
 
     heard = sorted(listener.heard, key=lambda topic: topic.name)
     shown: list[RenderableType] = [_table(heard)] if heard else []

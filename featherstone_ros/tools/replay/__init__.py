@@ -37,14 +37,12 @@ from featherstone_ros.tools.options import (
     between,
     positive_up_to,
 )
+from featherstone_ros.tools.result import Console, Result, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
-
     from featherstone_ros.tools.controller_client import ControllerClient, Sample
-    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.replay.comparison import Replayed
     from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
@@ -68,7 +66,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
 
     from featherstone_ros.tools import trajectory_files
     from featherstone_ros.tools.controller_client import ControllerClient
-    from featherstone_ros.tools.outputs import Result, write_files
     from featherstone_ros.tools.replay.comparison import draw, in_short
     from featherstone_ros.tools.taught_motion import fitted, of_arm, slowed, slower, smoothed
 

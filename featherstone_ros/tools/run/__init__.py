@@ -62,14 +62,12 @@ from featherstone_ros.tools.options import (
     add_urdf_argument,
     between,
 )
+from featherstone_ros.tools.result import Console, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rich.console import Console
-
     from featherstone_ros.control.joint_space import JointSpace
-    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.processes import NodeProcess
     from featherstone_ros.tools.robot_setup import RobotSetup
     from featherstone_ros.tools.run.session import ArmListener
@@ -143,7 +141,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     import tempfile
 
     from featherstone_ros.tools import trajectory_files
-    from featherstone_ros.tools.outputs import Result
     from featherstone_ros.tools.processes import node_environment, ros_domain, twin_and_controller
     from featherstone_ros.tools.robot_setup import described
     from featherstone_ros.tools.run.session import ArmListener, claim

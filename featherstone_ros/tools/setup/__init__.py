@@ -32,7 +32,6 @@ import argparse
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from featherstone_ros.control.gains import BANDWIDTH, Timing, TimingError
 from featherstone_ros.errors import FeatherstoneError
@@ -45,11 +44,7 @@ from featherstone_ros.tools.options import (
     positive_up_to,
     require_writable,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
-    from featherstone_ros.tools.outputs import Result
+from featherstone_ros.tools.result import Console, Content, RenderableType, Result
 
 # Parts of the work, each about as long: the choice of gains and posture, two drives, the files.
 CHOICE, PARTS = 2, 5
@@ -80,7 +75,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from functools import partial
 
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.outputs import Content, Result
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.proposal import propose
     from featherstone_ros.tools.setup import files
