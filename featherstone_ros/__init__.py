@@ -1,27 +1,9 @@
 """Rigid-body dynamics, torque control and digital twins of robot arms in ROS 2, from the URDF."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .errors import (
-    DivergenceError,
-    FeatherstoneError,
-    ModelError,
-    SingularInertiaError,
-    SingularJacobianError,
-    UnknownNameError,
-)
-
-from ._core import (  # isort: skip  (the core raises the errors above)
-    Dynamics,
-    Simulator,
-    get_num_threads,
-    set_num_threads,
-)
-from . import control, kinematics
-from .model import Model
-from .model.primitives import box, cylinder, inertial, mesh, sphere
-from .model.tree import Continuous, Fixed, Prismatic, Revolute, Screw, Tree
+from . import _core as _core  # refuses to be imported where there is no build for this processor
+from .lazy import exporter
 
 __all__ = [
     "Continuous",
@@ -52,17 +34,34 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from . import control as control
     from . import identification as identification
+    from . import kinematics as kinematics
+    from ._core import Dynamics, Simulator, get_num_threads, set_num_threads
+    from .errors import (
+        DivergenceError,
+        FeatherstoneError,
+        ModelError,
+        SingularInertiaError,
+        SingularJacobianError,
+        UnknownNameError,
+    )
+    from .model import Model
+    from .model.primitives import box, cylinder, inertial, mesh, sphere
+    from .model.tree import Continuous, Fixed, Prismatic, Revolute, Screw, Tree
 
     __version__: str
 else:
+    _exported = exporter(
+        __name__,
+        *("errors", "_core", "model.model", "model.primitives", "model.tree"),
+        *("control", "identification", "kinematics", "model"),
+    )
 
     def __getattr__(name: str) -> object:
-        """Import ``identification``, or read the version, when it is first asked for."""
-        if name == "identification":
-            return import_module(f"{__name__}.{name}")
+        """Import what is exported, or read the version, when it is first asked for."""
         if name == "__version__":
             from .model.share import version
 
             return version()
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _exported(name)

@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import os
 import platform
+from typing import Any
 
 from featherstone_ros.instruction_sets import NEEDS, lacking
 
@@ -52,15 +53,20 @@ def _choose() -> str:
 
 
 instruction_set = _choose()
-_compiled = importlib.import_module(_module(instruction_set))
-lanes: int = _compiled.states_per_register
-BoundDynamics = _compiled.BoundDynamics
-CompiledModel = _compiled.CompiledModel
-Dynamics = _compiled.Dynamics
-Simulator = _compiled.Simulator
-difference_of = _compiled.difference_of
-get_num_threads = _compiled.get_num_threads
-integrated = _compiled.integrated
-presliding_states = _compiled.presliding_states
-release_time: float = _compiled.release_time
-set_num_threads = _compiled.set_num_threads
+_OF_THE_BUILD = {  # by their names in it
+    name: name
+    for name in (
+        *("BoundDynamics", "CompiledModel", "Dynamics", "Simulator", "difference_of"),
+        *("get_num_threads", "integrated", "presliding_states", "release_time"),
+        "set_num_threads",
+    )
+} | {"lanes": "states_per_register"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load the build when something of it is first asked for."""
+    if name not in _OF_THE_BUILD:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    build = importlib.import_module(_module(instruction_set))
+    globals().update({own: getattr(build, its) for own, its in _OF_THE_BUILD.items()})
+    return globals()[name]

@@ -32,13 +32,9 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``admittance``: what contact and sensor ask of the same for arms that take positions.
 """
 
-from featherstone_ros.control.cartesian_impedance import (
-    CartesianImpedance,
-    CartesianSettings,
-    Wall,
-    box,
-)
-from featherstone_ros.control.retiming.retime import Retimed, RetimingError, retime
+from typing import TYPE_CHECKING
+
+from featherstone_ros.lazy import exporter
 
 __all__ = [
     "CartesianImpedance",
@@ -49,3 +45,14 @@ __all__ = [
     "box",
     "retime",
 ]
+
+if TYPE_CHECKING:
+    from featherstone_ros.control.cartesian_impedance import (
+        CartesianImpedance,
+        CartesianSettings,
+        Wall,
+        box,
+    )
+    from featherstone_ros.control.retiming.retime import Retimed, RetimingError, retime
+else:
+    __getattr__ = exporter(__name__, "cartesian_impedance", "retiming.retime")

@@ -14,6 +14,19 @@ YAML, ``ros2_control`` writes the hardware of a description; ``arguments`` and `
 check numbers.
 """
 
-from featherstone_ros.model.model import EARTH, Model, errors_naming, read_description, read_file
+from typing import TYPE_CHECKING
+
+from featherstone_ros.lazy import exporter
 
 __all__ = ["EARTH", "Model", "errors_naming", "read_description", "read_file"]
+
+if TYPE_CHECKING:
+    from featherstone_ros.model.model import (
+        EARTH,
+        Model,
+        errors_naming,
+        read_description,
+        read_file,
+    )
+else:
+    __getattr__ = exporter(__name__, "model")

@@ -24,7 +24,6 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.text import plain
 from featherstone_ros.tools.options import add_number, positive
 from featherstone_ros.tools.result import Console, Result
@@ -104,6 +103,7 @@ def _follow(listener: DiagnosticsListener, console: Console) -> None:
 def _print(listener: DiagnosticsListener, console: Console) -> None:
     from rich.text import Text
 
+    from featherstone_ros.control.diagnostics import DiagnosticLevel
     from featherstone_ros.tools.style import LEVEL_STYLES
 
     now = time.monotonic()

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
-from featherstone_ros.model.model import EARTH
 
 RECORDING = "a bag's folder, a .db3 or .mcap file, or a .csv or .npz table with named columns"
 
@@ -260,6 +259,8 @@ def add_controller(parser: argparse.ArgumentParser) -> None:
 
 def add_gravity_option(parser: argparse.ArgumentParser) -> None:
     """Declare how the arm is mounted."""
+    from featherstone_ros.model.model import EARTH
+
     parser.add_argument(
         "--gravity",
         type=between(-100, 100),  # as the nodes' parameter

@@ -27,7 +27,7 @@ BELOW["nodes"] = {*BELOW}
 BELOW["tools"] = {*BELOW}
 # Loose modules that every room may import; those that start a node belong to the nodes.
 SHARED = {
-    *("arrays", "parameter", "errors", "instruction_sets"),
+    *("arrays", "parameter", "errors", "instruction_sets", "lazy"),
     *("message_faults", "message_templates", "operational_space", "text"),
 }
 PROGRAMS = {"digital_twin", "feedforward_controller", "torque_markers"}

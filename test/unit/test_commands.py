@@ -40,6 +40,21 @@ def test_help_of_every_command_teaches_by_example(capsys, command):
     assert f"featherstone-ros {command}" in output.out.partition("Examples:")[2]
 
 
+# Whose help tells defaults and names that the algorithms have.
+WITH_FIGURES = ("setup", "run", "evaluate", "identify", "payload", "retime")
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in WITH_FIGURES])
+def test_help_loads_no_numpy(command, tmp_path):
+    program = (
+        "import sys; from featherstone_ros.tools.cli import main\n"
+        f"try: main([{command!r}, '--help'])\n"
+        "finally: assert 'numpy' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+
+
 @pytest.mark.parametrize("command", [(), *((command,) for command in COMMANDS)])
 def test_help_fits_a_terminal_of_80_columns(capsys, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")

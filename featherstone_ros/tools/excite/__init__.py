@@ -30,9 +30,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import (
     JOINT_LIMITS,
@@ -47,6 +44,7 @@ from featherstone_ros.tools.options import (
 from featherstone_ros.tools.result import Console, RenderableType, Result
 
 if TYPE_CHECKING:
+    from featherstone_ros.arrays import Floats
     from featherstone_ros.tools.trial_drive import Drive
 
 LEAD_IN = 5.0  # [s] to the first point
@@ -88,6 +86,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     """Plan, rehearse, check and write."""
     from functools import partial
 
+    import numpy as np
     from rich.text import Text
 
     from featherstone_ros.control.controlled_arm import ControlledArm
@@ -170,7 +169,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
 def _furthest(drive: Drive, joints: Sequence[str]) -> str:
     from featherstone_ros.tools.style import milli
 
-    worst = int(np.argmax(drive.peak))
+    worst = int(drive.peak.argmax())
     return f"{joints[worst]} is up to {milli(drive.peak[worst])} mrad or mm off"
 
 
@@ -180,6 +179,8 @@ def _short(number: float) -> str:
 
 def _initial_positions(files: Sequence[Path], joints: Sequence[str]) -> Floats | None:
     """Return the initial positions of parameter files, None if a joint's is missing."""
+    import numpy as np
+
     from featherstone_ros.model.parameter_files import read_parameters
 
     if not files:

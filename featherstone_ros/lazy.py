@@ -1,0 +1,32 @@
+"""Packages that import what they export when it is first asked for: most is slow to load."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def exporter(package: str, *modules: str) -> Callable[[str], Any]:
+    """Return a package's ``__getattr__``.
+
+    Args:
+        package: Its name.
+        modules: Those of its modules that have the names of its ``__all__``, in the order in which
+            they are looked through; any of them can be asked for, too.
+    """
+
+    def get(name: str) -> Any:
+        exported = sys.modules[package]
+        if name in modules:
+            return import_module(f"{package}.{name}")
+        if name in exported.__all__:
+            for module in modules:
+                content = import_module(f"{package}.{module}")
+                if hasattr(content, name):
+                    setattr(exported, name, getattr(content, name))
+                    return getattr(exported, name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get
