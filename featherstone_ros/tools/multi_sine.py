@@ -17,7 +17,7 @@ _FREQUENCIES = 2.0, 3.8  # [rad/s] base frequencies of the first and of the last
 _SLOWER = 0.9  # factor on all frequencies while the torque is too large
 _RANGE_USED, _EFFORT_USED = 0.9, 0.8  # shares of the room on either side and of the effort limit
 _MAX_ATTEMPTS = 40
-_UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing velocity limit
+UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing velocity limit
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def plan(
         The motion.
     """
     limit = model.velocity_limit
-    wanted = speed * np.where(np.isfinite(limit), limit, _UNLIMITED_VELOCITY)
+    wanted = speed * np.where(np.isfinite(limit), limit, UNLIMITED_VELOCITY)
     centre = np.asarray(centre, float)
     room = _RANGE_USED * np.minimum(model.upper - centre, centre - model.lower)
     motion = MultiSine.of_unit_swings(centre, _FREQUENCIES, duration, ramp=duration / 6)

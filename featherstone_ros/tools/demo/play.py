@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 from rich.padding import Padding
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from featherstone_ros.model.parameter_files import NODES
 from featherstone_ros.tools.demo.animation import animate
@@ -28,6 +27,7 @@ from featherstone_ros.tools.processes import (
     own_domain,
     twin_and_controller,
 )
+from featherstone_ros.tools.progress import delayed_progress
 from featherstone_ros.tools.result import Console, Result
 from featherstone_ros.tools.robot_setup import (
     RobotSetup,
@@ -66,14 +66,9 @@ def play(options: argparse.Namespace, console: Console) -> Result:
         (options.output / f"{node}.log").unlink(missing_ok=True)
     repeated: list[str] = []
     runs = []
-    with _progress(console) as progress:
-        time_of_law = LEAD + motion.duration
-        task = progress.add_task("starting the nodes", total=len(LAWS) * time_of_law)
-        for k, law in enumerate(LAWS):
-            stage = Stage(robot, excess, law, options, namespace, domain)
-            run = _drive(stage, motion, progress, task, k * time_of_law, repeated)
-            runs.append(run)
-        progress.update(task, description="done")
+    for law in LAWS:
+        stage = Stage(robot, excess, law, options, namespace, domain)
+        runs.append(_drive(stage, motion, console, repeated))
     report = DemoReport(robot, motion, runs, options.rate, conditions, excess, repeated)
     head = [f"{robot.name}: what featherstone-ros demo drove it with, as `setup` proposes it."]
     chosen = None if robot.files else options.output / "parameters.yaml"
@@ -155,39 +150,30 @@ class Stage:
                 return measure(self.law, recording, motion, period)
 
 
-def _drive(
-    stage: Stage,
-    motion: MultiSine,
-    progress: Progress,
-    task: TaskID,
-    done: float,
-    repeated: list[str],
-) -> Run:
+def _drive(stage: Stage, motion: MultiSine, console: Console, repeated: list[str]) -> Run:
     """Drive the motion with one law; again if messages were lost on the way to the recorder.
 
     Args:
         stage: With the law.
         motion: To be driven.
-        progress: Is told the time that is over.
-        task: Of it.
-        done: Time that was over before [s].
+        console: Shows how far it is.
         repeated: Is told why a run is driven again.
 
     Raises:
         MeasurementError: Messages were missing even in the last attempt.
     """
-    label = LAWS[stage.law]
-    if not progress.console.is_interactive:  # the bar would only be drawn at the end
-        progress.console.print(f"  driving: {label}")
-    for attempt in range(_ATTEMPTS):
-        progress.update(task, description=label, completed=done)
+    label, total = LAWS[stage.law], round(100 * (LEAD + motion.duration))
+    if not console.is_interactive:  # the bar is not drawn
+        console.print(f"  driving: {label}")
+    for left in reversed(range(_ATTEMPTS)):
         try:
-            return stage.play(motion, lambda t: progress.update(task, completed=done + t))
+            with delayed_progress(label, console) as report:
+                return stage.play(motion, lambda time: report(round(100 * time), total))
         except MeasurementError as error:
-            if attempt == _ATTEMPTS - 1:
+            if not left:
                 raise
             repeated.append(f"{label}: {error}")
-            progress.console.print(f"  {label}: {error}; once more")
+            console.print(f"  {label}: {error}; once more")
     raise AssertionError
 
 
@@ -226,8 +212,3 @@ def _check(nodes: Sequence[NodeProcess]) -> None:
     """Raise if a node has ended."""
     for node in nodes:
         node.check()
-
-
-def _progress(console: Console) -> Progress:
-    columns = (TextColumn("{task.description:<18}"), BarColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console)

@@ -31,6 +31,7 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.regression import drive_columns, link_columns
 from featherstone_ros.tools.excite.clearance import Clearance, chain
+from featherstone_ros.tools.multi_sine import UNLIMITED_VELOCITY
 
 Progress = Callable[[int, int], None]
 
@@ -39,7 +40,6 @@ SAMPLES = 240  # of a motion, for its checks
 COARSE = 16  # of so many samples one is checked before all are
 RANGE_USED, EFFORT_USED = 0.9, 0.8  # shares of the position range and of the effort limit
 WIDEST = 2.0  # [rad or m] to either side of the start
-UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing limit
 REDUCTION, MIN_SCALE = 0.85, 0.02  # factor while a motion does not fit, and their product
 POSES, ROUNDS = 64, 32  # drawn for each start, at once and one after the other
 STARTS, STEPS, CHILDREN = 24, 60, 6  # of the search

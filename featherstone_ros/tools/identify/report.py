@@ -25,7 +25,7 @@ from featherstone_ros.tools.recorded_arm import load_text, r2_text
 from featherstone_ros.tools.style import new_table, sentences
 
 MAX_NAMED = 8  # of what could not be identified
-NEGLIGIBLE = 0.01  # share of a joint's variance that may be left more than by the URDF
+TOLERATED = 0.01  # share of a joint's variance that may be left more than by the URDF
 
 
 def tables(
@@ -144,12 +144,12 @@ def forbidden(found: Identification) -> list[str]:
 def reasons_against(found: Identification, held_out: Explanation, before: Explanation) -> list[str]:
     """Return faults of the recordings, and whether the given URDF explains them better."""
     more = before.r2 - held_out.r2
-    those = np.flatnonzero(more > NEGLIGIBLE)
+    those = np.flatnonzero(more > TOLERATED)
     joints = ", ".join(
         f"{found.joint_names[j]} {held_out.rms[j]:.3g} instead of {before.rms[j]:.3g} N m or N"
         for j in those[np.argsort(-more[those])]
     )
-    if np.nansum(more) <= NEGLIGIBLE * len(more):
+    if np.nansum(more) <= TOLERATED * len(more):
         joints = worse(found.joint_names, held_out, before)
     if not joints:
         return list(found.faults)

@@ -14,12 +14,12 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.parameter_files import NODES
+from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
 from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
 from featherstone_ros.tools.node_status import by_joint
 from featherstone_ros.tools.pending_trajectory import PendingTrajectory
 from featherstone_ros.tools.rclpy_calls import decode, take_waiting
-from featherstone_ros.tools.run.status_line import CONTROLLER, TWIN, ArmStatus
+from featherstone_ros.tools.run.status_line import ArmStatus
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
 

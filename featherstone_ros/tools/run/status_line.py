@@ -10,10 +10,10 @@ from rich.text import Text
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.model.parameter_files import CONTROLLER, TWIN
 from featherstone_ros.tools.node_status import NodeStatus
 from featherstone_ros.tools.style import LEVEL_STYLES
 
-CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
 WAITING = "waiting for the nodes"
 
 

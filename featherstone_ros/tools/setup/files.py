@@ -28,7 +28,7 @@ from featherstone_ros.tools.trial_drive import Drive, first_motion
 
 DIGITS = 4
 WORDS = ("yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity")
-CONTROLLER = "effort_controller"  # forward_command_controller's name
+EFFORT_CONTROLLER = "effort_controller"  # forward_command_controller's name
 
 # Of the nodes' parameters. A comment is one line here, and as many as it needs in the file.
 PARAMETERS = """\
@@ -226,7 +226,7 @@ def motion_file(proposal: Proposal) -> str:
 def controller_file(template: str, model: Model) -> str:
     """Return the controllers of a MoveIt configuration, or those that pass torques on."""
     joints = _lines("      - ", map(_key, model.joint_names))
-    return template.format(name=model.name, controller=CONTROLLER, joints=joints)
+    return template.format(name=model.name, controller=EFFORT_CONTROLLER, joints=joints)
 
 
 def rviz_file(model: Model) -> str:

@@ -14,7 +14,7 @@ from rich.text import Text
 from featherstone_ros.model.finding import Severity
 from featherstone_ros.model.xacro_files import argument_texts
 from featherstone_ros.tools.proposal import Proposal
-from featherstone_ros.tools.setup.files import CONTROLLER, assumption, sentence
+from featherstone_ros.tools.setup.files import EFFORT_CONTROLLER, assumption, sentence
 from featherstone_ros.tools.style import milli, new_table
 from featherstone_ros.tools.trial_drive import Drive
 
@@ -149,9 +149,9 @@ def next_steps(
         ),
         "Real, under ros2_control": (
             f"with the controllers in {files['ros2_control']}:",
-            f"ros2 control load_controller --set-state active {CONTROLLER}",
+            f"ros2 control load_controller --set-state active {EFFORT_CONTROLLER}",
             f"{launch} feedforward_controller.launch.py {arm} "
-            f"commands:=/{CONTROLLER}/commands mode:=gravity_compensation",
+            f"commands:=/{EFFORT_CONTROLLER}/commands mode:=gravity_compensation",
             "The arm should float where you put it; then mode:=feedforward (docs/first_arm.md).",
         ),
         "MoveIt": (
