@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.node_status import NodeStatus
-from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 SAY = 2.0  # [s] of waiting until it is said what for
 PATIENCE = 30.0  # [s] of waiting until it is given up
@@ -19,80 +21,63 @@ class NotFollowedError(FeatherstoneError):
     """The trajectory was not followed; the message says why."""
 
 
-class PendingTrajectory:
-    """A trajectory that is sent as soon as the controller accepts one.
+class Heard(NamedTuple):
+    """What is known at a time when a trajectory is to be sent.
 
     Attributes:
-        plan: What is sent.
-        is_due: Whether it is to be sent now.
+        controller: Its last diagnostics, None: none was heard.
+        twin: Its last diagnostics, likewise. Its brakes are on until it hears a command: a motion
+            that begins before is one of an arm that does not move.
+        is_connected: Whether the controller subscribes to the topic.
+        now: Steady time [s].
     """
 
-    def __init__(self, plan: UncheckedTrajectory, now: float) -> None:
-        """Begin to wait.
+    controller: NodeStatus | None
+    twin: NodeStatus | None
+    is_connected: bool
+    now: float
 
-        Args:
-            plan: What is to be sent.
-            now: Steady time [s].
-        """
-        self.plan = plan
-        self.is_due = False
-        self._since = now
-        self._has_been_said = False
-        self._is_sent = self._is_over = False
-        self._connected = now  # since when
-        self._refused = ""  # number of trajectories refused before
 
-    def update(
-        self,
-        controller: NodeStatus | None,
-        twin: NodeStatus | None,
-        is_connected: bool,
-        now: float,
-    ) -> str:
-        """Decide whether it is due; return what the user should know, empty for nothing.
+def sending(heard: Callable[[], Heard], send: Callable[[], None]) -> Iterator[str]:
+    """Send a trajectory as soon as the controller accepts one, and see whether it is followed.
 
-        Args:
-            controller: Its last diagnostics, None: none was heard.
-            twin: Its last diagnostics, likewise. Its brakes are on until it hears a command: a
-                motion that begins before is one of an arm that does not move.
-            is_connected: Whether the controller subscribes to the topic.
-            now: Steady time [s].
+    Args:
+        heard: Tells what is known at each step.
+        send: Sends it.
 
-        Raises:
-            NotFollowedError: It is given up, or the controller has refused it.
-        """
-        self.is_due = False
-        if self._is_over:
-            return ""
-        if self._is_sent:
-            return self._follow_up(controller, now)
-        if not is_connected:
-            self._connected = now
-        obstacle = _obstacle(controller, now)
-        if not obstacle and now - self._connected < MATCHING:
+    Yields:
+        What the user should know, empty for nothing, until all is said.
+
+    Raises:
+        NotFollowedError: It is given up, or the controller has refused it.
+    """
+    at, is_said = heard(), False
+    begin = connected = at.now
+    while True:
+        connected = connected if at.is_connected else at.now
+        obstacle = _obstacle(at.controller, at.now)
+        if not obstacle and at.now - connected < MATCHING:
             obstacle = "the controller does not listen to its topic joint_trajectory"
-        obstacle = obstacle or _obstacle_of_twin(twin)
-        waited = now - self._since
+        obstacle = obstacle or _obstacle_of_twin(at.twin)
         if not obstacle:
-            self.is_due = self._is_sent = True
-            self._since, self._refused = now, refused(controller)
-        elif waited > PATIENCE:
+            break
+        if at.now - begin > PATIENCE:
             raise NotFollowedError(f"the trajectory was not sent in {PATIENCE:g} s: {obstacle}")
-        elif waited > SAY and not self._has_been_said:
-            self._has_been_said = True
-            return f"the trajectory is not sent yet: {obstacle}"
-        return ""
-
-    def _follow_up(self, controller: NodeStatus | None, now: float) -> str:
-        values = controller.values if controller else {}
-        if refused(controller) != self._refused:
-            reason = last_refusal(controller)
+        is_worth_a_word = at.now - begin > SAY and not is_said
+        is_said = is_said or is_worth_a_word
+        yield f"the trajectory is not sent yet: {obstacle}" if is_worth_a_word else ""
+        at = heard()
+    send()
+    begin, before = at.now, refused(at.controller)
+    while at.now - begin < ANSWER:
+        yield ""
+        at = heard()
+        if refused(at.controller) != before:
+            reason = last_refusal(at.controller)
             raise NotFollowedError(f"the controller has refused the trajectory: {reason}")
-        self._is_over = values.get("following") == "trajectory"
-        if self._is_over or now - self._since < ANSWER:
-            return ""
-        self._is_over = True
-        return "the trajectory is sent; the controller has not said that it follows it"
+        if at.controller and at.controller.values.get("following") == "trajectory":
+            return
+    yield "the trajectory is sent; the controller has not said that it follows it"
 
 
 def refused(controller: NodeStatus | None) -> str:

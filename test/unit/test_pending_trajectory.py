@@ -4,19 +4,35 @@ import pytest
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel, following, phase_text
 from featherstone_ros.control.phases import TRACKING, Phase
-from featherstone_ros.control.trajectory import Point
 from featherstone_ros.tools.node_status import NodeStatus
 from featherstone_ros.tools.pending_trajectory import (
     ANSWER,
     PATIENCE,
     REFUSED,
     SAY,
+    Heard,
     NotFollowedError,
-    PendingTrajectory,
+    sending,
 )
-from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
-PLAN = UncheckedTrajectory(("joint",), (Point(1.0, (0.1,), (0.0,)),))
+
+class Pending:
+    """A trajectory to be sent, told at each step what is heard; ``is_due``: it was just sent."""
+
+    def __init__(self):
+        self._heard, self._sent = Heard(None, None, False, 0.0), 0
+        self._steps = sending(lambda: self._heard, self._send)
+        next(self._steps)
+
+    def _send(self):
+        self._sent += 1
+
+    def update(self, controller, twin, is_connected, now):
+        before = self._sent
+        self._heard = Heard(controller, twin, is_connected, now)
+        said = next(self._steps, "")
+        self.is_due = self._sent > before
+        return said
 
 
 def controller(phase, message="", mode="feedforward", heard=0.0, **values):
@@ -33,7 +49,7 @@ FREE = twin("off")
 
 @pytest.mark.parametrize("phase", Phase)
 def test_it_is_sent_in_every_phase_that_accepts_one_whatever_else_is_said(phase):
-    pending = PendingTrajectory(PLAN, 0.0)
+    pending = Pending()
     gap = controller(phase, "the last motion was abandoned: no joint state for 0.15 s")
     if phase is Phase.FLOATING:
         gap = controller(phase, mode="gravity_compensation")
@@ -58,7 +74,7 @@ def test_it_is_sent_in_every_phase_that_accepts_one_whatever_else_is_said(phase)
     ],
 )
 def test_what_it_waits_for_is_said_once_and_then_it_is_given_up(status, is_connected, reason):
-    pending = PendingTrajectory(PLAN, 0.0)
+    pending = Pending()
     times = [0.1 * k for k in range(int(10 * PATIENCE))]
     said = [(now, pending.update(status, FREE, is_connected, now)) for now in times]
     ((now, text),) = [line for line in said if line[1]]
@@ -69,7 +85,7 @@ def test_what_it_waits_for_is_said_once_and_then_it_is_given_up(status, is_conne
 
 @pytest.mark.parametrize("said", [None, "on"])
 def test_it_is_not_sent_to_a_twin_that_hears_no_commands(said):
-    pending = PendingTrajectory(PLAN, 0.0)
+    pending = Pending()
     for now in (0.2, 0.5, 0.8):
         assert pending.update(controller(Phase.HOLDING), said and twin(said), True, now) == ""
         assert not pending.is_due
@@ -80,7 +96,7 @@ def test_it_is_not_sent_to_a_twin_that_hears_no_commands(said):
 
 
 def test_a_refusal_of_this_trajectory_is_an_error_with_its_reason():
-    pending = PendingTrajectory(PLAN, 0.0)
+    pending = Pending()
     once = {REFUSED: "1", "last refusal": "~/joint_trajectory: another one"}
     assert (
         pending.update(controller(Phase.HOLDING, **once), FREE, True, 0.4) == "" and pending.is_due
@@ -93,7 +109,7 @@ def test_a_refusal_of_this_trajectory_is_an_error_with_its_reason():
 
 @pytest.mark.parametrize(("phase", "said"), [(Phase.TRAJECTORY, ""), (Phase.HOLDING, "not said")])
 def test_an_answer_that_does_not_come_is_worth_a_word(phase, said):
-    pending = PendingTrajectory(PLAN, 0.0)
+    pending = Pending()
     pending.update(controller(Phase.HOLDING), FREE, True, 0.4)
     pending.update(controller(phase), FREE, True, 0.5)
     assert said in pending.update(controller(Phase.HOLDING), FREE, True, 0.5 + ANSWER)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -17,7 +18,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
 from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
 from featherstone_ros.tools.node_status import by_joint
-from featherstone_ros.tools.pending_trajectory import PendingTrajectory
+from featherstone_ros.tools.pending_trajectory import Heard, sending
 from featherstone_ros.tools.rclpy_calls import decode, take_waiting
 from featherstone_ros.tools.run.status_line import ArmStatus
 from featherstone_ros.tools.signals import held
@@ -79,7 +80,7 @@ class ArmListener(DiagnosticsListener):
         self.status = ArmStatus()
         self._arm, self._dynamics, self._say = arm, Dynamics(arm.model), say
         self._namespace, self._prefix = namespace, f"{namespace}/" if namespace else ""
-        self._pending = PendingTrajectory(plan, time.monotonic()) if plan else None
+        self._sending: Iterator[str] = iter(())
         with held(until_next=True):
             super().__init__("featherstone_run", namespace)
             # States come at a high rate: ``hear`` takes only the latest, without a callback.
@@ -88,6 +89,8 @@ class ArmListener(DiagnosticsListener):
             self._trajectory = self.node.create_publisher(
                 JointTrajectory, f"{CONTROLLER}/joint_trajectory", 1
             )
+        if plan:
+            self._sending = sending(self._heard, partial(self._send, plan))
 
     def require_alone(self) -> None:
         """Check that no other node has the names of those that are to be started.
@@ -122,8 +125,8 @@ class ArmListener(DiagnosticsListener):
             (self.status.error,) = self._of_message(data, "position")
         for data, _ in take_waiting(self._states)[-1:]:
             self.status.effort = self._torque(*self._of_message(data, "effort", "position"))
-        if self._pending:
-            self._send(self._pending)
+        if said := next(self._sending, ""):
+            self._say(said)
         return self.status
 
     def _of_message(self, data: bytes, *fields: str) -> list[Floats | None]:
@@ -137,13 +140,10 @@ class ArmListener(DiagnosticsListener):
             return None
         return self._arm.units.measured_torque(effort, self._dynamics.gravity(q))
 
-    def _send(self, pending: PendingTrajectory) -> None:
-        is_connected = self._trajectory.get_subscription_count() > 0
-        controller = self.status.nodes.get(CONTROLLER)
-        twin = self.status.nodes.get(TWIN)
-        said = pending.update(controller, twin, is_connected, time.monotonic())
-        if pending.is_due:
-            with held():
-                self._trajectory.publish(to_message(pending.plan))
-        if said:
-            self._say(said)
+    def _heard(self) -> Heard:
+        nodes, is_connected = self.status.nodes, self._trajectory.get_subscription_count() > 0
+        return Heard(nodes.get(CONTROLLER), nodes.get(TWIN), is_connected, time.monotonic())
+
+    def _send(self, plan: UncheckedTrajectory) -> None:
+        with held():
+            self._trajectory.publish(to_message(plan))
