@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,13 @@ def new_table(title: str, *names: str, figures: Iterable[str | tuple[str, str]] 
         text, style = (heading, "") if isinstance(heading, str) else heading
         table.add_column(text, justify="right", style=style, no_wrap=True)
     return table
+
+
+def number(value: float) -> str:
+    """Return a number with three digits, a dash where it is not finite."""
+    if not isfinite(value):
+        return "–"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def milli(value: float) -> str:

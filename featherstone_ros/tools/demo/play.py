@@ -29,11 +29,8 @@ from featherstone_ros.tools.processes import (
 )
 from featherstone_ros.tools.progress import delayed_progress
 from featherstone_ros.tools.result import Console, Result
-from featherstone_ros.tools.robot_setup import (
-    RobotSetup,
-    load,
-    with_heavier_links,
-)
+from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links
+from featherstone_ros.tools.style import number
 
 DISTURBED = 3  # exit status
 _ATTEMPTS = 3  # at a run of which the recorder missed messages
@@ -205,7 +202,7 @@ def _rotors(robot: RobotSetup) -> str:
 
 
 def _list(values: np.ndarray) -> str:
-    return " ".join(f"{value:.3g}" if value < 1000 else f"{value:.0f}" for value in values)
+    return " ".join(map(number, values))
 
 
 def _check(nodes: Sequence[NodeProcess]) -> None:

@@ -1,6 +1,5 @@
 """An inspection for people: tables and findings."""
 
-import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -16,7 +15,7 @@ from featherstone_ros.inspection.sizes import Size, gyration
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity, by_rule
 from featherstone_ros.model.robot_description import Joint, RobotDescription
-from featherstone_ros.tools.style import new_table
+from featherstone_ros.tools.style import new_table, number
 
 NOTES = 5  # lines of one rule that is only a note
 WIDE = 110  # columns that the table of links takes, with names of 20 letters
@@ -91,10 +90,10 @@ def _link_table(
             frames += 1
             continue
         k, size = gyration(link.inertial), inspection.sizes.get(link.name)
-        cells = [_rounded(link.inertial.mass), _columns(link.inertial.com.round(6))]
+        cells = [number(link.inertial.mass), _columns(link.inertial.com.round(6))]
         cells = cells if masses else []
         cells += [_columns(np.linalg.eigvalsh(link.inertial.inertia))] if moments else []
-        table.add_row(Text(link.name), *cells, _rounded(k), _share(k, size))
+        table.add_row(Text(link.name), *cells, number(k), _share(k, size))
     if frames:
         table.caption = f"and {frames} without mass"
         table.caption_justify = "left"
@@ -116,8 +115,8 @@ def _joint_table(robot: RobotDescription, short: bool = False) -> Table:
         table.add_row(
             Text(joint.name),
             joint.type[:4] if short else joint.type,
-            *map(_limit, limits),
-            *map(_rounded, friction),
+            *map(number, limits),
+            *map(number, friction),
             *([_leader(joint)] if followers else []),
         )
     return table
@@ -157,14 +156,6 @@ def _share(k: float, size: Size | None) -> Text:
     if size is None or size.box is None:
         return Text("?")
     return Text(f"{k / size.radius:.0%}", style="bold yellow" if k > size.radius else "")
-
-
-def _limit(value: float) -> str:
-    return _rounded(value) if math.isfinite(value) else "–"
-
-
-def _rounded(value: float) -> str:
-    return f"{value:.3g}"
 
 
 def _columns(values: Iterable[float]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import inf, isfinite
+from math import inf
 
 import numpy as np
 from rich.console import RenderableType
@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from featherstone_ros.tools.style import new_table, short_names
+from featherstone_ros.tools.style import new_table, number, short_names
 from featherstone_ros.tools.trajectory_check import FileCheck, largest_gap
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
@@ -98,13 +98,6 @@ def table(checked: FileCheck) -> Table:
             number(standing[j]),
         )
     return result
-
-
-def number(value: float) -> str:
-    """Return a number with three digits, a dash where it is not finite."""
-    if not isfinite(value):
-        return "–"
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def gap(checked: FileCheck) -> str:
