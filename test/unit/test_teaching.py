@@ -16,6 +16,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.model import Model
+from featherstone_ros.tools import teach
 from featherstone_ros.tools.taught_motion import (
     FASTEST,
     SHARE,
@@ -30,7 +31,6 @@ from featherstone_ros.tools.taught_motion import (
     taught,
     way_to,
 )
-from featherstone_ros.tools.teach import command
 from featherstone_ros.tools.trajectory_check import check_file, started, trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml, parse
 
@@ -229,11 +229,11 @@ def test_a_key_before_the_arm_floats_is_not_lost_without_a_word(early, said):
     controller = SimpleNamespace(arm=arm, look=lambda: [next(states)])
     console = Console(file=StringIO(), width=100)
     keys = iter([early, "", " ", "m", " "])
-    samples, marks = command._lead(controller, console, lambda: next(keys))
+    samples, marks = teach._lead(controller, console, lambda: next(keys))
     assert ("does not count: press it now" in console.file.getvalue()) == said
     assert ([sample.time for sample in samples], marks) == ([0.01, 0.02, 0.03], [0.02])
-    assert command._lead(controller, console, lambda: "q") == ([], [])
-    assert "0.02 rad from its start (turn)" in str(command._line(samples, [], arm.limits))
+    assert teach._lead(controller, console, lambda: "q") == ([], [])
+    assert "0.02 rad from its start (turn)" in str(teach._line(samples, [], arm.limits))
 
 
 def test_a_file_beyond_the_position_limits_is_refused_by_name(panda):
