@@ -153,8 +153,8 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     _, whole = score(written, found.recordings, judged, cut_off, "identified")
     motion, held_out = score(written, found.held_out, judged, cut_off, "identified")
     numbers = files.as_dict(found, whole, held_out, before) | effort_units.as_dict(gains)
-    files_asked = (
+    more = (
         (args.json, json_text(numbers)),
         (args.plot, partial(draw, found, motion, held_out, before)),
     )
-    return Result([tables(found, whole, held_out, before)], files_asked)
+    return Result([tables(found, whole, held_out, before)], more)

@@ -132,7 +132,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
         (args.output, snippet(found)),
         (args.plot, partial(draw, found, arm.model, motion, left, judged, fit_drives)),
     )
-    return Result([*lines(found), *sentences(notes), Text(f"\n{snippet(found)}", end="")], files)
+    return Result([*lines(found), *sentences(notes), Text(f"\n{snippet(found)}".rstrip())], files)
 
 
 def _bare_arm(
