@@ -10,7 +10,7 @@ pytest.importorskip("scipy")
 from featherstone_ros.identification.explanation import FITTED, Evaluation, explain
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit
-from featherstone_ros.tools.evaluate.files import parameter_file
+from featherstone_ros.tools.evaluate.report import parameter_file
 from featherstone_ros.tools.robot_setup import load
 
 NODES = ["digital_twin", "feedforward_controller"]

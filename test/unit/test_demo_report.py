@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 
 import featherstone_ros as fr
-from featherstone_ros.tools.demo.animation import animate
 from featherstone_ros.tools.demo.measure import (
     LAWS,
     DemoRecording,
@@ -17,7 +16,7 @@ from featherstone_ros.tools.demo.measure import (
     improvement,
     measure,
 )
-from featherstone_ros.tools.demo.picture import draw
+from featherstone_ros.tools.demo.picture import animate, draw
 from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.outputs import json_text

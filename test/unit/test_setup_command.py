@@ -44,7 +44,7 @@ FOLLOWS = 0.01  # [rad or m] of error where the controller knows the arm
 def undrawn(request, monkeypatch):
     """Leave the picture out, which takes as long as all else, but where a test asks for it."""
     if "pictured" not in request.fixturenames:
-        monkeypatch.setattr("featherstone_ros.tools.setup.picture.draw", lambda *drawn: None)
+        monkeypatch.setattr("featherstone_ros.tools.setup.report.draw", lambda *drawn: None)
 
 
 @pytest.fixture

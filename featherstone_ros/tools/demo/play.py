@@ -14,9 +14,8 @@ import numpy as np
 from rich.padding import Padding
 
 from featherstone_ros.model.parameter_files import NODES
-from featherstone_ros.tools.demo.animation import animate
 from featherstone_ros.tools.demo.measure import LAWS, MeasurementError, Run, measure
-from featherstone_ros.tools.demo.picture import draw
+from featherstone_ros.tools.demo.picture import animate, draw
 from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.demo.session import LEAD, DemoNode
 from featherstone_ros.tools.multi_sine import MultiSine, load_share, plan

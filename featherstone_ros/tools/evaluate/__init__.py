@@ -77,9 +77,8 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from functools import partial
 
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.evaluate.files import as_dict, parameter_file, write_csv
     from featherstone_ros.tools.evaluate.picture import draw
-    from featherstone_ros.tools.evaluate.report import tables
+    from featherstone_ros.tools.evaluate.report import as_dict, parameter_file, tables, write_csv
     from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
     from featherstone_ros.tools.outputs import json_text
     from featherstone_ros.tools.progress import delayed_progress

@@ -111,9 +111,8 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.model import read_file
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.model.urdf import read_xml
-    from featherstone_ros.tools.identify import effort_units, files
+    from featherstone_ros.tools.identify import effort_units, report
     from featherstone_ros.tools.identify.picture import draw
-    from featherstone_ros.tools.identify.report import forbidden, reasons_against, tables
     from featherstone_ros.tools.outputs import json_text
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.recorded_arm import load_arm
@@ -140,21 +139,21 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     judged, cut_off = found.judged, found.cut_off
     _, before = score(found.before, found.held_out, judged, cut_off, "before")
     _, after = score(found.arm, found.held_out, judged, cut_off)
-    wrong = [*reasons_against(found, after, before), *forbidden(found)]
+    wrong = [*report.reasons_against(found, after, before), *report.forbidden(found)]
     if wrong and not args.force:
         raise FeatherstoneError(" ".join([*wrong, "Nothing is written (--force writes)."]))
     sources = ", ".join(Path(bag).name for bag in args.bags)
     write_files(
         console,
-        (output, partial(files.write_urdf, found.arm.model, urdf)),
-        (parameters, files.parameter_file(found, sources, effort_units.parameters(gains))),
+        (output, partial(report.write_urdf, found.arm.model, urdf)),
+        (parameters, report.parameter_file(found, sources, effort_units.parameters(gains))),
     )
     written = load_arm(output, found.model.joint_names, parameters, args.gravity)
     _, whole = score(written, found.recordings, judged, cut_off, "identified")
     motion, held_out = score(written, found.held_out, judged, cut_off, "identified")
-    numbers = files.as_dict(found, whole, held_out, before) | effort_units.as_dict(gains)
+    numbers = report.as_dict(found, whole, held_out, before) | effort_units.as_dict(gains)
     more = (
         (args.json, json_text(numbers)),
         (args.plot, partial(draw, found, motion, held_out, before)),
     )
-    return Result([tables(found, whole, held_out, before)], more)
+    return Result([report.tables(found, whole, held_out, before)], more)

@@ -78,8 +78,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.proposal import propose
     from featherstone_ros.tools.setup import files
-    from featherstone_ros.tools.setup.picture import draw
-    from featherstone_ros.tools.setup.report import next_steps, summary
+    from featherstone_ros.tools.setup.report import draw, next_steps, summary
     from featherstone_ros.tools.trial_drive import HEAVIER, drive, first_motion
 
     urdf = robot_file(args.urdf)
