@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    _exported = exporter(
+    _exported, __dir__ = exporter(
         __name__,
         *("errors", "_core", "model.model", "model.primitives", "model.tree"),
         *("control", "identification", "kinematics", "model"),

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any
 
 
-def exporter(package: str, *modules: str) -> Callable[[str], Any]:
-    """Return a package's ``__getattr__``.
+def exporter(package: str, *modules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return a package's ``__getattr__`` and ``__dir__``.
 
     Args:
         package: Its name.
@@ -29,4 +29,8 @@ def exporter(package: str, *modules: str) -> Callable[[str], Any]:
                     return getattr(exported, name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return get
+    def names() -> list[str]:
+        exported = sys.modules[package]
+        return sorted({*vars(exported), *exported.__all__})
+
+    return get, names

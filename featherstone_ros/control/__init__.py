@@ -55,4 +55,4 @@ if TYPE_CHECKING:
     )
     from featherstone_ros.control.retiming.retime import Retimed, RetimingError, retime
 else:
-    __getattr__ = exporter(__name__, "cartesian_impedance", "retiming.retime")
+    __getattr__, __dir__ = exporter(__name__, "cartesian_impedance", "retiming.retime")

@@ -29,4 +29,4 @@ if TYPE_CHECKING:
         read_file,
     )
 else:
-    __getattr__ = exporter(__name__, "model")
+    __getattr__, __dir__ = exporter(__name__, "model")

@@ -1,0 +1,26 @@
+"""Packages list what they export, and load it when it is asked for."""
+
+import subprocess
+import sys
+
+import pytest
+
+import featherstone_ros
+from featherstone_ros import control, model
+
+
+@pytest.mark.parametrize("package", [featherstone_ros, control, model], ids=lambda p: p.__name__)
+def test_what_a_package_lists_is_there(package):
+    assert {*package.__all__} <= {*dir(package)}
+    assert all(getattr(package, name) is not None for name in package.__all__)
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no .*'torqe'"):
+        _ = package.torqe
+
+
+def test_nothing_slow_is_loaded_before_it_is_asked_for(tmp_path):
+    program = (
+        "import sys, featherstone_ros as fr; assert 'numpy' not in sys.modules\n"
+        "assert fr.Model.__module__ == 'featherstone_ros.model.model' and 'numpy' in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
