@@ -16,8 +16,8 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.posture import start_posture
 from featherstone_ros.tools.proposal import propose
-from featherstone_ros.tools.trial_drive import drive, first_motion
 from featherstone_ros.tools.style import milli
+from featherstone_ros.tools.trial_drive import drive, first_motion
 
 from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
