@@ -86,6 +86,7 @@ def table(checked: FileCheck) -> Table:
     low, high = asked.position.min(axis=0), asked.position.max(axis=0)
     speed, torque = np.abs(asked.velocity).max(axis=0), np.abs(asked.torque).max(axis=0)
     rms, standing = asked.rms(), np.abs(asked.standing).max(axis=0)
+    low, high, standing = (np.round(values, 9) + 0.0 for values in (low, high, standing))
     for j, (name, short) in enumerate(zip(limits.names, short_names(limits.names), strict=True)):
         style = {quantity: BAD for joint, quantity in bad if joint == name}
         result.add_row(
