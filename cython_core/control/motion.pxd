@@ -98,8 +98,8 @@ cdef extern from *:
                               # speed a joint up, if torques can change as fast
     const double SHORTER      # of the time, where a curve leaves the range; the reverse where a
                               # correction accelerates too much
-    const double CATCH_UP_TIME    # [s] in which the speed of catching up may grow to all of it: what
-                              # is noise, or two streams that disagree, asks for both directions
+    const double CATCH_UP_TIME    # [s] in which the speed of catching up may grow to all of it:
+                              # noise, or two streams that disagree, ask for both directions
     const double SMALL        # share of a limit that a correction always may take
     const double SEEN         # share of the largest jerk that is seen from one look to the next
     const double LONGEST_BLEND    # times its usual time that a correction may take: where a path
@@ -395,7 +395,7 @@ cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory) noexcept 
     m.n, m.base, m.base_effort = n, memory, memory + 6 * n
     m.correction, m.lasts, m.correction_effort = memory + 8 * n, memory + 12 * n, memory + 16 * n
     m.offset, m.zero, m.look = memory + 18 * n, memory + 22 * n, memory + 26 * n
-    m.catching_up = memory + 30 * n
+    m.catching_up, m.correction_start = memory + 30 * n, -INFINITY
 
 
 cdef inline void hold_at(Motion* m, double time, const double* position) noexcept nogil:
@@ -754,11 +754,14 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
     comes too fast to give that up in time, it brakes first.
     """
     cdef Py_ssize_t n = m.n
-    cdef double jerk = limits.jerk[i], own = 0.0, grown, x
+    cdef double v = offset[n + i], jerk = limits.jerk[i], own = 0.0, grown, x
     cdef double bound = min(limits.acceleration[i], limits.deceleration[i])
     cdef double speed = share * limits.velocity[i], faster = BEND_SPEED * limits.velocity[i]
     if share == CATCH_UP_SPEED:
-        own = catch_up_speed(offset[i], speed, max(duration, m.smoothing), bound, jerk)
+        x = offset[i]
+        if v * x >= 0.0:                    # it goes further off until it has braked
+            x += 0.5 * v * max(duration, braking_time(v, offset[2 * n + i], bound, jerk))
+        own = catch_up_speed(x, speed, max(duration, m.smoothing), bound, jerk)
         grown = max(copysign(1.0, own) * m.catching_up[i], 0.0) + m.growth * fabs(own)
         own = copysign(min(fabs(own), grown), own)
     plan_velocity(m, i, offset, duration, own, faster, limits)
@@ -768,7 +771,7 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
         m.lasts[3 * n + i] = m.lasts[n + i]
     correct(m, i, offset)
     x = fabs(m.correction[i])
-    m.lasts[i] = max(duration, m.smoothing, sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
+    m.lasts[i] = max(duration, sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
     while (share == CATCH_UP_SPEED and 1.875 * x > SMALL * speed * m.lasts[i]
            and is_too_fast(m, i, speed)):
         m.lasts[i] /= SHORTER
@@ -930,9 +933,9 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
 
     From rest, the fields of the points alone say how the path begins, as in
     joint_trajectory_controller; those of a spline say nothing of its velocity. Where the desired
-    state would jump there, here a correction blends into the path, within ``transition`` [s] if that
-    is not too fast. A stream's velocity is not taken late, which would be an error; what its place
-    differs by is noise, to be smoothed over that time, or until the stream ends.
+    state would jump there, here a correction blends into the path, within ``transition`` [s] if
+    that is not too fast. A stream's velocity is not taken late, which would be an error; what its
+    place differs by is noise, to be smoothed over that time, or until the stream ends.
     """
     cdef double* offset = m.offset
     cdef double wait = start + path.times[0] - time
