@@ -13,19 +13,20 @@ from control.controller_state cimport (Command, Controller, Hold, Supervision, T
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
 from control.fault_bounds cimport COASTING, FASTER, LIMIT_SLACK, LONGEST_STEP, REPEAT_TIME
 from control.impedance_modes cimport joint_effort
-from control.laws cimport damped_gravity, drives_of, law, slide
+from control.laws cimport damped_gravity, drives_of, feedback, law, slide
 from control.measured_wrench cimport is_fresh
 from control.motion cimport sample
 from control.phase_changes cimport arrive, let_time_pass, respond
 from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
 from control.position_governor cimport (PositionGovernor, ServoGovernor, govern_positions,
                                         govern_servos)
-from control.settings cimport ADMITTANCE, JointLimits
+from control.settings cimport ADMITTANCE, FEEDFORWARD, JointLimits
 from control.state_clock cimport StateClock, is_overdue
 from control.state_observer cimport ACCEPTED, Observer, common, max_speed_share
 from control.stuck_joints cimport StuckJoints
 from control.supervision cimport supervise
-from control.torque_governor cimport SpeedLimit, begin_transfer, govern, transfer_left
+from control.torque_governor cimport (SpeedLimit, begin_transfer, govern, note_feedback,
+                                      transfer_left)
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives
 from servo_stiffness cimport learn_stiffness
@@ -357,6 +358,7 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     cdef Hold no_wrench = hold_reason(CAUSE_NO_WRENCH, -1, now - c.task.cartesian.measured.at,
                                       c.arm.settings.wrench_timeout)
     cdef Hold not_finite = hold_reason(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
+    cdef Py_ssize_t i
     pass_time(&c.arm.models, dt)
     memset(c.sent.contact, 0, c.n * sizeof(double))
     if let_time_pass(c, now, time):
@@ -382,6 +384,11 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
         mode_torque(&c.task, &c.sent, &c.stuck, c, now, dt)
         if issue_command(&c.sent, &c.positions, &c.servos, c, now, dt, c.sent.torque):
             note_given(&c.stuck, c)
+            if c.arm.settings.mode == FEEDFORWARD:
+                for i in range(c.n):
+                    note_feedback(&c.sent.governor, i, feedback(
+                        &c.arm.joints, i, c.n, c.observer.q, c.task.desired),
+                        c.task.desired[c.n + i] == 0.0, dt)
             return True
         respond(c, now, &not_finite)
     damped_torque(&c.watch, c, now, c.sent.torque)

@@ -109,6 +109,7 @@ cdef class CompiledController(CycleOwner):
         c.arm.models.part, c.arm.models.scratch = m.doubles(n), m.doubles(4 * n)
         c.sent.governor.asked, c.sent.governor.difference = m.doubles(n), m.doubles(n)
         c.sent.governor.wanted, c.sent.governor.moving = m.doubles(n), m.doubles(n)
+        c.sent.governor.feedback, c.sent.governor.noise = m.doubles(2 * n), m.doubles(n)
         c.sent.governor.allowed.low, c.sent.governor.allowed.high = m.doubles(n), m.doubles(n)
         place_motion(&c.task.motion, n, m.doubles(MOTION_ROWS * n))
         c.watch.speeding, c.watch.swings = m.doubles(n), m.doubles(n)

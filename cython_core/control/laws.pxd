@@ -76,13 +76,11 @@ cdef inline void damped_gravity(const Arm* arm, const double* state, double shar
                       - share * arm.joints.damping[i] * state[n + i])
 
 
-cdef inline void add_feedback(const JointSettings* joints, Py_ssize_t n, const double* state,
-                              const double* desired, double* torque) noexcept nogil:
-    """Add Kp e + Kd ed."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        torque[i] += (joints.p[i] * (desired[i] - state[i])
-                      + joints.d[i] * (desired[n + i] - state[n + i]))
+cdef inline double feedback(const JointSettings* joints, Py_ssize_t i, Py_ssize_t n,
+                            const double* state, const double* desired) noexcept nogil:
+    """Kp e + Kd ed, of a joint."""
+    return (joints.p[i] * (desired[i] - state[i])
+            + joints.d[i] * (desired[n + i] - state[n + i]))
 
 
 cdef inline void add_predicted_feedback(const Arm* arm, const double* state, const double* desired,
@@ -142,7 +140,8 @@ cdef inline void law(const Arm* arm, const double* state, const double* desired,
     cdef Py_ssize_t n = arm.models.n, i
     if arm.settings.mode == FEEDFORWARD or arm.settings.mode == ADMITTANCE:
         model_torque(arm, desired, sliding, torque)
-        add_feedback(&arm.joints, n, state, desired, torque)
+        for i in range(n):
+            torque[i] += feedback(&arm.joints, i, n, state, desired)
         if held > 0.0:
             add_predicted_feedback(arm, state, desired, held, torque)
     elif arm.settings.mode == COMPUTED_TORQUE:

@@ -39,10 +39,13 @@ cdef extern from *:
     """
     #define SPEED_SHARE (0.85)
     #define REACTION (0.01)
+    #define STEADY (0.1)
     """
     const double SPEED_SHARE     # of the speed limit that is v: other forces on the arm are not
                                  # known
     const double REACTION        # T [s], two steps at least
+    const double STEADY          # [s] over which feedback has a mean: encoders whose step asks for
+                                 # much have the torque flicker
 
 cdef struct SpeedLimit:
     const double* speed      # (n,) limits [rad/s, m/s]; inf: none
@@ -116,6 +119,8 @@ cdef struct Governor:
     double* command          # (n,) the last one
     double* asked            # (n,) what was last asked for
     double* difference       # (n,) last command minus what was asked for, as a transfer began
+    double* feedback         # (2, n) mean of what errors ask for, that of what is left, and
+    double* noise            # by how much the last command was beside that
     double* moving           # (n,) velocities that the difference must not increase; 0: no bound
     double* wanted           # (n,) what is asked for, plus what is left of the difference
     TorqueRange allowed
@@ -144,6 +149,8 @@ cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
     rate limit.
     """
     g.begins, g.transferring, g.duration, g.elapsed = duration > 0.0, False, duration, 0.0
+    if not g.begins:
+        memset(g.noise, 0, g.n * sizeof(double))
     memset(g.moving, 0, g.n * sizeof(double))
 
 
@@ -160,6 +167,19 @@ cdef inline void shift_transfer(Governor* g, const double* step, double duration
     for i in range(g.n):
         g.difference[i] = (weight * g.difference[i] if weight != 0.0 else 0.0) - step[i]
     g.transferring, g.duration, g.elapsed = True, duration, 0.0
+
+
+cdef inline void note_feedback(Governor* g, Py_ssize_t i, double torque, bint stands,
+                               double dt) noexcept nogil:
+    """Note what errors ask of a joint, as far as limits let it: a transfer keeps its mean, not what
+    noise makes of it where the joint is to stand. dt: since the last command [s].
+    """
+    cdef double share = dt / (dt + STEADY)
+    cdef double* mean = g.feedback + i
+    torque += g.command[i] - g.wanted[i]
+    mean[0] += share * (torque - mean[0])
+    mean[g.n] += share * (torque - mean[0] - mean[g.n])         # it may grow
+    g.noise[i] = torque - mean[0] - mean[g.n] if stands else 0.0
 
 
 cdef inline void push_no_further(Governor* g, const double* qd) noexcept nogil:
@@ -201,10 +221,11 @@ cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
 
 
 cdef inline void take_difference(Governor* g) noexcept nogil:
-    """Store the last command minus what is asked for; see ``push_no_further``."""
+    """Store the last command, but for its noise, minus what is asked for; see ``push_no_further``.
+    """
     cdef Py_ssize_t i
     for i in range(g.n):
-        g.difference[i] = g.command[i] - g.asked[i]
+        g.difference[i] = g.command[i] - g.noise[i] - g.asked[i]
         if g.difference[i] * g.moving[i] > 0.0:
             g.difference[i] = 0.0
     g.begins, g.transferring = False, True
@@ -229,9 +250,12 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
     if repeats:
         take_difference(g)
     for i in range(g.n):
-        g.wanted[i] = g.command[i] if repeats and g.difference[i] != 0.0 else g.asked[i]
+        g.wanted[i] = (g.command[i] - g.noise[i] if repeats and g.difference[i] != 0.0
+                       else g.asked[i])
         if weight != 0.0:  # 0 times a difference that has overflowed would be NaN
             g.wanted[i] += weight * g.difference[i]
+    if repeats:
+        memset(g.noise, 0, g.n * sizeof(double))
 
 
 cdef inline bint find_allowed(Governor* g, const JointSettings* joints, const double* added,

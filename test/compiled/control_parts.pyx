@@ -69,7 +69,8 @@ cdef class TorqueGovernor:
         self.its.n = n
         self.its.command, self.its.asked = own(self.owned, n), own(self.owned, n)
         self.its.difference, self.its.wanted = own(self.owned, n), own(self.owned, n)
-        self.its.moving = own(self.owned, n)
+        self.its.moving, self.its.feedback = own(self.owned, n), own(self.owned, 2 * n)
+        self.its.noise = own(self.owned, n)
         self.its.allowed.low, self.its.allowed.high = own(self.owned, n), own(self.owned, n)
         self.speed.acceleration, self.speed.given_up = own(self.owned, n), own(self.owned, n)
         self.settings.effort_limit, self.settings.torque_rate = (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from arm_scene import Ask, Played, Scene, load, play, trajectory
+from arm_scene import Ask, Played, Scene, deactivate, load, play, trajectory
 from example_robots import ROBOTS
 from studies import SWEEP
 
@@ -171,3 +171,33 @@ def test_no_slow_motion_is_accused(name, rate, measures_velocity):
             require_no_accusation(seen)
         except AssertionError as error:
             raise AssertionError(f"{kind}, seed {seed}") from error
+
+
+def fall_back(loop):
+    loop.controller.fall_back(loop.now)
+
+
+def float_freely(loop):
+    loop.configure(mode="gravity_compensation")
+
+
+@pytest.mark.parametrize("ask", [deactivate, fall_back, float_freely])
+@pytest.mark.parametrize("rate", [200.0, 500.0])
+def test_an_arm_whose_torque_flickers_is_not_thrown_by_the_last_of_it(rate, ask):
+    """The feedback's torque goes over to gravity's from its mean: .3 to .8 from its last value."""
+    names, start = load("panda").model.joint_names, np.asarray(load("panda").start, float)
+    gains = of_joints("gains.{}.p", names, np.zeros(7)) | of_joints(
+        "gains.{}.d", names, np.zeros(7)
+    )
+    timing = {"gains.period": 1.0 / rate, "gains.delay": 1.0 / rate}
+
+    def coarse(state: JointState) -> JointState:
+        return state._replace(q=SERVO * np.round(state.q / SERVO), qd=None)
+
+    for k in range(4):
+        begin = 1.5 + 0.0137 * k
+        asks = {0.2: trajectory([Point(0.8, start + 0.2, np.zeros(7))]), begin: ask}
+        played = play(
+            Scene("panda", asks, begin + 0.8, None, gains | timing, coarse, period=1.0 / rate)
+        )
+        assert played.speed[played.since(begin)].max() < 0.2
