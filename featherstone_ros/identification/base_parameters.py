@@ -10,6 +10,7 @@ J. Robotic Systems 1991).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,7 +65,13 @@ class BaseParameters:
         return text + (" ..." if len(added) >= terms else "")
 
 
-def base_parameters(model: Model, armature: bool = True, seed: int = 0) -> BaseParameters:
+def base_parameters(
+    model: Model,
+    armature: bool = True,
+    seed: int = 0,
+    offset: bool = False,
+    negligible: float = NEGLIGIBLE,
+) -> BaseParameters:
     """Find the base parameters of a model's bodies, see ``Bodies``.
 
     Args:
@@ -72,20 +79,23 @@ def base_parameters(model: Model, armature: bool = True, seed: int = 0) -> BaseP
         armature: Count the drives' inertia among the parameters. (That of the first joint, for
             example, is never separable from its link's moment about the axis.)
         seed: Of the random states.
+        offset: Count the drives' constant torque, after their inertia. (That of a vertical lift is
+            never separable from mass and inertia.)
+        negligible: Share of a column that others need not replace.
 
     Raises:
         EvaluationError: scipy is missing.
     """
     bodies = Bodies.of(model)
     names = [f"{body}.{symbol}" for body in bodies.names for symbol in SYMBOLS]
-    W = _regressor_in_random_states(model, bodies, armature, seed)
-    if armature:
-        names += [f"armature.{joint}" for joint in model.joint_names]
+    terms = ["armature"] * armature + ["offset"] * offset
+    W = _regressor_in_random_states(model, bodies, terms, seed)
+    names += [f"{term}.{joint}" for term in terms for joint in model.joint_names]
     scale = np.linalg.norm(W, axis=0)
     scale[scale < NEGLIGIBLE * scale.max(initial=0.0)] = np.inf  # only rounding errors
     _, R, order = needed_from_scipy("linalg").qr(W / scale, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    rank = int((diagonal > NEGLIGIBLE * diagonal[:1].max(initial=0.0)).sum())
+    rank = int((diagonal > negligible * diagonal[:1].max(initial=0.0)).sum())
     K = np.linalg.solve(R[:rank, :rank], R[:rank, rank:])
     moved = np.where(np.isfinite(scale), scale, 0.0)
     K = K / moved[order[:rank], None] * moved[order[rank:]]
@@ -96,13 +106,15 @@ def base_parameters(model: Model, armature: bool = True, seed: int = 0) -> BaseP
     )
 
 
-def _regressor_in_random_states(model: Model, bodies: Bodies, armature: bool, seed: int) -> Floats:
+def _regressor_in_random_states(
+    model: Model, bodies: Bodies, terms: Sequence[str], seed: int
+) -> Floats:
     random, p = np.random.default_rng(seed), 10 * len(bodies.names) + model.n
     lower, upper = np.sort(model.position_range, axis=0)
     B = STATES_PER_PARAMETER * p // max(model.n, 1) + 10
     q = random.uniform(lower, upper, (B, model.n))
     qd, qdd = random.normal(size=(2, B, model.n)) * [[[1.0]], [[3.0]]]
     Y = Dynamics(model).regressor(q, qd, qdd)[:, :, bodies.columns()]
-    if armature:
-        Y = np.concatenate([Y, qdd[:, :, None] * np.eye(model.n)], axis=2)
-    return Y.reshape(B * model.n, -1)
+    own = {"armature": qdd, "offset": np.ones_like(qdd)}
+    drives = [own[term][:, :, None] * np.eye(model.n) for term in terms]
+    return np.concatenate([Y, *drives], axis=2).reshape(B * model.n, -1)

@@ -100,6 +100,17 @@ def test_the_search_lowers_the_condition_number(capsys, tmp_path, monkeypatch):
     assert after < before
 
 
+def test_what_no_motion_tells_apart_leaves_the_condition_number_as_it_is(monkeypatch):
+    """Of a vertical lift these are its mass, its rotor and its constant torque."""
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
+    limit = '<limit lower="-1" upper="1" velocity="1" effort="99"/>'
+    text = urdf_text.chain("lift", "arm", kind="prismatic", axis="0 0 1", inside=limit)
+    text = text.replace('"arm" type="prismatic"', '"arm" type="revolute"')
+    arm = ControlledArm.of(fr.Model.from_urdf(text))
+    plan = Excitation(arm, Clearance.of(arm.model, text, None), 12.0).search()
+    assert plan.after < 30 and plan.untold == ()
+
+
 @pytest.mark.study
 def test_a_reader_who_has_seen_enough_does_not_cost_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 1)

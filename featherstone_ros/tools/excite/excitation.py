@@ -154,11 +154,13 @@ class Excitation:
         self._upper = np.where(bounded, np.where(bounded, middle, 0) + half, np.inf)
         self._effort = EFFORT_USED * arm.limits.effort
         self._dynamics, self._bodies = Dynamics(model), Bodies.of(model)
-        base = base_parameters(model)
-        kept = 10 * len(self._bodies.names) + model.n
-        friction = np.arange(kept, kept + 3 * model.n)
-        self._columns = np.concatenate([base.independent, friction])
-        terms = ("viscous friction", "Coulomb friction", "offset")
+        n = model.n
+        base = base_parameters(model, offset=True, negligible=1 / WEAK)  # no motion tells more
+        kept = 10 * len(self._bodies.names) + n
+        friction = np.arange(kept, kept + 2 * n)  # between the rotors and the offsets
+        combined = base.independent + 2 * n * (base.independent >= kept)
+        self._columns = np.concatenate([combined, friction])
+        terms = ("viscous friction", "Coulomb friction")
         drives = [f"{term} of {name}" for term in terms for name in model.joint_names]
         self._names = [*base.texts(), *drives]
 
