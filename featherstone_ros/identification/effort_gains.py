@@ -135,16 +135,17 @@ def gains_by_load(
         )
     arm = Arm.without_drives(model)
     motion, other = (arm.motion(recording, cut_off) for recording in pair)
-    effort, torque = (
+    effort, torque, velocity, sliding = (
         interpolated(motion.time, other.time, values)
-        for values in (other.effort, arm.torque(other))
+        for values in (other.effort, arm.torque(other), other.velocity, other.sliding)
     )
     more = np.abs(motion.effort) - np.abs(effort)
     at = SIZE * model.link_names.index(link)
     Y = Dynamics(model).regressor(*motion.state)[:, :, at : at + SIZE]
     # What is known: the load's mass, and what the arm bears more where its drives yield to it.
     Y[:, :, 0] = mass * Y[:, :, 0] + arm.torque(motion) - torque
-    drive = _drive(motion, more)  # rotors are the same in both
+    # Rotors are the same in both, and friction is of each one's own motion.
+    drive = _drive(motion, more, motion.velocity - velocity, motion.sliding - sliding)
     motion = replace(motion, effort=motion.effort - effort)
     return _found(model, motion, Y, drive, 1.0, mass_deviation / mass)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import known_arm
 import numpy as np
 import pytest
+from example_robots import example_robot
 from known_arm import NAMES, NOISE, NOMINAL
 from studies import study
 
@@ -91,7 +92,7 @@ def test_stiffness_from_deflections_by_the_links():
     found = gains_by_links(NOMINAL, recording(NOMINAL, STIFFNESS, 3))
     assert found.found[:3] == NAMES[1:4]
     known = [NAMES.index(name) for name in found.found]
-    np.testing.assert_allclose(found.gain[known], STIFFNESS[known], rtol=0.1)
+    np.testing.assert_allclose(found.gain[known], STIFFNESS[known], rtol=0.05)
     assert (np.abs(found.gain - STIFFNESS)[known] < 4.0 * found.deviation[known]).all()
 
 
@@ -126,30 +127,45 @@ def test_an_effort_that_never_changes_tells_nothing():
         gains_by_load(NOMINAL, *none, "tool0", MASS)
 
 
-YIELDING = 8.0 * np.abs(STIFFNESS)  # [N m/rad]
+SO101 = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll")
+SERVOS = np.array([20.0, 22.0, 16.0, 12.0, 10.0])  # [N m/rad]
+PERCENT = 0.03  # [N m] of these drives
 
 
-def sagging(model, mass):
-    """Return a recording of drives that yield to their torque, which is their effort."""
-    time, q, qd, qdd = known_arm.motion(30.0, seed=1)
-    loaded = model.with_payload("tool0", mass, [0.04, -0.03, 0.12], 0.01 * np.eye(3))
-    dynamics = fr.Dynamics(loaded)
-    q = q - (dynamics.gravity(q) + known_arm.DRIVES.torque(qd, qdd)) / YIELDING
-    qd = np.gradient(q, time, axis=0)
-    qdd = np.gradient(qd, time, axis=0)
-    tau = dynamics.rnea(q, qd, qdd) + known_arm.DRIVES.torque(qd, qdd)
-    return Recording(f"{mass} kg", NAMES, time, q, qd, tau / YIELDING)
+def yielding(arm, mass, is_percent):
+    """Return a recording of servos; their efforts are percents, else what they are deflected by."""
+    random, period = np.random.default_rng(1), 0.01
+    t = np.arange(3000) * period
+    omega, phase = random.uniform((0.3, 0.0), (2.5, 2 * np.pi), (3, 5, 2)).transpose(2, 0, 1)
+    angle = omega * t[:, None, None] + phase
+    command = (arm.lower + arm.upper) / 2 + 0.2 * np.sin(angle).sum(axis=1)
+    loaded = arm.with_payload("gripper_link", mass, [0.0, 0.0, -0.05], 4e-4 * mass * np.eye(3))
+    damping, states = 0.05 * SERVOS, []
+    servos = fr.Simulator(
+        loaded, period / 10, "implicit", damping=damping, friction=0.05, armature=0.02
+    )
+    servos.reset(command[0])
+    for told in command:
+        for _ in range(10):
+            deflection = told - servos.q
+            servos.step(SERVOS * deflection)
+        percent = (SERVOS * deflection - damping * servos.qd) / PERCENT
+        states.append((servos.q, servos.qd, percent if is_percent else deflection))
+    return Recording(f"{mass} kg", SO101, t, *map(np.array, zip(*states, strict=True)))
 
 
-def test_stiffness_by_a_known_load_of_drives_that_yield_to_it():
-    """Positions differ by millirads: each effort is compared with the torque where the arm was."""
-    loaded, bare = sagging(NOMINAL, MASS), sagging(NOMINAL, 1e-6)
-    apart = np.sqrt(np.mean((loaded.position - bare.position) ** 2))
-    assert apart > 0.002  # what two recordings of one motion differed by at most
-    found = gains_by_load(NOMINAL, loaded, bare, "tool0", MASS)
-    known = [NAMES.index(name) for name in found.found]
-    assert len(known) >= 3
-    np.testing.assert_allclose(found.gain[known], YIELDING[known], rtol=0.05)
+@pytest.mark.parametrize("is_percent", [True, False])
+def test_an_so101s_percent_and_stiffness_by_a_known_load_to_which_it_yields(is_percent):
+    """Each effort is compared with the torque where the arm was, and friction as it moved there."""
+    arm = fr.Model.from_file(example_robot("so101"), joints=SO101)
+    loaded, bare = (yielding(arm, mass, is_percent) for mass in (0.25, 1e-6))
+    apart = np.sqrt(np.mean((loaded.position - bare.position)[:, 1:4] ** 2))
+    assert apart > 0.01  # [rad] both are one motion all the same
+    found = gains_by_load(arm, loaded, bare, "gripper_link", 0.25)
+    assert set(SO101[1:4]) <= set(found.found)
+    known = [SO101.index(name) for name in found.found]
+    true = np.full(5, PERCENT) if is_percent else SERVOS
+    np.testing.assert_allclose(found.gain[known], true[known], rtol=0.05)
 
 
 def test_a_constant_that_is_known_to_nine_percent_is_not_found():
