@@ -21,6 +21,7 @@ SIZE, KIND = 5.0, 12.0
 CERTAIN = 3.0  # standard deviations
 KNOWN = 0.025  # relative deviation of a gain that is offered: within 5 %, of 20 but one
 VAGUE = 0.25  # relative deviation of a gain from which the motion does not tell it
+TOLD = 0.1  # deviation of a gain (relative) or an offset [rad or m] that still tells something
 # What is named: a ratio, [rad or m], [s], [rad] and [kg].
 MIN_GAIN, MIN_OFFSET, MIN_DELAY, MIN_TILT, MIN_LOAD = 1.2, 0.03, 0.01, 0.03, 0.05
 # Of a result: an offset by the weight that its joint bears; what is left by what was left before,

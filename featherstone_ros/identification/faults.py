@@ -28,6 +28,7 @@ from featherstone_ros.identification.evidence import (
     MIN_OFFSET,
     MIN_TILT,
     SIZE,
+    TOLD,
     VAGUE,
 )
 from featherstone_ros.identification.explanation import squares_about_mean
@@ -46,7 +47,6 @@ MAX_FAULTS = 3  # faults
 FINALISTS = 4  # of which the prior's width is chosen anew
 LIKELIER = 0.25  # of the squares that an effort's own joint leaves, that another's leaves
 DOUBTFUL = 0.1  # share of a joint's squared torque left, from which mirrored positions are tried
-TOLD = 0.1  # deviation of a gain (relative) or an offset [rad or m] that still tells something
 ALIKE = 0.9  # correlation of velocity and the rate of position, to compare them
 
 
@@ -140,7 +140,7 @@ def likeliest(readings: Readings) -> tuple[Explained, list[Explained]]:
     for rarity in range(1, MAX_FAULTS + 1):
 
         def merit(each: Explained, rarity: int = rarity) -> float:
-            return each.evidence - rarity * _price(each)
+            return each.evidence - rarity * _price(each, readings.model.gravity)
 
         tried = [readings.explained(reading) for reading in _one_more(found.reading, readings)]
         tried += [readings.explained(reading) for each in tried for reading in _of_few(each)]
@@ -148,9 +148,7 @@ def likeliest(readings: Readings) -> tuple[Explained, list[Explained]]:
             tried += [readings.explained(r) for r in _mirrored(found.reading, readings)]
             off = [t for t in tried if t.reading.offsets != found.reading.offsets]
             tried += [readings.about(max(off, key=merit).reading)] if off else []
-            tried += (
-                [] if found.reading.gravity else [readings.about(readings.turned(found.reading))]
-            )
+            tried += [readings.about(readings.turned(found.reading))]
         tried = [t for t in tried if _is_telling(t, found)]
         tried.sort(key=merit, reverse=True)
         finalists = [found.reading, *(each.reading for each in tried[:FINALISTS])]
@@ -159,20 +157,22 @@ def likeliest(readings: Readings) -> tuple[Explained, list[Explained]]:
             readings.settle(best.reading)  # its noise is the least: by that, once more
             compared = [readings.freely(reading) for reading in finalists]
             best = max(compared, key=merit)
-            rivals = [e for e in compared[1:] if e is not best and merit(e) > merit(best) - SIZE]
+            near = [e for e in compared if e is not best and merit(e) > merit(best) - SIZE]
             found = readings.settle(best.reading)
+            rivals = [readings.about(each.reading) for each in near]
+            rivals = [each for each in rivals if merit(each) > merit(found) - SIZE]
         if best.reading == finalists[0]:
             break
-    return readings.settle(readings.about(found.reading).reading), rivals
+    return found, rivals
 
 
-def _price(explained: Explained) -> float:
+def _price(explained: Explained, gravity: Sequence[float] | Floats) -> float:
     """Return by how much evidence a first fault like those of a reading must be worth."""
     reading = explained.reading
     kinds = len(reading.mirrored) + len(reading.negative) + bool(reading.order)
     kinds += 1 if len(reading.weightless) == len(explained.gains) else len(reading.weightless)
     sizes = len(reading.gains) + len(reading.offsets)
-    kinds += bool(reading.gravity)
+    kinds += _tilt(explained, gravity)[0] > MIN_TILT
     return KIND * kinds + SIZE * sizes
 
 
@@ -312,20 +312,26 @@ def _always(found: Explained, given: Sequence[float] | Floats) -> str:
 
 
 def _untold(readings: Readings, found: Explained, width: tuple[float, float]) -> list[str]:
-    """Name the efforts' sizes, encoders' zeros and load that this motion does not tell."""
+    """Name the efforts' sizes, encoders' zeros and load that this motion does not tell.
+
+    A size is told if it cannot be another unit's, a zero if all that it may be is small.
+    """
     reading, names = found.reading, readings.model.joint_names
     scaled = {k for group in reading.gains for k in group}
     sizes = [
         names[joint]
         for k, joint in enumerate(readings.judged)
         if k not in scaled
-        and readings.explained(with_gain(reading, k)).deviation[k] * width[0] > VAGUE
+        for one in [readings.explained(with_gain(reading, k))]
+        if abs(np.log(abs(one.gains[k]))) + CERTAIN * width[0] * one.deviation[k]
+        > np.log(ANOTHER_UNIT[1])
     ]
     zeros = [
         name
         for k, name in enumerate(names)
         if k not in reading.offsets
-        and readings.explained(with_offset(reading, k)).offset_deviation[k] * width[1] > TOLD
+        for one in [readings.explained(with_offset(reading, k))]
+        if abs(one.offsets[k]) + CERTAIN * width[1] * one.offset_deviation[k] > CERTAIN * TOLD
     ]
     texts = [f"in which unit the efforts of {', '.join(sizes)} are"] * bool(sizes)
     texts += [f"whether the encoders of {', '.join(zeros)} are off"] * bool(zeros)

@@ -189,10 +189,7 @@ class Readings:
                 late=round(found.delay[0], 4),
                 gravity=tuple(found.gravity.round(4).tolist()),
             )
-            there = self.explained(reading)
-            if there.evidence < found.evidence:
-                break
-            found = there
+            found = self.explained(reading)
         return found
 
     def turned(self, reading: Reading) -> Reading:
@@ -214,7 +211,12 @@ class Readings:
         return replace(reading, gravity=tuple(down.round(4).tolist()))
 
     def settle(self, reading: Reading) -> Explained:
-        """Choose the prior's width and the noise's correlation by a reading, and explain by it."""
+        """Choose the prior's width and the noise's correlation by a reading, and explain by it.
+
+        The reading of the explanation is about what is found.
+        """
+        self.settled(reading, tuple(THETAS))
+        reading = self.about(reading).reading
         self.settled(reading, tuple(THETAS))
         return self.explained(reading)
 

@@ -241,8 +241,10 @@ def driven(case: Case, arm: fr.Model) -> Recording:
         states.append((at, speed, tau))
         plant.step(tau, STEPS)
     position, velocity, effort = (np.array(rows) for rows in zip(*states, strict=True))
-    # Each acts until the next state; the plants step velocity first, then position by it.
+    # Each acts until the next state; the plants step velocity first, then position by it: their
+    # velocity is that of half a step before.
     effort = interpolated(t, t + (STEPS - 1) * period / 2, effort)
+    velocity = interpolated(t, t - period / 2, velocity)
     assert np.abs(position - q).max() < 0.1  # [rad or m]
     return Recording("", case.model.joint_names, t, position, velocity, effort)
 
