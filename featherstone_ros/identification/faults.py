@@ -140,7 +140,7 @@ def likeliest(readings: Readings) -> tuple[Explained, list[Explained]]:
     for rarity in range(1, MAX_FAULTS + 1):
 
         def merit(each: Explained, rarity: int = rarity) -> float:
-            return each.evidence - rarity * _price(each, readings.model.gravity)
+            return each.evidence - rarity * _price(each)
 
         tried = [readings.explained(reading) for reading in _one_more(found.reading, readings)]
         tried += [readings.explained(reading) for each in tried for reading in _of_few(each)]
@@ -148,7 +148,9 @@ def likeliest(readings: Readings) -> tuple[Explained, list[Explained]]:
             tried += [readings.explained(r) for r in _mirrored(found.reading, readings)]
             off = [t for t in tried if t.reading.offsets != found.reading.offsets]
             tried += [readings.about(max(off, key=merit).reading)] if off else []
-            tried += [readings.about(readings.turned(found.reading))]
+            tried += (
+                [] if found.reading.gravity else [readings.about(readings.turned(found.reading))]
+            )
         tried = [t for t in tried if _is_telling(t, found)]
         tried.sort(key=merit, reverse=True)
         finalists = [found.reading, *(each.reading for each in tried[:FINALISTS])]
@@ -157,22 +159,22 @@ def likeliest(readings: Readings) -> tuple[Explained, list[Explained]]:
             readings.settle(best.reading)  # its noise is the least: by that, once more
             compared = [readings.freely(reading) for reading in finalists]
             best = max(compared, key=merit)
-            near = [e for e in compared if e is not best and merit(e) > merit(best) - SIZE]
+            near = [e for e in compared[1:] if e is not best and merit(e) > merit(best) - SIZE]
             found = readings.settle(best.reading)
             rivals = [readings.about(each.reading) for each in near]
             rivals = [each for each in rivals if merit(each) > merit(found) - SIZE]
         if best.reading == finalists[0]:
             break
-    return found, rivals
+    return readings.settle(readings.about(found.reading).reading), rivals
 
 
-def _price(explained: Explained, gravity: Sequence[float] | Floats) -> float:
+def _price(explained: Explained) -> float:
     """Return by how much evidence a first fault like those of a reading must be worth."""
     reading = explained.reading
     kinds = len(reading.mirrored) + len(reading.negative) + bool(reading.order)
     kinds += 1 if len(reading.weightless) == len(explained.gains) else len(reading.weightless)
     sizes = len(reading.gains) + len(reading.offsets)
-    kinds += _tilt(explained, gravity)[0] > MIN_TILT
+    kinds += bool(reading.gravity)
     return KIND * kinds + SIZE * sizes
 
 

@@ -47,6 +47,7 @@ ROUNDS, TRIES = 40, 8  # of steps at most, and of dampings for a step
 DAMPING = 1e-2  # of the first step, relative
 CONVERGED = 0.02  # least growth of a probability's logarithm by a step
 RELINEARISED = 3  # times, in encoders' offsets
+SLIGHT = 1.0  # evidence that a step of it may cost: an explanation is the best where it is linear
 # Candidates for the prior deviation of theta, and how much less probable (the logarithm) they are.
 THETAS = {0.15: 0.0, 0.3: 2.0, 0.6: 5.0}
 # Prior deviations of a load's mass [kg], first moment [kg m] and inertia [kg m^2], of an offset
@@ -189,7 +190,10 @@ class Readings:
                 late=round(found.delay[0], 4),
                 gravity=tuple(found.gravity.round(4).tolist()),
             )
-            found = self.explained(reading)
+            there = self.explained(reading)
+            if there.evidence < found.evidence - SLIGHT:
+                break
+            found = there
         return found
 
     def turned(self, reading: Reading) -> Reading:
@@ -211,12 +215,7 @@ class Readings:
         return replace(reading, gravity=tuple(down.round(4).tolist()))
 
     def settle(self, reading: Reading) -> Explained:
-        """Choose the prior's width and the noise's correlation by a reading, and explain by it.
-
-        The reading of the explanation is about what is found.
-        """
-        self.settled(reading, tuple(THETAS))
-        reading = self.about(reading).reading
+        """Choose the prior's width and the noise's correlation by a reading, and explain by it."""
         self.settled(reading, tuple(THETAS))
         return self.explained(reading)
 
