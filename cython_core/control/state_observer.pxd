@@ -377,11 +377,12 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
         lag = (o.q[i] - o.at_state[i]) / dt - o.qd[i] if reckoned else -0.5 * dt * o.qdd[i]
         result = observe_joint(o, i, q[i], qd[i] if has_speed else NAN, dt, lag, left,
                                settings)
-        agrees &= result.rejection in (ACCEPTED, REPEATED, INCONSISTENT)
+        if result.rejection == ACCEPTED:
+            continue
+        agrees &= result.rejection in (REPEATED, INCONSISTENT)
         if result.rejection == INCONSISTENT and o.inconsistent < 0:
             o.inconsistent = i
-        if result.rejection != ACCEPTED and (
-                o.age[i] > settings.state_timeout
+        if (o.age[i] > settings.state_timeout
                 or (o.last.rejection == ACCEPTED and result.rejection != REPEATED)):
             o.last = result
     o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
