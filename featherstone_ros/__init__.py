@@ -53,9 +53,7 @@ if TYPE_CHECKING:
     __version__: str
 else:
     _exported, __dir__ = exporter(
-        __name__,
-        *("errors", "_core", "model.model", "model.primitives", "model.tree"),
-        *("control", "identification", "kinematics", "model"),
+        __name__, "errors", "_core", "model.model", "model.primitives", "model.tree"
     )
 
     def __getattr__(name: str) -> object:

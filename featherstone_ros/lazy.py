@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -14,12 +15,12 @@ def exporter(package: str, *modules: str) -> tuple[Callable[[str], Any], Callabl
     Args:
         package: Its name.
         modules: Those of its modules that have the names of its ``__all__``, in the order in which
-            they are looked through; any of them can be asked for, too.
+            they are looked through; whatever module it has can be asked for, too.
     """
 
     def get(name: str) -> Any:
         exported = sys.modules[package]
-        if name in modules:
+        if find_spec(f"{package}.{name}"):
             return import_module(f"{package}.{name}")
         if name in exported.__all__:
             for module in modules:

@@ -10,10 +10,8 @@
 # with one of the differences to be removed, and ends with zero value, slope and curvature in a time
 # of its own: an acceleration fades as soon as the torques can change, so that it does not speed the
 # joint up; a velocity as the joint can brake; a position as slowly as is needed not to be fast.
-# Where they take the same time, they are the quintic between the two states. A stream is caught up
-# with by a fourth, which begins with the velocity of that: the same at each takeover, however many
-# there are. A joint that would leave its range takes less, at the price of at most HARDEST times
-# its acceleration.
+# Where they take the same time, they are the quintic between the two states. A joint that would
+# leave its range takes less, at the price of at most HARDEST times its acceleration.
 #
 # A motion state is (4, n): position, velocity, acceleration, and effort in addition to the model's.
 
@@ -55,16 +53,13 @@ cdef struct Motion:
     const Path* path         # NULL: none
     double path_start        # when the path's time is zero
     Py_ssize_t piece         # of the path, where it was last looked at
-    double* correction       # (4, n) its parts (``Part``)
-    double* lasts            # (4, n) time that each of these takes [s]
+    double* correction       # (3, n) of position, velocity and acceleration
+    double* lasts            # (3, n) time that each of these takes [s]
     double* correction_effort    # (2, n)
     double correction_start
-    double smoothing         # of what a stream's place differs by [s]
-    double growth            # share by which the speed of catching up may have grown since the
-                             # last correction began
-    double* catching_up      # (n,) velocity of that
     double correction_end    # in all of them
     double* offset           # (4, n) scratch
+    double* before           # (4, n) scratch
     double* look             # (4, n) scratch
     const double* zero       # (4, n)
     double end               # from then on the motion stands still; inf: it never does
@@ -79,7 +74,6 @@ cdef extern from *:
     #define BEND_TIME (0.25)
     #define BEND_SPEED (0.05)
     #define SHORTER (0.8)
-    #define CATCH_UP_TIME (0.25)
     #define SMALL (0.2)
     #define SEEN (0.9)
     #define LONGEST_BLEND (4.0)
@@ -98,8 +92,6 @@ cdef extern from *:
                               # speed a joint up, if torques can change as fast
     const double SHORTER      # of the time, where a curve leaves the range; the reverse where a
                               # correction accelerates too much
-    const double CATCH_UP_TIME    # [s] in which the speed of catching up may grow to all of it:
-                              # noise, or two streams that disagree, ask for both directions
     const double SMALL        # share of a limit that a correction always may take
     const double SEEN         # share of the largest jerk that is seen from one look to the next
     const double LONGEST_BLEND    # times its usual time that a correction may take: where a path
@@ -110,7 +102,7 @@ cdef extern from *:
 
 
 cdef enum Part:              # of a correction: rows of ``correction`` and ``lasts``
-    OFF_PLACE, OFF_SPEED, OFF_ACCELERATION, CATCH_UP
+    OFF_PLACE, OFF_SPEED, OFF_ACCELERATION
 
 
 cdef inline double value_at(const double* c, Py_ssize_t n, Py_ssize_t i, double t) noexcept nogil:
@@ -164,18 +156,6 @@ cdef inline void part_coefficients(Part part, double size, double duration,
         c[3], c[4] = -2.0 * size / (3.0 * duration), 0.25 * size / squared
 
 
-cdef inline void add_speed_of(double x, double duration, Py_ssize_t n, Py_ssize_t i, double t,
-                              double* state) noexcept nogil:
-    """The same of a part that begins with a velocity."""
-    cdef double s, left
-    if x != 0.0 and t < duration:
-        s = t / duration
-        left = 1.0 - s
-        state[i] -= x * duration * (0.5 - s * (1.0 - s * s * (1.0 - 0.5 * s)))
-        state[n + i] += x * left * left * (1.0 + 2.0 * s)
-        state[2 * n + i] -= 6.0 * x / duration * s * left
-
-
 cdef inline void add_correction_of(const double* size, const double* lasts, Py_ssize_t n,
                                    Py_ssize_t i, double t, double* state) noexcept nogil:
     """Add value, slope and curvature of a joint's correction at t to a motion state."""
@@ -186,8 +166,13 @@ cdef inline void add_correction_of(const double* size, const double* lasts, Py_s
         state[i] += x * (1.0 - s * s * s * (10.0 - s * (15.0 - 6.0 * s)))
         state[n + i] -= 30.0 * x / duration * s * s * left * left
         state[2 * n + i] -= 60.0 * x / (duration * duration) * s * left * (1.0 - 2.0 * s)
-    add_speed_of(size[n + i], lasts[n + i], n, i, t, state)
-    add_speed_of(size[3 * n + i], lasts[3 * n + i], n, i, t, state)
+    duration, x = lasts[n + i], size[n + i]
+    if x != 0.0 and t < duration:
+        s = t / duration
+        left = 1.0 - s
+        state[i] -= x * duration * (0.5 - s * (1.0 - s * s * (1.0 - 0.5 * s)))
+        state[n + i] += x * left * left * (1.0 + 2.0 * s)
+        state[2 * n + i] -= 6.0 * x / duration * s * left
     duration, x = lasts[2 * n + i], size[2 * n + i]
     if x != 0.0 and t < duration:
         s = t / duration
@@ -387,15 +372,15 @@ cdef inline bint any_nonzero(const double* x, Py_ssize_t count) noexcept nogil:
 # Motions.
 
 cdef enum:
-    MOTION_ROWS = 31         # (n,) of memory that a motion takes
+    MOTION_ROWS = 32         # (n,) of memory that a motion takes
 
 
 cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory) noexcept nogil:
     """Take (MOTION_ROWS, n) numbers that are zero."""
     m.n, m.base, m.base_effort = n, memory, memory + 6 * n
-    m.correction, m.lasts, m.correction_effort = memory + 8 * n, memory + 12 * n, memory + 16 * n
-    m.offset, m.zero, m.look = memory + 18 * n, memory + 22 * n, memory + 26 * n
-    m.catching_up, m.correction_start = memory + 30 * n, -INFINITY
+    m.correction, m.lasts, m.correction_effort = memory + 8 * n, memory + 11 * n, memory + 14 * n
+    m.offset, m.zero, m.before = memory + 16 * n, memory + 20 * n, memory + 24 * n
+    m.look = memory + 28 * n
 
 
 cdef inline void hold_at(Motion* m, double time, const double* position) noexcept nogil:
@@ -434,6 +419,26 @@ cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
     for i in range(n):
         shortest = max(shortest, 1.875 * fabs(offset[i]) / (BLEND_SPEED * velocity_limit[i]))
     return shortest
+
+
+cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* change,
+                                 double longest) noexcept nogil:
+    """How long the takeover by a path takes at least [s]: ``longest``, but for a stream of points
+    that asks for another velocity.
+
+    To follow that late would be an error. It takes TAKEOVER periods of the points. A change x of
+    the position beside that of the velocity, v, is noise, to be smoothed: it takes 4 x / v.
+
+    Args:
+        change: (2, n) of what is asked for, corrections left out.
+    """
+    cdef double x = 0.0, v = 0.0
+    cdef Py_ssize_t i
+    if path.period == 0.0:
+        return longest
+    for i in range(n):
+        x, v = max(x, fabs(change[i])), max(v, fabs(change[n + i]))
+    return min(max(TAKEOVER * path.period, 4.0 * x / v), longest) if v > 0.0 else longest
 
 
 cdef inline double stopping_displacement(double v, double a, double duration,
@@ -494,9 +499,8 @@ cdef inline double fading_time(double v, double a, double duration, double faste
     much faster meanwhile, or would turn round.
     """
     cdef double bend = faster / 0.148                           # v - a t (1 - t)^2 peaks at 4 / 27
-    if v * a < 0.0:                         # it is part of what removes the velocity
+    if v * a < 0.0:
         bend = max(bend, 3.0 * fabs(v))
-        jerk += 7.5 * fabs(v) / (duration * duration)
     return max(min(duration, bend / fabs(a)), shortest_fade(a, jerk)) if a != 0.0 else duration
 
 
@@ -561,15 +565,15 @@ cdef inline void stopping_position(Py_ssize_t n, const double* state, double dur
 cdef inline void correct(Motion* m, Py_ssize_t i, const double* offset) noexcept nogil:
     """Set a joint's correction, which takes the times ``lasts``, to an offset (4, n)."""
     cdef Py_ssize_t n = m.n
-    cdef double fade = m.lasts[2 * n + i], speed = m.correction[3 * n + i]
-    m.correction[n + i], m.correction[2 * n + i] = offset[n + i] - speed, offset[2 * n + i]
-    m.correction[i] = (offset[i] + 0.5 * m.correction[n + i] * m.lasts[n + i]
-                       + 0.5 * speed * m.lasts[3 * n + i] + offset[2 * n + i] * fade * fade / 12.0)
+    cdef double fade = m.lasts[2 * n + i]
+    m.correction[n + i], m.correction[2 * n + i] = offset[n + i], offset[2 * n + i]
+    m.correction[i] = (offset[i] + 0.5 * offset[n + i] * m.lasts[n + i]
+                       + offset[2 * n + i] * fade * fade / 12.0)
 
 
 cdef inline double joint_lasts(const Motion* m, Py_ssize_t i) noexcept nogil:
     """How long a joint's correction takes [s]."""
-    return max(m.lasts[i], m.lasts[m.n + i], m.lasts[2 * m.n + i], m.lasts[3 * m.n + i])
+    return max(m.lasts[i], m.lasts[m.n + i], m.lasts[2 * m.n + i])
 
 
 cdef inline void begin_correction(Motion* m, double time, const double* offset) noexcept nogil:
@@ -598,7 +602,6 @@ cdef inline void stop_from(Motion* m, double time, const double* state, double d
     hold_at(m, time, offset)
     for i in range(n):
         offset[i] = state[i] - offset[i]
-        m.correction[3 * n + i], m.lasts[3 * n + i] = 0.0, m.lasts[n + i]
         correct(m, i, offset)
     begin_correction(m, time, offset)
 
@@ -651,7 +654,6 @@ cdef inline double largest_acceleration(const Motion* m, Py_ssize_t i) noexcept 
     cdef Py_ssize_t n = m.n
     return (5.7736 * fabs(m.correction[i]) / (m.lasts[i] * m.lasts[i])
             + 1.5 * fabs(m.correction[n + i]) / m.lasts[n + i]
-            + 1.5 * fabs(m.correction[3 * n + i]) / m.lasts[3 * n + i]
             + fabs(m.correction[2 * n + i]) / 3.0)
 
 
@@ -720,58 +722,28 @@ cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, doub
     return False
 
 
-cdef inline double catch_up_speed(double x, double speed, double duration, double bound,
-                                  double jerk) noexcept nogil:
-    """The velocity, at most ``speed``, with which a joint catches up with what is off in place: it
-    can be given up on that way, in a duration [s] or more.
-    """
-    cdef double way = fabs(x)
-    return -copysign(min(speed, 2.0 * way / duration, sqrt(4.0 / 3.0 * way * bound),
-                         cbrt(2.0 / 3.0 * way * way * jerk)), x)
-
-
-cdef inline void plan_velocity(Motion* m, Py_ssize_t i, const double* offset, double duration,
-                               double speed, double faster,
-                               const JointLimits* limits) noexcept nogil:
-    """Have a joint's correction take a speed instead of the velocity that is off, in at least a
-    duration [s]; what is left in place is left open. faster: as of ``fading_time``.
-    """
-    cdef Py_ssize_t n = m.n
-    cdef double v = offset[n + i] - speed, a = offset[2 * n + i], jerk = limits.jerk[i]
-    cdef double bound = min(limits.acceleration[i], limits.deceleration[i])
-    m.lasts[n + i] = max(duration, braking_time(v, a, bound, jerk))
-    m.lasts[2 * n + i] = fading_time(v, a, m.lasts[n + i], faster, jerk)
-    m.correction[3 * n + i], m.lasts[3 * n + i] = speed, 0.0
-    correct(m, i, offset)
-
-
 cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, double duration,
                                  double share, const JointLimits* limits) noexcept nogil:
     """Give a joint's correction its times, at least ``duration`` [s], and what a velocity and what
     is off in place ask for. share: as of ``blend``.
-
-    A stream is caught up with at a speed that is kept however often it takes over; where the joint
-    comes too fast to give that up in time, it brakes first.
     """
     cdef Py_ssize_t n = m.n
-    cdef double v = offset[n + i], jerk = limits.jerk[i], own = 0.0, grown, x
+    cdef double v = offset[n + i], a = offset[2 * n + i], x, jerk = limits.jerk[i]
     cdef double bound = min(limits.acceleration[i], limits.deceleration[i])
     cdef double speed = share * limits.velocity[i], faster = BEND_SPEED * limits.velocity[i]
-    if share == CATCH_UP_SPEED:
-        x = offset[i]
-        if v * x >= 0.0:                    # it goes further off until it has braked
-            x += 0.5 * v * max(duration, braking_time(v, offset[2 * n + i], bound, jerk))
-        own = catch_up_speed(x, speed, max(duration, m.smoothing), bound, jerk)
-        grown = max(copysign(1.0, own) * m.catching_up[i], 0.0) + m.growth * fabs(own)
-        own = copysign(min(fabs(own), grown), own)
-    plan_velocity(m, i, offset, duration, own, faster, limits)
-    m.lasts[3 * n + i] = -2.0 * m.correction[i] / own if own != 0.0 else m.lasts[n + i]
-    if m.lasts[3 * n + i] < braking_time(own, 0.0, bound, jerk):
-        plan_velocity(m, i, offset, duration, 0.0, faster, limits)
-        m.lasts[3 * n + i] = m.lasts[n + i]
+    m.lasts[n + i] = max(duration, braking_time(v, a, bound, jerk))
+    x = offset[i]
+    if v * x < 0.0:                         # it is on its way already: it need not brake first
+        m.lasts[n + i] = max(m.lasts[n + i], min(-2.0 * x / v, 1.875 * fabs(x) / speed))
+    if share == CATCH_UP_SPEED and v * a > 0.0:
+        faster = min(faster, max(speed - fabs(v), SMALL * faster))
+    if v * x < 0.0 and v * a < 0.0:         # nor is it turned round
+        faster = 0.0
+    m.lasts[2 * n + i] = fading_time(v, a, m.lasts[n + i], faster, jerk)
     correct(m, i, offset)
     x = fabs(m.correction[i])
-    m.lasts[i] = max(duration, sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
+    m.lasts[i] = max(m.lasts[n + i] if v * offset[i] < 0.0 else duration,
+                     sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
     while (share == CATCH_UP_SPEED and 1.875 * x > SMALL * speed * m.lasts[i]
            and is_too_fast(m, i, speed)):
         m.lasts[i] /= SHORTER
@@ -788,7 +760,7 @@ cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double*
                                         fabs(state[2 * n + i]))
     cdef double longest, before
     plan_correction(m, i, offset, duration, share, limits)
-    longest = LONGEST_BLEND * m.lasts[n + i] if m.path != NULL else INFINITY
+    longest = LONGEST_BLEND * m.lasts[n + i]
     while (m.lasts[n + i] < longest
            and accelerates_too_much(m, i, time, state[2 * n + i], limits)):
         before = duration
@@ -799,7 +771,7 @@ cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double*
             break
     while (joint_lasts(m, i) > SHORTEST_STOP and largest_acceleration(m, i) < hardest
            and correction_leaves_range(m, i, time, state[i], limits)):
-        for k in range(4):
+        for k in range(3):
             m.lasts[k * n + i] = max(SHORTER * m.lasts[k * n + i], SHORTEST_STOP)
         correct(m, i, offset)
 
@@ -816,11 +788,7 @@ cdef inline void blend(Motion* m, double time, const double* state, const double
     duration = max(duration, SHORTEST_STOP)
     if share == BLEND_SPEED:
         duration = lead_in_duration(m.n, offset, limits.velocity, duration)
-    m.growth = min(max(time - m.correction_start, duration) / CATCH_UP_TIME, 1.0)
-    memset(m.look, 0, 4 * m.n * sizeof(double))
     for i in range(m.n):
-        add_correction_of(m.correction, m.lasts, m.n, i, time - m.correction_start, m.look)
-        m.catching_up[i] = m.look[m.n + i]
         blend_joint(m, i, time, state, offset, duration, share, limits)
     begin_correction(m, time, offset)
 
@@ -849,7 +817,6 @@ cdef inline void follow_set_point(Motion* m, double time, const double* state,
     for i in range(4 * m.n):
         offset[i] = state[i] - set_point[i]
     if not is_reached(m, offset, h, limits):
-        m.smoothing = 0.0
         blend(m, time, state, offset, duration, share, limits)
 
 
@@ -933,14 +900,15 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
 
     From rest, the fields of the points alone say how the path begins, as in
     joint_trajectory_controller; those of a spline say nothing of its velocity. Where the desired
-    state would jump there, here a correction blends into the path, within ``transition`` [s] if
-    that is not too fast. A stream's velocity is not taken late, which would be an error; what its
-    place differs by is noise, to be smoothed over that time, or until the stream ends.
+    state would jump there, here a correction blends into the path, which takes ``takeover_time`` at
+    least; at most ``transition`` [s] if that is not too fast.
     """
     cdef double* offset = m.offset
     cdef double wait = start + path.times[0] - time
     cdef Py_ssize_t n = m.n, i
+    cdef double share = CATCH_UP_SPEED if path.period > 0.0 else BLEND_SPEED
     cdef bint begins_as_given = path.period == 0.0 and not any_nonzero(state + n, 2 * n)
+    sample_without_correction(m, time, time, m.before)
     hold_at(m, time, path.first)
     if wait > 0.0:
         memcpy(offset, state, 4 * n * sizeof(double))
@@ -961,14 +929,10 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     m.has_effort = path.effort != NULL or any_nonzero(m.base_effort, 2 * n)
     sample_without_correction(m, time, time, offset)
     for i in range(4 * n):
+        m.before[i] -= offset[i]
         offset[i] = state[i] - offset[i]
     if begins_as_given and not any_nonzero(offset, n):
         memset(offset, 0, 3 * n * sizeof(double))
     if any_nonzero(offset, 4 * n):
-        m.smoothing = 0.0
-        if path.period > 0.0:
-            m.smoothing = min(start + path.duration - time, transition)
-            blend(m, time, state, offset, min(TAKEOVER * path.period, transition), CATCH_UP_SPEED,
-                  limits)
-        else:
-            blend(m, time, state, offset, transition, BLEND_SPEED, limits)
+        blend(m, time, state, offset, takeover_time(path, n, m.before, transition), share,
+              limits)
