@@ -139,7 +139,8 @@ def run(args: argparse.Namespace, console: Console) -> Result:
         shown.append(Text(text, "yellow"))
     for line in (
         f"{planner.clearance.describe()}; least distance {distance}",
-        f"preflight: within all limits, torque at most {torque:.0%} of them when rehearsed",
+        "preflight: within all limits"
+        + f", torque at most {torque:.0%} of them when rehearsed" * bool(torque),
         f"starts and ends at rest at {', '.join(f'{x:.3f}' for x in plan.series.start)}",
     ):
         shown.append(Text(line, "dim"))
@@ -150,7 +151,8 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     shown.append(Text(text, "bold red" if exact.trouble else "dim"))
     verdict = "the gains will do"
     if unknown.trouble:
-        friction = RUBBING * arm.limits.effort / (USED * (arm.values["path_tolerance"] or np.inf))
+        known = np.where(np.isfinite(arm.limits.effort), arm.limits.effort, 0.0)
+        friction = RUBBING * known / (USED * (arm.values["path_tolerance"] or np.inf))
         low = [f"gains.{joints[j]}.p {friction[j]:.3g}" for j in np.flatnonzero(p < friction)]
         verdict = (
             f"the gains are too low: {unknown.trouble}; for the recording "
