@@ -1,6 +1,7 @@
 """A node's life as a process: exceptions, signals, closed output; the arm rests first."""
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -185,7 +186,8 @@ def test_cleanup_right_after_deactivate_waits_for_the_arm(ros):
 
 
 def test_closed_output_at_the_start_is_no_signal(ros):
-    command = f"exec {sys.executable} -m featherstone_ros.{{}} --ros-args -p rate:=100.0 >&- 2>&-"
+    python = shlex.quote(sys.executable)
+    command = f"exec {python} -m featherstone_ros.{{}} --ros-args -p rate:=100.0 >&- 2>&-"
     processes = [ros.run(["sh", "-c", command.format(node)]) for node in NODES]
     for node, process in zip(NODES, processes, strict=True):
         ros.wait_for_state(f"/{node}", "unconfigured")
