@@ -25,7 +25,7 @@ from control.state_clock cimport StateClock, is_overdue
 from control.state_observer cimport ACCEPTED, Observer, common, max_speed_share
 from control.stuck_joints cimport StuckJoints
 from control.supervision cimport supervise
-from control.torque_governor cimport (SpeedLimit, begin_transfer, govern, note_feedback,
+from control.torque_governor cimport (Governor, SpeedLimit, begin_transfer, govern, note_feedback,
                                       transfer_left)
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives
@@ -351,6 +351,16 @@ cdef inline void note_given(StuckJoints* stuck, const Controller* c) noexcept no
             stuck.given[i] = common(whole, whole + stuck.given[i])
 
 
+cdef inline void note_errors(Governor* governor, const Controller* c, double dt) noexcept nogil:
+    """Note what errors ask for in the command, where they are its feedback; see note_feedback."""
+    cdef double asked
+    cdef Py_ssize_t i
+    if c.arm.settings.mode == FEEDFORWARD:
+        for i in range(c.n):
+            asked = feedback(&c.arm.joints, i, c.n, c.observer.q, c.task.desired)
+            note_feedback(governor, i, asked, c.task.desired[c.n + i] == 0.0, dt)
+
+
 cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:
     """Work out the command for the estimated state; returns whether there is one. There is none if
     this begins an open-loop stop.
@@ -358,7 +368,6 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     cdef Hold no_wrench = hold_reason(CAUSE_NO_WRENCH, -1, now - c.task.cartesian.measured.at,
                                       c.arm.settings.wrench_timeout)
     cdef Hold not_finite = hold_reason(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
-    cdef Py_ssize_t i
     pass_time(&c.arm.models, dt)
     memset(c.sent.contact, 0, c.n * sizeof(double))
     if let_time_pass(c, now, time):
@@ -384,11 +393,7 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
         mode_torque(&c.task, &c.sent, &c.stuck, c, now, dt)
         if issue_command(&c.sent, &c.positions, &c.servos, c, now, dt, c.sent.torque):
             note_given(&c.stuck, c)
-            if c.arm.settings.mode == FEEDFORWARD:
-                for i in range(c.n):
-                    note_feedback(&c.sent.governor, i, feedback(
-                        &c.arm.joints, i, c.n, c.observer.q, c.task.desired),
-                        c.task.desired[c.n + i] == 0.0, dt)
+            note_errors(&c.sent.governor, c, dt)
             return True
         respond(c, now, &not_finite)
     damped_torque(&c.watch, c, now, c.sent.torque)
