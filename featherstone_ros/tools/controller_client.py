@@ -30,16 +30,14 @@ from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
-from featherstone_ros.tools.node_status import SILENCE, NodeStatus, by_joint
+from featherstone_ros.tools.node_status import PATIENCE, SAY, SILENCE, NodeStatus, by_joint
 from featherstone_ros.tools.pending_trajectory import (
     FOLLOWING_MODES,
     MATCHING,
-    SAY,
     last_refusal,
     refused,
 )
 from featherstone_ros.tools.rclpy_calls import (
-    PATIENCE,
     MissingError,
     Question,
     decode,

@@ -17,6 +17,8 @@ STATES = ("unconfigured", "inactive", "active", "finalized")
 MAX_NODES = 64  # further ones are ignored
 LONGEST_VALUE = 100_000  # [characters] the histogram is long
 SILENCE = 3.0  # [s] after which a node is called silent: it reports every second
+SAY = 2.0  # [s] of waiting for a node until it is said what for
+PATIENCE = 30.0  # [s] of waiting until it is given up: the machine may be busy
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.node_status import NodeStatus
+from featherstone_ros.tools.node_status import PATIENCE, SAY, NodeStatus
 
-SAY = 2.0  # [s] of waiting until it is said what for
-PATIENCE = 30.0  # [s] of waiting until it is given up
 ANSWER = 3.0  # [s] after which a controller that has neither followed nor refused is worth a word
 MATCHING = 0.3  # [s] that the controller may need to find the sender that has found it
 FOLLOWING_MODES = (Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE)

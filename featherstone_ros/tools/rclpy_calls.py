@@ -19,11 +19,11 @@ from rclpy.subscription import Subscription
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.nodes.execution import is_start_error, one_line
+from featherstone_ros.tools.node_status import PATIENCE
 from featherstone_ros.tools.signals import held
 
 LONGEST_HOLD = 0.05  # [s] in which a signal may have to wait
 REPEAT = 1.5  # [s] after which a service is asked again
-PATIENCE = 30.0  # [s] of waiting for others: the machine may be busy
 
 
 class MissingError(FeatherstoneError):

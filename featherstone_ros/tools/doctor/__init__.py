@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
-from featherstone_ros.tools.options import require_ros
 from featherstone_ros.tools.result import Console, Result
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def _lines() -> Iterator[Line]:
 
     ros = middleware()
     if max(ros.level, domain(os.environ).level) < Level.ERROR:
-        require_ros()  # before the first line: ROS's wheels may restart Python
+        import rclpy  # noqa: F401  before the first line: ROS's wheels may restart Python
     python = ".".join(map(str, sys.version_info[:3]))
     folder = place.rpartition("/")[0]
     yield Line("version", f"{__version__} in {folder}, Python {python}")
