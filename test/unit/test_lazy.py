@@ -17,19 +17,14 @@ def test_what_a_package_lists_is_there(package):
         _ = package.torqe
 
 
-def test_modules_are_there_without_an_import_of_their_own(tmp_path):
-    program = (
-        "import featherstone_ros as fr\n"
-        "fr.errors, fr.identification, fr.model.urdf, fr.control.settings, fr.control.retiming"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
+MODULES = "fr.errors, fr.identification, fr.model.urdf, fr.control.settings, fr.control.retiming"
+NUMPY = """
+import sys; assert 'numpy' not in sys.modules
+assert fr.Model.__module__ == 'featherstone_ros.model.model' and 'numpy' in sys.modules"""
 
 
-def test_nothing_slow_is_loaded_before_it_is_asked_for(tmp_path):
-    program = (
-        "import sys, featherstone_ros as fr; assert 'numpy' not in sys.modules\n"
-        "assert fr.Model.__module__ == 'featherstone_ros.model.model' and 'numpy' in sys.modules"
-    )
+@pytest.mark.parametrize("asked", [MODULES, NUMPY], ids=["modules", "nothing slow before"])
+def test_what_is_asked_for_is_there_and_no_sooner(tmp_path, asked):
+    program = f"import featherstone_ros as fr\n{asked}"
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
