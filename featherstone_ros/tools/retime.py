@@ -35,7 +35,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from featherstone_ros.control.retiming.retime import BLEND
+from featherstone_ros.control.retiming import BLEND
 from featherstone_ros.tools.options import (
     add_number,
     add_outputs,

@@ -2,5 +2,7 @@
 
 ``path`` is where it leads, without times; ``timing`` the fastest timing within limits on a grid,
 ``demands`` the limits of an arm there, and by how much a timing exceeds them in between; ``retime``
-combines the three. ``unfit`` is a trajectory that the controller times anew, ``worker`` the thread.
+combines the three.
 """
+
+BLEND = 0.02  # [rad or m] that joints pass the corners of straight lines by

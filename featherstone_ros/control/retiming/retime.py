@@ -13,6 +13,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, positive_number
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.retiming import BLEND
 from featherstone_ros.control.retiming.demands import (
     ArmOnPath,
     Excesses,
@@ -31,7 +32,6 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.joint_arrays import finite_joint_array
 
-BLEND = 0.02  # [rad or m] that joints pass the corners of straight lines by
 SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in
 COARSE = 4 * SPACING  # of a first
 EVEN_JERK = 3 ** (1 / 3)  # times as long as with an even acceleration
