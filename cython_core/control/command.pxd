@@ -333,7 +333,9 @@ cdef inline void mode_torque(Task* task, Command* sent, StuckJoints* stuck, cons
     if drives_end_effector(&c.arm):
         lead_end_effector(task, sent, stuck, c, now, dt)
     else:
-        slide(c.n, task.desired + c.n, c.arm.settings.presliding_displacement, dt, task.presliding)
+        if is_tracking(&c.machine):
+            slide(c.n, task.desired + c.n, c.arm.settings.presliding_displacement, dt,
+                  task.presliding)
         joint_law(c, sent.torque)
 
 
