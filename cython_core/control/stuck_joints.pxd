@@ -71,21 +71,29 @@ cdef struct StuckJoints:
     double* scratch          # (10, n)
 
 
-cdef inline void feedback_effort(const Arm* arm, const double* q, const double* qd,
-                                 const double* desired, double* push) noexcept nogil:
-    """The feedback's share of the effort, for the desired state (4, n)."""
+cdef inline void feedback_efforts(const Arm* arm, const double* q, const double* qd,
+                                  const double* desired, double* push) noexcept nogil:
+    """The feedback's share of the effort, for the desired state (4, n), and the same without the
+    velocities' share; push: (2, n).
+    """
     cdef const JointSettings* joints = &arm.joints
-    cdef double* scratch = arm.models.scratch
-    cdef Py_ssize_t n = arm.models.n, i
+    cdef double* weight = arm.models.scratch
+    cdef double* total = arm.models.scratch + arm.models.n
+    cdef double* row
+    cdef Py_ssize_t n = arm.models.n, i, k
     for i in range(n):
         push[i] = joints.p[i] * (desired[i] - q[i]) + joints.d[i] * (desired[n + i] - qd[i])
-    if arm.settings.mode == COMPUTED_TORQUE:                    # that is an acceleration
-        combine(&arm.models, q, NULL, push, scratch)
-        gravity(&arm.models, q, scratch + n)
+        push[n + i] = joints.p[i] * (desired[i] - q[i]) + joints.d[i] * desired[n + i]
+    if arm.settings.mode == COMPUTED_TORQUE:                    # these are accelerations
+        gravity(&arm.models, q, weight)
+    for k in range(2):
+        row = push + k * n
+        if arm.settings.mode == COMPUTED_TORQUE:
+            combine(&arm.models, q, NULL, row, total)
+            for i in range(n):
+                row[i] = joints.armature[i] * row[i] + total[i] - weight[i]
         for i in range(n):
-            push[i] = joints.armature[i] * push[i] + scratch[i] - scratch[n + i]
-    for i in range(n):
-        push[i] = min(max(push[i], -joints.effort_limit[i]), joints.effort_limit[i])
+            row[i] = min(max(row[i], -joints.effort_limit[i]), joints.effort_limit[i])
 
 
 cdef inline double max_stiction(const JointSettings* joints, Py_ssize_t i) noexcept nogil:
@@ -243,7 +251,7 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef double* push = s.scratch                               # (2, n)
     cdef double* weight = s.scratch + 2 * s.n
     cdef double* effort = s.scratch + 3 * s.n
-    cdef double* still = s.scratch + 4 * s.n
+    cdef double* scratch = s.scratch + 4 * s.n
     cdef double* braked = s.scratch + 8 * s.n
     cdef double* driving = s.scratch + 9 * s.n
     cdef JointDrives known = drives_of(&arm.joints), worst = known
@@ -254,9 +262,7 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
         for i in range(n):
             push[n + i] = s.given[i] - contact[i]
     else:
-        memset(still, 0, n * sizeof(double))
-        feedback_effort(arm, o.q, s.speed, desired, push)
-        feedback_effort(arm, o.q, still, desired, push + n)
+        feedback_efforts(arm, o.q, s.speed, desired, push)
     take_push(s, arm, o, desired, push, dt, braked)
     if h <= 0.0 or not is_pushed(s, &arm.joints):
         return
@@ -268,11 +274,11 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     for k in range(steps):
         for i in range(n):
             effort[i] = weight[i] + least_push(s, push, driving[i], i, s.lower_bound[n + i])
-        move_joints(arm, &worst, o.taken, effort, h, braked, s.lower_bound, still)
+        move_joints(arm, &worst, o.taken, effort, h, braked, s.lower_bound, scratch)
         memset(braked, 0, n * sizeof(double))
         for i in range(n):
             effort[i] = weight[i] + s.change[i]
-        move_joints(arm, &known, o.taken, effort, h, NULL, s.expected, still)
+        move_joints(arm, &known, o.taken, effort, h, NULL, s.expected, scratch)
     if feeds_forward(arm):
         for i in range(n):
             s.expected[i] += dt * desired[n + i]
