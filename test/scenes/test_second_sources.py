@@ -1,0 +1,137 @@
+"""Somebody else commands the same arm, publishes its states, or tells it where to go.
+
+In turns with the one that is expected, so that half of what is heard is his.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from arm_scene import Scene, load, play, trajectory
+from drawn_scenes import ADDED, bounds
+
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.trajectory import Point, TrajectoryError
+
+BEGIN, DURATION = 0.2, 1.2  # [s]
+AWAY = {"panda": 0.4, "ur5e": 0.6}  # [rad]
+START = np.asarray(load("panda").start, float)
+NAMES = load("panda").arm.model.joint_names
+
+
+def motion(robot):
+    start = np.asarray(load(robot).start, float)
+    still = np.zeros(len(start))
+    return start, {BEGIN: trajectory([Point(DURATION, start + AWAY[robot], still, still)])}
+
+
+def in_turns(other):
+    """Return what lets every second one of what it is given be the other's."""
+    count = itertools.count()
+    return lambda *heard: other(*heard) if next(count) % 2 else heard[-1]
+
+
+class Holding:
+    """A second controller of the same arm, which holds it where it was first seen."""
+
+    def __init__(self, robot, mode):
+        self.controller = load(robot).arm.with_parameters(mode=mode).controller()
+        self.controller.activate(0.0)
+        self.effort = np.zeros(load(robot).arm.model.n)
+
+    def see(self, state):
+        effort = self.controller.accept_state(state.stamp, *state[:4])
+        self.effort = self.effort if effort is None else effort.copy()
+        return state
+
+    def instead(self, at, command):
+        return command._replace(effort=self.effort)
+
+
+@pytest.mark.parametrize("mode", ["feedforward", "computed_torque", "gravity_compensation"])
+@pytest.mark.parametrize("robot", AWAY)
+def test_an_arm_of_two_controllers_is_not_thrown(robot, mode):
+    """It stays between what the two want: the one that moves it says that it is off its path. The
+    other holds it, or lets it float.
+    """
+    start, asks = motion(robot)
+    other = Holding(robot, mode)
+    played = play(
+        Scene(robot, asks, 3.0, start=start, state=other.see, command=in_turns(other.instead))
+    )
+    asked = 1.875 * AWAY[robot] / DURATION / load(robot).arm.model.velocity_limit.min()
+    assert played.speed.max() < asked + 0.1
+    assert played.speed[-1] < 0.1
+    if mode != "gravity_compensation":
+        assert "away from where it should be" in played.text
+
+
+@pytest.mark.parametrize("robot", AWAY)
+def test_drives_that_are_told_nothing_in_between_do_not_throw_the_arm(robot):
+    start, asks = motion(robot)
+    silent = in_turns(lambda at, command: command._replace(effort=0.0 * command.effort))
+    played = play(Scene(robot, asks, 3.0, start=start, command=silent))
+    asked = 1.875 * AWAY[robot] / DURATION / load(robot).arm.model.velocity_limit.min()
+    assert played.speed.max() < asked + 0.1
+    assert played.loop.controller.phase is Phase.HOLDING
+
+
+@pytest.mark.parametrize("off", [0.0, 0.3])
+@pytest.mark.parametrize("robot", AWAY)
+def test_states_of_two_arms_give_finite_torques_within_their_limits(robot, off):
+    """The other one stands where this one began, or elsewhere: class 5, no speed is promised."""
+    start, asks = motion(robot)
+    elsewhere = in_turns(lambda state: state._replace(q=start + off, qd=0.0 * start, effort=None))
+    arm = load(robot).arm
+    scene = Scene(robot, asks, 1.0, start=start, state=elsewhere, period=arm.timing.period / 2)
+    efforts = np.array([command.effort for _, command in play(scene).commands])
+    assert np.isfinite(efforts).all()
+    assert (np.abs(efforts) <= arm.model.effort_limit).all()
+
+
+def place(at, there):
+    return START + there + 0.15 * np.sin(2.0 * (at - BEGIN)) * np.ones(7)
+
+
+def set_point(loop, at, there):
+    loop.controller.set_point(loop.now, Point(0.0, place(at, there)))
+
+
+def chunk(loop, at, there):
+    times = np.arange(16) / 30.0
+    points = [Point(time, place(at + time, there)) for time in times]
+    loop.controller.set_trajectory(loop.now, NAMES, points)
+
+
+def goal(loop, at, there):
+    points = [Point(0.5, START + there, np.zeros(7), np.zeros(7))]
+    loop.controller.set_trajectory(loop.now, NAMES, points)
+
+
+@pytest.mark.parametrize("every", [0.01, 0.1])
+@pytest.mark.parametrize(
+    ("one", "other"), [(set_point, set_point), (chunk, chunk), (set_point, goal), (goal, goal)]
+)
+def test_two_streams_whip_no_arm(one, other, every):
+    """They ask for places that are .1 rad apart."""
+    taken = [0, 0]
+
+    def send(which, at):
+        def ask(loop):
+            try:
+                (one, other)[which](loop, at, 0.1 * which)
+                taken[which] += 1
+            except (TrajectoryError, ValueError) as refused:
+                assert "too far" in str(refused)
+
+        return ask
+
+    times = enumerate(np.arange(BEGIN, 3.0, every))
+    asks = {at: send(k % 2, at) for k, at in times}
+    parameters = {"interpolation": "spline"}
+    played = play(Scene("panda", asks, 5.0, start=START, parameters=parameters))
+    assert min(taken) > 5
+    rates = bounds("panda")
+    assert (np.abs(played.desired[:, 2]) < ADDED * rates[:2].max(axis=0)).all()
+    assert played.speed.max() < 1.0
+    assert played.speed[-1] < 0.01
