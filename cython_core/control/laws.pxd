@@ -169,7 +169,7 @@ cdef inline void accelerate(const DynamicsInterface* model, const JointDrives* d
                             const double* q, const double* qd, const double* effort, double h,
                             double* speed, double* scratch) noexcept nogil:
     """Advance a speed under an effort and friction by a step h [s], implicit in the friction and so
-    always stable.
+    always stable: over RECKONING_STEP at least, since in less time it would hold nothing.
 
     Where neither links nor armature move, only the speed is known. speed: (2, n) with the
     acceleration found; scratch: (2, n).
@@ -177,10 +177,10 @@ cdef inline void accelerate(const DynamicsInterface* model, const JointDrives* d
     cdef Py_ssize_t n = model.n, i
     cdef double* applied = scratch
     cdef double* diagonal = scratch + n
-    cdef double d
+    cdef double d, implicit = max(h, RECKONING_STEP)
     for i in range(n):
         d = drag(drives, i, effort[i], speed[i], STICKING_SPEED)
-        diagonal[i] = drives.armature[i] + h * d
+        diagonal[i] = drives.armature[i] + implicit * d
         applied[i] = effort[i] - d * speed[i]
     if (model.aba(model.self, q, qd, applied, diagonal, speed + n)
             or not all_finite(speed + n, n)):

@@ -6,6 +6,7 @@ model predicts; from ``state_timeout`` on it brakes the arm.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -87,6 +88,28 @@ def test_a_gap_in_a_fast_motion_changes_nothing(robot, lost):
     assert played.record.phase[-1] == Phase.HOLDING
     np.testing.assert_allclose(played.q[-1], undisturbed.q[-1], atol=0.01)
     np.testing.assert_allclose(played.q, undisturbed.q, atol=0.02)
+
+
+def unreadable_after(begin: float) -> Callable[[JointState], JointState]:
+    """Lose the positions from a time on [s]; states go on to come."""
+    return lambda state: state if state.stamp < begin else state._replace(q=np.nan * state.q)
+
+
+@pytest.mark.parametrize("mujoco", [False, True])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("robot", ["xarm7", "z1"])
+def test_an_arm_that_its_friction_is_about_to_hold_is_not_thrown(robot, seed, mujoco):
+    """At the instant of a state too, friction holds what creeps: without it, the last command would
+    accelerate light links as if they were free, and a stop from there made up to 9 times the limit.
+    """
+    if mujoco:
+        pytest.importorskip("mujoco")
+    scene, duration, _ = drawn(str(example_robot(robot)), seed)
+    scene = replace(scene, mujoco=mujoco)
+    undisturbed = play(scene)
+    for at in BEGIN + duration * np.array([0.85, 0.92, 0.97, 1.0]) - 0.1:
+        unread = replace(scene, state=unreadable_after(at), duration=at + ENDS)
+        require_no_faster(play(unread), undisturbed)
 
 
 def test_commands_go_on_after_10_ms_at_500_hz_and_come_with_the_states_otherwise():
@@ -296,12 +319,14 @@ def disturbed(
     at = BEGIN + random.uniform(0.0, duration)
     if kind == "fall back":
         return asked(scene, at, fall_back), asked(scene, at, hold)
+    if kind == "unreadable":
+        return replace(scene, state=unreadable_after(at), duration=at + ENDS), scene
     if kind == "gap":
         return replace(scene, state=lost_after(at, at + random.uniform(0.004, 0.3))), scene
     return replace(scene, state=lost_after(at), duration=at + ENDS), scene
 
 
-@pytest.mark.parametrize("kind", ["silence", "gap", "fall back"])
+@pytest.mark.parametrize("kind", ["silence", "unreadable", "gap", "fall back"])
 @pytest.mark.parametrize(
     ("robot", "seeds"),
     [("ur5e", 6), ("panda", 6), *(study(r, SWEEP) for r in ("ur5e", "panda", "xarm7"))],
