@@ -114,6 +114,8 @@ class ControlledArm:
         """
         given = _given(parameters)
         model = _model(description, joints if joints is not None else given.joints())
+        if not model.n:
+            raise ModelError(f"robot {model.name!r} has no joint that moves: nothing to control")
         for path in _files(parameters):
             check_names(path, {*model.joint_names, *model.locked})
         if not _files(parameters) and not isinstance(parameters, NodeParameters):

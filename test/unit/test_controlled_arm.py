@@ -8,7 +8,7 @@ from featherstone_ros import Dynamics, Model, _control
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Interpolation, Mode
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model.parameter_files import ParameterFileError
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
@@ -95,6 +95,12 @@ def test_what_is_refused_is_named(file, given, expected):
     if "payload.mass" not in given:  # of the arm, not of one value
         with pytest.raises(ValueError, match=expected):
             ControlledArm.of(URDF).with_parameters(given)
+
+
+@pytest.mark.parametrize("make", [str, Model.from_urdf])
+def test_an_arm_that_does_not_move_is_refused(make):
+    with pytest.raises(ModelError, match="robot 'stone' has no joint that moves"):
+        ControlledArm.of(make("<robot name='stone'><link name='a'/></robot>"))
 
 
 def test_values_that_do_not_fit_together_are_refused_where_they_are_used():

@@ -127,7 +127,7 @@ class Excitation:
             speed: Share of the velocity limits.
 
         Raises:
-            IdentificationError: An argument is out of range, or the model has no joints.
+            IdentificationError: An argument is out of range.
         """
         highest = int(HIGHEST * duration)
         if not 2 <= harmonics <= highest:
@@ -137,8 +137,6 @@ class Excitation:
             )
         if not 0 < speed <= 1:
             raise IdentificationError(f"speed is {speed:g}, expected more than 0 and at most 1")
-        if not arm.model.n:
-            raise IdentificationError("the model has no joint that moves")
         self.arm, self.clearance, self._duration = arm, clearance, duration
         self._harmonics, self._highest = harmonics, highest
         model = arm.model
