@@ -26,7 +26,7 @@ from featherstone_ros.tools.style import BLUE, GREEN, GREY, RED, finish, picture
 
 RATE = 100.0  # [Hz]
 PLAY, RESOLUTION = 4e-3, 1.5e-3  # [rad]
-WRONG = (0.7, 1.3)
+SHARES = (0.7, 1.0, 1.3)  # of the true stiffness
 SETTLED = 1.0  # [s]
 PICTURE = Path(__file__).with_name("servos.png")
 
@@ -148,26 +148,20 @@ def swing(record):
 
 
 def followers(bench):
-    """Print errors of a follower; return records by what it is told."""
+    """Print errors of a follower; return records by motion and share of the stiffness."""
     records = {}
     for moves in (False, True):
         alone = bench.follow(Alone(bench.plant(bench.units())), moves)
         print(f"  {'moves' if moves else 'stands'}, servos alone: {size(alone):.1f} mrad")
-        records[moves, "servos alone", 1.0] = alone
-        for learns, label in ((0.0, "stiffness as given"), (2e-3, "stiffness learned")):
-            for wrong in WRONG:
-                known = bench.units(wrong=wrong, learning_tolerance=learns)
-                bus = DriveBus(bench.model, known, bench.plant(bench.units()))
-                record = bench.follow(bus, moves)
-                records[moves, label, wrong] = record
-                print(
-                    f"    {label}, {wrong:g} of the true: {size(record):.1f} mrad, "
-                    f"{size(alone) / size(record):.1f} times less"
-                    + ("" if moves else f"; swings {swing(record):.1f} mrad")
-                )
-                if learns:
-                    found = np.round(1.0 / bus.compliance / bench.stiffness, 2)
-                    print(f"      learned / true: {found}")
+        records[moves, None] = alone
+        for share in SHARES:
+            bus = DriveBus(bench.model, bench.units(wrong=share), bench.plant(bench.units()))
+            records[moves, share] = record = bench.follow(bus, moves)
+            print(
+                f"    stiffness {share:g} of the true: {size(record):.1f} mrad, "
+                f"{size(alone) / size(record):.1f} times less"
+                + ("" if moves else f"; swings {swing(record):.1f} mrad")
+            )
     return records
 
 
@@ -175,14 +169,11 @@ def leaders(bench):
     """Print how far a leader arm moves in 3 s that nobody holds it, from half a second on."""
     motor = {"torque_constant": 1.2, "gear_ratio": 1.0}
     told_wrong = {"torque_constant": 1.08, "gear_ratio": 1.0}
-    learned = DriveBus(bench.model, bench.units(wrong=0.7), bench.plant(bench.units()))
-    bench.follow(learned, True)
-    known = 1.0 / learned.compliance / bench.stiffness
     cases = {
         "no torque": None,
         "current, constant 10 % wrong": ("current", told_wrong, 1.0),
         "offset, stiffness 30 % wrong": ("position", {}, 0.7),
-        "offset, stiffness learned": ("position", {}, known),
+        "offset, stiffness known": ("position", {}, 1.0),
     }
     for label, case in cases.items():
         law, of_motor, wrong = case or ("current", motor, 1.0)
@@ -202,10 +193,10 @@ def draw(bench, records):
     """Draw the errors of the joints that bear most."""
     joints = [bench.model.joint_names.index(j) for j in ("shoulder_lift", "elbow_flex")]
     curves = {
-        "servos alone": (("servos alone", 1.0), GREY),
-        "torque as offset, stiffness 30 % too low": (("stiffness as given", 0.7), RED),
-        "the same, learned": (("stiffness learned", 0.7), BLUE),
-        "from 30 % too high, learned": (("stiffness learned", 1.3), GREEN),
+        "servos alone": (None, GREY),
+        "torque as offset, stiffness 30 % too low": (0.7, RED),
+        "known": (1.0, BLUE),
+        "30 % too high": (1.3, GREEN),
     }
     height = 4.6
     with picture(PICTURE) as pyplot:
@@ -221,8 +212,8 @@ def draw(bench, records):
         for column, moves in enumerate((False, True)):
             for row, joint in enumerate(joints):
                 panel = axes[row, column]
-                for (kind, wrong), colour in curves.values():
-                    record = records[moves, kind, wrong]
+                for share, colour in curves.values():
+                    record = records[moves, share]
                     panel.plot(record.time, 1e3 * record.error[:, joint], lw=1.1, color=colour)
                 what = "is to move" if moves else "is to stand"
                 name = bench.model.joint_names[joint]

@@ -29,7 +29,6 @@ from control.torque_governor cimport (Governor, SpeedLimit, begin_transfer, gove
                                       transfer_left)
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives
-from servo_stiffness cimport learn_stiffness
 from smooth_friction cimport after_motion, dry_torque, presliding
 
 cdef extern from *:
@@ -179,37 +178,8 @@ cdef inline double longest_step(const Controller* c) noexcept nogil:
     return max(max(2.0 * usual_step(c), LONGEST_STEP), min(c.sent.apart[0], c.sent.apart[1]))
 
 
-cdef inline bint follows_fully(const Controller* c, Py_ssize_t i) noexcept nogil:
-    """Whether a servo is told the whole torque and the desired position, and touches nothing that
-    is measured: then an error is due to what is not known of it.
-    """
-    return (c.sent.governor.command[i] == c.sent.governor.asked[i]
-            and c.positions.q[i] == c.task.desired[i] and c.sent.contact[i] == 0.0
-            and c.servos.goal[i] == c.positions.q[i] + c.servos.offset[i]
-            and c.servos.governor.q[i] == c.servos.goal[i])
-
-
-cdef inline void learn_of_servos(ServoGovernor* servos, const Controller* c, double now,
-                                 double dt) noexcept nogil:
-    """Learn the servos' stiffness from the last state, for the next command; not in gaps, nor of
-    an arm that follows nothing or does not move.
-    """
-    cdef double speed, deflection
-    cdef Py_ssize_t i
-    if (not is_tracking(&c.machine) or c.observer.last.rejection != ACCEPTED or c.stuck.joint >= 0
-            or dt > longest_step(c) or 2.0 * c.clock.gap > c.arm.settings.state_timeout
-            or is_overdue(&c.clock, c.arm.settings.state_timeout, now)):
-        return
-    for i in range(c.n):
-        speed = c.positions.qd[i]
-        deflection = servos.governor.q[i] - servos.ahead * speed - c.observer.q[i]
-        learn_stiffness(&servos.stiffness, i, follows_fully(c, i),
-                        c.sent.governor.command[i], c.positions.q[i] - c.observer.q[i], deflection,
-                        speed, dt)
-
-
 cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* servos,
-                                   const Controller* c, double now, double dt) noexcept nogil:
+                                   const Controller* c, double dt) noexcept nogil:
     """Work out what drives with position loops of their own are to follow.
 
     Where no motion is asked for, that is the measured position at rest: the drives damp the arm.
@@ -227,7 +197,6 @@ cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* s
         # A position that follows the measured one must not run ahead of it.
         govern_servos(servos, &c.arm.limits, positions, c.sent.governor.command,
                       servos.ahead if is_tracking(&c.machine) else 0.0, dt, longest_step(c))
-        learn_of_servos(servos, c, now, dt)
 
 
 cdef inline bint issue_command(Command* sent, PositionGovernor* positions, ServoGovernor* servos,
@@ -247,7 +216,7 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
                   max(c.arm.settings.command_period, LONGEST_STEP)):
         return False
     if positions.used:
-        command_positions(positions, servos, c, now, dt)
+        command_positions(positions, servos, c, dt)
     share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and sent.has_begun else 1.0
     for i in range(c.n):
         sent.acting[i] += share * (sent.governor.command[i] - sent.acting[i])

@@ -54,8 +54,6 @@ from locked_positions cimport LockedJoints, hear
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, Template
 from ros.refusals cimport ABSURD
-from servo_stiffness cimport (LEARNED_FACTOR as _LEARNED_FACTOR, LEARNING_RATE, USUAL_TOLERANCE,
-                              ServoStiffness)
 
 import itertools
 from math import comb
@@ -71,7 +69,6 @@ cnp.import_array()
 
 MAX_WALLS = WALLS
 MAX_WRENCH = ABSURD
-LEARNED_FACTOR = _LEARNED_FACTOR     # for featherstone_ros/control/drive_watch.py
 CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
 
 # What is compiled stands before what uses it.
@@ -80,7 +77,6 @@ include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Mess
 include "joint_arrays.pxi"
 include "drive_units.pxi"
 include "locked_positions.pxi"
-include "servo_stiffness.pxi"
 include "motion.pxi"         # paths and motions
 include "impedance.pxi"      # Cartesian impedance control of its own
 include "requests.pxi"       # the request classes; uses all above

@@ -58,8 +58,8 @@ cdef class CompiledController(CycleOwner):
         c.positions.used = commands_joints or c.servos.governor.used
         c.servos.ahead = ahead
         if units is not None:
-            lay_out_stiffness(&c.servos.stiffness, self.memory, units, LEARNING_RATE,
-                              units.learning_tolerance)
+            c.servos.compliance = self.memory.copy(units.compliance, n)
+            c.servos.lag = self.memory.copy(units.compliance * units.damping, n)
         self._make_messages(space.names, base, model.dynamics.model.locked_joints)
         lay_out_locked(&self.control.locked, self.memory, model.dynamics.model)
         self.sensors = list(sensors)
@@ -91,7 +91,7 @@ cdef class CompiledController(CycleOwner):
         c.positions.qd = c.positions.q + n
         c.servos.governor.n = n
         c.servos.governor.q, c.servos.governor.qd = m.doubles(n), m.doubles(n)
-        c.servos.stiffness.compliance, c.servos.stiffness.lag = m.doubles(n), m.doubles(n)
+        c.servos.compliance, c.servos.lag = m.doubles(n), m.doubles(n)
         c.servos.goal, c.servos.offset = m.doubles(2 * n), m.doubles(n)
         c.servos.speed = c.servos.goal + n
         self.control.border.command, self.control.border.squared = m.doubles(n), m.doubles(n)
@@ -426,12 +426,6 @@ cdef class CompiledController(CycleOwner):
         measured under them, of their products; a copy.
         """
         return values(self.control.border.echo, (3, self.control.controller.n))
-
-    @property
-    def stiffness_shown(self):
-        """What drives with position loops have shown, see ``stiffness_shown``."""
-        return stiffness_shown(&self.control.controller.servos.stiffness,
-                               self.control.controller.n)
 
     @property
     def wrench_at(self):

@@ -21,7 +21,6 @@ from libc.math cimport copysign, fabs, fmax, fmin, isfinite
 
 from control.fault_bounds cimport FALLBACK_SPEED, LIMIT_SLACK
 from control.settings cimport JointLimits
-from servo_stiffness cimport ServoStiffness
 from stopping_speed cimport speed_to_reach, stopping_speed
 
 cdef extern from *:
@@ -130,7 +129,8 @@ cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits
 
 cdef struct ServoGovernor:
     PositionGovernor governor # ``used``: there are such drives
-    ServoStiffness stiffness # of the drives
+    const double* compliance # (n,) of the drives [rad/(N m), m/N]; 0: not told a position
+    const double* lag        # (n,) of their damping [s]
     double ahead             # until the middle of the time in which a command acts [s]
     double* offset           # (n,) the last one
     double* goal             # (2, n) what is asked for: position,
@@ -140,7 +140,7 @@ cdef struct ServoGovernor:
 cdef inline double offset_for(const ServoGovernor* g, Py_ssize_t i, double torque,
                               double speed, double ahead) noexcept nogil:
     """What is added to a desired position. torque: of the joint; speed: desired."""
-    return g.stiffness.compliance[i] * torque + (g.stiffness.lag[i] + ahead) * speed
+    return g.compliance[i] * torque + (g.lag[i] + ahead) * speed
 
 
 cdef inline double within_joint(const JointLimits* limits, Py_ssize_t i, double q,

@@ -6,61 +6,18 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from featherstone_ros._control import LEARNED_FACTOR, CompiledController
+from featherstone_ros._control import CompiledController
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drive_units import (
     ANOTHER_UNIT,
     CURRENT,
     DUTY,
-    POSITION,
     DriveUnits,
     MotorHeat,
     in_proportion,
 )
 
 LOADED = 0.1  # of its effort limit: with less, friction may be what is measured behind a gear
-LAG_OFF, MIN_LAG = 0.5, 0.01  # share of a drive's lag, and [s], by which another is reported
-STRAYED = 1.0  # [s] for which no stiffness within the bounds fits before that is reported
-
-
-def factors(units: DriveUnits, compliance: Floats) -> dict[str, str]:
-    """Return, by servo's joint, its stiffness as learned over the one that is set."""
-    return {
-        joint: f"{units.compliance[k] / compliance[k]:.2f}"
-        for k, joint in enumerate(units.names)
-        if units.commanded_by(POSITION)[k]
-    }
-
-
-def misfits(
-    units: DriveUnits, compliance: Floats, strayed: Floats, shown: Floats, lag: Floats
-) -> dict[str, str]:
-    """Return, by joint, that its stiffness or damping is not what is set, in words.
-
-    Args:
-        units: Of the drives.
-        compliance: (n,) as learned.
-        strayed: (n,) for how long none within the bounds has fitted [s].
-        shown: (n,) compliance that torques and deflections show.
-        lag: (n,) of the drive behind a motion, as learned [s].
-    """
-    given, learned = units.compliance, compliance
-    ends = (learned <= given / LEARNED_FACTOR) | (learned >= given * LEARNED_FACTOR)
-    stiffness = {
-        joint: f"drives.{joint}.stiffness of {units.stiffness[k]:g} is off by a factor of "
-        f"{LEARNED_FACTOR:g} or more: torques and deflections show {_stiffness(shown[k])} (so may "
-        "an obstacle, or a payload that is not set)"
-        for k, joint in enumerate(units.names)
-        if given[k] and (strayed[k] > STRAYED or ends[k])
-    }
-    off = np.abs(lag - given * units.damping) > np.maximum(LAG_OFF * given * units.damping, MIN_LAG)
-    lags = {
-        joint: f"drives.{joint}.damping of {units.damping[k]:g} does not fit: the motion shows "
-        f"{lag[k] / learned[k]:.2g} (so may friction that is not known, or a delay)"
-        for k, joint in enumerate(units.names)
-        if given[k] and off[k]
-    }
-    return _joined((stiffness, lags), units.names)
 
 
 def _joined(notes: Iterable[Mapping[str, str]], joints: Iterable[str]) -> dict[str, str]:
@@ -68,10 +25,6 @@ def _joined(notes: Iterable[Mapping[str, str]], joints: Iterable[str]) -> dict[s
     notes = tuple(notes)
     of_joints = {joint: [note[joint] for note in notes if joint in note] for joint in joints}
     return {joint: "; ".join(words) for joint, words in of_joints.items() if words}
-
-
-def _stiffness(compliance: float) -> str:
-    return f"about {1.0 / compliance:.3g}" if compliance > 0.0 else "another sign or no deflection"
 
 
 class EffortWatch:
@@ -130,7 +83,7 @@ class DriveWatch:
     def look(self, now: float, controller: CompiledController) -> dict[str, str]:
         """Return what ``update`` does of a controller's counters, at a time [s]."""
         c = controller
-        counts = c.cut, c.squared_current, c.stiffness_shown, c.echo, c.accepted
+        counts = c.cut, c.squared_current, c.echo, c.accepted
         return self.update(now, *counts)
 
     def update(
@@ -138,7 +91,6 @@ class DriveWatch:
         now: float,
         cut: Floats,
         squared_current: Floats,
-        stiffness: tuple[Floats, Floats, Floats, Floats],
         echo: Floats,
         states: int,
     ) -> dict[str, str]:
@@ -148,7 +100,6 @@ class DriveWatch:
             now: Time [s].
             cut: (n,) how many commands the drives' own limits have cut so far.
             squared_current: (n,) integral of the motors' squared currents so far [A^2 s].
-            stiffness: What ``misfits`` takes.
             echo: What ``EffortWatch.update`` takes.
             states: Likewise.
         """
@@ -165,7 +116,6 @@ class DriveWatch:
         notes = (
             shortfalls,
             self._heat.binding(),
-            misfits(self._units, *stiffness),
             self._efforts.update(echo, states),
         )
         return _joined(notes, self._units.names)

@@ -178,14 +178,6 @@ class DriveUnits:
         0.0,
         check=_unless_absurd,
     )
-    learning_tolerance: Floats = of_each_joint(
-        "drives.{}.learning_tolerance",
-        2e-3,
-        "error of a drive that is told positions which teaches nothing of its stiffness: what "
-        "friction and play hold [rad or m]; 0: the stiffness is as given",
-        0.0,
-        1.0,
-    )
     rated_effort: Floats = of_each_joint(
         "drives.{}.rated_effort",
         0.0,

@@ -9,7 +9,7 @@ import numpy as np
 from featherstone_ros.control.arrival import ArrivalWatch
 from featherstone_ros.control.controller import lost_of, rejections
 from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
-from featherstone_ros.control.drive_watch import DriveWatch, factors
+from featherstone_ros.control.drive_watch import DriveWatch
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
@@ -74,7 +74,6 @@ class ControllerDiagnostics:
         phase = loop.phase
         moment = self._moment()
         lost = lost_of(moment, loop.settings, names) if moment else {}
-        stiffness = controller.stiffness_shown
         bound = self._drives.look(loop.now, controller)
         duplicates = self._duplicates.among(
             {
@@ -132,10 +131,6 @@ class ControllerDiagnostics:
             "publishers on joint_states": ", ".join(publishers_of(node, loop.states.topic_name)),
             **{f"effort limit of {joint}": what for joint, what in lost.items()},
             **{f"drive of {joint}": what for joint, what in bound.items()},
-            **{
-                f"stiffness factor of {j}": f
-                for j, f in factors(loop.arm.units, stiffness[0]).items()
-            },
             **loop.running.timing.report(),
             "commands saturated": counters["saturated"],
             "governor interventions": counters["interventions"],

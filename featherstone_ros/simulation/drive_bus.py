@@ -1,7 +1,7 @@
 """A plant whose bus speaks in the drives' own units: plain Python's way to real drives.
 
 ``ClosedLoop`` converts as the nodes do (cython_core/control/cycle_state.pxd): the same limits, the
-same governor of positions, the same learning of stiffnesses.
+same governor of positions.
 """
 
 from __future__ import annotations
@@ -57,14 +57,6 @@ class DriveBus:
     def connect(self, loop: ClosedLoop) -> None:
         """Belong to a loop, whose controller knows what binds; called by that."""
         self._loop, self._watch = loop, DriveWatch(self.units, loop.arm.limits.effort)
-
-    @property
-    def compliance(self) -> Floats:
-        """Of the drives with position loops, as learned so far (n,) [rad/(N m) or m/N]."""
-        if self._loop is None:
-            return self.units.compliance
-        learned: Floats = self._loop.controller.compiled.stiffness_shown[0]
-        return learned
 
     @property
     def binding(self) -> dict[str, str]:

@@ -19,7 +19,6 @@ from control.state_clock cimport StateClock, pass_time, start_clock
 from control.state_observer cimport (REJECTIONS, Observer, forget, observe, oldest,
                                      predict, reach, speed_reach)
 from dynamics_interface cimport DynamicsInterface
-from servo_stiffness cimport LEARNING_RATE, USUAL_TOLERANCE, ServoStiffness, learn_stiffness
 
 import numpy as np
 
@@ -30,7 +29,6 @@ cnp.import_array()
 
 include "memory.pxi"
 include "joint_arrays.pxi"
-include "servo_stiffness.pxi"
 
 
 cdef double* own(list owned, Py_ssize_t count):
@@ -423,46 +421,3 @@ cdef class JointObserver:
     def rejected(self):
         """Numbers of states with something wrong, by ``Rejection``."""
         return [self.its.rejected[k] for k in range(REJECTIONS)]
-
-
-cdef class LearnedStiffness:
-    """The stiffnesses of drives with position loops, learned: see servo_stiffness.pxd.
-
-    Args:
-        units: A ``featherstone_ros.model.drive_units.DriveUnits``.
-        tolerance: (n,) error that teaches nothing [rad or m]; 0: the stiffness stays as given.
-        rate: At which stiffnesses are learned [1/s].
-    """
-
-    cdef ServoStiffness its
-    cdef Memory memory
-    cdef Py_ssize_t n
-
-    def __cinit__(self, units, tolerance, double rate=LEARNING_RATE):
-        self.memory, self.n = Memory(), units.n
-        lay_out_stiffness(&self.its, self.memory, units, rate, tolerance)
-
-    def learn(self, cnp.ndarray torque not None, cnp.ndarray error not None,
-              cnp.ndarray deflection not None, cnp.ndarray speed not None, double dt, learns):
-        """Take what joints show within a time dt [s].
-
-        Args:
-            torque: (n,) [N m or N].
-            error: Of the desired position (n,) [rad or m].
-            deflection: From the joints to what their drives are told (n,) [rad or m].
-            speed: Desired (n,) [rad/s or m/s].
-            dt: [s].
-            learns: (n,) where nothing else is known that may be the cause.
-        """
-        cdef Py_ssize_t i
-        cdef const double* u = numbers(torque, self.n, "torque")
-        cdef const double* e = numbers(error, self.n, "error")
-        cdef const double* d = numbers(deflection, self.n, "deflection")
-        cdef const double* v = numbers(speed, self.n, "speed")
-        for i in range(self.n):
-            learn_stiffness(&self.its, i, learns[i], u[i], e[i], d[i], v[i], dt)
-
-    @property
-    def shown(self):
-        """See ``stiffness_shown``."""
-        return stiffness_shown(&self.its, self.n)
