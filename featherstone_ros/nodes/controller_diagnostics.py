@@ -8,7 +8,7 @@ import numpy as np
 
 from featherstone_ros.control.arrival import ArrivalWatch
 from featherstone_ros.control.controller import lost_of, rejections
-from featherstone_ros.control.diagnostics import Findings, following, phase_text, summary
+from featherstone_ros.control.diagnostics import following, phase_text, summary
 from featherstone_ros.control.drive_watch import DriveWatch
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
@@ -85,28 +85,28 @@ class ControllerDiagnostics:
         not_arrived = self._arrival.update(
             loop.now, moment, loop.settings, goal_tolerance, loop.dynamics()
         )
-        refused = loop.state_refusal()
+        refused, off_path = loop.state_refusal(), self._off_path(moment)
         level, text = summary(
             phase,
             loop.hold_reason(),
-            Findings(
-                duplicates=duplicates,
-                unheard="" if commands.get_subscription_count() else commands.topic_name,
-                answers=moment is not None,
-                publish_failure=loop.publish_failure.recent,
-                off_path=self._off_path(moment),
-                not_arrived=not_arrived,
-                is_abandoned=self._arrival.is_abandoned,
-                is_late=controller.is_late,
-                is_saturated=bool(lost),
-                drives="; ".join(f"{joint}: {what}" for joint, what in bound.items()),
-                is_strained=moment is not None and moment.strain > 1.0,
-                standing=loop.time_problem(),
-                missing=self._missing(),
-                preflight=motions.followed.preflight if motions.followed else "",
-                refusal=loop.refusals.recent.removeprefix("~/"),
-                unusable=refused,
-            ),
+            {
+                "unusable": refused,
+                "duplicates": "; ".join(duplicates),
+                "is_silent": moment is None,
+                "publish_failure": loop.publish_failure.recent,
+                "standing": loop.time_problem(),
+                "unheard": "" if commands.get_subscription_count() else commands.topic_name,
+                "lost" if off_path.is_serious else "off_path": off_path.text,
+                "not_arrived": not_arrived,
+                "is_abandoned": self._arrival.is_abandoned,
+                "is_late": controller.is_late,
+                "is_saturated": lost,
+                "drives": "; ".join(f"{joint}: {what}" for joint, what in bound.items()),
+                "is_strained": moment is not None and moment.strain > 1.0,
+                "missing": self._missing(),
+                "preflight": motions.followed and motions.followed.preflight,
+                "refusal": loop.refusals.recent.removeprefix("~/"),
+            },
         )
         counters = controller.counters()
         runner = loop.running.runner
