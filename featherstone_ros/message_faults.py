@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from featherstone_ros._enumerations import Field, MessageFault, Reason
+from featherstone_ros._enumerations import ContentFault, Field, MessageFault
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.text import plain
 
@@ -33,6 +33,16 @@ FAULTS = {
     MessageFault.NAMED_TWICE: "joints named twice: {joint}",
     MessageFault.OTHER_LENGTH: "{field} has {claimed} values, expected {expected}",
     MessageFault.FOREIGN: "names none of the joints",
+}
+CONTENT_FAULTS = {
+    ContentFault.NOT_FINITE: "{what} of {about} is {found:g}, expected a finite number",
+    ContentFault.BEYOND_BOUND: "{what} of {about} is {found:g}, expected at most {bound:.15g}",
+    ContentFault.UNKNOWN_JOINT: "unknown joints: {joint}; valid names: {names}",
+    ContentFault.NO_JOINT: "no joint named; valid names: {names}",
+    ContentFault.UNKNOWN_LINK: "{link!s}",
+    ContentFault.TOO_MANY_LOADS: "wrenches act on {found:g} links already, which is the most",
+    ContentFault.MISSING_JOINTS: "joints missing: {missing}",
+    ContentFault.NOT_MEASURED: "{what} is empty, expected {found:g} values and more",
 }
 MAX_NAMES = 1000  # of a message: more are no robot's
 AXES = ("fx", "fy", "fz", "tx", "ty", "tz")
@@ -81,26 +91,20 @@ def refusal(
     what = WORDS.get(FIELDS[field], FIELDS[field])
     names = AXES if what == "wrench" else joint_names
     about = names[which] if 0 <= which < len(names) else ""
-    if reason < Reason.NOT_FINITE:
+    if reason < ContentFault.NOT_FINITE:
         size, claimed, expected, _ = map(int, value)
         text = message_fault(reason, field, claimed, expected, about, size)
         return number, text.replace("data has", "command has")
-    return number, {
-        Reason.NOT_FINITE: lambda: f"{what} of {about} is {value[0]:g}, expected a finite number",
-        Reason.BEYOND_BOUND: lambda: (
-            f"{what} of {about} is {value[0]:g}, expected at most {value[1]:.15g}"
-        ),
-        Reason.UNKNOWN_JOINT: lambda: (
-            f"unknown joints: {name_in(value)}; valid names: {', '.join(joint_names)}"
-        ),
-        Reason.NO_JOINT: lambda: f"no joint named; valid names: {', '.join(joint_names)}",
-        Reason.UNKNOWN_LINK: lambda: str(UnknownNameError("link", name_in(value), link_names)),
-        Reason.TOO_MANY_LOADS: lambda: (
-            f"wrenches act on {value[0]:g} links already, which is the most"
-        ),
-        Reason.MISSING_JOINTS: lambda: f"joints missing: {', '.join(chosen(value, joint_names))}",
-        Reason.NOT_MEASURED: lambda: f"{what} is empty, expected {value[0]:g} values and more",
-    }[Reason(reason)]()
+    return number, CONTENT_FAULTS[ContentFault(reason)].format(
+        what=what,
+        about=about,
+        found=value[0],
+        bound=value[1],
+        names=", ".join(joint_names),
+        joint=name_in(value),
+        link=UnknownNameError("link", name_in(value), link_names),
+        missing=", ".join(chosen(value, joint_names)),
+    )
 
 
 def name_in(value: Sequence[float]) -> str:

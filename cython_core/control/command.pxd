@@ -8,9 +8,9 @@ from control.arm cimport Arm, combine, drives_end_effector, gravity, leads_end_e
 from control.cartesian_impedance cimport cartesian_impedance, update_inertia, update_kinematics
 from control.cartesian_mode cimport (CartesianMode, drop_stale, follow_wrench, joint_motion,
                                      move_target, rest_anchored, return_to_anchor)
-from control.controller_state cimport (Command, Controller, Hold, Supervision, Task, hold_reason,
+from control.controller_state cimport (Command, Controller, Supervision, Task,
                                        is_open_loop, is_tracking, usual_step)
-from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH
+from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, Reason, because
 from control.fault_bounds cimport COASTING, FASTER, LIMIT_SLACK, LONGEST_STEP, REPEAT_TIME
 from control.impedance_modes cimport joint_effort
 from control.laws cimport damped_gravity, drives_of, feedback, law, slide
@@ -22,7 +22,7 @@ from control.position_governor cimport (PositionGovernor, ServoGovernor, govern_
                                         govern_servos)
 from control.settings cimport ADMITTANCE, FEEDFORWARD, JointLimits
 from control.state_clock cimport StateClock, is_overdue
-from control.state_observer cimport ACCEPTED, Observer, common, max_speed_share
+from control.state_observer cimport Observer, common, max_speed_share
 from control.stuck_joints cimport StuckJoints
 from control.supervision cimport supervise
 from control.torque_governor cimport (Governor, SpeedLimit, begin_transfer, govern, note_feedback,
@@ -336,9 +336,9 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     """Work out the command for the estimated state; returns whether there is one. There is none if
     this begins an open-loop stop.
     """
-    cdef Hold no_wrench = hold_reason(CAUSE_NO_WRENCH, -1, now - c.task.cartesian.measured.at,
-                                      c.arm.settings.wrench_timeout)
-    cdef Hold not_finite = hold_reason(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
+    cdef Reason no_wrench = because(CAUSE_NO_WRENCH, -1, now - c.task.cartesian.measured.at,
+                                    c.arm.settings.wrench_timeout)
+    cdef Reason not_finite = because(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
     pass_time(&c.arm.models, dt)
     memset(c.sent.contact, 0, c.n * sizeof(double))
     if let_time_pass(c, now, time):

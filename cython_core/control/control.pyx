@@ -18,7 +18,7 @@ from control.cartesian_impedance cimport cartesian_impedance, update_kinematics
 from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
 from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_end, on_tick
 from control.controller cimport check_age, take_state
-from control.controller_state cimport Controller, Hold
+from control.controller_state cimport Controller
 from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CONFIGURE,
                                      REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
                                      REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_LOCKED, REQUEST_MODEL,
@@ -28,24 +28,24 @@ from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CO
 from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, compare_efforts,
                                   convert_command, record_note, release_unused, stand_locked,
                                   take_torques)
-from control.events cimport NO_TIP
+from control.events cimport NO_TIP, REJECTIONS, Reason, because
 from control.fault_bounds cimport CLOCK_JUMP as _CLOCK_JUMP
 from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
                                       place_impedance, start_impedance)
 from control.measured_wrench cimport take_measured
-from control.motion cimport (MOTION_ROWS, Degree, Motion, Part, Path, Start, connect, extrapolate,
+from control.motion cimport (MOTION_ROWS, Degree, Motion, Part, Path, connect, extrapolate,
                              follow_path, hold_at, line, part_coefficients, piece_at,
-                             place_motion, return_of_joint, sample_inside, sample_path, start_of,
-                             stopping_position as c_stopping_position)
+                             place_motion, return_of_joint, sample_inside, sample_path,
+                             stopping_position as c_stopping_position, why_not_start)
 from control.phase_changes cimport standing_speed
 from control.phases cimport EVENTS, PHASES
 from control.request_handlers cimport ZeroPayload, configure, why_no_joints
 from control.settings cimport JointLimits, JointSettings, place_rows
 from control.settings_check cimport CheckPayload, SettingsChange
 from control.state_clock cimport age_by_stamp, start_clock
-from control.state_observer cimport REJECTIONS, Observer
+from control.state_observer cimport Observer
 from control.stuck_joints cimport StuckJoints
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from drive_units cimport DriveUnits
@@ -62,6 +62,7 @@ import numpy as np
 
 from featherstone_ros import _enumerations
 from featherstone_ros.control.causes import CAUSES as CAUSE_TABLE
+from featherstone_ros.control.reasons import Reason as REASON
 from featherstone_ros.control.phases import TRANSITIONS
 from featherstone_ros.message_templates import float64_multi_array, joint_state, stamped
 

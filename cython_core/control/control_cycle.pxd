@@ -12,10 +12,10 @@ from libc.stdint cimport int32_t, int64_t
 from control.controller cimport check_age, goes_on_at, take_state, watch_executor
 from control.controller_state cimport Controller, answers_states, is_open_loop, note
 from control.cycle_requests cimport answer
-from control.cycle_state cimport (FALLS, INPUT_WRENCH, ControlCycle, begin_call, check_deadline,
-                                  compare_efforts, publish_command, release_unused, send_command,
-                                  show, stand_locked, take_torques)
-from control.events cimport NOTE_LOCKED, NOTE_MESSAGE
+from control.cycle_state cimport (FALLS, INPUT_STATES, INPUT_WRENCH, ControlCycle, begin_call,
+                                  check_deadline, compare_efforts, publish_command, release_unused,
+                                  send_command, show, stand_locked, take_torques)
+from control.events cimport NOTE_LOCKED
 from control.measured_wrench cimport take_measured
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
@@ -25,7 +25,7 @@ from locked_positions cimport hear_message
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.faults cimport FOREIGN, MESSAGE_WHOLE
 from ros.messages cimport JointParts, Reader, collect_joints, open_message, read_joint_state
-from ros.refusals cimport begin_message, read_wrench
+from ros.refusals cimport begin_message, read_wrench, refuse_reader, set_message
 
 cdef enum:
     OPEN_LOOP_PERIOD = 1000000   # [ns]; in coarser steps a motion without states would drift away
@@ -162,8 +162,8 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
         return
     if r.fault != MESSAGE_WHOLE:
         cycle.malformed += 1
-        note(&c.machine, NOTE_MESSAGE, r.which, <int> r.fault, <int> r.field, <double> r.claimed,
-             <double> r.expected)
+        set_message(&cycle.refusals, INPUT_STATES, incoming, cycle.now, cycle.output)
+        refuse_reader(&cycle.refusals, r)
         return
     note_sequence(cycle, incoming.sequence)
     if not collect(cycle):

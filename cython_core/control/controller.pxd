@@ -21,10 +21,11 @@ from libc.string cimport memcpy
 
 from control.arm cimport Arm
 from control.command cimport command, held_for
-from control.controller_state cimport (Command, Controller, Hold, StateMachine, answers_states,
-                                       hold_reason, is_open_loop, is_tracking, note)
-from control.events cimport (CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, CAUSE_NO_POSITION,
-                             CAUSE_NO_STATES, NOTE_REJECTED)
+from control.controller_state cimport (Command, Controller, StateMachine, answers_states,
+                                       is_open_loop, is_tracking, note)
+from control.events cimport (ACCEPTED, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, CAUSE_NO_POSITION,
+                             CAUSE_NO_STATES, LATE, NOTE_REJECTED, NOT_NEWER, REPEATED, Reason,
+                             because)
 from control.fault_bounds cimport NOTE_INTERVAL, STALL
 from control.laws cimport dead_reckoning
 from control.open_loop_stop cimport is_over, open_loop_command, unseen_since
@@ -34,8 +35,7 @@ from control.settings cimport Settings
 from control.startup cimport begin
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
                                   note_old, overdue_at, pass_time, watch_clocks)
-from control.state_observer cimport (ACCEPTED, LATE, NOT_NEWER, REPEATED, GateResult, Observer,
-                                     gate_result, is_repetition, observe, oldest)
+from control.state_observer cimport Observer, is_repetition, observe, oldest
 from control.stuck_joints cimport StuckJoints, is_stuck, push_joints
 
 cdef struct Before:          # what was known before a state
@@ -46,13 +46,13 @@ cdef struct Before:          # what was known before a state
     bint is_open_loop        # an open-loop stop went on
 
 
-cdef inline void note_rejection(StateMachine* m, const GateResult* state,
+cdef inline void note_rejection(StateMachine* m, const Reason* state,
                                 double now) noexcept nogil:
     """Report what is wrong with a state, at most once in NOTE_INTERVAL."""
-    if state.rejection == ACCEPTED or now - m.noted_at < NOTE_INTERVAL:
+    if state.code == ACCEPTED or now - m.noted_at < NOTE_INTERVAL:
         return
     m.noted_at = now
-    note(m, NOTE_REJECTED, state.joint, <int> state.rejection, state.found, state.bound, 0.0)
+    note(m, NOTE_REJECTED, state.joint, <int> state.code, state.found, state.bound, 0.0)
 
 
 cdef inline void count_turns(Observer* o, double* turned, double* q) noexcept nogil:
@@ -84,18 +84,18 @@ cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout,
                            double stamp, double on_its_way, bint again) noexcept nogil:
     """Whether a state is newer than the last and was not on its way for too long."""
     cdef double late
-    o.last = gate_result(ACCEPTED, -1, 0.0, 0.0)
+    o.last = because(ACCEPTED, -1, 0.0, 0.0)
     watch_clocks(clock, now, on_its_way)
     if again or is_old(clock, now, stamp):
-        o.last = gate_result(NOT_NEWER, -1, stamp, clock.newest)
+        o.last = because(NOT_NEWER, -1, stamp, clock.newest)
         note_old(clock, now, stamp, state_timeout)
     else:
         clock.newest = stamp
         late = lateness(clock, now, on_its_way)
         if late > state_timeout:
-            o.last = gate_result(LATE, -1, late, state_timeout)
-    o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
-    return o.last.rejection == ACCEPTED
+            o.last = because(LATE, -1, late, state_timeout)
+    o.rejected[<int> o.last.code] += o.last.code != ACCEPTED
+    return o.last.code == ACCEPTED
 
 
 cdef inline bint is_awaited(StateMachine* m, StateClock* clock, Observer* o, double state_timeout,
@@ -134,13 +134,13 @@ cdef inline bint observe_arm(StateClock* clock, Observer* o, StuckJoints* stuck,
     return usable
 
 
-cdef inline Hold why_unseen(const Controller* c) noexcept nogil:
+cdef inline Reason why_unseen(const Controller* c) noexcept nogil:
     """Why an open-loop stop has to begin: a joint had no usable position for too long, or does not
     move.
     """
-    cdef const GateResult* last = &c.observer.last
-    return hold_reason(CAUSE_FROZEN if last.rejection == REPEATED else CAUSE_NO_POSITION,
-                       last.joint, oldest(&c.observer), c.arm.settings.state_timeout)
+    cdef const Reason* last = &c.observer.last
+    return because(CAUSE_FROZEN if last.code == REPEATED else CAUSE_NO_POSITION,
+                   last.joint, oldest(&c.observer), c.arm.settings.state_timeout)
 
 
 cdef inline void advance_estimate(Observer* o, const Arm* arm, const Command* sent,
@@ -193,7 +193,7 @@ cdef inline bint go_on(Controller* c, double now, const Before* before,
     NULL if it was not measured.
     """
     cdef double state_timeout = c.arm.settings.state_timeout, dt = c.clock.time - before.time
-    cdef Hold gap = hold_reason(CAUSE_GAP, -1, dt, state_timeout)
+    cdef Reason gap = because(CAUSE_GAP, -1, dt, state_timeout)
     if c.machine.phase == WAITING or c.machine.phase == SILENT:
         return begin(c, now, effort)
     if before.is_open_loop:
@@ -227,7 +227,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     measured; effort: NULL if it was not.
     """
     cdef Before before = before_state(c)
-    cdef Hold unseen
+    cdef Reason unseen
     cdef bint usable, commands = False
     c.updated, c.stalled = now, False
     if is_awaited(&c.machine, &c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp,
@@ -254,7 +254,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
 cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
     """Hold the arm if Python gives no sign of life: nobody could ask for a stop."""
     cdef double age = now - c.heartbeat, bound = c.arm.settings.executor_timeout
-    cdef Hold reason = hold_reason(CAUSE_EXECUTOR, -1, age, bound)
+    cdef Reason reason = because(CAUSE_EXECUTOR, -1, age, bound)
     if c.machine.phase == TRAJECTORY or c.machine.phase == REFERENCE:
         if age > bound > 0.0:
             respond(c, now, &reason)
@@ -278,7 +278,7 @@ cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     """
     cdef bint stalled_before = c.stalled
     cdef double age = unseen_since(c, now), bound = c.arm.settings.state_timeout
-    cdef Hold reason = hold_reason(CAUSE_NO_STATES, -1, age, bound)
+    cdef Reason reason = because(CAUSE_NO_STATES, -1, age, bound)
     c.stalled = now - c.updated > STALL * c.arm.settings.period
     c.updated = now
     # After a stall of this process, states that have arrived are not read yet; at the next call

@@ -321,10 +321,8 @@ cdef class CompiledController(CycleOwner):
 
     @property
     def hold(self):
-        """Why the arm was last held: number of the cause, index of a joint or -1, what was found,
-        its bound.
-        """
-        return as_tuple(&self.control.controller.machine.hold)
+        """Why the arm was last held, a ``Reason``."""
+        return as_reason(_enumerations.Cause, &self.control.controller.machine.hold)
 
     @property
     def received(self):
@@ -348,11 +346,8 @@ cdef class CompiledController(CycleOwner):
 
     @property
     def rejection(self):
-        """Of the last state: number of the rejection (0: accepted), joint, what was found, its
-        bound.
-        """
-        last = &self.control.controller.observer.last
-        return last.rejection, last.joint, last.found, last.bound
+        """Why the last state was not used, a ``Reason``."""
+        return as_reason(_enumerations.Rejection, &self.control.controller.observer.last)
 
     @property
     def q(self):

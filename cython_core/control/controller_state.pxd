@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from control.arm cimport Arm
 from control.cartesian_mode cimport CartesianMode
-from control.events cimport CAUSES, CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Cause, NoteKind
+from control.events cimport (CAUSES, CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Reason, NoteKind)
 from control.motion cimport Motion
 from control.phases cimport (DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_OPEN_LOOP, OPEN_LOOP,
                              PHASES, REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
@@ -27,18 +27,13 @@ from control.torque_governor cimport Governor, SpeedLimit
 ctypedef void (*Notify)(void* listener, NoteKind kind, Py_ssize_t index, double a, double b,
                         double c, double d) noexcept nogil
 
-cdef struct Hold:            # why the arm is, or was last, held instead of moved
-    Cause cause
-    Py_ssize_t joint         # -1: all
-    double found, bound
-
 cdef struct StateMachine:    # times: of a steady clock [s]
     Phase phase
     signed char[PHASES][EVENTS] next     # -1: nothing changes
     signed char[CAUSES] action           # Action by Cause
-    Hold hold
-    Hold fault               # that nobody has asked to end yet; NO_CAUSE: none
-    Hold fallen              # why DAMPED does not end before hold_until
+    Reason hold             # why the arm is, or was last, held instead of moved
+    Reason fault            # that nobody has asked to end yet; NO_CAUSE: none
+    Reason fallen           # why DAMPED does not end before hold_until
     bint brakes              # it begins with a motion that comes to rest; so may SETTLING
     bint bears               # SETTLING goes back to it for good if the arm sinks
     double held_since
@@ -49,27 +44,20 @@ cdef struct StateMachine:    # times: of a steady clock [s]
     void* listener
 
 
-cdef inline Hold hold_reason(Cause cause, Py_ssize_t joint, double found,
-                             double bound) noexcept nogil:
-    cdef Hold reason
-    reason.cause, reason.joint, reason.found, reason.bound = cause, joint, found, bound
-    return reason
-
-
 cdef inline void note(const StateMachine* m, NoteKind kind, Py_ssize_t index, double a, double b,
                       double d, double e) noexcept nogil:
     if m.notify != NULL:
         m.notify(m.listener, kind, index, a, b, d, e)
 
 
-cdef inline void note_cause(StateMachine* m, const Hold* reason) noexcept nogil:
+cdef inline void note_cause(StateMachine* m, const Reason* reason) noexcept nogil:
     """Report why the arm is held, and store it. While the arm settles after a deactivation, the
     stored cause stays.
     """
-    if m.phase != SETTLING or reason.cause == CAUSE_DEACTIVATED:
+    if m.phase != SETTLING or reason.code == CAUSE_DEACTIVATED:
         m.hold = reason[0]
         m.causes += 1
-    note(m, NOTE_CAUSE, reason.joint, <int> reason.cause, reason.found, reason.bound, 0.0)
+    note(m, NOTE_CAUSE, reason.joint, reason.code, reason.found, reason.bound, 0.0)
 
 
 cdef inline bint fire(StateMachine* m, Event event) noexcept nogil:

@@ -7,10 +7,11 @@ from libc.string cimport memcpy, memset
 from control.arm cimport gravity, leads_end_effector
 from control.cartesian_impedance cimport max_strain
 from control.cartesian_mode cimport CartesianTarget
-from control.controller_state cimport Controller, Hold, hold_reason, is_tracking
+from control.controller_state cimport Controller, is_tracking
 from control.cycle_state cimport (ControlCycle, DeadlinePayload, release, take_deadline,
                                   work_out_model_torque)
-from control.events cimport CAUSE_DEACTIVATED, CAUSE_FAILURE, GRANTED, Refusal
+from control.events cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, GRANTED, Reason, Refusal,
+                             because)
 from control.impedance_modes cimport spring_left
 from control.motion cimport Path
 from control.phase_changes cimport activate, respond
@@ -30,12 +31,12 @@ cdef struct FollowPayload:
     const Path* path
     uint64_t number          # identifies the path to Python
     double start             # by the controller's time [s]; -inf: now
-    Hold detail              # of a refusal
+    Reason detail              # of a refusal
 
 cdef struct SetPointPayload:
     const double* state      # (4, n)
     bint has_velocity
-    Hold detail
+    Reason detail
 
 cdef struct ModelPayload:
     const DynamicsInterface* model
@@ -63,7 +64,7 @@ cdef struct SnapshotPayload:
     double[24] end_effector  # (4, 6): error from its desired pose, that pose's displacement to the
                              # target, commanded wrench, wrench it yields to; base axes, linear
                              # first
-    Hold hold
+    Reason hold
     SnapshotFigures figures
 
 
@@ -114,8 +115,8 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
     cdef SetPointPayload* set_point
     cdef const ModelPayload* model
     cdef const CheckPayload* check
-    cdef Hold failure = hold_reason(CAUSE_FAILURE, -1, 0.0, 0.0)
-    cdef Hold end = hold_reason(CAUSE_DEACTIVATED, -1, 0.0, 0.0)
+    cdef Reason failure = because(CAUSE_FAILURE, -1, 0.0, 0.0)
+    cdef Reason end = because(CAUSE_DEACTIVATED, -1, 0.0, 0.0)
     if request.kind == REQUEST_HOLD:
         return hold(c)
     if request.kind == REQUEST_FOLLOW:

@@ -8,9 +8,10 @@ from libc.string cimport memset
 from control.arm cimport ModelBlend, gravity, uses
 from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport write_pose
-from control.controller_state cimport (Controller, Hold, answers_states, hold_reason, is_open_loop,
+from control.controller_state cimport (Controller, answers_states, is_open_loop,
                                        is_tracking)
-from control.events cimport CAUSE_LATE_COMMANDS, NOTE_CAUSE, NOTE_RELEASED, NoteKind
+from control.events cimport (CAUSE_LATE_COMMANDS, NOTE_CAUSE, NOTE_RELEASED, Reason, NoteKind,
+                             because)
 from control.laws cimport model_torque
 from control.phase_changes cimport respond
 from control.phases cimport FLOATING
@@ -63,7 +64,7 @@ cdef struct ControlCycle:
     JointNames links         # on which a wrench may be measured, and
     const double* link_pose  # (links, 16) their poses in the end effector's frame
     int32_t wrench_link      # that of wrenches whose frame is none of them; -1: refused
-    Refusals refusals        # of wrenches
+    Refusals refusals
     LockedJoints locked
     int64_t locked_at        # when they were moved last
     Template command, joint_command, desired, error, pose, twist
@@ -184,7 +185,7 @@ cdef inline int count_late(Deadline* deadline, int64_t now, bint late) noexcept 
 cdef inline void check_deadline(ControlCycle* cycle, double taken) noexcept nogil:
     """Count a command that took so long [s]; while too many are late, hold the arm if so asked."""
     cdef Deadline* deadline = &cycle.deadline
-    cdef Hold reason = hold_reason(CAUSE_LATE_COMMANDS, -1, deadline.allowed, deadline.cycle_time)
+    cdef Reason reason = because(CAUSE_LATE_COMMANDS, -1, deadline.allowed, deadline.cycle_time)
     cdef bint missed
     if deadline.cycle_time <= 0.0:
         return

@@ -1,5 +1,5 @@
 # What the controller reports, as numbers. featherstone_ros/control/causes.py has a row for each
-# cause: its class, the action, and its text; event_texts.py the other texts.
+# cause: its class, the action, and its text; reasons.py the other texts.
 
 cpdef enum Cause:            # of a hold or an abandoned motion
     NO_CAUSE, CAUSE_DEACTIVATED, CAUSE_NO_STATES, CAUSE_GAP, CAUSE_OFF_PATH, CAUSE_NOT_FINITE
@@ -25,13 +25,37 @@ cpdef enum Refusal:          # the answer to a request; 0: granted
     GRAVITY_IN_USE, FOLLOWS_POSES, FOLLOWS_NO_POSES, NO_TIP, TOO_LITTLE_EFFORT, NO_WRENCH
     NOT_STILL, NO_READINGS, FORCE_SCATTERS, MOMENT_SCATTERS
 
+cpdef enum Rejection:        # why a value or a state is not used
+    ACCEPTED
+    REJECTED_NOT_FINITE
+    NOT_NEWER                # stamp not newer than the last
+    JUMPED                   # position out of reach
+    TOO_FAST                 # velocity out of reach
+    REPEATED                 # a position that does not change while its joint moves
+    INCONSISTENT             # a velocity that the positions do not show
+    LATE                     # on its way for longer than state_timeout
+
+cdef enum: REJECTIONS = LATE + 1         # how many, as in phases.pxd
+
+cdef struct Reason:          # why the arm is held, a request refused, or a state not used
+    int code                 # a Cause, a Refusal or a Rejection
+    Py_ssize_t joint         # -1: all, or none
+    double found, bound
+
+
+cdef inline Reason because(int code, Py_ssize_t joint, double found,
+                           double bound) noexcept nogil:
+    cdef Reason it
+    it.code, it.joint, it.found, it.bound = code, joint, found, bound
+    return it
+
+
 cpdef enum NoteKind:         # reports of the controller without a request
-    NOTE_REFUSED             # REFUSED of ros/refusals.pxd: a wrench
+    NOTE_REFUSED             # REFUSED of ros/refusals.pxd: a joint state or a wrench
     NOTE_PHASE               # index: event; values: phase before, phase now
     NOTE_CAUSE               # index: joint; values: cause, found, bound
     NOTE_REJECTED            # index: joint; values: rejection, found, bound
     NOTE_OUTSIDE             # index: joint, beyond its limits when commands begin; values:
                              # position, lower, upper
-    NOTE_MESSAGE             # index: joint; values: fault, field, claimed, expected
     NOTE_LOCKED              # index: locked joint; values: its absurd position, least and greatest
     NOTE_RELEASED            # object: a path or model that is no longer in use

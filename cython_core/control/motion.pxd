@@ -18,6 +18,7 @@
 from libc.math cimport INFINITY, cbrt, copysign, fabs, sqrt
 from libc.string cimport memcpy, memset
 
+from control.events cimport ENDED, GRANTED, STARTS_TOO_FAR, Reason, because
 from control.fault_bounds cimport CATCH_UP_SPEED
 from control.settings cimport JointLimits
 
@@ -39,11 +40,6 @@ cdef struct Path:
     double duration          # until its last point [s]
     const double* tolerance  # (2, n) how far position and velocity may be off meanwhile; 0: as far
                              # as they like
-
-cdef struct Start:           # of a path: may an arm begin there?
-    bint is_over             # it has ended; found: how long ago [s]
-    Py_ssize_t joint         # that is too far away; -1: none
-    double found, bound      # its distance, and how far away it may be
 
 cdef struct Motion:
     Py_ssize_t n
@@ -231,28 +227,29 @@ cdef inline void sample_without_correction(Motion* m, double inside, double time
     add_line(m.base_effort, n, since, state + 3 * n)
 
 
-cdef inline Start start_of(const Path* path, Py_ssize_t n, double elapsed, const double* q,
-                           const double* velocity, double tolerance, double* begin) noexcept nogil:
-    """Whether an arm at q (n,) may follow a path from a time on, elapsed [s] since its beginning.
+cdef inline Reason why_not_start(const Path* path, Py_ssize_t n, double elapsed, const double* q,
+                                 const double* velocity, double tolerance,
+                                 double* begin) noexcept nogil:
+    """Why an arm at q (n,) may not follow a path from a time on, elapsed [s] since its beginning.
 
     A point still to come may be as far away as the velocity limits (n,) allow until then, plus the
     tolerance; where the path is already under way, the tolerance alone counts. begin: (4, n) the
-    motion state there; found: that of the joint which is the furthest beyond.
+    motion state there. Told of is the joint that is the furthest beyond.
     """
     cdef double wait = max(path.times[0] - elapsed, 0.0), distance, allowed
-    cdef Start start
+    cdef Reason worst = because(GRANTED, -1, 0.0, 0.0)
     cdef Py_ssize_t i
-    start.is_over, start.joint = elapsed > path.duration, -1
-    start.found, start.bound = elapsed - path.duration, 0.0
     memset(begin, 0, 4 * n * sizeof(double))
     sample_path(path, n, piece_at(path, 0, elapsed), elapsed, begin)
-    for i in range(0 if start.is_over else n):
+    if elapsed > path.duration:
+        return because(ENDED, -1, elapsed - path.duration, 0.0)
+    for i in range(n):
         allowed = tolerance + (velocity[i] * wait if wait > 0.0 else 0.0)
         distance = fabs(begin[i] - q[i])
-        if not distance <= allowed and (start.joint < 0
-                                        or distance - allowed > start.found - start.bound):
-            start.joint, start.found, start.bound = i, distance, allowed
-    return start
+        if not distance <= allowed and (worst.code == GRANTED
+                                        or distance - allowed > worst.found - worst.bound):
+            worst = because(STARTS_TOO_FAR, i, distance, allowed)
+    return worst
 
 
 cdef inline const double* polynomials_at(Motion* m, double time, double* since) noexcept nogil:

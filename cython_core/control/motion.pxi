@@ -160,20 +160,16 @@ cdef class CompiledPath:
         sample_path(&self.path, n, piece_at(&self.path, 0, time), time, floats(state))
         return state
 
-    def start(self, double elapsed, cnp.ndarray q not None, cnp.ndarray velocity not None,
-              double tolerance):
-        """Whether an arm at q (n,) may follow from a time on: see ``start_of`` in motion.pxd.
-
-        Returns:
-            Whether it is over; index of the joint that is furthest beyond what is allowed, -1 for
-            none; its distance (or how long ago the end was [s]), what is allowed, and where it
-            begins.
+    def why_not_start(self, double elapsed, cnp.ndarray q not None,
+                      cnp.ndarray velocity not None, double tolerance):
+        """Why an arm at q (n,) may not follow from a time on, see ``why_not_start`` in motion.pxd:
+        a ``Reason``; and where the motion begins (n,).
         """
         cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2)
         cdef cnp.ndarray begin = np.zeros((4, n))
-        cdef Start start = start_of(&self.path, n, elapsed, numbers(q, n, "q"),
-                                    numbers(velocity, n, "velocity"), tolerance, floats(begin))
-        return start.is_over, start.joint, start.found, start.bound, begin[0, start.joint]
+        cdef Reason why = why_not_start(&self.path, n, elapsed, numbers(q, n, "q"),
+                                        numbers(velocity, n, "velocity"), tolerance, floats(begin))
+        return as_reason(_enumerations.Refusal, &why), begin[0]
 
 
 cdef class CompiledMotion:

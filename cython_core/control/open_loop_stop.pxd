@@ -48,14 +48,14 @@ cdef inline void reckon(const Controller* c, double now, double* state) noexcept
     cdef double age = age_of_state(&c.clock, now) - o.advanced - o.ahead
     cdef Py_ssize_t i
     memcpy(state, o.q, 2 * c.n * sizeof(double))
-    if c.machine.hold.cause == CAUSE_STUCK:
+    if c.machine.hold.code == CAUSE_STUCK:
         add_expected(&c.stuck, &c.arm, c.task.desired, state, state + c.n)
     dead_reckoning(&c.arm, c.sent.governor.command, c.sent.contact,
                    min(age, c.arm.settings.state_timeout + c.arm.settings.period), state)
     for i in range(c.n):
         state[i] = min(max(state[i], min(c.arm.limits.lower[i], o.q[i])),
                        max(c.arm.limits.upper[i], o.q[i]))
-    if c.machine.hold.cause == CAUSE_STUCK:                             # the last command is wrong
+    if c.machine.hold.code == CAUSE_STUCK:                             # the last command is wrong
         memset(state + 2 * c.n, 0, c.n * sizeof(double))
 
 

@@ -9,12 +9,12 @@ from libc.string cimport memcpy, memset
 
 from control.arm cimport Arm, drives_end_effector, is_of_end_effector, leads_end_effector
 from control.cartesian_mode cimport begin_mode, is_idle, stop_target
-from control.controller_state cimport (Command, Controller, Hold, SetPoints, StateMachine,
+from control.controller_state cimport (Command, Controller, SetPoints, StateMachine,
                                        Supervision, Task, begin_supervision, fire, is_open_loop,
                                        is_tracking, note_cause, time_of_command, usual_step)
 from control.events cimport (ABANDON_MOTION, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP,
                              CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, CAUSE_STUCK, DECLARE_FAULT,
-                             HOLD_BY_GRAVITY, LEAVE, NO_CAUSE, STOP_OPEN_LOOP, Action)
+                             HOLD_BY_GRAVITY, LEAVE, NO_CAUSE, STOP_OPEN_LOOP, Action, Reason)
 from control.fault_bounds cimport AWAITED, CATCH_UP_SPEED, STANDING, STANDING_SPEED
 from control.measured_wrench cimport measure_anew
 from control.motion cimport (TAKEOVER, follow_set_point, leads_to_rest, runs_into_limit, sample,
@@ -98,23 +98,23 @@ cdef inline void begin_hold(StateMachine* m, Task* task, Governor* governor, dou
 
 cdef inline bint begin_open_loop_stop(StateMachine* m, Task* task, Governor* governor,
                                       StuckJoints* stuck, double decay_time, double now,
-                                      const Hold* reason) noexcept nogil:
+                                      const Reason* reason) noexcept nogil:
     """Begin to brake the arm by the model: its joint states do not tell where it is.
 
     What the feedback of a joint that does not move has asked for was wrong: it ends without a
     transfer.
     """
-    cdef bint is_stuck = reason.cause == CAUSE_STUCK
+    cdef bint is_stuck = reason.code == CAUSE_STUCK
     if not fire(m, STATES_STOPPED):
         return False
     note_cause(m, reason)
     begin_hold(m, task, governor, now, 0.0 if is_stuck else decay_time)
-    if is_stuck or reason.cause == CAUSE_FROZEN:
+    if is_stuck or reason.code == CAUSE_FROZEN:
         stuck.joint = reason.joint
     return True
 
 
-cdef inline bint declare_fault(Controller* c, double now, const Hold* reason) noexcept nogil:
+cdef inline bint declare_fault(Controller* c, double now, const Reason* reason) noexcept nogil:
     """Begin a fault, which only a request ends. No transfer from the last command, which is part of
     what went wrong: only the rate limit remains.
     """
@@ -144,20 +144,20 @@ cdef inline void rest_off_path(Task* task, Governor* governor, StuckJoints* stuc
         begin_transfer(governor, 0.0)
 
 
-cdef inline bint abandon(Controller* c, double now, const Hold* reason) noexcept nogil:
+cdef inline bint abandon(Controller* c, double now, const Reason* reason) noexcept nogil:
     """Give the motion up and come to rest; returns whether there was one."""
     if not fire(&c.machine, ABANDON):
         return False
     note_cause(&c.machine, reason)
     if c.machine.phase == SETTLING:                             # it did not follow its stop
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
-    elif reason.cause == CAUSE_EXECUTOR:                        # the arm is on its path
+    elif reason.code == CAUSE_EXECUTOR:                        # the arm is on its path
         stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
-    elif reason.cause == CAUSE_NO_WRENCH:                       # the virtual arm comes to rest
+    elif reason.code == CAUSE_NO_WRENCH:                       # the virtual arm comes to rest
         c.task.cartesian.is_anchored = False
     else:       # in a gap drives that follow positions stood; else they need not have followed
         rest_off_path(&c.task, &c.sent.governor, &c.stuck, c,
-                      c.positions.used and reason.cause == CAUSE_GAP)
+                      c.positions.used and reason.code == CAUSE_GAP)
     return True
 
 
@@ -171,7 +171,7 @@ cdef inline void stop_motion(Controller* c) noexcept nogil:
         stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
 
 
-cdef inline bint fall_back(Controller* c, double now, const Hold* reason) noexcept nogil:
+cdef inline bint fall_back(Controller* c, double now, const Reason* reason) noexcept nogil:
     """Abandon the motion for the damped gravity hold, which lasts at least decay_time from the last
     call; returns whether this begins it.
 
@@ -180,7 +180,7 @@ cdef inline bint fall_back(Controller* c, double now, const Hold* reason) noexce
     """
     cdef StateMachine* m = &c.machine
     cdef double decay_time = c.arm.settings.decay_time
-    cdef bint cannot = reason.cause == CAUSE_NOT_FINITE
+    cdef bint cannot = reason.code == CAUSE_NOT_FINITE
     cdef bint moves = is_tracking(m) and not cannot, stops = m.phase == STOPPING
     cdef bint begins = fire(m, FALL_BACK)
     m.fallen, m.hold_until = reason[0], now + decay_time
@@ -195,7 +195,7 @@ cdef inline bint fall_back(Controller* c, double now, const Hold* reason) noexce
     return begins
 
 
-cdef inline bint leave(Controller* c, double now, const Hold* reason) noexcept nogil:
+cdef inline bint leave(Controller* c, double now, const Reason* reason) noexcept nogil:
     """Come to rest; then the commands end. Returns whether they had not been ending."""
     if not fire(&c.machine, DEACTIVATE):
         return False
@@ -210,9 +210,9 @@ cdef inline bint leave(Controller* c, double now, const Hold* reason) noexcept n
     return True
 
 
-cdef inline bint respond(Controller* c, double now, const Hold* reason) noexcept nogil:
+cdef inline bint respond(Controller* c, double now, const Reason* reason) noexcept nogil:
     """Do what the table of causes says; returns whether that changes the phase."""
-    cdef Action action = <Action> c.machine.action[<int> reason.cause]
+    cdef Action action = <Action> c.machine.action[<int> reason.code]
     if action == DECLARE_FAULT:
         return declare_fault(c, now, reason)
     if action == HOLD_BY_GRAVITY:
@@ -254,7 +254,7 @@ cdef inline void take_over(Controller* c, double now) noexcept nogil:
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
         return
     begin_tracking(c)
-    if c.machine.fault.cause != NO_CAUSE:
+    if c.machine.fault.code != NO_CAUSE:
         declare_fault(c, now, &c.machine.fault)
     if was_open_loop and now < c.machine.hold_until:
         fall_back(c, now, &c.machine.fallen)
@@ -337,7 +337,7 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
 cdef inline void activate(Controller* c, double now) noexcept nogil:
     """Begin with the next joint state, or go on if the arm has not come to rest yet."""
     c.updated = now
-    c.machine.hold.cause = c.machine.fault.cause = NO_CAUSE
+    c.machine.hold.code = c.machine.fault.code = NO_CAUSE
     if c.machine.phase == INACTIVE:
         forget(&c.observer)
         c.stuck.joint = -1
@@ -353,7 +353,7 @@ cdef inline void hold_as_asked(Controller* c) noexcept nogil:
     trust_velocities(&c.observer)
     fire(&c.machine, HOLD)
     if was_fault:
-        c.machine.hold.cause = c.machine.fault.cause = NO_CAUSE
+        c.machine.hold.code = c.machine.fault.code = NO_CAUSE
         c.watch.in_a_row = 0
         begin_tracking(c)
         return
@@ -378,7 +378,7 @@ cdef inline void change_law(Controller* c, Mode before) noexcept nogil:
     c.sent.let_go |= led_end_effector and c.floats
     if c.floats:
         fire(&c.machine, FLOAT)
-        c.machine.fault.cause = NO_CAUSE
+        c.machine.fault.code = NO_CAUSE
     elif fire(&c.machine, TRACK):
         begin_tracking(c)
     elif before != c.arm.settings.mode and (led_end_effector or leads_end_effector(&c.arm)) and (

@@ -9,17 +9,17 @@ from control.arm cimport ModelBlend, change_model, leads_end_effector
 from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport CartesianMode, CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
-from control.controller_state cimport (Controller, Hold, SetPoints, StateMachine, Task,
+from control.controller_state cimport (Controller, SetPoints, StateMachine, Task,
                                        answers_states, is_open_loop, is_tracking, time_of_command,
                                        usual_step)
-from control.events cimport (ENDED, FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, GRANTED,
-                             FORCE_SCATTERS, IN_FAULT, MOMENT_SCATTERS, NOT_RUNNING, NOT_STILL,
-                             NO_READINGS, NO_WRENCH, SET_POINT_TOO_FAR, STARTS_TOO_FAR, Refusal)
+from control.events cimport (FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, FORCE_SCATTERS,
+                             GRANTED, IN_FAULT, MOMENT_SCATTERS, NOT_RUNNING, NOT_STILL,
+                             NO_READINGS, NO_WRENCH, SET_POINT_TOO_FAR, Reason, Refusal, because)
 from control.fault_bounds cimport (CATCH_UP_SPEED, PERIOD_SHARE, SETTLED_AFTER, SET_POINT_SPEED,
                                    SPEED_MEMORY)
 from control.measured_wrench cimport MeasuredWrench, find_weight, is_fresh, shift_zero
-from control.motion cimport (BLEND_SPEED, TAKEOVER, Path, Start, any_nonzero,
-                             follow_path, follow_set_point, sample, start_of)
+from control.motion cimport (BLEND_SPEED, TAKEOVER, Path, any_nonzero, follow_path,
+                             follow_set_point, sample, why_not_start)
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, hold_as_asked,
                                     stands)
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
@@ -61,24 +61,20 @@ cdef inline Refusal hold(Controller* c) noexcept nogil:
 
 
 cdef inline Refusal follow(Task* task, StateMachine* m, Observer* o, const Controller* c,
-                           const Path* path, double start, Hold* detail) noexcept nogil:
+                           const Path* path, double start, Reason* detail) noexcept nogil:
     """Follow a trajectory from now on; ``start`` is when its time is zero, by the controller's
     time; -inf: now.
     """
     cdef double time = time_of_command(c)
-    cdef Start begin
     cdef Refusal refusal = why_no_joints(c)
     if refusal != GRANTED:
         return refusal
     if start == -INFINITY:
         start = time
-    begin = start_of(path, c.n, time - start, c.observer.q, c.arm.limits.velocity,
-                     c.arm.settings.start_tolerance, task.state)
-    detail.joint, detail.found, detail.bound = begin.joint, begin.found, begin.bound
-    if begin.is_over:
-        return ENDED
-    if begin.joint >= 0:
-        return STARTS_TOO_FAR
+    detail[0] = why_not_start(path, c.n, time - start, c.observer.q, c.arm.limits.velocity,
+                              c.arm.settings.start_tolerance, task.state)
+    if detail.code != GRANTED:
+        return <Refusal> detail.code
     sample(&task.motion, time, task.state)
     follow_path(&task.motion, path, start, time, task.state, &c.arm.limits,
                 c.arm.settings.stop_time)
@@ -123,7 +119,7 @@ cdef inline void estimate_velocity(SetPoints* stream, const Controller* c, doubl
 
 cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* governor,
                                    const Controller* c, double now, const double* state,
-                                   bint has_velocity, Hold* detail) noexcept nogil:
+                                   bint has_velocity, Reason* detail) noexcept nogil:
     """Follow a set-point (4, n), extrapolated at constant acceleration until the next one.
 
     The arm is led in to it. A stream begins near what is asked for; once it goes on, it may lead
@@ -138,8 +134,8 @@ cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* govern
         return refusal
     sample(&task.motion, time, task.state)
     for i in range(c.n if m.phase != REFERENCE else 0):
-        detail.joint, detail.found, detail.bound = (
-            i, fabs(state[i] - task.state[i]), c.arm.settings.start_tolerance)
+        detail[0] = because(SET_POINT_TOO_FAR, i, fabs(state[i] - task.state[i]),
+                            c.arm.settings.start_tolerance)
         if not detail.found <= detail.bound:
             return SET_POINT_TOO_FAR
     memcpy(wanted, state, 4 * c.n * sizeof(double))
@@ -176,36 +172,36 @@ cdef inline Refusal take_target(CartesianMode* mode, StateMachine* m, const Cont
 cdef struct ZeroPayload:
     double[6] offset         # of the answer: of the sensor, in the end effector's frame
     double[9] rotation       # of that frame in the base frame
-    Hold detail              # of a refusal
+    Reason detail              # of a refusal
 
 
-cdef inline Refusal why_not_zero(const Controller* c, double now, Hold* detail) noexcept nogil:
+cdef inline Reason why_not_zero(const Controller* c, double now) noexcept nogil:
     """Why the sensor's offset cannot be found now."""
     cdef const MeasuredWrench* measured = &c.task.cartesian.measured
+    cdef double found, bound
     cdef Py_ssize_t half
     if c.machine.phase != HOLDING or not stands(&c.observer):
-        return NOT_STILL
-    detail.bound = SETTLED_AFTER
+        return because(NOT_STILL, -1, 0.0, 0.0)
     if not (is_fresh(measured, now, c.arm.settings.wrench_timeout)
             and are_enough(&measured.readings)):
-        return NO_READINGS
+        return because(NO_READINGS, -1, 0.0, SETTLED_AFTER)
     for half in range(2):
-        detail.found = scatter(&measured.readings, half)
-        detail.bound = max_scatter(c.task.cartesian.law.settings.dead_zone, half)
-        if not detail.found <= detail.bound:
-            return MOMENT_SCATTERS if half else FORCE_SCATTERS
-    return GRANTED
+        found = scatter(&measured.readings, half)
+        bound = max_scatter(c.task.cartesian.law.settings.dead_zone, half)
+        if not found <= bound:
+            return because(MOMENT_SCATTERS if half else FORCE_SCATTERS, -1, found, bound)
+    return because(GRANTED, -1, 0.0, 0.0)
 
 
 cdef inline Refusal zero_wrench(CartesianMode* mode, const Controller* c, double now,
                                 ZeroPayload* answer) noexcept nogil:
     """Take what the sensor reads, but for the payload's weight, as its offset from now on."""
     cdef MeasuredWrench* measured = &mode.measured
-    cdef Refusal refusal = why_not_zero(c, now, &answer.detail)
     cdef double[6] by
     cdef Py_ssize_t k
-    if refusal != GRANTED:
-        return refusal
+    answer.detail = why_not_zero(c, now)
+    if answer.detail.code != GRANTED:
+        return <Refusal> answer.detail.code
     if not leads_end_effector(&c.arm):              # else its pose is known
         update_kinematics(&mode.law, c.arm.models.newest.model, c.observer.q, c.observer.qd)
     find_weight(&mode.law, by)

@@ -11,9 +11,17 @@ cdef class ControlRequest:
 
     cdef readonly int kind
     cdef readonly size_t address
+    cdef Reason* refused          # NULL: it is refused without figures
 
     def __init__(self, int kind):
         self.kind = kind
+
+    def why(self, int refusal):
+        """Why it was refused, a ``Reason``, by the answer to it."""
+        cdef Reason it = because(refusal, -1, 0.0, 0.0)
+        if self.refused != NULL and self.refused.code == refusal:
+            it = self.refused[0]
+        return as_reason(_enumerations.Refusal, &it)
 
 
 ACTIVATE_REQUEST = ControlRequest(REQUEST_ACTIVATE)
@@ -22,18 +30,7 @@ HOLD_REQUEST = ControlRequest(REQUEST_HOLD)
 FALL_BACK_REQUEST = ControlRequest(REQUEST_FALL_BACK)
 
 
-cdef class _Detailed(ControlRequest):
-    """A request that may be refused with figures."""
-
-    cdef Hold* refused
-
-    @property
-    def detail(self):
-        """Of a refusal: index of the joint or -1, what was found, and its bound."""
-        return self.refused.joint, self.refused.found, self.refused.bound
-
-
-cdef class FollowRequest(_Detailed):
+cdef class FollowRequest(ControlRequest):
     """Follow a path.
 
     Args:
@@ -52,7 +49,7 @@ cdef class FollowRequest(_Detailed):
         self.address, self.refused = <size_t> &self.payload, &self.payload.detail
 
 
-cdef class SetPointRequest(_Detailed):
+cdef class SetPointRequest(ControlRequest):
     """Follow a set-point.
 
     Args:
@@ -176,7 +173,7 @@ cdef class ModelRequest(ControlRequest):
         self.address = <size_t> &self.change
 
 
-cdef class CheckRequest(_Detailed):
+cdef class CheckRequest(ControlRequest):
     """Tell why other settings cannot be taken, and another model if there is one; changes nothing.
 
     Args:
@@ -197,7 +194,7 @@ cdef class CheckRequest(_Detailed):
         self.address, self.refused = <size_t> &self.check, &self.check.detail
 
 
-cdef class ZeroRequest(_Detailed):
+cdef class ZeroRequest(ControlRequest):
     """Take what the sensor of the wrench reads as its offset.
 
     Attributes:
@@ -210,7 +207,6 @@ cdef class ZeroRequest(_Detailed):
 
     def __init__(self):
         super().__init__(REQUEST_ZERO)
-        self.zero.detail.joint = -1
         self.address, self.refused = <size_t> &self.zero, &self.zero.detail
 
     @property
@@ -268,8 +264,7 @@ cdef class SnapshotRequest(ControlRequest):
             [N, N m], linear first, base axes; 0 in other modes.
         strain: The end effector's error relative to where its spring pulls with all of its force or
             moment; ``spring_left``: the share of its torque that the loop's delay leaves here.
-        hold: Why the arm was last held, as ``CompiledController.hold``; ``causes``: how often it
-            was, for a cause.
+        hold: Why the arm was last held, a ``Reason``; ``causes``: how often it was, for a cause.
     """
 
     cdef SnapshotPayload payload
@@ -306,9 +301,9 @@ cdef class SnapshotRequest(ControlRequest):
 
     @property
     def hold(self):
-        return as_tuple(&self.payload.hold)
+        return as_reason(_enumerations.Cause, &self.payload.hold)
 
 
-cdef tuple as_tuple(const Hold* hold):
-    """Number of the cause, index of a joint or -1, what was found, its bound."""
-    return <int> hold.cause, hold.joint, hold.found, hold.bound
+cdef object as_reason(kind, const Reason* it):
+    """A ``featherstone_ros.control.reasons.Reason``; kind: its code's."""
+    return REASON(kind(it.code), it.joint, it.found, it.bound)

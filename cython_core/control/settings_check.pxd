@@ -6,8 +6,9 @@
 from libc.math cimport fabs
 
 from control.arm cimport Arm, is_of_end_effector, suffices
-from control.controller_state cimport Controller, Hold, answers_states, is_open_loop, is_tracking
-from control.events cimport GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Refusal
+from control.controller_state cimport Controller, answers_states, is_open_loop, is_tracking
+from control.events cimport (GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Reason, Refusal,
+                             because)
 from control.impedance_state cimport ImpedanceChange
 from control.laws cimport drives_of, law
 from control.phases cimport FLOATING
@@ -24,7 +25,7 @@ cdef struct SettingsChange:
 cdef struct CheckPayload:
     const SettingsChange* change
     const DynamicsInterface* model   # NULL: stays as it is
-    Hold detail                      # of a refusal
+    Reason detail                      # of a refusal
 
 
 cdef inline void stopping_effort(double stop_time, const JointSettings* joints,
@@ -66,8 +67,7 @@ cdef inline bint takes_too_much(const Controller* c, CheckPayload* check, const 
         if not suffices(joints, i, after[i]) and (
                 joints.effort_limit[i] < c.arm.joints.effort_limit[i]
                 or not fabs(after[i]) <= fabs(before[i])):
-            check.detail.joint, check.detail.found, check.detail.bound = (
-                i, after[i], joints.effort_limit[i])
+            check.detail = because(TOO_LITTLE_EFFORT, i, after[i], joints.effort_limit[i])
             return True
     return False
 

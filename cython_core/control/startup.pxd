@@ -5,8 +5,9 @@ from libc.math cimport INFINITY, fabs, isinf
 from libc.string cimport memset
 
 from control.arm cimport gravity, suffices
-from control.controller_state cimport Controller, Hold, hold_reason, note
-from control.events cimport CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE, NO_CAUSE
+from control.controller_state cimport Controller, note
+from control.events cimport (CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE,
+                             NO_CAUSE, Reason, because)
 from control.fault_bounds cimport BEYOND_GRAVITY, LIMIT_SLACK
 from control.laws cimport drives_of
 from control.motion cimport any_nonzero
@@ -97,7 +98,7 @@ cdef inline Py_ssize_t outside(const Controller* c, Py_ssize_t first, double sla
     return -1
 
 
-cdef inline Hold why_not_begin(const Controller* c, const double* effort) noexcept nogil:
+cdef inline Reason why_not_begin(const Controller* c, const double* effort) noexcept nogil:
     """Why the arm cannot be taken over where it stands; effort: measured, NULL for none.
 
     If all positions are exactly zero, any distance beyond the limits counts: that is what hardware
@@ -108,16 +109,16 @@ cdef inline Hold why_not_begin(const Controller* c, const double* effort) noexce
     cdef double slack = c.arm.settings.start_tolerance if any_nonzero(q, c.n) else LIMIT_SLACK
     cdef Py_ssize_t i = outside(c, 0, slack) if c.machine.phase == WAITING else -1
     if i >= 0:
-        return hold_reason(CAUSE_OUTSIDE, i, q[i],
-                           limits.lower[i] if q[i] < limits.lower[i] else limits.upper[i])
+        return because(CAUSE_OUTSIDE, i, q[i],
+                       limits.lower[i] if q[i] < limits.lower[i] else limits.upper[i])
     i = too_heavy(c)
     if i >= 0:
-        return hold_reason(CAUSE_CANNOT_HOLD, i, standing_effort(c, i),
-                           c.arm.joints.effort_limit[i])
+        return because(CAUSE_CANNOT_HOLD, i, standing_effort(c, i),
+                       c.arm.joints.effort_limit[i])
     i = disputed(c, effort)
     if i >= 0:
-        return hold_reason(CAUSE_DISPUTED, i, effort[i], c.sent.gravity_torque[i])
-    return hold_reason(NO_CAUSE, -1, 0.0, 0.0)
+        return because(CAUSE_DISPUTED, i, effort[i], c.sent.gravity_torque[i])
+    return because(NO_CAUSE, -1, 0.0, 0.0)
 
 
 cdef inline bint begin(Controller* c, double now, const double* effort) noexcept nogil:
@@ -127,18 +128,18 @@ cdef inline bint begin(Controller* c, double now, const double* effort) noexcept
     Drives that follow positions begin with the measured one, when a second state agrees with it.
     """
     cdef Py_ssize_t i
-    cdef Hold reason
+    cdef Reason reason
     if c.positions.used and not c.observer.confirmed:
         return False
     gravity(&c.arm.models, c.observer.q, c.sent.gravity_torque)
     reason = why_not_begin(c, effort)
-    if reason.cause != NO_CAUSE:
-        if c.machine.hold.cause != reason.cause:
+    if reason.code != NO_CAUSE:
+        if c.machine.hold.code != reason.code:
             respond(c, now, &reason)
         forget(&c.observer)
         return False
-    if c.machine.hold.cause in (CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, CAUSE_DISPUTED):
-        c.machine.hold.cause = NO_CAUSE
+    if c.machine.hold.code in (CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, CAUSE_DISPUTED):
+        c.machine.hold.code = NO_CAUSE
     i = outside(c, 0, c.arm.settings.start_tolerance)
     while i >= 0:
         note(&c.machine, NOTE_OUTSIDE, i, c.observer.q[i], c.arm.limits.lower[i],

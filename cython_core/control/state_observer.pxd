@@ -27,28 +27,12 @@
 from libc.math cimport INFINITY, M_PI, NAN, copysign, exp, fabs, isfinite, isnan
 from libc.string cimport memcpy
 
+from control.events cimport (ACCEPTED, INCONSISTENT, JUMPED, NOT_NEWER, REJECTED_NOT_FINITE,
+                             REJECTIONS, REPEATED, TOO_FAST, Reason, because)
 from control.fault_bounds cimport (ACCELERATION, COMPARED_OVER, ENCODER_STEP, EXCESS_TIME,
                                    FALLBACK_SPEED, FILTER_SHARE, MAX_SPEED, REPEAT_TIME,
                                    SPEED_NOISE, STAMP_JITTER, STEPS_UNSEEN)
 from control.settings cimport JointLimits, Settings
-
-cdef enum Rejection:         # why a value or a state is not used; the texts are in
-                             # featherstone_ros/control/event_texts.py
-    ACCEPTED = 0
-    NOT_FINITE
-    NOT_NEWER                # stamp not newer than the last
-    JUMPED                   # position out of reach
-    TOO_FAST                 # velocity out of reach
-    REPEATED                 # a position that does not change while its joint moves
-    INCONSISTENT             # a velocity that the positions do not show
-    LATE                     # on its way for longer than state_timeout
-
-cdef enum: REJECTIONS = LATE + 1         # how many, as in phases.pxd
-
-cdef struct GateResult:      # what was wrong with a state; -1: all joints
-    Rejection rejection
-    Py_ssize_t joint
-    double found, bound
 
 cdef struct Observer:
     Py_ssize_t n
@@ -79,19 +63,12 @@ cdef struct Observer:
     double ahead             # time by which the model has advanced it since then [s]
     long long accepted
     long long rejected[REJECTIONS]
-    GateResult last          # what was wrong with the last state
+    Reason last          # what was wrong with the last state
 
 
-cdef inline GateResult gate_result(Rejection rejection, Py_ssize_t joint, double found,
-                                   double bound) noexcept nogil:
-    cdef GateResult result
-    result.rejection, result.joint, result.found, result.bound = rejection, joint, found, bound
-    return result
-
-
-cdef inline bint is_repetition(const GateResult* state) noexcept nogil:
+cdef inline bint is_repetition(const Reason* state) noexcept nogil:
     """Whether a state was the last one again, by its stamp."""
-    return state.rejection == NOT_NEWER and state.found == state.bound
+    return state.code == NOT_NEWER and state.found == state.bound
 
 
 cdef inline double median(double a, double b, double c) noexcept nogil:
@@ -183,19 +160,19 @@ cdef inline void begin_joint(Observer* o, Py_ssize_t i, double q, double qd) noe
         o.step[i] = ENCODER_STEP
 
 
-cdef inline GateResult begin(Observer* o, const double* q) noexcept nogil:
+cdef inline Reason begin(Observer* o, const double* q) noexcept nogil:
     """Take the first state over."""
     cdef Py_ssize_t i
     for i in range(o.n):
         if not isfinite(q[i]):
-            return gate_result(NOT_FINITE, i, q[i], 0.0)
+            return because(REJECTED_NOT_FINITE, i, q[i], 0.0)
         if not o.limits.lower[i] - M_PI <= q[i] <= o.limits.upper[i] + M_PI:
-            return gate_result(JUMPED, i, q[i], o.limits.upper[i] + M_PI)
+            return because(JUMPED, i, q[i], o.limits.upper[i] + M_PI)
     for i in range(o.n):
         begin_joint(o, i, q[i], 0.0)                            # a velocity has no other candidate
     o.begun, o.confirmed, o.inconsistent = True, False, -1
     o.advanced = o.ahead = 0.0
-    return gate_result(ACCEPTED, -1, 0.0, 0.0)
+    return because(ACCEPTED, -1, 0.0, 0.0)
 
 
 cdef inline void predict(Observer* o, double dt) noexcept nogil:
@@ -246,29 +223,29 @@ cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double qd,
     return o.agreeing[i] >= 2.0
 
 
-cdef inline GateResult gate_position(Observer* o, Py_ssize_t i, double q, double qd,
-                                     double dt) noexcept nogil:
+cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
+                                 double dt) noexcept nogil:
     """Whether a position is used, given the prediction in ``q``."""
     cdef double off = fabs(q - o.q[i]), bound = reach(o, i, o.age[i]), shown
     if not isfinite(q):
-        return gate_result(NOT_FINITE, i, q, 0.0)
+        return because(REJECTED_NOT_FINITE, i, q, 0.0)
     if q == o.taken[i]:
         bound = unseen(o, i)
         if is_frozen(o, i):
             o.age[i] = max(o.age[i], o.unchanged[i])
-            return gate_result(REPEATED, i, o.discrepancy[i], max_discrepancy(o, i))
+            return because(REPEATED, i, o.discrepancy[i], max_discrepancy(o, i))
         if off > bound and not has_stopped(o, i, qd):
-            return gate_result(REPEATED, i, off, bound)
+            return because(REPEATED, i, off, bound)
         if off > bound:                                         # it has, and had not gone there
             o.discrepancy[i] = 0.0
     elif off > bound:
         shown = (q - o.jumped[i]) / dt                          # before this one is stored
         if (not o.limits.lower[i] - M_PI <= q <= o.limits.upper[i] + M_PI
                 or not agrees(o, i, q, qd, dt)):
-            return gate_result(JUMPED, i, off, bound)
+            return because(JUMPED, i, off, bound)
         begin_joint(o, i, q, believable(o, i, qd, shown))
         o.reset = True
-    return gate_result(ACCEPTED, i, off, bound)
+    return because(ACCEPTED, i, off, bound)
 
 
 cdef inline bint is_inconsistent(const Observer* o, Py_ssize_t i,
@@ -292,9 +269,9 @@ cdef inline void compare(Observer* o, Py_ssize_t i, double displacement, double 
                        else 0.0)
 
 
-cdef inline GateResult take_velocity(Observer* o, Py_ssize_t i, double qd, double shown,
-                                     bint within, const Settings* settings,
-                                     double age) noexcept nogil:
+cdef inline Reason take_velocity(Observer* o, Py_ssize_t i, double qd, double shown,
+                                 bint within, const Settings* settings,
+                                 double age) noexcept nogil:
     """Use a measured velocity, or what else is known, given the prediction in ``qd``.
 
     shown: what the displacement since the last position shows, in a time ``age`` [s].
@@ -305,9 +282,9 @@ cdef inline GateResult take_velocity(Observer* o, Py_ssize_t i, double qd, doubl
         o.age[o.n + i] = INFINITY                               # until ``trust_velocities``
     if isnan(qd) or inconsistent:
         o.qd[i] += low_pass_weight(settings.velocity_cutoff, age) * (shown - o.qd[i])
-        return gate_result(INCONSISTENT if inconsistent else ACCEPTED, i, qd, o.qd[i])
+        return because(INCONSISTENT if inconsistent else ACCEPTED, i, qd, o.qd[i])
     o.qd[i] = qd if within else candidate
-    return gate_result(ACCEPTED if within else TOO_FAST, i, qd, candidate)
+    return because(ACCEPTED if within else TOO_FAST, i, qd, candidate)
 
 
 cdef inline void take_position(Observer* o, Py_ssize_t i, double q) noexcept nogil:
@@ -321,9 +298,9 @@ cdef inline void take_position(Observer* o, Py_ssize_t i, double q) noexcept nog
     o.age[i], o.jumped[i] = 0.0, NAN
 
 
-cdef inline GateResult observe_joint(Observer* o, Py_ssize_t i, double q, double qd, double dt,
-                                     double lag, double left,
-                                     const Settings* settings) noexcept nogil:
+cdef inline Reason observe_joint(Observer* o, Py_ssize_t i, double q, double qd, double dt,
+                                 double lag, double left,
+                                 const Settings* settings) noexcept nogil:
     """Use or replace a joint's position and velocity, measured dt [s] after the last; NaN where
     they were not. Returns what was wrong with them.
 
@@ -332,11 +309,11 @@ cdef inline GateResult observe_joint(Observer* o, Py_ssize_t i, double q, double
     """
     cdef double age = o.age[i] + dt, shown, displacement = 0.0
     cdef bint within
-    cdef GateResult velocity, position
+    cdef Reason velocity, position
     o.age[i], o.age[o.n + i], o.unchanged[i] = age, o.age[o.n + i] + dt, o.unchanged[i] + dt
     position = gate_position(o, i, q, qd, dt)
     shown = o.qd[i]
-    if position.rejection == ACCEPTED:
+    if position.code == ACCEPTED:
         shown, displacement = o.qd[i] + (q - o.q[i]) / age, q - o.taken[i]
         take_position(o, i, q)
     # The gate does not open while positions tell the velocity. NaN is not within it.
@@ -345,7 +322,7 @@ cdef inline GateResult observe_joint(Observer* o, Py_ssize_t i, double q, double
     if within and o.age[o.n + i] < INFINITY:
         o.age[o.n + i] = 0.0
     velocity = take_velocity(o, i, qd, shown, within, settings, age)
-    return velocity if position.rejection == ACCEPTED else position
+    return velocity if position.code == ACCEPTED else position
 
 
 cdef inline bint observe(Observer* o, const double* q, const double* qd, double dt, bint is_gap,
@@ -361,12 +338,12 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
     cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER), lag
     cdef bint reckoned = STAMP_JITTER < o.ahead <= dt           # commands went on by the model
     cdef bint agrees = True  # positions alone tell what an inconsistent velocity does not
-    cdef GateResult result
+    cdef Reason result
     cdef Py_ssize_t i
-    o.reset, o.inconsistent, o.last.rejection = False, -1, ACCEPTED
+    o.reset, o.inconsistent, o.last.code = False, -1, ACCEPTED
     if not o.begun:
         o.last = begin(o, q)
-        o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
+        o.rejected[<int> o.last.code] += o.last.code != ACCEPTED
         o.accepted += o.begun
         return o.begun
     if not reckoned:
@@ -377,15 +354,15 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
         lag = (o.q[i] - o.at_state[i]) / dt - o.qd[i] if reckoned else -0.5 * dt * o.qdd[i]
         result = observe_joint(o, i, q[i], qd[i] if has_speed else NAN, dt, lag, left,
                                settings)
-        if result.rejection == ACCEPTED:
+        if result.code == ACCEPTED:
             continue
-        agrees &= result.rejection in (REPEATED, INCONSISTENT)
-        if result.rejection == INCONSISTENT and o.inconsistent < 0:
+        agrees &= result.code in (REPEATED, INCONSISTENT)
+        if result.code == INCONSISTENT and o.inconsistent < 0:
             o.inconsistent = i
         if (o.age[i] > settings.state_timeout
-                or (o.last.rejection == ACCEPTED and result.rejection != REPEATED)):
+                or (o.last.code == ACCEPTED and result.code != REPEATED)):
             o.last = result
-    o.rejected[<int> o.last.rejection] += o.last.rejection != ACCEPTED
+    o.rejected[<int> o.last.code] += o.last.code != ACCEPTED
     o.confirmed = (not o.confirmed if is_gap else True) and agrees
     if oldest(o) > settings.state_timeout:
         return False

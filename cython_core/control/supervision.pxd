@@ -5,12 +5,11 @@
 from libc.math cimport fabs
 
 from control.arm cimport drives_end_effector, leads_end_effector
-from control.controller_state cimport (Controller, Hold, StateMachine, Supervision, hold_reason,
-                                       is_tracking)
+from control.controller_state cimport Controller, StateMachine, Supervision, is_tracking
 from control.events cimport (CAUSE_CONTACT_INSTABILITY, CAUSE_HELD, CAUSE_INCONSISTENT_VELOCITY,
                              CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OFTEN,
                              CAUSE_OSCILLATION, CAUSE_POSITION_JUMP, CAUSE_STUCK, CAUSE_TOO_FAST,
-                             NO_CAUSE, Cause)
+                             NO_CAUSE, Cause, Reason, because)
 from control.fault_bounds cimport (ABANDONED_TIME, APART, IMPACT_TIME, MAX_ABANDONED, MAX_IMPACTS,
                                    MAX_SWINGS, SPEEDING, SPEEDING_TIME, SWING, SWING_TIME)
 from control.impedance_state cimport Impedance
@@ -23,14 +22,14 @@ from task_space.pose cimport norm
 
 cdef struct Findings:
     const StateMachine* machine        # with the table
-    Hold worst
+    Reason worst
 
 
 cdef inline void report(Findings* found, Cause cause, Py_ssize_t joint, double value,
                         double bound) noexcept nogil:
     """Keep a finding if what follows is worse than for the worst so far."""
-    if found.machine.action[<int> cause] > found.machine.action[<int> found.worst.cause]:
-        found.worst = hold_reason(cause, joint, value, bound)
+    if found.machine.action[<int> cause] > found.machine.action[<int> found.worst.code]:
+        found.worst = because(cause, joint, value, bound)
 
 
 cdef inline void watch_speed(Supervision* s, const Observer* o, const double* desired_speed,
@@ -127,12 +126,12 @@ cdef inline void watch_states(const Controller* c, Findings* findings) noexcept 
         report(findings, CAUSE_INCONSISTENT_VELOCITY, o.inconsistent, 0.0, 0.0)
 
 
-cdef inline Hold find_worst(Supervision* s, const Controller* c, double dt) noexcept nogil:
+cdef inline Reason find_worst(Supervision* s, const Controller* c, double dt) noexcept nogil:
     """Go through all conditions."""
     cdef bint follows = c.machine.phase == TRAJECTORY or c.machine.phase == REFERENCE
     cdef const double* own = c.zero
     cdef Findings findings
-    findings.machine, findings.worst = &c.machine, hold_reason(NO_CAUSE, -1, 0.0, 0.0)
+    findings.machine, findings.worst = &c.machine, because(NO_CAUSE, -1, 0.0, 0.0)
     if is_tracking(&c.machine):
         if c.machine.phase == TRAJECTORY and c.task.motion.path != NULL:
             own = c.task.motion.path.tolerance
@@ -147,49 +146,49 @@ cdef inline Hold find_worst(Supervision* s, const Controller* c, double dt) noex
     return findings.worst
 
 
-cdef inline bint counts(const Controller* c, const Hold* reason) noexcept nogil:
+cdef inline bint counts(const Controller* c, const Reason* reason) noexcept nogil:
     """Whether an abandoned motion shows that the arm does not obey: not only a trajectory's own
     tolerance was exceeded, and not in a gap, during which the motion went ahead. It is counted once
     until the arm has had time to stop.
     """
     if c.watch.incident > 0.0 or c.clock.gap > c.arm.settings.state_timeout:
         return False
-    return (reason.cause in (CAUSE_HELD, CAUSE_STUCK, CAUSE_INCONSISTENT_VELOCITY)
-            or (reason.cause == CAUSE_OFF_PATH and reason.bound == c.arm.settings.path_tolerance))
+    return (reason.code in (CAUSE_HELD, CAUSE_STUCK, CAUSE_INCONSISTENT_VELOCITY)
+            or (reason.code == CAUSE_OFF_PATH and reason.bound == c.arm.settings.path_tolerance))
 
 
 cdef inline bint is_too_often(Supervision* s, double stop_time, bint was_trajectory,
-                              Hold* reason) noexcept nogil:
+                              Reason* reason) noexcept nogil:
     """Count an abandoned motion; whether that is a fault, which then is the reason."""
     s.abandoned += 1.0
     s.incident = stop_time
     s.in_a_row += was_trajectory
     if s.abandoned > MAX_ABANDONED - 0.5:
-        reason.cause, reason.found, reason.bound = CAUSE_OFTEN, MAX_ABANDONED, ABANDONED_TIME
+        reason.code, reason.found, reason.bound = CAUSE_OFTEN, MAX_ABANDONED, ABANDONED_TIME
     elif s.in_a_row >= MAX_ABANDONED:
-        reason.cause, reason.found = CAUSE_IN_A_ROW, MAX_ABANDONED
+        reason.code, reason.found = CAUSE_IN_A_ROW, MAX_ABANDONED
     else:
         return False
     s.abandoned, s.in_a_row = 0.0, 0
     return True
 
 
-cdef inline bint would_be_sensed(const Controller* c, const Hold* reason) noexcept nogil:
+cdef inline bint would_be_sensed(const Controller* c, const Reason* reason) noexcept nogil:
     """Whether drives do not follow in mode admittance, which yields to what its sensor measures:
     that is something else than there is.
     """
     return (c.arm.settings.mode == ADMITTANCE and c.task.cartesian.measured.is_there
-            and reason.cause == CAUSE_OFF_PATH)
+            and reason.code == CAUSE_OFF_PATH)
 
 
 cdef inline void supervise(Controller* c, double now, double dt) noexcept nogil:
     """Look for what is wrong, and do what is to be done about the worst of it."""
     cdef bint was_trajectory = c.machine.phase == TRAJECTORY
-    cdef Hold worst
+    cdef Reason worst
     c.watch.abandoned = max(c.watch.abandoned - dt * MAX_ABANDONED / ABANDONED_TIME, 0.0)
     c.watch.incident = max(c.watch.incident - dt, 0.0)
     worst = find_worst(&c.watch, c, dt)
-    if (worst.cause != NO_CAUSE and respond(c, now, &worst) and counts(c, &worst)
+    if (worst.code != NO_CAUSE and respond(c, now, &worst) and counts(c, &worst)
             and (would_be_sensed(c, &worst)
                  or is_too_often(&c.watch, c.arm.settings.stop_time, was_trajectory, &worst))):
         declare_fault(c, now, &worst)

@@ -12,7 +12,7 @@ cpdef enum MessageFault:
     OTHER_LENGTH             # the field has ``claimed`` items, not ``expected``
     FOREIGN                  # names none of the arm's joints
 
-cpdef enum Reason:           # of a cycle to refuse a message that is whole
+cpdef enum ContentFault:     # of a cycle to refuse a message that is whole
     NOT_FINITE = 100         # value: the number
     BEYOND_BOUND             # value: the number, the bound
     UNKNOWN_JOINT            # value: the name's first bytes

@@ -33,16 +33,22 @@ cdef struct Refusals:
     Output* output
 
 
+cdef inline void set_message(Refusals* refusals, int input, const IncomingMessage* incoming,
+                             int64_t now, Output* output) noexcept nogil:
+    """Let it be the current message."""
+    refusals.input, refusals.size, refusals.now, refusals.output = input, incoming.size, now, output
+
+
 cdef inline void begin_message(Refusals* refusals, int input, const IncomingMessage* incoming,
                                int64_t now, Output* output, Reader* r) noexcept nogil:
     """Begin to read a message."""
-    refusals.input, refusals.size, refusals.now, refusals.output = input, incoming.size, now, output
+    set_message(refusals, input, incoming, now, output)
     open_message(r, incoming.data, incoming.size)
 
 
 cdef inline void refuse(Refusals* refusals, int reason, int field, int32_t which,
                         const void* value) noexcept nogil:
-    """Refuse the current message for a MessageFault or a Reason; value: 32 bytes of detail."""
+    """Refuse the current message for a MessageFault or a ContentFault; value: 32 bytes."""
     cdef Record record
     refusals.count += 1
     if refusals.now - refusals.since >= REPORT_PERIOD:

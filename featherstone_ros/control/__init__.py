@@ -25,7 +25,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``arrival``, ``end_effector``: whether the arm, or its tip, is where it was asked to go.
 - ``diagnostics``: level and line of the diagnostics; ``drive_watch``: what limits of drives bind.
 - ``payload``: the model with payload and gravity from the parameters.
-- ``event_texts``, ``unusable_messages``: text for the compiled controller's records, and for
+- ``reasons``, ``unusable_messages``: text for the compiled controller's records, and for
   messages that cannot be used.
 - ``rest``: whether the arm stood when the commands ended.
 - ``cartesian_impedance``: the end effector on a spring and a damper, a law of its own.

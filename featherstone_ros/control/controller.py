@@ -19,15 +19,14 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros import _control
 from featherstone_ros._core import BoundDynamics
-from featherstone_ros._enumerations import NoteKind
+from featherstone_ros._enumerations import NoteKind, Refusal
 from featherstone_ros.arrays import Floats, finite_array, finite_number
-from featherstone_ros.control import event_texts
 from featherstone_ros.control.admittance import sensor_poses
 from featherstone_ros.control.cartesian_impedance import one_pose, require_tip
-from featherstone_ros.control.event_texts import Reason, RecordFormatter, cause_text, rejection_text
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, TEXTS, Phase
+from featherstone_ros.control.reasons import REJECTIONS, Reason, RecordFormatter
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.torque_governor import cut
 from featherstone_ros.control.trajectory import (
@@ -206,7 +205,7 @@ class TorqueController:
         """
         refusal = self._apply(request, now)
         if refusal:
-            raise TrajectoryError(self._refusal(explain(request, refusal)))
+            raise TrajectoryError(self._in_words(request.why(refusal)))
 
     def set_trajectory(
         self,
@@ -231,7 +230,7 @@ class TorqueController:
         """
         trajectory = Trajectory(names, points, self._space, *self._settings.of_trajectories)
         if refusal := self.compiled.refusal:
-            raise TrajectoryError(self._refusal(Reason(refusal, -1, 0.0, 0.0)))
+            raise TrajectoryError(self._in_words(Reason(Refusal(refusal))))
         moment, before = self.snapshot(), self._followed
         start = plan_start(trajectory, moment, self._settings, delay, inspect, before)
         path = trajectory.compiled(self._settings.stop_time)
@@ -385,7 +384,7 @@ class TorqueController:
     @property
     def hold_reason(self) -> str:
         """Why the arm was last held, in words."""
-        return cause_text(Reason(*self.compiled.hold), self._space.names)
+        return self.compiled.hold.text(self._space.names)
 
     @property
     def position_command(self) -> Floats:
@@ -407,7 +406,7 @@ class TorqueController:
     @property
     def rejection(self) -> str:
         """Why the last state was refused, empty if it was accepted."""
-        return rejection_text(Reason(*self.compiled.rejection), self._space.names)
+        return self.compiled.rejection.text(self._space.names)
 
     @property
     def refused(self) -> dict[str, int]:
@@ -445,10 +444,8 @@ class TorqueController:
         self._tell()
         return refusal
 
-    def _refusal(self, refusal: Reason) -> str:
-        return event_texts.refusal_text(
-            refusal, self._space.names, TEXTS[self.phase], self.hold_reason
-        )
+    def _in_words(self, refusal: Reason) -> str:
+        return refusal.text(self._space.names, TEXTS[self.phase], self.hold_reason)
 
     def _tell(self) -> None:
         """Report the records, and release objects that are no longer in use."""
@@ -507,7 +504,7 @@ def compiled_controller(
 
 def rejections(controller: _control.CompiledController) -> dict[str, int]:
     """Return the numbers of refused states, by reason."""
-    counts = zip(event_texts.REJECTIONS, controller.rejected, strict=True)
+    counts = zip(REJECTIONS.values(), controller.rejected, strict=True)
     return {reason: count for reason, count in counts if count}
 
 
@@ -533,11 +530,6 @@ def target_request(
         )
     except ValueError as error:
         raise TrajectoryError(str(error)) from None
-
-
-def explain(request: _control.ControlRequest, refusal: int) -> Reason:
-    """Return why a request was refused, with its figures if it has any."""
-    return Reason(refusal, *getattr(request, "detail", (-1, 0.0, 0.0)))
 
 
 def desired_of(snapshot: _control.SnapshotRequest, settings: ControllerSettings) -> Desired | None:

@@ -22,7 +22,6 @@ from featherstone_ros import Dynamics
 from featherstone_ros._control import SnapshotRequest
 from featherstone_ros._enumerations import Cause
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.event_texts import Reason, cause_text
 from featherstone_ros.control.phases import TEXTS, Phase
 from featherstone_ros.control.settings import Choice, ControllerSettings, Mode
 from featherstone_ros.control.trajectory import (
@@ -267,10 +266,9 @@ class GoalTracker:
             return GoalVerdict(
                 GoalStatus.ABORTED, ErrorCode.INVALID_GOAL, LOST.get(phase, TEXTS[phase])
             )
-        cause = Reason(*moment.hold)
-        is_off = cause.code in NOT_FOLLOWED + UNSEEN
+        is_off = moment.hold.code in NOT_FOLLOWED + UNSEEN
         code = ErrorCode.PATH_TOLERANCE_VIOLATED if is_off else ErrorCode.INVALID_GOAL
-        return GoalVerdict(GoalStatus.ABORTED, code, cause_text(cause, self._names))
+        return GoalVerdict(GoalStatus.ABORTED, code, moment.hold.text(self._names))
 
     def _missed(self, moment: SnapshotRequest) -> str:
         """Return which joint is not at its goal yet, empty if all are."""

@@ -1,29 +1,25 @@
-"""Records of the compiled controller (cython_core/control) as text."""
+"""Why the arm is held, a request refused, a state not used: in words, and records for a log."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase, Refusal
+from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase, Refusal, Rejection
 from featherstone_ros.control.causes import CAUSES, EVENTS
-from featherstone_ros.message_faults import message_fault
 
 Record = tuple[int, int, int, tuple[float, float, float, float], int]
 
-# In the order of Rejection.
-REJECTIONS = (
-    "",
-    "not finite",
-    "stamp not newer than the last",
-    "position out of reach",
-    "velocity out of reach",
-    "position stays the same to the bit while the joint moves",
-    "velocities are inconsistent with the positions",
-    "on the way for too long",
-)
-
-NOT_FINITE = 1  # of REJECTIONS
+REJECTIONS = {
+    Rejection.ACCEPTED: "",
+    Rejection.NOT_FINITE: "not finite",
+    Rejection.NOT_NEWER: "stamp not newer than the last",
+    Rejection.JUMPED: "position out of reach",
+    Rejection.TOO_FAST: "velocity out of reach",
+    Rejection.REPEATED: "position stays the same to the bit while the joint moves",
+    Rejection.INCONSISTENT: "velocities are inconsistent with the positions",
+    Rejection.LATE: "on the way for too long",
+}
 
 # For the joint, what was found and its bound.
 REFUSALS = {
@@ -59,55 +55,44 @@ REFUSALS = {
 
 
 class Reason(NamedTuple):
-    """Why the arm is held, or a state or message is refused, with its figures.
+    """Why the arm is held, a request is refused, or a state is not used.
 
     Attributes:
-        code: Number of the cause, rejection or refusal.
+        code: Which one.
         joint: Index of the joint, -1 for none.
         found: What was found.
         bound: What it was compared with.
     """
 
-    code: int
-    joint: int
-    found: float
-    bound: float
+    code: Cause | Refusal | Rejection
+    joint: int = -1
+    found: float = 0.0
+    bound: float = 0.0
 
+    @classmethod
+    def of(cls, kind: type[Cause | Rejection], record: Record) -> Reason:
+        """Return that of a record of a cause or a rejection."""
+        _, joint, _, (code, found, bound, _), _ = record
+        return cls(kind(int(code)), joint, found, bound)
 
-def joint_name(names: Sequence[str], index: int) -> str:
-    """Return the name of a joint, a question mark for none."""
-    return names[index] if 0 <= index < len(names) else "?"
+    def text(self, names: Sequence[str], phase: str = "", reason: str = "") -> str:
+        """Return it in words.
 
-
-def cause_text(cause: Reason, names: Sequence[str]) -> str:
-    """Return why the arm is held, or its motion abandoned."""
-    joint = joint_name(names, cause.joint)
-    text = CAUSES[Cause(cause.code)].text
-    return text.format(joint=joint, found=cause.found, bound=cause.bound)
-
-
-def rejection_text(rejection: Reason, names: Sequence[str]) -> str:
-    """Return why a state is refused."""
-    text = REJECTIONS[rejection.code]
-    if rejection.joint < 0:
-        return text
-    joint = joint_name(names, rejection.joint)
-    bound = "" if rejection.code == NOT_FINITE else f", bound {rejection.bound:.4g}"
-    return f"{text}: joint {joint!r}, {rejection.found:.4g}{bound}"
-
-
-def refusal_text(refusal: Reason, names: Sequence[str], phase: str, reason: str) -> str:
-    """Return why a request is refused in a phase; ``reason`` says why the arm is held."""
-    joint = joint_name(names, refusal.joint)
-    return REFUSALS[Refusal(refusal.code)].format(
-        joint=joint, found=refusal.found, bound=refusal.bound, phase=phase, reason=reason
-    )
-
-
-def message_text(index: int, values: Sequence[float], names: Sequence[str]) -> str:
-    """Return why a message is refused: fault, field, what it claims and what was expected."""
-    fault, field, claimed, expected = map(int, values)
-    return message_fault(fault, field, claimed, expected, joint_name(names, index))
+        Args:
+            names: Of the joints.
+            phase: In which a request is refused.
+            reason: Why the arm is held then.
+        """
+        joint = names[self.joint] if 0 <= self.joint < len(names) else "?"
+        if isinstance(self.code, Rejection):
+            text = REJECTIONS[self.code]
+            bound = ", bound {bound:.4g}" if self.code is not Rejection.NOT_FINITE else ""
+            text += f": joint {{joint!r}}, {{found:.4g}}{bound}" if self.joint >= 0 else ""
+        else:
+            text = CAUSES[self.code].text if isinstance(self.code, Cause) else REFUSALS[self.code]
+        return text.format(
+            joint=joint, found=self.found, bound=self.bound, phase=phase, reason=reason
+        )
 
 
 def change_text(event: Event, before: Phase, after: Phase, reason: str) -> str | None:
@@ -146,12 +131,13 @@ class RecordFormatter:
     def lines(self, records: Sequence[Record]) -> list[str]:
         """Return the lines to log; the record of a cause follows that of its change."""
         said: list[str] = []
-        for kind, index, _, values, _ in records:
+        for record in records:
+            kind, index, _, values, _ = record
             if kind == NoteKind.PHASE:
                 said += self._finish("")
                 self._change = Event(index), Phase(int(values[0])), Phase(int(values[1]))
             elif kind == NoteKind.CAUSE:
-                reason = cause_text(Reason(int(values[0]), index, *values[1:3]), self._names)
+                reason = Reason.of(Cause, record).text(self._names)
                 is_of_change = self._change is not None and self._change[0] in EXPLAINED
                 said += self._finish(reason) if is_of_change else [*self._finish(""), reason]
             elif kind == NoteKind.OUTSIDE:

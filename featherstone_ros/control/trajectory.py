@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros._control import CLOCK_JUMP, CompiledMotion, CompiledPath
+from featherstone_ros._enumerations import Refusal
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import TURN, JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
@@ -304,18 +305,16 @@ class Trajectory:
             TrajectoryError: It ends in the past, or begins too far away.
         """
         arm, velocity = np.ascontiguousarray(arm), np.ascontiguousarray(self._space.velocity)
-        is_over, joint, found, allowed, begin = self.compiled().start(
-            elapsed, arm, velocity, tolerance
-        )
-        if is_over:
-            raise TrajectoryOverError(f"ends {found:.3f} s in the past")
-        if joint >= 0:
+        why, begin = self.compiled().why_not_start(elapsed, arm, velocity, tolerance)
+        if why.code is Refusal.ENDED:
+            raise TrajectoryOverError(why.text(self._space.names))
+        if why.code:
             is_goal = len(self.times) == 1 and elapsed < self.times[0]
             kind = LimitsError if is_goal else TrajectoryError
             raise kind(
-                f"starts too far from the arm: joint {self._space.names[joint]!r} at "
-                f"{begin:.4g} while the arm is at {arm[joint]:.4g}; at most {allowed:.4g} away can "
-                f"be reached in time (start_tolerance {tolerance:g})"
+                f"starts too far from the arm: joint {self._space.names[why.joint]!r} at "
+                f"{begin[why.joint]:.4g} while the arm is at {arm[why.joint]:.4g}; at most "
+                f"{why.bound:.4g} away can be reached in time (start_tolerance {tolerance:g})"
             )
 
     def compiled(self, transition: float = 0.0, tolerance: Floats | None = None) -> CompiledPath:

@@ -18,21 +18,14 @@ from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._core import BoundDynamics
-from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
+from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase, Rejection
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.controller import compiled_controller, explain
+from featherstone_ros.control.controller import compiled_controller
 from featherstone_ros.control.controller_parameters import DeadlineAction
-from featherstone_ros.control.event_texts import (
-    Reason,
-    RecordFormatter,
-    cause_text,
-    message_text,
-    refusal_text,
-    rejection_text,
-)
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import SILENT, TEXTS
+from featherstone_ros.control.reasons import Reason, RecordFormatter
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.unusable_messages import unusable_state
@@ -190,7 +183,7 @@ class ControllerLoop(LoopMode):
             raise TrajectoryError(f"the loop is too busy: {error}") from None
         if answer:
             self._let_go(request)
-            raise TrajectoryError(self.text_of(explain(request, answer)))
+            raise TrajectoryError(self.text_of(request.why(answer)))
 
     def _let_go(self, request: _control.ControlRequest) -> None:
         if isinstance(request, _control.FollowRequest):
@@ -272,22 +265,21 @@ class ControllerLoop(LoopMode):
 
     def text_of(self, refusal: Reason) -> str:
         """Return why something is refused now."""
-        return refusal_text(refusal, self.space.names, TEXTS[self.phase], self.hold_reason())
+        return refusal.text(self.space.names, TEXTS[self.phase], self.hold_reason())
 
     def hold_reason(self) -> str:
         """Return why the arm is held; if states are refused, also why the last one was."""
-        cause = Reason(*self.controller.hold)
-        text = cause_text(cause, self.space.names)
+        hold = self.controller.hold
+        text: str = hold.text(self.space.names)
         refused = self.state_refusal()
-        if cause.code == Cause.NO_STATES and refused:
+        if hold.code is Cause.NO_STATES and refused:
             text += f" (refused: {refused})"
         return text
 
     def state_refusal(self) -> str:
         """Return why the last joint states were refused; empty if they were not."""
-        rejection = Reason(*self.controller.rejection)
-        said = rejection_text(rejection, self.space.names) if rejection.code else ""
-        return self._unusable.recent or said
+        text: str = self.controller.rejection.text(self.space.names)
+        return self._unusable.recent or text
 
     # Records.
 
@@ -301,25 +293,26 @@ class ControllerLoop(LoopMode):
 
     def _note(self, record: Record) -> None:
         kind, index, _, values, sequence = record
-        names = self.space.names
         if kind == NoteKind.RELEASED:
             self.controller.release(sequence)
         elif kind == NoteKind.REJECTED:
-            text = rejection_text(Reason(int(values[0]), index, *values[1:3]), names)
+            text = Reason.of(Rejection, record).text(self.space.names)
             self._node.log.warning(f"joint_states: a state was refused: {text}")
         elif kind == NoteKind.LOCKED:
             joint = self._node.model.locked_joints[index]
             self._node.log.warning(absurd_text(joint, *values[:3]))
         elif kind == NoteKind.PHASE:
             self._note_event(Event(index), Phase(int(values[0])))
-        elif kind == NoteKind.MESSAGE:
-            self._refuse(0, message_text(index, values, names))
         elif kind == NoteKind.REFUSED:
-            super()._refuse(*refusal(index, values, names, self.controller.sensors))
+            names = [*self.space.names, *self._node.model.locked_joints]
+            self._refuse(*refusal(index, values, names, self.controller.sensors))
 
     # Joint states of which none is usable.
 
-    def _refuse(self, _: int, reason: str) -> None:
+    def _refuse(self, index: int, reason: str) -> None:
+        if index:
+            super()._refuse(index, reason)
+            return
         self._unusable.set(reason)
         self._node.log.warning(f"joint_states: {reason}")
 

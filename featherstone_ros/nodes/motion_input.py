@@ -18,9 +18,9 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros import _control
+from featherstone_ros._enumerations import Refusal
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import target_request
-from featherstone_ros.control.event_texts import Reason
 from featherstone_ros.control.feasibility.checks import (
     Preflight,
     check_set_point,
@@ -30,6 +30,7 @@ from featherstone_ros.control.feasibility.checks import (
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.pose_stream import PoseStream
+from featherstone_ros.control.reasons import Reason
 from featherstone_ros.control.stream_watch import StreamWatch, Takeover
 from featherstone_ros.control.tool_weight import SensorZeros
 from featherstone_ros.control.trajectory import (
@@ -209,7 +210,7 @@ class MotionInput:
         """Raise TrajectoryError if no motion of the joints can be followed now."""
         refusal = self._loop.controller.refusal
         if refusal:
-            raise TrajectoryError(self._loop.text_of(Reason(refusal, -1, 0.0, 0.0)))
+            raise TrajectoryError(self._loop.text_of(Reason(Refusal(refusal))))
 
     def _inspect(self, velocity: Floats, motion: Motion, begin: float) -> str:
         """Return why the arm cannot follow; empty if it can, or if ``preflight`` is off.

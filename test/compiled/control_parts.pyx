@@ -296,7 +296,7 @@ cdef class JointStateClock:
         if is_timely(&self.clock, &self.observer, self.state_timeout, now, stamp, on_its_way,
                      False):
             pass_time(&self.clock, now, stamp, on_its_way, True, self.state_timeout)
-        return <int> self.observer.last.rejection
+        return <int> self.observer.last.code
 
     @property
     def dt(self):
@@ -401,7 +401,7 @@ cdef class JointObserver:
     def last(self):
         """What was wrong with the last state: ``Rejection``, joint, what was found, its bound."""
         cdef Observer* o = &self.its
-        return <int> o.last.rejection, o.last.joint, o.last.found, o.last.bound
+        return <int> o.last.code, o.last.joint, o.last.found, o.last.bound
 
     @property
     def is_reset(self):

@@ -114,7 +114,7 @@ def test_a_trajectory_begins_where_the_arm_may_come_in_time(wait, sign, share, a
     request = _control.FollowRequest(path(Point(wait, place), Point(wait + 1.0, place)))
     assert bench.compiled.apply(request, bench.now) == answer
     if answer:
-        assert_allclose(request.detail, [1, share * allowed, allowed])
+        assert_allclose(request.why(answer)[1:], [1, share * allowed, allowed])
 
 
 @pytest.mark.parametrize(("share", "answer"), [(0.99, 0), (1.01, Refusal.STARTS_TOO_FAR)])
@@ -135,7 +135,7 @@ def test_a_trajectory_that_is_over_is_refused(ago, answer):
     request = _control.FollowRequest(path(*points), bench.compiled.time - ago)
     assert bench.compiled.apply(request, bench.now) == answer
     if answer:
-        assert request.detail[1] == pytest.approx(ago - 1.0)
+        assert request.why(answer).found == pytest.approx(ago - 1.0)
 
 
 def test_what_a_request_changes_is_told_with_its_time():
@@ -162,7 +162,7 @@ def test_a_set_point_is_near_what_is_asked_for(share, sign, answer):
     request = _control.SetPointRequest(state)
     assert bench.compiled.apply(request, bench.now) == answer
     if answer:
-        assert_allclose(request.detail, [1, share * START_TOLERANCE, START_TOLERANCE])
+        assert_allclose(request.why(answer)[1:], [1, share * START_TOLERANCE, START_TOLERANCE])
 
 
 # What is said of a state that is not believed

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 import featherstone_ros as fr
 from featherstone_ros._control import FollowRequest
 from featherstone_ros._enumerations import NoteKind
-from featherstone_ros.control.event_texts import REJECTIONS
 from featherstone_ros.control.phases import Phase
+from featherstone_ros.control.reasons import REJECTIONS
 from featherstone_ros.control.trajectory import Point, Trajectory
 
 

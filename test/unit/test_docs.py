@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from featherstone_ros.control import event_texts
 from featherstone_ros.control.causes import CAUSES
+from featherstone_ros.control.reasons import REJECTIONS
 from featherstone_ros.tools import cli
 
 SOURCE = Path(__file__).resolve().parents[2]
@@ -144,7 +144,7 @@ def test_every_test_that_is_named_is_there():
 
 
 @pytest.mark.parametrize(
-    "texts", [[row.text for row in CAUSES.values()], event_texts.REJECTIONS], ids=["cause", "state"]
+    "texts", [[row.text for row in CAUSES.values()], REJECTIONS.values()], ids=["cause", "state"]
 )
 def test_every_reason_of_the_diagnostics_is_explained(texts):
     document = (SOURCE / "docs/diagnostics.md").read_text()

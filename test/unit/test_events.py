@@ -5,11 +5,11 @@ import pytest
 from control_arm import NAMES, Q
 from control_loop import LoopBench
 
-from featherstone_ros._enumerations import Cause, NoteKind, Refusal
-from featherstone_ros.control import event_texts
+from featherstone_ros._enumerations import Cause, NoteKind, Refusal, Rejection
+from featherstone_ros.control import reasons
 from featherstone_ros.control.causes import CAUSES, EVENTS, Action
-from featherstone_ros.control.event_texts import Reason, RecordFormatter
 from featherstone_ros.control.phases import RUNNING, TRANSITIONS, Event, Phase
+from featherstone_ros.control.reasons import Reason, RecordFormatter
 
 NAN = float("nan")
 
@@ -58,7 +58,7 @@ def test_a_refused_state_is_told_of_with_joint_figure_and_bound(bench):
     bench.state()
     (record,) = (r for r in bench.records if r[0] == NoteKind.REJECTED)
     _, joint, (code, *figures, _) = record
-    text = event_texts.rejection_text(Reason(int(code), joint, *figures), NAMES)
+    text = Reason(Rejection(int(code)), joint, *figures).text(NAMES)
     assert text.startswith("position out of reach: joint 'elbow', ")
     assert ", bound " in text
 
@@ -72,23 +72,20 @@ def test_a_refused_state_is_told_of_with_joint_figure_and_bound(bench):
     ],
 )
 def test_what_is_not_finite_has_no_bound(joint, found, text):
-    rejection = Reason(event_texts.NOT_FINITE, joint, found, 0.0)
-    assert event_texts.rejection_text(rejection, NAMES) == text
+    assert Reason(Rejection.NOT_FINITE, joint, found).text(NAMES) == text
 
 
 def test_a_motion_that_is_refused_after_a_fault_has_the_faults_reason():
-    refusal = Reason(Refusal.IN_FAULT, -1, 0.0, 0.0)
-    text = event_texts.refusal_text(refusal, NAMES, "fault", "joint 'elbow' oscillates")
+    text = Reason(Refusal.IN_FAULT).text(NAMES, "fault", "joint 'elbow' oscillates")
     assert "joint 'elbow' oscillates" in text and "~/hold" in text
-    refusal = Reason(Refusal.NOT_RUNNING, -1, 0.0, 0.0)
-    assert event_texts.refusal_text(refusal, NAMES, "open-loop stop", "").endswith(
-        "running: open-loop stop"
-    )
+    text = Reason(Refusal.NOT_RUNNING).text(NAMES, "open-loop stop")
+    assert text.endswith("running: open-loop stop")
 
 
 def test_every_cause_and_refusal_has_a_text():
     assert set(CAUSES) == set(Cause)
-    assert set(event_texts.REFUSALS) == set(Refusal)
+    assert set(reasons.REFUSALS) == set(Refusal)
+    assert set(reasons.REJECTIONS) == set(Rejection)
 
 
 def test_every_action_has_its_event_and_every_class_is_one_of_the_fault_model():
@@ -108,8 +105,8 @@ def test_what_a_cause_asks_for_can_follow_in_every_phase_that_runs(phase):
 
 @pytest.mark.parametrize("code", list(Refusal)[1:])
 def test_every_refusal_names_joint_figure_and_bound(code):
-    text = event_texts.refusal_text(Reason(code, 1, 0.5, 0.125), NAMES, "fault", "the reason")
-    template = event_texts.REFUSALS[code]
+    text = Reason(code, 1, 0.5, 0.125).text(NAMES, "fault", "the reason")
+    template = reasons.REFUSALS[code]
     for word, value in (("joint", "'elbow'"), ("found", "0.5"), ("bound", "0.125")):
         assert (f"{{{word}" in template) == (value in text)
     assert "{" not in text
