@@ -31,9 +31,8 @@ from benchmarks import totg
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.demand import Demand
+from featherstone_ros.control.feasibility.excesses import SUDDEN, slow_down
 from featherstone_ros.control.feasibility.feasibility import check
-from featherstone_ros.control.feasibility.limits import SUDDEN
-from featherstone_ros.control.feasibility.slow_down import slow_down
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import ControllerSettings, Interpolation
 from featherstone_ros.control.torque_governor import default_torque_rate

@@ -14,8 +14,8 @@ from featherstone_ros import Dynamics
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.checks import MAX_VALUES, check_trajectory, is_beyond
 from featherstone_ros.control.feasibility.demand import Demand, demand
+from featherstone_ros.control.feasibility.excesses import largest_root_below, slow_down
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check, round_up
-from featherstone_ros.control.feasibility.slow_down import largest_root_below, slow_down
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
@@ -417,8 +417,8 @@ def test_a_velocity_that_jumps_does_not_fit_on_arrival_either():
     lines = check_arrival(Point(0.4, Q + 0.4 * fast), Point(0.8, Q), Point(1.6, Q))
     assert {(jump.joint, jump.time) for jump in lines.jumps} == {(name, 0.4) for name in NAMES}
     assert lines.jumps[0].before == pytest.approx(fast[0])
-    assert lines.jumps[0].after == pytest.approx(-fast[0])
-    assert not lines.fits and lines.slow_down >= lines.jumps[0].share
+    assert lines.jumps[0].value == pytest.approx(-2.0 * fast[0])
+    assert not lines.fits and lines.slow_down >= lines.jumps[0].share()
     assert "jumps from" in str(lines) and "velocities" in lines.advice()
     still = (0.0, 0.0)
     assert not check_arrival(Point(0.8, Q + 0.4 * fast, still), Point(1.6, Q, still)).jumps

@@ -8,8 +8,8 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.feasibility.excesses import ROUNDING, excesses, quantities
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
-from featherstone_ros.control.feasibility.limits import ROUNDING, excesses
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, ControllerSettings
@@ -97,7 +97,7 @@ def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
             (follows, "position", 0.0),
         )
         if samples.any()
-        for excess in excesses(demand.where(samples), verdict.limits)
+        for excess in excesses(quantities(demand.where(samples), verdict.limits), verdict.limits)
     )
 
 

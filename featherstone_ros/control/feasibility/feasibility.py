@@ -11,9 +11,14 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Demand, demand
-from featherstone_ros.control.feasibility.jumps import Jump, jumps
-from featherstone_ros.control.feasibility.limits import Excess, excesses
-from featherstone_ros.control.feasibility.slow_down import slow_down
+from featherstone_ros.control.feasibility.excesses import (
+    JUMP,
+    Excess,
+    excesses,
+    jumps,
+    quantities,
+    slow_down,
+)
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion
 from featherstone_ros.model.drives import Drives
@@ -26,19 +31,22 @@ class Feasibility:
     Attributes:
         demand: Position, speed and torque of the motion.
         limits: Those of the arm.
-        excesses: Where the demand exceeds the limits.
-        jumps: Velocity jumps that no motor can follow.
+        excesses: Where it exceeds the limits; velocity jumps, which no motor can follow, last.
     """
 
     demand: Demand
     limits: JointSpace
     excesses: list[Excess]
-    jumps: list[Jump]
 
     @property
     def fits(self) -> bool:
         """Whether the arm can follow."""
-        return not (self.excesses or self.jumps)
+        return not self.excesses
+
+    @property
+    def jumps(self) -> list[Excess]:
+        """The velocity jumps."""
+        return [excess for excess in self.excesses if excess.quantity == JUMP]
 
     @cached_property
     def slow_down(self) -> float:
@@ -50,13 +58,13 @@ class Feasibility:
             return inf
         with np.errstate(over="ignore", invalid="ignore"):
             factor = slow_down(self.demand, self.limits)
-        return max([factor, *(jump.share for jump in self.jumps)])
+        return max([factor, *(jump.share() for jump in self.jumps)])
 
     @cached_property
     def standing_excesses(self) -> list[Excess]:
         """Torque beyond a limit at any speed: that of gravity and Coulomb friction alone."""
-        still = self.demand.slowed(inf)
-        return [excess for excess in excesses(still, self.limits) if excess.quantity == "torque"]
+        rows = quantities(self.demand.slowed(inf), self.limits)
+        return excesses((row for row in rows if row.name == "torque"), self.limits)
 
     def advice(self) -> str:
         """Return one line of advice."""
@@ -66,8 +74,8 @@ class Feasibility:
             "give the points velocities, for cubics, and accelerations, for quintics, or let "
             "featherstone-ros retime do so"
         )
-        if self.excesses:
-            return f"{replace(self, jumps=[])._advice()}; besides, {smooth}"
+        if others := [excess for excess in self.excesses if excess.quantity != JUMP]:
+            return f"{replace(self, excesses=others)._advice()}; besides, {smooth}"
         return f"{smooth}; or {round_up(self.slow_down):.4g} times slower the jumps would be small"
 
     def _advice(self) -> str:
@@ -86,9 +94,8 @@ class Feasibility:
         if self.fits:
             return "fits"
         worst = {excess.quantity: excess for excess in sorted(self.excesses, key=Excess.share)}
-        sharpest = sorted(self.jumps, key=lambda jump: jump.share)[-1:]
-        shown = "; ".join(map(str, [*worst.values(), *sharpest]))
-        others = len(self.excesses) + len(self.jumps) - len(worst) - len(sharpest)
+        ordered = sorted(worst.values(), key=lambda excess: excess.quantity == JUMP)
+        shown, others = "; ".join(map(str, ordered)), len(self.excesses) - len(worst)
         return f"{shown}{f'; and {others} more' if others else ''}: {self.advice()}"
 
 
@@ -107,8 +114,8 @@ def check(
     """Check a motion; the arguments are those of ``demand``, its limits, and those of ``jumps``."""
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is an excess
         asked = demand(dynamics, drives, motion, begin, end, step, with_extra_effort, max_samples)
-        corners = jumps(motion, begin, velocity, limits)
-        return Feasibility(asked, limits, excesses(asked, limits), corners)
+        rows = [*quantities(asked, limits), jumps(motion, begin, velocity, limits)]
+        return Feasibility(asked, limits, excesses(rows, limits))
 
 
 def round_up(factor: float) -> float:

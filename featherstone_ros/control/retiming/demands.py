@@ -10,8 +10,7 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import demand_of
-from featherstone_ros.control.feasibility.limits import SUDDEN, rates
-from featherstone_ros.control.feasibility.slow_down import slow_down
+from featherstone_ros.control.feasibility.excesses import SUDDEN, rates, slow_down
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.retiming.path import Stretch
 from featherstone_ros.control.retiming.timing import SLOWEST, Bounds, durations

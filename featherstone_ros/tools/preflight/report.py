@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from featherstone_ros.control.feasibility.excesses import JUMP
 from featherstone_ros.tools.style import new_table, number, short_names
 from featherstone_ros.tools.trajectory_check import FileCheck, largest_gap
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
@@ -23,9 +24,8 @@ def shown(checked: FileCheck) -> Iterator[RenderableType]:
     unchecked, verdict, arm = checked.unchecked, checked.verdict, checked.arm
     yield table(checked)
     for excess in verdict.excesses:
-        yield f"[{BAD}]too much:[/] {escape(str(excess))}"
-    for jump in verdict.jumps:
-        yield f"[{BAD}]too sudden:[/] {escape(str(jump))}"
+        what = "too sudden" if excess.quantity == JUMP else "too much"
+        yield f"[{BAD}]{what}:[/] {escape(str(excess))}"
     if checked.refusal:
         yield f"[{BAD}]refused:[/] {escape(checked.refusal)}"
     if checked.is_at_once:
