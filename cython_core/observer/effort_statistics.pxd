@@ -1,5 +1,5 @@
 # Statistics that show whether the effort field keeps its contract. They are gathered state by state
-# and judged by featherstone_ros/observer/rest_check.py and friction_check.py. Arrays are (n,)
+# and judged by featherstone_ros/observer/effort_judge.py. Arrays are (n,)
 # unless another shape is given.
 
 from libc.math cimport expm1, fabs, fmax, sqrt

@@ -183,5 +183,5 @@ class ShadowMode(LoopMode):
         elif self._restart.recent:
             problem = f"{self._restart.recent}: the observer has started anew"
         broken = verdict.finding is ContractState.BROKEN
-        wrong = broken or verdict.finding is ContractState.UNEXPLAINED
+        wrong = verdict.finding >= ContractState.UNEXPLAINED
         return self._report(values, verdict.text if wrong else "", problem, serious=broken)

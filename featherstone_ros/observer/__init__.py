@@ -5,7 +5,7 @@ The processing of a state is compiled (cython_core/observer/); a loop runs it, o
 - ``shadow``: processes a stream of joint states.
 - ``settings``: its settings.
 - ``effort_contract``: the meaning of the arm's effort field.
-- ``rest_check``, ``friction_check``: does the effort field agree with its contract?
+- ``effort_judge``: does the effort field agree with its contract?
 - ``restart_reason``: why the observer restarted, in words.
 """
 

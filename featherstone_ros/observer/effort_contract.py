@@ -5,8 +5,8 @@ Its words are those of ``drives.<joint>.effort``, which says it joint by joint (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,17 +23,16 @@ CONTRACTS = FULL, WITHOUT_GRAVITY, WITHOUT_FRICTION, MOTOR_CURRENT = (
 OF_ALL = (WITHOUT_GRAVITY, WITHOUT_FRICTION)  # contracts that hold for all joints or none
 
 
-class ContractState(Enum):
-    """What a check of the contract has found."""
+class ContractState(IntEnum):
+    """What has been found of the contract; the greater, the worse."""
 
-    UNDECIDED = "undecided"
-    KEPT = "kept"
-    BROKEN = "broken"  # another contract fits
-    UNEXPLAINED = "unexplained"  # none does
+    UNDECIDED = 0
+    KEPT = 1
+    UNEXPLAINED = 2  # no contract fits
+    BROKEN = 3  # another one fits
 
 
-@dataclass(frozen=True)
-class ContractVerdict:
+class ContractVerdict(NamedTuple):
     """The result of a check.
 
     Attributes:

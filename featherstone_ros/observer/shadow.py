@@ -23,11 +23,9 @@ from featherstone_ros.observer.effort_contract import (
     MOTOR_CURRENT,
     WITHOUT_FRICTION,
     WITHOUT_GRAVITY,
-    ContractState,
     ContractVerdict,
 )
-from featherstone_ros.observer.friction_check import FrictionCheck
-from featherstone_ros.observer.rest_check import RestCheck
+from featherstone_ros.observer.effort_judge import EffortJudge
 from featherstone_ros.observer.restart_reason import restart_reason
 from featherstone_ros.observer.settings import (
     COMMANDED,
@@ -101,16 +99,14 @@ class Change:
         number: Identifies these settings in records.
         snapshot: The settings for compiled code.
         wrench_link: The link on which the external wrench is estimated.
-        rest_check: Judges standstills.
-        friction_check: Judges motion.
+        judge: Of the effort contract.
     """
 
     settings: ShadowSettings
     number: int
     snapshot: Snapshot
     wrench_link: str
-    rest_check: RestCheck
-    friction_check: FrictionCheck
+    judge: EffortJudge
 
 
 class Shadow(CompiledShadow):
@@ -125,8 +121,7 @@ class Shadow(CompiledShadow):
         settings: As last applied.
         change: These settings with what is made from them.
         wrench_link: The link on which the external wrench is estimated.
-        rest_check: Judges standstills.
-        friction_check: Judges motion.
+        judge: Of the effort contract.
     """
 
     def __new__(cls, model: Model, settings: ShadowSettings) -> Shadow:
@@ -176,14 +171,13 @@ class Shadow(CompiledShadow):
         self._keep(change.snapshot)
         self.change = change
         self.settings, self.wrench_link = change.settings, change.wrench_link
-        self.rest_check, self.friction_check = change.rest_check, change.friction_check
+        self.judge = change.judge
         self._standstill: list[tuple[float, float, float]] = []
 
     @property
     def verdict(self) -> ContractVerdict:
-        """The worse verdict of the two checks of the effort contract."""
-        checks = (self.rest_check.verdict, self.friction_check.verdict)
-        return max(checks, key=lambda verdict: SEVERITY.index(verdict.finding))
+        """On the effort contract: the worse one of rest and motion."""
+        return self.judge.verdict
 
     def command(self, torque: ArrayLike) -> None:
         """Remember the last command to the arm.
@@ -269,24 +263,18 @@ class Shadow(CompiledShadow):
         complete = joint == self.n - 1 and len(self._standstill) == self.n  # none was lost
         if number != self.change.number or not complete:
             return None
-        means = np.array(self._standstill).T
-        return self.rest_check.verdict if self.rest_check.update(*means) else None
+        return self.judge.rest(*np.array(self._standstill).T)
 
     def judge_sliding(self, share: float, number: float) -> ContractVerdict | None:
         """Judge motion from a loop's record: the share, and the number of the settings."""
-        if number != self.change.number or not self.friction_check.update(share):
-            return None
-        return self.friction_check.verdict
+        return self.judge.motion(share) if number == self.change.number else None
 
     def _check(self) -> ContractVerdict | None:
         """Judge a standstill or a motion that the last state has completed."""
         rested, slid = self._rested, self._slid
-        another = None
-        if rested is not None and self.rest_check.update(*rested):
-            another = self.rest_check.verdict
-        if slid is not None and self.friction_check.update(slid):
-            another = self.friction_check.verdict
-        return another
+        at_rest = None if rested is None else self.judge.rest(*rested)
+        in_motion = None if slid is None else self.judge.motion(slid)
+        return in_motion or at_rest
 
 
 def prepare(model: Model, settings: ShadowSettings) -> Change:
@@ -339,13 +327,5 @@ def prepare(model: Model, settings: ShadowSettings) -> Change:
             "end": (1.0 - hysteresis) * threshold,
         },
     )
-    rest_check = RestCheck(contract, effort_gain, simulator.friction, model.joint_names)
-    return Change(settings, number, snapshot, link, rest_check, FrictionCheck(contract))
-
-
-SEVERITY = (
-    ContractState.UNDECIDED,
-    ContractState.KEPT,
-    ContractState.UNEXPLAINED,
-    ContractState.BROKEN,
-)
+    judge = EffortJudge(contract, effort_gain, simulator.friction, model.joint_names)
+    return Change(settings, number, snapshot, link, judge)

@@ -212,7 +212,7 @@ def test_friction_that_is_wrong_in_one_joint_is_no_other_contract(swing):
     drives = replace(settings.drives, coulomb=factors * settings.drives.coulomb)
     shadow = Shadow(MODEL, replace(settings, drives=drives))
     follow(shadow, swing[150:])
-    assert shadow.friction_check.verdict.finding is ContractState.KEPT
+    assert shadow.judge.in_motion.finding is ContractState.KEPT
 
 
 def test_current_taken_for_torque_is_reported_with_the_gains_that_would_fit(swing):

@@ -84,12 +84,12 @@ def test_residual_of_the_raw_recording_is_hardly_more_and_no_contact(evaluation,
     assert not any(residual.contact for residual in said)
     assert shadow.passed_over == {"repeated": 14}
     assert shadow.restarts == 0
-    assert shadow.friction_check.verdict.finding is ContractState.KEPT
+    assert shadow.judge.in_motion.finding is ContractState.KEPT
 
 
 def test_friction_of_the_description_too_small_is_no_other_contract(model):
     (recorded,) = read_joint_states(BAG)
     shadow = Shadow(model, ShadowSettings(observer_gain=GAIN))
     residuals(shadow, recorded.stamp, recorded.position, recorded.velocity, recorded.effort)
-    verdict = shadow.friction_check.verdict
+    verdict = shadow.judge.in_motion
     assert verdict.finding is not ContractState.BROKEN

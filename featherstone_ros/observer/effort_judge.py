@@ -1,4 +1,4 @@
-"""At rest, effort must equal the model's gravity torque: which effort contract does it fit?"""
+"""Which effort contract do the efforts fit, at rest those of gravity, in motion of friction?"""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ SAME_AT_REST = {FULL, WITHOUT_FRICTION}
 NOTICEABLE = 0.1  # of the greatest load: joints with less are not judged one by one
 
 
-class RestCheck:
-    """Compares the mean effort of a standstill with the effort expected by each contract.
+class EffortJudge:
+    """Compares the efforts that an arm reports with those that each contract expects.
 
-    The means are computed by ``update_rest`` in cython_core/observer/effort_statistics.pxd. At
-    rest, friction may have any value up to its Coulomb limit, so the effort may differ by that
-    much, except under ``without_friction``. A joint whose effort is out of proportion to its load
-    contradicts a contract by itself, whatever the others carry. Full effort and effort without
-    friction can only be told apart in motion (``friction_check``). Once the configured contract has
-    been confirmed, effort that fits none is taken for contact.
+    Both by means of cython_core/observer/effort_statistics.pxd. At rest, friction may have any
+    value up to its Coulomb limit, so the effort may differ by that much, except under
+    ``without_friction``. A joint whose effort is out of proportion to its load contradicts a
+    contract by itself, whatever the others carry. Full effort and effort without friction can only
+    be told apart in motion. Once the configured contract has been confirmed, effort at rest that
+    fits none is taken for contact.
 
     Attributes:
-        verdict: The last conclusive one.
+        at_rest: The last conclusive verdict of a standstill.
+        in_motion: That of a motion.
     """
 
     def __init__(self, contract: str, gain: Floats, coulomb: Floats, names: tuple[str, ...]):
@@ -51,20 +52,54 @@ class RestCheck:
         self._gain = gain
         self._coulomb = coulomb
         self._names = names
-        self.verdict = ContractVerdict(
-            ContractState.UNDECIDED, f"effort as {contract} not checked yet: waits for a rest"
+        undecided = ContractState.UNDECIDED
+        self.at_rest = ContractVerdict(
+            undecided, f"effort as {contract} not checked yet: waits for a rest"
         )
+        self.in_motion = ContractVerdict(undecided, "friction not checked yet: waits for motion")
 
-    def update(self, effort: Floats, error: Floats, gravity: Floats) -> bool:
-        """Judge a standstill; return whether the verdict has changed.
+    @property
+    def verdict(self) -> ContractVerdict:
+        """The worse of both."""
+        return max(self.at_rest, self.in_motion, key=lambda verdict: verdict.finding)
+
+    def rest(self, effort: Floats, error: Floats, gravity: Floats) -> ContractVerdict | None:
+        """Judge a standstill; return the verdict if it has changed.
 
         Args:
             effort: (n,) mean of the reported effort.
             error: (n,) its standard error.
             gravity: (n,) the model's gravity torque there [N m or N].
         """
-        before, self.verdict = self.verdict, self._judge(effort, error, gravity)
-        return self.verdict != before
+        before, self.at_rest = self.at_rest, self._judge(effort, error, gravity)
+        return self.at_rest if self.at_rest != before else None
+
+    def motion(self, share: float) -> ContractVerdict | None:
+        """Judge how much of the friction appears as external torque; return as ``rest``.
+
+        That is 0 if the contract is right, 1 if it is ``full`` but the effort is without friction,
+        -1 in the opposite case.
+        """
+        before, contract = self.in_motion, self._contract
+        other = {FULL: WITHOUT_FRICTION, WITHOUT_FRICTION: FULL}.get(contract)
+        expected = 1.0 if contract == FULL else -1.0
+        if other and abs(share - expected) < 0.5:
+            self.in_motion = ContractVerdict(
+                ContractState.BROKEN,
+                f"drives.<joint>.effort is {contract}, but in motion the effort fits {other} "
+                f"({abs(share):.2f} of the friction appears as external torque)",
+            )
+        elif abs(share) < 0.5:
+            self.in_motion = ContractVerdict(
+                ContractState.KEPT, f"effort as {contract} fits in motion"
+            )
+        else:
+            self.in_motion = ContractVerdict(
+                ContractState.UNEXPLAINED,
+                f"in motion friction is {1.0 - share:.2g} times that of the parameters: wrong "
+                f"ones, or drives.<joint>.effort is wrong ({contract})",
+            )
+        return self.in_motion if self.in_motion != before else None
 
     def _judge(self, effort: Floats, error: Floats, gravity: Floats) -> ContractVerdict:
         load = np.linalg.norm(gravity)
@@ -75,7 +110,7 @@ class RestCheck:
             return float(np.linalg.norm(missed) / load)
 
         if not load > SIGNIFICANT * np.linalg.norm(error):
-            return self.verdict
+            return self.at_rest
         one, nothing = np.ones_like(effort), np.zeros_like(effort)
         misfits = {
             FULL: misfit(gravity, one, stiction),
@@ -123,8 +158,8 @@ class RestCheck:
             )
         if kept:
             return ContractVerdict(ContractState.KEPT, f"effort as {contract} fits at rest")
-        if self.verdict.finding is ContractState.KEPT:
-            return self.verdict
+        if self.at_rest.finding is ContractState.KEPT:
+            return self.at_rest
         cause = self._possible_cause(effort, gravity, own if own.any() and not scaled else loaded)
         if scaled:
             cause += "; or torque without gravity, under another load"
