@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from featherstone_ros.identification.explanation import Explanation, explain
 from featherstone_ros.identification.faults import find_faults, in_other_units
 from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
 from featherstone_ros.identification.fit import Fit
-from featherstone_ros.identification.friction import Law
+from featherstone_ros.identification.friction import FittedDrives, Law
 from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.model_order import Fitting, Progress, fit_parts
 from featherstone_ros.identification.payload import Payload, forgotten_load
@@ -213,7 +213,7 @@ def _identify(
         estimate=estimate(best.facts, best.sigma, base, bodies, fit, judged),
         width=best.width,
         sigma=best.sigma,
-        before=before(arm, fitted, judged, options.cut_off),
+        before=with_friction(arm, fitted, judged, options.cut_off)[0],
         recordings=tuple(recordings[: len(bags)]),
         fitted=tuple(fitted),
         held_out=tuple(held),
@@ -301,12 +301,24 @@ def split(
     return [r.between(0, share) for r, share in pairs], [r.between(share, 1) for r, share in pairs]
 
 
-def before(arm: Arm, fitted: Sequence[Recording], judged: Sequence[int], cut_off: float) -> Arm:
-    """Return the arm as described, with friction fitted to the torque its links leave."""
-    motion = joined([arm.motion(part, cut_off) for part in fitted])
+def with_friction(
+    arm: Arm,
+    recordings: Sequence[Recording],
+    judged: Sequence[int],
+    cut_off: float,
+    armature: bool = False,
+    physical: bool = True,
+) -> tuple[Arm, FittedDrives]:
+    """Return an arm with drives fitted to the torque its links leave, and them, of these joints.
+
+    Arguments as of ``score`` and ``friction.fit``.
+    """
+    motion = joined([arm.motion(part, cut_off) for part in recordings])
     residual = (motion.effort - arm.torque(motion))[:, judged]
-    found = fit_friction(motion.of(judged), residual, physical=True)
-    return Arm(arm.model, found.drives.among(judged, arm.model.n))
+    found = fit_friction(motion.of(judged), residual, armature, physical)
+    drives = found.drives.among(judged, arm.model.n)
+    displacement = arm.drives.presliding_displacement
+    return Arm(arm.model, replace(drives, presliding_displacement=displacement)), found
 
 
 def score(

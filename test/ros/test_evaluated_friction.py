@@ -7,19 +7,22 @@ from support import Ros
 
 pytest.importorskip("scipy")
 
-from featherstone_ros.identification.explanation import FITTED, Evaluation, explain
+from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.explanation import FITTED, explain
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit
+from featherstone_ros.model import Model
 from featherstone_ros.tools.evaluate.report import parameter_file
+from featherstone_ros.tools.evaluate.session import Evaluation
 from featherstone_ros.tools.robot_setup import load
 
 NODES = ["digital_twin", "feedforward_controller"]
 
 
-def evaluated(joints: tuple[str, ...]) -> Evaluation:
+def evaluated(model: Model) -> Evaluation:
     """Fit friction to joints that slide; the last one rests, the first one has a light drive."""
     random = np.random.default_rng(7)
-    n = len(joints)
+    n = model.n
     velocity, acceleration = random.normal(size=(2, 200, n))
     velocity[:, -1] = 0.0
     sliding = np.tanh(velocity / 0.02)
@@ -29,18 +32,13 @@ def evaluated(joints: tuple[str, ...]) -> Evaluation:
     torque += np.linspace(1e-7, 1, n) * acceleration
     friction = fit(motion, torque, armature=True, physical=True)
     return Evaluation(
-        robot="panda",
         source="bag",
-        topic="/joint_states",
-        joint_names=joints,
-        joint_types=("revolute",) * n,
+        arm=Arm(model, friction.drives),
+        judged=tuple(range(n)),
         motion=motion,
-        period=0.01,
         cut_off=2.0,
         explanations=(explain(FITTED, torque, friction.torque(motion)),),
-        friction=friction,
-        parameters=friction.drives,
-        notes=(),
+        fitted=friction,
     )
 
 
@@ -49,7 +47,7 @@ def test_fitted_friction_is_loaded(ros: Ros, tmp_path, node):
     robot = load("panda")
     joints = robot.model.joint_names
     file = tmp_path / "friction.yaml"
-    evaluation = evaluated(joints)
+    evaluation = evaluated(robot.model)
     file.write_text(parameter_file(evaluation))
     process = ros.start(
         f"featherstone_ros.{node}",
@@ -58,7 +56,7 @@ def test_fitted_friction_is_loaded(ros: Ros, tmp_path, node):
         str(file),
     )
     ros.wait_for_state(f"/{node}", "active")
-    fitted = evaluation.parameters
+    fitted = evaluation.drives
     for j, joint in enumerate(joints[:-1]):
         expected = {
             f"friction.{joint}.viscous": fitted.viscous[j],

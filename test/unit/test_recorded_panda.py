@@ -53,6 +53,6 @@ def test_gravity_alone_explains_less(evaluation):
 
 
 def test_the_nodes_get_friction_that_can_be(evaluation):
-    written = evaluation.parameters
+    written = evaluation.drives
     assert (written.coulomb > 0).all()
     assert (written.viscous >= 0).all() and (written.armature >= 0).all()

@@ -35,7 +35,7 @@ def model(evaluation):
 
 @pytest.fixture(scope="module")
 def settings(evaluation):
-    friction = evaluation.parameters
+    friction = evaluation.drives
     drives = Drives(np.zeros_like(friction.viscous), friction.viscous, friction.coulomb)
     return ShadowSettings(observer_gain=GAIN, drives=drives)
 
@@ -79,7 +79,7 @@ def test_residual_of_the_raw_recording_is_hardly_more_and_no_contact(evaluation,
     said = residuals(shadow, recorded.stamp, recorded.position, recorded.velocity, recorded.effort)
     torque = rms([residual.torque for residual in said])
     written = evaluation.explanations[-1].rms
-    offset = np.abs(evaluation.parameters.offset)  # the nodes have no parameter for it
+    offset = np.abs(evaluation.drives.offset)  # the nodes have no parameter for it
     assert_allclose(torque, np.hypot(written, offset), atol=0.2)
     assert not any(residual.contact for residual in said)
     assert shadow.passed_over == {"repeated": 14}

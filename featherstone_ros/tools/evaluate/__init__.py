@@ -77,8 +77,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from functools import partial
 
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.evaluate.picture import draw
-    from featherstone_ros.tools.evaluate.report import as_dict, parameter_file, tables, write_csv
+    from featherstone_ros.tools.evaluate import report
     from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
     from featherstone_ros.tools.outputs import json_text
     from featherstone_ros.tools.progress import delayed_progress
@@ -94,11 +93,11 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     with delayed_progress("reading", console) as progress:
         evaluation = evaluate(args.bag, robot_file(args.urdf), options, progress)
     files: list[tuple[Path | None, Content]] = [
-        (args.plot, partial(draw, evaluation)),
-        (args.csv, partial(write_csv, evaluation)),
-        (args.json, json_text(as_dict(evaluation))),
+        (args.plot, partial(report.draw, evaluation)),
+        (args.csv, partial(report.write_csv, evaluation)),
+        (args.json, json_text(report.as_dict(evaluation))),
     ]
-    if evaluation.friction is not None:
+    if evaluation.fitted is not None:
         file = args.parameters or Path(f"{Path(args.bag).absolute().stem}_friction.yaml")
-        files.append((file, parameter_file(evaluation)))
-    return Result([tables(evaluation)], files)
+        files.append((file, report.parameter_file(evaluation)))
+    return Result([report.tables(evaluation)], files)

@@ -4,74 +4,81 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from featherstone_ros.identification.explanation import (
-    FITTED,
-    GRAVITY,
-    KNOWN,
-    RIGID,
-    WRITTEN,
-    Evaluation,
-)
+from featherstone_ros.identification.explanation import FITTED, GRAVITY, KNOWN, RIGID, WRITTEN
+from featherstone_ros.identification.friction import FittedDrives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
+from featherstone_ros.tools import panels, study
+from featherstone_ros.tools.evaluate.session import Evaluation
 from featherstone_ros.tools.outputs import each_joint, parameter_text, rounded
-from featherstone_ros.tools.recorded_arm import load_text, r2_text, scores
-from featherstone_ros.tools.style import new_table, sentences
-
-if TYPE_CHECKING:
-    from featherstone_ros.identification.friction import FittedDrives
-    from featherstone_ros.model.drives import Drives
+from featherstone_ros.tools.study import load_text, r2_text, scores
+from featherstone_ros.tools.style import BLUE, YELLOW, new_table, sentences
 
 STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan", KNOWN: "bold cyan"}
+COLOURS = {RIGID: YELLOW, FITTED: BLUE, KNOWN: BLUE}  # of curves
 
 
 def tables(evaluation: Evaluation) -> Group:
     """Return the report for the terminal."""
-    parts: list[RenderableType] = [_torque(evaluation)]
-    if evaluation.friction is not None and evaluation.parameters is not None:
-        parts += [Text(), _friction(evaluation, evaluation.friction, evaluation.parameters)]
+    explanations = [
+        ((e.name.replace(" ", "\n"), STYLES[e.name]), e) for e in evaluation.explanations
+    ]
+    parts: list[RenderableType] = [
+        study.score_table(evaluation.joint_names, explanations, torque_unit(evaluation))
+    ]
+    if evaluation.fitted is not None:
+        parts += [Text(), _friction(evaluation, evaluation.fitted)]
     return Group(*parts, *_remarks(evaluation))
 
 
 def conditions(evaluation: Evaluation) -> str:
     """Return one line on samples and filter."""
-    motion = evaluation.motion
+    time = evaluation.motion.time
     return (
-        f"{len(motion.time)} samples, {1 / evaluation.period:.4g} per second, over "
-        f"{motion.time[-1] - motion.time[0]:.3g} s; low-pass {evaluation.cut_off:g} Hz, zero phase"
+        f"{len(time)} samples, {1 / evaluation.period:.4g} per second, over "
+        f"{time[-1] - time[0]:.3g} s; low-pass {evaluation.cut_off:g} Hz, zero phase"
     )
 
 
 def torque_unit(evaluation: Evaluation) -> str:
     """Return the unit of effort of these joints."""
-    linear = [kind == "prismatic" for kind in evaluation.joint_types]
+    types = evaluation.arm.model.joint_types
+    linear = [types[j] == "prismatic" for j in evaluation.judged]
     return "N" if all(linear) else "N m, N" if any(linear) else "N m"
 
 
-def _torque(evaluation: Evaluation) -> Table:
-    title = f"Torque left unexplained, RMS [{torque_unit(evaluation)}] / R²"
-    names = [explanation.name for explanation in evaluation.explanations]
-    models = [(name.replace(" ", "\n"), STYLES[name]) for name in names]
-    table = new_table(title, "joint", figures=models)
-    for j, name in enumerate(evaluation.joint_names):
-        cells = [f"{_short(e.rms[j])} / {r2_text(e.r2[j])}" for e in evaluation.explanations]
-        table.add_row(name, *cells)
-    return table
+def draw(evaluation: Evaluation, path: Path) -> None:
+    """Write the picture: torque over time, and the torque that links leave, over velocity."""
+    models = [e for e in evaluation.explanations if e.name in COLOURS]
+    effort, fitted = evaluation.motion.effort, evaluation.fitted
+    study.draw(
+        path,
+        f"{evaluation.arm.model.name}: torque measured and predicted [{torque_unit(evaluation)}]",
+        evaluation.motion,
+        evaluation.joint_names,
+        [
+            ("measured", panels.MEASURED, effort),
+            *((e.name, COLOURS[e.name], e.effort) for e in models),
+        ],
+        lambda j: f"R²  {'  →  '.join(r2_text(e.r2[j]) for e in models)}",
+        below=f"{evaluation.source}: {conditions(evaluation)}",
+        friction=(
+            "measured minus rigid links, over velocity",
+            effort - models[0].effort,
+            None if fitted is None else fitted.drives,
+        ),
+    )
 
 
-def _short(value: float) -> str:
-    decimals = 3 if value < 0.1 else 2 if value < 10 else 1
-    return f"{value:.{decimals}f}"
-
-
-def _friction(evaluation: Evaluation, found: FittedDrives, written: Drives) -> Table:
+def _friction(evaluation: Evaluation, found: FittedDrives) -> Table:
     """List the fitted terms, and where they differ, those for the nodes."""
-    fitted = found.drives
+    fitted, written = found.drives, evaluation.drives
     terms = ["viscous", "coulomb", *["armature"] * bool(fitted.armature.any())]
     headings: list[str | tuple[str, str]] = [f"\n{term}" for term in (*terms, "offset")]
     for k, term in enumerate(terms if found.negative.any() else ()):
@@ -93,9 +100,9 @@ def _term(value: float) -> Text:
 def _remarks(evaluation: Evaluation) -> list[Text]:
     lines = sentences([conditions(evaluation), *evaluation.notes])
     lines += [Text(suspicion, style="bold red") for suspicion in evaluation.suspicions]
-    if evaluation.payload is not None:
-        lines.append(Text(load_text(evaluation.payload), style="bold red"))
-    friction = evaluation.friction
+    if evaluation.load is not None:
+        lines.append(Text(load_text(evaluation.load), style="bold red"))
+    friction = evaluation.fitted
     if friction is None:
         return lines
     for joint, why in friction.doubtful.items():
@@ -114,9 +121,9 @@ def _remarks(evaluation: Evaluation) -> list[Text]:
 
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:
     """Return the figures of the most detailed model."""
-    load = evaluation.payload
+    load = evaluation.load
     return {
-        "robot": evaluation.robot,
+        "robot": evaluation.arm.model.name,
         "source": evaluation.source,
         "joints": evaluation.joint_names,
         "model": evaluation.best.name,
@@ -143,9 +150,7 @@ def parameter_file(evaluation: Evaluation) -> str:
 
     For joints at rest, whose friction is not observable, only the offset.
     """
-    fitted, best = evaluation.parameters, evaluation.best
-    if fitted is None:
-        raise ValueError("no friction was fitted")
+    fitted, best = evaluation.drives, evaluation.best
     friction, armature = {}, {}
     for j, name in enumerate(evaluation.joint_names):
         drive = fitted.of_joint(j)
@@ -158,7 +163,8 @@ def parameter_file(evaluation: Evaluation) -> str:
         elif fitted.armature.any():
             armature[name] = rounded(inertia)
     head = [
-        f"Friction of {evaluation.robot}, for both nodes: fitted by featherstone-ros evaluate to",
+        f"Friction of {evaluation.arm.model.name}, for both nodes: fitted by featherstone-ros "
+        "evaluate to",
         f"{evaluation.source} ({conditions(evaluation)}).",
         f"R² of the torque with it, joint by joint: {', '.join(map(r2_text, best.r2))}.",
     ]
@@ -167,8 +173,8 @@ def parameter_file(evaluation: Evaluation) -> str:
     parameters: dict[str, object] = {"friction": each_joint(friction)}
     if armature:
         parameters["armature"] = armature
-    if evaluation.displacement != PRESLIDING_DISPLACEMENT:
-        parameters["presliding_displacement"] = evaluation.displacement
+    if fitted.presliding_displacement != PRESLIDING_DISPLACEMENT:
+        parameters["presliding_displacement"] = fitted.presliding_displacement
     return parameter_text(head, {"/**": parameters})
 
 
@@ -183,11 +189,9 @@ def write_csv(evaluation: Evaluation, path: Path) -> None:
         **{e.name.replace(" ", "_"): e.effort for e in evaluation.explanations},
     }
     names = [f"{joint}.{field}" for joint in evaluation.joint_names for field in fields]
-    columns = [
-        values[:, j] for j in range(len(evaluation.joint_names)) for values in fields.values()
-    ]
+    columns = np.stack(list(fields.values()), axis=2).reshape(len(motion.time), -1)
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["time", *names])
-        for row in zip(motion.time, *columns, strict=True):
+        for row in np.column_stack([motion.time, columns]):
             writer.writerow([f"{value:.9g}" for value in row])

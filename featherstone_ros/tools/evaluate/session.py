@@ -9,12 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros import Dynamics, Model
-from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.bags import Progress, read_joint_states
 from featherstone_ros.identification.blas import one_thread
-from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.couplings import couplings, in_words
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.explanation import (
@@ -23,27 +20,35 @@ from featherstone_ros.identification.explanation import (
     KNOWN,
     RIGID,
     WRITTEN,
-    Evaluation,
     Explanation,
-    determination,
     explain,
 )
 from featherstone_ros.identification.faults import Faults, find_faults, in_other_units
-from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
-from featherstone_ros.identification.friction import AT_REST, FittedDrives, explained, fit
-from featherstone_ros.identification.model_order import DISPLACEMENTS, JUSTIFIED, Fitting
-from featherstone_ros.identification.payload import forgotten_load
-from featherstone_ros.identification.recording import HELD_OUT, Recording, choose, moving_joints
+from featherstone_ros.identification.filtering import SmoothMotion
+from featherstone_ros.identification.friction import AT_REST, FittedDrives
+from featherstone_ros.identification.model_order import (
+    DISPLACEMENTS,
+    JUSTIFIED,
+    Fitting,
+    Progress,
+)
+from featherstone_ros.identification.payload import Payload, forgotten_load
+from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough
 from featherstone_ros.identification.result_checks import unexplained, weights_as_offsets
-from featherstone_ros.identification.session import Options
+from featherstone_ros.identification.session import (
+    Options,
+    recorded,
+    score,
+    split,
+    with_friction,
+)
 from featherstone_ros.identification.suspicions import (
     motion_suspicions,
     suspicions,
 )
-from featherstone_ros.identification.usage import usage
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.tools.recorded_arm import load_arm
+from featherstone_ros.tools.study import load_arm
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,63 @@ class EvaluationOptions(Options):
     fit_armature: bool = False
     known: Path | None = None
 
+    @property
+    def fits(self) -> bool:
+        """Whether drives are fitted."""
+        return self.known is None and (self.fit_friction or self.fit_armature)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A recording explained.
+
+    Attributes:
+        source: The recording's name.
+        arm: The most detailed model, as the nodes take it: without negative friction.
+        judged: Indices of its n joints whose effort counted.
+        motion: Their measured motion, filtered.
+        cut_off: Of the filter [Hz].
+        explanations: From the least to the most detailed model.
+        fitted: The fitted drives of these joints, if a fit was requested.
+        notes: What was changed in the recording, in words.
+        suspicions: Signs that effort is not joint torque, in words.
+        held_out: The most detailed model on the last third of the recording, after any fit to the
+            rest; None where it is too short for that.
+        load: On the last link, that would explain most of the rest.
+    """
+
+    source: str
+    arm: Arm
+    judged: tuple[int, ...]
+    motion: SmoothMotion
+    cut_off: float
+    explanations: tuple[Explanation, ...]
+    fitted: FittedDrives | None
+    notes: tuple[str, ...] = ()
+    suspicions: tuple[str, ...] = ()
+    held_out: Explanation | None = None
+    load: Payload | None = None
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The n joints."""
+        return tuple(self.arm.model.joint_names[j] for j in self.judged)
+
+    @property
+    def drives(self) -> Drives:
+        """Their drives."""
+        return self.arm.drives.of_joints(self.judged)
+
+    @property
+    def period(self) -> float:
+        """Time between two samples [s]."""
+        return float(np.median(np.diff(self.motion.time)))
+
+    @property
+    def best(self) -> Explanation:
+        """The most detailed model's."""
+        return self.explanations[-1]
+
 
 def evaluate(
     bag: str | Path, urdf: str | Path, options: EvaluationOptions, progress: Progress | None = None
@@ -80,68 +142,58 @@ def evaluate(
         ModelError: The description cannot be used.
         EvaluationError: The recording lacks what the model's joints need.
     """
-    described = moving_joints(urdf)
-    groups = read_joint_states(bag, options.topic, progress, [options.joints or (), described])
-    recording = choose(groups, described, options.joints).with_gains(options.gains)
-    arm = load_arm(urdf, recording.joint_names, options.known, options.gravity)
-    model = arm.model
-    cleaned = clean(recording)
-    if options.known is None and (options.fit_friction or options.fit_armature):
-        arm = with_displacement(arm, recording, options)
-    whole = joined(
-        smooth_all(cleaned.stretches, options.cut_off, arm.drives.presliding_displacement)
-    )
-    dynamics = Dynamics(model)
-    gravity = dynamics.gravity(whole.position)
-    rigid = dynamics.rnea(whole.position, whole.velocity, whole.acceleration)
-    measured = [joint for joint in model.joint_names if joint not in recording.constant]
-    judged = [model.joint_names.index(joint) for joint in options.joints or measured]
-    gravity, rigid, motion = gravity[:, judged], rigid[:, judged], whole.of(judged)
-    names = tuple(model.joint_names[j] for j in judged)
+    (recording,), names, notes = recorded([bag], urdf, options, progress)
+    joints = recording.joint_names
+    arm = load_arm(urdf, joints, options.known, options.gravity)
+    judged, cut_off = tuple(joints.index(name) for name in names), options.cut_off
+    if options.fits:
+        arm = with_displacement(arm, recording, judged, options)
+    whole = arm.motion(recording, cut_off)
+    motion, dynamics = whole.of(judged), Dynamics(arm.model)
     require_motion(names, motion)
-    explanations = [
-        explain(GRAVITY, motion.effort, gravity),
-        explain(RIGID, motion.effort, rigid),
-    ]
-    friction = parameters = None
-    if options.known:
-        explanations.append(explain(KNOWN, motion.effort, arm.explained(whole)[:, judged]))
-    elif options.fit_friction or options.fit_armature:
-        friction, parameters, more = fit_drives(motion, rigid, options.fit_armature)
-        explanations += more
-    found = faults_of(model, recording, whole, judged, options.cut_off)
-    load = forgotten_load(
-        arm, [recording], options.cut_off, judged, fit_drives=options.known is None
+    gravity, rigid = (
+        torque[:, judged]
+        for torque in (dynamics.gravity(whole.position), dynamics.rnea(*whole.state))
     )
+    explanations = [explain(GRAVITY, motion.effort, gravity), explain(RIGID, motion.effort, rigid)]
+    variants, fitted, offsets = {KNOWN: arm} if options.known else {}, None, []
+    if options.fits:
+        for name in (FITTED, WRITTEN):
+            variants[name], found = with_friction(
+                arm, [recording], judged, cut_off, options.fit_armature, name == WRITTEN
+            )
+            fitted = fitted or found
+            if not fitted.negative.any():
+                break
+        offsets = weights_as_offsets(names, found.drives, gravity)
+    for name, variant in variants.items():
+        explanations.append(score(variant, [recording], judged, cut_off, name)[1])
+    faults = faults_of(arm.model, recording, whole, judged, cut_off)
+    load = forgotten_load(arm, [recording], cut_off, judged, fit_drives=options.known is None)
     worse = unexplained(names, explanations[-1])
+    if faults is None or (worse and not faults.texts):  # what does effort seem to be?
+        told = suspicions(names, motion, rigid, gravity)
+    else:
+        told = list(faults.texts)
     return Evaluation(
-        robot=model.name,
         source=Path(bag).name,
-        topic=recording.topic,
-        joint_names=names,
-        joint_types=tuple(model.joint_types[j] for j in judged),
+        arm=[arm, *variants.values()][-1],
+        judged=judged,
         motion=motion,
-        period=cleaned.stretches[0].period,
-        cut_off=options.cut_off,
+        cut_off=cut_off,
         explanations=tuple(explanations),
-        friction=friction,
-        parameters=parameters,
-        notes=(
-            usage(recording, options.cut_off),
-            *locked(described, model),
-            *(found.notes if found else ()),
-        ),
+        fitted=fitted,
+        notes=(*notes, *(faults.notes if faults else ())),
         suspicions=(
-            *motion_suspicions(model, recording.position, recording.velocity),
-            *_judged(found, names, motion, rigid, gravity, bool(worse)),
-            *([found.load] if found and found.load and load is None else []),
-            *clipped_efforts(recording.joint_names, [recording]),
+            *motion_suspicions(arm.model, recording.position, recording.velocity),
+            *told,
+            *([faults.load] if faults and faults.load and load is None else []),
+            *clipped_efforts(joints, [recording]),
             *worse,
-            *(weights_as_offsets(names, parameters, gravity) if parameters else ()),
+            *offsets,
         ),
-        payload=load,
-        held_out=held_out(recording, arm, judged, options),
-        displacement=arm.drives.presliding_displacement,
+        load=load,
+        held_out=held_out(arm, recording, judged, options),
     )
 
 
@@ -164,81 +216,37 @@ def faults_of(
         return None
 
 
-def _judged(
-    found: Faults | None,
-    names: Sequence[str],
-    motion: SmoothMotion,
-    rigid: Floats,
-    gravity: Floats,
-    is_unexplained: bool,
-) -> Sequence[str]:
-    """Return what is wrong; where the recording says too little, what effort seems to be."""
-    if found is None or (is_unexplained and not found.texts):
-        return suspicions(names, motion, rigid, gravity)
-    return found.texts
-
-
-def fit_drives(
-    motion: SmoothMotion, rigid: Floats, armature: bool
-) -> tuple[FittedDrives, Drives, list[Explanation]]:
-    """Fit the torque that the rigid links leave unexplained.
-
-    Args:
-        motion: The arm's motion.
-        rigid: (N, n) torque of the rigid links.
-        armature: Fit the drives' inertia as well.
-
-    Returns:
-        The fit; the fit for a parameter file, without negative terms; and how well each explains
-        the motion (one entry if they are the same).
-    """
-    residual = motion.effort - rigid
-    friction = fit(motion, residual, armature)
-    fits = {FITTED: friction.drives}
-    if friction.negative.any():
-        fits[WRITTEN] = fit(motion, residual, armature, physical=True).drives
-    explanations = [
-        explain(name, motion.effort, rigid + explained(drives, motion, residual))
-        for name, drives in fits.items()
-    ]
-    return friction, [*fits.values()][-1], explanations
-
-
-def with_displacement(arm: Arm, recording: Recording, options: EvaluationOptions) -> Arm:
+def with_displacement(
+    arm: Arm, recording: Recording, judged: Sequence[int], options: EvaluationOptions
+) -> Arm:
     """Return the arm with the presliding displacement with which friction fits best."""
+    cut_off, armature = options.cut_off, options.fit_armature
 
     def driven(displacement: float) -> Arm:
         return replace(arm, drives=replace(arm.drives, presliding_displacement=displacement))
 
-    def unexplained(displacement: float) -> float:
-        motion = driven(displacement).motion(recording, options.cut_off)
-        left = motion.effort - arm.torque(motion)
-        left -= explained(fit(motion, left, options.fit_armature).drives, motion, left)
-        return float(np.nansum(1 - determination(motion.effort, left)))
+    def left(displacement: float) -> float:
+        fitted, _ = with_friction(
+            driven(displacement), [recording], judged, cut_off, armature, physical=False
+        )
+        return float(np.nansum(1 - score(fitted, [recording], judged, cut_off)[1].r2))
 
-    usual = JUSTIFIED * unexplained(arm.drives.presliding_displacement)
-    best = min(DISPLACEMENTS, key=unexplained)
-    return driven(best) if unexplained(best) < usual else arm
+    usual = JUSTIFIED * left(arm.drives.presliding_displacement)
+    best = min(DISPLACEMENTS, key=left)
+    return driven(best) if left(best) < usual else arm
 
 
 def held_out(
-    recording: Recording, arm: Arm, judged: Sequence[int], options: EvaluationOptions
+    arm: Arm, recording: Recording, judged: Sequence[int], options: EvaluationOptions
 ) -> Explanation | None:
-    """Explain the last third of a recording, with any friction fitted to the first two thirds."""
+    """Explain the last third of a recording, with any friction fitted to the rest."""
+    fitted, held = split([recording], 1, options.cut_off)
     try:
-        before, after = (
-            arm.motion(part, options.cut_off)
-            for part in (recording.between(0, HELD_OUT), recording.between(HELD_OUT, 1))
-        )
+        if options.fits:
+            arm, _ = with_friction(arm, fitted, judged, options.cut_off, options.fit_armature)
+        return score(arm, held, judged, options.cut_off, "held out")[1]
     except EvaluationError:
         return None
-    torque = arm.explained(after)[:, judged]
-    if not options.known and (options.fit_friction or options.fit_armature):
-        residual = (before.effort - arm.torque(before))[:, judged]
-        fitted = fit(before.of(judged), residual, options.fit_armature, physical=True).drives
-        left = after.effort[:, judged] - torque
-        torque = torque + explained(fitted, after.of(judged), left)
-    return explain("held out", after.effort[:, judged], torque)
 
 
 def require_motion(joints: Sequence[str], motion: SmoothMotion) -> None:
@@ -251,9 +259,3 @@ def require_motion(joints: Sequence[str], motion: SmoothMotion) -> None:
             f"rad/s or m/s after filtering; record a motion of at least {AT_REST:g}, preferably of "
             "some tenths, with reversals"
         )
-
-
-def locked(described: Sequence[str], model: Model) -> list[str]:
-    """Return a note on the joints of the description that were locked."""
-    names = [name for name in described if name not in model.joint_names]
-    return [f"Not in the bag, taken as locked near 0: {', '.join(names)}"] if names else []

@@ -115,7 +115,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools.identify.picture import draw
     from featherstone_ros.tools.outputs import json_text
     from featherstone_ros.tools.progress import delayed_progress
-    from featherstone_ros.tools.recorded_arm import load_arm
+    from featherstone_ros.tools.study import load_arm
 
     urdf = robot_file(args.urdf)
     output = args.output or Path(f"{urdf.name.split('.')[0]}_identified.urdf")

@@ -11,20 +11,18 @@ from numpy.typing import NDArray
 from featherstone_ros.identification.explanation import Explanation
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.session import Identification
-from featherstone_ros.tools import panels
-from featherstone_ros.tools.recorded_arm import r2_text
-from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, YELLOW, picture
+from featherstone_ros.tools import panels, study
+from featherstone_ros.tools.study import r2_text
+from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, YELLOW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH = 14.0  # [inch]
-HEAD = 1.0  # [inch] height above all panels
 SMALL = 8  # [point] of a parameter's name
 LETTER = 0.068  # [inch] of such a name
 LINE = 0.155  # [inch] height of a parameter's row
+LEAST = 5.0  # [inch] of all rows
 FAR = 3.0  # [times 30 %] where bars are cut off
-CURVES = (("measured", panels.MEASURED), ("URDF with friction", YELLOW), ("identified", BLUE))
 
 
 def draw(
@@ -43,49 +41,31 @@ def draw(
         before: Its explanation by the description with friction.
         path: The file.
     """
-    n = len(found.joint_names)
-    height = max(panels.ROW * max(n, 4), LINE * _links(found).sum()) + HEAD + panels.FOOT
-    margin = LETTER * max(map(len, _names(found)), default=0) + 0.2
-    with picture(path) as pyplot:
-        figure = pyplot.figure(figsize=(WIDTH, height), dpi=100, facecolor="white")
-        grid = figure.add_gridspec(
-            n, 3, width_ratios=(2.2, 1, 1), wspace=0.16, hspace=0.42, left=0.05,
-            right=1 - margin / WIDTH, top=1 - HEAD / height, bottom=panels.FOOT / height,
-        )  # fmt: skip
-        panels.write_title(figure, f"{found.model.name}: torque that was not fitted [N m, N]")
-        panels.write_legend(figure, CURVES, panels.SUBTITLE)
-        for j in range(n):
-            over_time = figure.add_subplot(grid[j, 0])
-            over_speed = figure.add_subplot(grid[j, 1])
-            efforts = (motion.effort, before.effort, held_out.effort)
-            curves = [(e[:, j], c) for e, (_, c) in zip(efforts, CURVES, strict=True)]
-            score = f"R²  {r2_text(before.r2[j])}  →  {r2_text(held_out.r2[j])}"
-            panels.draw_over_time(over_time, motion.time, curves, found.joint_names[j], score)
-            _draw_friction(over_speed, found, motion, held_out, j)
-            if j == 0:
-                panels.write_heading(
-                    figure, over_speed, "Friction [N m, N] over velocity", panels.SUBTITLE
-                )
-            if j < n - 1:
-                over_time.tick_params(labelbottom=False)
-        over_time.set_xlabel("time [s]")
-        over_speed.set_xlabel("velocity [rad/s, m/s]")
-        parameters = figure.add_subplot(grid[:, 2])
-        _draw_parameters(parameters, found)
-        panels.write_heading(
-            figure, parameters, "Base parameters: data ± 2 σ; written: |", panels.SUBTITLE
-        )
-
-
-def _draw_friction(
-    axes: Axes, found: Identification, motion: SmoothMotion, held_out: Explanation, j: int
-) -> None:
-    """Draw what the identified links and the drives' inertia leave unexplained."""
-    drive, velocity = found.arm.drives.of_joint(found.judged[j]), motion.velocity[:, j]
-    own = drive.friction_torque(velocity, motion.sliding[:, j]) + drive.offset
-    left = motion.effort[:, j] - held_out.effort[:, j] + own
-    panels.draw_over_velocity(
-        axes, velocity, left, lambda v: drive.friction_torque(v) + drive.offset
+    drives = found.arm.drives.of_joints(found.judged)
+    own = drives.friction_torque(motion.velocity, motion.sliding) + drives.offset
+    names = _names(found)
+    study.draw(
+        path,
+        f"{found.model.name}: torque that was not fitted [N m, N]",
+        motion,
+        found.joint_names,
+        [
+            ("measured", panels.MEASURED, motion.effort),
+            ("URDF with friction", YELLOW, before.effort),
+            ("identified", BLUE, held_out.effort),
+        ],
+        lambda j: f"R²  {r2_text(before.r2[j])}  →  {r2_text(held_out.r2[j])}",
+        friction=(
+            "Friction [N m, N] over velocity",
+            motion.effort - held_out.effort + own,  # what links and the drives' inertia leave
+            drives,
+        ),
+        beside=study.Beside(
+            "Base parameters: data ± 2 σ; written: |",
+            max(LEAST, LINE * len(names)),
+            LETTER * max(map(len, names), default=0) + 0.2,
+            lambda axes: _draw_parameters(axes, found),
+        ),
     )
 
 

@@ -27,7 +27,7 @@ from featherstone_ros.model import Model, read_file, urdf_edit
 from featherstone_ros.model.drive_units import ANOTHER_UNIT
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.tools.outputs import each_joint, parameter_text, rounded
-from featherstone_ros.tools.recorded_arm import load_text, r2_text, scores
+from featherstone_ros.tools.study import load_text, score_table, scores
 from featherstone_ros.tools.style import new_table, sentences
 
 MAX_NAMED = 8  # of what could not be identified
@@ -38,25 +38,15 @@ def tables(
     found: Identification, whole: Explanation, held_out: Explanation, before: Explanation
 ) -> Group:
     """Return the report for the terminal."""
+    explanations = [
+        (("held out, URDF\nwith friction", "yellow"), before),
+        (("held out,\nidentified", "bold cyan"), held_out),
+        (("whole recording,\nidentified", "cyan"), whole),
+    ]
     return Group(
-        _scores(found, whole, held_out, before), Text(), _drives(found), Text(), _links(found),
-        *_remarks(found, held_out, before),
+        score_table(found.joint_names, explanations, "N m, N"), Text(), _drives(found), Text(),
+        _links(found), *_remarks(found, held_out, before),
     )  # fmt: skip
-
-
-def _scores(
-    found: Identification, whole: Explanation, held_out: Explanation, before: Explanation
-) -> Table:
-    headings = (
-        ("held out, URDF\nwith friction", "yellow"),
-        ("held out,\nidentified", "bold cyan"),
-        ("whole recording,\nidentified", "cyan"),
-    )
-    table = new_table("Torque left unexplained, RMS [N m, N] / R²", "joint", figures=headings)
-    for j, name in enumerate(found.joint_names):
-        cells = [f"{e.rms[j]:.3f} / {r2_text(e.r2[j])}" for e in (before, held_out, whole)]
-        table.add_row(name, *cells)
-    return table
 
 
 def _drives(found: Identification) -> Table:

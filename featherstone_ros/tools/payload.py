@@ -42,8 +42,12 @@ from featherstone_ros.tools.options import (
 from featherstone_ros.tools.result import Console, Result, write_files
 
 if TYPE_CHECKING:
+    from featherstone_ros.arrays import Floats
     from featherstone_ros.identification.arm import Arm
+    from featherstone_ros.identification.filtering import SmoothMotion
+    from featherstone_ros.identification.payload import Payload
     from featherstone_ros.identification.session import Options
+    from featherstone_ros.model import Model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +101,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.identification.session import Options, recorded
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.outputs import json_text
-    from featherstone_ros.tools.payload.picture import draw
     from featherstone_ros.tools.style import sentences
 
     urdf = robot_file(args.urdf)
@@ -130,7 +133,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     files = (
         (args.json, json_text(as_dict(found, names))),
         (args.output, snippet(found)),
-        (args.plot, partial(draw, found, arm.model, motion, left, judged, fit_drives)),
+        (args.plot, partial(_draw, found, arm.model, motion, left, judged, fit_drives)),
     )
     return Result([*lines(found), *sentences(notes), Text(f"\n{snippet(found)}".rstrip())], files)
 
@@ -141,10 +144,56 @@ def _bare_arm(
     """Return the arm without the load, by the recording without it or by its files."""
     from featherstone_ros.identification.session import identify
     from featherstone_ros.tools.progress import delayed_progress
-    from featherstone_ros.tools.recorded_arm import load_arm
+    from featherstone_ros.tools.study import load_arm
 
     if not args.bare:
         return load_arm(urdf, joints, args.known, args.gravity)
     # Held out is nothing: what judges the arm is the recording with the load.
     with delayed_progress("identifying the arm without the load", console) as progress:
         return identify([args.bare], urdf, replace(options, held_out=[args.bare]), progress).arm
+
+
+def _draw(
+    found: Payload,
+    model: Model,
+    motion: SmoothMotion,
+    left: Floats,
+    judged: Sequence[int],
+    fit_drives: bool,
+    path: Path,
+) -> None:
+    """Draw the torque that the bare arm leaves unexplained, and that of the load.
+
+    Args:
+        found: What hangs on the arm.
+        model: Of the arm without it.
+        motion: With it, of all joints.
+        left: (N, n) torque that the bare arm leaves unexplained.
+        judged: Indices of the joints whose effort counted.
+        fit_drives: The arm's friction is not known: what fits what is left is taken off.
+        path: The file.
+    """
+    from featherstone_ros import Dynamics
+    from featherstone_ros.identification.explanation import rms
+    from featherstone_ros.identification.friction import fit
+    from featherstone_ros.identification.payload_report import in_short
+    from featherstone_ros.tools import panels, study
+    from featherstone_ros.tools.style import BLUE
+
+    carrying = model.with_payload(found.link, found.mass, found.com, found.inertia)
+    load = Dynamics(carrying).rnea(*motion.state) - Dynamics(model).rnea(*motion.state)
+    motion, left, load = motion.of(judged), left[:, judged], load[:, judged]
+    if fit_drives:
+        left = left - fit(motion, left - load, physical=True).torque(motion)
+    before, after = rms(left), rms(left - load)
+    study.draw(
+        path,
+        in_short(found),
+        motion,
+        [model.joint_names[j] for j in judged],
+        [
+            ("unexplained without the load [N m, N]", panels.MEASURED, left),
+            ("the load", BLUE, load),
+        ],
+        lambda j: f"RMS  {before[j]:.3g}  →  {after[j]:.3g}",
+    )
