@@ -30,7 +30,7 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.evidence import CERTAIN
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.first_moment import UnseparatedError, first_moment
-from featherstone_ros.identification.fit import Fit, noise, solve
+from featherstone_ros.identification.fit import Fit, covariance_factor, evidence, noise, solve
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
@@ -55,7 +55,7 @@ MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
 DRIVE_TERMS = len(Law().terms)
 MIN_TRUST = 0.1  # of a joint's samples, RMS
 UPPER = np.triu_indices(3)  # xx xy xz yy yz zz
-STEP = 1e-6  # of theta, for derivatives
+STEP = 1e-6  # of deviations, for derivatives
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,8 +265,11 @@ def _solve(
     free = unknowns @ free
     ball = Deformable(upper_cholesky(_ball(free, com)[None]))
     spreads = [_pinned(s, com) for s in SPREADS]
-    fits = [solve(R, y, ball, np.ones((p - SIZE) // DRIVE_TERMS), s) for s in spreads]
-    weights = _probabilities(R, y, ball, fits, spreads)
+    armature = np.ones((p - SIZE) // DRIVE_TERMS)
+    fits = [solve(R, y, ball, armature, s) for s in spreads]
+    logs = [evidence(R, y, ball, armature, *both) for both in zip(spreads, fits, strict=True)]
+    weights = np.exp(np.array(logs) - max(logs))
+    weights /= weights.sum()
     fit = fits[int(weights.argmax())]
     each = np.array([_mass_com_inertia(ball.deformed(one.theta)) for one in fits])
     values = weights @ each
@@ -278,8 +281,8 @@ def _solve(
     covariance = errors.mean([_covariance(R, unknowns) for R in by_width])
     free_deviation = float(np.sqrt(covariance[0, 0]))
     within = [
-        errors.mean([_variances(R, ball, one, s) for R in by_width])
-        for one, s in zip(fits, spreads, strict=True)
+        errors.mean([_variances(R, ball, armature, s, one) for R in by_width])
+        for s, one in zip(spreads, fits, strict=True)
     ]
     spread = np.sqrt(weights @ (np.array(within) + (each - values) ** 2))
     if free[0] < CERTAIN * free_deviation:
@@ -401,53 +404,16 @@ def _mass_com_inertia(parameters: Floats) -> Floats:
     return np.concatenate([[mass], com, about[UPPER]])
 
 
-def _probabilities(
-    R: Floats, y: Floats, ball: Deformable, fits: Sequence[Fit], spreads: Sequence[Floats]
-) -> Floats:
-    """Return how probable each of the spreads is, by the fit with each: Laplace's approximation.
-
-    Source: MacKay, Information Theory, Inference, and Learning Algorithms, 2003, chapters 27, 28.
-    """
-    logs = []
-    for fit, spread in zip(fits, spreads, strict=True):
-        left = R @ fit.unknowns(ball) - y
-        cost = left @ left + ((fit.theta / spread) ** 2).sum()
-        values = np.linalg.eigvalsh(_information(R, ball, fit, spread))
-        volume = np.log(values[values > 1e-12 * values[-1]]).sum()
-        logs.append(-0.5 * (cost + volume) - np.log(spread).sum())
-    weights = np.exp(np.array(logs) - max(logs))
-    return weights / weights.sum()
-
-
-def _information(R: Floats, ball: Deformable, fit: Fit, spread: Floats) -> Floats:
-    """Return the curvature of a fit's sum of squares by theta and the drives' terms."""
-    chain = np.eye(R.shape[1])
-    chain[:SIZE, :SIZE] = ball.jacobian(fit.theta)[0]
-    A = R @ chain
-    information = A.T @ A
-    information[:SIZE, :SIZE] += np.diag(1 / spread**2)
-    return np.asarray(information, float)
-
-
-def _variances(R: Floats, ball: Deformable, fit: Fit, spread: Floats) -> Floats:
+def _variances(R: Floats, ball: Deformable, armature: Floats, spread: Floats, fit: Fit) -> Floats:
     """Return the variances (10,) of ``_mass_com_inertia``, by linear propagation.
 
-    Args:
-        R: As for ``fit.solve``.
-        ball: The undeformed load.
-        fit: Its fit.
-        spread: Of theta, in that fit.
+    Arguments as of ``fit.covariance_factor``.
     """
-    covariance = _inverse(_information(R, ball, fit, spread))[:SIZE, :SIZE]
-    steps = STEP * np.eye(SIZE)
-    slope = np.array(
-        [
-            (
-                _mass_com_inertia(ball.deformed(fit.theta + s))
-                - _mass_com_inertia(ball.deformed(fit.theta - s))
-            )
-            / (2 * STEP)
-            for s in steps
-        ]
-    ).T
-    return np.asarray(np.einsum("ij,jk,ik->i", slope, covariance, slope))
+    found = ball.deformed(fit.theta)
+    errors = STEP * covariance_factor(R, ball, armature, spread, fit)[:SIZE].T
+    return np.asarray(
+        sum(
+            ((_mass_com_inertia(found + e) - _mass_com_inertia(found - e)) / (2 * STEP)) ** 2
+            for e in errors
+        )
+    )
