@@ -5,10 +5,9 @@ import pytest
 from comparison import assert_equal_to_rounding
 from urdf_text import joint, link, robot
 
-from featherstone_ros import Dynamics, Model, ModelError, Simulator
+from featherstone_ros import Dynamics, Model, ModelError
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model.urdf import parse
-from reference.spatial import turn
 
 NORMALS = {
     "z": ("0 0 1", [1, 0, 0], [0, 1, 0]),
@@ -50,18 +49,6 @@ def test_planar_joint_has_three_coordinates_at_its_place_in_the_document():
     assert model.effort_limit[1:4].tolist() == [30] * 3
     assert model.velocity_limit[1:4].tolist() == [2] * 3
     assert model.damping[1:4].tolist() == [0.5] * 3
-
-
-def test_plate_slides_in_the_plane_and_turns_about_the_normal(normal):
-    axis, x, y = normal
-    n = np.cross(x, y)
-    dynamics = Dynamics(Model.from_urdf(text(axis)))
-    at_zero = dynamics.link_pose(np.zeros(5), "plate")
-    moved = np.eye(4)
-    moved[:3, :3] = turn(n, 0.7).T  # turn() takes coordinates, not bodies, through the angle
-    moved[:3, 3] = 0.3 * np.array(x) - 0.4 * np.array(y)
-    pose = dynamics.link_pose([0, 0.3, -0.4, 0.7, 0], "plate")
-    assert_equal_to_rounding(pose, at_zero @ moved)
 
 
 def pinocchio_arm(x, y):
@@ -107,30 +94,6 @@ def test_dynamics_are_those_of_pinocchio_s_planar_joint(normal):
     pin.computeJointJacobians(reference, data, configuration)
     J = pin.getJointJacobian(reference, data, 3, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
     assert_equal_to_rounding(dynamics.jacobian(q, "hand"), J @ G)
-
-
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-def test_energy_is_kept_by_a_plate_that_slides_and_turns(base):
-    model = Model.from_urdf(text("1 2 2"), base=base)
-    dynamics = Dynamics(model)
-    simulator = Simulator(model, 1e-3, "rk4", damping=0)
-    qd = np.random.default_rng(2).uniform(-1, 1, model.nv)
-    simulator.reset(model.neutral, qd)
-    before = sum(dynamics.energy(simulator.q, simulator.qd))
-    kinetic = dynamics.energy(simulator.q, simulator.qd)[0]
-    simulator.step(np.zeros(model.nv), 500)
-    after = sum(dynamics.energy(simulator.q, simulator.qd))
-    assert abs(after - before) <= 1e-8 * kinetic
-
-
-def test_coordinates_are_locked_or_chosen_by_name():
-    model = Model.from_urdf(text(), locked={"table/y": 0.2})
-    assert model.joint_names == ("shoulder", "table/x", "table/theta", "wrist")
-    free = Dynamics(Model.from_urdf(text()))
-    pose = Dynamics(model).link_pose([0.1, 0.3, 0.4, 0.5], "hand")
-    assert_equal_to_rounding(pose, free.link_pose([0.1, 0.3, 0.2, 0.4, 0.5], "hand"))
-    still = Model.from_urdf(text(), joints=["wrist", "shoulder"])
-    assert still.locked == {"table/x": 0, "table/y": 0, "table/theta": 0}
 
 
 def test_coordinates_lead_others():

@@ -19,15 +19,11 @@ from featherstone_ros import (
     Prismatic,
     Revolute,
     Screw,
-    Simulator,
     Tree,
     UnknownNameError,
     box,
-    inertial,
     sphere,
 )
-
-GRAVITY = 9.81
 
 
 def arrays(model):
@@ -135,91 +131,15 @@ def test_example_in_the_docstring_runs():
 # Screws ------------------------------------------------------------------------------------------
 
 
-def nut(pitch, gravity=(0, 0, -GRAVITY), **figures):
-    """Return a lopsided nut on a vertical spindle."""
-    tree = Tree()
-    body = inertial(3, (0.2, 0.1, 0.4), np.diag([0.3, 0.2, 0.05]))
-    tree.add("nut", parent="base", joint=Screw("z", pitch=pitch, **figures), inertial=body)
-    return tree.model(gravity=gravity)
-
-
-@pytest.mark.parametrize("pitch", [0.3, -0.02, 1e-4])
-def test_nut_has_the_acceleration_of_its_closed_form(pitch):
-    """Kinetic energy (I + m h^2) qd^2 / 2, I about the spindle; potential energy m g h q."""
-    mass, moment = 3, 0.05 + 3 * (0.2**2 + 0.1**2)
-    dynamics = Dynamics(nut(pitch))
-    effective = moment + mass * pitch**2
-    for q, qd, tau in np.random.default_rng(3).uniform(-9, 9, (5, 3)):
-        qdd = (tau - mass * GRAVITY * pitch) / effective
-        assert_equal_to_rounding(dynamics.crba([q]), [[effective]])
-        assert_equal_to_rounding(dynamics.aba([q], [qd], [tau]), [qdd])
-        assert_equal_to_rounding(dynamics.rnea([q], [qd], [qdd]), [tau])
-        kinetic, potential = dynamics.energy([q], [qd])
-        assert_equal_to_rounding(kinetic, effective * qd**2 / 2)
-        assert_equal_to_rounding(potential, mass * GRAVITY * (0.4 + pitch * q))
-
-
 def test_nut_advances_by_the_pitch_per_radian():
-    pose = Dynamics(nut(0.01)).link_pose([2 * np.pi], "nut")
+    tree = Tree()
+    tree.add("nut", parent="base", joint=Screw("z", pitch=0.01), inertial=sphere(0.1, mass=1))
+    dynamics = Dynamics(tree.model())
+    pose = dynamics.link_pose([2 * np.pi], "nut")
     np.testing.assert_allclose(pose[:3, :3], np.eye(3), atol=1e-15)
     np.testing.assert_allclose(pose[:3, 3], [0, 0, 0.01 * 2 * np.pi], atol=1e-15)
-    turned = Dynamics(nut(0.01)).link_pose([np.pi / 2], "nut")
+    turned = dynamics.link_pose([np.pi / 2], "nut")
     np.testing.assert_allclose(turned[:3, 0], [0, 1, 0], atol=1e-15)
-
-
-def test_push_along_the_spindle_is_a_torque_of_pitch_times_force():
-    dynamics = Dynamics(nut(0.02, gravity=(0, 0, 0)))
-    held = dynamics.rnea([0.7], [0], [0], f_ext={"nut": [0, 0, 50, 0, 0, 0.3]})
-    assert_equal_to_rounding(held, [-(0.02 * 50 + 0.3)])
-
-
-def test_falling_nut_keeps_its_energy():
-    simulator = Simulator(nut(0.3), integrator="rk4")
-    simulator.step([0], steps=1000)
-    dropped = 0.05 + 3 * (0.2**2 + 0.1**2 + 0.3**2)
-    acceleration = -3 * GRAVITY * 0.3 / dropped
-    assert_equal_to_rounding(simulator.qd, [acceleration])
-    assert_equal_to_rounding(simulator.q, [acceleration / 2])
-
-
-def between(pitch, joint, weld=None):
-    """Return an arm of three joints whose middle one is ``joint``, followed by ``weld``."""
-    random = np.random.default_rng(11)
-
-    def pose():
-        return {
-            "translation": random.uniform(-0.5, 0.5, 3),
-            "rotation": random.uniform(-3, 3, 3),
-            "inertial": box(random.uniform(0.1, 0.4, 3), mass=2, translation=(0.1, -0.2, 0.3)),
-        }
-
-    tree = Tree()
-    tree.add("upper", parent="base", joint=Revolute("shoulder", (1, 2, 3)), **pose())
-    middle = pose()
-    if weld is None:
-        tree.add("slider", parent="upper", joint=joint, **middle)
-    else:
-        frame = {"translation": middle.pop("translation"), "rotation": middle.pop("rotation")}
-        tree.add("turned", parent="upper", joint=joint, **frame)
-        tree.add("slider", parent="turned", joint=weld, **middle)
-    tree.add("lower", parent="slider", joint=Prismatic("reach", (3, -1, 2)), **pose())
-    return tree.model()
-
-
-AXIS = (1, -2, 0.5)
-LINKS = ("upper", "slider", "lower")
-
-
-@pytest.mark.parametrize("pitch", [0.25, -0.4])
-def test_screw_is_a_turn_and_a_slide_that_follows_it(pitch):
-    coupled = between(
-        pitch, Revolute("z", AXIS), Prismatic("follower", AXIS, mimic=("z", pitch, 0))
-    )
-    assert_same_dynamics(between(pitch, Screw("z", AXIS, pitch=pitch)), coupled, LINKS)
-
-
-def test_screw_of_no_pitch_is_a_revolute_joint():
-    assert_identical(between(0, Screw("z", AXIS, pitch=0)), between(0, Revolute("z", AXIS)))
 
 
 @pytest.mark.parametrize("tree", SCREWS.values(), ids=SCREWS)
@@ -238,18 +158,6 @@ def test_locked_screws_stand_where_free_ones_would(tree):
     assert_equal_to_rounding(ours.crba(q[~stays]), theirs.crba(q)[moving])
     weight = np.abs(theirs.gravity(q)).max()
     assert_equal_to_rounding(ours.gravity(q[~stays]), theirs.gravity(q)[~stays], weight)
-
-
-def test_follower_of_a_screw_adds_its_own_inertia():
-    """A gear on the nut's spindle, four times as fast."""
-    tree = Tree()
-    tree.add("nut", parent="base", joint=Screw("z", pitch=0.1), inertial=sphere(0.1, mass=5))
-    gear = Revolute("gear", mimic=("z", -4, 0.5))
-    tree.add("wheel", parent="base", joint=gear, inertial=inertial(1, inertia=np.eye(3) * 0.02))
-    model = tree.model()
-    assert model.mimics == {"gear": ("z", -4, 0.5)}
-    expected = 0.4 * 5 * 0.1**2 + 5 * 0.1**2 + 16 * 0.02
-    assert_equal_to_rounding(Dynamics(model).crba([0.3]), [[expected]])
 
 
 # Refusals ----------------------------------------------------------------------------------------
