@@ -24,22 +24,6 @@ def test_parameters_are_mass_first_moment_and_inertia_about_the_link_s_origin():
     np.testing.assert_allclose(arm, [2, 0, 0, 1, 1.5, 0.1, 0.2, 2.5, 0.3, 3], rtol=1e-15)
 
 
-def test_parameters_do_not_mind_where_the_link_is_carried():
-    """Locking every joint merges all links into the base; what a link weighs stays the same."""
-    model = Model.from_urdf(ARM)
-    locked = Model.from_urdf(ARM, joints=[])
-    np.testing.assert_array_equal(locked.inertial_parameters, model.inertial_parameters)
-
-
-def test_payload_adds_to_the_parameters_of_its_link():
-    loaded = Model.from_urdf(ARM).with_payload("empty", 3, [1, 0, 0], np.diag([1, 2, 3]))
-    before = Model.from_urdf(ARM).inertial_parameters
-    np.testing.assert_allclose(
-        (loaded.inertial_parameters - before).reshape(-1, 10)[1], [3, 3, 0, 0, 1, 0, 0, 5, 0, 6]
-    )
-    assert not np.delete((loaded.inertial_parameters - before).reshape(-1, 10), 1, axis=0).any()
-
-
 def test_parameters_are_a_copy():
     model = Model.from_urdf(ARM)
     model.inertial_parameters[:] = 0
