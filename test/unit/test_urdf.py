@@ -8,7 +8,6 @@ from urdf_text import chain, joint, link, robot
 
 from featherstone_ros.model import urdf
 from featherstone_ros.model.robot_description import name_list
-from featherstone_ros.model.rotations import rotation_from_rpy
 
 TWO_LINKS = chain("turn")
 
@@ -67,30 +66,21 @@ def test_parse_reads_past_what_is_not_the_robot():
     assert [item.name for item in read.joints] == ["turn"]
 
 
-def test_parse_takes_a_robot_without_name_or_links():
-    """Such as ur3.urdf of example-robot-data."""
-    read = urdf.parse("<robot/>")
-    assert (read.name, read.base_link, read.links, read.joints) == ("", "", (), ())
-
-
-def test_defaults_of_a_bare_joint():
-    text = robot(
-        link("base"),
-        link("tip"),
-        '<joint name="j" type="prismatic"><parent link="base"/><child link="tip"/></joint>',
-    )
-    (read,) = urdf.parse(text).joints
+@pytest.mark.parametrize("axis", ["", "<axis/>"])
+def test_defaults_of_a_robot_a_link_and_a_joint_of_the_same_name(axis):
+    text = f"""<robot><link name="j"><inertial><mass value="2"/></inertial></link>
+        <link name="tip"/><joint name="j" type="prismatic"><parent link="j"/><child link="tip"/>
+        {axis}</joint></robot>"""
+    robot = urdf.parse(text)
+    (read,), inertial = robot.joints, robot.links[0].inertial
+    assert (robot.name, inertial.mass, robot.links[1].inertial) == ("", 2, None)
+    np.testing.assert_array_equal(inertial.inertia, np.zeros((3, 3)))
     np.testing.assert_array_equal(read.rotation, np.eye(3))
     np.testing.assert_array_equal(read.translation, np.zeros(3))
     np.testing.assert_array_equal(read.axis, [1, 0, 0])
     assert (read.lower, read.upper) == (-math.inf, math.inf)
     assert (read.velocity, read.effort) == (math.inf, math.inf)
     assert (read.damping, read.friction, read.mimic) == (0, 0, None)
-
-
-def test_axis_without_xyz_is_x():
-    read = only_joint(axis=None, inside="<axis/>")
-    np.testing.assert_array_equal(read.axis, [1, 0, 0])
 
 
 @pytest.mark.parametrize(
@@ -140,32 +130,8 @@ def test_rpy_turns_about_fixed_axes_in_the_order_roll_pitch_yaw():
         cos, sin = np.cos(angle), np.sin(angle)
         return np.roll([[1, 0, 0], [0, cos, -sin], [0, sin, cos]], axis, axis=(0, 1))
 
-    np.testing.assert_allclose(
-        rotation_from_rpy(0.3, -0.7, 1.9),
-        turn(2, 1.9) @ turn(1, -0.7) @ turn(0, 0.3),
-        atol=1e-15,
-    )
-    np.testing.assert_allclose(
-        only_joint(rpy="0.3 -0.7 1.9").rotation,
-        rotation_from_rpy(0.3, -0.7, 1.9),
-        atol=1e-15,
-    )
-
-
-def test_inertia_is_turned_into_the_axes_of_the_link():
-    figures = (1.0, 2.0, 3.0, 0.1, 0.2, 0.3)
-    text = robot(link("a", mass=2, com="1 2 3", inertia=figures, rpy="0.3 -0.7 1.9"))
-    inertial = urdf.parse(text).links[0].inertial
-    written = np.array([[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 3]])
-    R = rotation_from_rpy(0.3, -0.7, 1.9)
-    np.testing.assert_allclose(inertial.inertia, R @ written @ R.T, rtol=1e-14)
-    np.testing.assert_array_equal(inertial.com, [1, 2, 3])
-    assert inertial.mass == 2
-
-
-def test_inertial_without_inertia_is_a_point_mass():
-    text = robot('<link name="a"><inertial><mass value="2"/></inertial></link>')
-    np.testing.assert_array_equal(urdf.parse(text).links[0].inertial.inertia, np.zeros((3, 3)))
+    expected = turn(2, 1.9) @ turn(1, -0.7) @ turn(0, 0.3)
+    np.testing.assert_allclose(only_joint(rpy="0.3 -0.7 1.9").rotation, expected, atol=1e-15)
 
 
 def test_tree_has_parents_first_and_siblings_in_the_order_of_the_document():
@@ -180,11 +146,6 @@ def test_tree_has_parents_first_and_siblings_in_the_order_of_the_document():
     assert read.base_link == "base"
     assert [item.name for item in read.joints] == ["wrist", "flange", "neck", "shoulder"]
     assert [item.name for item in read.tree] == ["neck", "shoulder", "wrist", "flange"]
-
-
-def test_joints_and_links_may_share_names():
-    read = urdf.parse(robot(link("a"), link("b"), joint("a", "a", "b")))
-    assert read.joints[0].name == read.links[0].name
 
 
 def test_parse_of_deeply_nested_junk_does_not_recurse():

@@ -68,6 +68,24 @@ REFUSED = [  # what the message must name, and the text
     ("<robot> is in the XML namespace 'u'.*<link>",
      chain("j").replace("<robot", '<u:robot xmlns:u="u"').replace("</robot", "</u:robot")),
 ]  # fmt: skip
+ONCE = chain("j").replace("<robot", '<robot version="1.1"')
+REFUSED += [
+    *((r"<robot version> is .*expected 1\.0, 1\.1 or 1\.2", ONCE.replace("1.1", version))
+      for version in ("1.3", "2.0", "2", "one", "", "1.0.0", "1." + 50 * "9")),
+    *((said, ONCE.replace('xyz="0 0 0.3" rpy="0 0 0"', turn)) for turn, said in (
+        ('rpy="0 0 0" quat_xyzw="0 0 0 1"', "joint 'j': <origin> has both"),
+        ('quat_xyzw="0 0 0 0"', "'quat_xyzw' is zero"),
+        ('quat_xyzw="0 0 1"', "expected 4 finite numbers"))),
+    *((f"in line {line}, column .*{remedy}", encode(text)) for encode in (str, str.encode)
+      for line, remedy, text in (
+        (2, "a comment must not have --", "<robot>\n<!-- a -- b -->\n</robot>"),
+        (5, "a comment must not have --", "\n\n  <robot>\n<!-- a\n --- -->\n</robot>"),
+        (2, "&amp;", '<robot>\n <link name="a & b"/></robot>'),
+        (2, "&amp;", "<robot>\n <link>x & y</link></robot>"),
+        (3, "xmlns:xacro=", "<robot>\n\n <xacro:foo/></robot>"),
+        (2, "is not declared", '<robot>\n <link a:name="x"/></robot>'),
+        (2, "&quot;", '<robot>\n<link name="&nbsp;"/></robot>'))),
+]  # fmt: skip
 OF_MODELS = [
     ("robot 'r' has no <link>", '<robot name="r"/>'),
     *((r"joint 'b': <mimic> comes to .*below 1e\+100",

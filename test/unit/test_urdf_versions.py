@@ -59,16 +59,6 @@ def test_a_quaternion_turns_as_the_same_angles_do(version, length, caplog):
     )
 
 
-def test_both_ways_to_turn_and_no_turn_at_all_are_refused():
-    for origin, said in [
-        ('rpy="0 0 0" quat_xyzw="0 0 0 1"', "joint 'j2': <origin> has both"),
-        ('quat_xyzw="0 0 0 0"', "'quat_xyzw' is zero"),
-        ('quat_xyzw="0 0 1"', "expected 4 finite numbers"),
-    ]:
-        with pytest.raises(ModelError, match=said):
-            urdf.parse(arm("1.1", origin=origin))
-
-
 def test_limits_of_acceleration_are_in_the_model():
     model = fr.Model.from_urdf(arm("1.2", 'acceleration="4" jerk="50"'))
     np.testing.assert_array_equal(model.acceleration_limit, [np.inf, 4])
@@ -118,12 +108,6 @@ def test_what_is_not_read_or_not_by_others_is_named(text, said, caplog):
     assert said[0] in finding.rule.fault
 
 
-@pytest.mark.parametrize("version", ["1.3", "2.0", "2", "one", "", "1.0.0", "1." + 50 * "9"])
-def test_a_version_that_is_not_known_is_refused(version):
-    with pytest.raises(ModelError, match=r"<robot version> is .*expected 1\.0, 1\.1 or 1\.2"):
-        urdf.parse(arm(version))
-
-
 def test_prefixed_attributes_and_other_elements_are_left_alone(caplog):
     text = arm("1.2").replace("<limit ", '<limit x:soft="1" xmlns:x="http://x" ', 1)
     text = text.replace("</robot>", '<gazebo><limit foo="1"/></gazebo></robot>')
@@ -135,24 +119,6 @@ def test_a_thousand_attributes_make_no_long_message(caplog):
     limit = " ".join(f'a{k}="1"' for k in range(1000))
     fr.Model.from_urdf(arm("1.2", limit))
     assert len(caplog.text) < 5000
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "remedy"),
-    [
-        ("<robot>\n<!-- a -- b -->\n</robot>", 2, "a comment must not have --"),
-        ("\n\n  <robot>\n<!-- a\n --- -->\n</robot>", 5, "a comment must not have --"),
-        ('<robot>\n <link name="a & b"/></robot>', 2, "&amp;"),
-        ("<robot>\n <link>x & y</link></robot>", 2, "&amp;"),
-        ("<robot>\n\n <xacro:foo/></robot>", 3, "xmlns:xacro="),
-        ('<robot>\n <link a:name="x"/></robot>', 2, "is not declared"),
-        ('<robot>\n<link name="&nbsp;"/></robot>', 2, "&quot;"),
-    ],
-)
-def test_text_that_is_no_xml_is_refused_with_its_line_and_the_remedy(text, line, remedy):
-    for given in (text, text.encode()):
-        with pytest.raises(ModelError, match=f"in line {line}, column .*{remedy}"):
-            urdf.parse(given)
 
 
 def test_a_fault_in_a_long_line_shows_little_of_it():
