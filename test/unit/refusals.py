@@ -3,8 +3,12 @@
 import pytest
 
 
-def refusals(*rows):
-    """Return a test of rows (error, pattern of its text, call without arguments)."""
+def refusals(*rows, error=None):
+    """Return a test of rows (error, pattern of its text, call without arguments).
+
+    Rows are without the first, where all have the same ``error``.
+    """
+    rows = rows if error is None else [(error, *row) for row in rows]
 
     @pytest.mark.parametrize(("error", "text", "call"), rows, ids=[text for _, text, _ in rows])
     def test(error, text, call):
