@@ -6,7 +6,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import yaml
-from example_robots import ROBOTS
 
 import featherstone_ros as fr
 from featherstone_ros.model.parameter_files import read_parameters
@@ -18,17 +17,6 @@ FER = Path(__file__).resolve().parents[1] / "recordings" / "panda_fer_hand.urdf"
 NAMES = ["panda", "ur5e"]
 HALF = np.pi / 2
 
-# Franka's documentation, Craig's convention: a, d, alpha of joints 1 to 7 and the flange.
-PANDA_DH = [
-    (0, 0.333, 0),
-    (0, 0, -HALF),
-    (0, 0.316, HALF),
-    (0.0825, 0, HALF),
-    (-0.0825, 0.384, -HALF),
-    (0, 0, HALF),
-    (0.088, 0, HALF),
-    (0, 0.107, 0),
-]
 # Universal Robots' documentation, classical convention: a, d, alpha, mass, centre of mass.
 UR5E_DH = [
     (0, 0.1625, HALF, 3.761, (0, -0.02561, 0.00193)),
@@ -59,18 +47,6 @@ def random_states(model, count=20):
 @pytest.fixture(params=NAMES)
 def model(request):
     return load(request.param).model
-
-
-def test_panda_kinematics_are_the_published_table():
-    model = load("panda").model
-    dynamics = fr.Dynamics(model)
-    for q in random_states(model)[0]:
-        pose = np.eye(4)
-        for i, ((a, d, alpha), angle) in enumerate(zip(PANDA_DH, [*q, 0.0], strict=True), 1):
-            pose = pose @ about_x(alpha, a) @ about_z(angle, d)
-            np.testing.assert_allclose(dynamics.link_pose(q, f"panda_link{i}"), pose, atol=1e-9)
-        tool = pose @ about_z(-HALF / 2, 0.1034)
-        np.testing.assert_allclose(dynamics.link_pose(q, "panda_hand_tcp"), tool, atol=1e-9)
 
 
 def test_ur5e_kinematics_and_masses_are_the_published_table():
@@ -114,29 +90,6 @@ def test_panda_is_dynamically_the_manufacturers():
         for link in links:
             pose = theirs.link_pose(q, f"fer_{link}")
             np.testing.assert_allclose(ours.link_pose(q, f"panda_{link}"), pose, atol=1e-9)
-
-
-def test_panda_agrees_with_pinocchio_on_another_description_of_it():
-    pinocchio = pytest.importorskip("pinocchio")
-    found = [path for path in ROBOTS if path.name == "panda.urdf"]
-    if not found:
-        pytest.skip("no example-robot-data")
-    model = load("panda").model
-    ours = fr.Dynamics(model)
-    theirs = pinocchio.buildModelFromUrdf(str(found[0]))
-    data = theirs.createData()
-    errors, torques = [], []
-    for q, qd, qdd in zip(*random_states(model), strict=True):
-        full = [np.concatenate([x, np.zeros(theirs.nv - 7)]) for x in (q, qd, qdd)]
-        pinocchio.framesForwardKinematics(theirs, data, full[0])
-        for link in ("panda_link7", "panda_hand_tcp"):
-            pose = data.oMf[theirs.getFrameId(link)].homogeneous
-            np.testing.assert_allclose(ours.link_pose(q, link), pose, atol=1e-9)
-        torque = pinocchio.rnea(theirs, data, *full)[:7]
-        errors.append(ours.rnea(q, qd, qdd) - torque)
-        torques.append(torque)
-    # Its inertial parameters are Gaz et al.'s: another identification of the same arm.
-    assert np.linalg.norm(errors) < 0.2 * np.linalg.norm(torques)
 
 
 def test_robots_are_drawn_without_meshes(model):

@@ -227,12 +227,6 @@ def test_a_mimic_joint_follows_its_leader():
     assert found.success
 
 
-def test_a_position_that_is_not_a_number_is_a_failure(arm):
-    model, _, tip = arm
-    found = inverse_kinematics(model, tip, np.eye(4), np.full(model.n, np.nan))
-    assert not found.success and "not finite" in found.outcome
-
-
 def test_wrong_arguments_are_named(arm):
     model, _, tip = arm
     with pytest.raises(UnknownNameError, match="no link 'hand'"):
