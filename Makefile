@@ -104,6 +104,7 @@ replica: environment
 
 lint: environment
 	@$(VENV)/bin/ruff check .
+	@! grep -rnE '^.{101}' cython_core --include='*.p[xy]*' --include='*.h'
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/stubtest --mypy-config-file pyproject.toml featherstone_ros._core
 

@@ -120,22 +120,6 @@ def test_a_room_tells_what_its_modules_are(room):
         assert not {name for name in modules if not re.search(rf"\b{name}\b", text)}
 
 
-def test_signals_interrupt_no_call_of_rclpys_that_makes_messages():
-    """Tools leave these to one module."""
-    for path in (PACKAGE / "tools").rglob("*.py"):
-        called = re.findall(r"\.spin_once\(|take_message|deserialize_message", path.read_text())
-        assert not called or path.name == "rclpy_calls.py", path
-
-
-def test_a_class_name_has_one_meaning():
-    places = {}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
-    assert not {name: at for name, at in places.items() if len(at) > 1}
-
-
 def test_events_of_the_controller_are_fired_in_one_file():
     """What changes its phase can be read in one place."""
     fired = {
@@ -155,32 +139,3 @@ def test_no_two_constants_of_the_compiled_code_share_a_name():
     ]
     assert len(names) > 50
     assert not {name for name, count in Counter(names).items() if count > 1}
-
-
-def test_lines_of_the_compiled_code_are_as_long_as_those_of_the_python():
-    """Ruff looks at Python alone."""
-    sources = [path for path in CORE.rglob("*") if path.suffix in (".pyx", ".pxd", ".pxi", ".h")]
-    assert len(sources) > 100
-    long = [
-        f"{path.relative_to(CORE)}:{number}"
-        for path in sources
-        for number, line in enumerate(path.read_text().splitlines(), 1)
-        if len(line) > 100
-    ]
-    assert not long
-
-
-def test_no_two_test_files_have_one_name():
-    """Pytest could collect neither folder beside the other: their modules are not in packages."""
-    names = Counter(path.name for path in PACKAGE.parent.glob("test/*/test_*.py"))
-    assert not [name for name, count in names.items() if count > 1]
-
-
-def test_the_controllers_settings_are_made_in_one_place():
-    """What needs an arm with its parameters begins with ``ControlledArm``."""
-    made = [
-        path.relative_to(PACKAGE).as_posix()
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for _ in re.findall(r"(?<!\w)ControllerSettings\(", path.read_text())
-    ]
-    assert made == ["control/controlled_arm.py"]

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import featherstone_ros as fr
-from benchmarks import callgrind, report
-from benchmarks import cases as cases_module
-from benchmarks.cases import ARGUMENTS, BASIC, OURS, Call, Case, DisagreementError, cases, missing
+from benchmarks import report
+from benchmarks.cases import ARGUMENTS, BASIC, OURS, Call, Case, DisagreementError, cases
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = list(cases(quick=True))
@@ -58,20 +57,6 @@ def test_ratio_is_the_median_of_those_of_neighbouring_turns():
     assert row.ratio == pytest.approx(0.3)
     (alone,) = report.rows(ours)
     assert np.isnan(alone.ratio) and not alone.peer
-
-
-def test_missing_peers_are_named_and_left_out(monkeypatch):
-    monkeypatch.setattr(cases_module, "find_spec", lambda name: None)
-    text = " ".join(missing())
-    assert "Pinocchio is not installed (pip install pin)" in text
-    assert "MuJoCo is not installed (pip install mujoco)" in text
-    assert all(list(case.calls) == [OURS] for case in QUICK if case.peer in ("Pinocchio", "MuJoCo"))
-
-
-def test_callgrind_without_valgrind_says_so(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(callgrind.CallgrindError, match="valgrind is not installed"):
-        callgrind.count(True, None)
 
 
 @pytest.mark.study

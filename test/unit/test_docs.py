@@ -1,7 +1,6 @@
 """What the documents show is run: every Python block, in order, in one namespace."""
 
 import contextlib
-import importlib
 import io
 import re
 from functools import cache
@@ -115,34 +114,6 @@ def test_every_function_is_in_the_file_that_is_named_for_it():
             assert re.search(rf"\b{name}\b", text), f"{file} has no {name}"
 
 
-def test_every_function_of_the_reference_that_is_named_is_there():
-    """As `module.function`, in the tables of docs/dynamics/."""
-    text = "\n".join(path.read_text() for path in DYNAMICS)
-    folders = importlib.import_module("reference").__path__
-    modules = {path.stem for folder in folders for path in Path(folder).glob("[a-z]*.py")}
-    named = [name.split(".") for name in re.findall(r"`(\w+(?:\.\w+)+)`", text)]
-    named = [path for path in named if path[0] in modules and path[-1] != "py"]
-    assert len(named) > 60
-    for module, *path in named:
-        found = importlib.import_module(f"reference.{module}")
-        for name in path:
-            assert hasattr(found, name), f"{module} has no {'.'.join(path)}"
-            found = getattr(found, name)
-
-
-def test_every_test_that_is_named_is_there():
-    """As `test_...`; files are named as `test_....py`, see above."""
-    named = {path: set(re.findall(r"`(test_[\w*]+)`", path.read_text())) for path in DOCUMENTS}
-    there = {
-        name
-        for path in sources()
-        if path.name.startswith("test_")
-        for name in re.findall(r"def (test_\w+)", (SOURCE / path).read_text())
-    }
-    assert len(named[SOURCE / "docs/dynamics/sources.md"]) > 40
-    assert not {(str(path), *missing) for path in named if (missing := named[path] - there)}
-
-
 @pytest.mark.parametrize(
     "texts", [[row.text for row in CAUSES.values()], REJECTIONS.values()], ids=["cause", "state"]
 )
@@ -151,19 +122,3 @@ def test_every_reason_of_the_diagnostics_is_explained(texts):
     for text in filter(None, texts):
         spoken = max(re.split(r"{.*?}", text), key=len).strip(" (:,)")
         assert spoken in document or spoken.partition(":")[0] in document, text
-
-
-@pytest.mark.parametrize("algorithm", ["rnea", "crba", "aba"])
-def test_every_row_of_a_book_s_table_stands_in_the_code(algorithm):
-    """In the reference and in the compiled core, as the chapter shows them beside each other."""
-    text = (SOURCE / f"docs/dynamics/{algorithm}.md").read_text()
-    header, _, *rows = re.findall(
-        r"^\| (.*) \|$", text[text.index("## Row by row") :], re.MULTILINE
-    )
-    files = [SOURCE / path for path in re.findall(r"`(.*?)`", header)]
-    assert len(files) == 2 and len(rows) >= 8
-    for row in rows:
-        cells = row.split(" | ")[1:]
-        for file, cell in zip(files, cells, strict=True):
-            for line in re.findall(r"`(.*?)`", cell):
-                assert line in file.read_text(), f"{file.name}: {line}"

@@ -15,27 +15,6 @@ def python(code: str, executable: str = sys.executable) -> subprocess.CompletedP
     return subprocess.run([executable, "-c", HERE + code], capture_output=True, text=True)
 
 
-def set_up(command: str) -> subprocess.CompletedProcess[str]:
-    """Run Python code as a command of the set-up."""
-    return python(f"environment.run('doing it', sys.executable, '-c', {command!r})")
-
-
-def test_what_takes_its_time_is_said_and_then_how_far_it_is():
-    lines = "'gcc -O2', 'compiling 7 of 14', 'a warning', '  Downloading numpy-2.4.6-cp311.whl (1)'"
-    slow = set_up(f"import time; time.sleep(2); [print(line) for line in ({lines})]")
-    assert slow.stdout.splitlines() == [
-        *("featherstone_ros: doing it", "compiling 7 of 14"),
-        "  Downloading numpy-2.4.6-cp311.whl (1)",
-    ]
-
-
-def test_command_that_fails_ends_it_and_shows_its_output():
-    done = set_up("import sys; print('an error of the compiler'); sys.exit(3)")
-    assert done.returncode == 1
-    assert "an error of the compiler\n" in done.stdout
-    assert "doing it failed with status 3" in done.stderr
-
-
 def installed(executable: str, venv: Path, extras: str = "demo") -> str:
     """Bring an environment up to date; return the commands that this takes."""
     code = f"""
@@ -57,15 +36,6 @@ def test_an_environment_in_use_stays_and_gets_what_it_lacks(tmp_path):
     assert installed(BASE, tmp_path) == installed(BASE, tmp_path, "lint") == ""
     os.utime(tmp_path / "installed.txt", (0.0, 0.0))  # as if setup.py had been changed since
     assert ".[demo,lint]" in installed(BASE, tmp_path, "lint")
-
-
-def test_an_environment_of_another_python_is_named_and_left_alone(tmp_path):
-    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.9.2\n")
-    command = [sys.executable, SCRIPT, tmp_path, "demo"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert f"{tmp_path} has Python 3.9.2" in done.stderr and "make PYTHON=" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["pyvenv.cfg"]
 
 
 def test_what_the_machine_lacks_is_said_with_what_to_do(tmp_path):
