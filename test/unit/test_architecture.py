@@ -120,6 +120,13 @@ def test_a_room_tells_what_its_modules_are(room):
         assert not {name for name in modules if not re.search(rf"\b{name}\b", text)}
 
 
+def test_signals_interrupt_no_call_of_rclpys_that_makes_messages():
+    """Tools leave these to one module."""
+    for path in (PACKAGE / "tools").rglob("*.py"):
+        called = re.findall(r"\.spin_once\(|take_message|deserialize_message", path.read_text())
+        assert not called or path.name == "rclpy_calls.py", path
+
+
 def test_events_of_the_controller_are_fired_in_one_file():
     """What changes its phase can be read in one place."""
     fired = {

@@ -135,95 +135,75 @@ def test_inertia_about_the_origin_is_found_where_it_matters():
         assert np.mean(found) > 0.85
 
 
-@pytest.mark.parametrize(
-    ("text", "element"),
-    [
-        ("<robot", "robot ''"),
-        ("", "robot ''"),
-        ("<sdf/>", "robot ''"),
-        (robot(link("a"), link("b")), "link 'a'"),
-        (robot(link("a", mass=-1)), "link 'a'"),
-        (robot(link("a"), link("b"), joint("j", "a", "b", axis="0 0 0")), "joint 'j'"),
-        (chain("only", inside='<mimic joint="only"/>'), "joint 'only'"),
-        (robot(link("a"), link("b"), joint("j", "a", "b", kind="floating")), "joint 'j'"),
-    ],
-    ids=["cut", "empty", "sdf", "two roots", "mass < 0", "no axis", "mimic of itself", "floating"],
-)
-def test_what_the_model_refuses_is_an_error(text, element):
-    inspection = examine(text)
-    (refused,) = [f for f in inspection.findings if f.rule.name == "refused"]
-    assert refused.element == element and inspection.worst is Severity.ERROR
-    assert str(refused).count(element) == 1
-
-
-@pytest.mark.parametrize(
-    ("closing", "said"),
-    [
-        ('<constraint name="pin" type="revolute"/>', "<constraint> 'pin'"),
-        ("<loop/>", "<loop>"),
-        ('<drake:loop_joint xmlns:drake="d" name="pin"/>', "<loop_joint> 'pin'"),
-        ('<gazebo><joint name="pin" type="revolute"/></gazebo>', "<gazebo> with a <joint> 'pin'"),
-    ],
-)
-def test_what_closes_a_loop_is_named(closing, said):
-    closed = chain("crank", inside=LIMITS).replace("</robot>", f"{closing}</robot>")
-    (found,) = [f for f in examine(closed).findings if f.rule.name == "closed-loop"]
-    assert found.found == said and found.severity is Severity.WARNING
-    drives = closed.replace('<joint name="pin"', '<plugin name="pin"')
-    if "gazebo" in closing:
-        assert all(f.rule.name != "closed-loop" for f in examine(drives).findings)
-
-
-def test_robot_without_moving_joints_is_warned_of():
-    for text in ("<robot name='empty'/>", robot(link("a"))):
-        assert [f.rule.name for f in examine(text).findings] == ["nothing-moves"]
-
-
 LIMITS = '<limit lower="-1" upper="1" effort="9" velocity="3"/>'
+BALL = '<visual><geometry><sphere radius="0.002"/></geometry></visual>'
+FAR = f'<visual><geometry><mesh filename="/{"x" * 5000}.stl"/></geometry></visual>'
 
 
-def test_joint_that_moves_next_to_nothing_is_named():
-    """A point mass on the axis of the last joint: found by no look at a single link's matrix."""
-    text = robot(
-        link("base"),
-        link("arm"),
-        link("wrist", None),
-        link("tool", 0.5, "0 0 0.1", (1e-13, 1e-13, 1e-13)),
-        joint("shoulder", "base", "arm", axis="1 0 0", inside=LIMITS),
-        joint("twist", "arm", "wrist", inside=LIMITS),
-        joint("flange", "wrist", "tool", "fixed"),
-    )
-    found = {f.name: f for f in examine(text).findings if f.rule.name == "singular-mass-matrix"}
-    assert found.keys() == {"twist"} and found["twist"].severity is Severity.ERROR
+def swing(*of_arm, base=("base",), seen="", **of_joint):
+    """Return a robot of one joint."""
+    arm = link("arm", *of_arm).replace("</link>", f"{seen}</link>")
+    shoulder = joint("shoulder", "base", "arm", inside=LIMITS, **of_joint)
+    return robot(link(*base), arm, shoulder)
 
 
-def test_negative_inertia_that_shows_is_an_indefinite_mass_matrix():
-    text = robot(
-        link("base"),
-        link("arm", 1, "0 0 0", (1, 1, -1)),
-        joint("shoulder", "base", "arm", inside=LIMITS),
-    )
-    assert ("indefinite-mass-matrix", "joint", "shoulder") in named(examine(text))
+def elbow(middle):
+    """Return a robot of two joints, with that between them."""
+    joints = [joint("a", "base", "mid", inside=LIMITS), joint("b", "mid", "tip", inside=LIMITS)]
+    return robot(link("base"), middle, link("tip"), *joints)
 
 
-def test_frame_between_joints_is_a_note_and_seen_link_without_mass_a_warning():
-    box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
-
-    def severities(virtual):
-        parts = [link("base"), virtual, link("tip")]
-        joints = [joint("a", "base", "mid", inside=LIMITS), joint("b", "mid", "tip", inside=LIMITS)]
-        found = examine(robot(*parts, *joints)).findings
-        return [(f.severity, f.name) for f in found if f.rule.name == "missing-inertia"]
-
-    assert severities('<link name="mid"/>') == [(Severity.NOTE, "mid")]
-    assert severities(f'<link name="mid">{box}</link>') == [(Severity.WARNING, "mid")]
+def closed(closing):
+    return swing().replace("</robot>", f"{closing}</robot>")
 
 
-def test_links_that_do_not_move_are_only_noted():
-    text = robot(
-        link("base", 1, "0 0 0", (-1, 1, 1)), link("arm"), joint("j", "base", "arm", inside=LIMITS)
-    )
-    assert {(f.severity, f.name) for f in examine(text).findings} == {(Severity.NOTE, "base")}
+# A point mass on the axis of the last joint: found by no look at a single link's matrix.
+TWIST = robot(
+    link("base"), link("arm"), link("wrist", None), link("tool", 0.5, "0 0 0.1", (1e-13,) * 3),
+    joint("shoulder", "base", "arm", axis="1 0 0", inside=LIMITS),
+    joint("twist", "arm", "wrist", inside=LIMITS), joint("flange", "wrist", "tool", "fixed"),
+)  # fmt: skip
+LOOPS = {
+    '<constraint name="pin" type="revolute"/>': "<constraint> 'pin'",
+    "<loop/>": "<loop>",
+    '<drake:loop_joint xmlns:drake="d" name="pin"/>': "<loop_joint> 'pin'",
+    '<gazebo><joint name="pin" type="revolute"/></gazebo>': "<gazebo> with a <joint> 'pin'",
+}
+REFUSED = {
+    "robot ''": ("<robot", "", "<sdf/>"),
+    "link 'a'": (robot(link("a"), link("b")), robot(link("a", mass=-1))),
+    "joint 'j'": (chain("j", axis="0 0 0"), chain("j", kind="floating"),
+                  chain("j", inside='<mimic joint="j"/>')),
+}  # fmt: skip
+ODD = ("base", 1, "0 0 0", (-1, 1, 1))
+NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("text", "severity", "rule", "said"),
+    [
+        ("<robot name='empty'/>", WARNING, "nothing-moves", "robot 'empty'"),
+        (robot(link("a")), WARNING, "nothing-moves", "robot 'test'"),
+        (swing(1, "0 0 0", (1, 1, -1)), ERROR, "indefinite-mass-matrix", "joint 'shoulder'"),
+        (TWIST, ERROR, "singular-mass-matrix", "joint 'twist'"),
+        (swing(base=ODD), NOTE, "not-positive-definite", "link 'base'"),
+        (elbow('<link name="mid"/>'), NOTE, "missing-inertia", "link 'mid'"),
+        (elbow(f'<link name="mid">{BALL}</link>'), WARNING, "missing-inertia", "link 'mid'"),
+        (swing(1e-300, "0 0 0", (1e300,) * 3, seen=BALL), ERROR, "units", "link 'arm'"),
+        (swing(xyz="1e200 0 0"), None, "", ""),
+        (swing(seen=FAR), NOTE, "size-unknown", "link 'arm'"),
+        (chain(*(f"j{k}" for k in range(301))), NOTE, "mass-matrix-unchecked", "robot 'test'"),
+        (chain(*(f"j{k}" for k in range(30))), None, "mass-matrix-unchecked", ""),
+        *((text, ERROR, "refused", element) for element, several in REFUSED.items()
+          for text in several),
+        *((closed(closing), WARNING, "closed-loop", said) for closing, said in LOOPS.items()),
+        (closed('<gazebo><plugin name="pin"/></gazebo>'), None, "closed-loop", ""),
+    ],
+)  # fmt: skip
+def test_a_small_fault_is_found(text, severity, rule, said):
+    found = [f for f in examine(text).findings if f.rule.name == rule]
+    assert bool(found) == (severity is not None)
+    assert all(f.severity is severity and said in (f.found, f.element) for f in found)
 
 
 def test_damaged_descriptions_are_reported_not_raised():
@@ -248,40 +228,6 @@ def spoil(root, random):
 
 
 # Absurd figures and names -------------------------------------------------------------------------
-
-
-def seen_link(name, solid, **figures):
-    """Return a link with a solid to see."""
-    seen = f"<visual><geometry>{solid}</geometry></visual></link>"
-    return link(name, **figures).replace("</link>", seen)
-
-
-def test_inertia_beyond_all_units_is_found():
-    tiny = seen_link("arm", '<sphere radius="0.002"/>', inertia=(1e300, 1e300, 1e300), mass=1e-300)
-    found = rules_of(robot(link("base"), tiny, joint("j", "base", "arm")))
-    assert "units" in found
-
-
-def test_size_beyond_all_bounds_is_no_exception():
-    far = joint("j", "base", "arm", xyz="1e200 0 0")
-    assert rules_of(robot(link("base"), link("arm"), far))
-
-
-def test_mesh_with_too_long_a_name_is_a_note():
-    arm = seen_link("arm", f'<mesh filename="/{"x" * 5000}.stl"/>')
-    found = examine(robot(link("base"), arm, joint("j", "base", "arm"))).findings
-    assert "not found" in next(f.found for f in found if f.rule.name == "size-unknown")
-
-
-def test_mass_matrix_of_very_many_joints_is_not_checked():
-    names = [f"j{k}" for k in range(301)]
-    assert "mass-matrix-unchecked" in rules_of(chain(*names))
-    assert "mass-matrix-unchecked" not in rules_of(chain(*names[:30]))
-
-
-def rules_of(text):
-    """Return the names of the rules that find something."""
-    return {finding.rule.name for finding in examine(text).findings}
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5e"])
