@@ -42,11 +42,11 @@ def test_all_identities_hold(tree, base):
 
 
 @few
-@given(tree=TREES)
-def test_pinocchio_agrees(tree):
+@given(tree=TREES, base=FLOATS)
+def test_pinocchio_agrees(tree, base):
     pinocchio = pytest.importorskip("test_dynamics_against_pinocchio")
-    reference = pinocchio.to_pinocchio_model(tree.robot())
-    assert not pinocchio.above_tolerance(pinocchio.errors(tree.model(), reference))
+    reference = pinocchio.to_pinocchio_model(tree.robot(), base)
+    assert not pinocchio.above_tolerance(pinocchio.errors(tree.model(base=base), reference))
 
 
 # The book's three algorithms, row by row: for whom Pinocchio is not there -------------------------

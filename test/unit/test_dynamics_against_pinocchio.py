@@ -27,6 +27,7 @@ OWN_ARMS = sorted((SOURCE / "config").glob("*.urdf"))
 WITHOUT_JOINTS = ("quadrotor_base.urdf", "iris_simple.urdf")  # Pinocchio 4.1 crashes on these
 FILES = [path for path in ROBOTS if path.name not in (EMPTY, *WITHOUT_JOINTS)] + OWN_ARMS
 STATES = 2
+GRAVITY = np.array([1.0, -2.0, -9.5])  # along no axis
 AT_THE_ORIGIN = ("jacobian_derivative", "operational_space_inertia")  # of the link
 WELL_CONDITIONED = 1e8  # of J M^-1 J^T
 LINK_AXES = pinocchio.ReferenceFrame.LOCAL
@@ -412,6 +413,7 @@ VARIANTS = {
 
 def errors(model, reference):
     """Return the relative error of every method, the worst of some random states."""
+    model, reference.gravity.linear = model.with_gravity(GRAVITY), GRAVITY
     room = reference.createData(), reference.createData()  # of 200 bodies these take a while
     found = {}
     for seed in range(STATES):
@@ -460,11 +462,15 @@ def test_tree_with_screws_agrees_with_pinocchio(tree):
     assert not above_tolerance(errors(tree.model(), to_pinocchio_model(tree.robot())))
 
 
-def to_pinocchio_model(robot):
+def to_pinocchio_model(robot, base="fixed"):
     """Return Pinocchio's model, without mimic, of checked links and joints."""
-    model = pinocchio.Model()
+    model, root = pinocchio.Model(), 0
+    if base == "floating":
+        root = model.addJoint(0, pinocchio.JointModelFreeFlyer(), pinocchio.SE3.Identity(), "root")
     inertials = {link.name: link.inertial for link in robot.links}
-    placements = {robot.base_link: (0, pinocchio.SE3.Identity())}  # joint, pose of the link there
+    placements = {
+        robot.base_link: (root, pinocchio.SE3.Identity())
+    }  # joint, pose of the link there
     for joint in robot.tree:
         before, placement = placements[joint.parent]
         placement = placement * pinocchio.SE3(joint.rotation, joint.translation)
