@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 import urdf_text
 from control_arm import NAMES, URDF, model, space
-from example_robots import example_robot
 from numpy.testing import assert_allclose
 from refusals import refusals
 
 import featherstone_ros as fr
-from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.retiming.path import BACK, Stretch, of_corners, of_motion
+from featherstone_ros.control.retiming.path import BACK, of_corners, of_motion
 from featherstone_ros.control.retiming.timing import durations
 from featherstone_ros.control.settings import ControllerSettings, Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory
@@ -101,13 +99,6 @@ def test_without_blend_the_arm_stops_at_each_corner(timed):
     assert from_lines(stopping.positions, PATH).max() < 1e-9
     assert (np.abs(stopping.velocities).max(axis=1) < 1e-9).sum() == len(PATH)
     assert stopping.duration > 1.05 * timed.duration
-
-
-def test_an_acceleration_limit_is_used_to_the_full():
-    """Full acceleration half of the way, full braking the other: the torque's turn apart."""
-    timed = fr.control.retime(SLIDE, [[0.0], [WAY]], acceleration=2.0)
-    assert timed.duration == pytest.approx(2.0 * np.sqrt(WAY / 2.0), rel=0.02)
-    assert timed.duration > 2.0 * np.sqrt(WAY / 2.0)
 
 
 @pytest.mark.parametrize("jerk", [5.0, 40.0])
@@ -255,17 +246,6 @@ def test_dense_points_take_no_longer_than_few(noise):
     assert ours < 1.05 * expected  # whose chords are shorter than the curve
 
 
-@pytest.mark.study
-def test_many_corners_are_passed_as_fast_as_few():
-    lap = np.array([[0.3, 0.4], [1.2, 0.2], [0.9, -0.8], [-0.2, -0.4]])
-    paths = [np.concatenate([np.tile(lap, (laps, 1)), lap[:1]]) for laps in (4, 32)]
-    few, many = (
-        fr.control.retime(ARM, path, drives=DRIVES, limits=TIGHT, blend=0.05).duration
-        for path in paths
-    )
-    assert many < 8.0 * few
-
-
 def test_corners_of_dense_lines_stay_corners():
     dense = np.concatenate(
         [a + np.linspace(0.0, 1.0, 200)[:, None] * (b - a) for a, b in pairwise(PATH)]
@@ -372,16 +352,6 @@ def test_progress_comes_to_an_end():
     assert len(set(total)) == 1 and done[-1] == total[-1]
 
 
-def test_a_stretch_is_the_spline_through_its_points():
-    angle = np.linspace(0.0, 2.0, 60)
-    stretch = Stretch.through(angle, np.stack([np.cos(angle), np.sin(angle)], axis=1))
-    q, first, second = stretch.at(np.linspace(0.2, 1.8, 50))
-    assert stretch.length == pytest.approx(2.0, rel=1e-3)
-    assert_allclose(np.linalg.norm(q, axis=1), 1.0, atol=1e-5)
-    assert_allclose(np.linalg.norm(first, axis=1), 1.0, atol=1e-3)
-    assert_allclose(second, -q, atol=5e-3)
-
-
 def walk(seed, count, spread):
     """Postures (K, 2) that follow each other at random, and stay within the arm's range."""
     rng = np.random.default_rng(seed)
@@ -410,29 +380,6 @@ def test_jerk_and_torque_rate_hold_at_every_instant(seed):
     assert (np.abs(qdd) < 1.01 * 20.0).all()
 
 
-def test_a_spline_through_many_points_keeps_its_curve_within_a_milliradian():
-    model = fr.Model.from_robot("ur5e")
-    rng = np.random.default_rng(0)
-    times = np.linspace(0.0, 40.0, 80).tolist()
-    points = [
-        Point(t, q) for t, q in zip(times, rng.uniform(-1.5, 1.5, (80, model.n)), strict=True)
-    ]
-    spline = Trajectory(
-        model.joint_names, points, JointSpace.of(model), interpolation=Interpolation.SPLINE
-    )
-    parts = of_motion(started(spline), 0.0, times[-1])
-    curve = started(spline).sample(np.linspace(0.0, times[-1], 20_000))[0]
-    ours = np.concatenate([part.at(np.linspace(0.0, part.length, 20_000))[0] for part in parts])
-    for some, all_of in ((curve[::501], ours), (ours[::501], curve)):
-        assert max(from_lines(at[None], near(at, all_of))[0] for at in some) < 1e-3
-
-
-def near(at, curve):
-    """The points of a curve beside the one that is nearest."""
-    k = int(((curve - at) ** 2).sum(axis=1).argmin())
-    return curve[max(k - 1, 0) : k + 2]
-
-
 def test_dense_corners_are_passed_no_slower_than_by_circles():
     """TOTG's, which knows no limit of torque or jerk, within the same of velocity, acceleration."""
     totg = pytest.importorskip("benchmarks.totg")
@@ -442,33 +389,3 @@ def test_dense_corners_are_passed_no_slower_than_by_circles():
     x = totg.squared_speeds(s, first, second, model.velocity_limit, np.full(model.n, 18.0))
     ours = fr.control.retime(model, path, acceleration=18.0, blend=0.05)
     assert ours.duration < durations(s, x).sum()
-
-
-# Postures of a Z1 with 2 kg, the fifth and sixth the same: two points of its timing were one.
-TWICE = """
--0.5485 1.763 -1.154 -0.9789 -0.5537 -2.2061 -0.2996 1.7422 -1.2705 -1.0262 -0.4238 -2.119 -0.5083
-1.6735 -1.1061 -1.0863 -0.5608 -1.9135 -0.4973 1.6135 -0.889 -1.0834 -0.5141 -1.9826 -0.6741
-1.7381 -0.9003 -1.2755 -0.6105 -2.0909 -0.6741 1.7381 -0.9003 -1.2755 -0.6105 -2.0909 -0.7245
-1.7196 -0.8685 -1.2755 -0.6214 -1.8173 -0.4356 1.7563 -0.797 -1.2584 -0.6876 -1.9772 -0.1139
-1.5102 -0.5642 -1.2755 -0.7151 -1.9845 -0.103 1.4968 -0.5289 -1.2755 -0.733 -2.1168 -0.1183 1.5399
--0.393 -1.2755 -0.6256 -2.3457 0.2201 1.5611 -0.3168 -1.2755 -0.5542 -2.3457 0.1203 1.6312 -0.4996
--1.2755 -0.5829 -2.3457 0.3241 1.7239 -0.6387 -1.2225 -0.5433 -2.3457 0.1788 1.7255 -0.6956
--1.2755 -0.4987 -2.3457 -0.1014 1.6857 -0.8549 -1.2755 -0.491 -2.3457 -0.4492 1.6818 -1.0256
--1.2755 -0.4262 -2.3334 -0.5578 1.7946 -0.9436 -1.0974 -0.3083 -1.977 -0.7541 1.6813 -0.898
--1.2251 -0.2473 -2.0995 -0.2671 1.7148 -0.9483 -1.2755 -0.1724 -2.0851 -0.4149 1.7523 -1.04
--1.2755 -0.2877 -1.8755
-"""
-
-
-def test_a_posture_twice_needs_no_time():
-    arm = ControlledArm.from_robot(str(example_robot("z1")), [f"joint{k}" for k in range(1, 7)])
-    loaded = arm.model.with_payload("gripperMover", 2.0, [0.0, 0.0, 0.05])
-    path = np.array(TWICE.split(), float).reshape(-1, 6)
-    v, free = arm.limits.velocity, np.zeros(6)
-    limits = replace(arm.limits, acceleration=6.0 * v, deceleration=6.0 * v, jerk=60.0 * v)
-    drives = Drives(free, free, free)
-    timed = fr.control.retime(loaded, path, drives=drives, limits=limits, blend=0.05)
-    assert (np.diff(timed.times) > 1e-6).all()
-    once = np.delete(path, 5, axis=0)
-    expected = fr.control.retime(loaded, once, drives=drives, limits=limits, blend=0.05)
-    assert timed.duration == pytest.approx(expected.duration, rel=1e-6)
