@@ -274,7 +274,6 @@ TEST = [
     "cython>=3.0.8",
     "hypothesis",
     "matplotlib",
-    "mpmath",
     "pytest>=7.4",
     "pytest-benchmark",
     "pytest-timeout",

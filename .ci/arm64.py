@@ -18,7 +18,7 @@ DEBIAN = (
     "libpython3.11-minimal", "libpython3.11-stdlib", "libsqlite3-0", "libssl3", "libstdc++6",
     "libuuid1", "python3.11-minimal", "zlib1g",
 )  # fmt: skip
-PACKAGES = ("defusedxml", "hypothesis", "mpmath", "numpy", "pin", "pytest", "pytest-timeout",
+PACKAGES = ("defusedxml", "hypothesis", "numpy", "pin", "pytest", "pytest-timeout",
             "pyyaml", "rich", "scipy", "xacro")  # fmt: skip
 
 

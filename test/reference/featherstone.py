@@ -24,10 +24,10 @@ def rnea(robot: Robot, q: Floats, qd: Floats, qdd: Floats, f_ext: Wrenches | Non
         f_ext: Link name to wrench, as ``Robot.body_forces`` takes it.
     """
     N, parent, Xtree, I = robot.N, robot.parent, robot.Xtree, robot.I
-    S, v, a, f = np.zeros((4, N + 1, 6))
-    Xup, X0 = np.zeros((2, N + 1, 6, 6))
+    S, v, a, f = np.zeros((4, N + 1, 6), I.dtype)
+    Xup, X0 = np.zeros((2, N + 1, 6, 6), I.dtype)
     f_x = robot.base_forces(f_ext, q)
-    tau = np.zeros(N)
+    tau = np.zeros(N, I.dtype)
 
     X0[BASE] = np.eye(6)
     v[BASE] = 0
@@ -54,8 +54,8 @@ def crba(robot: Robot, q: Floats) -> Floats:
         q: (N,) joint positions [rad or m].
     """
     N, parent, Xtree = robot.N, robot.parent, robot.Xtree
-    S, Xup = np.zeros((N, 6)), np.zeros((N, 6, 6))
-    H = np.zeros((N, N))
+    S, Xup = np.zeros((N, 6), robot.I.dtype), np.zeros((N, 6, 6), robot.I.dtype)
+    H = np.zeros((N, N), robot.I.dtype)
 
     Ic = robot.I.copy()
     for i in range(N):
@@ -87,11 +87,11 @@ def aba(robot: Robot, q: Floats, qd: Floats, tau: Floats, f_ext: Wrenches | None
         f_ext: Link name to wrench, as ``Robot.body_forces`` takes it.
     """
     N, parent, Xtree, I = robot.N, robot.parent, robot.Xtree, robot.I
-    S, v, c, a, pA, U = np.zeros((6, N + 1, 6))
-    Xup, X0 = np.zeros((2, N + 1, 6, 6))
-    D, u = np.zeros((2, N))
+    S, v, c, a, pA, U = np.zeros((6, N + 1, 6), I.dtype)
+    Xup, X0 = np.zeros((2, N + 1, 6, 6), I.dtype)
+    D, u = np.zeros((2, N), I.dtype)
     f_x = robot.base_forces(f_ext, q)
-    qdd = np.zeros(N)
+    qdd = np.zeros(N, I.dtype)
 
     X0[BASE] = np.eye(6)
     v[BASE] = 0

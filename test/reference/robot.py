@@ -127,7 +127,7 @@ class Robot:
 
     def X0(self, q: Floats) -> Floats:
         """Return (N + 1, 6, 6) transforms from the base's frame to each body's, at q (N,)."""
-        X0 = np.zeros((self.N + 1, 6, 6))
+        X0 = np.zeros((self.N + 1, 6, 6), self.Xtree.dtype)
         X0[BASE] = np.eye(6)
         for i in range(self.N):
             XJ, _ = self.jcalc(i, q[i])

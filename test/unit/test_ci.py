@@ -106,15 +106,15 @@ WITHOUT = """
 from importlib.machinery import PathFinder
 
 find = PathFinder.find_spec
-PathFinder.find_spec = lambda name, *rest: None if name == "mpmath" else find(name, *rest)
+PathFinder.find_spec = lambda name, *rest: None if name == "trimesh" else find(name, *rest)
 """
 
 
 def test_a_library_that_is_missing_is_named_by_the_skip_and_an_error_stays_one(run, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(WITHOUT)
-    (tmp_path / "test_file.py").write_text("import mpmath\n" + IMPORTS.format("mpmath"))
-    (tmp_path / "test_within.py").write_text(IMPORTS.format("mpmath"))
+    (tmp_path / "test_file.py").write_text("import trimesh\n" + IMPORTS.format("trimesh"))
+    (tmp_path / "test_within.py").write_text(IMPORTS.format("trimesh"))
     (tmp_path / "test_wrong.py").write_text(IMPORTS.format("no_such_library"))
     done = run("-rs")
     assert "1 failed, 2 skipped" in done.stdout, done.stdout + done.stderr
-    assert done.stdout.count(": mpmath is not installed") == 2
+    assert done.stdout.count(": trimesh is not installed") == 2
