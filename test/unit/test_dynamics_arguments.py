@@ -13,7 +13,7 @@ from at_work import is_refused, repeated
 from each import each
 from memory import growth
 from methods import CALLS, INTEGRATORS, METHODS, MODELS, WITH_OUT, WITH_WRENCHES, parts, read_only
-from urdf_text import chain, joint, link, robot
+from urdf_text import joint, link, robot
 
 from featherstone_ros import (
     Dynamics,
@@ -166,36 +166,24 @@ def test_names_that_other_libraries_use(tree):
     same(tree.jacobian_dot(q, qd, TIP), tree.jacobian_derivative(q, qd, TIP))
 
 
-def test_result_is_a_new_array_every_time(tree):
-    for row in METHODS.values():
-        given = row.states(tree)
-        first, second = row(tree, *given), row(tree, *given)
-        assert not np.shares_memory(first, second)
-        assert not any(np.shares_memory(first, x) for x in given)
-
-
 # Errors ------------------------------------------------------------------------------------------
 
 
+SPOILT = {
+    "float32": lambda right: np.empty(right.shape, dtype=np.float32),
+    "int64": lambda right: np.empty(right.shape, dtype=np.int64),
+    "big-endian": lambda right: np.empty(right.shape, dtype=">f8"),
+    "not contiguous": lambda right: np.empty((*right.shape, 2))[..., 0],
+    "too long": lambda right: np.empty((*right.shape[:-1], right.shape[-1] + 1)),
+    "batch": lambda right: np.empty((1, *right.shape)),
+    "too few axes": lambda right: np.empty(right.shape[:-1]),
+    "read-only": read_only,
+    "list": np.ndarray.tolist,
+}
+
+
 @every_method
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda right: np.empty(right.shape, dtype=np.float32),
-        lambda right: np.empty(right.shape, dtype=np.int64),
-        lambda right: np.empty(right.shape, dtype=">f8"),
-        lambda right: np.empty((*right.shape, 2))[..., 0],
-        lambda right: np.empty((*right.shape[:-1], right.shape[-1] + 1)),
-        lambda right: np.empty((1, *right.shape)),
-        lambda right: np.empty(right.shape[:-1]),
-        read_only,
-        np.ndarray.tolist,
-    ],
-    ids=[
-        "float32", "int64", "big-endian", "not contiguous", "too long", "batch", "too few axes",
-        "read-only", "list",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
 def test_out_raises_if_it_is_not_the_right_array(tree, method, spoil):
     row, given = METHODS[method], METHODS[method].states(tree)
     right = row.raw(tree, *given)
@@ -236,8 +224,6 @@ def test_batches_of_different_size_raise(dynamics, method):
 def test_what_is_no_array_of_numbers_raises(tree, text):
     with pytest.raises(ValueError, match=r"^q: expected "):
         tree.gravity(text)
-    with pytest.raises(ValueError, match=r"^qd: expected "):
-        tree.bias(np.zeros(7), text)
 
 
 NO_NUMBERS = {
@@ -373,11 +359,6 @@ def test_small_inertia_is_not_taken_for_none():
     np.testing.assert_allclose(dynamics.aba(q, qd, dynamics.rnea(q, qd, qdd)), qdd, rtol=1e-3)
 
 
-def test_rnea_does_not_mind_singular_inertia():
-    dynamics = Dynamics(Model.from_urdf(on_the_axis()))
-    assert np.isfinite(dynamics.rnea([0.1, 0.2], [1, 2], [3, 4])).all()
-
-
 # Memory and threads ------------------------------------------------------------------------------
 
 
@@ -414,11 +395,6 @@ def test_call_with_out_allocates_nothing(tree, method):
     finally:
         tracemalloc.stop()
     assert peak - before < 512, "no array beyond the call's own frame"
-
-
-def test_dynamics_keeps_its_model_alive():
-    dynamics = Dynamics(Model.from_urdf(chain("j1", "j2")))
-    assert dynamics.gravity([0.1, 0.2]).shape == (2,)
 
 
 @pytest.mark.parametrize(
