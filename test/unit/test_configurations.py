@@ -90,18 +90,6 @@ def test_half_a_turn_and_none():
     np.testing.assert_allclose(np.abs(moved[3:7]), turned[3:7], atol=1e-15)
 
 
-def test_velocities_are_those_of_the_dynamics(model, random):
-    """The link that is the base moves as link_velocity says."""
-    q, v = model.random_configuration(random), random.uniform(-1, 1, model.nv)
-    d, tip = Dynamics(model), model.link_names[-1]
-    ahead, behind = (d.link_pose(model.integrate(q, v, dt), tip) for dt in (1e-6, -1e-6))
-    rate = (ahead - behind) / 2e-6
-    expected = d.link_velocity(q, v, tip)
-    np.testing.assert_allclose(rate[:3, 3], expected[:3], atol=1e-8)
-    spin = rate[:3, :3] @ d.link_pose(q, tip)[:3, :3].T
-    np.testing.assert_allclose([spin[2, 1], spin[0, 2], spin[1, 0]], expected[3:], atol=1e-8)
-
-
 def test_one_state_beside_a_batch_holds_for_all(model, random):
     q, v = model.random_configuration(random), random.uniform(-1, 1, (3, model.nv))
     moved = model.integrate(q, v, 0.5)
@@ -141,13 +129,6 @@ def test_random_positions_are_within_the_limits_and_fill_them():
     assert (q.min(axis=0) < low + 0.01 * (high - low)).all()
     assert (q.max(axis=0) > high - 0.01 * (high - low)).all()
     np.testing.assert_array_equal(model.random_configuration(1, 2000), q)
-
-
-def test_a_random_generator_goes_on():
-    model = Model.from_robot("panda")
-    random = np.random.default_rng(1)
-    first, second = (model.random_configuration(random) for _ in range(2))
-    assert first.shape == (model.n,) and (first != second).all()
 
 
 def test_a_random_base_is_turned_anyhow():

@@ -268,14 +268,3 @@ def test_without_rotation_or_force_the_pitch_is_infinite():
     assert np.isnan(twist_axis(np.zeros(6)).pitch)
     with pytest.raises(ValueError, match="wrench: expected shape"):
         wrench_axis([1, 2, 3])
-
-
-def test_a_hand_that_one_joint_moves_turns_about_that_joint(random):
-    panda = Dynamics(Model.from_file(CONFIG / "panda.urdf"))
-    q, hand = random.uniform(-1, 1, 7), "panda_hand"
-    axis = twist_axis(panda.link_velocity(q, 2.0 * np.eye(7)[3], hand))
-    joint = panda.link_pose(q, "panda_link4")
-    assert_equal_to_rounding(axis.direction, joint[:3, 2])
-    assert axis.magnitude == pytest.approx(2.0) and abs(axis.pitch) < 1e-12
-    from_joint = panda.link_pose(q, hand)[:3, 3] + axis.point - joint[:3, 3]
-    assert np.abs(np.cross(from_joint, axis.direction)).max() < 1e-12
