@@ -10,7 +10,7 @@ from comparison import (
     solving_tolerance,
 )
 from random_trees import random_tree
-from states import DIFFERENCE, State
+from states import State
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
@@ -66,22 +66,6 @@ def test_model_without_mass_has_the_momentum_of_its_inertia():
 
 
 # Other robots ------------------------------------------------------------------------------------
-
-
-def test_coriolis_matrix_of_a_floating_base_has_not_the_formula_of_christoffel():
-    """H depends on the joints alone, so the formula would have no derivatives by the base's motion.
-
-    They would be derivatives by coordinates, whose rates the base's velocities are not.
-    """
-    text = random_tree(0, 5, branching=0.5)
-    s = State(Model.from_urdf(text, base="floating", gravity=(0, 0, 0)))
-    derivatives = np.zeros((s.model.nv,) * 3)
-    for k, unit in enumerate(np.eye(s.model.nv)[6:]):
-        derivatives[:, :, 6 + k] = s.slope(lambda q: s.crba(q=q), unit)
-    C = s.coriolis()
-    assert_equal_to_rounding(C + C.T, derivatives @ s.qd, s.size, tolerance=10 * DIFFERENCE)
-    symbols = derivatives + derivatives.transpose(0, 2, 1) - derivatives.transpose(2, 0, 1)
-    assert np.abs(symbols @ s.qd / 2 - C).max() > 0.1 * s.size
 
 
 def test_a_robot_on_rails_is_the_same_a_kilometre_away():

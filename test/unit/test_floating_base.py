@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import random_tree
+from refusals import refusals
+from urdf_text import link, robot
 
 from featherstone_ros import Dynamics, Model, ModelError, Simulator, SingularInertiaError
 from featherstone_ros.control import CartesianImpedance
@@ -87,15 +89,6 @@ def test_momentum_that_drifted_is_set_right(rows):
     assert np.abs(dynamics.centre_of_mass_jacobian(q) @ simulator.qd[..., np.newaxis]).max() < 1e-12
 
 
-def test_a_base_that_does_not_float_has_no_momentum_to_set():
-    simulator = Simulator(Model.from_file(ARM))
-    with pytest.raises(ValueError, match="set_momentum: expected a model with a floating base"):
-        simulator.set_momentum(np.zeros(6))
-    simulator = Simulator(TREES["arm"])
-    with pytest.raises(ValueError, match=r"^momentum: expected shape \(6,\)"):
-        simulator.set_momentum(np.zeros(3))
-
-
 def test_runge_kutta_is_of_order_four():
     model = TREES["tree"]
     q, qd = random_state(model, np.random.default_rng(7), speed=2.0)
@@ -109,22 +102,6 @@ def test_runge_kutta_is_of_order_four():
     best = after(0.2 / 512)
     errors = [np.abs(after(0.2 / steps) - best).max() for steps in (16, 32)]
     assert 3.5 < np.log2(errors[0] / errors[1]) < 4.6
-
-
-@pytest.mark.parametrize("scale", [1e-12, 1e-4, 1.0, 40.0])
-def test_euler_displaces_the_base_as_pinocchio_integrates(scale):
-    pinocchio = pytest.importorskip("pinocchio")
-    model = TREES["no joints"].with_gravity(WEIGHTLESS)
-    q, qd = random_state(model, np.random.default_rng(8))
-    simulator = Simulator(model, scale, "semi_implicit_euler")
-    bias = Dynamics(model).bias(q, qd)
-    simulator.reset(q, qd)
-    simulator.step(bias)
-    body = pinocchio.Model()
-    body.addJoint(0, pinocchio.JointModelFreeFlyer(), pinocchio.SE3.Identity(), "root")
-    theirs = pinocchio.integrate(body, q, scale * simulator.qd)
-    sign = np.sign(theirs[3:7] @ simulator.q[3:7])  # a quaternion and its negative turn alike
-    assert_equal_to_rounding(simulator.q, np.concatenate([theirs[:3], sign * theirs[3:7]]))
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit", "rk4"])
@@ -165,31 +142,19 @@ def test_what_is_no_unit_quaternion_is_refused_by_name(model, quaternion):
         Simulator(model).reset(q)
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda model: CartesianImpedance(model, "panda_hand"),
-        lambda model: inverse_kinematics(model, "panda_hand", np.eye(4), np.zeros(model.n)),
-    ],
-    ids=["impedance", "inverse kinematics"],
-)
-def test_what_is_for_arms_that_stand_refuses_one_that_floats(use):
-    with pytest.raises(
-        NotImplementedError, match=r"expected .* fixed base, .* 'panda_link0' floats"
-    ):
-        use(TREES["arm"])
-
-
-def test_unknown_kind_of_base_is_refused():
-    with pytest.raises(ModelError, match="base is 'afloat', expected one of fixed, floating"):
-        Model.from_urdf(TREE, base="afloat")
-
-
-def test_a_point_mass_that_floats_has_no_acceleration_of_its_own():
-    text = (
-        '<robot name="dot"><link name="dot"><inertial><mass value="1"/>'
-        '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link></robot>'
-    )
-    model = Model.from_urdf(text, base="floating")
-    with pytest.raises(SingularInertiaError, match="floating base 'dot' moves no inertia"):
-        Dynamics(model).aba(model.neutral, np.zeros(6), np.zeros(6))
+FLOATS, STANDS = TREES["arm"], Model.from_file(ARM)
+DOT = Model.from_urdf(robot(link("dot", 1, "0 0 0", (0, 0, 0))), base="floating")
+ARMS_ALONE = r"expected .* fixed base, .* 'panda_link0' floats"
+test_what_a_base_is_not_for_is_refused = refusals(
+    (NotImplementedError, ARMS_ALONE, lambda: CartesianImpedance(FLOATS, "panda_hand")),
+    (NotImplementedError, ARMS_ALONE,
+     lambda: inverse_kinematics(FLOATS, "panda_hand", np.eye(4), np.zeros(FLOATS.n))),
+    (ModelError, "base is 'afloat', expected one of fixed, floating",
+     lambda: Model.from_urdf(TREE, base="afloat")),
+    (ValueError, "set_momentum: expected a model with a floating base",
+     lambda: Simulator(STANDS).set_momentum(np.zeros(6))),
+    (ValueError, r"^momentum: expected shape \(6,\)",
+     lambda: Simulator(FLOATS).set_momentum(np.zeros(3))),
+    (SingularInertiaError, "floating base 'dot' moves no inertia",
+     lambda: Dynamics(DOT).aba(DOT.neutral, np.zeros(6), np.zeros(6))),
+)  # fmt: skip

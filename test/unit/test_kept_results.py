@@ -78,13 +78,6 @@ def test_what_is_held_stays_whatever_is_called_and_dropped(dynamics):
             del part, whole
 
 
-@array_method
-def test_operands_of_one_expression_do_not_share_memory(tree, method):
-    zero, one, two = (call(tree, method, seed).copy() for seed in range(3))
-    total = call(tree, method, 0) + call(tree, method, 1) * call(tree, method, 2)
-    np.testing.assert_array_equal(total, zero + one * two)
-
-
 @pytest.mark.parametrize("shape", [(7,), (4096, 7)])
 def test_a_result_that_is_dropped_is_used_again(tree, shape):
     """That is what keeping is for; if not, the tests here show nothing."""
@@ -107,14 +100,6 @@ def test_no_more_than_so_much_is_kept_in_all(tree, share):
     results = [weakref.ref(tree.crba(np.zeros((rows + k, 7)))) for k in range(5)]
     kept = [result().size for result in results if result() is not None]
     assert sum(kept) <= MAX_KEPT and len(kept) == int(1 / share)
-
-
-def test_large_results_of_derivatives_are_used_again(tree):
-    """Three at a time: fresh memory for each batch would cost more than computing them."""
-    states = np.zeros((25_000, 7))
-    places = {y.ctypes.data for y in tree.rnea_derivatives(states, states, states)}
-    again = tree.rnea_derivatives(states, states, states)
-    assert {y.ctypes.data for y in again} == places
 
 
 # What its holder did to a result before dropping it ----------------------------------------------
