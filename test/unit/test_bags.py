@@ -47,30 +47,15 @@ def assert_states(read, count=COUNT):
     np.testing.assert_array_equal(read.effort, np.column_stack([0 * k, k]))
 
 
-def test_a_folder_with_metadata_is_read(bag):
-    assert_states(read_joint_states(bag))
-    assert_states(read_joint_states(bag / "metadata.yaml"))
-
-
-def test_a_folder_without_metadata_is_read(bag):
+def test_a_folder_its_metadata_or_its_file_are_read(bag, tmp_path):
+    (file,) = (file for file in bag.iterdir() if file.suffix in bags.STORAGE)
+    alone = shutil.copy(file, tmp_path / f"alone{file.suffix}")
+    for path in (bag, bag / "metadata.yaml", str(alone)):
+        assert_states(read_joint_states(path))
+    with pytest.raises(BagError, match=r"no .*JointState on /arm; it holds /joint_states"):
+        read_joint_states(bag, topic="/arm")
     (bag / "metadata.yaml").unlink()
     assert_states(read_joint_states(bag))
-
-
-def test_a_single_file_is_read(bag, tmp_path):
-    (file,) = (file for file in bag.iterdir() if file.suffix in bags.STORAGE)
-    alone = tmp_path / f"alone{file.suffix}"
-    shutil.copy(file, alone)
-    assert_states(read_joint_states(str(alone)))
-
-
-def test_the_files_of_a_folder_follow_each_other(tmp_path, storage):
-    folder = tmp_path / "split"
-    folder.mkdir()
-    for k in range(2):
-        file = bag_writer.write(tmp_path / f"b{k}", {"/joint_states": states(k * COUNT)}, storage)
-        shutil.move(file, folder / f"split_{k}{file.suffix}")
-    assert_states(read_joint_states(folder), 2 * COUNT)
 
 
 def split(tmp_path, storage, count=12):
@@ -198,26 +183,22 @@ def test_a_bag_without_such_messages_says_what_it_holds(tmp_path, storage, read,
         read(tmp_path / "bag")
 
 
-def test_an_unknown_topic_says_which_there_are(bag):
-    with pytest.raises(BagError, match=r"no .*JointState on /arm; it holds /joint_states"):
-        read_joint_states(bag, topic="/arm")
-
-
-def test_what_is_no_bag_is_refused(tmp_path):
-    with pytest.raises(BagError, match=r"there is no .*nowhere"):
-        read_joint_states(tmp_path / "nowhere")
-    with pytest.raises(BagError, match=r"holds no metadata.yaml and no file \*.db3, \*.mcap"):
-        read_joint_states(tmp_path)
-    text = tmp_path / "notes.txt"
-    text.write_text("notes")
-    with pytest.raises(BagError, match=r"notes.txt cannot be read: .*\.txt"):
-        read_joint_states(text)
-
-
-def test_a_path_that_cannot_be_looked_at_is_refused_before_anything_is_read():
-    name = 300 * "x"  # longer than a file's may be
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nowhere", r"there is no .*nowhere"),
+        ("", r"holds no metadata.yaml and no file \*.db3, \*.mcap"),
+        ("notes.txt", r"notes.txt cannot be read: .*\.txt"),
+    ],
+)
+def test_what_is_no_bag_is_refused(tmp_path, name, said):
+    if name == "notes.txt":
+        (tmp_path / name).write_text("notes")
+    with pytest.raises(BagError, match=said):
+        read_joint_states(tmp_path / name)
+    long = 300 * "x"  # longer than a file's name may be: refused before anything is read
     with pytest.raises(BagError, match=r"x cannot be read: .*name too long"):
-        identify([name], "no.urdf")
+        identify([long], "no.urdf")
 
 
 def test_a_damaged_file_is_refused(tmp_path, storage):

@@ -75,23 +75,17 @@ def wrenches(size):
 
 @every_method
 def test_row_agrees_with_the_single_call(dynamics, method):
-    given = ALL[method].states(dynamics, MANY)
-    batch = ALL[method](dynamics, *given)
-    scale = np.max(np.abs(batch), initial=1.0)  # the mimic's jacobian_derivative is 0
-    for k in (*range(FEW), *range(FEW, MANY, 97), MANY - 1):
-        single = ALL[method](dynamics, *(x[k] for x in given))
-        assert_equal_to_rounding(batch[k], single, scale, tolerance=1e-12)
-
-
-@method_with_wrenches
-def test_row_with_wrenches_agrees_with_the_single_call(dynamics, method):
-    given = METHODS[method].states(dynamics, FEW)
-    f_ext = wrenches(FEW)
-    batch = METHODS[method](dynamics, *given, f_ext=f_ext)
-    for k in range(FEW):
-        own = {name: wrench if wrench.ndim == 1 else wrench[k] for name, wrench in f_ext.items()}
-        single = METHODS[method](dynamics, *(x[k] for x in given), f_ext=own)
-        assert_equal_to_rounding(batch[k].ravel(), single.ravel(), tolerance=1e-12)
+    row = ALL[method]
+    given, f_ext = row.states(dynamics, MANY), wrenches(MANY)
+    for wanted in (None, f_ext)[: 1 + row.wrenches]:
+        batch = row(dynamics, *given, **({"f_ext": wanted} if wanted else {}))
+        scale = np.max(np.abs(batch), initial=1.0)  # the mimic's jacobian_derivative is 0
+        for k in (*range(FEW), *range(FEW, MANY, 97), MANY - 1):
+            own = {
+                name: wrench if wrench.ndim == 1 else wrench[k] for name, wrench in f_ext.items()
+            }
+            single = row(dynamics, *(x[k] for x in given), **({"f_ext": own} if wanted else {}))
+            assert_equal_to_rounding(batch[k], single, scale, tolerance=1e-12)
 
 
 @every_method
@@ -333,24 +327,17 @@ def test_number_of_threads_does_not_matter(threads, name):
             same(row(dynamics, *given, **more), expected[name], f"{name} by {k} threads")
 
 
-def test_number_of_threads_is_kept(threads):
-    assert get_num_threads() == 1
+WRONG = [(k, ValueError, rf"^k: expected .* threads from 1 to 1024, got {k}$")
+         for k in (0, -1, 1025, 2**40)]  # fmt: skip
+WRONG += [(k, TypeError, "integer") for k in (2.0, 2.5, "2", None, [2])]
+
+
+@pytest.mark.parametrize(("k", "error", "said"), WRONG, ids=repr)
+def test_a_wrong_number_of_threads_is_refused_and_the_last_one_kept(threads, k, error, said):
     threads(3)
+    with pytest.raises(error, match=said):
+        threads(k)
     assert get_num_threads() == 3
-
-
-@pytest.mark.parametrize("k", [0, -1, 1025, 2**40])
-def test_number_of_threads_out_of_range_raises(threads, k):
-    with pytest.raises(ValueError, match=rf"^k: expected .* threads from 1 to 1024, got {k}$"):
-        threads(k)
-    assert get_num_threads() == 1
-
-
-@pytest.mark.parametrize("k", [2.0, 2.5, "2", None, [2]], ids=repr)
-def test_number_of_threads_that_is_no_integer_raises(threads, k):
-    with pytest.raises(TypeError, match="integer"):
-        threads(k)
-    assert get_num_threads() == 1
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
