@@ -16,7 +16,6 @@ from studies import few_or_all
 import featherstone_ros as fr
 from featherstone_ros._shadow import MAX_PLAUSIBLE
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import (
     CONTRACTS,
@@ -43,14 +42,6 @@ def nanoseconds(time):
     return round(1e9 * time)
 
 
-def without_friction(robot):
-    parameters = {}
-    for node, values in robot.parameters.items():
-        none = {name: 0.0 for name in values if name.startswith("friction")}
-        parameters[node] = NodeParameters({**values, **none}, node)
-    return replace(robot, parameters=parameters)
-
-
 def follow(shadow, states):
     """Return all updates."""
     updates = [shadow.update(nanoseconds(s.time), s.q, s.qd, s.effort) for s in states]
@@ -64,19 +55,6 @@ def follow(shadow, states):
 def test_estimate_converges_to_a_hidden_wrench_with_the_gains_time_constant(rate):
     constant, bias = convergence(pulled(PANDA, rate, gain=25.0, speed=0.3), gain=25.0)
     assert constant == pytest.approx(1 / 25.0, rel=0.1)  # noise
-    assert bias < 0.02
-
-
-@pytest.mark.parametrize("gain", [10.0, 60.0])
-def test_time_constant_is_that_of_another_gain(gain):
-    constant, bias = convergence(pulled(PANDA, 200.0, gain, speed=0.3), gain)
-    assert constant == pytest.approx(1 / gain, rel=0.1)
-    assert bias < 0.02
-
-
-def test_estimate_at_rest_is_as_good_without_dry_friction():
-    constant, bias = convergence(pulled(without_friction(PANDA), 200.0, 25.0, 0.0), 25.0)
-    assert constant == pytest.approx(0.04, rel=0.1)
     assert bias < 0.02
 
 
@@ -106,31 +84,6 @@ def test_study_prints_its_figures_and_draws(tmp_path, capsys):
 
 
 # Prediction.
-
-
-def test_without_noise_the_model_explains_the_arm():
-    settings = ShadowSettings(drives=Drives(0.1, 0.5, 0.0))
-    arm = fr.Simulator(MODEL, 1e-3, settings.integrator, armature=0.1, damping=0.5, friction=0.0)
-    arm.reset(READY)
-    shadow = Shadow(MODEL, settings)
-    torque = fr.Dynamics(MODEL).gravity(READY) + 1.0
-    for k in range(60):
-        last = arm.q, arm.qd
-        update = shadow.update(k * 5_000_000, *last, torque)
-        ahead = update.prediction
-        if k:
-            assert_allclose(update.residual.position, 0.0, atol=1e-12)
-            assert_allclose(update.residual.velocity, 0.0, atol=1e-12)
-            assert_allclose(update.residual.torque, 0.0, atol=2e-3 * np.abs(torque).max())
-        arm.step(torque, 5)
-    simulated = fr.Simulator(
-        MODEL, 1e-3, ShadowSettings.integrator, armature=0.1, damping=0.5, friction=0.0
-    )
-    simulated.reset(*last)
-    simulated.step(torque, 50)
-    assert_allclose(ahead.position, simulated.q, atol=1e-12)
-    assert_allclose(ahead.velocity, simulated.qd, atol=1e-12)
-    assert_array_equal(ahead.torque, torque)
 
 
 def test_prediction_takes_commands_while_they_are_fresh():
@@ -301,18 +254,6 @@ def test_gap_starts_anew_and_says_so(swing):
     assert_array_equal(updates[-1].residual.torque, expected.torque)
 
 
-def test_repeated_states_change_nothing(swing):
-    states = swing[200:400]
-    once, twice = (Shadow(MODEL, settings_for(PANDA)) for _ in range(2))
-    expected = follow(once, states)
-    repeated = [r for s in states for r in (s, s._replace(time=s.time + 0.003))]
-    updates = follow(twice, repeated)
-    assert twice.passed_over == {"repeated": len(states)}
-    for update, other in zip(updates, expected, strict=True):
-        if other.residual is not None:
-            assert_array_equal(update.residual.torque, other.residual.torque)
-
-
 @pytest.mark.parametrize(
     ("what", "index", "value"),
     [("position", 1, np.nan), ("velocity", 2, np.inf), ("effort", 3, 1e300)],
@@ -392,18 +333,3 @@ def test_at_rest_dry_friction_balances_what_it_can():
         held = fr.Dynamics(MODEL).bias(q, moving) + 3.0 - push
         update = shadow.update(k * 1_000_000 + 1, q, moving, held)
     assert_allclose(update.residual.torque, push, atol=0.05)
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_constant_friction_is_an_external_torque_only_to_who_does_not_know_it(known):
-    offset = np.linspace(-2.0, 2.0, MODEL.n)
-    told = offset if known else 0.0
-    drives = Drives.of_model(MODEL, coulomb=0.0, offset=told)
-    shadow = Shadow(MODEL, ShadowSettings(drives=drives, observer_gain=100.0))
-    torque = fr.Dynamics(MODEL).gravity(READY) + offset
-    for k in range(500):
-        update = shadow.update(k * 1_000_000 + 1, READY, np.zeros(MODEL.n), torque)
-    external = np.zeros(MODEL.n) if known else -offset
-    assert_allclose(update.residual.torque, external, atol=1e-9)
-    if known:
-        assert_allclose(update.prediction.position, READY, atol=1e-9)
