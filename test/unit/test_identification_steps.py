@@ -289,11 +289,6 @@ def test_a_recording_is_cut_by_its_time():
     assert len(first.time) + len(last.time) in (300, 301)
 
 
-def test_parameters_and_pseudo_inertia_are_the_same_thing():
-    vector = np.random.default_rng(7).normal(size=(5, 10))
-    np.testing.assert_allclose(inertial_parameters(pseudo_inertia(vector)), vector, atol=1e-14)
-
-
 # Joints that stick.
 
 

@@ -122,8 +122,3 @@ def test_notes_of_one_rule_are_not_a_page_and_a_link_to_the_file_finds_its_meshe
 def test_unknown_file_is_reported(capsys):
     assert cli.main(["inspect", "nowhere.urdf"]) == 1
     assert "nowhere.urdf" in capsys.readouterr().err
-
-
-def test_an_inertia_that_no_body_has_is_a_finding(inspect):
-    status, output = inspect(arm(inertia=(1, 1, -3)), "--findings")
-    assert status == 1 and "link 'arm'" in output and "not positive definite" in output
