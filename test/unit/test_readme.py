@@ -21,14 +21,3 @@ def test_python_example_runs_in_any_folder(tmp_path, monkeypatch, caplog):
     assert names["sim"].time == pytest.approx(1.0)
     assert names["there"].success
     assert not caplog.records
-
-
-@pytest.mark.parametrize("path", re.findall(r"\]\(([\w/.]+)\)", README))
-def test_what_is_linked_exists(path):
-    assert (SOURCE / path).exists()
-
-
-def test_console_command_is_asked_only_for_what_it_has():
-    from featherstone_ros.tools import COMMANDS
-
-    assert set(re.findall(r"featherstone-ros (\w+)", README)) <= set(COMMANDS)
