@@ -12,7 +12,6 @@ from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Terms, UpdateOn
-from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 
 NOT_OF_JOINTS = (Mode.GRAVITY_COMPENSATION, *OF_END_EFFECTOR)
@@ -43,10 +42,20 @@ def test_nothing_is_commanded_before_activation():
     assert not bench.commands
 
 
-def test_first_command_is_gravity_where_effort_is_unknown():
-    bench = Bench()
+@pytest.mark.parametrize(
+    ("effort", "settings", "share"),
+    [
+        *((effort, {}, 1.0) for effort in (None, [0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0])),
+        ([1.0, 1.0], {"start_from_measured_effort": False}, 1.0),
+        ([1.0, 1.0], {"hardware_adds_gravity": True}, 0.0),
+    ],
+)
+def test_first_command_is_gravity_where_effort_says_nothing(effort, settings, share):
+    """Nothing, where the drives add gravity."""
+    bench = Bench(**settings)
+    bench.effort = None if effort is None else np.array(effort)
     bench.controller.activate(bench.now)
-    assert_allclose(bench.state(), bench.gravity())
+    assert_allclose(bench.state(), share * bench.gravity())
 
 
 def test_first_command_continues_what_the_drives_apply():
@@ -60,28 +69,6 @@ def test_first_command_continues_what_the_drives_apply():
     assert_allclose(bench.commands[-1][1], bench.gravity(), atol=0.05)
 
 
-@pytest.mark.parametrize("effort", [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0]])
-def test_first_command_is_gravity_where_effort_says_nothing(effort):
-    bench = Bench()
-    bench.effort = np.array(effort)
-    bench.controller.activate(bench.now)
-    assert_allclose(bench.state(), bench.gravity())
-
-
-def test_measured_effort_can_be_ignored():
-    bench = Bench(start_from_measured_effort=False)
-    bench.effort = np.array([1.0, 1.0])
-    bench.controller.activate(bench.now)
-    assert_allclose(bench.state(), bench.gravity())
-
-
-def test_first_command_is_zero_where_the_drives_add_gravity():
-    bench = Bench(hardware_adds_gravity=True)
-    bench.effort = bench.gravity()
-    bench.controller.activate(bench.now)
-    assert_allclose(bench.state(), 0.0)
-
-
 def test_start_of_a_moving_arm_brings_it_to_rest():
     bench = Bench()
     bench.arm.reset(Q, [1.0, -1.5])
@@ -89,20 +76,6 @@ def test_start_of_a_moving_arm_brings_it_to_rest():
     assert bench.largest_rate() <= 1.0
     assert_allclose(bench.arm.qd, 0.0, atol=5e-3)
     assert np.abs(bench.arm.q - Q).max() < 0.3
-
-
-@pytest.mark.parametrize("silence", [0.0, 1.5])
-def test_first_state_with_a_wrong_velocity_does_not_lead_the_arm_away(silence):
-    bench = Bench()
-    bench.controller.activate(bench.now)
-    if silence:
-        bench.run(0.1).run(silence, states=False)
-    place = bench.arm.q
-    begin = len(bench.positions)
-    bench.lie(place, bench.arm.qd + np.array([1.5, -2.0]), 0.0)
-    bench.run(0.3)
-    assert np.abs(np.array(bench.positions[begin:]) - place).max() < 0.01
-    assert bench.largest_rate() <= 1.0
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -147,30 +120,6 @@ def test_computed_torque_removes_an_initial_error():
     assert_allclose(bench.arm.q, Q, atol=1e-3)
 
 
-def test_hold_comes_to_rest_soon(bench):
-    follow(bench, 0.3)
-    there = bench.arm.q
-    bench.controller.hold(bench.now)
-    bench.run(0.5)
-    assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
-    assert np.abs(bench.arm.q - there).max() < 0.3 * 0.25 * 3.0 + 0.2
-    assert bench.largest_rate() <= 1.0
-    assert bench.controller.phase is Phase.HOLDING
-
-
-def test_trajectory_is_replaced_while_it_runs(bench):
-    follow(bench, 0.3)
-    before = bench.controller.desired()
-    bench.move(Q, 1.0)
-    bench.run(PERIOD)
-    after = bench.controller.desired()
-    assert_allclose(after.position, before.position + PERIOD * before.velocity, atol=1e-4)
-    assert_allclose(after.velocity, before.velocity, atol=0.05)
-    bench.run(1.5)
-    assert_allclose(bench.arm.q, Q, atol=2e-3)
-    assert bench.largest_rate() <= 1.0
-
-
 def test_future_trajectory_replaces_the_old_one_at_once_and_leads_to_its_first_point(bench):
     """As joint_trajectory_controller does."""
     follow(bench, 0.3)
@@ -182,16 +131,6 @@ def test_future_trajectory_replaces_the_old_one_at_once_and_leads_to_its_first_p
     assert (np.abs(position - there) < 0.8).all()
     bench.run(0.6)
     assert_allclose(bench.controller.desired().position, there + 0.2)
-    assert bench.largest_rate() <= 1.0
-
-
-def test_trajectory_far_ahead_stops_a_moving_arm_first(bench):
-    follow(bench, 0.3)
-    there = bench.controller.desired().position
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.0, there, [0.0, 0.0])], 1000.0)
-    bench.run(1.5)
-    assert_allclose(bench.controller.desired().velocity, 0.0, atol=0.01)
-    assert np.abs(bench.controller.desired().position - there).max() < 0.5
     assert bench.largest_rate() <= 1.0
 
 
@@ -208,16 +147,6 @@ def test_past_trajectory_is_entered_where_it_is_by_now(bench):
     )
     bench.run(0.5)
     assert_allclose(bench.controller.desired().position, Q + 0.15, atol=2e-3)
-
-
-def test_refused_trajectory_keeps_the_old_one(bench):
-    follow(bench, 0.3)
-    with pytest.raises(TrajectoryError, match="far from the arm"):
-        bench.controller.set_trajectory(bench.now, NAMES, [Point(0.0, Q - 1.5)])
-    with pytest.raises(TrajectoryError, match="in the past"):
-        bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q)], delay=-2.0)
-    bench.run(0.3)
-    assert_allclose(bench.arm.q, GOAL, atol=5e-3)
 
 
 def test_trajectory_effort_is_added_and_held(bench):
@@ -278,12 +207,6 @@ def test_end_of_the_stream_stops_the_arm_without_a_step(bench):
     assert bench.controller.phase is Phase.HOLDING
     assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
     assert bench.largest_step(begin) < 0.1
-
-
-def test_far_set_point_is_refused(bench):
-    with pytest.raises(TrajectoryError, match=r"joint 'elbow' is 0.5 from the desired"):
-        bench.set_point(Point(0.0, [Q[0], 1.0]))
-    assert bench.controller.phase is Phase.HOLDING
 
 
 @pytest.mark.parametrize("positions", [[0.6], [0.6, np.nan], [0.6, 0.5, 0.4], []])
@@ -383,25 +306,6 @@ def test_mode_switch_in_motion_makes_no_step(old, new):
     assert bench.largest_step(begin) < most
 
 
-def test_tracking_after_gravity_compensation_holds_the_arm_where_it_is(bench):
-    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
-    bench.arm.reset(Q + 0.05, [0.4, 0.4])
-    bench.run(0.5)
-    there = bench.arm.q
-    bench.configure(mode=Mode.FEEDFORWARD)
-    bench.run(0.6)
-    assert np.abs(bench.arm.q - there).max() < 0.15
-    assert_allclose(bench.arm.qd, 0.0, atol=5e-3)
-
-
-def test_gravity_compensation_follows_nothing(bench):
-    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
-    with pytest.raises(TrajectoryError, match="gravity_compensation follows nothing"):
-        follow(bench)
-    with pytest.raises(TrajectoryError):
-        bench.controller.hold(bench.now)
-
-
 def test_new_gains_make_no_step(bench):
     bench.arm.reset(Q + 0.015)
     bench.run(0.05)
@@ -443,20 +347,6 @@ def test_hardware_adds_gravity_subtracts_it():
     assert_allclose(difference, plain.gravity(), atol=0.02)
 
 
-@pytest.mark.parametrize("delay", [0, 3])
-def test_arm_that_is_pushed_hard_comes_to_rest_again(delay):
-    stiff = {"p": np.array([250.0, 60.0]), "d": np.array([16.0, 2.5])}
-    bench = Bench(**stiff, torque_rate=default_torque_rate(np.full(2, 20.0))).start()
-    bench.arm.reset(Q, [4.0, -6.0])
-    for _ in range(1500):
-        torque = bench.commands[-1 - delay][1]
-        bench.pass_time()
-        bench.arm.step(torque)
-        bench.state()
-    assert_allclose(bench.arm.qd, 0.0, atol=0.02)
-    assert_allclose(bench.arm.q, Q, atol=0.01)
-
-
 def test_effort_limits_hold_and_what_is_lost_is_told():
     bench = Bench(effort_limit=np.array([4.0, 1.0])).start()
     bench.arm.set_state(Q + 0.015)
@@ -466,14 +356,6 @@ def test_effort_limits_hold_and_what_is_lost_is_told():
 
 
 # Missing and bad states
-
-
-def test_gap_below_the_timeout_changes_nothing(bench):
-    follow(bench)
-    bench.run(0.2)
-    bench.run(0.05, states=False)
-    bench.run(0.01)
-    assert bench.controller.phase is Phase.TRAJECTORY
 
 
 def test_long_gap_decays_to_gravity_hold_and_then_to_silence():
@@ -492,17 +374,6 @@ def test_long_gap_decays_to_gravity_hold_and_then_to_silence():
     assert any("no usable joint state for" in note for note in bench.notes)
 
 
-def test_recovery_from_a_gap_holds_the_arm_where_it_is_now(bench):
-    follow(bench, 0.3)
-    bench.run(0.4, states=False)
-    bench.arm.reset(GOAL + 0.3)
-    bench.run(0.5)
-    assert bench.controller.phase in RUNNING
-    assert bench.controller.phase is Phase.HOLDING
-    assert_allclose(bench.arm.q, GOAL + 0.3, atol=0.1)
-    assert bench.largest_rate() <= 1.0
-
-
 def test_recovery_after_silence_starts_from_the_measured_effort(bench):
     bench.run(2.0, states=False)
     assert bench.controller.phase is Phase.SILENT
@@ -515,16 +386,6 @@ def test_recovery_after_silence_starts_from_the_last_command_where_effort_is_unk
     last = bench.commands[-1][1]
     bench.arm.reset(Q - 0.5)
     assert_allclose(bench.state(), last)
-
-
-def test_activation_after_silence_does_not_remember_the_last_command(bench):
-    bench.controller.deactivate(bench.now)
-    bench.run(1.5)
-    assert bench.controller.phase is Phase.INACTIVE
-    bench.arm.reset(Q - 0.5)
-    bench.stamp += PERIOD
-    bench.controller.activate(bench.now)
-    assert_allclose(bench.state(), bench.gravity())
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -559,15 +420,6 @@ def test_arm_that_was_moved_elsewhere_is_believed_after_the_timeout(bench):
     assert_allclose(bench.arm.qd, 0.0, atol=0.1)
     assert np.abs(bench.arm.q - (Q - 0.7)).max() < 0.4  # it fell while nobody knew where it was
     assert bench.largest_rate() <= 1.0
-
-
-def test_stall_of_the_process_is_not_a_gap(bench):
-    bench.now += 0.5
-    assert bench.update() is None
-    bench.stamp += PERIOD
-    assert bench.state() is not None
-    assert bench.controller.phase in RUNNING
-    assert not bench.notes
 
 
 def test_gap_that_no_watchdog_has_seen_ends_the_motion_too(bench):
@@ -621,20 +473,6 @@ def test_hold_beyond_a_joints_limit_yields_to_the_stop(side):
     assert_allclose(bench.arm.q, [limit, 0.3], atol=1e-3)
 
 
-def test_open_loop_stop_brakes_an_arm_whose_states_stop():
-    left = {}
-    for blind_stop in (False, True):
-        bench = Bench(blind_stop=blind_stop).start()
-        follow(bench, 0.3)
-        before = np.abs(bench.arm.qd)
-        bench.run(0.4, states=False)  # state_timeout 0.1, stop_time 0.25
-        assert bench.controller.phase is Phase.OPEN_LOOP
-        assert bench.largest_rate() <= 1.0
-        left[blind_stop] = (np.abs(bench.arm.qd) / before).max()
-    assert left[True] < 0.05
-    assert left[False] > 0.5
-
-
 def in_silence(bench: Bench, duration: float) -> None:
     """Let time pass without states; the controller is told of it as by the loop."""
     for _ in range(round(duration / PERIOD)):
@@ -652,29 +490,6 @@ def test_open_loop_stop_leaves_out_the_gravity_that_the_drives_add_where_the_arm
     in_silence(bench, 0.5)
     assert bench.controller.phase is Phase.OPEN_LOOP
     assert (bench.arm.qd * direction).min() > -0.05
-
-
-@pytest.mark.parametrize("velocity", [[0.0, 0.0], [1.5, -2.0]])
-def test_open_loop_stop_does_not_rely_on_a_last_state_that_lied(velocity):
-    bench = Bench(blind_stop=True).start()
-    follow(bench, 0.3)
-    before = np.abs(bench.arm.qd).max()
-    bench.lie(bench.arm.q, bench.arm.qd + velocity)
-    bench.run(0.4, states=False)
-    assert np.abs(bench.arm.qd).max() < 0.1 * before
-
-
-def test_states_that_lie_all_the_time_get_commands_within_the_limits():
-    bench = Bench(blind_stop=True, give_up_after=3.0).start()
-    random = np.random.default_rng(0)
-    for _ in range(1000):
-        bench.run(PERIOD, states=False)
-        off = random.choice([-1.0, 1.0], 2) * 10.0 ** random.uniform(-2.0, 0.5, 2)
-        bench.lie(bench.arm.q + off, bench.arm.qd, 0.0)
-        bench.update()
-    commands = bench.torques()
-    assert (np.abs(commands) <= bench.model.effort_limit).all()
-    assert bench.largest_rate() <= 1.0
 
 
 @pytest.mark.parametrize("dt", [1, 5, 20])
@@ -747,23 +562,6 @@ def test_measured_effort_far_from_gravity_is_not_what_holds_the_arm(off):
     assert np.abs(np.diff(bench.positions, axis=0)).max() < 3.0 * PERIOD  # it is not thrown
 
 
-def test_a_first_position_that_the_measured_effort_contradicts_is_not_taken_over():
-    """Gravity there would throw the arm."""
-    bench = Bench(effort_limit=np.full(2, 8.0))
-    bench.effort = bench.gravity()
-    bench.controller.activate(bench.now)
-    q = bench.arm.q
-    bench.arm.set_state(q - np.array([2.0, 0.0]), np.zeros(2))
-    assert np.abs(bench.gravity() - bench.effort).max() > 4.0
-    assert bench.state() is None
-    assert "measured effort" in bench.controller.hold_reason
-    bench.arm.set_state(q, np.zeros(2))
-    bench.run(0.01)
-    assert len(bench.commands) == 10
-    assert_allclose(bench.commands[0][1], bench.effort, rtol=1e-6)
-    assert bench.controller.hold_reason == ""
-
-
 def disputed() -> Bench:
     """Return a controller that has seen one state, whose effort contradicts its position."""
     bench = Bench()
@@ -796,41 +594,6 @@ def test_a_disputed_state_of_the_last_activation_confirms_nothing_else():
     assert bench.give(bench.arm.q + 0.3, period=1.0) is None
 
 
-def test_clock_jumps_do_not_disturb_a_trajectory(bench):
-    follow(bench)
-    bench.run(0.2)
-    bench.stamp = 1.7e9
-    bench.run(0.2)
-    bench.stamp = 3.0
-    bench.run(0.2)
-    assert_allclose(bench.arm.q, GOAL, atol=5e-3)
-
-
-def test_stamps_that_leap_end_a_motion_but_are_no_fault_of_the_arm(bench):
-    follow(bench, 0.3)
-    for _ in range(4):
-        bench.stamp += 0.3
-        bench.run(PERIOD)
-    assert bench.controller.hold_reason
-    assert bench.controller.phase is Phase.HOLDING
-    bench.run(0.5)
-    assert bench.controller.phase is Phase.HOLDING
-    assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
-    assert bench.largest_rate() <= 1.0
-
-
-def test_states_without_velocity_are_enough():
-    bench = Bench()
-    bench.controller.activate(bench.now)
-    for _ in range(1500):
-        bench.now += PERIOD
-        bench._record(bench.controller.accept_state(bench.now, bench.arm.q))
-        bench.arm.step(bench.commands[-1][1])
-        if bench.compiled.accepted == 300:
-            follow(bench)
-    assert_allclose(bench.arm.q, Q, atol=0.01)
-
-
 # Faults
 
 
@@ -842,21 +605,6 @@ def swing(bench: Bench) -> None:
         if bench.controller.phase is Phase.FAULT:
             return
     raise AssertionError("no fault")
-
-
-def test_excess_speed_ends_in_a_damped_hold_until_the_arm_is_asked_to_hold(bench):
-    swing(bench)
-    reason = bench.controller.hold_reason
-    assert "faster than" in reason or "oscillates" in reason
-    bench.run(2.0)
-    assert bench.controller.phase is Phase.FAULT
-    with pytest.raises(TrajectoryError, match="ask it to hold first"):
-        follow(bench)
-    bench.controller.hold(bench.now)
-    bench.run(0.5)
-    assert bench.controller.phase is Phase.HOLDING
-    assert_allclose(bench.arm.qd, 0.0, atol=0.02)
-    assert bench.largest_rate() <= 1.0
 
 
 def test_damping_that_drives_the_arm_pauses_in_a_fault(bench, monkeypatch):
@@ -901,15 +649,6 @@ def test_a_gap_in_the_states_does_not_end_a_fault(bench):
     bench.run(0.3)
     assert bench.controller.phase is Phase.FAULT
     assert bench.controller.hold_reason == reason
-
-
-def test_a_fault_ends_with_the_mode_that_follows_nothing(bench):
-    swing(bench)
-    bench.arm.set_state(Q, np.zeros(2))
-    bench.run(0.02)
-    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
-    bench.run(0.1)
-    assert bench.controller.phase is Phase.FLOATING
 
 
 # Falling back
@@ -998,17 +737,6 @@ def test_fall_back_while_states_are_missing_has_its_reason_when_they_are_back(be
     assert "unexpected exception: gravity hold; the motion is abandoned" in bench.notes
 
 
-def test_fall_back_on_the_way_out_has_its_reason(bench):
-    follow(bench, 0.3)
-    bench.controller.deactivate(bench.now)
-    bench.run(0.01)
-    bench.controller.fall_back(bench.now)
-    bench.run(0.01)
-    assert bench.controller.phase is Phase.SETTLING
-    assert bench.controller.hold_reason == "deactivated"
-    assert "unexpected exception: gravity hold; the motion is abandoned" in bench.notes
-
-
 def test_fall_back_by_the_timer():
     bench = Bench(update_on=UpdateOn.TIMER, rate=100.0).start()
     fall_back(bench, 0.3)
@@ -1017,16 +745,6 @@ def test_fall_back_by_the_timer():
     bench.run(0.3)
     assert bench.controller.phase in RUNNING
     assert bench.largest_rate() <= 1.0
-
-
-def test_fall_back_without_commands_does_nothing():
-    bench = Bench()
-    bench.controller.fall_back(bench.now)
-    assert bench.controller.phase is Phase.INACTIVE
-    bench.controller.activate(bench.now)
-    bench.controller.fall_back(bench.now)
-    assert bench.controller.phase is Phase.WAITING
-    assert not bench.notes
 
 
 def test_fall_back_during_the_hold_after_deactivation_does_not_prolong_it(bench):
@@ -1045,21 +763,6 @@ def test_following_within_the_limits_needs_no_intervention(bench):
     fall_back(bench, 0.2)
     bench.run(0.5)
     assert (bench.controller.saturated, bench.controller.interventions) == (0, 0)
-
-
-def test_effort_limit_and_rate_limit_are_counted(bench):
-    bench.configure(effort_limit=np.array([4.0, 1.0]))
-    bench.arm.reset(Q + 0.015)
-    bench.run(0.1)
-    assert bench.controller.saturated > 0
-    bench.configure(effort_limit=np.full(2, 20.0), blend_time=0.0)
-    bench.run(0.5)
-    saturated, interventions = bench.controller.saturated, bench.controller.interventions
-    bench.configure(p=np.array([300.0, 60.0]), torque_rate=np.full(2, 1.0))
-    bench.arm.set_state(bench.arm.q + 0.01, np.zeros(2))
-    bench.run(0.002)
-    assert bench.controller.saturated == saturated
-    assert bench.controller.interventions == interventions + 2
 
 
 # Deactivation
@@ -1101,27 +804,7 @@ def test_timer_commands_at_its_own_rate():
     assert_allclose(bench.arm.q, Q, atol=0.05)
 
 
-def test_timer_stops_with_the_states():
-    bench = Bench(update_on=UpdateOn.TIMER, rate=100.0).start()
-    bench.run(0.5, states=False)
-    assert bench.controller.phase is Phase.OPEN_LOOP
-    bench.run(1.0, states=False)
-    assert bench.controller.phase is Phase.SILENT
-
-
 # Requests before there is anything to be changed
-
-
-def test_requests_are_refused_while_not_running():
-    bench = Bench()
-    for request in (
-        lambda: bench.controller.hold(bench.now),
-        lambda: follow(bench),
-        lambda: bench.set_point(Point(0.0, Q)),
-    ):
-        with pytest.raises(TrajectoryError, match="not running: inactive"):
-            request()
-    assert bench.controller.desired() is None
 
 
 def test_model_can_be_changed_before_activation():
@@ -1184,11 +867,6 @@ def test_set_points_of_a_joint_without_end_go_the_short_way():
         bench.set_point(Point(0.0, position, [0.2, 0.0]))
         bench.run(0.01)
     assert_allclose(bench.arm.q[0], 3.18, atol=0.02)
-
-
-def test_joint_with_limits_does_not_wrap(bench):
-    with pytest.raises(TrajectoryError, match="outside its limits"):
-        bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q - 2 * np.pi)])
 
 
 # Where no arm is
