@@ -37,7 +37,7 @@ help:
 	@echo "make docs   checks the book's algorithms (pytest docs/dynamics); the site, in docs/_build; warnings are errors"
 	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; pictures in bench/"
 	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"
-	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? table, picture in chaos/"
+	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? a table, and chaos/episodes.csv"
 	@echo "            (ARGS=\"--episodes 25 --seed 100\"; about 2 s each)"
 	@echo "make replica  the same faults without ROS: 10,000 of them in minutes (ARGS=\"--episodes 100000\")"
 	@echo "make lint   ruff; types by mypy, and of the compiled core by its stubtest"

@@ -5,28 +5,31 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
-from arm import COMMAND_TIMEOUT, GIVE_UP_AFTER, RATE, RECOVERY, Arm
-from builtin_interfaces.msg import Duration, Time
-from checks import CALM, Traffic, coasted, recovery, tracked
-from corruption import NANOSECONDS, Corruption, shifted
-from episodes import COMMAND_DAMAGE, COMMANDS, STATE_DAMAGE, STATES, Episode, Fault
+import pytest
+from arm import COMMAND_TIMEOUT, GIVE_UP_AFTER, RATE, RECOVERY, Arm, arm
+from checks import CALM, Figures, Record, Traffic, coasted, judge_episode, recovery, tracked
+from episodes import COMMAND_DAMAGE, COMMANDS, STATE_DAMAGE, STATES, Episode, Fault, draw
 from faulty_link import FaultyLink
 from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
+from report import Outcome
 from rosgraph_msgs.msg import Clock
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
-from support import RUNNING, STARTING, NodeProcess, Ros, set_priority
+from support import RUNNING, STARTING, NodeProcess, Ros, free_domain, set_priority
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from wire import NANOSECONDS, WireCorruption, ros_time, rows_of, shifted, stamp_of
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.settings import Mode
 
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
@@ -51,13 +54,9 @@ class Bench:
 
     def __init__(self, arm: Arm, domain: int, folder: Path) -> None:
         """Start the nodes."""
-        self.arm = arm
-        self.ros = Ros(domain, folder)
+        self.arm, self.ros = arm, Ros(domain, folder)
         set_priority(os.getpid(), RUNNING)
-        self._dynamics = Dynamics(arm.model)
-        self._record = Record()
-        self._process = 0
-        self._mode = Mode.FEEDFORWARD
+        self._dynamics, self._mode, self._process = Dynamics(arm.model), Mode.FEEDFORWARD, 0
         self._processes: dict[str, NodeProcess] = {}
         node = self.ros.node
         self._given = {
@@ -65,22 +64,18 @@ class Bench:
             COMMANDS: node.create_publisher(Float64MultiArray, "/given/commands", RELIABLE),
         }
         self._clock = node.create_publisher(Clock, "/clock", RELIABLE)
-        self._trajectory = node.create_publisher(
-            JointTrajectory, f"/{CONTROLLER}/joint_trajectory", 10
-        )
-        self._target = node.create_publisher(PoseStamped, f"/{CONTROLLER}/target_pose", 10)
+        own = f"/{CONTROLLER}"
+        self._trajectory = node.create_publisher(JointTrajectory, f"{own}/joint_trajectory", 10)
+        self._target = node.create_publisher(PoseStamped, f"{own}/target_pose", 10)
         self._set_state = node.create_publisher(JointState, f"/{TWIN}/set_state", 10)
-        node.create_subscription(
-            JointState, "/true/joint_states", self._on_state, RELIABLE, raw=True
-        )
-        node.create_subscription(
-            Float64MultiArray, "/true/commands", self._on_command, RELIABLE, raw=True
-        )
-        node.create_subscription(
-            JointState, f"/{CONTROLLER}/desired", self._on_desired, RELIABLE, raw=True
-        )
+        for kind, topic, heard in (
+            (JointState, "/true/joint_states", self._on_state),
+            (Float64MultiArray, "/true/commands", self._on_command),
+            (JointState, f"{own}/desired", self._on_desired),
+        ):
+            node.create_subscription(kind, topic, heard, RELIABLE, raw=True)
         self.starved, self._waited, self._looked = 0.0, {}, 0.0
-        self._make_links(0)
+        self._begin(0)
         self._start(TWIN, arm.home)
         self._start(CONTROLLER)
         for name in (TWIN, CONTROLLER):
@@ -90,66 +85,73 @@ class Bench:
         """Kill the nodes and leave."""
         self.ros.close()
 
-    def _make_links(self, seed: int) -> None:
+    def _begin(self, seed: int) -> None:
+        """Begin with a new record, and links that draw from a seed."""
         random = np.random.default_rng(seed)
-        corruption = Corruption(random)
+        corruption = WireCorruption(random)
         self._links = {
             STATES: FaultyLink(random, corruption.state, shifted, STATE_DAMAGE),
             COMMANDS: FaultyLink(random, corruption.command, shifted, COMMAND_DAMAGE),
         }
+        self._forget()
+
+    def _forget(self) -> None:
+        self._record, self._numbers = Record(), {}  # of states, by their stamps
 
     # The nodes.
 
-    def _start(self, name: str, position: np.ndarray | None = None) -> None:
+    def _start(self, name: str, position: Floats | None = None) -> None:
         """Start a node; the twin at a position."""
         parameters = dict(self.arm.robot.parameters[name])
         parameters["robot_description"] = self.arm.robot.text
-        topics = ["-r", "joint_states:=/given/joint_states", "-r", "~/commands:=/true/commands"]
+        states, commands = "given", "true"
         if name == CONTROLLER:
             parameters |= {"use_sim_time": True, "give_up_after": GIVE_UP_AFTER}
             parameters |= {"tip": self.arm.tip, "mode": self._mode.value}
             self._process += 1
         else:
-            topics = ["-r", "joint_states:=/true/joint_states", "-r", "~/commands:=/given/commands"]
+            states, commands = commands, states
             parameters |= {"rate": RATE, "command_timeout": COMMAND_TIMEOUT}
             for joint, value in zip(self.arm.model.joint_names, position, strict=True):
                 parameters[f"initial_positions.{joint}"] = float(value)
+        topics = ["-r", f"joint_states:=/{states}/joint_states"]
+        topics += ["-r", f"~/commands:=/{commands}/commands"]
         process = self.ros.start(f"featherstone_ros.{name}", parameters, *topics)
         set_priority(process.pid, STARTING)
         self._processes[name] = process
 
     def revive(self) -> list[str]:
         """Start nodes that have ended by themselves anew; return what they last wrote."""
-        last_words = []
-        for name, process in list(self._processes.items()):
-            if not process.is_running:
-                last_words.append(f"{name} ended: {process.output[-2000:]}")
-                self._start(name, self.arm.home)
-        return last_words
+        ended = [name for name, process in self._processes.items() if not process.is_running]
+        words = [f"{name} ended: {self._processes[name].output[-2000:]}" for name in ended]
+        for name in ended:
+            self._start(name, self.arm.home)
+        return words
 
     # Traffic.
 
     def _on_state(self, payload: bytes) -> None:
-        record, now = self._record, monotonic()
-        number = len(record.states)
-        record.states.append(payload)
-        link = self._links[STATES]
+        record, now, link = self._record, monotonic(), self._links[STATES]
+        number, stamp = len(record.states), stamp_of(payload)
+        record.states.append(tuple(rows_of(payload, self.arm.model.n)))
+        self._numbers[stamp] = number
         link.push(now, number, payload)
         self._flush(now)
         if number % STATES_PER_CLOCK == 0:
             offset = link.fault.offset if link.fault else 0.0
-            stamp = stamp_of(payload) + round(offset * NANOSECONDS)
-            self._clock.publish(Clock(clock=ros_time(stamp)))
+            self._clock.publish(Clock(clock=ros_time(stamp + round(offset * NANOSECONDS))))
 
     def _on_command(self, payload: bytes) -> None:
         record, now = self._record, monotonic()
-        number = len(record.commands)
-        record.commands.append((payload, now, len(record.states) - 1, self._process))
+        number, command = len(record.commands), np.frombuffer(payload[-8 * self.arm.model.n :])
+        record.commands.append((command, now, len(record.states) - 1, self._process))
         self._links[COMMANDS].push(now, number, payload)
         self._flush(now)
 
     def _on_desired(self, payload: bytes) -> None:
-        self._record.desired.append((payload, len(self._record.states) - 1))
+        # Stamped with the state's stamp; if that was corrupted, it answers the last but one.
+        answered = self._numbers.get(stamp_of(payload), max(len(self._record.states) - 2, 0))
+        self._record.desired.append((rows_of(payload, self.arm.model.n)[0], answered))
 
     def _flush(self, now: float) -> None:
         for name, link in self._links.items():
@@ -159,7 +161,7 @@ class Bench:
                 if name == COMMANDS and not delivery.spoiled:
                     self._record.given.append(len(self._record.states) - 1)
 
-    def _spin_until(self, condition, timeout: float) -> bool:
+    def _spin_until(self, condition: Callable[[], object], timeout: float) -> bool:
         """Let traffic pass until a condition holds; return whether it does."""
         end = monotonic() + timeout
         while not (met := condition()) and (now := monotonic()) < end:
@@ -188,11 +190,23 @@ class Bench:
             for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
                 with contextlib.suppress(OSError):  # it has ended
                     waited = int(thread.read_text().split()[1]) / NANOSECONDS
-                    self._waited[pid, thread.parent.name] = waited
-                    starved = waited - last.get((pid, thread.parent.name), waited)
-                    self.starved = max(self.starved, starved)
+                    key = pid, thread.parent.name
+                    self._waited[key] = waited
+                    self.starved = max(self.starved, waited - last.get(key, waited))
 
     # An episode.
+
+    def judged(self, episode: Episode) -> tuple[Outcome, Traffic | None]:
+        """Run an episode and judge it; return its traffic, None if it did not come to its end."""
+        self.starved, traffic = 0.0, None
+        try:
+            traffic = self.run(episode)
+            figures = judge_episode(traffic, self.arm, episode, self.run)
+        except (Exception, pytest.fail.Exception) as error:
+            figures = Figures(recovery=np.inf, faults=[f"{type(error).__name__}: {error}"])
+        if figures.faults and self.starved > STARVED:
+            figures.faults.append(f"a thread of ours has waited {self.starved:.3f} s meanwhile")
+        return Outcome.of(episode, figures), traffic
 
     def run(self, episode: Episode) -> Traffic:
         """Run an episode; return its traffic.
@@ -202,8 +216,7 @@ class Bench:
         """
         self._choose_mode(Mode.CARTESIAN_IMPEDANCE if episode.by_hand else Mode.FEEDFORWARD)
         self._prepare(episode.start)
-        self._make_links(episode.seed)
-        self._record = Record()
+        self._begin(episode.seed)
         self._states_more(2 * STATES_PER_CLOCK)
         self._await_obedience()
         if not episode.at_rest:
@@ -222,7 +235,7 @@ class Bench:
             if recovered or waited >= arm.recovery + coasted(traffic, arm):
                 return traffic
 
-    def _prepare(self, start: np.ndarray) -> None:
+    def _prepare(self, start: Floats) -> None:
         """Put the arm at rest at the start, with the controller holding it.
 
         Without commands the twin's brakes hold the arm meanwhile; its states go on.
@@ -234,10 +247,8 @@ class Bench:
             record = self._record
             if len(record.commands) < 10 or len(record.desired) < 3:
                 return False
-            desired = np.array(deserialize_message(record.desired[-1][0], JointState).position)
-            command = np.array(deserialize_message(record.commands[-1][0], Float64MultiArray).data)
-            near = np.abs(desired - start).max() < AT_PLACE
-            return near and bool((np.abs(command - weight) < slack).all())
+            near = np.abs(record.desired[-1][0] - start).max() < AT_PLACE
+            return near and bool((np.abs(record.commands[-1][0] - weight) < slack).all())
 
         state = JointState(name=list(self.arm.model.joint_names), position=start.tolist())
         self._links[COMMANDS].begin(Fault("freeze commands"), 0.0)
@@ -248,30 +259,30 @@ class Bench:
                 self._links[STATES].begin(Fault("freeze states"), 0.0)
                 self._spin(silent)
                 self._links[STATES].end()
-            self.ros.call(Trigger, f"/{CONTROLLER}/hold", Trigger.Request())  # ends a fault
-            self._record = Record()
+            self._hold()  # ends a fault
+            self._forget()
             if self._spin_until(holds, PATIENCE / 4):
                 break
         else:
             last_words = self._processes[CONTROLLER].output[-2000:]
             raise TimeoutError(f"the controller does not hold the arm at rest: {last_words}")
         self._links[COMMANDS].end()
-        # Brakes that held the arm against its hand may have been a fault after several episodes.
+        self._hold()  # brakes that held it against its hand may have been a fault by now
+
+    def _hold(self) -> None:
         self.ros.call(Trigger, f"/{CONTROLLER}/hold", Trigger.Request())
 
     def _send_trajectory(self, episode: Episode) -> None:
         """Ask for the motion; every other one says when it begins, by ROS time."""
-        n = self.arm.model.n
+        rest = [0.0] * self.arm.model.n
         point = JointTrajectoryPoint(
-            positions=episode.target.tolist(), velocities=[0.0] * n, accelerations=[0.0] * n
+            positions=episode.target.tolist(), velocities=rest, accelerations=rest
         )
-        nanoseconds = round(episode.motion_time * NANOSECONDS)
-        point.time_from_start = Duration(
-            sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS
-        )
+        duration = ros_time(round(episode.motion_time * NANOSECONDS))
+        point.time_from_start.sec, point.time_from_start.nanosec = duration.sec, duration.nanosec
         message = JointTrajectory(joint_names=list(self.arm.model.joint_names), points=[point])
         if episode.seed % 2:
-            message.header.stamp = ros_time(stamp_of(self._record.states[-1]))
+            message.header.stamp = ros_time(max(self._numbers))
         self._trajectory.publish(message)
 
     def _send_pose(self, episode: Episode) -> None:
@@ -297,18 +308,17 @@ class Bench:
         for link in fault.links:
             self._links[link].begin(fault, monotonic() + fault.duration)
         verb, _, name = fault.kind.partition(" ")
+        name = CONTROLLER if name.startswith("controller") else TWIN
         if verb == "kill":
-            name = CONTROLLER if name.startswith("controller") else TWIN
             self._kill(name, fault.duration)
             if fault.links:
                 self._spin(fault.duration)
         elif verb == "stop":
-            process = self._processes[CONTROLLER if name == "controller" else TWIN]
-            process.send(signal.SIGSTOP)
+            self._processes[name].send(signal.SIGSTOP)
             try:
                 self._spin(fault.duration)
             finally:
-                process.send(signal.SIGCONT)
+                self._processes[name].send(signal.SIGCONT)
         else:
             self._spin(fault.duration)
         for link in fault.links:
@@ -318,25 +328,23 @@ class Bench:
         """Kill a node; return when a new one, at the place where the old one left off, speaks."""
         self._processes[name].kill()
         self._spin(duration)
-        last = deserialize_message(self._record.states[-1], JointState)
-        self._start(name, np.array(last.position))
+        self._start(name, self._record.states[-1][0])
         self._await(name)
         if self._record.commands:
             self._await_obedience()
 
     def _await_obedience(self) -> None:
         """Wait until the twin applies commands: DDS has found all its topics."""
-
-        probes: list[np.ndarray] = []  # unlike any command, or what brakes may carry
+        probes: list[Floats] = []  # unlike any command, or what brakes may carry
 
         def obeys() -> bool:
-            effort = np.array(deserialize_message(self._record.states[-1], JointState).effort)
+            effort = self._record.states[-1][2]
             if any(np.array_equal(probe, effort) for probe in probes):
                 return True
-            command = deserialize_message(self._record.commands[-1][0], Float64MultiArray)
-            command.data[0] += PROBE * (len(probes) + 1)
-            probes.append(np.array(command.data))
-            self._given[COMMANDS].publish(command)
+            probe = self._record.commands[-1][0].copy()
+            probe[0] += PROBE * (len(probes) + 1)
+            probes.append(probe)
+            self._given[COMMANDS].publish(Float64MultiArray(data=probe.tolist()))
             return False
 
         if not self._spin_until(obeys, PATIENCE):
@@ -351,51 +359,25 @@ class Bench:
         set_priority(self._processes[name].pid, RUNNING)
 
 
-class Record:
-    """The traffic seen, in order of arrival."""
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self.states: list[bytes] = []
-        self.commands: list[tuple[bytes, float, int, int]] = []
-        self.given: list[int] = []
-        self.desired: list[tuple[bytes, int]] = []
-        self.spoiled = 0
-
-    def traffic(self, begin: int, end: int) -> Traffic:
-        """Return it as arrays; the fault lasted from one state to another."""
-        states = [deserialize_message(payload, JointState) for payload in self.states]
-        numbers = {stamp_of(payload): number for number, payload in enumerate(self.states)}
-        commands = [deserialize_message(c[0], Float64MultiArray) for c in self.commands]
-        desired = [deserialize_message(payload, JointState) for payload, _ in self.desired]
-        n = len(states[0].position)
-        return Traffic(
-            q=np.array([state.position for state in states]),
-            qd=np.array([state.velocity for state in states]),
-            effort=np.array([state.effort for state in states]),
-            command=np.array([command.data for command in commands]).reshape(-1, n),
-            command_time=np.array([c[1] for c in self.commands]),
-            command_index=np.array([c[2] for c in self.commands], int),
-            command_process=np.array([c[3] for c in self.commands]),
-            given_index=np.array(self.given, int),
-            desired=np.array([message.position for message in desired]).reshape(-1, n),
-            # Stamped with the state's stamp; if that was corrupted, it answers the last but one.
-            desired_index=np.array(
-                [numbers.get(stamp_of(p), max(number - 1, 0)) for p, number in self.desired], int
-            ),
-            fault_begin=begin,
-            fault_end=end,
-            spoiled=self.spoiled,
-        )
+_bench: list[Bench] = []  # the worker's
+_kept = contextlib.ExitStack()  # its domain
+_keep: list[Path] = []  # folder for the traffic of episodes that fail
 
 
-def stamp_of(payload: bytes) -> int:
-    """Return the time stamp of a serialised message that begins with its header [ns]."""
-    seconds, nanoseconds = np.frombuffer(payload, "<i4", 2, 4)
-    return int(seconds) * NANOSECONDS + int(nanoseconds)
+def prepare(robot: str, folder: Path, keep: Path) -> None:
+    """Start this worker's nodes, which write into a folder."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    domain = _kept.enter_context(free_domain())
+    (folder / str(domain)).mkdir(exist_ok=True)
+    _keep[:] = [keep]
+    _bench[:] = [Bench(arm(robot), domain, folder / str(domain))]
 
 
-def ros_time(nanoseconds: int) -> Time:
-    """Return a time as message."""
-    nanoseconds = max(nanoseconds, 0)
-    return Time(sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
+def outcome_of(seed: int) -> Outcome:
+    """Run the episode of a seed and judge it."""
+    bench = _bench[0]
+    outcome, traffic = bench.judged(draw(seed, bench.arm.model, bench.arm.home))
+    outcome.figures.faults += bench.revive()
+    if outcome.figures.faults and traffic is not None:
+        np.savez_compressed(_keep[0] / f"seed_{seed}.npz", **asdict(traffic))
+    return outcome

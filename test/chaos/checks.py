@@ -66,6 +66,29 @@ class Traffic:
 
 
 @dataclass
+class Record:
+    """The traffic of an arm in order of arrival, see ``Traffic``; states are counted."""
+
+    states: list[tuple[Floats, Floats, Floats]] = field(default_factory=list)
+    commands: list[tuple[Floats, float, int, int]] = field(default_factory=list)
+    given: list[int] = field(default_factory=list)
+    desired: list[tuple[Floats, int]] = field(default_factory=list)
+    force: list[float] = field(default_factory=lambda: [0.0])
+    spoiled: int = 0
+
+    def traffic(self, begin: int, end: int) -> Traffic:
+        """Return it as arrays; the fault lasted from one state to another."""
+        q, qd, effort = np.array(self.states).swapaxes(0, 1)
+        command, time, index, process = zip(*self.commands, strict=True)
+        desired, answered = zip(*self.desired, strict=True)
+        return Traffic(
+            *(q, qd, effort, np.array(command), np.array(time), np.array(index)),
+            *(np.array(process), np.array(self.given, int), np.array(desired)),
+            *(np.array(answered), begin, end, self.spoiled, np.array(self.force)),
+        )
+
+
+@dataclass
 class Figures:
     """Worst figures of an episode, and what is wrong with it.
 
@@ -79,7 +102,6 @@ class Figures:
         recovery: Time until the arm tracked again [s]; inf if it did not.
         force: Largest of a plane on the hand [N].
         faults: In words.
-        starved: Why the faults are not valid; empty if they are.
     """
 
     step: float = 0.0
@@ -91,7 +113,6 @@ class Figures:
     recovery: float = 0.0
     force: float = 0.0
     faults: list[str] = field(default_factory=list)
-    starved: str = ""
 
 
 def judge_episode(

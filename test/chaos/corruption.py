@@ -1,98 +1,101 @@
-"""Corrupted messages: what broken drivers, broken memory and broken networks send."""
+"""Corrupted states, commands and wrenches: of broken drivers, memory and networks."""
 
 from __future__ import annotations
 
-import numpy as np
-from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from typing import NamedTuple
 
-NANOSECONDS = 1_000_000_000
-HEADER = 4  # bytes of a serialised message that say how it is encoded
+import numpy as np
+
+from featherstone_ros.arrays import Floats
+
+STATE_FRAME, COMMAND_FRAME = 220, 32  # bytes of a message besides its numbers: names, lengths
+UNREADABLE = ("wrong length", "joint missing", "joint twice", "empty", "noise", "truncated")
+TOO_MUCH = 10.0  # [N] by which a sensor is off
+
+
+class State(NamedTuple):
+    """A joint state."""
+
+    stamp: float
+    q: Floats
+    qd: Floats
+    effort: Floats
+    number: int  # of the arm's states; not for the controller
 
 
 class Corruption:
-    """Corrupts serialised messages at random."""
+    """Corrupts at random; None is what no node can read."""
 
     def __init__(self, random: np.random.Generator) -> None:
         """Draw from ``random``."""
         self._random = random
 
-    def state(self, payload: bytes, damage: str) -> bytes:
-        """Return a JointState with one sort of damage, see ``episodes.STATE_DAMAGE``."""
-        if (raw := self._raw(payload, damage)) is not None:
-            return raw
-        message = deserialize_message(payload, JointState)
-        self._damage_state(message, damage)
-        return serialize_message(message)
-
-    def command(self, payload: bytes, damage: str) -> bytes:
-        """Return a Float64MultiArray with one sort of damage, see ``episodes.COMMAND_DAMAGE``."""
-        if (raw := self._raw(payload, damage)) is not None:
-            return raw
-        message = deserialize_message(payload, Float64MultiArray)
-        if damage == "wrong length":
-            message.data = message.data[: self._random.integers(1, len(message.data))]
-        elif damage == "empty":
-            message.data = []
+    def state(self, state: State, damage: str) -> State | None:
+        """Return a state with one sort of damage, see ``episodes.STATE_DAMAGE``."""
+        if damage in UNREADABLE:
+            return None
+        random = self._random
+        if damage == "stamp zero":
+            return state._replace(stamp=0.0)
+        if damage == "stamp backward":
+            return shifted(state, -(10.0 ** random.uniform(-3.0, 3.0)))
+        if damage == "bits flipped":
+            flipped = self._flipped(np.concatenate(state[1:4]), STATE_FRAME)
+            return None if flipped is None else State(state.stamp, *np.split(flipped, 3), state[4])
+        spikes = {"position": (-2.0, 2.0), "velocity": (-1.0, 6.0), "effort": (2.5, 6.0)}
+        what, _, spike = damage.partition(" ")
+        if not spike:
+            what = str(random.choice(["position", "velocity"]))
+        field = {"position": "q", "velocity": "qd", "effort": "effort"}[what]
+        values = getattr(state, field).copy()
+        joint = random.integers(len(values))
+        if spike:
+            values[joint] += self._sign() * 10.0 ** random.uniform(*spikes[what])
         else:
-            message.data[self._random.integers(len(message.data))] = self._value(damage)
-        return serialize_message(message)
+            values[joint] = self._value(damage)
+        return state._replace(**{field: values})
 
-    def _damage_state(self, message: JointState, damage: str) -> None:
-        random, n = self._random, len(message.name)
-        joint = int(random.integers(n))
-        field = getattr(message, str(random.choice(["position", "velocity"])))
-        sign = float(random.choice([-1.0, 1.0]))
-        if damage == "wrong length":
-            field.pop()
-        elif damage == "empty":
-            message.name, message.position, message.velocity, message.effort = [], [], [], []
-        elif damage == "joint missing":
-            message.name[joint] = "nobody"
-        elif damage == "joint twice":
-            message.name[joint] = message.name[(joint + 1) % n]
-        elif damage == "position spike":
-            message.position[joint] += sign * 10.0 ** random.uniform(-2.0, 2.0)
-        elif damage == "velocity spike":
-            message.velocity[joint] += sign * 10.0 ** random.uniform(-1.0, 6.0)
-        elif damage == "effort spike":
-            message.effort[joint] += sign * 10.0 ** random.uniform(2.5, 6.0)
-        elif damage == "stamp zero":
-            message.header.stamp.sec = message.header.stamp.nanosec = 0
-        elif damage == "stamp backward":
-            move(message, -(10.0 ** random.uniform(-3.0, 3.0)))
+    def command(self, command: Floats, damage: str) -> Floats | None:
+        """Return a command with one sort of damage, see ``episodes.COMMAND_DAMAGE``."""
+        if damage in UNREADABLE:
+            return None
+        if damage == "bits flipped":
+            return self._flipped(command, COMMAND_FRAME)
+        spoiled = command.copy()
+        spoiled[self._random.integers(len(command))] = self._value(damage)
+        return spoiled
+
+    def wrench(self, wrench: Floats, damage: str) -> Floats:
+        """Return a wrench with one sort of damage, see ``episodes.WRENCH_DAMAGE``."""
+        if damage in ("zero", "reversed", "scaled"):
+            return {"zero": 0.0, "reversed": -1.0, "scaled": 10.0}[damage] * wrench
+        spoiled = wrench.copy()
+        axis = self._random.integers(6)
+        if damage == "spike":
+            spoiled[axis] += self._sign() * 10.0 ** self._random.uniform(0.0, 4.0)
+        elif damage == "offset":
+            spoiled[:3] += TOO_MUCH
         else:
-            field[joint] = self._value(damage)
+            spoiled[axis] = self._value(damage)
+        return spoiled
+
+    def _flipped(self, values: Floats, frame: int) -> Floats | None:
+        """Return numbers with bits flipped, None if one hit what else the message holds."""
+        body = bytearray(values.tobytes())
+        for place in self._random.integers(len(body) + frame, size=self._random.integers(1, 9)):
+            if place >= len(body):
+                return None
+            body[place] ^= 1 << int(self._random.integers(8))
+        return np.frombuffer(bytes(body)).copy()
+
+    def _sign(self) -> float:
+        return float(self._random.choice([-1.0, 1.0]))
 
     def _value(self, damage: str) -> float:
-        sign = float(self._random.choice([-1.0, 1.0]))
         huge = 10.0 ** self._random.choice([3.0, 30.0, 300.0])
-        return sign * {"nan": np.nan, "inf": np.inf, "huge": huge}[damage]
-
-    def _raw(self, payload: bytes, damage: str) -> bytes | None:
-        """Damage the bytes themselves, or return None if the damage is not one of those."""
-        random, body = self._random, bytearray(payload)
-        if damage == "noise":
-            return payload[:HEADER] + random.bytes(int(random.integers(0, 2 * len(body))))
-        if damage == "truncated":
-            return payload[: int(random.integers(HEADER, len(body)))]
-        if damage == "bits flipped":
-            for _ in range(random.integers(1, 9)):
-                body[random.integers(HEADER, len(body))] ^= 1 << int(random.integers(8))
-            return bytes(body)
-        return None
+        return self._sign() * {"nan": np.nan, "inf": np.inf, "huge": huge}[damage]
 
 
-def move(message: JointState, offset: float) -> None:
-    """Move a message's time stamp by ``offset`` [s]."""
-    stamp = message.header.stamp
-    time = stamp.sec * NANOSECONDS + stamp.nanosec + round(offset * NANOSECONDS)
-    stamp.sec, stamp.nanosec = divmod(max(time, 0), NANOSECONDS)
-
-
-def shifted(payload: bytes, offset: float) -> bytes:
-    """Return a serialised JointState with its time stamp moved by ``offset`` [s]."""
-    message = deserialize_message(payload, JointState)
-    move(message, offset)
-    return serialize_message(message)
+def shifted(state: State, offset: float) -> State:
+    """Return a state with its stamp moved by ``offset`` [s]."""
+    return state._replace(stamp=max(state.stamp + offset, 0.0))

@@ -11,25 +11,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from multiprocessing import get_context
+from functools import cache, partial
 from pathlib import Path
 
+import campaign
 import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
+from drive_settings import parameters_of
+from example_robots import ROBOTS
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.robot_setup import load
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
-from example_robots import ROBOTS
 
 AWAY = 3.0  # [m]
 WATCHED = 25.0  # [s]
@@ -62,14 +61,9 @@ def controlled(name: str, bare: bool, stiffness: float) -> ControlledArm:
     all_joints = setup.model.joint_names
     joints = [joint for joint in all_joints if not any(part in joint for part in BESIDE)]
     rotors = setup.drives.armature[[all_joints.index(joint) for joint in joints]]
-    given = {
-        **of_joints("armature.{}", joints, 0.0 * rotors if bare else rotors),
-        **of_joints("friction.{}.coulomb", joints, 0.0 * rotors),
-        **of_joints("friction.{}.viscous", joints, 0.0 * rotors),
-        "mode": "cartesian_impedance",
-        "tip": TIPS[name],
-        "stiffness": [stiffness] * 3 + [30.0] * 3,
-    }
+    led = {"mode": "cartesian_impedance", "tip": TIPS[name]}
+    given = parameters_of(joints, 0.0 if bare else rotors) | led
+    given |= {"stiffness": [stiffness] * 3 + [30.0] * 3}
     return ControlledArm.of(Model.from_file(setup.path, joints=joints), given)
 
 
@@ -111,25 +105,22 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--bare", action="store_true", help="no rotors")
     parser.add_argument("--workers", type=int, default=2)
-    asked = parser.parse_args()
-    seeds, faults = range(asked.seed, asked.seed + asked.episodes), 0
-    with ProcessPoolExecutor(asked.workers, get_context("spawn")) as pool:
-        for name in asked.robots:
-            jobs = [pool.submit(run, name, asked.bare, seed) for seed in seeds]
-            found = [job.result() for job in jobs]
-            for one in found:
-                if one.reason:
-                    print(f"{name}, seed {one.seed}: {one.reason}")
-            given_up = sum(bool(one.reason) for one in found)
-            fastest, last = (
-                max(x) for x in zip(*((o.fastest, o.last) for o in found), strict=True)
-            )
-            print(
-                f"{name}: {given_up} of {len(found)} gave up; fastest {fastest:.2f} of the speed "
-                f"limits, {last:.3f} after {WATCHED:g} s",
-                flush=True,
-            )
-            faults += given_up
+    its = parser.parse_args()
+    faults = 0
+    for name in its.robots:
+        seeds = range(its.seed, its.seed + its.episodes)
+        found = list(campaign.run(partial(run, name, its.bare), seeds, its.workers))
+        for one in found:
+            if one.reason:
+                print(f"{name}, seed {one.seed}: {one.reason}")
+        given_up = sum(bool(one.reason) for one in found)
+        fastest, last = (max(getattr(one, what) for one in found) for what in ("fastest", "last"))
+        print(
+            f"{name}: {given_up} of {len(found)} gave up; fastest {fastest:.2f} of the speed "
+            f"limits, {last:.3f} after {WATCHED:g} s",
+            flush=True,
+        )
+        faults += given_up
     return 1 if faults else 0
 
 

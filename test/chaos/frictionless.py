@@ -23,15 +23,16 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from multiprocessing import get_context
+from functools import lru_cache, partial
 from pathlib import Path
 
+import campaign
 import numpy as np
-from rich.console import Console
-from rich.progress import track
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
+from drive_settings import parameters_of
+from example_robots import ROBOTS
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
@@ -41,13 +42,9 @@ from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import DivergenceError
-from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.proposal import SetupError, propose
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
-from example_robots import ROBOTS
 
 BEYOND = 1.2  # times the speed limits
 SHARE = 0.4  # of the speed limits at which arms are moved and pushed
@@ -82,12 +79,7 @@ class Arm:
 @lru_cache(maxsize=16)
 def controlled(the_arm: Arm, delay: float, mode: Mode) -> ControlledArm:
     """Return the arm with the node's defaults for robot description and delay."""
-    joints = the_arm.model.joint_names
-    values = {
-        **of_joints("armature.{}", joints, the_arm.armature),
-        **of_joints("friction.{}.coulomb", joints, 0.0 * the_arm.armature),
-        **of_joints("friction.{}.viscous", joints, 0.0 * the_arm.armature),
-    }
+    values = parameters_of(the_arm.model.joint_names, the_arm.armature)
     values |= {"gains.delay": delay, "tip": the_arm.tip, "mode": mode}
     return ControlledArm.of(the_arm.model, values)
 
@@ -225,155 +217,70 @@ class Episode(ClosedLoop):
 # Ways into the phases. Each gets an episode in which the arm stands.
 
 
-def stop_standing(e: Episode) -> None:
+def rest(duration: float) -> Callable[[Episode], None]:
+    return lambda e: e.run(duration)
+
+
+def mode(name: str) -> Callable[[Episode], None]:
+    return lambda e: e.change(Mode(name))
+
+
+def part(e: Episode) -> None:
+    """Follow a part of a motion."""
+    e.move(e.random.uniform(0.2, 0.8))
+
+
+def stop(e: Episode) -> None:
     e.controller.deactivate(e.now)
     e.run(2.0)
 
 
-def stop_moving(e: Episode) -> None:
-    e.move(e.random.uniform(0.2, 0.8))
-    stop_standing(e)
-
-
-def hold_moving(e: Episode) -> None:
-    e.move(e.random.uniform(0.2, 0.8))
-    e.controller.hold(e.now)
-    e.run(1.0)
-
-
-def arrive(e: Episode) -> None:
-    e.move(1.0)
-    e.run(1.0)
-
-
-def fall_back_moving(e: Episode) -> None:
-    e.move(e.random.uniform(0.2, 0.8))
+def fall_back(e: Episode) -> None:
     for _ in range(100):
         e.controller.fall_back(e.now)
         e.run(0.01)
-    e.run(1.0)
 
 
-def blind_moving(e: Episode) -> None:
-    e.move(e.random.uniform(0.2, 0.8))
+def blind(e: Episode) -> None:
     e.blind(e.random.uniform(0.05, BLIND))
-    e.run(1.0)
 
 
-def blind_then_stop(e: Episode) -> None:
-    e.move(e.random.uniform(0.2, 0.8))
-    e.blind(BLIND, e.controller.deactivate)
-    e.run(1.5)
-
-
-def push_holding(e: Episode) -> None:
+def push(e: Episode) -> None:
     e.pushed()
-    e.run(1.0)
 
 
-def push_moving(e: Episode) -> None:
-    e.move(0.3)
-    e.pushed()
-    e.run(1.0)
+def comply(before: float, duration: float) -> Callable[[Episode], None]:
+    """Lead the end effector."""
+    return lambda e: e.comply(before, duration)
 
 
-def push_stopping(e: Episode) -> None:
-    e.move(0.3)
-    e.controller.deactivate(e.now)
-    e.run(0.1)
-    e.pushed()
-    e.run(1.0)
-
-
-def push_floating(e: Episode) -> None:
-    e.change(Mode.GRAVITY_COMPENSATION)
-    e.run(0.3)
-    e.pushed()
-    e.run(2.0)
-
-
-def push_floating_stop(e: Episode) -> None:
-    e.change(Mode.GRAVITY_COMPENSATION)
-    e.run(0.3)
-    e.pushed()
-    stop_standing(e)
-
-
-def push_floating_hold(e: Episode) -> None:
-    e.change(Mode.GRAVITY_COMPENSATION)
-    e.run(0.3)
-    e.pushed()
-    e.change(Mode.FEEDFORWARD)
-    e.run(1.0)
-
-
-def float_moving(e: Episode) -> None:
-    e.move(e.random.uniform(0.2, 0.8))
-    e.change(Mode.GRAVITY_COMPENSATION)
-    e.run(2.0)
-
-
-def push_fault(e: Episode) -> None:
-    """Pushes that are off the path again and again lead to the phase ``fault``."""
-    e.configure(path_tolerance=1e-3)
-    for _ in range(5):
-        e.pushed()
-    e.run(1.0)
-
-
-def compute_torque_moving(e: Episode) -> None:
-    e.move(e.random.uniform(0.2, 0.8))
-    e.change(Mode.COMPUTED_TORQUE)
-    e.run(0.5)
-    e.pushed()
-    stop_standing(e)
-
-
-def compliant(e: Episode) -> None:
-    """The end effector is led, pushed, and stopped."""
-    e.comply(0.3, 1.0)
-    e.pushed()
-    e.run(1.0)
-    stop_standing(e)
-
-
-def compliant_moving(e: Episode) -> None:
-    """A motion of the joints, then the end effector's spring, then gravity compensation."""
-    e.move(e.random.uniform(0.2, 0.8))
-    e.comply(1.0, 0.5)
-    e.change(Mode.GRAVITY_COMPENSATION)
-    e.run(1.0)
-
-
-def compliant_blind(e: Episode) -> None:
-    e.comply(0.3, 0.7)
-    e.blind(e.random.uniform(0.05, BLIND))
-    e.run(1.0)
-
-
-WAYS: dict[str, Callable[[Episode], None]] = {
-    way.__name__: way
-    for way in (
-        stop_standing,
-        stop_moving,
-        hold_moving,
-        arrive,
-        fall_back_moving,
-        blind_moving,
-        blind_then_stop,
-        push_holding,
-        push_moving,
-        push_stopping,
-        push_floating,
-        push_floating_stop,
-        push_floating_hold,
-        float_moving,
-        push_fault,
-        compute_torque_moving,
-        compliant,
-        compliant_moving,
-        compliant_blind,
-    )
+FLOAT = (mode("gravity_compensation"), rest(0.3), push)
+WAYS: dict[str, tuple[Callable[[Episode], object], ...]] = {
+    "stop_standing": (stop,),
+    "stop_moving": (part, stop),
+    "hold_moving": (part, lambda e: e.controller.hold(e.now), rest(1.0)),
+    "arrive": (lambda e: e.move(1.0), rest(1.0)),
+    "fall_back_moving": (part, fall_back, rest(1.0)),
+    "blind_moving": (part, blind, rest(1.0)),
+    "blind_then_stop": (part, lambda e: e.blind(BLIND, e.controller.deactivate), rest(1.5)),
+    "push_holding": (push, rest(1.0)),
+    "push_moving": (lambda e: e.move(0.3), push, rest(1.0)),
+    "push_stopping": (
+        *(lambda e: e.move(0.3), lambda e: e.controller.deactivate(e.now), rest(0.1)),
+        *(push, rest(1.0)),
+    ),
+    "push_floating": (*FLOAT, rest(2.0)),
+    "push_floating_stop": (*FLOAT, stop),
+    "push_floating_hold": (*FLOAT, mode("feedforward"), rest(1.0)),
+    "float_moving": (part, mode("gravity_compensation"), rest(2.0)),
+    # Pushes that are off the path again and again lead to the phase ``fault``.
+    "push_fault": (lambda e: e.configure(path_tolerance=1e-3), *[push] * 5, rest(1.0)),
+    "compute_torque_moving": (part, mode("computed_torque"), rest(0.5), push, stop),
+    # The end effector is led, pushed, and stopped.
+    "compliant": (comply(0.3, 1.0), push, rest(1.0), stop),
+    # A motion of the joints, then the end effector's spring, then gravity compensation.
+    "compliant_moving": (part, comply(1.0, 0.5), mode("gravity_compensation"), rest(1.0)),
+    "compliant_blind": (comply(0.3, 0.7), blind, rest(1.0)),
 }
 
 COMPLIANT = [way for way in WAYS if way.startswith("compliant")]  # with an end effector only
@@ -405,7 +312,8 @@ def outcome(path: Path, way: str, stated: float, late: float, seed: int) -> Outc
     fastest, trouble = 0.0, ""
     try:
         episode = Episode(the_arm, stated, late, Mode.FEEDFORWARD, seed)
-        WAYS[way](episode)
+        for act in WAYS[way]:
+            act(episode)
         fastest = episode.fastest
     except DivergenceError:
         fastest = np.inf
@@ -438,24 +346,18 @@ def main() -> int:
     parser.add_argument("--robots", nargs="*", default=[], help="files, or parts of their names")
     parser.add_argument("--seeds", type=int, default=1, help="episodes of each sort; default: 1")
     parser.add_argument("--workers", type=int, default=2)
-    arguments = parser.parse_args()
-    console, bad, count, idle = Console(width=120), [], 0, []
-    with ProcessPoolExecutor(arguments.workers, get_context("spawn")) as pool:
-        robots = paths(arguments.robots)
-        jobs = [pool.submit(outcomes_of, path, range(arguments.seeds)) for path in robots]
-        for path, job in track(list(zip(robots, jobs, strict=True)), "Robots", console=console):
-            outcomes = job.result()
-            count += len(outcomes)
-            idle += [path.stem] * (not outcomes)
-            for one in filter(lambda o: o.is_bad, outcomes):
-                bad.append(one)
-                console.print(
-                    f"{one.robot} {one.way} {1e3 * one.late:g} of {1e3 * one.stated:g} ms, seed "
-                    f"{one.seed}: {one.fastest:.3g} times the limit {one.trouble}",
-                    markup=False,
-                )
-    console.print(f"{count} episodes, {len(robots) - len(idle)} robots, {len(bad)} beyond {BEYOND}")
-    console.print(f"not held: {', '.join(idle) or 'none'}", markup=False)
+    its = parser.parse_args()
+    robots, bad, count, idle = paths(its.robots), 0, 0, []
+    jobs = partial(outcomes_of, seeds=range(its.seeds))
+    for path, outcomes in zip(robots, campaign.run(jobs, robots, its.workers), strict=True):
+        count += len(outcomes)
+        idle += [path.stem] * (not outcomes)
+        for one in filter(lambda o: o.is_bad, outcomes):
+            bad += 1
+            late = f"{1e3 * one.late:g} of {1e3 * one.stated:g} ms, seed {one.seed}"
+            print(one.robot, one.way, f"{late}: {one.fastest:.3g} times the limit {one.trouble}")
+    print(f"{count} episodes, {len(robots) - len(idle)} robots, {bad} beyond {BEYOND}")
+    print(f"not held: {', '.join(idle) or 'none'}")
     return 1 if bad else 0
 
 

@@ -14,22 +14,22 @@ the first three; in every other episode somebody pushes the hand meanwhile.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from pathlib import Path
 
+import campaign
 import numpy as np
 from arm import TIPS
-from rich.progress import track
 from scipy.spatial.transform import Rotation
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
+from drive_settings import parameters_of
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import TrajectoryError
-from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.robot_setup import load
@@ -73,17 +73,10 @@ class Hand:
         """Take rotors of that inertia [kg m^2]; None: those of config/."""
         setup = load(robot)
         self.model, self.tip, self.leaves = setup.model, TIPS[robot], leaves
-        joints, given = self.model.joint_names, setup.drives.armature
-        rotors = given if armature is None else np.full_like(given, armature)
+        rotors = setup.drives.armature if armature is None else armature
         self.dynamics = Dynamics(self.model)
         self.arm = setup.arm.with_parameters(
-            {
-                **of_joints("armature.{}", joints, rotors),
-                **of_joints("friction.{}.coulomb", joints, 0.0 * rotors),
-                **of_joints("friction.{}.viscous", joints, 0.0 * rotors),
-            },
-            mode="cartesian_impedance",
-            tip=self.tip,
+            parameters_of(self.model.joint_names, rotors), mode="cartesian_impedance", tip=self.tip
         )
 
     def posture(self, random: np.random.Generator) -> np.ndarray:
@@ -190,60 +183,39 @@ class Episode(ClosedLoop):
             self.outcome.faults += self.phase is Phase.FAULT
 
 
-hand: Hand | None = None
+_hand: list[Hand] = []  # the worker's
 
 
-def prepare(robot: str, armature: float | None, leaves: bool) -> None:
-    """Make a worker's arm."""
-    global hand
-    hand = Hand(robot, armature, leaves)
+def prepare(*options: object) -> None:
+    """Make a worker's arm; options are those of ``Hand``."""
+    _hand[:] = [Hand(*options)]
 
 
 def outcome_of(seed: int) -> Outcome:
     """Run an episode in a worker."""
-    assert hand is not None
-    return hand.run(seed)
+    return _hand[0].run(seed)
 
 
 def main() -> int:
     """Run the campaign; return 1 if a limit was broken."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--robot", choices=TIPS, default="panda")
-    parser.add_argument("--episodes", type=int, default=10_000, help="of ten targets each")
-    parser.add_argument("--seed", type=int, default=0, help="of the first episode")
-    parser.add_argument(
-        "--armature", type=float, help="of each joint [kg m^2]; default: that of config/"
-    )
+    parser = campaign.parser(__doc__, 10_000)
+    parser.add_argument("--armature", type=float, help="of each joint [kg m^2]")
     parser.add_argument("--leave", action="store_true", help="deactivate on the way")
-    parser.add_argument("--workers", type=int, default=2)
     its = parser.parse_args()
     seeds = range(its.seed, its.seed + its.episodes)
-    with ProcessPoolExecutor(
-        its.workers,
-        get_context("spawn"),
-        initializer=prepare,
-        initargs=(its.robot, its.armature, its.leave),
-    ) as pool:
-        outcomes = list(
-            track(
-                pool.map(outcome_of, seeds, chunksize=10),
-                total=len(seeds),
-                description="episodes",
-            )
-        )
+    options = its.robot, its.armature, its.leave
+    outcomes = list(campaign.run(outcome_of, seeds, its.workers, prepare, options))
     for outcome in outcomes:
         if not outcome.is_safe:
             print(outcome)
-    names = ("torque", "rate", "speed")
-    worst = {name: max(getattr(outcome, name) for outcome in outcomes) for name in names}
     unsafe = sum(not outcome.is_safe for outcome in outcomes)
-    print(
-        f"{len(outcomes)} episodes: {unsafe} beyond the limits; worst shares: "
-        + ", ".join(f"{name} {value:.3f}" for name, value in worst.items())
-        + f"; {sum(outcome.faults > 0 for outcome in outcomes)} episodes with a fault"
+    worst = (
+        f"{name} {max(getattr(outcome, name) for outcome in outcomes):.3f}"
+        for name in ("torque", "rate", "speed")
     )
+    faults = sum(outcome.faults > 0 for outcome in outcomes)
+    print(f"{len(outcomes)} episodes: {unsafe} beyond the limits; {faults} with a fault")
+    print("worst shares:", *worst)
     return int(unsafe > 0)
 
 

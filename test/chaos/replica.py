@@ -15,26 +15,24 @@ first one's. Each arm is judged alone.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 
+import campaign
 import numpy as np
 import report
 from arm import COMMAND_TIMEOUT, GIVE_UP_AFTER, RATE, RECOVERY, Arm, arm
 from arm_pair import ARMS, PLACES, joined
 from cdr_messages import float64_multi_array, wrench_stamped
-from checks import CALM, Figures, Traffic, coasted, judge_episode, recovery, tracked
+from checks import CALM, Figures, Record, Traffic, coasted, judge_episode, recovery, tracked
+from corruption import TOO_MUCH, Corruption, State, shifted
 from episodes import (
     COMMAND_DAMAGE,
     COMMANDS,
@@ -49,8 +47,6 @@ from episodes import (
     draw,
 )
 from faulty_link import FaultyLink
-from rich.console import Console
-from rich.progress import track
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros._twin import INPUTS
@@ -69,108 +65,12 @@ BEFORE = 0.3  # [s] in which the controller takes the arm over
 BEGIN = 1000.0  # [s] steady time and stamps at the beginning
 SENSOR_DELAY = 0.01  # [s] of the wrench in mode admittance
 SECOND = 1 << 40  # more than any seed: the second arm's episode is drawn from another one
-FORCE = 20.0  # [N] on a plane
+FORCE = 2.0 * TOO_MUCH  # [N] on a plane
 PLANE = 1e4  # [N/m]
 GAP = 0.01  # [m] at most between hand and plane at the beginning
 PRESSING = 1.0  # [s] until the hand is led along the plane
 WRENCH_EVERY = 100  # ticks between two messages that ask for the force
 READY = 0.05  # [s] that a killed node takes to be back
-STATE_FRAME, COMMAND_FRAME = 220, 32  # bytes of a message besides its numbers: names, lengths
-UNREADABLE = ("wrong length", "joint missing", "joint twice", "empty", "noise", "truncated")
-
-
-class State(NamedTuple):
-    """A joint state."""
-
-    stamp: float
-    q: Floats
-    qd: Floats
-    effort: Floats
-    number: int  # of the arm's states; not for the controller
-
-
-class Corruption:
-    """Corrupts states and commands at random; None is what no node can read."""
-
-    def __init__(self, random: np.random.Generator) -> None:
-        """Draw from ``random``."""
-        self._random = random
-
-    def state(self, state: State, damage: str) -> State | None:
-        """Return a state with one sort of damage, see ``episodes.STATE_DAMAGE``."""
-        if damage in UNREADABLE:
-            return None
-        random = self._random
-        if damage == "stamp zero":
-            return state._replace(stamp=0.0)
-        if damage == "stamp backward":
-            return state._replace(stamp=max(state.stamp - 10.0 ** random.uniform(-3.0, 3.0), 0.0))
-        if damage == "bits flipped":
-            flipped = self._flipped(np.concatenate(state[1:4]), STATE_FRAME)
-            return (
-                flipped
-                if flipped is None
-                else state._replace(
-                    **dict(zip(("q", "qd", "effort"), np.split(flipped, 3), strict=True))
-                )
-            )
-        spikes = {"position": (-2.0, 2.0), "velocity": (-1.0, 6.0), "effort": (2.5, 6.0)}
-        what, _, spike = damage.partition(" ")
-        if not spike:
-            what = str(random.choice(["position", "velocity"]))
-        field = {"position": "q", "velocity": "qd", "effort": "effort"}[what]
-        values = getattr(state, field).copy()
-        joint = random.integers(len(values))
-        if spike:
-            values[joint] += self._sign() * 10.0 ** random.uniform(*spikes[what])
-        else:
-            values[joint] = self._value(damage)
-        return state._replace(**{field: values})
-
-    def command(self, command: Floats, damage: str) -> Floats | None:
-        """Return a command with one sort of damage, see ``episodes.COMMAND_DAMAGE``."""
-        if damage in UNREADABLE:
-            return None
-        if damage == "bits flipped":
-            return self._flipped(command, COMMAND_FRAME)
-        spoiled = command.copy()
-        spoiled[self._random.integers(len(command))] = self._value(damage)
-        return spoiled
-
-    def wrench(self, wrench: Floats, damage: str) -> Floats:
-        """Return a wrench with one sort of damage, see ``episodes.WRENCH_DAMAGE``."""
-        if damage in ("zero", "reversed", "scaled"):
-            return {"zero": 0.0, "reversed": -1.0, "scaled": 10.0}[damage] * wrench
-        spoiled = wrench.copy()
-        axis = self._random.integers(6)
-        if damage == "spike":
-            spoiled[axis] += self._sign() * 10.0 ** self._random.uniform(0.0, 4.0)
-        elif damage == "offset":
-            spoiled[:3] += 0.5 * FORCE
-        else:
-            spoiled[axis] = self._value(damage)
-        return spoiled
-
-    def _flipped(self, values: Floats, frame: int) -> Floats | None:
-        """Return numbers with bits flipped, None if one hit what else the message holds."""
-        body = bytearray(values.tobytes())
-        for place in self._random.integers(len(body) + frame, size=self._random.integers(1, 9)):
-            if place >= len(body):
-                return None
-            body[place] ^= 1 << int(self._random.integers(8))
-        return np.frombuffer(bytes(body)).copy()
-
-    def _sign(self) -> float:
-        return float(self._random.choice([-1.0, 1.0]))
-
-    def _value(self, damage: str) -> float:
-        huge = 10.0 ** self._random.choice([3.0, 30.0, 300.0])
-        return self._sign() * {"nan": np.nan, "inf": np.inf, "huge": huge}[damage]
-
-
-def shifted(state: State, offset: float) -> State:
-    """Return a state with its stamp moved by ``offset`` [s]."""
-    return state._replace(stamp=max(state.stamp + offset, 0.0))
 
 
 @dataclass
@@ -336,7 +236,7 @@ class Replica:
 
     def _traffic(self, begin: int, end: int) -> list[Traffic]:
         """Return that of each arm; the fault lasted from one state to another."""
-        return [side.record.traffic(self._states, side.joints, begin, end) for side in self._sides]
+        return [side.record.traffic(begin, end) for side in self._sides]
 
     def _more(self, traffic: Traffic) -> float:
         """Return for how long an arm that has not recovered yet is watched in addition [s]."""
@@ -423,6 +323,8 @@ class Replica:
         self._states.append(State(self._now, twin.position, twin.velocity, twin.effort, number))
         self._link.push(self._now, number, self._states[-1])
         for side in self._sides:
+            own = tuple(values[side.joints] for values in self._states[-1][1:4])
+            side.record.states.append(own)
             side.record.force.append(float(np.linalg.norm(side.wrench)))
             if self._press or self._mode is Mode.ADMITTANCE:
                 side.links[WRENCH].push(self._now, number, side.wrench)
@@ -502,39 +404,6 @@ def worst_of(figures: Iterable[Figures]) -> Figures:
     return one
 
 
-class Record:
-    """The traffic of an arm, in order of arrival."""
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self.commands: list[tuple[Floats, float, int, int]] = []
-        self.given: list[int] = []
-        self.desired: list[tuple[Floats, int]] = []
-        self.force: list[float] = []
-        self.spoiled = 0
-
-    def traffic(self, states: list[State], joints: slice, begin: int, end: int) -> Traffic:
-        """Return it as arrays; the fault lasted from one state to another."""
-        command, time, index, process = zip(*self.commands, strict=True)
-        position, answered = zip(*self.desired, strict=True)
-        return Traffic(
-            q=np.array([state.q[joints] for state in states]),
-            qd=np.array([state.qd[joints] for state in states]),
-            effort=np.array([state.effort[joints] for state in states]),
-            command=np.array(command),
-            command_time=np.array(time),
-            command_index=np.array(index),
-            command_process=np.array(process),
-            given_index=np.array(self.given),
-            desired=np.array(position),
-            desired_index=np.array(answered),
-            fault_begin=begin,
-            fault_end=end,
-            spoiled=self.spoiled,
-            force=np.array(self.force),
-        )
-
-
 _replica: list[Replica] = []  # the worker's
 
 
@@ -548,44 +417,19 @@ def outcome_of(seed: int, by_hand: bool | None = None) -> report.Outcome:
     return _replica[0].judge(seed, by_hand)
 
 
-def run(robot: str, seeds: range, workers: int, *options: Any) -> Iterator[report.Outcome]:
-    """Run the episodes of these seeds; yield their outcomes in order."""
-    with ProcessPoolExecutor(workers, get_context("spawn"), prepare, (robot, *options)) as pool:
-        rest = iter(seeds)
-        running = deque(pool.submit(outcome_of, seed) for seed in islice(rest, 50 * workers))
-        while running:
-            yield running.popleft().result()
-            running.extend(pool.submit(outcome_of, seed) for seed in islice(rest, 1))
-
-
 def main() -> int:
     """Run the episodes; return 1 if one has failed."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--episodes", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0, help="of the first episode; default: 0")
-    parser.add_argument("--robot", default="panda")
-    parser.add_argument("--workers", type=int, default=2)
+    parser = campaign.parser(__doc__, 10_000)
     modes = [str(mode) for mode in OF_END_EFFECTOR]
     parser.add_argument("--hand", default=modes[0], choices=modes, help="mode when led by the hand")
     parser.add_argument("--press", action="store_true", help="the hand presses on a plane")
     parser.add_argument("--arms", type=int, default=1, choices=(1, 2))
     parser.add_argument("--output", type=Path, default=Path("chaos"))
-    arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    console = Console(width=max(Console().width, 120))
-    seeds = range(arguments.seed, arguments.seed + arguments.episodes)
-    outcomes = []
-    options = Mode(arguments.hand), arguments.press, arguments.arms
-    episodes = run(arguments.robot, seeds, arguments.workers, *options)
-    for outcome in track(episodes, "Episodes", len(seeds), console=console, transient=True):
-        outcomes.append(outcome)
-        if outcome.figures.faults:
-            what = "; ".join(outcome.figures.faults)
-            console.print(f"seed {outcome.seed} ({outcome.fault}): {what}", markup=False)
-    report.write_csv(outcomes, arguments.output / "replica.csv")
-    kinds = list(KINDS_IN_CONTACT)
-    console.print(report.table(sorted(outcomes, key=lambda o: kinds.index(o.kind))))
-    return 1 if any(outcome.figures.faults for outcome in outcomes) else 0
+    its = parser.parse_args()
+    seeds = range(its.seed, its.seed + its.episodes)
+    options = its.robot, Mode(its.hand), its.press, its.arms
+    outcomes = campaign.run(outcome_of, seeds, its.workers, prepare, options)
+    return campaign.tell(outcomes, len(seeds), list(KINDS_IN_CONTACT), its.output / "replica.csv")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The outcomes of many episodes: table, CSV and picture."""
+"""The outcomes of many episodes: a table, and a line for each."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
 from arm import RECOVERY, RECOVERY_BY_HAND
 from checks import Figures
 from episodes import SPEED, SPEED_WITH_LOST_COMMANDS, Episode
 from rich.table import Table
 
-from featherstone_ros.tools.style import BLUE, GREY, RED, new_table, picture
+from featherstone_ros.tools.style import new_table
 
 MILLI = 1e3
 COLUMNS = ("step", "first", "beyond", "speed", "sag", "sag_share", "recovery", "force")
@@ -28,7 +27,6 @@ class Outcome:
         kind: Of fault.
         fault: With its numbers, in words.
         fault_class: Of docs/faults.md.
-        most_speed: That it promises for it, over the limit.
         at_rest: Whether the arm stood still when it came.
         by_hand: Whether the arm was led by its hand.
         figures: Of safety.
@@ -38,7 +36,6 @@ class Outcome:
     kind: str
     fault: str
     fault_class: int
-    most_speed: float
     at_rest: bool
     by_hand: bool
     figures: Figures
@@ -51,9 +48,9 @@ class Outcome:
             for name, value in asdict(episode.fault).items()
             if value and name != "links"
         )
-        promise = episode.fault.fault_class, episode.fault.most_speed
         where = episode.at_rest, episode.by_hand
-        return cls(episode.seed, episode.fault.kind, fault, *promise, *where, figures)
+        its = episode.fault
+        return cls(episode.seed, its.kind, fault, its.fault_class, *where, figures)
 
 
 def table(outcomes: Sequence[Outcome]) -> Table:
@@ -124,31 +121,3 @@ def write_csv(outcomes: Sequence[Outcome], path: Path) -> None:
             what = (outcome.seed, outcome.fault_class, outcome.fault)
             where = (outcome.at_rest, outcome.by_hand)
             writer.writerow((*what, *where, *figures, failed))
-
-
-def draw(outcomes: Sequence[Outcome], path: Path) -> None:
-    """Draw every episode's figures over its bounds, by kind of fault."""
-    kinds = list(dict.fromkeys(outcome.kind for outcome in outcomes))[::-1]
-    place = np.array([kinds.index(outcome.kind) for outcome in outcomes])
-    place = place + np.random.default_rng(0).uniform(-0.25, 0.25, len(place))
-    bad = np.array([bool(outcome.figures.faults) for outcome in outcomes])
-    panels = (
-        ("torque step", [o.figures.step for o in outcomes]),
-        ("speed", [o.figures.speed / o.most_speed for o in outcomes]),
-        ("sag", [o.figures.sag_share for o in outcomes]),
-        (
-            "recovery time",
-            [o.figures.recovery / (RECOVERY_BY_HAND if o.by_hand else RECOVERY) for o in outcomes],
-        ),
-    )
-    with picture(path, 32) as pyplot:
-        figure, axes = pyplot.subplots(1, len(panels), sharey=True, figsize=(9.0, 5.5), dpi=150)
-        for axis, (name, values) in zip(axes, panels, strict=True):
-            values = np.clip(values, 0.0, 2.0)
-            for chosen, colour in ((~bad, BLUE), (bad, RED)):
-                axis.plot(values[chosen], place[chosen], ".", ms=3, color=colour)
-            axis.axvline(1.0, color=GREY, lw=0.7)
-            axis.set_xlim(-0.05, max(1.1, float(values.max()) + 0.05))
-            axis.set_xlabel(f"{name} / bound")
-        axes[0].set_yticks(range(len(kinds)), kinds)
-        figure.tight_layout()

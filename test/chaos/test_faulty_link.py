@@ -34,39 +34,40 @@ def numbers(out: list[tuple[float, bytes]]) -> list[int]:
     return [int(payload) for _, payload in out]
 
 
-def test_without_fault_all_comes_at_once(link):
-    out = send(link, None)
-    assert numbers(out) == list(range(200))
-    assert [time for time, _ in out] == [0.005 * i for i in range(200)]
+EVERY = list(range(200))
 
 
-def test_drop_loses_its_share(link):
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (None, EVERY),
+        (Fault("freeze states"), []),
+        (Fault("burst states"), EVERY),
+        (Fault("delay states", delay=0.007), EVERY),
+        (Fault("reorder states", delay=0.03), EVERY),
+        (Fault("duplicate states", probability=1.0), sorted(EVERY * (1 + COPIES))),
+    ],
+    ids=str,
+)
+def test_a_fault_loses_repeats_and_delays_what_it_says(link, fault, expected):
+    out = send(link, fault)
+    found, times = numbers(out), [time for time, _ in out]
+    assert sorted(found) == expected
+    kind = fault.kind.split()[0] if fault else ""
+    assert (found == sorted(found)) == (kind not in ("reorder", "duplicate"))
+    if kind == "burst":
+        assert set(times) == {np.inf}
+    elif kind == "delay":
+        assert times[3] == pytest.approx(0.022)
+    elif not kind:
+        assert times == [0.005 * i for i in EVERY]
+
+
+def test_drop_loses_its_share_and_a_freeze_ends(link):
     assert 30 < len(send(link, Fault("drop states", probability=0.75))) < 70
-
-
-def test_freeze_loses_all_until_it_ends(link):
     assert send(link, Fault("freeze states")) == []
     link.push(9.0, 7, b"later")
     assert [delivery.payload for delivery in link.pop(9.0)] == [b"later"]
-
-
-def test_burst_keeps_all_for_its_end(link):
-    out = send(link, Fault("burst states"))
-    assert numbers(out) == list(range(200))
-    assert {time for time, _ in out} == {np.inf}
-
-
-def test_delay_keeps_the_order_and_reorder_does_not(link):
-    delayed = send(link, Fault("delay states", delay=0.007))
-    assert numbers(delayed) == list(range(200))
-    assert delayed[3][0] == pytest.approx(0.022)
-    mixed = numbers(send(link, Fault("reorder states", delay=0.03)))
-    assert mixed != sorted(mixed) == list(range(200))
-
-
-def test_duplicate_repeats_its_share(link):
-    out = numbers(send(link, Fault("duplicate states", probability=1.0)))
-    assert sorted(out) == sorted(list(range(200)) * (1 + COPIES))
 
 
 def test_corrupt_messages_are_marked(link):
@@ -79,10 +80,7 @@ def test_corrupt_messages_are_marked(link):
     assert 70 < sum(delivery.spoiled for delivery in out) < 130
 
 
-def test_spike_then_freeze_is_one_corrupt_message(link):
+def test_a_spike_is_one_corrupt_message_and_ros_time_is_shifted(link):
     out = send(link, Fault("spike, then freeze", damage="huge"))
     assert [payload for _, payload in out] == [b"0huge"]
-
-
-def test_ros_time_is_shifted(link):
     assert send(link, Fault("ROS time backward", offset=-2.0), 1)[0][1] == b"0-2"

@@ -38,5 +38,6 @@ def test_damping_that_is_too_strong_for_the_loop_is_found() -> None:
     episode = frictionless.Episode(arm, *FAST, frictionless.Mode.FEEDFORWARD, seed=0)
     strong = replace(episode.arm.settings, damping=200.0 * episode.arm.settings.damping)
     episode.controller.configure(episode.now, strong)
-    frictionless.stop_moving(episode)
+    frictionless.part(episode)
+    frictionless.stop(episode)
     assert episode.fastest > frictionless.BEYOND

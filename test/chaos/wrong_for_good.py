@@ -18,19 +18,19 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
+from drive_settings import parameters_of
+from example_robots import ROBOTS
+
 from featherstone_ros import Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import DivergenceError
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.robot_setup import load
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
-from example_robots import ROBOTS
 
 BESIDE = 0.3  # [rad] where a robot's start has a joint at 0, which hides its sign
 WATCHED = 3.0  # [s] from when it is wrong
@@ -84,11 +84,7 @@ def arm(name: str, rotor: float | None = 0.0, friction: float = 0.0) -> Arm:
         drives = Drives(*(row[moved] for row in (told.armature, told.viscous, told.coulomb)))
     else:
         drives = Drives(rotor * one, 0.0 * one, friction * model.effort_limit)
-    own = {
-        **of_joints("armature.{}", joints, drives.armature),
-        **of_joints("friction.{}.viscous", joints, drives.viscous),
-        **of_joints("friction.{}.coulomb", joints, drives.coulomb),
-    }
+    own = parameters_of(joints, drives.armature, drives.viscous, drives.coulomb)
     at = dict(zip(setup.model.joint_names, setup.start, strict=True))
     start = np.array([at[joint] or BESIDE for joint in joints])
     return Arm(model, model.link_names[-1], start, drives, own)
@@ -108,26 +104,25 @@ def fastest(loop: ClosedLoop, limit: Floats, duration: float = WATCHED) -> float
 Lie = Callable[[JointState], JointState]
 
 
+def changed(change: Callable[[Floats], Floats]) -> Lie:
+    """Return encoders whose positions and velocities are changed alike."""
+    return lambda it: it._replace(q=change(it.q), qd=None if it.qd is None else change(it.qd))
+
+
 def mirrored(joint: int) -> Lie:
     """Return an encoder of the wrong sign."""
-
-    def lie(state: JointState) -> JointState:
-        sign = np.ones(len(state.q))
-        sign[joint] = -1.0
-        return state._replace(q=sign * state.q, qd=None if state.qd is None else sign * state.qd)
-
-    return lie
+    return changed(lambda row: np.where(np.arange(len(row)) == joint, -row, row))
 
 
 def swapped(a: int, b: int) -> Lie:
     """Return encoders of two joints with each other's names."""
 
-    def lie(state: JointState) -> JointState:
-        order = np.arange(len(state.q))
-        order[[a, b]] = b, a
-        return state._replace(q=state.q[order], qd=None if state.qd is None else state.qd[order])
+    def swap(row: Floats) -> Floats:
+        row = row.copy()
+        row[[a, b]] = row[[b, a]]
+        return row
 
-    return lie
+    return changed(swap)
 
 
 def dead(joint: int, since: JointState) -> Lie:
@@ -184,30 +179,28 @@ DRIVES = {
 OWN = {**DRIVES, "as its file says": (None, 0.0)}
 
 
-def signs() -> Iterator[Row]:
-    """A joint's sign is wrong from the start, UR10."""
+def of_each_joint(worst: Callable[[Arm, int], float]) -> Iterator[Row]:
+    """Yield what comes of each joint of a UR10, by its drives."""
     for kind, drives in DRIVES.items():
         one = arm("ur10_robot", *drives)
         for joint, name in enumerate(one.model.joint_names):
-            if one.start[joint] != 0.0:
-                yield kind, name, believed(one, mirrored(joint))
+            yield kind, name, worst(one, joint)
+
+
+def signs() -> Iterator[Row]:
+    """A joint's sign is wrong from the start, UR10."""
+    return of_each_joint(lambda one, joint: believed(one, mirrored(joint)))
 
 
 def encoders() -> Iterator[Row]:
     """An encoder dies in motion, with velocity 0, UR10."""
-    for kind, drives in DRIVES.items():
-        one = arm("ur10_robot", *drives)
-        for joint, name in enumerate(one.model.joint_names):
-            yield kind, name, died(one, joint)
+    return of_each_joint(died)
 
 
 def turns() -> Iterator[Row]:
     """An encoder dies where a motion turns, with velocity 0, UR10: the worst instant."""
-    for kind, drives in DRIVES.items():
-        one = arm("ur10_robot", *drives)
-        for joint, name in enumerate(one.model.joint_names):
-            instants = MOTION + np.array(ABOUT)
-            yield kind, name, max(died(one, joint, at, back=True) for at in instants)
+    instants = MOTION + np.array(ABOUT)
+    return of_each_joint(lambda one, joint: max(died(one, joint, at, True) for at in instants))
 
 
 def pushes() -> Iterator[Row]:

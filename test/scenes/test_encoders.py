@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from arm_scene import Ask, Played, Scene, deactivate, load, play, trajectory
+from drive_settings import parameters_of
 from example_robots import ROBOTS
 from studies import SWEEP
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import HOLDS, RUNNING
 from featherstone_ros.control.trajectory import Point
-from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import JointState
 
 SERVO, COARSEST = 2.0 * np.pi / 4096, 0.005  # [rad] of a servo; class 2 of docs/faults.md
@@ -35,18 +35,9 @@ def path_of(name: str) -> str:
 def parameters(name: str, rate: float) -> dict[str, object]:
     """Return those of drives that are known, with gains chosen for a rate [Hz]."""
     model, (rotor, coulomb) = load(path_of(name)).model, ARMS[name]
-    values = {
-        "armature.{}": rotor,
-        "friction.{}.coulomb": coulomb,
-        "friction.{}.viscous": coulomb,
-        "gains.{}.p": 0.0,
-        "gains.{}.d": 0.0,
-    }
-    own = [
-        of_joints(pattern, model.joint_names, np.full(model.n, value))
-        for pattern, value in values.items()
-    ]
-    return {k: v for one in own for k, v in one.items()} | {"gains.period": 1.0 / rate}
+    gains = {f"gains.{joint}.{gain}": 0.0 for joint in model.joint_names for gain in "pd"}
+    known = parameters_of(model.joint_names, rotor, coulomb, coulomb)
+    return {**known, **gains, "gains.period": 1.0 / rate}
 
 
 def middle(name: str) -> Floats:
@@ -186,9 +177,7 @@ def float_freely(loop):
 def test_an_arm_whose_torque_flickers_is_not_thrown_by_the_last_of_it(rate, ask):
     """The feedback's torque goes over to gravity's from its mean: .3 to .8 from its last value."""
     names, start = load("panda").model.joint_names, np.asarray(load("panda").start, float)
-    gains = of_joints("gains.{}.p", names, np.zeros(7)) | of_joints(
-        "gains.{}.d", names, np.zeros(7)
-    )
+    gains = {f"gains.{joint}.{gain}": 0.0 for joint in names for gain in "pd"}
     timing = {"gains.period": 1.0 / rate, "gains.delay": 1.0 / rate}
 
     def coarse(state: JointState) -> JointState:

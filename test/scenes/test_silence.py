@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arm_scene import Ask, Played, Scene, load, lost_after, play, trajectory
+from drive_settings import parameters_of
 from example_robots import example_robot
 from studies import SWEEP, study
 
@@ -20,7 +21,6 @@ from featherstone_ros.control.feasibility.feasibility import check
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, Trajectory
-from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
 from featherstone_ros.tools.trajectory_check import started
 
@@ -163,9 +163,9 @@ def test_what_falls_without_states_has_no_friction(share, falls):
     With a hundredth of its effort limits as Coulomb friction it stands.
     """
     scene, at = moving("panda"), BEGIN + FAST["panda"][3]
-    model = load("panda").arm.model
-    friction = of_joints("friction.{}.coulomb", model.joint_names, share * model.effort_limit)
-    friction |= of_joints("friction.{}.viscous", model.joint_names, np.zeros(model.n))
+    arm = load("panda").arm
+    friction = share * arm.model.effort_limit
+    friction = parameters_of(arm.model.joint_names, arm.drives.armature, coulomb=friction)
     silent = replace(scene, state=lost_after(at), duration=at + 1.3, parameters=friction)
     played = play(silent)
     assert played.speed[: played.since(at + 0.5).start].max() < SPEED

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from drive_settings import parameters_of
 from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics, Model, Simulator
@@ -52,8 +53,7 @@ PANDA = Arm(MODEL, TIP, HOME)
 @cache
 def geared(model: Model) -> ControllerSettings:
     """Return the settings of an arm whose drives follow positions, without friction."""
-    each = {"armature.{}": ARMATURE, "friction.{}.coulomb": 0.0, "friction.{}.viscous": 0.0}
-    each = {pattern.format(j): value for pattern, value in each.items() for j in model.joint_names}
+    each = parameters_of(model.joint_names, ARMATURE)
     return ControlledArm.of(model, each | {"output": "joint_state"}).settings
 
 

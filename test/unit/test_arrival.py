@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import urdf_text
 from control_arm import LIMITS, PERIOD, Bench, Q, space, with_changes
+from drive_settings import parameters_of
 from numpy.testing import assert_allclose
 from studies import study
 
@@ -20,6 +21,7 @@ from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
@@ -274,13 +276,9 @@ def test_the_largest_errors_are_named_in_the_units_of_their_joints():
 
 def plain(model, coulomb=0.0, **parameters) -> ControlledArm:
     """Return an arm of 300 N m whose friction the controller believes to be that."""
-    each = {
-        "friction.{}.coulomb": coulomb,
-        "friction.{}.viscous": 0.0,
-        "armature.{}": 0.1,
-        "effort_limit.{}": 300.0,
-    }
-    each = {pattern.format(j): value for pattern, value in each.items() for j in model.joint_names}
+    joints = model.joint_names
+    each = parameters_of(joints, 0.1, coulomb=coulomb)
+    each |= of_joints("effort_limit.{}", joints, np.full(model.n, 300.0))
     return ControlledArm.of(model, each | parameters)
 
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from drive_settings import parameters_of
 
 from featherstone_ros import Dynamics, Model, _control
 from featherstone_ros.control.cartesian_impedance import CartesianSettings
@@ -14,6 +15,7 @@ from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.kinematics import pose_error
+from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
@@ -25,11 +27,10 @@ STEP = 1e-3
 NOTHING = np.zeros(7)
 
 
-LIMP = {"friction.{}.coulomb": 0.0, "friction.{}.viscous": 0.0, "armature.{}": 0.0}
-EACH = {**LIMP, "torque_rate.{}": 1000.0}
 ARM = ControlledArm.of(
     MODEL,
-    {pattern.format(j): value for pattern, value in EACH.items() for j in MODEL.joint_names}
+    parameters_of(MODEL.joint_names)
+    | of_joints("torque_rate.{}", MODEL.joint_names, [1000.0] * 7)
     | {"mode": "cartesian_impedance", "tip": TIP, "gains.period": STEP, "gains.delay": 0.0},
 )
 

@@ -6,6 +6,7 @@ the postures in which the damping of the pseudo-inverse does most.
 
 import numpy as np
 import pytest
+from drive_settings import parameters_of
 from scipy.linalg import sqrtm
 from scipy.spatial.transform import Rotation
 from studies import few_or_all
@@ -15,7 +16,6 @@ from featherstone_ros.control import CartesianImpedance
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
@@ -112,12 +112,7 @@ def test_arm_that_is_led_through_singular_postures_does_not_swing(stiffness):
     """With all of D V_d, also along what no joint can do, it ended in a fault."""
     model = Model.from_file(robot_file("ur5e"))
     q, way = THROUGH[stiffness]
-    joints, none = model.joint_names, np.zeros(model.n)
-    bare = {
-        **of_joints("armature.{}", joints, none),
-        **of_joints("friction.{}.coulomb", joints, none),
-        **of_joints("friction.{}.viscous", joints, none),
-    }
+    bare = parameters_of(model.joint_names)
     led = {"mode": "cartesian_impedance", "tip": "tool0"}
     arm = ControlledArm.of(model, {**bare, **led, "stiffness": [stiffness] * 3 + [30.0] * 3})
     loop = ClosedLoop(arm, SimulatedArm.of(model, arm.drives, q))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from compiled import control_parts
+from drive_settings import parameters_of
 from numpy.testing import assert_allclose, assert_array_equal
 from studies import study
 
@@ -37,16 +38,10 @@ WAY = np.array([0.7, -0.5, 0.6, -0.7, 0.5, 0.9])
 ZERO = np.zeros(6)
 
 
-def of_each(pattern: str, value: float) -> dict[str, object]:
-    return {pattern.format(joint): value for joint in NAMES}
-
-
 ARM = ControlledArm.of(
     MODEL,
     {
-        **of_each("armature.{}", 0.2),
-        **of_each("friction.{}.coulomb", 0.0),
-        **of_each("friction.{}.viscous", 0.0),
+        **parameters_of(NAMES, 0.2),
         "output": "joint_state",
         "tip": TIP,
         "stiffness": [100.0] * 3 + [10.0] * 3,
