@@ -67,7 +67,6 @@ class SimulatedArm:
         self.command = np.zeros(self.model.n)
         self.speed = 0.0  # the highest over the limit
         self.delay, self.clock_offset = 0.0, 0.0  # of joint states, and of their clock's [s]
-        self.burst = 0.0  # [s] after which states come together; 0: each by itself
         self.on_their_way: deque[tuple[float, Floats, Floats]] = deque()
         self.spoil: Callable[[Floats, Floats], tuple[Floats, Floats]] = lambda q, qd: (q, qd)
         self.controller.activate(self.now)
@@ -86,18 +85,13 @@ class SimulatedArm:
             if self.steps % self.every == 0:
                 q, qd = self.spoil(self.simulator.q, self.simulator.qd)
                 self.on_their_way.append((self.now, q, qd))
-            while self._is_delivered():
+            while self.on_their_way and self.on_their_way[0][0] + self.delay <= self.now + 1e-9:
                 then, q, qd = self.on_their_way.popleft()
                 stamp = then + self.clock_offset
                 self._take(self.controller.accept_state(self.now, q, qd, None, stamp))
             if self.steps % UPDATE == 0:
                 self._take(self.controller.update(self.now))
         return self
-
-    def _is_delivered(self) -> bool:
-        if not self.on_their_way or self.on_their_way[0][0] + self.delay > self.now + 1e-9:
-            return False
-        return self.burst == 0.0 or self.steps % round(self.burst / STEP) == 0
 
     def _move(self, steps: int) -> None:
         if self.braked or self.now - self.commanded > COMMAND_TIMEOUT:

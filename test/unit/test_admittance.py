@@ -21,7 +21,7 @@ from featherstone_ros.control.controller import TorqueController, compiled_contr
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
-from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import pose_error
 
@@ -275,12 +275,6 @@ def test_mode_begins_and_ends_without_a_jump():
     bench.configure(mode=Mode.FEEDFORWARD)
     bench.run(0.5)
     assert largest_acceleration(bench) <= 1.01
-
-
-def test_trajectories_are_refused():
-    bench = ContactBench()
-    with pytest.raises(TrajectoryError, match="follows poses of the end effector"):
-        bench.controller.set_trajectory(bench.now, MODEL.joint_names, [Point(1.0, HOME.tolist())])
 
 
 def test_wall_stops_the_hand():

@@ -40,20 +40,6 @@ def test_no_command_ends_while_the_arm_moves_whose_states_have_stopped(
     assert arm.speed < 1.0
 
 
-@pytest.mark.parametrize("give_up_after", [0.0, 0.4])
-def test_commands_of_a_deactivated_arm_end_after_its_stop(give_up_after):
-    bench = Bench(stop_time=2.0, give_up_after=give_up_after).start()
-    goal = bench.arm.q + np.array([0.8, -0.8])
-    bench.move(goal, 1.0)
-    bench.run(0.5)  # at constant speed
-    bench.controller.deactivate(bench.now)
-    bench.run(1.9)
-    assert bench.controller.phase is Phase.STOPPING
-    bench.run(0.2 + give_up_after + 0.3)
-    assert bench.controller.phase is Phase.INACTIVE
-    assert np.abs(bench.arm.qd).max() < 0.02
-
-
 @pytest.mark.parametrize("stop", ["deactivate", "hold", "states"])
 def test_a_stop_before_a_limit_stays_within_the_range(stop):
     """Near the end of a motion that ends near a limit, with a stop_time that would lead beyond."""

@@ -166,20 +166,6 @@ def test_in_lockstep_each_state_has_one_answer_and_time_none(period):
         assert len(bench.commands) == k + 1
 
 
-def test_states_that_stop_end_in_a_stop_and_then_in_silence(bench):
-    follow(bench)
-    bench.run(0.4)
-    last = bench.now
-    bench.run(0.5, states=False)
-    assert np.abs(bench.arm.qd).max() < 0.05
-    assert not bench.is_safe_to_end
-    bench.run(1.0, states=False)
-    assert bench.controller.phase is Phase.SILENT
-    assert bench.is_safe_to_end
-    assert bench.commands[-1][0] - last == pytest.approx(0.1 + 0.25 + 1.0, abs=0.003)
-    assert bench.largest_rate() <= 1.0
-
-
 def test_commands_by_the_timer_come_at_its_rate_whether_states_do_or_not():
     bench = LoopBench(update_on=UpdateOn.TIMER, rate=250.0).start()
     bench.commands.clear()
@@ -391,16 +377,6 @@ def test_motion_ends_when_python_gives_no_sign_of_life(executor_timeout, states)
     assert bench.now > last + 0.3
     assert np.abs(bench.arm.qd).max() < 0.02
     assert bench.largest_rate() <= 1.0
-
-
-def test_set_points_end_when_python_gives_no_sign_of_life():
-    bench = LoopBench(executor_timeout=0.3, reference_timeout=2.0).start()
-    bench.heartbeat = bench.now
-    bench.set_point(Point(0.0, Q, [0.3, 0.0]))
-    bench.run(0.29)
-    assert bench.controller.phase is Phase.REFERENCE
-    bench.run(0.02)
-    assert bench.controller.phase is Phase.HOLDING
 
 
 def test_signs_of_life_keep_a_motion_going_and_a_hold_needs_none(bench):

@@ -16,7 +16,6 @@ from studies import few_or_all, study
 import featherstone_ros as fr
 from featherstone_ros.control.feasibility.demand import demand
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, RELEASE_TIME, presliding
 from featherstone_ros.model.robots import robot_file
@@ -145,31 +144,6 @@ def test_torque_does_not_step_where_a_motion_begins_turns_and_ends():
     assert shares.max() > 0.99 and shares.min() < -0.99
     assert np.abs(np.diff(shares, axis=0)).max() < 0.25
     assert np.abs(shares[-1]).max() < 1e-6
-
-
-def test_commands_go_on_without_a_step_whatever_happens_to_the_motion():
-    bench = Bench(stiff(robot_file("ur5e")))
-    coulomb, commands = bench.settings.drives.coulomb, []
-
-    def configured(mode):
-        bench.controller.configure(bench.now, replace(bench.settings, mode=mode))
-
-    for event in (
-        lambda: bench.move(0.3),
-        lambda: bench.move(-0.2),
-        lambda: configured(Mode.COMPUTED_TORQUE),
-        lambda: configured(Mode.GRAVITY_COMPENSATION),
-        lambda: configured(Mode.FEEDFORWARD),
-        lambda: bench.move(0.3),
-        lambda: bench.controller.hold(bench.now),
-        lambda: bench.move(0.3),
-        lambda: bench.controller.deactivate(bench.now),
-        lambda: bench.controller.activate(bench.now),
-    ):
-        event()
-        commands.append(bench.run(0.5)[2])
-    steps = np.abs(np.diff(np.concatenate(commands), axis=0)) / coulomb
-    assert steps.max() < 0.8  # 0.7 where the hold begins, without any friction, too
 
 
 def test_the_check_of_trajectories_expects_the_friction_that_is_commanded():

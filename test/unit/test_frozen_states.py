@@ -19,15 +19,6 @@ FASTEST_UNSURE = 2.5  # where positions come in coarse steps
 MOTIONS = ((0.1, 0.4), (0.1, 3.0), (0.4, 1.0))  # how far [rad], how long [s]
 
 
-def test_the_honest_arm_is_not_taken_for_frozen_and_arrives():
-    for name in ROBOTS:
-        arm = SimulatedArm(name).run(0.3)
-        arm.follow(arm.away(0.4), 1.0)
-        arm.run(1.5)
-        np.testing.assert_allclose(arm.simulator.q, arm.away(0.4), atol=0.01)
-        assert not arm.controller.refused
-
-
 @pytest.mark.parametrize("velocity", [0.0, np.nan], ids=["zero", "not measured"])
 @pytest.mark.parametrize("rate", [200, study(1000)])
 @pytest.mark.parametrize("name", ROBOTS)
@@ -73,19 +64,6 @@ def test_a_joint_that_freezes_where_its_motion_turns_round_is_noticed(name, join
     assert arm.speed < FASTEST[name]
 
 
-@pytest.mark.parametrize("velocity", [0.0, np.nan], ids=["zero", "not measured"])
-@pytest.mark.parametrize("name", ROBOTS)
-def test_positions_frozen_in_motion_end_in_silence(name, velocity):
-    for way, duration in MOTIONS:
-        arm = SimulatedArm(name).run(0.3)
-        arm.follow(arm.away(way), duration)
-        arm.run(0.4 * duration)
-        arm.freeze(list(range(arm.model.n)), velocity)
-        arm.run(duration + 1.0)
-        assert arm.speed < FASTEST[name], (way, duration)
-        assert arm.phase is Phase.SILENT
-
-
 @pytest.mark.parametrize("name", ROBOTS)
 def test_positions_frozen_beside_live_velocities_end_in_silence(name):
     """Velocities that show what the arm was asked to do are no mistake: it is the positions."""
@@ -108,14 +86,6 @@ def test_silence_ends_when_the_positions_change_again():
     arm.run(0.5)
     assert arm.phase is Phase.HOLDING
     assert np.abs(arm.simulator.qd).max() < 0.01
-
-
-def test_an_arm_on_its_brakes_is_held_for_as_long_as_it_likes():
-    arm = SimulatedArm("panda").run(0.3)
-    arm.braked = True
-    arm.run(20.0)
-    assert arm.phase is Phase.HOLDING
-    assert not arm.controller.refused
 
 
 @pytest.mark.parametrize("name", ROBOTS)

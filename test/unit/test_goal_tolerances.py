@@ -289,33 +289,6 @@ def test_trajectories_in_a_row_are_counted_anew_after_one_that_arrives_and_after
     assert "3 trajectories in a row" in bench.controller.hold_reason
 
 
-@pytest.mark.parametrize("damping", [0.0, 2.0, 20.0])
-@pytest.mark.parametrize("path_tolerance", [0.1, 0.3])
-def test_arm_whose_drives_let_go_in_motion_ends_in_a_hold_that_asks_for_help(
-    damping, path_tolerance
-):
-    bench = Bench(path_tolerance=path_tolerance).start()
-    goal = Goal(bench)
-    goal.run(0.2)
-    for _ in range(8000):  # it falls or sinks, whatever it is told
-        bench.pass_time()
-        bench.arm.step(-damping * bench.arm.qd)
-        bench.state()
-    assert bench.controller.phase is Phase.FAULT
-    assert len([note for note in bench.notes if "abandoned" in note]) <= 6
-    assert goal.update() is GoalStatus.ABORTED
-
-
-def test_one_trajectory_that_arrives_makes_up_for_those_that_did_not():
-    bench = Bench(path_tolerance=0.1).start()
-    for _ in range(2):
-        for _ in range(2):
-            Goal(bench).freeze(2.0)
-        assert Goal(bench).run(1.0) is GoalStatus.SUCCEEDED
-        assert Goal(bench, end=Q).run(1.0) is GoalStatus.SUCCEEDED
-    assert bench.controller.phase is Phase.HOLDING
-
-
 def test_narrow_tolerances_of_goals_are_no_disobedience():
     bench = Bench(path_tolerance=0.3).start()
     for _ in range(4):

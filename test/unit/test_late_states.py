@@ -68,51 +68,6 @@ def test_a_clock_that_is_set_back_in_motion_is_no_jump_of_the_arm(name, back, be
     np.testing.assert_allclose(arm.simulator.q, arm.away(WAY), atol=0.01)
 
 
-@pytest.mark.parametrize("stiction", [0.0, 2.0])
-@pytest.mark.parametrize("name", ROBOTS)
-def test_friction_that_is_not_what_the_model_knows_makes_no_late_arm_fast(name, stiction):
-    arm = moved(SimulatedArm(name, 500, stiction), 0.0, 0.08)
-    assert arm.speed < SPEED
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_delays_that_change_from_state_to_state_make_no_arm_fast(name):
-    """States stay in order: each waits for those before it."""
-    random = np.random.default_rng(2)
-    arm = SimulatedArm(name, 500).run(0.5)
-    arm.follow(arm.away(WAY), 1.0)
-    for _ in range(1000):
-        arm.delay = random.uniform(0.0, 0.06)
-        arm.run(0.002)
-    assert arm.speed < SPEED
-
-
-@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
-@pytest.mark.parametrize("apart", few_or_all([0.02, 0.09], [0.02, 0.05, 0.09]))
-@pytest.mark.parametrize("name", ROBOTS)
-def test_an_arm_follows_when_states_come_in_bursts(name, apart, mode):
-    """As over a radio network: each last command acts until the next burst."""
-    arm = SimulatedArm(name, 500, mode=mode).run(0.5)
-    arm.follow(arm.away(WAY), 1.0)
-    arm.run(0.3)
-    arm.burst = apart
-    arm.run(2.2)
-    assert arm.phase is Phase.HOLDING
-    assert arm.speed < 0.5
-    np.testing.assert_allclose(arm.simulator.q, arm.away(WAY), atol=0.02)
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_an_arm_led_by_its_end_effector_is_held_with_late_states(name):
-    arm = SimulatedArm(name, 500, mode=Mode.CARTESIAN_IMPEDANCE).run(0.5)
-    arm.lead((0.0, 0.1, 0.0))
-    arm.run(0.3)
-    arm.delay = 0.03
-    arm.run(2.0)
-    assert arm.phase in (Phase.HOLDING, Phase.REFERENCE)
-    assert arm.speed < 0.5
-
-
 def test_without_late_states_no_estimate_is_advanced():
     """Stamps on another clock tell nothing; less than 10 ms are within the margin of the gains."""
     commands = []

@@ -87,25 +87,6 @@ def test_steps_are_those_of_hybrid_dynamics_by_hand(model):
         )
 
 
-@every_integrator
-def test_free_joints_swing_as_if_the_force_found_were_applied(integrator):
-    """Joint 1 of a Panda is driven; the same arm, told the forces, moves the same."""
-    h, steps, first = 1e-4, 2000, PANDA.joint_names[0]
-    driven = Simulator(PANDA, h, integrator, prescribed={first: swing}, **FRICTIONLESS)
-    told = Simulator(PANDA, h, integrator, **FRICTIONLESS)
-    q = np.array([0, 0.3, 0, -1.5, 0, 1.0, 0])[: PANDA.n]
-    driven.reset(q)
-    told.reset(q)
-    for _ in range(steps):
-        driven.step(np.zeros(PANDA.n))
-        told.step(np.append(driven.prescribed_tau, np.zeros(PANDA.n - 1)))
-    assert driven.q[0] == pytest.approx(swing(steps * h)[0], abs=1e-14)
-    moved = np.abs(driven.q - q)
-    assert moved[1:].max() > 0.1
-    # The told force is constant over a step: an error of the order of h.
-    np.testing.assert_allclose(told.q, driven.q, atol=2e-3 * moved.max())
-
-
 def test_work_of_the_motor_is_the_change_of_energy():
     h, steps, first = 1e-3, 1000, PANDA.joint_names[0]
     simulator = Simulator(PANDA, h, "rk4", prescribed={first: swing}, **FRICTIONLESS)
@@ -123,20 +104,6 @@ def test_work_of_the_motor_is_the_change_of_energy():
     work = h / 3 * weights @ power
     assert abs(work) > 0.1
     assert kinetic + potential - before == pytest.approx(work, abs=1e-7 * kinetic)
-
-
-def test_momentum_of_a_floating_arm_is_conserved_while_its_joint_is_driven():
-    model = Model.from_file(robot_file("panda"), base="floating", gravity=(0, 0, 0))
-    simulator = Simulator(
-        model, 1e-3, "rk4", prescribed={model.joint_names[1]: swing}, **FRICTIONLESS
-    )
-    q, qd = random_state(model, np.random.default_rng(2))
-    simulator.reset(q, qd)
-    dynamics = Dynamics(model)
-    before = dynamics.momentum(simulator.q, simulator.qd)
-    simulator.step(np.zeros(model.nv), 2000)
-    after = dynamics.momentum(simulator.q, simulator.qd)
-    assert np.abs(after - before).max() <= 1e-9 * np.abs(before).max()
 
 
 def test_runge_kutta_is_of_order_four(model):

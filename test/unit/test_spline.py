@@ -7,13 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from simulated_arm import ROBOTS, SimulatedArm
-from studies import few_or_all
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import MotionState
-from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.spline import spline_velocities
 from featherstone_ros.control.trajectory import Point, Trajectory
@@ -94,61 +91,3 @@ def test_points_with_velocities_are_taken_as_they_are():
     paths = [Trajectory(SPACE.names, points, SPACE, interpolation=kind) for kind in Interpolation]
     coefficients = [path.compiled().coefficients for path in paths]
     assert_allclose(*coefficients, rtol=0.0)
-
-
-LATENCY, RATE, HORIZON = 0.1, 30, 16  # [s], chunks and points per second, points of a chunk
-
-
-def streamed(name: str, interpolation: Interpolation, noise: float) -> tuple[SimulatedArm, Floats]:
-    """Follow chunks of positions, each stamped when it was asked for, and late.
-
-    Args:
-        name: The robot.
-        interpolation: Between points.
-        noise: By which chunks disagree, and 6 % of that within each [rad].
-
-    Returns:
-        The arm; the desired velocities (K, n) every 2 ms.
-    """
-    arm = SimulatedArm(name, 500, interpolation=interpolation)
-    arm.run(0.5)
-    rng, begin, velocities = np.random.default_rng(1), arm.now, []
-    on_their_way: list[tuple[float, list[Point]]] = []
-    for tick in range(1500):
-        if tick % round(500 / RATE) == 0:
-            times = arm.now - begin + np.arange(1, HORIZON + 1) / RATE
-            way = 0.15 * (1.0 - np.cos(2.0 * np.pi * 0.3 * times))[:, None]
-            positions = arm.start + way + rng.normal(0.0, noise, arm.model.n)
-            positions += rng.normal(0.0, 0.06 * noise, positions.shape)
-            on_their_way.append(
-                (arm.now, [Point((k + 1) / RATE, q) for k, q in enumerate(positions)])
-            )
-        if on_their_way and on_their_way[0][0] + LATENCY <= arm.now + 1e-9:
-            asked, points = on_their_way.pop(0)
-            names = arm.model.joint_names
-            arm.controller.set_trajectory(arm.now, names, points, asked - arm.now)
-        arm.run(0.002)
-        velocities.append(arm.controller.compiled.desired[1])
-    return arm, np.array(velocities)
-
-
-@pytest.mark.parametrize("name", few_or_all(ROBOTS[:1], ROBOTS))
-def test_a_stream_of_chunks_that_disagree_is_smooth(name):
-    """By 5 mrad, as those of a learned policy do: lines have steps of the velocity there."""
-    _, lines = streamed(name, Interpolation.LINEAR, 0.005)
-    arm, spline = streamed(name, Interpolation.SPLINE, 0.005)
-    steps = [np.abs(np.diff(desired, axis=0)).max() for desired in (lines, spline)]
-    assert steps[1] < 0.3 * steps[0]
-    assert arm.phase is Phase.TRAJECTORY
-    assert arm.speed < 0.3
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_a_stream_that_ends_comes_to_rest_and_goes_on_when_it_returns(name):
-    arm, _ = streamed(name, Interpolation.SPLINE, 0.0)
-    arm.run(HORIZON / RATE + 0.25)
-    assert arm.phase is Phase.HOLDING
-    assert np.abs(arm.simulator.qd).max() < 0.01
-    arm.follow(arm.start, 1.0)
-    assert arm.run(1.5).phase is Phase.HOLDING
-    assert_allclose(arm.simulator.q, arm.start, atol=0.01)

@@ -84,24 +84,6 @@ def test_points_of_a_policy_without_times_come_at_its_frequency():
     assert timed(points[:1], 20.0)[0].time == 0.0 and not timed([], 20.0)
 
 
-def test_velocities_give_cubics():
-    points = [Point(1.0, [1.0, 0.2, 0.3], [0.5, 0.0, 0.0]), Point(2.0, [0.0] * 3, [0.0] * 3)]
-    motion = Trajectory(NAMES, points, SPACE).motion(0.0, rest(), 0.25)
-    state = motion.state(1.5)  # Hermite: the middle of a cubic
-    assert_allclose(state.position[0], (1.0 + 0.0) / 2 + (0.5 - 0.0) / 8)
-    assert_allclose(motion.state(1.0).velocity[0], 0.5)
-
-
-def test_accelerations_give_quintics_without_a_step_in_acceleration():
-    points = [
-        Point(1.0, [1.0, 0.2, 0.3], [0.5, 0.0, 0.0], [0.7, 0.0, 0.0]),
-        Point(2.0, [0.0] * 3, [0.0] * 3, [0.0] * 3),
-    ]
-    motion = Trajectory(NAMES, points, SPACE).motion(0.0, rest(), 0.25)
-    assert_allclose(motion.state(1.0 - 1e-9).acceleration[0], 0.7, atol=1e-6)
-    assert_allclose(motion.state(1.0 + 1e-9).acceleration[0], 0.7, atol=1e-6)
-
-
 def test_degree_of_a_piece_is_what_both_its_points_have():
     points = [
         Point(1.0, [0.0] * 3),
@@ -111,14 +93,6 @@ def test_degree_of_a_piece_is_what_both_its_points_have():
     motion = Trajectory(NAMES, points, SPACE).motion(0.0, rest(np.zeros(3)), 0.25)
     assert_allclose(motion.state(1.2).position, 0.2)  # line
     assert_allclose(motion.state(2.5).position, 0.5 + 0.5 / 8)  # cubic
-
-
-def test_last_point_is_held_at_rest():
-    motion = Trajectory(NAMES, [Point(1.0, [1.0, 1.0, 1.0])], SPACE).motion(0.0, rest(), 0.25)
-    end = motion.state(1.0)
-    assert_allclose(end.position, 1.0)
-    assert not end.rows()[1:3].any()
-    assert motion.end == 1.0
 
 
 def test_efforts_beyond_the_limits_are_refused_and_named():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from drive_settings import with_drives
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS
-from pushed_twin import apply_wrench, follow, set_state
+from pushed_twin import apply_wrench, set_state
 from studies import few_or_all
 
 import featherstone_ros as fr
@@ -121,12 +121,6 @@ def test_default_initial_position_is_the_nearest_to_zero_within_the_limits(model
     np.testing.assert_array_equal(twin.q, [0.0, 0.2])
 
 
-def test_time_has_no_rounding_drift(model):
-    twin = make(model, rate=300.0)
-    run(twin, 3000)
-    assert twin.time == 10_000_000_000
-
-
 # Brakes.
 
 
@@ -208,41 +202,6 @@ def test_effort_is_saturated_at_the_urdf_limits_unless_switched_off(model):
     assert free.saturated == 0
 
 
-@pytest.mark.parametrize(
-    ("effort", "reason"),
-    [
-        ([1.0], r"command has 1 values, expected 2: shoulder, elbow"),
-        ([1.0, 2.0, 3.0], r"command has 3 values, expected 2"),
-        ([1.0, np.nan], r"command of elbow is nan, expected a finite number"),
-        ([-np.inf, 1.0], r"command of shoulder is -inf"),
-    ],
-)
-def test_command_raises_if_bad_and_the_old_one_stays(model, effort, reason):
-    twin = make(model)
-    twin.command([3.0, 2.0], now=0.0)
-    with pytest.raises(ValueError, match=reason):
-        twin.command(effort, now=0.0)
-    run(twin, 1)
-    np.testing.assert_array_equal(twin.effort, [3.0, 2.0])
-
-
-def test_bad_command_does_not_release_the_brakes(model):
-    twin = make(model)
-    with pytest.raises(ValueError, match="command of shoulder is nan"):
-        twin.command([np.nan, 0.0], now=0.0)
-    assert twin.is_braked
-    twin.command([0.0, 0.0], now=0.0)
-    assert not twin.is_braked
-
-
-def test_command_of_some_joints_keeps_the_others(model):
-    twin = make(model)
-    twin.command([3.0, 2.0], now=0.0)
-    follow(twin, effort=[4.0], joints=[1])
-    run(twin, 1)
-    np.testing.assert_array_equal(twin.effort, [3.0, 4.0])
-
-
 # Wrenches.
 
 
@@ -293,16 +252,6 @@ def test_set_state_moves_the_joints_named_and_keeps_the_time(model):
     assert twin.qd[1] == 0.2
     np.testing.assert_array_equal(twin.position, twin.q)
     assert twin.time == 10_000_000
-
-
-@pytest.mark.parametrize(
-    ("q", "qd"), [([np.nan, 0], None), ([0, 0], [np.inf, 0]), ([0, 0], [0, 1e6])]
-)
-def test_set_state_raises_if_not_finite_or_absurd(model, q, qd):
-    twin = make(model)
-    with pytest.raises(ValueError, match=r"of (shoulder|elbow) is"):
-        set_state(twin, q, qd or ())
-    np.testing.assert_array_equal(twin.q, START)
 
 
 def test_reset_repeats_the_run_bit_for_bit_noise_included(model):

@@ -133,33 +133,6 @@ def test_some_joints_follow_while_others_are_driven_by_effort(model):
     assert list(twin.effort) == [1.0, 2.0]
 
 
-def test_following_repeats_bit_for_bit_after_a_reset(model):
-    twin = make(model)
-
-    def record() -> bytes:
-        rows = []
-        for k in range(200):
-            follow(twin, START + 0.1 * np.sin(0.01 * k), (), now=0.0)
-            twin.advance(0.0)
-            rows.append(np.r_[twin.q, twin.qd, twin.effort])
-        return np.array(rows).tobytes()
-
-    first = record()
-    twin.reset()
-    assert record() == first
-
-
-def test_command_that_is_not_finite_changes_nothing(model):
-    twin = make(model)
-    twin.command([1.0, 2.0], now=0.0)
-    with pytest.raises(ValueError, match="position of elbow is nan"):
-        follow(twin, [1.0, np.nan], (), now=0.0)
-    with pytest.raises(ValueError, match="velocity of shoulder is inf"):
-        follow(twin, [1.0, 1.0], [np.inf, 0.0], now=0.0)
-    twin.advance(0.0)
-    assert list(twin.effort) == [1.0, 2.0]
-
-
 @pytest.mark.parametrize("name", robot_names())
 def test_gains_chosen_for_an_arm_hold_and_move_it(name):
     model = fr.Model.from_file(robot_file(name))

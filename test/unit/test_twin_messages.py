@@ -149,14 +149,6 @@ def test_a_flood_of_bad_messages_is_counted_but_told_now_and_then(twin):
     assert 20 <= sum(map(len, told)) <= 40
 
 
-def test_set_state_moves_the_joints_named(twin):
-    assert send(twin, "set_state", joint_state(["claw", "elbow"], [0.1, 1.5])) == []
-    np.testing.assert_array_equal(twin.q, [START[0], 1.5])
-    assert send(twin, "set_state", joint_state(["shoulder"], [-0.5], [0.3])) == []
-    np.testing.assert_array_equal(twin.q, [-0.5, 1.5])
-    np.testing.assert_array_equal(twin.qd, [0.3, 0.0])
-
-
 def test_wrench_acts_on_the_link_that_its_frame_names(twin):
     assert send(twin, "external_wrench", wrench_stamped("tool", [1, 2, 3, 4, 5, 6])) == []
     assert send(twin, "external_wrench", wrench_stamped("upper", np.ones(6))) == []

@@ -127,13 +127,6 @@ def test_as_fast_as_possible_is_one_period_per_call():
     assert twin.due == 0
 
 
-def test_twin_advances_with_real_time():
-    twin = make(rate=100.0, real_time_factor=2.0)
-    count = sum(published(twin, now) for now in 0.005 * np.arange(1, 201))
-    assert count == 200
-    assert twin.time == 2_000_000_000
-
-
 # Pause.
 
 
@@ -201,12 +194,6 @@ def test_lockstep_repeats_a_state_only_if_no_command_comes():
     counts = [published(twin, now=1.03 + 0.02 * k) for k in range(1, 26)]
     assert sum(counts) == 0.5 // LOCKSTEP_REPEAT
     assert not any(counts[: int(LOCKSTEP_REPEAT / 0.02) - 1])
-
-
-def test_lockstep_repeats_the_first_state_likewise():
-    twin = make(rate=100.0, lockstep=True)
-    times = [now for now in 1.0 + 0.02 * np.arange(1, 101) if published(twin, now)]
-    np.testing.assert_allclose(np.diff(times), LOCKSTEP_REPEAT, atol=0.021)
 
 
 def test_a_command_that_came_in_a_pause_counts_when_time_goes_on():
