@@ -1,17 +1,17 @@
 """The parameter files in config/ and the parameters that the nodes declare are the same."""
 
-import json
-
 import pytest
 from support import Ros
 
 from featherstone_ros.model.parameter_files import parameter_names, read_parameters
+from featherstone_ros.model.robots import robot_file
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.robot_setup import load
 
 from rcl_interfaces.srv import ListParameters  # isort: skip  (support skips where ROS is missing)
 
 CONFIG = share_directory() / "config"
+FILE = robot_file("panda")
 NODES = ["digital_twin", "feedforward_controller"]
 OF_EVERY_NODE = {"use_sim_time", "start_type_description_service"}
 
@@ -34,25 +34,11 @@ def test_the_nodes_file_lists_its_parameters_and_defaults(ros, node):
 
 
 @pytest.mark.parametrize("node", NODES)
-def test_a_node_starts_from_its_file_as_it_stands(ros, tmp_path, node):
-    description = {"robot_description": load("panda").text}
-    file = tmp_path / "description.yaml"
-    file.write_text(json.dumps({f"/**/{node}": {"ros__parameters": description}}))
-    files = ["--params-file", str(CONFIG / f"{node}.yaml"), "--params-file", str(file)]
+def test_a_node_starts_from_its_file_as_it_stands_and_takes_what_a_robots_file_sets(ros, node):
+    robot = load("panda")
+    files = ("--params-file", str(CONFIG / f"{node}.yaml"))
+    files += ("--params-file", str(CONFIG / "panda.yaml"), "-p", f"robot_description:={FILE}")
     ros.start(f"featherstone_ros.{node}", None, *files)
-    ros.wait_for_state(f"/{node}", "active")
-
-
-@pytest.mark.parametrize("robot_name", ["panda", "ur5e"])
-@pytest.mark.parametrize("node", NODES)
-def test_a_robots_file_sets_what_the_node_declares(ros, node, robot_name):
-    robot = load(robot_name)
-    ros.start(
-        f"featherstone_ros.{node}",
-        {"robot_description": robot.text},
-        "--params-file",
-        str(CONFIG / f"{robot_name}.yaml"),
-    )
     names = declared(ros, node)
     values = robot.parameters[node]
     assert set(values) <= names

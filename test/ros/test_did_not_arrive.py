@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-import numpy as np
-import pytest
 from support import (  # skips this module where ROS is missing
     ARM,
     LOCKSTEP,
@@ -18,13 +15,10 @@ from support import (  # skips this module where ROS is missing
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import PoseStamped
 from neighbour import CONTROLLER, TWIN
 from sensor_msgs.msg import JointState
 from test_feedforward_controller import NAMES, URDF, point
 from trajectory_msgs.msg import JointTrajectory
-
-from featherstone_ros.model.robots import robot_file
 
 START = {"shoulder": 0.6, "elbow": 0.5}
 GOAL = [1.0, 0.1]
@@ -84,33 +78,3 @@ def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_d
     ros.run_for(0.5)  # the last state heard is the present one
     arm.follow(list(arm.states[-1].position), 0.5)
     assert arm.status("running: hold").level == DiagnosticStatus.OK
-
-
-def test_states_that_come_more_slowly_than_gains_allow_for_are_named(ros):
-    """As from a driver of 200 Hz, with the parameters' defaults."""
-    twin = {f"initial_positions.{name}": q for name, q in START.items()}
-    Arm(ros, URDF, twin, **GAINS)
-    ros.status(gains="for gains.period 2 ms")
-    assert ros.set_parameters(CONTROLLER, {"gains.period": 0.005})[0].successful
-    ros.status(gains="nothing found")
-
-
-def test_hand_of_a_stretched_arm_does_not_arrive_above_and_says_why(ros):
-    upright = {"initial_positions.shoulder_lift_joint": -np.pi / 2}
-    urdf = robot_file("ur5e").read_text()
-    period = {"gains.period": 0.005}  # of the twin's states
-    arm = Arm(ros, urdf, upright, tip="wrist_1_link", mode="cartesian_impedance", **period)
-    targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
-    poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
-    ros.wait_for(lambda: poses, "pose of the hand")
-    target = PoseStamped(pose=poses[-1].pose)
-    target.pose.position.z += 0.05
-    targets.publish(target)
-    status = arm.status("did not arrive: end effector")
-    assert status.level == DiagnosticStatus.WARN
-    far, turned = map(float, re.findall(r"([\d.]+) (?:mm|deg) ", status.message)[:2])
-    assert far == pytest.approx(50.0, abs=1.0) and turned < 0.5
-    assert " from its target (expected 2 mm, 0.5 deg): " in status.message
-    assert status.message.endswith(
-        "singular posture or out of reach, no motion of the joints leads it there"
-    )

@@ -178,20 +178,6 @@ def test_parameters_of_the_base_are_checked(ros):
     ros.wait_for(lambda: [5.0, 0.0, 0.0] in [p[:3] for p in base.pose.values()], "the new place")
 
 
-@pytest.mark.parametrize(
-    "parameters, reason",
-    [
-        ({"world_frame": "base"}, "world_frame is 'base', expected the name of a frame other than"),
-        ({"robot_description": ARM}, "floating base 'base' moves no inertia"),
-    ],
-)
-def test_what_does_not_fit_the_robot_is_refused_when_it_is_known(ros, parameters, reason):
-    node = start(ros, **parameters)
-    node.wait_for_output(reason)
-    ros.wait_for_state(NODE, "unconfigured")
-    assert "Traceback" not in node.output
-
-
 def test_fixed_base_has_no_topics_and_says_what_is_without_effect(ros):
     node = start(ros, base="fixed")
     ros.wait_for_state(NODE, "active")

@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from example_robots import ROBOTS
-from studies import study
 from support import DEEP, LOCKSTEP, SIMULATED, seconds, status_values
 
 from featherstone_ros import Model
@@ -63,12 +61,11 @@ class Controlled:
 
 
 @pytest.mark.study  # test_setup_file.py starts them from it
-@pytest.mark.parametrize("name", [study("panda"), "ur5e"])
-def test_what_setup_predicts_is_what_the_nodes_show(name, ros, capsys):
+def test_what_setup_predicts_is_what_the_nodes_show(ros, capsys):
     """Within a factor of 1.5, or 0.5 mrad; it had predicted a quarter."""
     urdf, file = ros.folder / "arm.urdf", ros.folder / "arm.yaml"
     friction = '<dynamics damping="0.2" friction="1.0"/>'
-    text = re.sub("<dynamics[^>]*>", "", robot_file(name).read_text())
+    text = re.sub("<dynamics[^>]*>", "", robot_file("ur5e").read_text())
     urdf.write_text(text.replace("<limit", friction + "<limit"))
     assert cli.main(["setup", str(urdf), "--output", str(file)]) == 0
     proposal = propose(urdf)
@@ -89,34 +86,24 @@ def test_what_setup_predicts_is_what_the_nodes_show(name, ros, capsys):
     assert np.all(np.abs(found - expected) < allowed), f"{found}, predicted {expected}"
 
 
-MUJOCO_ARMS = [
-    robot_file("ur5e"),
-    study(robot_file("panda")),
-    *(study(path) for path in ROBOTS if path.stem == "ur10_robot"),
-]
 LOCKED = ("--real-time-factor", "0")
 ARMATURE, COULOMB, VISCOUS = 0.1, 0.8, 0.5
 WORST, LAST = 0.02, 0.003  # [rad]
 
 
-@pytest.mark.parametrize("path", MUJOCO_ARMS)
-def test_an_arm_in_mujoco_follows_and_arrives(path, ros):
+def test_an_arm_in_mujoco_follows_and_arrives(ros):
     """All joints by 1.2 rad in 2.5 s, joint states at 500 Hz, steps of 0.5 ms; gains by default."""
     pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco")
+    path = robot_file("ur5e")
     model = Model.from_file(path)
-    revolute = [
-        joint
-        for joint, kind in zip(model.joint_names, model.joint_types, strict=True)
-        if kind != "prismatic"
-    ]
-    model = Model.from_file(path, joints=revolute)
+    joints = list(model.joint_names)
     start = start_posture(model)
     both = {
-        "joints": revolute,
-        "friction": {joint: {"coulomb": COULOMB, "viscous": VISCOUS} for joint in revolute},
-        "armature": dict.fromkeys(revolute, ARMATURE),
+        "joints": joints,
+        "friction": {joint: {"coulomb": COULOMB, "viscous": VISCOUS} for joint in joints},
+        "armature": dict.fromkeys(joints, ARMATURE),
     }
-    twin = {"initial_positions": dict(zip(revolute, start.tolist(), strict=True))}
+    twin = {"initial_positions": dict(zip(joints, start.tolist(), strict=True))}
     file = ros.folder / "arm.yaml"
     nodes = {"/**": {"ros__parameters": both}, "/**/digital_twin": {"ros__parameters": twin}}
     file.write_text(yaml.safe_dump(nodes))
@@ -124,7 +111,7 @@ def test_an_arm_in_mujoco_follows_and_arrives(path, ros):
     controlled = Controlled(ros, path, file)
     goal = start + np.minimum(1.2, 0.7 * (model.upper - start))
     still = [0.0] * model.n
-    worst, last = controlled.move(revolute, goal.tolist(), 2.5, accelerations=still).max(axis=1)
+    worst, last = controlled.move(joints, goal.tolist(), 2.5, accelerations=still).max(axis=1)
     print(f"{1e3 * worst:.1f} mrad off at worst, {1e3 * last:.1f} mrad at the end")
     assert worst < WORST and last < LAST
     plant.stop()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.testing import assert_allclose
-from support import Ros, status_values  # skips this module where ROS is missing
+from support import seconds, status_values  # skips this module where ROS is missing
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
 from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Q, ScriptedArm, point
 from trajectory_msgs.msg import JointTrajectory
 
@@ -19,27 +18,20 @@ CONTROLLER = "featherstone_ros.feedforward_controller"
 TWIN = "featherstone_ros.digital_twin"
 COMMANDS = "/digital_twin/joint_commands"
 GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
-FASTEST = 0.6  # [rad/s] on the way there within a second
 OUTPUT = {"output": "joint_state", "robot_description": PARAMETERS["robot_description"]}
 MODEL = fr.Model.from_urdf(PARAMETERS["robot_description"])
 
 
-def started(ros: Ros, **parameters) -> tuple[list[JointState], list[JointState]]:
-    """Start a twin and a controller for its drives; return the states and the commands."""
+def test_drives_follow_a_trajectory_with_the_torque_of_the_model(ros):
     initial = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=True)}
     urdf = PARAMETERS["robot_description"]
     ros.start(TWIN, {"robot_description": urdf, "rate": 500.0, **initial})
     remapped = ["-r", f"{NODE}/joint_commands:={COMMANDS}"]
-    ros.start(CONTROLLER, {**OUTPUT, **PATIENT, **parameters}, *remapped)
+    ros.start(CONTROLLER, {**OUTPUT, **PATIENT}, *remapped)
     states = ros.collect(JointState, "joint_states")
     commands = ros.collect(JointState, COMMANDS)
     ros.wait_for_state(NODE, "active")
     ros.wait_for(lambda: states and commands, "states and commands")
-    return states, commands
-
-
-def test_drives_follow_a_trajectory_with_the_torque_of_the_model(ros):
-    states, commands = started(ros)
     publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
     rest = [0.0, 0.0]
     points = [point(1.0, GOAL, velocities=rest, accelerations=rest)]
@@ -54,23 +46,8 @@ def test_drives_follow_a_trajectory_with_the_torque_of_the_model(ros):
     assert_allclose(commands[-1].position, GOAL, atol=1e-12)
     held = fr.Dynamics(MODEL).gravity(np.array(GOAL))
     ros.wait_for(lambda: np.allclose(commands[-1].effort, held, atol=1e-6), "gravity alone")
-    moving = [c for c in commands if np.abs(c.velocity).max() > 0.0]
-    assert moving
-    stamps = [c.header.stamp.sec + 1e-9 * c.header.stamp.nanosec for c in moving]
-    assert min(np.diff(stamps)) > 0.0
-    steps = np.abs(np.diff([c.position for c in commands], axis=0)).max(axis=1)
-    times = [c.header.stamp.sec + 1e-9 * c.header.stamp.nanosec for c in commands]
-    assert (steps < 0.05 + FASTEST * np.diff(times)).all()  # where a busy machine loses some
-    efforts = np.array([c.effort for c in commands])
-    assert np.isfinite(efforts).all()
-    assert np.abs(efforts).max() <= 20.0  # the governor's limits
-
-
-def test_drives_are_told_where_the_arm_is_when_nothing_is_followed(ros):
-    _, commands = started(ros, mode="gravity_compensation", state_publish_rate=50.0)
-    ros.wait_for(lambda: len(commands) > 50, "commands")
-    assert_allclose(commands[-1].position, Q, atol=0.05)
-    assert ros.call(Trigger, f"{NODE}/hold").success is False
+    stamps = [seconds(c.header.stamp) for c in commands if np.abs(c.velocity).max() > 0.0]
+    assert stamps and min(np.diff(stamps)) > 0.0
 
 
 def test_commands_that_nobody_listens_to_are_a_warning(ros):

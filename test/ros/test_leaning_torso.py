@@ -42,13 +42,6 @@ def test_a_controller_bears_its_arm_where_joint_states_say_that_the_torso_is(ros
     ros.status(**{"locked joint waist": "0.6, as joint_states says"})
 
 
-def test_a_place_that_is_given_is_known_though_it_is_the_default(ros):
-    process = ros.start(TWIN, {"robot_description": URDF, "joints": FREE, "locked.waist": 0.0})
-    known = "not among joints: waist at 0, as locked.waist says"
-    ros.wait_for(lambda: "not among joints" in process.output, "word on the torso")
-    assert known in process.output
-
-
 def test_a_twin_of_the_arm_alone_stands_on_the_torso_that_it_is_told_of(ros):
     """By the parameter, at run time as well, until a joint state tells; what is absurd is not."""
     node = "/digital_twin"

@@ -4,7 +4,6 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from studies import study
 from support import Ros, ros_in_free_domain, start_error, status_values  # skips without ROS
 from urdf_text import chain
 
@@ -15,7 +14,6 @@ from std_msgs.msg import String
 from featherstone_ros.nodes.digital_twin import DigitalTwin
 from featherstone_ros.nodes.qos import LATCHED
 
-TWIN, CONTROLLER = "digital_twin", "feedforward_controller"
 WAITING = "waiting for the robot description on /robot_description"
 
 
@@ -45,26 +43,16 @@ def active(tmp_path_factory) -> Iterator[Ros]:
 # Signals.
 
 
-@pytest.mark.parametrize(("node", "signum"), [(TWIN, signal.SIGINT), (CONTROLLER, signal.SIGTERM)])
-def test_signal_ends_an_active_node_cleanly(ros, node, signum):
-    process = start(ros, node, robot_description=SLIDER)
-    process.wait_for_output("activate: done")
-    process.stop(signum)
-    assert "deactivate: done" in process.output
-
-
-@pytest.mark.parametrize(("node", "signum"), [(TWIN, signal.SIGTERM), (CONTROLLER, signal.SIGINT)])
-def test_signal_ends_a_waiting_node_cleanly(ros, node, signum):
-    process = start(ros, node)
+def test_signal_ends_a_waiting_node_cleanly(ros):
+    process = start(ros, "feedforward_controller")
     process.wait_for_output(WAITING)
-    process.stop(signum)
+    process.stop(signal.SIGINT)
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_signal_during_the_start_ends_the_node_cleanly(ros, signum):
+def test_signal_during_the_start_ends_the_node_cleanly(ros):
     process = ros.start("featherstone_ros.digital_twin", {}, "--log-level", "rcl:=debug")
     process.wait_for_output("Initializing")  # before there is a node
-    process.stop(signum)
+    process.stop(signal.SIGTERM)
 
 
 def test_second_signal_during_the_end_changes_nothing(ros):
@@ -73,36 +61,26 @@ def test_second_signal_during_the_end_changes_nothing(ros):
     for signum in [signal.SIGINT, signal.SIGTERM, signal.SIGINT]:
         process.send(signum)
     process.stop()
+    assert "deactivate: done" in process.output
 
 
 # Robot description.
 
 
-def test_late_description_starts_the_node_and_the_same_again_means_nothing(ros):
+def test_a_late_description_is_used_if_it_can_be_and_another_one_after_cleanup(ros):
     process = start(ros)
     process.wait_for_output(WAITING)
     assert ros.state("/digital_twin") == "unconfigured"
     ros.wait_for_diagnostics(lambda s: "waiting" in s.message and s.level == s.WARN)
     descriptions = ros.publisher(String, "/robot_description", LATCHED)
+    descriptions.publish(String(data="<robot"))
+    process.wait_for_output("cannot configure")
+    ros.wait_for_diagnostics(lambda s: s.level == s.ERROR and "cannot configure" in s.message)
     descriptions.publish(String(data=SLIDER))
     ros.wait_for_state("/digital_twin", "active")
-    descriptions.publish(String(data=SLIDER))
+    descriptions.publish(String(data=SLIDER))  # the same again means nothing
     ros.wait_for_diagnostics(lambda s: s.level == s.OK and status_values(s)["state"] == "active")
     assert "refused" not in process.output
-
-
-def test_description_published_before_the_node_started_is_found(ros):
-    descriptions = ros.node.create_publisher(String, "/robot_description", LATCHED)
-    descriptions.publish(String(data=SLIDER))
-    start(ros)
-    ros.wait_for_state("/digital_twin", "active")
-
-
-def test_other_description_is_refused_while_active_and_used_after_cleanup(ros):
-    process = start(ros)
-    descriptions = ros.publisher(String, "/robot_description", LATCHED)
-    descriptions.publish(String(data=SLIDER))
-    ros.wait_for_state("/digital_twin", "active")
     descriptions.publish(String(data=slider("rail", "lift")))
     process.wait_for_output("refused another robot description")
     ros.status("another robot description")
@@ -113,14 +91,10 @@ def test_other_description_is_refused_while_active_and_used_after_cleanup(ros):
     assert ros.get_parameter("/digital_twin", "armature.lift") == 0.0
 
 
-@pytest.mark.parametrize("text", ["<robot", "<robot name='macros'/>"], ids=["cut", "no joints"])
-def test_unusable_description_is_reported_and_a_good_one_then_used(ros, text):
-    process = start(ros)
-    descriptions = ros.publisher(String, "/robot_description", LATCHED)
-    descriptions.publish(String(data=text))
-    process.wait_for_output("cannot configure")
-    ros.wait_for_diagnostics(lambda s: s.level == s.ERROR and "cannot configure" in s.message)
+def test_description_published_before_the_node_started_is_found(ros):
+    descriptions = ros.node.create_publisher(String, "/robot_description", LATCHED)
     descriptions.publish(String(data=SLIDER))
+    start(ros)
     ros.wait_for_state("/digital_twin", "active")
 
 
@@ -186,9 +160,7 @@ def test_lifecycle_can_be_gone_round_twice(ros):
 BAD_STARTS = {
     "range": ({"rate": -1.0}, "rate"),
     "type": ({"rate": "fast"}, "parameter rate is 'fast', expected type double"),
-    "choice": ({"integrator": "euler"}, "expected one of semi_implicit_euler, implicit, rk4"),
-    "mode": ({"mode": "mirror"}, "expected one of simulate, shadow"),
-    "long": ({"mode": 20_000 * "k"}, "expected one of simulate, shadow"),
+    "choice": ({"mode": "mirror"}, "expected one of simulate, shadow"),
     "urdf": ({"robot_description": "<robot"}, "robot_description"),
     "joint": ({"robot_description": SLIDER, "armature.rail": -1.0}, "armature.rail"),
     "joints": ({"robot_description": SLIDER, "joints": ["rail", "road"]}, "road"),
@@ -227,16 +199,14 @@ def test_a_topic_for_some_joints_is_not_that_for_all(ros):
     )
 
 
-# Before and after the model is made.
-@pytest.mark.parametrize("case", [study("type"), "joint", study("long")])
-def test_bad_parameter_at_the_start_is_one_line_and_exit_status_1(ros, case):
-    parameters, reason = BAD_STARTS[case]
+def test_bad_parameter_at_the_start_is_one_line_and_exit_status_1(ros):
+    parameters, reason = BAD_STARTS["joint"]
     process = start(ros, **parameters)
     assert process.wait() == 1
     own_lines = [line for line in process.output.splitlines() if "[rmw_" not in line]
     assert len(own_lines) == 1, process.output
     assert "digital_twin: cannot start" in process.output
-    assert reason in process.output and len(process.output) < 5_000
+    assert reason in process.output
 
 
 def test_missing_parameter_file_is_an_error_without_traceback(ros):

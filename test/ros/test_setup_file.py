@@ -1,8 +1,6 @@
 """What `featherstone-ros setup` writes is loaded by both nodes, which do not complain about it."""
 
 import numpy as np
-import pytest
-from studies import study
 from support import status_values
 from urdf_text import chain
 
@@ -15,19 +13,13 @@ from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS 
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
 
 
-ODD = "continuous joints without limits, dots in their names"
-
-
-# As a UR5e moves with the file: test_friction_and_mujoco.py.
-@pytest.mark.parametrize("kind", [study("ur5e"), ODD])
-def test_both_nodes_start_from_the_file_without_a_warning_and_follow(kind, ros):
-    robot = kind  # there is nothing odd about its URDF
-    if kind != "ur5e":
-        friction = '<dynamics damping="0.1" friction="0.01"/>'
-        robot = str(ros.folder / "arm.urdf")
-        ros.folder.joinpath("arm.urdf").write_text(
-            chain("arm 1.a", "arm 1.b", kind="continuous", axis="0 1 0", inside=friction)
-        )
+def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
+    """An arm of continuous joints without limits, with dots in their names."""
+    friction = '<dynamics damping="0.1" friction="0.01"/>'
+    robot = str(ros.folder / "arm.urdf")
+    ros.folder.joinpath("arm.urdf").write_text(
+        chain("arm 1.a", "arm 1.b", kind="continuous", axis="0 1 0", inside=friction)
+    )
     file = ros.folder / "arm.yaml"
     assert cli.main(["setup", robot, "--output", str(file)]) == 0
     joints = list(load(robot).model.joint_names)
