@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 from support import (  # skips this module where ROS is missing
     Between,
     Ros,
@@ -19,13 +18,11 @@ from support import (  # skips this module where ROS is missing
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import PoseStamped, Vector3, Wrench, WrenchStamped
-from led import coordinates
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from terminal import in_terminal, read_until
-from test_teach_and_replay import COMMAND, end
+from test_teach_and_replay import COMMAND, coordinates, end, in_axes, stamped
 from witness import CONTROLLER, TWIN, Pair
 
 TIP = "panda_hand"
@@ -81,12 +78,6 @@ class Sensor(Pair):
         return self.ros.new_diagnostics(tells(text, CONTROLLER))
 
 
-def stamped(force, frame: str) -> WrenchStamped:
-    """Return a force on a link, in its axes, as a message."""
-    vector = Vector3(**dict(zip("xyz", map(float, force), strict=True)))
-    return WrenchStamped(header=Header(frame_id=frame), wrench=Wrench(force=vector))
-
-
 @pytest.fixture(scope="module")
 def hand(tmp_path_factory) -> Iterator[Sensor]:
     with ros_in_free_domain(tmp_path_factory.mktemp("admittance")) as ros:
@@ -103,11 +94,10 @@ def test_no_wrench_is_told_and_targets_are_refused(hand):
 def test_push_moves_the_hand_as_its_spring_says(hand):
     hand.feel_until(hand.tells("running"), "green diagnostics")
     start, turn = hand.position, hand.poses[-1].pose.orientation
-    axes = Rotation.from_quat([*coordinates(turn), turn.w])
     hand.feel_until(
         lambda: abs((hand.position - start)[1] - FORCE / STIFFNESS) < 1.5e-3,
         "the hand where the spring balances the push",
-        force=axes.inv().apply([0.0, FORCE, 0.0]),
+        force=in_axes([0.0, FORCE, 0.0], turn),
     )
     hand.feel_until(lambda: np.abs(hand.position - start).max() < 1.5e-3, "the hand back again")
     assert np.abs(hand.commands[-1].velocity).max() < 0.05
@@ -144,7 +134,6 @@ def test_contact_is_told(hand):
 @pytest.mark.parametrize(
     ("push", "text"),
     [
-        ({"frame": "panda_link3"}, "no link 'panda_link3'"),
         ({"frame": "nowhere"}, "no link 'nowhere'"),
         ({"force": (0.0, np.nan, 0.0)}, "wrench of fy is nan, expected a finite number"),
     ],
@@ -155,8 +144,7 @@ def test_what_is_no_wrench_is_refused_by_name(hand, push, text):
 
 @pytest.mark.study
 def test_arm_without_torques_is_taught(hand):
-    turn = hand.poses[-1].pose.orientation
-    push = Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply([0.0, FORCE, 0.0])
+    push = in_axes([0.0, FORCE, 0.0], hand.poses[-1].pose.orientation)
     with in_terminal(hand.ros, *COMMAND, "teach", "--output", "led.yaml") as (process, master, _):
         read_until(master, b"space: begin")
         assert hand.ros.get_parameter(CONTROLLER, "mode") == "admittance"

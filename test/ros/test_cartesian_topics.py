@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import support  # noqa: F401  (skips where rclpy is missing)
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
-from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from support import Ros, ros_in_free_domain, status_values
@@ -102,13 +101,10 @@ def test_current_pose_is_the_tips(hand):
     assert np.abs(hand.vector(hand.twists[-1].twist.linear)).max() < 0.01
 
 
-@pytest.mark.parametrize("frame", ["", "panda_link0"])
-def test_target_is_reached(hand, frame):
-    target = hand.lead([0.0, 0.1 if frame else -0.1, 0.05 if frame else -0.05], frame)
+def test_target_is_reached_also_in_a_link(hand):
+    target = hand.lead([0.0, 0.1, 0.05], "panda_link0")
     hand.ros.wait_for(lambda: hand.is_at(target, STUCK), "the hand at its target")
-
-
-def test_target_in_a_link_is_taken_there(hand):
+    hand.wait_until_it_rests()
     message = PoseStamped()
     message.header.frame_id = TIP
     message.pose.position.z = 0.05
@@ -127,19 +123,23 @@ def test_force_axes_without_a_sensor_are_told_of(hand):
     hand.set_force_axes("")
 
 
-REFUSED = {
-    "frame": ({"frame": "kitchen"}, "header.frame_id is 'kitchen'"),
-    "quaternion": ({"w": 5.0}, "expected a quaternion"),
-    "nan": ({"x": float("nan")}, "expected finite numbers"),
-}
-
-
-@pytest.mark.parametrize(("wrong", "text"), REFUSED.values(), ids=REFUSED)
-def test_bad_target_is_refused_by_name(hand, wrong, text):
+def test_bad_target_is_refused_by_name(hand):
     before = hand.position
-    hand.lead([0.0, 0.0, 0.1], **wrong)
-    hand.refusal(text)
-    hand.ros.run_for(0.5)
+    hand.lead([0.0, 0.0, 0.1], "kitchen")
+    hand.refusal("header.frame_id is 'kitchen'")
+    hand.lead([0.0, 0.0, 0.1], w=5.0)
+    hand.refusal("expected a quaternion")
+    assert hand.is_at(before, 5e-3)
+
+
+def test_bytes_that_are_no_message_are_survived(hand):
+    before = hand.position
+    for kind, name in ((PoseStamped, "pose"), (TwistStamped, "twist"), (WrenchStamped, "wrench")):
+        publisher = hand.ros.publisher(kind, f"{CONTROLLER}/target_{name}")
+        for length in 20 * (0, 3, 11, 40, 3000):
+            publisher.publish(b"\x00\x01\x00\x00" + b"\xff" * length if length else b"")
+        hand.ros.node.destroy_publisher(publisher)
+    hand.ros.wait_for(lambda: hand.ros.state(CONTROLLER) == "active", "an active controller")
     assert hand.is_at(before, 5e-3)
 
 
@@ -155,19 +155,6 @@ def test_wrench_presses_and_ends(hand):
 
     hand.ros.wait_for(pressed, "the hand pressed away")
     hand.ros.wait_for(lambda: hand.is_at(before, STUCK), "the hand back on its spring")
-
-
-def test_a_stream_of_stamped_poses_is_followed_to_its_last(hand):
-    clock, start = hand.ros.node.get_clock(), hand.position
-    message = PoseStamped(pose=deepcopy(hand.poses[-1].pose))
-    for k in range(1, 26):
-        message.header.stamp = clock.now().to_msg()
-        message.pose.position.y = start[1] - 0.003 * k
-        hand.targets.publish(message)
-        hand.ros.run_for(0.02)
-    hand.ros.wait_for(lambda: hand.is_at(start - [0.0, 0.075, 0.0], STUCK), "the last pose")
-    hand.wait_until_it_rests()
-    assert hand.is_at(start - [0.0, 0.075, 0.0], STUCK)
 
 
 def test_stiffness_is_set_by_its_topic_within_the_parameters_limits(hand):
@@ -200,34 +187,6 @@ def test_velocities_alone_lead_the_hand_until_they_end(hand):
 
     hand.ros.wait_for(led, "the hand led away")
     hand.wait_until_it_rests()
-    moved = hand.position - start
-    assert_allclose(moved[[0, 2]], 0.0, atol=2 * STUCK)
-    before = hand.position
-    hand.ros.run_for(0.5)
-    assert hand.is_at(before, 2e-3)
-
-
-@pytest.mark.parametrize("kind", [PoseStamped, TwistStamped, WrenchStamped])
-def test_bytes_that_are_no_message_are_survived(hand, kind):
-    name = {PoseStamped: "pose", TwistStamped: "twist", WrenchStamped: "wrench"}[kind]
-    publisher = hand.ros.publisher(kind, f"{CONTROLLER}/target_{name}")
-    before = hand.position
-    for length in (0, 3, 11, 40, 3000):
-        data = b"\x00\x01\x00\x00" + b"\xff" * length if length else b""
-        for _ in range(20):
-            publisher.publish(data)
-        hand.ros.run_for(0.05)
-    hand.ros.run_for(0.3)
-    assert hand.is_at(before, 5e-3)
-    hand.ros.wait_for(lambda: hand.ros.state(CONTROLLER) == "active", "an active controller")
-    hand.ros.node.destroy_publisher(publisher)
-
-
-def test_bad_settings_are_refused_and_change_nothing(hand):
-    for name, value in (("stiffness", [1.0, 2.0]), ("boxes", [1.0, 0.0]), ("max_force", -1.0)):
-        (result,) = hand.ros.set_parameters(CONTROLLER, {name: value})
-        assert not result.successful
-        assert name in result.reason
 
 
 def test_diagnostics_say_how_far_from_singular(hand):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from studies import study
 from support import (  # skips this module where ROS is missing
     ARM,
@@ -20,11 +20,11 @@ from support import (  # skips this module where ROS is missing
 )
 
 # isort: split
-from geometry_msgs.msg import TwistStamped
-from led import Led, coordinates
-from neighbour import CONTROLLER
+from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3, Wrench, WrenchStamped
+from neighbour import CONTROLLER, TWIN
 from scene import STANDING, Scene
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from terminal import in_terminal, read, read_until, read_until_end
 
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -38,18 +38,29 @@ HAND = "panda_hand"
 FLOATING, HOLDING = "gravity_compensation", "feedforward"
 
 
-class Leader(Led):
+class Leader:
     """A hand that leads the arm's, gently, as with a spring and a damper."""
 
     SPRING, DAMPER = 200.0, 50.0  # [N/m, N s/m]
 
     def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+        self.scene, self.ros = scene, scene.ros
+        self.poses = self.ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
         self.twists = self.ros.collect(TwistStamped, f"{CONTROLLER}/current_twist", 1)
+        self.pushes = self.ros.publisher(WrenchStamped, f"{TWIN}/external_wrench")
+
+    @property
+    def position(self) -> np.ndarray:
+        return coordinates(self.poses[-1].pose.position)
+
+    def push(self, force) -> None:
+        """Push the hand once; base axes (3,) [N]. The twin keeps that for its timeout."""
+        turn = self.poses[-1].pose.orientation
+        self.pushes.publish(stamped(in_axes(force, turn), HAND))
 
     def lead_by(self, way, duration: float) -> None:
         """Lead the hand by a way (3,) [m] and let it go, at rest."""
-        begin, since = coordinates(self.poses[-1].pose.position), self.scene.now
+        begin, since = self.position, self.scene.now
         way, felt = np.array(way), None
 
         def is_there() -> bool:
@@ -58,15 +69,30 @@ class Leader(Led):
                 return False
             felt = self.poses[-1]
             ahead = min((self.scene.now - since) / duration, 1.0) * way
-            gone = coordinates(self.poses[-1].pose.position) - begin
+            gone = self.position - begin
             velocity = coordinates(self.twists[-1].twist.linear)
-            force = self.SPRING * (ahead - gone) - self.DAMPER * velocity
-            self.push(np.concatenate([force, np.zeros(3)]))
+            self.push(self.SPRING * (ahead - gone) - self.DAMPER * velocity)
             return gone @ way > 0.8 * (way @ way) and np.linalg.norm(velocity) < 0.02
 
         self.ros.wait_for(is_there, "a hand that has been led")
-        self.push(np.zeros(6))
+        self.push(np.zeros(3))
         self.scene.wait_for_rest()
+
+
+def coordinates(message) -> np.ndarray:
+    """Return x, y, z (3,)."""
+    return np.array([message.x, message.y, message.z])
+
+
+def in_axes(force, turn) -> np.ndarray:
+    """Return a force (3,) in the axes that are turned so."""
+    return Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply(force)
+
+
+def stamped(force, frame: str) -> WrenchStamped:
+    """Return a force on a link, in its axes, as a message."""
+    vector = Vector3(**dict(zip("xyz", map(float, force), strict=True)))
+    return WrenchStamped(header=Header(frame_id=frame), wrench=Wrench(force=vector))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +108,7 @@ def shared(tmp_path_factory) -> Iterator[Leader]:
 def leader(shared: Leader) -> Iterator[Leader]:
     shared.scene.recover()
     yield shared
-    shared.push(np.zeros(6))
+    shared.push(np.zeros(3))
 
 
 @contextmanager
@@ -158,21 +184,18 @@ def test_what_was_led_by_hand_is_replayed(leader):
     assert np.abs(scene.q - taught[1][-1]).max() < 0.02 and scene.speed < STANDING
 
 
-@pytest.mark.parametrize("how", [study("q"), study("Ctrl-C"), study("SIGTERM"), "terminal lost"])
+@pytest.mark.parametrize("how", [study("Ctrl-C"), "terminal lost"])
 def test_whatever_ends_teaching_the_arm_is_held_afterwards(leader, how):
     scene = leader.scene
     with teaching(scene, "--output", "none.yaml") as (process, master):
         os.write(master, b" ")
         read_until(master, b"space: end")
-        if how == "SIGTERM":
-            process.send_signal(signal.SIGTERM)
-        elif how == "terminal lost":
+        if how == "terminal lost":
             os.close(master)
         else:
-            os.write(master, b"q" if how == "q" else b"\x03")
+            os.write(master, b"\x03")
         scene.ros.wait_for(lambda: process.poll() is not None, "end")
-    expected = {"q": 1, "Ctrl-C": 130, "SIGTERM": 143, "terminal lost": process.returncode}
-    assert process.returncode == expected[how] != 0
+    assert process.returncode == 130 if how == "Ctrl-C" else process.returncode != 0
     assert mode(scene) == HOLDING
     assert not (scene.ros.folder / "none.yaml").exists()
 
@@ -203,11 +226,11 @@ def test_the_hand_is_led_where_it_is_free(leader):
     with teaching(scene, "--output", "y.yaml", "--free", "y") as (process, master):
         assert mode(scene) == "cartesian_impedance"
         assert list(scene.ros.get_parameter(CONTROLLER, "stiffness"))[:3] == [400.0, 0.0, 400.0]
-        before = coordinates(leader.poses[-1].pose.position)
+        before = leader.position
         os.write(master, b" ")
         read_until(master, b"space: end")
         leader.lead_by([0.0, 0.15, 0.0], 1.25)
-        way = coordinates(leader.poses[-1].pose.position) - before
+        way = leader.position - before
         os.write(master, b" ")
         status, output = end(process, master)
     assert status == 0, output
