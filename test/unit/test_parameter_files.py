@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import yaml
+from refusals import refused_commands
 
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.errors import FeatherstoneError
@@ -14,7 +15,6 @@ from featherstone_ros.model.parameter_files import (
     read_parameters,
 )
 from featherstone_ros.model.robots import robot_names, robot_parameters
-from featherstone_ros.tools import cli
 from featherstone_ros.tools.robot_setup import described, load
 
 JOINTS = ("a", "b")
@@ -76,60 +76,47 @@ def test_a_file_that_is_not_one_is_refused_by_name(file, text, message):
     assert str(file) in str(caught.value) and message in str(caught.value)
 
 
-def test_bytes_that_are_no_text_are_refused_by_name(file):
+def test_what_is_no_file_of_text_is_refused_by_name(file):
+    with pytest.raises(ParameterFileError, match=file.name):
+        read_parameters(file)
     file.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ParameterFileError, match=file.name):
         read_parameters(file)
 
 
-def test_a_missing_file_is_refused_by_name(file):
-    with pytest.raises(ParameterFileError, match=file.name):
-        read_parameters(file)
-
-
-@pytest.mark.parametrize("text", ["1e3", "1000", "1000.0"])
-def test_numbers_are_read_as_people_write_them(file, text):
-    assert controller(file, f"speed: {text}").number("speed", 0.0) == 1000.0
-
-
-@pytest.mark.parametrize("text", ["fast", "true", "[1.0]"])
-def test_what_is_no_number_is_refused_by_file_and_name(file, text):
-    with pytest.raises(ParameterFileError, match=rf"{file.name}: speed is .*expected a number"):
-        controller(file, f"speed: {text}").number("speed", 0.0)
-
-
-def test_joints_without_a_value_have_the_default(file):
+def test_numbers_and_names_are_read_as_people_write_them(file):
+    for text in ("1e3", "1000", "1000.0"):
+        assert controller(file, f"speed: {text}").number("speed", 0.0) == 1000.0
+    for text in ("fast", "true", "[1.0]"):
+        with pytest.raises(ParameterFileError, match=rf"{file.name}: speed is .*expected a number"):
+            controller(file, f"speed: {text}").number("speed", 0.0)
     values = controller(file, "gains: {b: {p: 3}}")
     np.testing.assert_equal(values.numbers("gains.{}.p", JOINTS, [1.0, 2.0]), [1.0, 3.0])
+    for text, names in (("[a, b]", ["a", "b"]), ("['']", None), ("[]", None)):
+        assert controller(file, f"joints: {text}").joints() == names
+    for text in ("a", "3", "[1, 2]"):
+        with pytest.raises(ParameterFileError, match=rf"{file.name}: joints is .*list of names"):
+            controller(file, f"joints: {text}").joints()
 
 
-@pytest.mark.parametrize(("text", "names"), [("[a, b]", ["a", "b"]), ("['']", None), ("[]", None)])
-def test_joints_are_names_or_all(file, text, names):
-    assert controller(file, f"joints: {text}").joints() == names
-
-
-@pytest.mark.parametrize("text", ["a", "3", "[1, 2]"])
-def test_joints_that_are_no_names_are_refused(file, text):
-    with pytest.raises(ParameterFileError, match=rf"{file.name}: joints is .*list of names"):
-        controller(file, f"joints: {text}").joints()
-
-
-COMMANDS = {
-    "run": ("ur5e",),
-    "excite": ("--urdf", "ur5e", "--output", "motion.yaml"),
-}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("text", [*NOT_PARAMETERS, "/**: {ros__parameters: {joints: 3}}"])
-def test_commands_report_a_wrong_file_in_a_line(command, text, file, capsys, monkeypatch):
-    if command == "run":
-        pytest.importorskip("rclpy")
-    monkeypatch.chdir(file.parent)
-    file.write_text(text)
-    arguments = [command, *COMMANDS[command], "--parameters", str(file)]
-    assert cli.main(arguments) == 1
-    assert str(file) in capsys.readouterr().err
+MISSPELT = "friction.elbow_joint.coulmb .nearest: friction.elbow_joint.coulomb."
+test_commands_refuse_a_wrong_file = refused_commands(
+    {
+        "plan.yaml": "joint_names: [elbow_joint]\npoints: [{positions: [0.1], time_from_start: 1}]",
+        "list.yaml": "[1]",
+        "three.yaml": "/**: {ros__parameters: {joints: 3}}",
+        "misspelt.yaml": "/**: {ros__parameters: {friction: {elbow_joint: {coulmb: 3.0}}}}",
+    },
+    *(
+        (f"{command} --parameters {file}", 2 if "plan" in command else 1, text)
+        for command in ("run ur5e", "excite ur5e --output e.yaml", "preflight plan.yaml ur5e")
+        for file, text in (
+            ("list.yaml", "list.yaml"),
+            ("three.yaml", "three.yaml"),
+            ("misspelt.yaml", MISSPELT),
+        )
+    ),
+)
 
 
 @pytest.mark.parametrize(
@@ -204,24 +191,6 @@ def test_names_that_a_node_or_ros_has_pass(file):
 @pytest.mark.parametrize("robot", robot_names())
 def test_the_files_of_the_packages_robots_pass(robot):
     ControlledArm.from_robot(robot, load(robot).model.joint_names[:2], robot_parameters(robot))
-
-
-TAKES_A_FILE = {**COMMANDS, "preflight": ("plan.yaml", "--urdf", "ur5e")}
-
-
-@pytest.mark.parametrize("command", TAKES_A_FILE)
-def test_commands_refuse_a_misspelt_name(command, file, capsys, monkeypatch):
-    if command == "run":
-        pytest.importorskip("rclpy")
-    monkeypatch.chdir(file.parent)
-    file.write_text("/**: {ros__parameters: {friction: {elbow_joint: {coulmb: 3.0}}}}")
-    (file.parent / "plan.yaml").write_text(
-        "joint_names: [elbow_joint]\npoints: [{positions: [0.1], time_from_start: 1.0}]"
-    )
-    status = cli.main([command, *TAKES_A_FILE[command], "--parameters", str(file)])
-    assert status == (2 if command == "preflight" else 1)
-    said = capsys.readouterr().err
-    assert "friction.elbow_joint.coulmb (nearest: friction.elbow_joint.coulomb)" in said
 
 
 @pytest.mark.parametrize(

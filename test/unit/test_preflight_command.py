@@ -5,6 +5,7 @@ import pytest
 import urdf_text
 import yaml
 from control_arm import LIMITS
+from refusals import refusals, refused_commands
 
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
@@ -104,29 +105,44 @@ def test_fields_that_a_recording_leaves_empty_are_empty():
     assert found.points == (Point(0.5, (1.0, 1.0)),)
 
 
+def timed(time: str) -> str:
+    return f"joint_names: [a]\npoints: [{{positions: [1.0], time_from_start: {time}}}]"
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        ("position: [1]", "no joint_names"),
-        ("- 1\n- 2", "no joint_names"),
-        ("a: [", "is not YAML"),
-        ("joint_names: [a]\npoints: [{positions: [1.0]}]", "time_from_start"),
-        (
-            "joint_names: [a]\npoints:\n- positions: [0.0, '...']\n"
-            "  time_from_start: {sec: 0, nanosec: 0}",
-            "--full-length",
-        ),
-    ],
+    "time", ["2.5", "{sec: 2, nanosec: 500000000}", "{nanosec: 2500000000}", "{sec: 2}"]
 )
-def test_source_raises_if_it_holds_no_trajectory(text, message):
-    with pytest.raises(SourceError, match=message):
-        parse(text, "file")
+def test_times_are_read_as_people_write_them(time):
+    (found,) = parse(timed(time), "file")
+    assert found.points[0].time == pytest.approx(2.0 if time == "{sec: 2}" else 2.5)
+
+
+CUT = (
+    "joint_names: [a]\npoints:\n- positions: [0.0, '...']\n  time_from_start: {sec: 0, nanosec: 0}"
+)
+NO_TIME = r"file: time_from_start is .*, expected seconds"
+test_a_source_that_holds_no_trajectory_is_refused = refusals(
+    (SourceError, "is empty", lambda: parse("", "file")),
+    (SourceError, "no joint_names", lambda: parse("position: [1]", "file")),
+    (SourceError, "no joint_names", lambda: parse("- 1\n- 2", "file")),
+    (SourceError, "is not YAML", lambda: parse("a: [", "file")),
+    (SourceError, "--full-length", lambda: parse(CUT, "file")),
+    *(
+        (SourceError, NO_TIME, lambda t=t: parse(timed(t), "file"))
+        for t in ("soon", "{s: 1}", "[1]")
+    ),
+    (
+        SourceError,
+        "file: 'time_from_start' is missing",
+        lambda: parse("joint_names: [a]\npoints: [{positions: [1]}]", "file"),
+    ),
+)
 
 
 def test_status_says_whether_it_fits(run):
-    status, output = run(swing(2.0))
+    status, output = run(swing(2.0), urdf=str(robot_file("ur5e")))
     assert status == 0 and "It fits." in output.out
+    assert "taken to stand at: shoulder_pan_joint 0" in output.out
     status, output = run(swing(0.2))
     assert status == 1 and "slowed down" in output.out and "'elbow_joint'" in output.out
 
@@ -176,11 +192,6 @@ def test_mixed_fields_are_told(run):
     assert "straight lines and cubics, by the fields that two points share" in text
 
 
-def test_joints_that_are_not_in_the_trajectory_are_locked(run):
-    _, output = run(swing(2.0))
-    assert "taken to stand at: shoulder_pan_joint 0" in output.out
-
-
 def test_one_of_several_is_chosen(run):
     both = as_yaml(swing(2.0)) + "---\n" + as_yaml(swing(0.2))
     assert run(both)[0] == 0
@@ -228,74 +239,42 @@ def test_picture_is_drawn(run, tmp_path):
             assert picture.width > 600 and colours > 50
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"names": ("elbow_joint", "nose")}, "nose"),
-        ({"points": ()}, "no points"),
-        ({"points": (Point(0.0, (0.0,)),)}, "expected 2"),
-        ({"points": (Point(1.0, REST), Point(1.0, REST))}, "times do not increase"),
-    ],
-)
-def test_trajectory_that_no_controller_takes_is_reported_in_one_line(run, change, message):
-    status, output = run(
-        UncheckedTrajectory(**{"names": JOINTS, "points": swing(1.0).points, **change})
-    )
-    assert status == 2 and message in output.err
-    assert len(output.err.splitlines()) == 1
+def written(**changes) -> str:
+    return as_yaml(UncheckedTrajectory(**{"names": JOINTS, "points": swing(1.0).points, **changes}))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a: 1", "no ros__parameters"),
-        ("[1]", "is not a parameter file"),
-        (
-            "/**: {ros__parameters: {armature: {elbow_joint: -1.0}}}",
-            "armature.elbow_joint is -1.0",
-        ),
-        ("/**: {ros__parameters: {armature: {elbow_joint: heavy}}}", "heavy"),
-        ("/**: {ros__parameters: {payload: {mass: 1.0}}}", "payload.link"),
-    ],
-)
-def test_parameter_file_that_cannot_be_used_is_reported(run, tmp_path, text, message):
-    file = tmp_path / "parameters.yaml"
-    file.write_text(text)
-    status, output = run(swing(2.0), "--parameters", file)
-    assert status == 2 and message in output.err
-
-
-def test_urdf_of_ones_own_is_taken(run):
-    assert run(swing(2.0), urdf=str(robot_file("ur5e")))[0] == 0
-
-
-@pytest.mark.parametrize("source", ["no_such_file.yaml", "plan"])
-def test_missing_file_is_reported(capsys, source):
-    assert cli.main(["preflight", source, "--urdf", "ur5e"]) == 2
-    assert source in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("time", ["2.5", "{sec: 2, nanosec: 500000000}", "{nanosec: 2500000000}"])
-def test_times_are_read_as_people_write_them(time):
-    text = f"joint_names: [a]\npoints: [{{positions: [1], time_from_start: {time}}}]"
-    (found,) = parse(text, "file")
-    assert found.points[0].time == pytest.approx(2.5)
-
-
-def test_whole_seconds_need_no_nanoseconds():
-    (found,) = parse("joint_names: [a]\npoints: [{positions: [1], time_from_start: {sec: 1}}]", "f")
-    assert found.points[0].time == 1.0
-
-
-@pytest.mark.parametrize("time", ["soon", "{seconds: 1}", "[1]"])
-def test_a_time_that_is_none_is_shown(time):
-    with pytest.raises(SourceError, match=r"f: time_from_start is .*, expected seconds"):
-        parse(f"joint_names: [a]\npoints: [{{positions: [1], time_from_start: {time}}}]", "f")
-
-
-def test_a_missing_time_is_named():
-    with pytest.raises(SourceError, match="f: 'time_from_start' is missing"):
-        parse("joint_names: [a]\npoints: [{positions: [1]}]", "f")
+PARAMETERS = {
+    "other.yaml": "a: 1",
+    "list.yaml": "[1]",
+    "light.yaml": "/**: {ros__parameters: {armature: {elbow_joint: -1.0}}}",
+    "heavy.yaml": "/**: {ros__parameters: {armature: {elbow_joint: heavy}}}",
+    "load.yaml": "/**: {ros__parameters: {payload: {mass: 1.0}}}",
+}
+test_what_is_no_trajectory_or_no_parameter_file_is_reported = refused_commands(
+    {
+        "plan.yaml": written(),
+        "nose.yaml": written(names=("elbow_joint", "nose")),
+        "none.yaml": written(points=()),
+        "short.yaml": written(points=(Point(0.0, (0.0,)),)),
+        "twice.yaml": written(points=(Point(1.0, REST), Point(1.0, REST))),
+        **PARAMETERS,
+    },
+    ("preflight nose.yaml ur5e", 2, "nose"),
+    ("preflight none.yaml ur5e", 2, "no points"),
+    ("preflight short.yaml ur5e", 2, "expected 2"),
+    ("preflight twice.yaml ur5e", 2, "times do not increase"),
+    ("preflight no_such_file.yaml ur5e", 2, "no_such_file.yaml"),
+    ("preflight plan ur5e", 2, "plan"),
+    *(
+        (f"preflight plan.yaml ur5e --parameters {file}", 2, text)
+        for file, text in zip(
+            PARAMETERS,
+            ("no ros__parameters", "is not a parameter file", "armature.elbow_joint is -1.0",
+             "heavy", "payload.link"),
+            strict=True,
+        )
+    ),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("time", "fits"), [(0.0, False), (1.0, True)])
@@ -330,13 +309,6 @@ def test_parameters_that_are_given_are_not_asked_for(run, tmp_path):
         assert "Without drive friction and armature" in said and "and the URDF have none" in said
 
 
-def test_effort_limits_of_the_parameter_file_count(run, tmp_path):
-    file = tmp_path / "arm.yaml"
-    file.write_text("/**: {ros__parameters: {effort_limit: {elbow_joint: 1.0}}}")
-    status, output = run(swing(2.0), "--parameters", file)
-    assert status == 1 and "of 1 " in " ".join(output.out.split())
-
-
 @pytest.mark.parametrize(
     ("parameters", "refused"),
     [
@@ -345,6 +317,7 @@ def test_effort_limits_of_the_parameter_file_count(run, tmp_path):
         ("mode: computed_torque", "no values for joint shoulder_pan_joint,"),
         ("allow_partial_joints_goal: true", ""),
         ("joints: [wrist_1_joint, elbow_joint]", ""),
+        ("allow_partial_joints_goal: true\neffort_limit: {elbow_joint: 1.0}", "of 1 "),
     ],
 )
 def test_what_the_controller_refuses_does_not_fit(run, tmp_path, parameters, refused):

@@ -1,6 +1,7 @@
 """The command `featherstone-ros retime`: what it writes passes preflight; what it says."""
 
 import pytest
+from refusals import refused_commands
 
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.tools import cli
@@ -53,22 +54,6 @@ def test_a_link_can_be_slow(plan, tmp_path, capsys):
     assert written(slow).points[-1].time > 2.5
 
 
-@pytest.mark.parametrize(
-    ("more", "status", "words"),
-    [
-        (["--effort", "0.1"], 1, "gravity and friction alone take"),
-        (["--link-speed", "hand=1"], 2, "no link 'hand'; valid names"),
-        (["--number", "2"], 2, "--number 2"),
-        (["--joint-limits", "none.yaml"], 2, "none.yaml"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_in_one_line(plan, tmp_path, capsys, more, status, words):
-    output = tmp_path / "fast.yaml"
-    assert cli.main(["retime", str(plan), "ur5e", "--output", str(output), *more]) == status
-    assert words in capsys.readouterr().err
-    assert not output.exists()
-
-
 WAYPOINTS = "joint_names: [elbow_joint, wrist_1_joint]\npoints:\n" + "".join(
     f"- positions: [{a}, {b}]\n" for a, b in CORNERS
 )
@@ -86,10 +71,16 @@ def test_waypoints_need_no_times(tmp_path, capsys):
         read_timed(str(path))
 
 
-@pytest.mark.parametrize("command", [["retime", "--output", "f.yaml"], ["preflight"]])
-def test_degrees_are_guessed_where_they_are_refused(tmp_path, capsys, monkeypatch, command):
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "path.yaml"
-    path.write_text(WAYPOINTS.replace("0.8", "90"))
-    assert cli.main([command[0], str(path), "ur5e", *command[1:]]) == 1
-    assert "are these degrees? 90 degrees are 1.571 rad" in capsys.readouterr().err
+test_what_cannot_be_done_is_refused_in_one_line = refused_commands(
+    {"plan.yaml": WAYPOINTS, "degrees.yaml": WAYPOINTS.replace("0.8", "90")},
+    ("retime plan.yaml ur5e --output f.yaml --effort 0.1", 1, "gravity and friction alone take"),
+    (
+        "retime plan.yaml ur5e --output f.yaml --link-speed hand=1",
+        2,
+        "no link 'hand'; valid names",
+    ),
+    ("retime plan.yaml ur5e --output f.yaml --number 2", 2, "--number 2"),
+    ("retime plan.yaml ur5e --output f.yaml --joint-limits none.yaml", 2, "none.yaml"),
+    ("retime degrees.yaml ur5e --output f.yaml", 1, "are these degrees.*90 degrees are 1.571 rad"),
+    ("preflight degrees.yaml ur5e", 1, "are these degrees.*90 degrees are 1.571 rad"),
+)
