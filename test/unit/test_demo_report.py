@@ -82,9 +82,10 @@ def unlimited(robot):
     return described(robot, re.sub(r'velocity="[\d.]+" effort="[\d.]+"', "", robot.text))
 
 
-def test_error_of_a_perfect_arm_is_zero_whatever_the_sampling(motion, recording):
-    run = measure("full", recording, motion)
-    np.testing.assert_allclose(run.error, 0.0, atol=1e-12)
+def shown(report, width=80):
+    console = Console(width=width, record=True, file=StringIO())
+    console.print(report.table())
+    return console.export_text()
 
 
 def test_error_of_a_late_arm_is_its_speed_times_the_delay(motion, recording):
@@ -124,41 +125,21 @@ def test_measure_raises_if_messages_stop(motion, recording, what):
     partial = replace(recording, **{key: getattr(recording, key)[early] for key in cut[what]})
     with pytest.raises(MeasurementError, match=f"no {what} for 2.00 s of a motion of 4 s"):
         measure("full", partial, motion)
-
-
-def test_measure_raises_if_nothing_was_received(motion):
-    nothing = np.empty(0)
-    empty = DemoRecording(*[nothing] * 8)
     with pytest.raises(MeasurementError, match="0 received"):
-        measure("full", empty, motion)
+        measure("full", DemoRecording(*[np.empty(0)] * 8), motion)
 
 
-def test_a_run_is_spoilt_if_commands_are_missing(motion, recording):
+def test_a_run_is_spoilt_if_commands_are_missing_or_the_motion_was_given_up(motion, recording):
+    run = measure("full", recording, motion)
+    np.testing.assert_allclose(run.error, 0.0, atol=1e-12)  # whatever the sampling
+    assert run.spoilt == ""
     heard = (recording.command_sent < 1.0) | (recording.command_sent > 1.2)
-    keys = ("command_sent", "command_received")
-    run = measure(
-        "full", replace(recording, **{k: getattr(recording, k)[heard] for k in keys}), motion
-    )
-    assert run.spoilt.startswith("no command for 20")
-
-
-def test_a_run_is_spoilt_if_the_controller_gave_the_motion_up(motion, recording):
-    assert measure("full", recording, motion).spoilt == ""
+    cut = {k: getattr(recording, k)[heard] for k in ("command_sent", "command_received")}
+    assert measure("full", replace(recording, **cut), motion).spoilt.startswith("no command for 20")
     held = recording.desired.copy()
     held[len(held) // 2 :] = held[len(held) // 2]
     run = measure("full", replace(recording, desired=held), motion)
     assert run.spoilt == "the controller abandoned the motion"
-
-
-def test_spoilt_runs_are_not_compared(report):
-    spoilt = [replace(report.runs[0], departure=0.5), *report.runs[1:]]
-    disturbed = replace(report, runs=spoilt)
-    console = Console(width=80, record=True, file=StringIO())
-    console.print(disturbed.table())
-    text = console.export_text()
-    assert "cannot be compared" in text and "PD alone: the controller" in text
-    assert "more accurate" not in text and "×" not in text
-    assert disturbed.as_dict()["improvement"] is None
 
 
 def test_in_simulated_time_each_state_counts_and_messages_take_none(robot, motion, recording):
@@ -174,19 +155,55 @@ def test_in_simulated_time_each_state_counts_and_messages_take_none(robot, motio
     report = DemoReport(robot, motion, [run] * 3, 1000.0, repeated=["PD alone: lost"])
     assert not report.in_real_time and not report.disturbances
     assert report.as_dict()["repeated"] == ["PD alone: lost"]
-    console = Console(width=80, record=True, file=StringIO())
-    console.print(report.table())
-    text = console.export_text()
+    text = shown(report)
     assert "states/s" not in text and "Driven again: PD alone: lost" in text
 
 
-def test_improvement_is_the_ratio_of_the_errors(report):
+def test_the_table_compares_laws_joint_by_joint(report):
+    text = shown(report)
+    assert all(f"joint {i} " in text for i in range(1, 8))
+    assert all(word in text for label in LAWS.values() for word in label.split())
+    assert "50.0 / 50.0" in text and "10.0 / 10.0" in text and "1.00 / 1.00" in text, text
+    assert "[mrad]" in text and "50 times more accurate" in text and "…" not in text
+    spoilt = replace(report, runs=[replace(report.runs[0], departure=0.5), *report.runs[1:]])
+    text = shown(spoilt)
+    assert "cannot be compared" in text and "PD alone: the controller" in text
+    assert "more accurate" not in text and "×" not in text
+    assert spoilt.as_dict()["improvement"] is None
+    assumed = replace(report, robot=replace(report.robot, has_assumed_drives=True))
+    after = " ".join(shown(assumed, 100).partition("times more accurate")[2].split())
+    assert "rotor inertia is assumed" in after and "rotor inertia is assumed" in assumed.knowledge
+    assert "assumed" not in report.knowledge
+    wide = re.sub(r'effort="[\d.]+"', 'effort="150"', report.robot.text)
+    wide = wide.replace('"panda_joint1"', '"shoulder_pan_joint"')
+    wide = wide.replace('"panda_joint2"', '"shoulder_lift_joint"')
+    large = [replace(run, error=30 * run.error) for run in report.runs]
+    lines = shown(replace(report, robot=described(report.robot, wide), runs=large)).splitlines()
+    (line,) = [line for line in lines if line.startswith(" shoulder lift")]
+    assert line.split()[2:] == "1500 / 1500 300 / 300 30.0 / 30.0 50× 1.7 of 150".split()
+
+
+def test_json_holds_the_figures_and_null_for_what_is_not_finite(report):
+    content = json.loads(json_text(report.as_dict()))
+    assert content["joints"] == list(report.robot.model.joint_names)
+    assert content["runs"]["none"]["rms"] == pytest.approx([ERRORS["none"]] * 7)
+    assert content["runs"]["full"]["latency_median"] == pytest.approx(LATENCY)
+    assert min(content["velocity_share"]) >= 0.5
+    content = json.loads(json_text(replace(report, robot=unlimited(report.robot)).as_dict()))
+    assert content["effort_limit"] == [None] * 7
+
+
+@pytest.mark.study  # test_demo.py draws the Panda
+def test_picture_is_drawn_for_an_arm_without_limits(report, tmp_path):
+    pytest.importorskip("matplotlib")
+    draw(replace(report, robot=unlimited(report.robot)), tmp_path / "report.png")
+    assert (tmp_path / "report.png").stat().st_size > 10_000
+
+
+def test_improvement_is_the_ratio_of_the_errors_and_shortfalls_name_what_was_missed(report):
     assert improvement(report.runs[0], report.runs[1]) == pytest.approx(5.0)
     assert report.improvement == pytest.approx(50.0)
     assert report.shortfalls == []
-
-
-def test_shortfalls_name_what_was_missed(report):
     poor = replace(report, runs=[report.runs[1], report.runs[1], report.runs[1]])
     assert len(poor.shortfalls) == 8  # seven joints and the ratio
     assert poor.shortfalls[0] == "full feedforward is 1.0 times better than PD alone, expected 20"
@@ -199,62 +216,6 @@ def test_a_machine_too_slow_is_told_apart_from_poor_control(report):
     assert slow.shortfalls == []
     assert len(slow.disturbances) == 3
     assert slow.disturbances[0].startswith("PD alone: 1000 messages per second of 2000")
-
-
-def test_json_holds_the_figures(report):
-    content = json.loads(json_text(report.as_dict()))
-    assert content["joints"] == list(report.robot.model.joint_names)
-    assert content["runs"]["none"]["rms"] == pytest.approx([ERRORS["none"]] * 7)
-    assert content["runs"]["full"]["latency_median"] == pytest.approx(LATENCY)
-    assert min(content["velocity_share"]) >= 0.5
-
-
-def test_table_shows_every_joint_and_law_in_80_columns(report):
-    console = Console(width=80, record=True, file=StringIO())
-    console.print(report.table())
-    text = console.export_text()
-    assert all(f"joint {i} " in text for i in range(1, 8))
-    assert all(word in text for label in LAWS.values() for word in label.split())
-    assert "50.0 / 50.0" in text and "10.0 / 10.0" in text and "1.00 / 1.00" in text, text
-    assert "[mrad]" in text
-    assert "50 times more accurate" in text
-    assert "…" not in text
-
-
-def test_table_has_room_for_long_names_and_large_figures(report):
-    text = re.sub(r'effort="[\d.]+"', 'effort="150"', report.robot.text)
-    text = text.replace('"panda_joint1"', '"shoulder_pan_joint"')
-    text = text.replace('"panda_joint2"', '"shoulder_lift_joint"')
-    runs = [replace(run, error=30 * run.error) for run in report.runs]
-    console = Console(width=80, record=True, file=StringIO())
-    long = replace(report, robot=described(report.robot, text), runs=runs)
-    console.print(long.table())
-    lines = console.export_text().splitlines()
-    (line,) = [line for line in lines if line.startswith(" shoulder lift")]
-    assert line.split()[2:] == "1500 / 1500 300 / 300 30.0 / 30.0 50× 1.7 of 150".split()
-
-
-@pytest.mark.study  # test_demo.py draws one
-def test_picture_is_drawn(report, tmp_path):
-    pytest.importorskip("matplotlib")
-    from matplotlib.image import imread
-
-    draw(report, tmp_path / "report.png")
-    picture = imread(tmp_path / "report.png")
-    height, width, _ = picture.shape
-    assert width > 1000 and height > 700
-    ink = (picture[..., :3] < 0.95).any(axis=2)
-    for part in np.array_split(ink[: height // 2], 3, axis=1):  # title, arm, bars
-        assert part.mean() > 0.01
-    for part in np.array_split(ink[height // 2 :], 3, axis=0):  # positions, errors, torques
-        assert part.mean() > 0.01
-
-
-@pytest.mark.study
-def test_picture_is_drawn_for_an_arm_without_limits(report, tmp_path):
-    pytest.importorskip("matplotlib")
-    draw(replace(report, robot=unlimited(report.robot)), tmp_path / "report.png")
-    assert (tmp_path / "report.png").stat().st_size > 10_000
 
 
 @pytest.mark.study  # test_demo.py makes one
@@ -305,18 +266,3 @@ def test_projection_keeps_up_upwards():
 )
 def test_short_names_tell_joints_apart(names, expected):
     assert short_names(names) == expected
-
-
-def test_assumed_rotors_are_told_beside_the_headline(report):
-    assumed = replace(report, robot=replace(report.robot, has_assumed_drives=True))
-    console = Console(width=100, file=StringIO())
-    console.print(assumed.table())
-    text = console.file.getvalue()
-    assert "rotor inertia is assumed" in " ".join(text.partition("times more accurate")[2].split())
-    assert "rotor inertia is assumed" in assumed.knowledge
-    assert "assumed" not in report.knowledge
-
-
-def test_json_has_null_for_what_is_not_finite(report):
-    content = json.loads(json_text(replace(report, robot=unlimited(report.robot)).as_dict()))
-    assert content["effort_limit"] == [None] * 7
