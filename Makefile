@@ -44,7 +44,7 @@ help:
 	@echo "make fuzz   mutated messages and URDFs, read under AddressSanitizer and UBSan; 200,000 in all"
 	@echo "            (ARGS=\"--executions 10000000 --seed 1\": so many, from another beginning)"
 	@echo "make sanitize  test/unit and test/fuzz under the same sanitizers; built aside, takes long"
-	@echo "make hostile  what hostile neighbours do to the nodes, and to their latency"
+	@echo "make hostile  what hostile neighbours do to the nodes"
 	@echo "make clean  removes all that make and the builds have made"
 	@echo "ARGS=... is handed on; ROS_DISTRO_WHEELS=kilted takes ROS 2 Kilted's wheels, not Jazzy's."
 
@@ -94,7 +94,7 @@ sanitize: environment
 	@$(VENV)/bin/python .ci/sanitized.py -m pytest --timeout 3600 -m "" test/unit test/fuzz $(ARGS)
 
 hostile: environment
-	@$(VENV)/bin/python test/ros/hostile.py $(ARGS)
+	@$(PYTEST) -m alone -s test/ros/test_neighbour.py $(ARGS)
 
 chaos: environment
 	@$(VENV)/bin/python test/chaos $(ARGS)

@@ -1,6 +1,6 @@
 """A hostile neighbour: floods the nodes of a domain with one kind of nonsense until it is killed.
 
-    python neighbour.py KIND [RATE]      e.g.  python neighbour.py garbage 5000
+    python neighbour.py KIND      e.g.  python neighbour.py garbage
 
 Nothing that it sends could come from a correct sender, except with ``commander``: whoever may send
 well-formed commands, states and parameters can be told from ours by DDS security alone. Topic
@@ -14,11 +14,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from importlib import import_module
 from itertools import cycle
+from typing import Any
 
 import rclpy
-from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from geometry_msgs.msg import WrenchStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParameters
@@ -28,16 +29,16 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header, MultiArrayLayout
+from std_msgs.msg import Float64MultiArray, MultiArrayLayout
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 SEED = 20_4
 VARIETY = 200  # different messages per topic
-MEGABYTE = 1_000_000
+LARGE = 40_000  # numbers, names or characters of a large message's fields
 SIGNATURE = "neighbour"  # frame_id of its joint states, by which a witness knows them
 OFFSET = 0xBAD  # data_offset of its commands, likewise
-NO_NUMBERS = (float("nan"), float("inf"), -float("inf"))
+EXTREME = (0, 1, 999_999_999, 2**31 - 1)
 QUEUE = QoSProfile(depth=10)  # reliable: whoever listens has to take it
 
 CONTROLLER, TWIN = "/feedforward_controller", "/digital_twin"
@@ -52,80 +53,48 @@ TOPICS = {
 }
 JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
 LINKS = [f"panda_link{i}" for i in range(8)]
+STRANGE = {
+    "double": (float("nan"), float("inf"), -float("inf")),
+    "string": ("\x00", "ж" * 50, "no_such_joint", "../etc", *JOINTS, *LINKS),
+    "int32": (*EXTREME, -1, -(2**31)),
+    "uint32": (*EXTREME, 2**32 - 1),
+}
 
 
 class Nonsense:
-    """Random messages that a node must refuse."""
+    """Random messages that a node must refuse: none of their numbers is one."""
 
     def __init__(self, seed: int) -> None:
         """Begin at a seed."""
         self.random = random.Random(seed)
 
-    def message(self, kind: type) -> object:
+    def message(self, kind: type) -> Any:
         """Return one of a type."""
-        return getattr(self, f"_{kind.__name__}")()
+        message = kind()
+        for name, field in kind.get_fields_and_field_types().items():
+            setattr(message, name, self._value(field))
+        return marked(message)
 
-    def _names(self) -> list[str]:
-        names = self.random.choices(["", "\x00", "ж" * 50, "no_such_joint", "../etc", *JOINTS], k=9)
-        return self.random.choice([JOINTS, JOINTS[:3], names, []])
+    def _value(self, field: str) -> Any:
+        if field.startswith("sequence<"):
+            length = self.random.choice([0, 1, 6, len(JOINTS), 8, 100])
+            each = field.removeprefix("sequence<").removesuffix(">")
+            return [self._value(each) for _ in range(length)]
+        if "/" in field:
+            return self.message(type_of(field))
+        return self.random.choice(STRANGE[field])
 
-    def _values(self, length: int) -> list[float]:
-        """Return values of another number than ``length``, or none of which is a number."""
-        if self.random.random() < 0.5:
-            other = self.random.choice([n for n in (0, 1, 6, 8, 100) if n != length])
-            return [self.random.choice([1e300, 5e-324, -1e6, 0.0]) for _ in range(other)]
-        return self.random.choices(NO_NUMBERS, k=length)
+    def state(self) -> JointState:
+        """Return a state from far away, of the right joints."""
+        far = [self.random.uniform(50.0, 1e6) for _ in JOINTS]
+        state = JointState(name=JOINTS, position=far, velocity=[1e4 * x for x in far])
+        state.effort = self.random.choices(STRANGE["double"], k=len(JOINTS))
+        return marked(state)
 
-    def _stamp(self) -> Time:
-        return Time(
-            sec=self.random.choice([0, -(2**31), 2**31 - 1, -1, 1]),
-            nanosec=self.random.choice([0, 999_999_999, 2**32 - 1]),
-        )
-
-    def _JointState(self) -> JointState:
-        names = self._names()
-        if self.random.random() < 0.2:  # now and then a state from far away
-            names, far = list(JOINTS), [self.random.uniform(50.0, 1e6) for _ in JOINTS]
-            return JointState(
-                header=Header(stamp=self._stamp(), frame_id=SIGNATURE),
-                name=names,
-                position=far,
-                velocity=[1e4 * x for x in far],
-                effort=self.random.choices(NO_NUMBERS, k=len(names)),
-            )
-        return JointState(
-            header=Header(stamp=self._stamp(), frame_id=SIGNATURE),
-            name=names,
-            position=self._values(len(names) or 1),
-            velocity=self._values(len(names)),
-            effort=self._values(len(names)),
-        )
-
-    def _Float64MultiArray(self) -> Float64MultiArray:
-        return Float64MultiArray(
-            layout=MultiArrayLayout(data_offset=OFFSET), data=self._values(len(JOINTS))
-        )
-
-    def _WrenchStamped(self) -> WrenchStamped:
-        odd = [float("nan"), 0.0, float("inf")]
-        vector = Vector3(x=float("nan"), y=self.random.choice(odd), z=self.random.choice(odd))
-        frame = self.random.choice([*LINKS, "", "no_such_link"])
-        return WrenchStamped(header=Header(frame_id=frame), wrench=Wrench(force=vector))
-
-    def _JointTrajectoryPoint(self) -> JointTrajectoryPoint:
-        return JointTrajectoryPoint(
-            positions=self._values(len(JOINTS)),
-            velocities=self._values(len(JOINTS)),
-            accelerations=self._values(len(JOINTS)),
-            time_from_start=Duration(sec=self.random.choice([-1, 0, 2**31 - 1])),
-        )
-
-    def _JointTrajectory(self) -> JointTrajectory:
-        return JointTrajectory(
-            header=Header(stamp=self._stamp()),
-            joint_names=self._names(),
-            points=[self._JointTrajectoryPoint() for _ in range(self.random.choice([0, 1, 5]))],
-        )
+    def garbage(self, kind: type) -> Any:
+        """Return a message of a type, now and then a state from far away."""
+        is_far = kind is JointState and self.random.random() < 0.2
+        return self.state() if is_far else self.message(kind)
 
     def bytes(self, kind: type) -> bytes:
         """Return random bytes, or a message of the type that is cut, grown, or has bits turned."""
@@ -138,27 +107,42 @@ class Nonsense:
         good[place : place + 4] = self.random.choice([b"\xff" * 4, b"\x00\x00\x00\x80", b""])
         return bytes(self.random.choice([good, good[:place], good + raw]))
 
-    def large(self, kind: type) -> object:
-        """Return a message of a megabyte, otherwise as a node would have it."""
-        doubles = [0.0] * (MEGABYTE // 8)
-        if kind is Float64MultiArray:
-            return Float64MultiArray(layout=MultiArrayLayout(data_offset=OFFSET), data=doubles)
-        if kind is WrenchStamped:
-            return WrenchStamped(header=Header(frame_id="x" * MEGABYTE))
-        if kind is JointTrajectoryPoint:
-            return JointTrajectoryPoint(positions=doubles)
-        if kind is JointTrajectory:
-            point = JointTrajectoryPoint(positions=[0.0] * len(JOINTS))
-            return JointTrajectory(joint_names=JOINTS, points=[point] * (MEGABYTE // 80))
-        names = [f"joint_{i}" for i in range(MEGABYTE // 24)]
-        many = [0.0] * len(names)
-        return JointState(header=Header(frame_id=SIGNATURE), name=names, position=many)
+
+def large(kind: type) -> Any:
+    """Return a message of about a megabyte, otherwise as a node would have it."""
+    message = kind()
+    for name, field in kind.get_fields_and_field_types().items():
+        if field == "sequence<double>":
+            setattr(message, name, [0.0] * LARGE)
+        elif field == "sequence<string>":
+            setattr(message, name, [f"joint_{i}" for i in range(LARGE)])
+        elif field.startswith("sequence<"):
+            part = type_of(field.removeprefix("sequence<").removesuffix(">"))
+            setattr(message, name, [large(part)])
+    if kind is WrenchStamped:
+        message.header.frame_id = LARGE * "x"
+    return marked(message)
+
+
+def marked(message: Any) -> Any:
+    """Mark what a witness must not take for the nodes' own."""
+    if isinstance(message, JointState):
+        message.header.frame_id = SIGNATURE
+    if isinstance(message, Float64MultiArray):
+        message.layout = MultiArrayLayout(data_offset=OFFSET)
+    return message
+
+
+def type_of(field: str) -> type:
+    """Return the class of a field's message, as "package/Name"."""
+    package, _, name = field.partition("/")
+    return getattr(import_module(f"{package}.msg"), name)
 
 
 Send = Callable[[], None]
 
 
-def flood_topics(node: Node, make: Callable[[type], object], variety: int) -> list[Send]:
+def flood_topics(node: Node, make: Callable[[type], Any], variety: int) -> list[Send]:
     """Return what publishes the next message on each topic."""
 
     def sender(topic: str, kind: type) -> Send:
@@ -244,12 +228,12 @@ def command(node: Node) -> list[Send]:
 
 nonsense = Nonsense(SEED)
 KINDS: dict[str, tuple[float, Callable[[Node], list[Send]]]] = {  # with the rate per topic [Hz]
-    "garbage": (5000.0, lambda node: flood_topics(node, nonsense.message, VARIETY)),
-    "bytes": (5000.0, lambda node: flood_topics(node, nonsense.bytes, VARIETY)),
-    "large": (20.0, lambda node: flood_topics(node, nonsense.large, 1)),
+    "garbage": (1000.0, lambda node: flood_topics(node, nonsense.garbage, VARIETY)),
+    "bytes": (1000.0, lambda node: flood_topics(node, nonsense.bytes, VARIETY)),
+    "large": (20.0, lambda node: flood_topics(node, large, 1)),
     "parameters": (500.0, lambda node: flood_services(node, parameter_requests())),
     "services": (500.0, lambda node: flood_services(node, service_requests())),
-    "commander": (500.0, command),
+    "commander": (100.0, command),
 }
 
 
@@ -284,7 +268,7 @@ def main() -> None:
     node = Node("neighbour", start_parameter_services=False)
     senders = make(node)
     print("ready", flush=True)
-    flood(senders, float(sys.argv[2]) if len(sys.argv) > 2 else rate)
+    flood(senders, rate)
 
 
 if __name__ == "__main__":

@@ -100,7 +100,6 @@ class Pair:
         self,
         ros: Ros,
         rate: float,
-        fork: bool = True,
         lockstep: bool = False,
         **parameters: Any,
     ) -> None:
@@ -109,7 +108,6 @@ class Pair:
         Args:
             ros: Where.
             rate: Of the joint states [Hz].
-            fork: Whether to make cheaper processes of both, see ``forked.py``.
             lockstep: Whether time goes on with the commands; states come on ``ARM`` then.
             parameters: Of both nodes.
         """
@@ -127,13 +125,11 @@ class Pair:
             "featherstone_ros.digital_twin",
             {**shared, "rate": rate, **(LOCKSTEP if lockstep else {})},
             *(*arguments, *remap),
-            fork=fork,
         )
         self.controller = ros.start(
             "featherstone_ros.feedforward_controller",
             {**shared, **(SIMULATED if lockstep else {})},
             *arguments,
-            fork=fork,
         )
         self.nodes = {"controller": self.controller, "twin": self.twin}
         self._trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
@@ -193,10 +189,10 @@ def resident(pid: int) -> float:
     return pages * 4096 / 1e6
 
 
-def start_neighbour(ros: Ros, kind: str, rate: float) -> NodeProcess:
+def start_neighbour(ros: Ros, kind: str) -> NodeProcess:
     """Start a hostile neighbour and wait until it floods."""
     path = Path(__file__).with_name("neighbour.py")
-    neighbour = ros.run([sys.executable, str(path), kind, str(rate)], fork=True)
+    neighbour = ros.run([sys.executable, str(path), kind], fork=True)
     neighbour.wait_for_output("sent ")
     return neighbour
 
