@@ -172,16 +172,3 @@ def test_a_quick_run_measures_real_loops(tmp_path):
         assert 0 < it["p50"] <= it["p99"] <= it["longest"]
     if (tmp_path / "out/nodes.png").exists():
         assert (tmp_path / "out/nodes.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.study
-def test_an_interrupted_run_leaves_no_node_behind(tmp_path):
-    with bench(tmp_path) as (process, domain):
-        end = time.monotonic() + 60
-        while len(nodes_of(domain)) < 2:
-            assert process.poll() is None and time.monotonic() < end
-            time.sleep(0.1)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        output, _ = process.communicate(timeout=300)
-        assert process.returncode == 130, output
-        assert nodes_of(domain) == []

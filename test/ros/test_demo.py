@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 2")
-from studies import study
 from support import free_domain, ros_in_free_domain
 
 # isort: split
@@ -20,8 +19,6 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros.nodes.qos import AHEAD
-from featherstone_ros.tools import processes
-from featherstone_ros.tools.demo.measure import MeasurementError
 from featherstone_ros.tools.processes import node_environment
 
 PROGRESS = "PD alone"  # shown as the nodes start
@@ -133,16 +130,6 @@ def driven_again(folder, law):
     return run
 
 
-@pytest.mark.study
-def test_a_run_without_desired_positions_is_one_of_lost_messages(tmp_path, monkeypatch):
-    remapped = {node: [*rules] for node, rules in processes._REMAPPED.items()}
-    remapped["feedforward_controller"] += ["-r", "~/desired:=elsewhere"]
-    monkeypatch.setattr(processes, "_REMAPPED", remapped)
-    monkeypatch.setattr("featherstone_ros.tools.demo.session._LATE", 0.5)
-    with pytest.raises(MeasurementError, match="no desired position was heard"):
-        driven_again(tmp_path, "full")
-
-
 STATES = 6000  # a second of a twin in lockstep
 RECORDER = f"""
 import time
@@ -178,18 +165,6 @@ def test_demo_in_real_time_has_rates_and_latencies(tmp_path):
     for run in report["runs"].values():
         assert run["state_rate"] > 0 and run["command_rate"] > 0
         assert 0 < run["latency_median"] < 0.1
-
-
-@pytest.mark.study  # test_interrupted_tools.py interrupts it, too
-@pytest.mark.parametrize(("signum", "status"), [(signal.SIGINT, 130), study(signal.SIGTERM, 143)])
-def test_ended_demo_leaves_no_process_behind(tmp_path, signum, status):
-    with demo(tmp_path, "--rate", "100") as process:
-        nodes = wait_for_nodes(process)
-        process.send_signal(signum)
-        output, _ = process.communicate(timeout=100)
-    assert process.returncode == status, output
-    assert output.endswith("interrupted\n") and "Traceback" not in output
-    assert not any(is_alive(pid) for pid in nodes)
 
 
 def test_demo_says_which_node_died(tmp_path):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from studies import few_or_all, study
 from support import DEADLINE, NodeProcess, Ros, ros_in_free_domain
 
 # isort: split
@@ -71,7 +70,6 @@ PUSH = WrenchStamped(
     header=Header(frame_id="tool0"), wrench=Wrench(force=Vector3(x=3.0, y=8.0, z=0.0))
 )
 LAWS = {
-    "by states": {},
     "by the timer": {"update_on": "timer", "rate": 1.0 / PERIOD},
     "admittance": {"mode": "admittance", "output": "joint_state"},
     "two controllers": {},
@@ -169,8 +167,7 @@ def lockstep_run(folder: Path, law: str, stop_at: Sequence[float] = ()) -> bytes
 STOPS = (START + 0.3, START + 0.6)
 
 
-# With one controller by states: test_digital_twin.py, undisturbed.
-@pytest.mark.parametrize("law", few_or_all(("by the timer", "admittance", "two controllers"), LAWS))
+@pytest.mark.parametrize("law", LAWS)
 def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path, law):
     undisturbed = lockstep_run(tmp_path, law)
     states = np.frombuffer(undisturbed).reshape(-1, 18)
@@ -207,9 +204,9 @@ class SteppedArm:
         self.speeds: list[float] = []
         self.limit = fr.Model.from_urdf(UR5E).velocity_limit
 
-    def tell(self, step: float = STEP) -> None:
+    def tell(self) -> None:
         """Let the clock alone advance."""
-        self.time += step
+        self.time += STEP
         self.clock.publish(Clock(clock=stamp(self.time)))
 
     def show(self) -> None:
@@ -292,40 +289,33 @@ def ros(tmp_path: Path) -> Iterator[Ros]:
         yield ros
 
 
-def held_by(arm: SteppedArm, text: str) -> None:
-    """Check that the motion has ended for this reason."""
-    arm.ros.status(text, NODE)
-
-
-def test_while_the_clock_stands_nothing_times_out_and_the_diagnostics_say_so(ros):
+def test_where_the_clock_stands_nothing_times_out_but_the_end_of_the_process(ros):
     arm = SteppedArm(ros)
     arm.begin()
     arm.go()
     ros.run_for(0.4)  # four times state_timeout, by the wall
-    held_by(arm, f"simulated time stands at {arm.time:.3f}")
+    ros.status(f"simulated time stands at {arm.time:.3f}", NODE)
     arm.arrive()
     assert max(arm.speeds) < 1.0
+    ros.node.create_publisher(Clock, "/clock", 1)
+    ros.status("2 publishers on /clock, expected one", NODE)
+    arm.process.send(signal.SIGINT)
+    ros.run_for(0.2)
+    arm.advance(1.5, answered=False)
+    assert arm.process.wait() == 0
 
 
 def test_without_a_clock_the_stamps_of_the_states_tell_the_time(ros):
     arm = SteppedArm(ros, clock=False)
+    ros.status("use_sim_time is true, but no time has come on /clock", NODE)
     arm.begin()
     arm.go()
     ros.run_for(0.4)
     arm.arrive()
 
 
-def test_without_any_time_the_diagnostics_say_so(ros):
-    SteppedArm(ros, clock=False)
-    text = "use_sim_time is true, but no time has come on /clock"
-    ros.status(text, NODE)
-
-
-@pytest.mark.parametrize("at_once", [1, 12], ids=["step by step", "in one step"])
-def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros, at_once):
-    """The arm is braked by the model within state_timeout of simulated time, however slow; a little
-    later where many of its steps come at once: the states may still be on their way.
-    """
+def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros):
+    """The arm is braked by the model within state_timeout of simulated time, however slow."""
     arm = SteppedArm(ros, state_timeout=0.1)
     arm.begin()
     arm.go()
@@ -337,14 +327,10 @@ def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros,
         arm.act()
     ros.run_for(0.2)
     assert "no usable joint state" not in arm.process.output
-    for k in range(1, round(0.6 / STEP) + 1):
+    for _ in range(round(0.6 / STEP)):
         count = len(arm.commands)
-        if k > 12:
-            arm.tell()
-        elif k % at_once == 0:
-            arm.tell(at_once * STEP)
-        if k >= 12 or at_once == 1:
-            arm.await_command(count)
+        arm.tell()
+        arm.await_command(count)
         arm.act()
     assert "no usable joint state for" in arm.process.output
     for _ in range(3):  # the first state after a silence is believed with the second
@@ -355,12 +341,12 @@ def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros,
     assert max(arm.speeds) < 1.2
 
 
-@pytest.mark.parametrize("to", [study(0.0), 12.0, 500.0], ids=["to 0", "back", "ahead"])
-def test_a_clock_that_is_set_neither_throws_the_arm_nor_ends_the_commands(ros, to):
+def test_a_clock_that_is_set_back_neither_throws_the_arm_nor_ends_the_commands(ros):
+    """Further ones: test_loop_clock.py."""
     arm = SteppedArm(ros)
     arm.begin()
     arm.go()
-    arm.time = to
+    arm.time = 12.0
     arm.advance(1.2)
     assert max(arm.speeds) < 1.2
     assert np.abs(arm.simulator.qd).max() < 0.02
@@ -398,37 +384,6 @@ def test_the_twin_goes_by_the_clock_of_another_simulation(ros):
     count = len(states)
     ros.run_for(0.3)
     assert len(states) <= count + 10  # the clock stands
-
-
-def test_the_end_of_the_process_waits_for_no_clock(ros):
-    arm = SteppedArm(ros)
-    arm.begin()
-    arm.process.send(signal.SIGINT)
-    ros.run_for(0.2)
-    arm.advance(1.5, answered=False)
-    assert arm.process.wait() == 0
-
-
-@pytest.mark.study
-def test_the_end_of_the_process_does_not_wait_for_slow_time_twice(ros):
-    """Neither while it creeps, so that it does not stand, nor once it stands."""
-    arm = SteppedArm(ros, stop_time=0.5)
-    arm.begin()
-    arm.go()
-    arm.process.send(signal.SIGTERM)
-    begin = time.monotonic()
-    while arm.process.is_running and time.monotonic() < begin + 15.0:
-        arm.advance(STEP, answered=False)
-        ros.run_for(0.3)
-    assert time.monotonic() - begin < 5.5 + 2.5
-    assert "no rest within 5.5 s" in arm.process.output
-
-
-def test_two_owners_of_time_are_told_of(ros):
-    arm = SteppedArm(ros)
-    ros.node.create_publisher(Clock, "/clock", 1)
-    arm.begin()
-    held_by(arm, "2 publishers on /clock, expected one")
 
 
 def test_python_is_woken_by_few_messages_of_the_clock(ros):
