@@ -91,17 +91,13 @@ def test_metadata_that_a_killed_recorder_left_drop_no_file(tmp_path, storage, le
     assert_states(read_joint_states(folder), 3 * COUNT)
 
 
-def test_compressed_files_without_metadata_are_read(tmp_path, storage):
-    zstd = bags._zstd()
+def test_compressed_files_and_messages_without_metadata_are_read(tmp_path, storage, monkeypatch):
+    zstd, plain = bags._zstd(), bag_writer.STORE.serialize_cdr
     folder = split(tmp_path, storage, 3)
     for file in [*folder.iterdir()]:
         (folder / f"{file.name}.zstd").write_bytes(zstd.compress(file.read_bytes()))
         file.unlink()
     assert_states(read_joint_states(folder), 3 * COUNT)
-
-
-def test_compressed_messages_without_metadata_are_read(tmp_path, storage, monkeypatch):
-    zstd, plain = bags._zstd(), bag_writer.STORE.serialize_cdr
     monkeypatch.setattr(
         type(bag_writer.STORE),
         "serialize_cdr",
@@ -140,18 +136,16 @@ def test_topics_and_lists_of_joints_are_kept_apart(tmp_path):
     assert copy.topic == "/copy"
 
 
-def test_empty_fields_are_nan(tmp_path):
-    bag_writer.write(tmp_path / "bag", {"/joint_states": [(0, joint_state(0, NAMES, [1.0, 2.0]))]})
-    (read,) = read_joint_states(tmp_path / "bag")
+def test_empty_fields_are_nan_and_those_of_another_length_are_refused(tmp_path):
+    for folder, position in (("empty", [1.0, 2.0]), ("short", [1.0])):
+        state = joint_state(0, NAMES, position)
+        bag_writer.write(tmp_path / folder, {"/joint_states": [(0, state)]})
+    (read,) = read_joint_states(tmp_path / "empty")
     assert read.position.tolist() == [[1.0, 2.0]]
     assert np.isnan(read.velocity).all() and np.isnan(read.effort).all()
     assert read.velocity.shape == read.effort.shape == (1, 2)
-
-
-def test_a_field_of_another_length_is_refused(tmp_path):
-    bag_writer.write(tmp_path / "bag", {"/joint_states": [(0, joint_state(0, NAMES, [1.0]))]})
     with pytest.raises(BagError, match=r"/joint_states: .* 2 joint names, but 1 in position"):
-        read_joint_states(tmp_path / "bag")
+        read_joint_states(tmp_path / "short")
 
 
 def test_trajectories_are_read(tmp_path, storage):

@@ -106,7 +106,7 @@ def test_piped_output_has_whole_names_and_figures(tmp_path):
     shown = subprocess.run(
         command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert name in shown.stdout and "…" not in shown.stdout
+    assert name in shown.stdout and "…" not in shown.stdout and "\x1b" not in shown.stdout
 
 
 def test_version_is_that_of_the_package(capsys):

@@ -6,7 +6,7 @@ import pytest
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel
 from featherstone_ros.text import LONGEST, plain
-from featherstone_ros.tools.monitor import COUNTS, TIMES, line
+from featherstone_ros.tools.monitor import line
 from featherstone_ros.tools.node_status import MAX_NODES, SILENCE, StatusTable
 
 NODE = "left/feedforward_controller"
@@ -41,28 +41,14 @@ def shown(table, now=100.0):
     return "\n".join(line(status, now) for status in table.nodes)
 
 
-def test_every_figure_of_a_node_is_shown():
-    text = shown(heard(status()))
-    for name, keys in TIMES + COUNTS:
-        assert f"{name} {ALL[keys[0]]}" in text
-    for piece in (NODE, "active", "running: trajectory", "FIFO 60, cpu 1"):
-        assert piece in text
-
-
-def test_figures_that_a_node_does_not_tell_are_left_out():
+def test_figures_that_a_node_does_not_tell_or_has_not_measured_are_left_out():
     text = shown(heard(status(values={"state": "active", "overruns": "7"})))
     assert text.endswith("| running: trajectory | overruns 7")
-
-
-def test_lost_commands_of_a_twin_stand_where_the_lost_states_of_a_controller_do():
-    table = heard(status("digital_twin", values={"state": "active", "commands lost": "8765"}))
-    assert "lost 8765" in shown(table)
-
-
-def test_nothing_measured_is_not_zero():
     nothing = {**ALL, "latency histogram [us]": "", "latency p50 [us]": "0"}
     text = shown(heard(status(values=nothing)))
     assert "p50" not in text and "jitter" not in text and "overruns 0" in text
+    lost = heard(status("digital_twin", values={"state": "active", "commands lost": "8765"}))
+    assert "lost 8765" in shown(lost)
 
 
 def test_only_our_nodes_are_listed_each_in_its_namespace():
