@@ -1,7 +1,5 @@
 """Nodes that are forked are as those that are started, and what fails in one concerns no other."""
 
-import io
-import json
 import os
 import signal
 import subprocess
@@ -18,8 +16,6 @@ from support import (  # skips this module where ROS is missing
 )
 
 # isort: split
-import forked
-from forked import Server
 
 pytestmark = pytest.mark.skipif(not FORKS, reason="nodes are not forked here")
 
@@ -43,34 +39,11 @@ def parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-@pytest.mark.study
-def test_an_answer_that_was_not_waited_for_is_not_taken_for_the_next_ones(ros, monkeypatch):
-    class Interrupted(io.FileIO):
-        def read(self, *_):
-            raise KeyboardInterrupt
-
-    request = json.dumps([["-c", "pass"], ros.environment, str(ros.folder)]).encode()
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(forked, "open", Interrupted, raising=False)
-        Server.of(ros.environment).fork(request, 1)
-    assert_is_itself(start(ros))
-
-
 def test_a_node_that_ends_before_it_answers_is_an_error_at_once_and_the_next_one_starts(ros):
     ros.folder, there = ros.folder / "nowhere", ros.folder
     with pytest.raises(ChildProcessError, match=NOBODY):
         ros.run(["python", "script.py"], fork=True)
     ros.folder = there
-    assert_is_itself(start(ros))
-
-
-@pytest.mark.study
-def test_a_server_that_has_ended_is_replaced(ros):
-    server = Server.of(ros.environment)
-    server.process.kill()
-    server.process.wait()
-    with pytest.raises((OSError, ChildProcessError)):
-        start(ros)
     assert_is_itself(start(ros))
 
 

@@ -12,10 +12,12 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from compiled import echo
+from refusals import refusals
 from support import (  # skips this module where ROS is missing
     DEADLINE,
     Ros,
@@ -125,15 +127,6 @@ def bench(ros: Ros) -> Iterator[Bench]:
     bench.close()
 
 
-def test_every_message_is_answered_with_the_cycles_bytes(ros, bench):
-    for _ in range(20):
-        bench.publisher.publish(STATE)
-    ros.wait_for(lambda: len(bench.answers) == 20, "20 answers")
-    assert all(list(answer.data) == VALUES for answer in bench.answers)
-    counters = bench.runner.counters()
-    assert (counters["messages"], counters["lost"], counters["publish_failed"]) == (20, 0, 0)
-
-
 def test_loop_listens_again_after_an_events_executor_has_taken_its_message(ros, bench):
     """It replaces the callback for new messages, whatever the callback group says."""
     events = pytest.importorskip("rclpy.experimental.events_executor")  # Kilted and newer
@@ -227,13 +220,15 @@ def test_a_cycle_gets_messages_and_requests_and_gives_records_and_timing(ros):
     for count in range(1, 6):
         bench.publisher.publish(STATE)
         ros.wait_for(lambda n=count: len(bench.answers) == n, "an answer")
+        assert list(bench.answers[-1].data) == VALUES
     bench.publisher.publish(LARGE)
     ros.wait_for(lambda: bench.host.of_kind(TOO_LARGE_RECORD), "a record")
     assert bench.runner.request(7, payload=99) == 1
     assert bench.loop.stop()
     assert [record[4] for record in bench.host.of_kind(7)] == [99]
     assert bench.host.of_kind(ENDED_RECORD)
-    assert bench.runner.counters()["messages"] == 5
+    counters = bench.runner.counters()
+    assert (counters["messages"], counters["lost"], counters["publish_failed"]) == (5, 0, 0)
     report = bench.loop.timing.report()
     assert report["states lost"] == 0
     assert LatencyHistogram.from_text(report["latency histogram [us]"]).count == 5
@@ -272,19 +267,6 @@ def test_an_echo_of_one_size_leaves_other_messages_alone(ros):
     ros.wait_for(lambda: bench.cycle.messages == 2 and bench.answers, "both messages")
     ros.run_for(0.05)
     assert len(bench.answers) == 1
-    bench.close()
-
-
-def test_states_that_never_came_are_counted(ros):
-    bench = Bench(ros, at_once=False, period=1.0)  # the queue overflows before the first tick
-    for _ in range(150):
-        bench.publisher.publish(STATE)
-    time.sleep(0.2)
-    for _ in range(2):
-        bench.publisher.publish(STATE)
-    bench.loop.start()
-    ros.wait_for(lambda: bench.cycle.messages >= 90, "messages", DEADLINE)
-    assert bench.runner.counters()["messages"] <= 100
     bench.close()
 
 
@@ -338,25 +320,15 @@ def test_requests_are_answered_before_the_start_and_after_the_end(ros):
     assert [record[0] for record in bench.runner.records()] == [3]
 
 
-@pytest.fixture
-def busy(ros: Ros) -> Iterator[Bench]:
-    """A loop that is at a message for longer than this process may stand still."""
-    bench = Bench(ros, duration=3.0)
-    bench.loop.start()
-    bench.publisher.publish(STATE)
-    ros.wait_for(lambda: bench.cycle.messages, "the message that keeps it busy")
-    yield bench
-    bench.close()
-
-
-def test_a_request_that_is_late_is_withdrawn(busy):
+def test_requests_that_are_late_are_withdrawn_and_leave_room_for_others(ros):
+    """Of a loop that is at a message for longer than this process may stand still."""
+    busy = Bench(ros, duration=3.0)
+    busy.loop.start()
+    busy.publisher.publish(STATE)
+    ros.wait_for(lambda: busy.cycle.messages, "the message that keeps it busy")
+    rounds = busy.runner.counters()["rounds"]
     with pytest.raises(TimeoutError, match="no time"):
         busy.runner.request(1, timeout=0.05)
-    assert busy.runner.request(2, timeout=DEADLINE) == 1  # that one was not counted
-
-
-def test_requests_that_were_withdrawn_leave_room_for_others(ros, busy):
-    rounds = busy.runner.counters()["rounds"]
     for _ in range(1000):
         with pytest.raises(TimeoutError) as late:
             busy.runner.request(1, timeout=1e-3)
@@ -364,7 +336,8 @@ def test_requests_that_were_withdrawn_leave_room_for_others(ros, busy):
             break
     assert "wait already" in str(late.value)
     ros.wait_for(lambda: busy.runner.counters()["rounds"] > rounds, "the end of its work")
-    assert busy.runner.request(2, timeout=DEADLINE) > 0
+    assert busy.runner.request(2, timeout=DEADLINE) == 1  # the others were not counted
+    busy.close()
 
 
 def test_many_threads_can_ask_at_once(bench):
@@ -480,20 +453,14 @@ def test_a_loop_that_was_forgotten_lives_as_long_as_the_middleware_calls_it(ros)
     assert sys.getrefcount(loop) == references - 1
 
 
-def test_other_handles_than_rclpys_are_refused():
-    class Strange:
-        handle = None
-
-    with pytest.raises(MiddlewareError, match="handles are not as expected"):
-        RclLoop(echo.EchoCycle(ANSWER), [Strange()], [])
-
-
-def test_what_is_no_cycle_is_refused():
-    class Strange:
-        capsule = "no capsule"
-
-    with pytest.raises(ValueError, match="PyCapsule"):
-        RclLoop(Strange(), [], [])
+test_what_is_no_handle_or_no_cycle_is_refused = refusals(
+    (
+        MiddlewareError,
+        "handles are not as expected",
+        lambda: RclLoop(echo.EchoCycle(ANSWER), [SimpleNamespace(handle=None)], []),
+    ),
+    (ValueError, "PyCapsule", lambda: RclLoop(SimpleNamespace(capsule="none"), [], [])),
+)
 
 
 PROCESS = f"""

@@ -3,7 +3,6 @@
 What they carry together is in test_two_arms.py, in simulated time.
 """
 
-import signal
 from functools import partial
 
 import numpy as np
@@ -14,7 +13,6 @@ from support import (
     LOCKSTEP,
     RUNNING,
     SIMULATED,
-    STATES,
     Between,
     Ros,
     ros_in_free_domain,
@@ -25,7 +23,6 @@ from support import (
 # isort: split
 from arm_pair import ARMS, JOINTS, PAIRS, PANDAS, TIPS, of_both
 from diagnostic_msgs.msg import DiagnosticStatus
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 import featherstone_ros as fr
@@ -35,15 +32,13 @@ from featherstone_ros.nodes.cartesian_topics import frame_pose
 
 TWIN = "/digital_twin"
 PACE = 2.0  # times as fast as real time: more takes processors while a test waits for diagnostics
-# A stall of this machine must not end the commands.
-PATIENT = {"state_timeout": 0.5, "executor_timeout": 10.0}
 
 
 class Pair:
-    """The twin and both controllers: in lockstep, or in real time for what is judged by time."""
+    """The twin and both controllers, in lockstep."""
 
-    def __init__(self, ros: Ros, in_lockstep: bool = True) -> None:
-        self.ros, self.in_lockstep = ros, in_lockstep
+    def __init__(self, ros: Ros) -> None:
+        self.ros = ros
         both = {"robot_description": PANDAS, **of_both("armature.{}")}
         topics = {f"command_topic.{j}": f"{a}_controller/commands" for a in ARMS for j in JOINTS[a]}
         self.twin = ros.start(
@@ -54,13 +49,11 @@ class Pair:
                 **of_both("initial_positions.{}"),
                 "joints": [joint for arm in ARMS for joint in JOINTS[arm]],
                 "rate": 250.0,
-                "command_timeout": 0.3,
-                **(LOCKSTEP if in_lockstep else {}),
+                **LOCKSTEP,
             },
-            *("-r", f"joint_states:={ARM if in_lockstep else STATES}"),
+            *("-r", f"joint_states:={ARM}"),
         )
-        if in_lockstep:
-            Between(ros, pace=PACE)
+        Between(ros, pace=PACE)
         self.controllers = {arm: self.start(arm) for arm in ARMS}
         for arm in ARMS:
             ros.wait_for_diagnostics(self.is_well(f"{arm}_controller"), f"a {arm} arm that is held")
@@ -68,16 +61,10 @@ class Pair:
     def start(self, arm: str):
         """Start a controller."""
         armature = {k: v for k, v in of_both("armature.{}").items() if arm in k}
+        own = {"joints": JOINTS[arm], "tip": TIPS[arm], "mode": "cartesian_impedance"}
         process = self.ros.start(
             "featherstone_ros.feedforward_controller",
-            {
-                "robot_description": PANDAS,
-                "joints": JOINTS[arm],
-                "tip": TIPS[arm],
-                "mode": "cartesian_impedance",
-                **armature,
-                **(SIMULATED if self.in_lockstep else PATIENT),
-            },
+            {"robot_description": PANDAS, **own, **armature, **SIMULATED},
             *("-r", f"__node:={arm}_controller"),
         )
         set_priority(process.pid, RUNNING)
@@ -86,27 +73,6 @@ class Pair:
     @staticmethod
     def is_well(node: str):
         return lambda s: s.name == node and s.level == DiagnosticStatus.OK
-
-
-@pytest.mark.alone  # in real time: a twin in lockstep waits for both
-def test_one_controller_dies_and_comes_again_and_the_other_goes_on(ros):
-    pair, states = Pair(ros, in_lockstep=False), ros.collect(JointState, STATES)
-    pair.controllers["right"].send(signal.SIGKILL)
-    status = ros.wait_for_diagnostics(
-        lambda s: s.name == "digital_twin" and "no commands, brakes on: right_" in s.message,
-        "brakes of the right arm alone",
-    )
-    assert status.level == DiagnosticStatus.WARN and "left_" not in status.message
-    ros.wait_for_diagnostics(pair.is_well("left_controller"), "a left arm that is held")
-    states.clear()
-    pair.controllers["right"] = pair.start("right")
-    ros.wait_for_diagnostics(
-        lambda s: s.name == "digital_twin" and status_values(s)["brakes"] == "off",
-        "commands for both again",
-    )
-    ros.wait_for_diagnostics(pair.is_well("right_controller"), "a right arm that is held")
-    fastest = np.abs([state.velocity for state in states]).max()
-    assert fastest < 0.05  # it takes over without a jump
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +90,10 @@ def test_nobody_takes_the_other_arms_controller_for_a_second_one(pair):
     for arm in ARMS:
         assert "expected one" not in pair.controllers[arm].output
     assert "expected one" not in pair.twin.output
+    changes = {f"command_topic.{JOINTS['left'][0]}": "elsewhere"}
+    (result,) = pair.ros.set_parameters(TWIN, changes)
+    assert not result.successful
+    assert "is fixed until the node is cleaned up and configured" in result.reason
 
 
 @pytest.mark.parametrize("which", PAIRS)
@@ -155,13 +125,6 @@ def test_the_other_arms_tip_is_refused():
         ValueError, match=r"tip is 'right_.*', which none of the joints moves: left_"
     ):
         tip_of(values, model)
-
-
-def test_topics_of_commands_do_not_change_while_configured(pair):
-    changes = {f"command_topic.{JOINTS['left'][0]}": "elsewhere"}
-    (result,) = pair.ros.set_parameters(TWIN, changes)
-    assert not result.successful
-    assert "is fixed until the node is cleaned up and configured" in result.reason
 
 
 def test_a_second_publisher_of_one_arms_commands_is_named(pair):
