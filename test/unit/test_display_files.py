@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from each import each
 
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.robot_setup import load
@@ -81,16 +80,13 @@ def test_plotjuggler_layout_is_whole():
         assert len(sizes) == len(splitter) == int(splitter.get("count"))
         assert sum(sizes) == pytest.approx(1.0, abs=1e-5)
     assert len(CURVES) == len(set(CURVES))
-
-
-@each("curve", CURVES)
-def test_curve_is_a_field_of_a_topic(curve):
-    topic = next(topic for topic in TOPICS if curve.startswith(f"{topic}/"))
-    field = curve.removeprefix(f"{topic}/")
-    if TOPICS[topic] == "sensor_msgs/JointState":
-        joint, _, field = field.partition("/")
-        assert joint in load("panda").model.joint_names
-    assert field in TOPIC_FIELDS[TOPICS[topic]]
+    for curve in CURVES:
+        topic = next(topic for topic in TOPICS if curve.startswith(f"{topic}/"))
+        field = curve.removeprefix(f"{topic}/")
+        if TOPICS[topic] == "sensor_msgs/JointState":
+            joint, _, field = field.partition("/")
+            assert joint in load("panda").model.joint_names
+        assert field in TOPIC_FIELDS[TOPICS[topic]]
 
 
 def test_foxglove_layout_plots_fields_of_topics():

@@ -171,13 +171,18 @@ def test_dask_gives_the_same_numbers_bit_for_bit(studied, tmp_path):
         (["--steps", "499"], ["--steps is 499", "500"]),
         (["--states", str(TOO_LITTLE)], [f"--states is {TOO_LITTLE}", str(ENOUGH)]),
         (["--robot", "pandora"], ["pandora", "panda", "ur5e"]),
+        (["--mass-spread=-1"], ["--mass-spread"]),
+        (["--mass-spread=nan"], ["--mass-spread"]),
     ],
 )
 def test_a_study_that_says_nothing_is_refused(tmp_path, capsys, arguments, words):
     needed("matplotlib")
-    assert monte_carlo.main([*arguments, "--output", str(tmp_path / "out")]) == 1
+    try:
+        status = monte_carlo.main([*arguments, "--output", str(tmp_path / "out")])
+    except SystemExit as end:
+        status = end.code
     error = capsys.readouterr().err
-    assert all(word in error for word in words)
+    assert status and all(word in error for word in words)
     assert not (tmp_path / "out").exists()
 
 

@@ -55,6 +55,8 @@ def imported_modules() -> set[str]:
 
 
 def test_package_xml_agrees_with_setup_py(installed):
+    assert MANIFEST.get("format") == "3"
+    assert MANIFEST.findtext("export/build_type") == "ament_python"
     metadata = installed.metadata
     assert MANIFEST.findtext("name") == metadata["Name"].replace("-", "_")
     assert MANIFEST.findtext("version") == metadata["Version"]
@@ -131,16 +133,28 @@ def test_python_in_the_folder_above_a_clone_finds_an_editable_installation(tmp_p
     assert Path(found.strip()) == SOURCE / "featherstone_ros" / "__init__.py"
 
 
-EXTRAS = """
+RECIPE = """
 import json, runpy, setuptools
-setuptools.setup = lambda **metadata: print(json.dumps(metadata["extras_require"]))
-runpy.run_path("setup.py")
+told = {}
+setuptools.setup = lambda **metadata: told.update(metadata)
+recipe = runpy.run_path("setup.py")
+flags = {e.sources[0]: e.extra_compile_args for e in recipe["cores"] + recipe["others"]}
+modules = [module.name for module in told["ext_modules"]]
+about = {"modules": modules, "extras": told["extras_require"], "processes": recipe["processes"]()}
+print(json.dumps(about | {"sources": recipe["SOURCES"], "flags": flags}))
 """
 
 
-def test_the_environment_of_the_readme_has_the_libraries_of_its_pages():
+def recipe(**variables: str) -> dict:
+    """Return what setup.py would build, how, how many at a time, and its extras."""
     pytest.importorskip("setuptools")
-    extras = json.loads(subprocess.check_output([sys.executable, "-c", EXTRAS], cwd=SOURCE))
+    environment = {**os.environ, "FEATHERSTONE_CFLAGS": "", **variables}
+    printed = subprocess.check_output([sys.executable, "-c", RECIPE], env=environment, cwd=SOURCE)
+    return json.loads(printed)
+
+
+def test_the_environment_of_the_readme_has_the_libraries_of_its_pages():
+    extras = recipe()["extras"]
     asked = re.findall(r"'\.\[([\w,]+)\]'", (SOURCE / "README.md").read_text())
     assert asked
     for names in asked:
@@ -148,33 +162,21 @@ def test_the_environment_of_the_readme_has_the_libraries_of_its_pages():
         assert {re.split("[>=<]", name)[0] for name in needed} >= LIBRARIES.keys()
 
 
-RECIPE = """
-import json, runpy, setuptools
-setuptools.setup = lambda **metadata: None
-recipe = runpy.run_path("setup.py")
-flags = {e.sources[0]: e.extra_compile_args for e in recipe["cores"] + recipe["others"]}
-print(json.dumps([recipe["SOURCES"], flags, recipe["processes"]()]))
-"""
-
-
-def recipe(**variables: str):
-    """Return setup.py's sources, the flags that each is compiled with, and how many at a time."""
-    pytest.importorskip("setuptools")
-    environment = {**os.environ, "FEATHERSTONE_CFLAGS": "", **variables}
-    printed = subprocess.check_output([sys.executable, "-c", RECIPE], env=environment, cwd=SOURCE)
-    return json.loads(printed)
-
-
 def test_every_source_is_compiled_and_as_its_line_in_the_table_says():
-    debian = {"DEB_BUILD_OPTIONS": "nocheck parallel=3"}
-    sources, flags, processes = recipe(
-        FEATHERSTONE_BUILD_FOR="native", FEATHERSTONE_SANITIZE="", **debian
-    )
-    assert processes == 3
+    found = recipe(FEATHERSTONE_BUILD_FOR="native", FEATHERSTONE_SANITIZE="")
+    sources, flags = found["sources"], found["flags"]
     there = {str(path.relative_to(SOURCE)) for path in SOURCE.glob("cython_core/*/*.pyx")}
     assert set(sources) == set(flags) == there
     for source, optimised in sources.items():
         assert [flag for flag in flags[source] if flag.startswith("-O")] == [optimised]
+
+
+@pytest.mark.parametrize(
+    ("options", "processes"),
+    [("nocheck parallel=3", 3), ("nocheck", len(os.sched_getaffinity(0)))],
+)
+def test_debian_says_how_many_are_compiled_at_a_time(options, processes):
+    assert recipe(DEB_BUILD_OPTIONS=options)["processes"] == processes
 
 
 def test_source_distribution_holds_all_that_git_tracks(tmp_path):

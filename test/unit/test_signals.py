@@ -37,9 +37,24 @@ def test_signal_waits_for_the_end_of_the_outermost_block(signum):
     assert error.value.status == 128 + signum
 
 
-def test_signal_outside_any_block_is_raised_at_once():
-    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(signal.SIGINT)
+def test_the_first_of_several_signals_is_raised_and_further_ones_do_not_disturb_the_end():
+    signums = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    handlers, before = [signal.getsignal(signum) for signum in signums], count()
+    with ended_by_signals():
+        assert signal.getsignal(signal.SIGINT) not in handlers
+        try:
+            signal.raise_signal(signal.SIGINT)  # outside any block: at once
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)
+            with held():
+                signal.raise_signal(signal.SIGTERM)
+    assert count() == before + 3
+    assert [signal.getsignal(signum) for signum in signums] == handlers
+    with ended_by_signals(), pytest.raises(KeyboardInterrupt) as error:
+        with held():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+    assert error.value.status == 128 + signal.SIGINT
 
 
 def test_signal_waits_until_there_is_somebody_to_clean_up():
@@ -52,25 +67,6 @@ def test_signal_waits_until_there_is_somebody_to_clean_up():
             reached.append("next block")
         reached.append("what follows")
     assert reached == ["between", "next block"]
-
-
-def test_of_several_signals_the_first_one_counts():
-    with ended_by_signals(), pytest.raises(KeyboardInterrupt):
-        with held():
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGTERM)
-
-
-def test_further_signals_do_not_disturb_the_end():
-    before = count()
-    with ended_by_signals():
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            signal.raise_signal(signal.SIGINT)
-            with held():
-                signal.raise_signal(signal.SIGTERM)
-    assert count() == before + 3
 
 
 def test_exception_that_got_lost_is_raised_again():
@@ -113,14 +109,6 @@ def test_another_thread_holds_nothing():
     finally:
         end.set()
         thread.join()
-
-
-def test_handlers_are_put_back():
-    signums = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-    before = [signal.getsignal(signum) for signum in signums]
-    with ended_by_signals():
-        assert signal.getsignal(signal.SIGINT) not in before
-    assert [signal.getsignal(signum) for signum in signums] == before
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGHUP], ids=["background", "nohup"])
