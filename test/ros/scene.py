@@ -27,18 +27,19 @@ from support import (
     Pace,
     Repeats,
     Ros,
+    point,
     set_priority,
     stamp_of,
+    swaying,
 )
 
 # isort: split
-from builtin_interfaces.msg import Duration
 from neighbour import CONTROLLER, TWIN
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file, robot_parameters
@@ -219,29 +220,14 @@ class Scene:
         """No joint was faster than its limit since ``watch``."""
         assert self.peak < 1.0
 
-    def points(self, seconds: float) -> list[JointTrajectoryPoint]:
+    def trajectory(self, seconds: float = LONG) -> JointTrajectory:
         """Return a motion to and fro about home, at most so long.
 
         It begins towards the far side, so that the arm is fast soon, wherever it has stopped.
         """
-        points = []
         away = float(np.mean(self.q - self.home)) / SWAY
-        sway = -SWAY if away > 0.0 else SWAY
-        for t in np.arange(PERIOD / 4, seconds, PERIOD / 16):
-            phase = 2.0 * np.pi * t / PERIOD
-            points.append(
-                JointTrajectoryPoint(
-                    positions=self.home + sway * np.sin(phase),
-                    velocities=np.full(len(self.home), sway * 2.0 * np.pi / PERIOD * np.cos(phase)),
-                    time_from_start=duration(t + abs(away) * PERIOD / 4),
-                )
-            )
-        points[-1].velocities = [0.0] * len(self.home)
-        return points
-
-    def trajectory(self, seconds: float = LONG) -> JointTrajectory:
-        """Return that motion as a message."""
-        return JointTrajectory(joint_names=self.names, points=self.points(seconds))
+        size, late = (-SWAY if away > 0.0 else SWAY), abs(away) * PERIOD / 4
+        return swaying(self.names, self.home, size, PERIOD, seconds, late)
 
     def move(self) -> None:
         """Let the arm move, wait until it moves fast, begin to measure."""
@@ -287,7 +273,7 @@ class Scene:
     def recover(self, stdout: int = subprocess.PIPE) -> None:
         """Bring the arm back to where it began, held by an active controller."""
         self.rest(stdout)
-        goal = JointTrajectoryPoint(positions=self.home, time_from_start=duration(0.6))
+        goal = point(0.6, self.home)
         self.ros.run_for(0.1)
         self._ask(
             JointTrajectory(joint_names=self.names, points=[goal]),
@@ -317,8 +303,3 @@ class Scene:
         self._put_back()
         self.ros.call(Trigger, f"{CONTROLLER}/hold")
         self.wait_for_rest()
-
-
-def duration(seconds: float) -> Duration:
-    """Return it as a message."""
-    return Duration(sec=int(seconds), nanosec=int(seconds % 1.0 * 1e9))

@@ -21,17 +21,18 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from forked import ForkedNode
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: the node tests need ROS 2")
 
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
@@ -47,6 +48,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import featherstone_ros
 from featherstone_ros.nodes.execution import is_start_error, one_line
@@ -464,6 +466,33 @@ class Ros:
             os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
         return process
 
+    def start_pair(
+        self,
+        text: str,
+        *arguments: str,
+        twin: Mapping[str, Any] | None = None,
+        controller: Mapping[str, Any] | None = None,
+        states: str = STATES,
+    ) -> tuple[NodeProcess, NodeProcess]:
+        """Start a twin and a controller that hear each other; return both.
+
+        Args:
+            text: The robot description.
+            arguments: Of both.
+            twin: Its parameters. Where they have lockstep, the controller's time is simulated.
+            controller: Its parameters.
+            states: Where the twin's joint states are.
+        """
+        described, known = {"robot_description": text}, twin or {}
+        names = ("commands", "joint_commands")
+        meet = [word for t in names for word in ("-r", f"~/{t}:=feedforward_controller/{t}")]
+        meet += ["-r", f"joint_states:={states}"]
+        own = (SIMULATED if known.get("lockstep") else {}) | dict(controller or {})
+        return (
+            self.start("featherstone_ros.digital_twin", {**described, **known}, *arguments, *meet),
+            self.start("featherstone_ros.feedforward_controller", {**described, **own}, *arguments),
+        )
+
     def run(
         self, command: list[str], stdout: int = subprocess.PIPE, fork: bool = False
     ) -> NodeProcess:
@@ -680,6 +709,33 @@ def set_priority(pid: int, priority: int) -> None:
     for thread in Path(f"/proc/{pid}/task").glob("*"):
         with contextlib.suppress(OSError):  # also of one that has just ended
             os.sched_setscheduler(int(thread.name), policy, os.sched_param(priority))
+
+
+def stamp(seconds: float) -> Time:
+    """Return it as a message."""
+    whole, part = divmod(round(seconds * 1e9), 10**9)
+    return Time(sec=whole, nanosec=part)
+
+
+def point(seconds: float, q: Iterable[float], **fields: Any) -> JointTrajectoryPoint:
+    """Return a point of a trajectory, at rest where its velocities are told as 0."""
+    time = stamp(seconds)
+    start = Duration(sec=time.sec, nanosec=time.nanosec)
+    return JointTrajectoryPoint(time_from_start=start, positions=list(map(float, q)), **fields)
+
+
+def swaying(
+    names: list[str], home: np.ndarray, size: float, period: float, end: float, late: float = 0.0
+) -> JointTrajectory:
+    """Return a motion to and fro about ``home`` (n,), from one side on, to rest at its end [s]."""
+    rate = 2.0 * math.pi / period
+    times = np.arange(period / 4, end, period / 16)
+    speed = [np.full(len(home), size * rate * math.cos(rate * t)) for t in times[:-1]]
+    points = [
+        point(t + late, home + size * math.sin(rate * t), velocities=qd)
+        for t, qd in zip(times, [*speed, 0.0 * home], strict=True)
+    ]
+    return JointTrajectory(joint_names=names, points=points)
 
 
 def seconds(stamp: Time) -> float:

@@ -8,18 +8,13 @@ from featherstone_ros.model import Model
 
 URDF = geared_arm()
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
-MEET = ("-r", "~/commands:=feedforward_controller/commands")
 ASSUMED = float(assumed_armature(Model.from_urdf(URDF))[0])
 
 
 def start(ros: Ros, **parameters):
-    told = {"robot_description": URDF, **parameters}
-    return {
-        TWIN: ros.start(
-            f"featherstone_ros.{TWIN}", {**told, "initial_positions.outer": 0.3}, *MEET
-        ),
-        CONTROLLER: ros.start(f"featherstone_ros.{CONTROLLER}", told),
-    }
+    twin = {"initial_positions.outer": 0.3, **parameters}
+    both = ros.start_pair(URDF, twin=twin, controller=parameters)
+    return dict(zip((TWIN, CONTROLLER), both, strict=True))
 
 
 def armature(ros: Ros, node: str) -> list[float]:

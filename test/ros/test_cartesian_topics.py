@@ -192,3 +192,8 @@ def test_velocities_alone_lead_the_hand_until_they_end(hand):
 def test_diagnostics_say_how_far_from_singular(hand):
     status = hand.ros.status("", CONTROLLER, manipulability=".")
     assert float(status_values(status)["smallest singular value"]) > 0.01
+
+
+def test_a_target_out_of_reach_is_told(hand):
+    hand.lead([0.0, 0.0, 1.5])
+    hand.refusal("did not arrive: end effector")

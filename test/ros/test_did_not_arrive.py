@@ -7,17 +7,17 @@ from typing import Any
 from support import (  # skips this module where ROS is missing
     ARM,
     LOCKSTEP,
-    SIMULATED,
     STATES,
     Between,
     Ros,
+    point,
 )
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
-from neighbour import CONTROLLER, TWIN
+from neighbour import CONTROLLER
 from sensor_msgs.msg import JointState
-from test_feedforward_controller import NAMES, URDF, point
+from test_feedforward_controller import NAMES, URDF
 from trajectory_msgs.msg import JointTrajectory
 
 START = {"shoulder": 0.6, "elbow": 0.5}
@@ -35,13 +35,8 @@ class Arm:
     def __init__(self, ros: Ros, urdf: str, twin: dict[str, Any], **parameters: Any) -> None:
         self.ros = ros
         Between(ros, pace=PACE)
-        ros.start(
-            f"featherstone_ros.{TWIN[1:]}",
-            {"robot_description": urdf, "rate": 200.0, **LOCKSTEP, **twin},
-            *("-r", f"~/commands:={CONTROLLER}/commands", "-r", f"joint_states:={ARM}"),
-        )
-        own = {"robot_description": urdf, **SIMULATED, **parameters}
-        ros.start(f"featherstone_ros.{CONTROLLER[1:]}", own)
+        twin = {"rate": 200.0, **LOCKSTEP, **twin}
+        ros.start_pair(urdf, twin=twin, controller=parameters, states=ARM)
         self.states = ros.collect(JointState, STATES)
         self.errors = ros.collect(JointState, f"{CONTROLLER}/error")
         self.trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
@@ -61,6 +56,9 @@ def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_d
     friction = {"friction.shoulder.coulomb": 1.5}
     twin = {**friction, **{f"initial_positions.{name}": q for name, q in START.items()}}
     arm = Arm(ros, URDF, twin, path_tolerance=1.0, **GAINS)
+    ros.status(gains="for gains.period 2 ms")  # the states come at 200 Hz
+    assert ros.set_parameters(CONTROLLER, {"gains.period": 0.005})[0].successful
+    ros.status(gains="nothing found")
     arm.follow(GOAL)
     status = arm.status("did not arrive: shoulder")
     assert status.level == DiagnosticStatus.WARN

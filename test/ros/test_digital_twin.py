@@ -10,6 +10,7 @@ from support import (  # skips this module where ROS is missing
     LOCKSTEP,
     NodeProcess,
     Ros,
+    seconds,
 )
 from test_twin import ARM, START
 
@@ -49,10 +50,6 @@ def wait_until_paused(ros: Ros, states: list[JointState]) -> None:
     ros.wait_for(lambda: len(states) > 1 and states[-1] == states[-2], "the same state again")
     ros.take_all(states)
     states.clear()
-
-
-def seconds(stamp) -> float:
-    return stamp.sec + stamp.nanosec * 1e-9
 
 
 def test_arm_hangs_on_its_brakes_then_falls_as_the_simulator_says(ros):

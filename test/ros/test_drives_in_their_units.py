@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from support import DEEP, LOCKSTEP, SIMULATED, Ros, seconds
+from support import DEEP, LOCKSTEP, Ros, point, seconds
 
 # isort: split
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.robots import robot_file
 
-CONTROLLER, TWIN = "featherstone_ros.feedforward_controller", "featherstone_ros.digital_twin"
-NODE, ARM = "/feedforward_controller", "/digital_twin"
+NODE = "/feedforward_controller"
 MODEL = fr.Model.from_robot("panda")
 NAMES = list(MODEL.joint_names)
 START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.8])
@@ -44,20 +43,16 @@ class Controlled:
 
     def __init__(self, ros: Ros, real: dict[str, object], known: dict[str, object]) -> None:
         self.ros, self.units = ros, DriveUnits.of(known, NAMES)
-        urdf = {"robot_description": robot_file("panda").read_text()}
         rotors = {f"armature.{name}": 0.1 for name in NAMES}
         home = {f"initial_positions.{j}": float(q) for j, q in zip(NAMES, START, strict=True)}
         timing = {"gains.period": 1.0 / RATE, "gains.delay": 1.0 / RATE}
         self.states = ros.collect(JointState, "joint_states", DEEP)
-        self.told = ros.collect(Float64MultiArray, f"{ARM}/commands", DEEP)
-        ros.start(
-            CONTROLLER,
-            {**urdf, **rotors, **timing, **SIMULATED, **known},
-            "-r",
-            f"{NODE}/commands:={ARM}/commands",
+        self.told = ros.collect(Float64MultiArray, f"{NODE}/commands", DEEP)
+        ros.start_pair(
+            robot_file("panda").read_text(),
+            twin={**rotors, **home, **LOCKSTEP, "rate": RATE, **real},
+            controller={**rotors, **timing, **known},
         )
-        ros.wait_for_state(NODE, "active")
-        ros.start(TWIN, {**urdf, **rotors, **home, **LOCKSTEP, "rate": RATE, **real})
         self.publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
         self.run(0.5)
 
@@ -85,11 +80,10 @@ class Controlled:
         return np.array([values[name] for name in NAMES])
 
     def move(self, goal: np.ndarray, duration: float) -> None:
-        point = JointTrajectoryPoint(positions=list(goal), velocities=[0.0] * len(NAMES))
-        point.time_from_start.sec = int(duration)
+        points = [point(duration, goal, velocities=[0.0] * len(NAMES))]
         self.ros.ask(
             self.publisher,
-            JointTrajectory(joint_names=NAMES, points=[point]),
+            JointTrajectory(joint_names=NAMES, points=points),
             lambda: np.abs(self.q - goal).max() < 0.02,
             "arm there",
         )

@@ -23,12 +23,13 @@ from numpy.testing import assert_allclose
 from support import (  # skips this module where ROS is missing
     DEEP,
     Ros,
+    point,
     ros_in_free_domain,
+    stamp,
     status_values,
 )
 
 # isort: split
-from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
@@ -142,16 +143,6 @@ class ScriptedArm:
         message = JointTrajectory(**{"joint_names": NAMES, "points": points, **fields})
         self.trajectories.publish(message)
         self.ros.wait_for(lambda: self.process.output.count(log) > count, f"{log!r} in the log")
-
-
-def stamp(seconds: float) -> Time:
-    return Time(sec=int(seconds), nanosec=round(seconds % 1.0 * 1e9))
-
-
-def point(seconds: float, q: Sequence[float], **fields: Any) -> JointTrajectoryPoint:
-    time = stamp(seconds)
-    start = Duration(sec=time.sec, nanosec=time.nanosec)
-    return JointTrajectoryPoint(time_from_start=start, positions=[float(x) for x in q], **fields)
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,17 @@ from support import (  # skips this module where ROS is missing
     LOCKSTEP,
     NodeProcess,
     Ros,
+    point,
+    seconds,
 )
 
 # isort: split
-from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3, Wrench, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
-from test_digital_twin import ARM, COMMANDS, MODULE, NODE, PARAMETERS, START, seconds
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from test_digital_twin import ARM, COMMANDS, MODULE, NODE, PARAMETERS, START
+from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
 
@@ -119,17 +120,13 @@ def test_controller_of_a_fixed_base_moves_an_arm_in_space(ros):
     weightless = {"gravity": [0.0, 0.0, 0.0]}
     gains = {"gains.shoulder.p": 60.0, "gains.shoulder.d": 10.0}
     gains |= {"gains.elbow.p": 20.0, "gains.elbow.d": 3.0}
-    ros.start(
-        "featherstone_ros.feedforward_controller",
-        {"robot_description": BOAT, "path_tolerance": 0.0, **weightless, **gains},
-    )
-    start(ros, "-r", "~/commands:=/feedforward_controller/commands", **weightless)
+    own = {"path_tolerance": 0.0, **weightless, **gains}
+    ros.start_pair(BOAT, twin=FLOATING | weightless, controller=own)
     ros.wait_for_state("/feedforward_controller", "active")
     trajectories = ros.publisher(JointTrajectory, "/feedforward_controller/joint_trajectory")
     ros.status(base="free")
     goal = [START[0] + 0.5, START[1] - 0.4]
-    point = JointTrajectoryPoint(positions=goal, time_from_start=Duration(sec=1))
-    motion = JointTrajectory(joint_names=["shoulder", "elbow"], points=[point])
+    motion = JointTrajectory(joint_names=["shoulder", "elbow"], points=[point(1.0, goal)])
 
     def is_there() -> bool:
         state = states[-1]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support import Ros, ros_in_free_domain  # skips this module where ROS is missing
+from support import Ros, point, ros_in_free_domain  # skips this module where ROS is missing
 
 pytest.importorskip("control_msgs", reason="control_msgs is not installed: no action to test")
 
@@ -23,7 +23,7 @@ from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
-from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Q, point
+from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Q
 from trajectory_msgs.msg import (
     JointTrajectory,
     MultiDOFJointTrajectory,

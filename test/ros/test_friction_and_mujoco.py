@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from support import DEEP, LOCKSTEP, SIMULATED, seconds, status_values
+from support import DEEP, LOCKSTEP, SIMULATED, point, seconds, status_values
 
 from featherstone_ros import Model
 from featherstone_ros.model.robots import robot_file
@@ -18,7 +18,7 @@ from featherstone_ros.tools.style import milli
 from featherstone_ros.tools.trial_drive import drive, first_motion
 
 from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
+from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mujoco_arm.py"
 REST = 1.0  # [s] before the end of a motion is judged
@@ -43,15 +43,13 @@ class Controlled:
 
     def move(self, joints, goal, duration, **fields):
         """Return the largest and the last error (2, n) of a motion [rad or m]."""
-        point = JointTrajectoryPoint(positions=goal, velocities=[0.0] * len(joints), **fields)
-        point.time_from_start.sec = int(duration)
-        point.time_from_start.nanosec = int(duration % 1 * 1e9)
+        points = [point(duration, goal, velocities=[0.0] * len(joints), **fields)]
         self.ros.wait_for(lambda: self.errors, "an error: the arm is commanded")
         self.errors.clear()
         self.ros.wait_for(lambda: self.errors, "an error")
         begin = self.errors[-1].header.stamp
         begin.sec += LEAD
-        message = JointTrajectory(joint_names=joints, points=[point])
+        message = JointTrajectory(joint_names=joints, points=points)
         message.header.stamp = begin
         self.publisher.publish(message)
         end = seconds(begin) + duration + REST

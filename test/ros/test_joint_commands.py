@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.testing import assert_allclose
-from support import seconds, status_values  # skips this module where ROS is missing
+from support import point, seconds, status_values  # skips this module where ROS is missing
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
-from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Q, ScriptedArm, point
+from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Q, ScriptedArm
 from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
 
 CONTROLLER = "featherstone_ros.feedforward_controller"
-TWIN = "featherstone_ros.digital_twin"
-COMMANDS = "/digital_twin/joint_commands"
 GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
-OUTPUT = {"output": "joint_state", "robot_description": PARAMETERS["robot_description"]}
 MODEL = fr.Model.from_urdf(PARAMETERS["robot_description"])
 
 
 def test_drives_follow_a_trajectory_with_the_torque_of_the_model(ros):
     initial = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=True)}
     urdf = PARAMETERS["robot_description"]
-    ros.start(TWIN, {"robot_description": urdf, "rate": 500.0, **initial})
-    remapped = ["-r", f"{NODE}/joint_commands:={COMMANDS}"]
-    ros.start(CONTROLLER, {**OUTPUT, **PATIENT}, *remapped)
+    own = {"output": "joint_state", **PATIENT}
+    ros.start_pair(urdf, twin={"rate": 500.0, **initial}, controller=own)
     states = ros.collect(JointState, "joint_states")
-    commands = ros.collect(JointState, COMMANDS)
+    commands = ros.collect(JointState, f"{NODE}/joint_commands")
     ros.wait_for_state(NODE, "active")
     ros.wait_for(lambda: states and commands, "states and commands")
     publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")

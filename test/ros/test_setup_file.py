@@ -1,7 +1,7 @@
 """What `featherstone-ros setup` writes is loaded by both nodes, which do not complain about it."""
 
 import numpy as np
-from support import status_values
+from support import point, status_values
 from urdf_text import chain
 
 from featherstone_ros.model.parameter_files import read_parameters
@@ -10,7 +10,7 @@ from featherstone_ros.tools import cli
 from featherstone_ros.tools.robot_setup import load
 
 from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
+from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 
 def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
@@ -24,21 +24,13 @@ def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
     assert cli.main(["setup", robot, "--output", str(file)]) == 0
     joints = list(load(robot).model.joint_names)
     start = read_parameters(file)["digital_twin"]
-    description = {"robot_description": str(robot_file(robot))}
-    arguments = ("--params-file", str(file))
-    meet = ("-r", "~/commands:=feedforward_controller/commands")
-    nodes = [
-        ros.start("featherstone_ros.digital_twin", description, *arguments, *meet),
-        ros.start("featherstone_ros.feedforward_controller", description, *arguments),
-    ]
+    nodes = ros.start_pair(str(robot_file(robot)), "--params-file", str(file))
     status = ros.wait_for_diagnostics(
         lambda s: "feedforward_controller" in s.name and status_values(s).get("phase") == "running"
     )
     ros.run_before_others()
     assert status_values(status)["gains"] == "nothing found"
     goal = [start[f"initial_positions.{joint}"] + 0.1 for joint in joints]
-    point = JointTrajectoryPoint(positions=goal, velocities=[0.0] * len(joints))
-    point.time_from_start.sec = 1
     states = ros.collect(JointState, "joint_states", 1)
     publisher = ros.publisher(JointTrajectory, "feedforward_controller/joint_trajectory")
 
@@ -56,7 +48,9 @@ def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
             and s.level == s.OK
         )
     )
-    message = JointTrajectory(joint_names=joints, points=[point])
+    message = JointTrajectory(
+        joint_names=joints, points=[point(1.0, goal, velocities=[0.0] * len(joints))]
+    )
     ros.ask(publisher, message, lambda: well() and is_there(), "arm at the goal, and well")
     for node in nodes:
         said = [line for line in node.output.splitlines() if "[INFO]" not in line]

@@ -10,7 +10,6 @@ from support import (  # skips this module where ROS is missing
     LOCKSTEP,
     MATCHING,
     SHADOWED,
-    SIMULATED,
     Between,
     Ros,
     status_values,
@@ -70,7 +69,6 @@ WITHOUT_FRICTION = {
 }
 HELD = {
     **WITHOUT_FRICTION,
-    "robot_description": PANDA.text,
     **LOCKSTEP,
     "rate": 200.0,
     "noise.position": 1e-4,
@@ -95,16 +93,8 @@ def share_of(message: WrenchStamped) -> float:
 def hold_arm(ros: Ros) -> None:
     """Have a controller hold an arm that waits for the shadow."""
     Between(ros, shadow=SHADOW)
-    ros.start(
-        "featherstone_ros.feedforward_controller",
-        {
-            **PANDA.parameters["feedforward_controller"],
-            **SIMULATED,
-            "robot_description": PANDA.text,
-        },
-        *("-r", "~/commands:=/digital_twin/commands"),
-    )
-    ros.start(MODULE, HELD, "-r", f"joint_states:={ARM}")
+    own = PANDA.parameters["feedforward_controller"]
+    ros.start_pair(PANDA.text, twin=HELD, controller=own, states=ARM)
 
 
 def test_hidden_wrench_on_a_held_arm_is_found(ros):

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import DEADLINE, NodeProcess, Ros, ros_in_free_domain
+from support import DEADLINE, NodeProcess, Ros, point, ros_in_free_domain, stamp
 
 # isort: split
-from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
@@ -19,7 +18,7 @@ from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
 from featherstone_ros.control.armature import assumed_armature
@@ -37,29 +36,22 @@ AGAIN = 0.5  # [s] after which joint states and /clock, which are best effort, a
 EVERY = QoSProfile(depth=20_000)  # a listener that is held up misses none
 
 
-def stamp(seconds: float) -> Time:
-    nanoseconds = round(seconds * 1e9)
-    return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
-
-
 def time_of(state: JointState) -> int:
     return state.header.stamp.sec * 10**9 + state.header.stamp.nanosec
 
 
 def motion(names: Sequence[str], begin: Any, by: float, start: float, duration: float) -> Any:
     """Return a smooth trajectory of some joints that starts at a simulated time."""
-    points = []
-    for share in np.linspace(0.0, 1.0, 21):
-        s, one = share, np.ones(len(names)) * by
-        whole = round(share * duration * 1e9)
-        points.append(
-            JointTrajectoryPoint(
-                positions=list(begin + one * (10 * s**3 - 15 * s**4 + 6 * s**5)),
-                velocities=list(one * 30 * s**2 * (1 - s) ** 2 / duration),
-                accelerations=list(one * 60 * s * (1 - s) * (1 - 2 * s) / duration**2),
-                time_from_start=Duration(sec=whole // 10**9, nanosec=whole % 10**9),
-            )
+    one = np.ones(len(names)) * by
+    points = [
+        point(
+            s * duration,
+            begin + one * (10 * s**3 - 15 * s**4 + 6 * s**5),
+            velocities=one * 30 * s**2 * (1 - s) ** 2 / duration,
+            accelerations=one * 60 * s * (1 - s) * (1 - 2 * s) / duration**2,
         )
+        for s in np.linspace(0.0, 1.0, 21)
+    ]
     return JointTrajectory(header=Header(stamp=stamp(start)), joint_names=names, points=points)
 
 

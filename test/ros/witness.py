@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support import ARM, LOCKSTEP, SIMULATED, Listener, NodeProcess, Ros, status_values
+from support import ARM, LOCKSTEP, STATES, Listener, NodeProcess, Ros, status_values, swaying
 
 # isort: split
-from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
 from neighbour import CONTROLLER, JOINTS, TWIN
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.message_templates import float64_multi_array
@@ -112,24 +111,12 @@ class Pair:
             parameters: Of both nodes.
         """
         self.ros = ros
-        arguments = ("--params-file", str(robot_parameters("panda")))
-        shared = {"robot_description": PANDA, **parameters}
-        remap = tuple(
-            word
-            for topic in ("commands", "joint_commands")
-            for word in ("-r", f"~/{topic}:={CONTROLLER}/{topic}")
-        )
-        if lockstep:
-            remap += ("-r", f"joint_states:={ARM}")
-        self.twin = ros.start(
-            "featherstone_ros.digital_twin",
-            {**shared, "rate": rate, **(LOCKSTEP if lockstep else {})},
-            *(*arguments, *remap),
-        )
-        self.controller = ros.start(
-            "featherstone_ros.feedforward_controller",
-            {**shared, **(SIMULATED if lockstep else {})},
-            *arguments,
+        self.twin, self.controller = ros.start_pair(
+            PANDA,
+            *("--params-file", str(robot_parameters("panda"))),
+            twin={**parameters, "rate": rate, **(LOCKSTEP if lockstep else {})},
+            controller=parameters,
+            states=ARM if lockstep else STATES,
         )
         self.nodes = {"controller": self.controller, "twin": self.twin}
         self._trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
@@ -137,19 +124,7 @@ class Pair:
 
     def sway(self, seconds: float = 60.0) -> None:
         """Let the arm move to and fro about ``HOME``, until it falls back to a hold."""
-        points = []
-        for time in np.arange(PERIOD / 4, seconds, PERIOD / 8):
-            phase = 2.0 * np.pi * time / PERIOD
-            whole, part = divmod(time, 1.0)
-            points.append(
-                JointTrajectoryPoint(
-                    positions=HOME + SWAY * np.sin(phase),
-                    velocities=np.full(len(HOME), SWAY * 2.0 * np.pi / PERIOD * np.cos(phase)),
-                    time_from_start=Duration(sec=int(whole), nanosec=int(part * 1e9)),
-                )
-            )
-        points[-1].velocities = [0.0] * len(HOME)
-        self._trajectories.publish(JointTrajectory(joint_names=JOINTS, points=points))
+        self._trajectories.publish(swaying(JOINTS, HOME, SWAY, PERIOD, seconds))
 
     def wait_until_well(self, without_refusals: bool = True) -> None:
         """Wait until the controller follows its motion again and, for 10 s, nothing is refused.
