@@ -104,13 +104,9 @@ def test_trace_has_both_sides_of_every_corner():
         before, after = np.flatnonzero(time == corner)
         for k, moment in ((before, corner - tiny), (after, corner + tiny)):
             assert_allclose(states[:, k], motion.state(moment).rows(), atol=1e-5)
-
-
-def test_trace_of_a_moment_is_that_moment():
-    motion = Trajectory(NAMES, [Point(0.0, Q)], space()).motion(0.0, resting(Q), 0.1)
-    time, states = motion.trace(3.0, 3.0, 1e-3)
+    time, states = motion.trace(3.0, 3.0, 1e-3)  # a moment
     assert set(time) == {3.0}
-    assert_allclose(states[0], [Q] * len(time))
+    assert_allclose(states[0], [motion.state(3.0).position] * len(time))
 
 
 # Torque
@@ -143,21 +139,14 @@ def test_slowed_demand_is_that_of_the_slower_trajectory(name, factor):
         assert close.mean() > 0.99
 
 
-def test_rms_of_a_ramp():
-    zero = np.zeros((1001, 1))
-    ramp = np.linspace(0.0, 3.0, 1001)[:, None]
-    asked = Demand(np.linspace(2.0, 5.0, 1001), zero, zero, zero, ramp, zero, zero)
-    assert asked.rms() == pytest.approx(np.sqrt(3.0), rel=1e-6)
-
-
 # How much slower
 
 
 @each("seed", range(40))
 def test_slow_down_is_the_least_that_fits(seed):
-    rng = np.random.default_rng(seed)
-    asked, limits = random_demand(rng)
+    asked, limits = random_demand(np.random.default_rng(seed))
     factor = slow_down(asked, limits)
+    assert factor <= round_up(factor) <= 1.001 * factor
 
     def excess(shares):
         x = np.asarray(shares)[..., None, None]
@@ -173,12 +162,12 @@ def test_slow_down_is_the_least_that_fits(seed):
         assert fastest - 1e-4 <= 1.0 / factor <= fastest + 1e-4
 
 
-def test_slow_down_cases_reach_every_outcome():
+def test_largest_root_below_and_rms():
     factors = [slow_down(*random_demand(np.random.default_rng(seed))) for seed in range(40)]
     assert any(f == inf for f in factors) and any(1.0 < f < inf for f in factors)
-
-
-def test_largest_root_below():
+    ramp, zero = np.linspace(0.0, 3.0, 1001)[:, None], np.zeros((1001, 1))
+    asked = Demand(np.linspace(2.0, 5.0, 1001), zero, zero, zero, ramp, zero, zero)
+    assert asked.rms() == pytest.approx(np.sqrt(3.0), rel=1e-6)
     a, b, c = np.array([[1.0, -3.0, 2.0], [0.0, 2.0, -1.0], [1.0, 0.0, 1.0], [2.0, 0.0, -0.5]]).T
     assert_allclose(largest_root_below(1.5, a, b, c), [1.0, 0.5, 0.0, 0.5])
     assert_allclose(largest_root_below(1.0, a, b, c), [0.0, 0.5, 0.0, 0.5])
@@ -209,11 +198,6 @@ def test_torque_alone_decides_where_there_are_no_speed_limits(name):
     assert check_file(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
 
 
-def test_round_up_is_never_less():
-    for factor in np.random.default_rng(5).uniform(1.0, 30.0, 500):
-        assert factor <= round_up(factor) <= 1.001 * factor
-
-
 # Verdicts
 
 
@@ -242,7 +226,8 @@ def test_a_constant_effort_of_a_drive_counts():
     rest = (0.0, 0.0)
     path = given(Point(0.0, rest, rest), Point(2.0, (0.1, 0.1), rest))
     arm = arm_of_two()
-    assert check_file(path, arm).fits
+    verdict = check_file(path, arm).verdict
+    assert verdict.fits and verdict.slow_down == 1.0 and str(verdict) == "fits"
     (excess,) = check_file(
         path, arm.with_parameters({"friction.elbow.offset": -25.0})
     ).verdict.excesses
@@ -329,15 +314,6 @@ def test_filled_efforts_are_the_torque_at_the_points(name):
     assert (largest_gap(checked.filled, asked) < 0.1 * checked.arm.limits.effort).all()
 
 
-def test_verdict_of_what_fits():
-    rest = (0.0, 0.0)
-    verdict = check_file(
-        given(Point(0.0, rest, rest), Point(9.0, (0.1, 0.1), rest)), arm_of_two()
-    ).verdict
-    assert isinstance(verdict, Feasibility)
-    assert verdict.fits and verdict.slow_down == 1.0 and str(verdict) == "fits"
-
-
 # The check of what arrives at the controller
 
 
@@ -388,13 +364,9 @@ def test_an_arriving_trajectory_is_checked_with_few_samples(duration, count):
     verdict = check_trajectory(Dynamics(model()), model(), settings(), started(path), 0.0, STILL)
     assert verdict.fits
     assert len(verdict.demand.time) <= 2 * MAX_VALUES / 2 + 1
-
-
-def test_an_arriving_trajectory_is_held_against_the_effort_that_may_be_used():
-    path = started(Trajectory(NAMES, [Point(0.0, Q), Point(1.0, Q + 0.1)], space()))
-    weak = settings(effort_limit=np.full(2, 1.0))
-    verdict = check_trajectory(Dynamics(model()), model(), weak, path, 0.0, STILL)
-    assert {excess.limit for excess in verdict.excesses} <= {1.0, -1.0} and verdict.excesses
+    weak = settings(effort_limit=np.full(2, 1.0))  # which may be used
+    verdict = check_trajectory(Dynamics(model()), model(), weak, started(path), 0.0, STILL)
+    assert verdict.excesses and {excess.limit for excess in verdict.excesses} <= {1.0, -1.0}
 
 
 def test_what_overflows_does_not_fit():
