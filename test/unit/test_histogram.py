@@ -6,6 +6,7 @@ import pytest
 from compiled import timing
 from hypothesis import example, given
 from hypothesis import strategies as st
+from refusals import refusals
 
 from featherstone_ros.realtime.histogram import COARSE_END, LatencyHistogram
 
@@ -21,11 +22,6 @@ def histogram(nanoseconds: list[int]) -> LatencyHistogram:
 def width(seconds: float) -> float:
     """Width of the bucket that a duration falls into [s]."""
     return 1e-6 if seconds < 0.0041 else 64e-6 if seconds < 1e-6 * COARSE_END else math.inf
-
-
-def test_empty():
-    it = LatencyHistogram()
-    assert (it.count, it.max, it.percentile(50.0), it.text()) == (0, 0.0, 0.0, "")
 
 
 @given(durations, st.floats(0.0, 100.0))
@@ -50,30 +46,33 @@ def test_text_tells_all_but_what_happens_within_a_bucket(nanoseconds):
             assert again.percentile(p) == pytest.approx(it.percentile(p), abs=64e-6)
 
 
-def test_text_names_the_end_of_each_bucket():
-    assert histogram([0, 12_500, 12_900, 4_100_000, 2 * NS]).text() == "1:1 13:2 4160:1 2000000:1"
-
-
 @pytest.mark.parametrize(
     ("us", "end"),
     [(-5.0, 1), (0.0, 1), (0.9, 1), (4095.5, 4096), (4096.5, 4160), (266238.0, 266240)],
 )
-def test_buckets_at_the_borders(us, end):
+def test_text_names_the_end_of_each_bucket(us, end):
     assert histogram([int(1000 * us)]).text() == f"{end}:1"
+    assert histogram([0, 12_500, 12_900, 4_100_000, 2 * NS]).text() == "1:1 13:2 4160:1 2000000:1"
+    it = LatencyHistogram()
+    assert (it.count, it.max, it.percentile(50.0), it.text()) == (0, 0.0, 0.0, "")
 
 
-@pytest.mark.parametrize("text", ["12", "12:", ":3", "12:x", "-1:3", "1.5:3", "0x1:3"])
-def test_from_text_raises_if_it_is_no_histogram(text):
-    with pytest.raises(ValueError, match=f"^histogram: '{text}' is no bucket, expected end:count$"):
-        LatencyHistogram.from_text(text)
-
-
-def test_from_text_raises_if_no_bucket_ends_there():
-    with pytest.raises(ValueError, match=r"^histogram: no bucket ends at 4097 us$"):
-        LatencyHistogram.from_text("1:1 4097:1")
-
-
-@pytest.mark.parametrize("p", [-0.1, 100.1, math.nan])
-def test_percentile_raises_if_out_of_range(p):
-    with pytest.raises(ValueError, match="expected 0 to 100"):
-        LatencyHistogram().percentile(p)
+test_what_is_no_histogram_or_share_is_refused = refusals(
+    *(
+        (
+            ValueError,
+            f"^histogram: '{text}' is no bucket, expected end:count$",
+            lambda text=text: LatencyHistogram.from_text(text),
+        )
+        for text in ("12", "12:", ":3", "12:x", "-1:3", "1.5:3", "0x1:3")
+    ),
+    (
+        ValueError,
+        r"^histogram: no bucket ends at 4097 us$",
+        lambda: LatencyHistogram.from_text("1:1 4097:1"),
+    ),
+    *(
+        (ValueError, "expected 0 to 100", lambda p=p: LatencyHistogram().percentile(p))
+        for p in (-0.1, 100.1, math.nan)
+    ),
+)

@@ -152,13 +152,10 @@ def test_mesh_that_cannot_be_measured_is_a_note_with_the_reason(tmp_path, name, 
     assert note.name == "a" and name in note.found and reason in note.found
 
 
-def test_every_mesh_of_the_collada_scene_is_placed_once(tmp_path):
-    write_collada(tmp_path / "a.dae")
-    assert meshes.points(tmp_path / "a.dae").shape == CORNERS.shape
-
-
 @pytest.mark.parametrize("leaf", ["", '<instance_geometry url="#g"/>'], ids=["empty", "point"])
-def test_scene_whose_nodes_double_at_every_level_is_refused(tmp_path, leaf):
+def test_scene_whose_nodes_double_at_every_level_or_of_too_many_points_is_refused(
+    tmp_path, leaf, monkeypatch
+):
     levels = "".join(
         f'<node id="n{i}">' + f'<instance_node url="#n{i + 1}"/>' * 2 + "</node>" for i in range(40)
     )
@@ -172,10 +169,8 @@ def test_scene_whose_nodes_double_at_every_level_is_refused(tmp_path, leaf):
     )
     with pytest.raises(meshes.MeshError, match="more than 10000 nodes"):
         meshes.points(tmp_path / "a.dae")
-
-
-def test_scene_of_too_many_points_is_refused(tmp_path, monkeypatch):
+    write_collada(tmp_path / "b.dae")  # each mesh is placed once
+    assert meshes.points(tmp_path / "b.dae").shape == CORNERS.shape
     monkeypatch.setattr(meshes, "MAX_POINTS", 3)
-    write_collada(tmp_path / "a.dae")
     with pytest.raises(meshes.MeshError, match="more than 3 points"):
-        meshes.points(tmp_path / "a.dae")
+        meshes.points(tmp_path / "b.dae")

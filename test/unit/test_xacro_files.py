@@ -64,19 +64,20 @@ def test_a_robot_is_a_file_and_its_arguments(path):
     assert robot_file(str(plain)) == plain  # without arguments nothing is quoted
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("", "Undefined substitution argument mass; it takes the arguments name:=, heavy:="),
+def test_what_is_wrong_in_arguments_or_packages_is_named(path):
+    takes = "it takes the arguments name:=, heavy:="
+    for arguments, said in (
+        ("", f"Undefined substitution argument mass; {takes}"),
         ("mass:=4 mass:=5", "'mass:=5' is no argument, expected NAME:=VALUE, each name once"),
         ("mass:=4 heavy", "'heavy' is no argument"),
         ("mass:=four", "not valid xacro"),
-        ("mass:=4 hevy:=true", "takes no argument hevy:=; it takes the arguments name:=, heavy:="),
-    ],
-)
-def test_arguments_that_are_wrong_are_named(path, arguments, said):
-    with pytest.raises(ModelError, match=said):
-        fr.Model.from_file(robot_file(f"'{path}' {arguments}" if arguments else str(path)))
+        ("mass:=4 hevy:=true", f"takes no argument hevy:=; {takes}"),
+    ):
+        with pytest.raises(ModelError, match=said):
+            fr.Model.from_file(robot_file(f"'{path}' {arguments}" if arguments else str(path)))
+    path.write_text(ARM.replace("find my_arm", "find your_arm"))
+    with pytest.raises(ModelError, match="package 'your_arm' is found neither by ROS nor around"):
+        fr.Model.from_file(path, {"mass": 1})
 
 
 def test_a_plain_urdf_takes_none(path):
@@ -85,12 +86,6 @@ def test_a_plain_urdf_takes_none(path):
             robot_file(f"{robot} name:=x")
     with pytest.raises(ModelError, match="takes no arguments"):
         fr.Model.from_file(robot_file("panda"), {"name": "x"})
-
-
-def test_a_package_that_is_nowhere_is_named(path):
-    path.write_text(ARM.replace("find my_arm", "find your_arm"))
-    with pytest.raises(ModelError, match="package 'your_arm' is found neither by ROS nor around"):
-        fr.Model.from_file(path, {"mass": 1})
 
 
 def test_every_command_takes_them_anywhere_in_its_line(path, capsys):
