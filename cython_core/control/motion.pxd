@@ -720,9 +720,10 @@ cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, doub
 
 
 cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, double duration,
-                                 double share, const JointLimits* limits) noexcept nogil:
-    """Give a joint's correction its times, at least ``duration`` [s], and what a velocity and what
-    is off in place ask for. share: as of ``blend``.
+                                 double longer, double share,
+                                 const JointLimits* limits) noexcept nogil:
+    """Give a joint's correction its times: ``duration`` [s], more where a velocity or what is off
+    in place ask for it, and ``longer`` times as long. share: as of ``blend``.
     """
     cdef Py_ssize_t n = m.n
     cdef double v = offset[n + i], a = offset[2 * n + i], x, jerk = limits.jerk[i]
@@ -732,6 +733,7 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
     x = offset[i]
     if v * x < 0.0:                         # it is on its way already: it need not brake first
         m.lasts[n + i] = max(m.lasts[n + i], min(-2.0 * x / v, 1.875 * fabs(x) / speed))
+    m.lasts[n + i] *= longer
     if share == CATCH_UP_SPEED and v * a > 0.0:
         faster = min(faster, max(speed - fabs(v), SMALL * faster))
     if v * x < 0.0 and v * a < 0.0:         # nor is it turned round
@@ -739,8 +741,9 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
     m.lasts[2 * n + i] = fading_time(v, a, m.lasts[n + i], faster, jerk)
     correct(m, i, offset)
     x = fabs(m.correction[i])
-    m.lasts[i] = max(m.lasts[n + i] if v * offset[i] < 0.0 else duration,
-                     sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
+    m.lasts[i] = longer * max(duration, sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
+    if v * offset[i] < 0.0:
+        m.lasts[i] = max(m.lasts[i], m.lasts[n + i])
     while (share == CATCH_UP_SPEED and 1.875 * x > SMALL * speed * m.lasts[i]
            and is_too_fast(m, i, speed)):
         m.lasts[i] /= SHORTER
@@ -755,16 +758,14 @@ cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double*
     cdef Py_ssize_t n = m.n, k
     cdef double hardest = HARDEST * max(min(limits.acceleration[i], limits.deceleration[i]),
                                         fabs(state[2 * n + i]))
-    cdef double longest, before
-    plan_correction(m, i, offset, duration, share, limits)
-    longest = LONGEST_BLEND * m.lasts[n + i]
-    while (m.lasts[n + i] < longest
+    cdef double longer = 1.0
+    plan_correction(m, i, offset, duration, longer, share, limits)
+    while (longer < LONGEST_BLEND
            and accelerates_too_much(m, i, time, state[2 * n + i], limits)):
-        before = duration
-        duration = m.lasts[n + i] / SHORTER
-        plan_correction(m, i, offset, duration, share, limits)
+        longer /= SHORTER
+        plan_correction(m, i, offset, duration, longer, share, limits)
         if adds_speed(m, i, time, state[n + i], share * limits.velocity[i]):
-            plan_correction(m, i, offset, before, share, limits)
+            plan_correction(m, i, offset, duration, SHORTER * longer, share, limits)
             break
     while (joint_lasts(m, i) > SHORTEST_STOP and largest_acceleration(m, i) < hardest
            and correction_leaves_range(m, i, time, state[i], limits)):

@@ -91,6 +91,25 @@ def test_a_stream_is_followed_without_lag(send, rate, parameters, latest, off, j
         assert (steps < 2.4 * rates[:2].max(axis=0)).all()
 
 
+@pytest.mark.parametrize("robot", ["panda", "xarm7"])
+def test_set_points_that_come_early_or_late_ask_for_no_more_acceleration(robot):
+    """100 Hz, 5 ms early or late. A takeover that takes longer takes longer in all that it removes:
+    with a velocity alone, place and acceleration added up to 1.38 of the bound.
+    """
+    described = robot_of(robot)
+    start = np.asarray(load(described).start, float)
+    size = np.minimum(0.1 * load(described).arm.model.velocity_limit, 0.1)
+
+    def send(time):
+        point = Point(0.0, start + size * (1.0 - np.cos(2.0 * time)))
+        return lambda loop: loop.controller.set_point(loop.now, point)
+
+    rng = np.random.default_rng(3)
+    asks = {BEGIN + t + rng.uniform(0.0, 0.01): send(t) for t in np.arange(0.0, 3.0, 0.01)}
+    played = play(Scene(described, asks, 3.2, start=start))
+    assert (np.abs(played.desired[:, 2]) < 1.05 * bounds(described)[:2].max(axis=0)).all()
+
+
 @pytest.mark.parametrize("send", [set_points, single_points])
 def test_a_stream_of_positions_that_falls_silent_ends_where_it_was(send):
     """It has been followed a little further: by what comes meanwhile, and the braking."""
