@@ -7,10 +7,11 @@ sensors are exact, and the arm is as described; the others have quantised encode
 the links are up to 10 % off.
 
 Each answer is judged: ``right`` names the culprit, ``untold`` says that the motion cannot tell,
-``silent`` says nothing, ``wrong`` names another.
+``silent`` says nothing, ``wrong`` names another. ``results`` are compared with the arm as it is.
 
     python test/scenes/recording_campaign.py sound [--seeds 1] [--arms ur5e z1] [--plants twin]
     python test/scenes/recording_campaign.py faults [--seeds 1] [--arms ur5e z1] [--faults sign]
+    python test/scenes/recording_campaign.py results [--seeds 3] [--kinds excited]
 """
 
 import argparse
@@ -41,6 +42,7 @@ from featherstone_ros.identification.faults import find_faults, in_other_units
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.recording import Recording, interpolated
 from featherstone_ros.identification.recording_checks import clipped_efforts
+from featherstone_ros.identification.session import identify
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.robots import robot_file, robot_names
 from featherstone_ros.tools import cli
@@ -87,6 +89,7 @@ SHORTEST, HELD = 12.0, 0.6  # [s] of a retimed motion, share of the effort limit
 STIFFNESS, DAMPING = 400.0, 40.0  # [1/s^2], [1/s]
 FRICTION, ROTOR = (0.05, 0.2), 0.01  # of the largest torque of links, [kg m^2 or kg]
 TICKS = 2**16  # of an encoder, per turn or m
+RANDOM = 1000  # states
 SPEED_NOISE, TORQUE_NOISE, LINK_ERROR = 2e-3, 0.005, 0.1  # [rad/s or m/s], of RMS torque, theta
 
 
@@ -205,14 +208,20 @@ def real(case: Case) -> fr.Model:
     return case.model.with_inertial_parameters(bodies.link_parameters(theta))
 
 
+def friction(case: Case, arm: fr.Model) -> tuple[np.ndarray, np.ndarray]:
+    """Return an arm's Coulomb and viscous friction (n,) that nobody knows."""
+    _, q, qd, qdd = motion(case.arm, case.kind, case.seed)
+    random = case.random("friction")
+    size = np.abs(fr.Dynamics(arm).rnea(q, qd, qdd)).max(axis=0)
+    size = np.maximum(size, 0.02 * size.max())
+    coulomb, viscous = (size * random.uniform(*FRICTION, arm.n) for _ in range(2))
+    return coulomb, viscous / np.maximum(np.abs(qd).max(axis=0), 0.1)
+
+
 def driven(case: Case, arm: fr.Model) -> Recording:
     """Return what is true of an arm that follows a motion."""
     t, q, qd, qdd = motion(case.arm, case.kind, case.seed)
-    dynamics, random = fr.Dynamics(arm), case.random("friction")
-    size = np.abs(dynamics.rnea(q, qd, qdd)).max(axis=0)
-    size = np.maximum(size, 0.02 * size.max())
-    coulomb, viscous = (size * random.uniform(*FRICTION, arm.n) for _ in range(2))
-    viscous = viscous / np.maximum(np.abs(qd).max(axis=0), 0.1)
+    dynamics, (coulomb, viscous) = fr.Dynamics(arm), friction(case, arm)
     rotor = np.full(arm.n, ROTOR)
     period = 1 / RATE / STEPS
     if case.plant == "mujoco":
@@ -280,21 +289,56 @@ def said(model: fr.Model, recording: Recording) -> tuple[list[str], list[str], s
     return [*faults.texts, *clipped], list(faults.notes), faults.load
 
 
+def written(case: Case, folder: str) -> str:
+    """Write a sound recording; return its path."""
+    recording, path = sound(case), str(Path(folder) / "bag.npz")
+    fields = {"time": recording.time, "position": recording.position}
+    if recording.velocity is not None:
+        fields["velocity"] = recording.velocity
+    np.savez(path, joint_names=recording.joint_names, effort=recording.effort, **fields)
+    return path
+
+
 def identified(case: Case) -> str:
     """Return why `identify` and `evaluate` do not accept a sound recording; empty: they do."""
-    recording, urdf = sound(case), str(file_of(case.arm))
+    urdf = str(file_of(case.arm))
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        bag = str(Path(folder) / "bag.npz")
-        fields = {"time": recording.time, "position": recording.position}
-        if recording.velocity is not None:
-            fields["velocity"] = recording.velocity
-        np.savez(bag, joint_names=recording.joint_names, effort=recording.effort, **fields)
+        bag = written(case, folder)
         told = stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         stack.enter_context(contextlib.redirect_stderr(told))
         output = str(Path(folder) / "out.urdf")
         if cli.main(["identify", bag, "--urdf", urdf, "--output", output]):
             return told.getvalue().strip()
     return ""
+
+
+def compared(case: Case) -> tuple[np.ndarray, float]:
+    """Compare what `identify` finds with the arm as it is.
+
+    Returns:
+        Errors (k,) of what the data identify, in deviations; and what the model's torque is off in
+        random states, as fast as the recorded motion, relative to the torque (RMS).
+    """
+    arm, random = real(case), case.random("states")
+    with tempfile.TemporaryDirectory() as folder:
+        found = identify([written(case, folder)], file_of(case.arm))
+    rotor, its = np.full(arm.n, ROTOR), found.estimate
+    true = dict.fromkeys(its.names, 0.0)  # no offset, and no friction that grows with the load
+    links = found.base.mapping @ np.concatenate([Bodies.of(arm).parameters, rotor])
+    true |= dict(zip(its.names, links.tolist(), strict=False))
+    for term, values in zip(("coulomb", "viscous"), friction(case, arm), strict=True):
+        names = (f"{term}.{name}" for name in arm.joint_names)
+        true |= dict(zip(names, values.tolist(), strict=True))
+    off = (its.value - np.array([true[name] for name in its.names])) / its.deviation
+    _, q, qd, qdd = motion(case.arm, case.kind, case.seed)
+    q, qd, qdd = (
+        random.uniform(low, high, (RANDOM, arm.n))
+        for low, high in ((x.min(axis=0), x.max(axis=0)) for x in (q, qd, qdd))
+    )
+    torque = fr.Dynamics(arm).rnea(q, qd, qdd) + rotor * qdd
+    model, drives = found.arm.model, found.arm.drives
+    left = fr.Dynamics(model).rnea(q, qd, qdd) + drives.armature * qdd - torque
+    return off[its.identified], float(np.linalg.norm(left) / np.linalg.norm(torque))
 
 
 @dataclass(frozen=True)
@@ -516,7 +560,7 @@ def covered(errors: list[tuple[float, float]]) -> tuple[float, float]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["sound", "faults"])
+    parser.add_argument("what", choices=["sound", "faults", "results"])
     parser.add_argument("--arms", nargs="+")
     parser.add_argument("--kinds", nargs="+", default=MOTIONS)
     parser.add_argument("--plants", nargs="+", default=PLANTS)
@@ -525,6 +569,7 @@ def main() -> None:
     args = parser.parse_args()
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     errors: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    worst: list[float] = []
     spoiled = args.what == "faults"
     for seed in range(args.seeds):
         for arm in args.arms or (SPOILED if spoiled else ARMS):
@@ -541,12 +586,22 @@ def main() -> None:
                     print(name, case, found.word, *found.texts, sep=" | ", flush=True)
                     continue
                 for plant in args.plants:
+                    if args.what == "results":
+                        off, wrong = compared(Case(arm, name, plant, seed))
+                        counts["intervals"]["cover"] += int((np.abs(off) < 1.96).sum())
+                        counts["intervals"]["all"] += len(off)
+                        worst.append(wrong)
+                        share = (np.abs(off) < 1.96).mean()
+                        print(arm, name, plant, seed, f"{share:.0%}, {wrong:.2%}", flush=True)
+                        continue
                     case = Case(arm, name, plant, seed, clean=True)
                     against = identified(case)
                     counts[name]["refused" if against else "accepted"] += 1
                     print(case, against or "accepted", sep=" | ", flush=True)
     for name, words in counts.items():
         print(f"{name:12}", dict(words))
+    if worst:
+        print(f"torque of random states: median {np.median(worst):.2%}, worst {max(worst):.2%} off")
     for what, pairs in errors.items():
         share, ratio = covered(pairs)
         print(f"{what}: {len(pairs)} told, {share:.0%} within 1.96 deviations, RMS {ratio:.2f}")
