@@ -1,5 +1,5 @@
 # The speed from which a joint still stops where it is to be: of the position governor's commands
-# (control/position_governor.pxd), and of simulated drives (simulation/arm.pxd).
+# (control/position_governor.pxd), and of simulated drives (simulation/twin_arm.pxd).
 
 from libc.math cimport fmax, sqrt
 

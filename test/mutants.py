@@ -95,7 +95,7 @@ EQUIVALENT = {
         "return late if STAMP_JITTER <= late < CLOCK_JUMP else 0.0",
     ): "a delay that is the jitter to the bit may be called either",
     (
-        "cython_core/observer/cycle.pxi",
+        "cython_core/observer/shadow_cycle.pxi",
         "request.answer = 0",
         "pass",
     ): "whoever asks has put 0 there",

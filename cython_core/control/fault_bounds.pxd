@@ -102,7 +102,7 @@ cdef extern from *:
     const double KEPT              # share of a change's size that still counts at the next sample
     const double INTERVAL_SHARE    # of the last interval in the estimate of the sensor's
     const double SAME              # intervals within which equal numbers are the same sample
-    # Likewise, which readings tell the zero of their sensor (sensor_zero.pxd):
+    # Likewise, which readings tell the zero of their sensor (measured_wrench.pxd):
     const double SETTLED_AFTER     # [s] of readings that are enough
     # Standard deviation with which a mean is taken, or the dead zone where that is more: such noise
     # moves nothing, and of the 25 readings of a sensor of 100 Hz the mean is within a fifth of it.

@@ -17,13 +17,13 @@ from control.events cimport (FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, F
                              NO_READINGS, NO_WRENCH, SET_POINT_TOO_FAR, Reason, Refusal, because)
 from control.fault_bounds cimport (CATCH_UP_SPEED, PERIOD_SHARE, SETTLED_AFTER, SET_POINT_SPEED,
                                    SPEED_MEMORY)
-from control.measured_wrench cimport MeasuredWrench, find_weight, is_fresh, shift_zero
+from control.measured_wrench cimport (MeasuredWrench, are_enough, find_weight, is_fresh,
+                                      max_scatter, scatter, shift_zero)
 from control.motion cimport (BLEND_SPEED, TAKEOVER, Path, any_nonzero, follow_path,
                              follow_set_point, sample, why_not_start)
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, hold_as_asked,
                                     stands)
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
-from control.sensor_zero cimport are_enough, max_scatter, scatter
 from control.settings cimport ADMITTANCE, GRAVITY_COMPENSATION, JointSettings, Mode, Settings
 from control.settings_check cimport SettingsChange, conflict
 from control.state_observer cimport Observer

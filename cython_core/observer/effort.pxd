@@ -9,10 +9,13 @@
 # directions. So both a least and a greatest friction are followed. The gear carries what the
 # drive's torque leaves after friction, contact included.
 
+from libc.math cimport expm1, fabs, fmax, sqrt
+from libc.string cimport memset
+
 from drive_units cimport torque_of
 from joint_drives cimport moving_torque
 from smooth_friction cimport after_rest, after_motion, counted_motion, dry_share, dry_torque
-from observer.settings cimport ShadowSettings
+from observer.shadow_settings cimport ShadowSettings
 
 cdef struct Friction:
     double* minimum          # (n,) it is at least this, spring and offset included [N m or N]
@@ -68,3 +71,141 @@ cdef inline void joint_torque(const ShadowSettings* settings, Py_ssize_t n, cons
             friction.maximum[i] = moving + dry_share(coulomb, load, torque[i] - moving,
                                                   friction.high[i])
         friction.middle[i] = 0.5 * (friction.minimum[i] + friction.maximum[i])
+
+
+# Statistics that show whether the effort field keeps its contract. They are gathered state by state
+# and judged by featherstone_ros/observer/effort_contract.py. Arrays are (n,) unless another shape
+# is given.
+
+cdef extern from *:
+    """
+    #define REST 0.5
+    #define REST_SPEED 0.01
+    #define SLIDING 5.0
+    #define MIN_SLIDING_SPEED 0.02
+    """
+    const double REST        # length of a standstill that is averaged [s]
+    const double REST_SPEED  # mean speed below which a joint stands still [rad/s or m/s]
+    const double SLIDING     # how long a joint must slide in each direction [s]
+    const double MIN_SLIDING_SPEED   # from which a joint certainly slides [rad/s or m/s]: which
+                             # states count, whatever the width of the friction law's sign
+
+cdef struct RestMeans:       # of one standstill
+    double elapsed           # [s]
+    Py_ssize_t count         # states
+    double* effort           # sum; the mean once ``update_rest`` has returned True
+    double* square           # sum of effort^2; then the standard error of the mean effort
+    double* velocity         # sum
+    double* lowest           # position
+    double* highest          # position
+
+cdef struct SlidingMeans:    # (2, n): forward, then backward
+    double* filtered         # (n,) friction, with the delay of the momentum observer
+    double* time             # (2, n) of sliding [s]
+    double* friction         # (2, n) integral of the filtered friction over that time
+    double* external         # (2, n) integral of the external torque
+    double* share            # (n,) scratch
+
+
+cdef inline void begin_rest(RestMeans* rest, Py_ssize_t n) noexcept nogil:
+    """Begin a new standstill."""
+    rest.elapsed, rest.count = 0.0, 0
+    memset(rest.effort, 0, n * sizeof(double))
+    memset(rest.square, 0, n * sizeof(double))
+    memset(rest.velocity, 0, n * sizeof(double))
+
+
+cdef inline bint has_moved(RestMeans* rest, Py_ssize_t n, const double* q) noexcept nogil:
+    """Take a position; return whether those of this standstill are too far apart."""
+    cdef bint moved = False
+    cdef Py_ssize_t i
+    for i in range(n):
+        rest.lowest[i] = min(q[i], rest.lowest[i]) if rest.count else q[i]
+        rest.highest[i] = max(q[i], rest.highest[i]) if rest.count else q[i]
+        moved |= rest.highest[i] - rest.lowest[i] > REST_SPEED * REST
+    return moved
+
+
+cdef inline bint update_rest(RestMeans* rest, Py_ssize_t n, double dt, const double* q,
+                             const double* qd, const double* effort) noexcept nogil:
+    """Take a state, dt [s] after the last; return whether the arm has now stood still for long
+    enough.
+
+    The means are then ready; call ``begin_rest`` before the next state.
+    """
+    cdef bint still = True
+    cdef Py_ssize_t i
+    if has_moved(rest, n, q):
+        begin_rest(rest, n)
+        return False
+    rest.elapsed += dt
+    rest.count += 1
+    for i in range(n):
+        rest.effort[i] += effort[i]
+        rest.square[i] += effort[i] * effort[i]
+        rest.velocity[i] += qd[i]
+    if rest.elapsed < REST:
+        return False
+    for i in range(n):
+        rest.effort[i] /= rest.count
+        rest.square[i] = sqrt(fmax(rest.square[i] / rest.count - rest.effort[i] * rest.effort[i],
+                                   0.0) / rest.count)
+        still &= fabs(rest.velocity[i] / rest.count) < REST_SPEED
+    if not still:
+        begin_rest(rest, n)
+    return still
+
+
+cdef inline void begin_sliding(SlidingMeans* sliding, Py_ssize_t n) noexcept nogil:
+    memset(sliding.time, 0, 2 * n * sizeof(double))
+    memset(sliding.friction, 0, 2 * n * sizeof(double))
+    memset(sliding.external, 0, 2 * n * sizeof(double))
+
+
+cdef inline double median(Py_ssize_t count, double* x) noexcept nogil:
+    """Median of at least one number; sorts x in place."""
+    cdef Py_ssize_t i, k
+    cdef double value
+    for i in range(1, count):
+        value, k = x[i], i
+        while k > 0 and x[k - 1] > value:
+            x[k] = x[k - 1]
+            k -= 1
+        x[k] = value
+    return 0.5 * (x[(count - 1) // 2] + x[count // 2])
+
+
+cdef inline bint update_sliding(SlidingMeans* sliding, const ShadowSettings* settings, Py_ssize_t n,
+                                double dt, const double* qd, const double* now,
+                                const double* external, double* share) noexcept nogil:
+    """Take a state and its friction, dt [s] after the last; return whether enough joints have slid
+    both ways.
+
+    ``share`` is then how much of the friction appears as external torque: for each joint, the mean
+    external torque in forward motion minus that in backward motion, divided by the same difference
+    of the friction; of these, the median over the joints. Errors that depend on position alone,
+    such as those of gravity, cancel in the differences.
+    """
+    cdef Py_ssize_t i, k, begin, ready = 0, frictional = 0
+    cdef double bound, friction
+    for i in range(n):
+        bound = settings.drives.viscous[i] * MIN_SLIDING_SPEED + 0.5 * settings.drives.coulomb[i]
+        frictional += bound > 0.0
+        sliding.filtered[i] -= (expm1(-settings.gain[i] * dt)
+                                * (now[i] - sliding.filtered[i]))
+        begin = n if sliding.filtered[i] < 0.0 else 0
+        if fabs(sliding.filtered[i]) > bound and fabs(qd[i]) > MIN_SLIDING_SPEED:
+            sliding.time[begin + i] += dt
+            sliding.friction[begin + i] += sliding.filtered[i] * dt
+            sliding.external[begin + i] += external[i] * dt
+        if sliding.time[i] > SLIDING and sliding.time[n + i] > SLIDING:
+            k = n + i
+            friction = sliding.friction[i] / sliding.time[i] - sliding.friction[k] / sliding.time[k]
+            sliding.share[ready] = (sliding.external[i] / sliding.time[i]
+                                    - sliding.external[k] / sliding.time[k]) / friction
+            ready += 1
+    if frictional == 0 or 2 * ready <= frictional:
+        return False
+    share[0] = median(ready, sliding.share)
+    begin_sliding(sliding, n)
+    return True

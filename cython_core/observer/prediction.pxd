@@ -5,7 +5,7 @@ from libc.math cimport isfinite, rint
 from libc.string cimport memcpy, memset
 
 from joint_drives cimport has_spring, take_standing
-from observer.settings cimport ShadowSettings
+from observer.shadow_settings cimport ShadowSettings
 
 cdef extern from *:
     """

@@ -8,16 +8,15 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from dynamics_interface cimport DynamicsInterface
-from observer.effort_statistics cimport (RestMeans, SlidingMeans, begin_rest, begin_sliding,
-                                         update_rest, update_sliding)
-from observer.effort cimport Friction, begin_motion, follow_motion, joint_torque
-from observer.external_wrench cimport estimate_wrench
-from observer.momentum_observer cimport MomentumObserver, observe
+from observer.effort cimport (Friction, RestMeans, SlidingMeans, begin_motion, begin_rest,
+                              begin_sliding, follow_motion, joint_torque, update_rest,
+                              update_sliding)
+from observer.momentum_observer cimport MomentumObserver, estimate_wrench, observe
 from observer.prediction cimport NOT_FINITE, all_finite, predict
 from observer.restart_reason cimport (NO_RESTART, RESTART_BEYOND_BOUNDS, RESTART_DIVERGED,
                                       RESTART_GAP, RESTART_JUMPED_BACK, RESTART_SINGULAR,
                                       RestartReason)
-from observer.settings cimport ShadowSettings
+from observer.shadow_settings cimport ShadowSettings
 from observer.timeline cimport (AFTER_GAP, AFTER_JUMP_BACK, FOLLOWS, LATE, REPEATED, Continuity,
                                 Timeline, check_continuity)
 from ros.refusals cimport ABSURD

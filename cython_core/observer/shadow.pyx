@@ -1,8 +1,8 @@
 """The compiled shadow: it follows an arm's joint states, run by a loop without the interpreter or
 called from Python.
 
-``shadow.pxd`` processes a state, ``cycle.pxi`` messages and requests. The classes here own the
-memory.
+``shadow.pxd`` processes a state, ``shadow_cycle.pxi`` messages and requests. The classes here own
+the memory.
 """
 
 cimport numpy as cnp
@@ -17,7 +17,7 @@ from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives
 from locked_positions cimport LockedJoints, follow_locked, hear_message
 from observer.restart_reason cimport NO_RESTART
-from observer.settings cimport ShadowSettings
+from observer.shadow_settings cimport ShadowSettings
 from observer.shadow cimport (Outcome, Shadow, adopt, command, first_absurd, joint_torque,
                               restart, update)
 from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
@@ -44,7 +44,7 @@ include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses Mess
 include "joint_arrays.pxi"
 include "simulated_drives.pxi"
 include "locked_positions.pxi"
-include "cycle.pxi"          # the shadow as such a cycle
+include "shadow_cycle.pxi"   # the shadow as such a cycle
 
 INPUTS = {"joint_states": JOINT_STATES, "commands": COMMANDS}
 OUTPUTS = {"predicted_joint_states": PREDICTED, "residual": RESIDUAL,
@@ -67,7 +67,7 @@ cdef class Snapshot:
         commanded: Predict under the last commanded torque, not the measured one.
         behind_gears: Efforts are torques without friction.
         link: Name of the link on which the wrench is estimated.
-        joints: Arrays (n,) by the names that settings.pxd has for them: what the
+        joints: Arrays (n,) by the names that shadow_settings.pxd has for them: what the
             settings say of friction, contact and the observer, for all joints.
 
     Raises:

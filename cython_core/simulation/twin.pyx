@@ -1,8 +1,8 @@
 """The compiled digital twin: a simulated arm, run by a loop without the interpreter or called from
 Python.
 
-``arm.pxd`` simulates the arm, ``pacing.pxd`` follows real time, ``cycle.pxi`` handles messages,
-requests and ticks. The classes here own the memory. Times are of the steady clock [ns].
+``twin_arm.pxd`` simulates the arm, ``pacing.pxd`` follows real time, ``twin_cycle.pxi`` handles
+messages, requests and ticks. The classes here own the memory. Times are of the steady clock [ns].
 """
 
 cimport numpy as cnp
@@ -27,13 +27,13 @@ from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointSta
                            refuse_message, write_last, write_time)
 from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, read_wrench,
                            refuse_figure, refuse_name, refuse_reader, within)
-from simulation.arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Arm, SimulatorSettings, adopt_settings,
-                             advance_arm, apply_load, base_is_free, command_drive,
-                             external_wrench, law_of, reset_arm, restart_timeout, simulation_time,
-                             state_was_set, take_command)
 from simulation.fault cimport NO_FAULT
 from simulation.pacing cimport (Pace, count_due, has_fallen_behind, next_due, period_due,
                                 restart_pace, set_pace, take_period)
+from simulation.twin_arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, SimulatorSettings, TwinArm,
+                                  adopt_settings, advance_arm, apply_load, base_is_free,
+                                  command_drive, external_wrench, law_of, reset_arm,
+                                  restart_timeout, simulation_time, state_was_set, take_command)
 from simulator_interface cimport SIMULATOR_INTERFACE, Load, Loads, SimulatorInterface
 
 import numpy as np
@@ -49,7 +49,7 @@ include "joint_arrays.pxi"
 include "simulated_drives.pxi"
 include "drive_units.pxi"
 include "locked_positions.pxi"
-include "cycle.pxi"          # the twin as such a cycle
+include "twin_cycle.pxi"     # the twin as such a cycle
 include "snapshot.pxi"       # Snapshot, its settings; uses Memory
 
 REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE,
@@ -171,7 +171,7 @@ cdef class Twin(CycleOwner):
 
     cdef int allocate_arm(self, const SimulatorInterface* simulator) except -1:
         cdef Memory memory = self.memory
-        cdef Arm* arm = &self.twin.arm
+        cdef TwinArm* arm = &self.twin.arm
         cdef Py_ssize_t n = self.n, nq = simulator.nq, nv = simulator.nv
         if nv not in (n, n + 6):
             raise ValueError(f"joint_names: {n} for a simulator of {nv} degrees of freedom")
@@ -307,7 +307,7 @@ cdef class Twin(CycleOwner):
 
     def _take_command(self, cnp.ndarray command not None, int64_t now):
         """Take what the drives are told (n,); releases the brakes."""
-        cdef Arm* arm = &self.twin.arm
+        cdef TwinArm* arm = &self.twin.arm
         cdef const double* told = numbers(command, self.n, "command")
         cdef Py_ssize_t i
         for i in range(self.n):

@@ -4,8 +4,7 @@ The processing of a state is compiled (cython_core/observer/); a loop runs it, o
 
 - ``shadow``: processes a stream of joint states.
 - ``settings``: its settings.
-- ``effort_contract``: the meaning of the arm's effort field.
-- ``effort_judge``: does the effort field agree with its contract?
+- ``effort_contract``: the meaning of the arm's effort field, and whether it agrees with it.
 - ``restart_reason``: why the observer restarted, in words.
 """
 

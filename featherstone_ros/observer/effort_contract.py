@@ -1,4 +1,4 @@
-"""The effort contract: what the effort field of an arm's joint states means (effort.pxd).
+"""The effort contract: what an arm's effort field means (effort.pxd), and whether it does.
 
 Its words are those of ``drives.<joint>.effort``, which says it joint by joint (``DriveUnits``).
 """
@@ -9,10 +9,11 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import drive_units
-from featherstone_ros.model.drive_units import DriveUnits
+from featherstone_ros.model.drive_units import ANOTHER_UNIT, DriveUnits, in_proportion
 
 CONTRACTS = FULL, WITHOUT_GRAVITY, WITHOUT_FRICTION, MOTOR_CURRENT = (
     drive_units.TORQUE,  # of the joint
@@ -21,6 +22,13 @@ CONTRACTS = FULL, WITHOUT_GRAVITY, WITHOUT_FRICTION, MOTOR_CURRENT = (
     drive_units.CURRENT,  # joint torque / gain; also percent of a rated torque
 )
 OF_ALL = (WITHOUT_GRAVITY, WITHOUT_FRICTION)  # contracts that hold for all joints or none
+
+TOLERANCE = 0.25  # of the gravity load that the effort may differ by: errors of the model, noise
+SIGNIFICANT = 5.0  # standard errors of the mean effort that a load must exceed
+SLIGHT = 0.1  # of the gravity load: a smaller misfit does not contradict a contract
+FAR_BETTER = 0.25  # share of the misfit of a contract that fits, for another one to replace it
+SAME_AT_REST = {FULL, WITHOUT_FRICTION}
+NOTICEABLE = 0.1  # of the greatest load: joints with less are not judged one by one
 
 
 class ContractState(IntEnum):
@@ -66,3 +74,175 @@ def contract_of(units: DriveUnits) -> tuple[str, Floats]:
     if (gain == 1.0).all():
         return FULL, np.where(units.torque_constant > 0.0, units.torque_per_current, 1.0)
     return MOTOR_CURRENT, gain
+
+
+class EffortJudge:
+    """Compares the efforts that an arm reports with those that each contract expects.
+
+    Both by means of cython_core/observer/effort.pxd. At rest, friction may have any
+    value up to its Coulomb limit, so the effort may differ by that much, except under
+    ``without_friction``. A joint whose effort is out of proportion to its load contradicts a
+    contract by itself, whatever the others carry. Full effort and effort without friction can only
+    be told apart in motion. Once the configured contract has been confirmed, effort at rest that
+    fits none is taken for contact.
+
+    Attributes:
+        at_rest: The last conclusive verdict of a standstill.
+        in_motion: That of a motion.
+    """
+
+    def __init__(self, contract: str, gain: Floats, coulomb: Floats, names: tuple[str, ...]):
+        """Begin without a verdict.
+
+        Args:
+            contract: Name of the configured contract.
+            gain: (n,) torque per effort, for ``motor_current``.
+            coulomb: (n,) Coulomb friction [N m or N].
+            names: Names of the joints.
+        """
+        self._contract = contract
+        self._gain = gain
+        self._coulomb = coulomb
+        self._names = names
+        undecided = ContractState.UNDECIDED
+        self.at_rest = ContractVerdict(
+            undecided, f"effort as {contract} not checked yet: waits for a rest"
+        )
+        self.in_motion = ContractVerdict(undecided, "friction not checked yet: waits for motion")
+
+    @property
+    def verdict(self) -> ContractVerdict:
+        """The worse of both."""
+        return max(self.at_rest, self.in_motion, key=lambda verdict: verdict.finding)
+
+    def rest(self, effort: Floats, error: Floats, gravity: Floats) -> ContractVerdict | None:
+        """Judge a standstill; return the verdict if it has changed.
+
+        Args:
+            effort: (n,) mean of the reported effort.
+            error: (n,) its standard error.
+            gravity: (n,) the model's gravity torque there [N m or N].
+        """
+        before, self.at_rest = self.at_rest, self._judge(effort, error, gravity)
+        return self.at_rest if self.at_rest != before else None
+
+    def motion(self, share: float) -> ContractVerdict | None:
+        """Judge how much of the friction appears as external torque; return as ``rest``.
+
+        That is 0 if the contract is right, 1 if it is ``full`` but the effort is without friction,
+        -1 in the opposite case.
+        """
+        before, contract = self.in_motion, self._contract
+        other = {FULL: WITHOUT_FRICTION, WITHOUT_FRICTION: FULL}.get(contract)
+        expected = 1.0 if contract == FULL else -1.0
+        if other and abs(share - expected) < 0.5:
+            self.in_motion = ContractVerdict(
+                ContractState.BROKEN,
+                f"drives.<joint>.effort is {contract}, but in motion the effort fits {other} "
+                f"({abs(share):.2f} of the friction appears as external torque)",
+            )
+        elif abs(share) < 0.5:
+            self.in_motion = ContractVerdict(
+                ContractState.KEPT, f"effort as {contract} fits in motion"
+            )
+        else:
+            self.in_motion = ContractVerdict(
+                ContractState.UNEXPLAINED,
+                f"in motion friction is {1.0 - share:.2g} times that of the parameters: wrong "
+                f"ones, or drives.<joint>.effort is wrong ({contract})",
+            )
+        return self.in_motion if self.in_motion != before else None
+
+    def _judge(self, effort: Floats, error: Floats, gravity: Floats) -> ContractVerdict:
+        load = np.linalg.norm(gravity)
+        stiction = self._coulomb
+
+        def misfit(expected: Floats, gain: Floats, play: Floats) -> float:
+            missed = np.maximum(np.abs(gain * effort - expected) - play, 0.0)
+            return float(np.linalg.norm(missed) / load)
+
+        if not load > SIGNIFICANT * np.linalg.norm(error):
+            return self.at_rest
+        one, nothing = np.ones_like(effort), np.zeros_like(effort)
+        misfits = {
+            FULL: misfit(gravity, one, stiction),
+            WITHOUT_FRICTION: misfit(gravity, one, nothing),
+            WITHOUT_GRAVITY: misfit(nothing, one, stiction),
+            MOTOR_CURRENT: misfit(gravity, self._gain, stiction),
+        }
+        if (self._gain == 1.0).all() and self._contract != MOTOR_CURRENT:
+            del misfits[MOTOR_CURRENT]  # it would be full effort
+        if misfits[WITHOUT_GRAVITY] < TOLERANCE and misfits[FULL] < TOLERANCE:
+            return self.verdict  # friction could carry the arm: this pose tells nothing
+        loads = np.abs(gravity)
+        loaded = (loads > NOTICEABLE * loads.max()) & (loads > SIGNIFICANT * error)
+        told = loaded & (np.abs(effort) > SIGNIFICANT * error)
+        scaled = misfits[WITHOUT_GRAVITY] < SLIGHT and _follows(effort[told], gravity[told])
+        return self._choose(misfits, effort, gravity, loaded, scaled)
+
+    def _choose(
+        self,
+        misfits: dict[str, float],
+        effort: Floats,
+        gravity: Floats,
+        loaded: NDArray[np.bool_],
+        scaled: bool,
+    ) -> ContractVerdict:
+        contract, misfit = self._contract, misfits[self._contract]
+        odd = {name: loaded & self._in_another_unit(name, effort, gravity) for name in misfits}
+        own = odd[contract]
+        kept = misfit < TOLERANCE and not own.any()
+        found = f"{100 * misfit:.0f} % of the gravity load missed"
+        if kept:
+            bounds = dict.fromkeys(misfits, FAR_BETTER * misfit if misfit > SLIGHT else 0.0)
+            bounds |= dict.fromkeys(SAME_AT_REST if contract in SAME_AT_REST else (), 0.0)
+        else:
+            # Motor current is little effort, too, if a gear multiplies it.
+            bounds = dict.fromkeys(misfits, TOLERANCE) | {WITHOUT_GRAVITY: SLIGHT}
+        if scaled:  # little effort that follows the loads
+            bounds[WITHOUT_GRAVITY] = 0.0
+        fitting = [name for name in misfits if misfits[name] < bounds[name] and not odd[name].any()]
+        if fitting:
+            return ContractVerdict(
+                ContractState.BROKEN,
+                f"drives.<joint>.effort is {contract}, but at rest the effort fits "
+                f"{' or '.join(fitting)} ({found} as configured)",
+            )
+        if kept:
+            return ContractVerdict(ContractState.KEPT, f"effort as {contract} fits at rest")
+        if self.at_rest.finding is ContractState.KEPT:
+            return self.at_rest
+        cause = self._possible_cause(effort, gravity, own if own.any() and not scaled else loaded)
+        if scaled:
+            cause += "; or torque without gravity, under another load"
+        return ContractVerdict(
+            ContractState.UNEXPLAINED,
+            f"drives.<joint>.effort is {contract}, but at rest the effort fits no unit ({found}): "
+            f"{cause}",
+        )
+
+    def _in_another_unit(self, contract: str, effort: Floats, gravity: Floats) -> NDArray[np.bool_]:
+        """Return which joints' efforts are out of proportion to their loads."""
+        if contract == WITHOUT_GRAVITY:
+            return np.zeros(len(effort), dtype=bool)
+        torque = (self._gain if contract == MOTOR_CURRENT else 1.0) * effort * np.sign(gravity)
+        play = 0.0 if contract == WITHOUT_FRICTION else self._coulomb
+        load, (low, high) = np.abs(gravity), ANOTHER_UNIT
+        matters = np.abs(torque - load) - play > SLIGHT * np.linalg.norm(load)
+        return matters & ((torque + play < low * load) | (torque - play > high * load))
+
+    def _possible_cause(self, effort: Floats, gravity: Floats, joints: NDArray[np.bool_]) -> str:
+        gain = gravity[joints] / np.where(effort[joints] == 0.0, np.nan, effort[joints])
+        names = np.array(self._names)[joints]
+        if not (gain > 0.0).all():
+            return f"{', '.join(names)}: wrong model, wrong payload, or something holds the arm"
+        gains = ", ".join(f"{name} {value:.3g}" for name, value in zip(names, gain, strict=True))
+        return f"current with torque_constant {gains}; or wrong payload, or something holds the arm"
+
+
+def _follows(effort: Floats, gravity: Floats) -> bool:
+    """Tell whether efforts (m,) are loads (m,) times one factor; a single one always would be."""
+    product = effort @ gravity
+    return len(effort) > 1 and bool(
+        product > 0.0 and in_proportion(product, effort @ effort, gravity @ gravity)
+    )

@@ -24,8 +24,8 @@ from featherstone_ros.observer.effort_contract import (
     WITHOUT_FRICTION,
     WITHOUT_GRAVITY,
     ContractVerdict,
+    EffortJudge,
 )
-from featherstone_ros.observer.effort_judge import EffortJudge
 from featherstone_ros.observer.restart_reason import restart_reason
 from featherstone_ros.observer.settings import (
     COMMANDED,

@@ -73,7 +73,7 @@ cdef struct SimulatorSettings:            # constant while in use
     const double* drive_speed          # within which it keeps the joints
     const double* drive_acceleration
 
-cdef struct Arm:
+cdef struct TwinArm:
     Py_ssize_t n, nq, nv
     Py_ssize_t base                    # degrees of freedom of the base: 6 where it floats, else 0
     const SimulatorSettings* settings
@@ -112,7 +112,7 @@ cdef struct Arm:
     Generator generator
 
 
-cdef inline int64_t simulation_time(const Arm* arm) noexcept nogil:
+cdef inline int64_t simulation_time(const TwinArm* arm) noexcept nogil:
     """Since the reset [ns]."""
     return arm.elapsed_before + <int64_t> rint(arm.steps * arm.settings.time_step * SECOND)
 
@@ -123,12 +123,12 @@ cdef inline int64_t simulation_time(const Arm* arm) noexcept nogil:
 # floating base is held, too, until the first command of a run, so that the robot does not fall
 # before its controller is there. After that it moves freely under the braking joints.
 
-cdef inline void engage_brake(Arm* arm, Py_ssize_t i) noexcept nogil:
+cdef inline void engage_brake(TwinArm* arm, Py_ssize_t i) noexcept nogil:
     arm.braked[i], arm.braking[i] = True, arm.qd[i] / STOPPING_TIME
     arm.braking_left[i] = STOPPING_TIME if arm.qd[i] != 0.0 else 0.0
 
 
-cdef inline void list_brakes(Arm* arm) noexcept nogil:
+cdef inline void list_brakes(TwinArm* arm) noexcept nogil:
     cdef Py_ssize_t i
     arm.held.count = 0
     for i in range(arm.n):
@@ -137,11 +137,11 @@ cdef inline void list_brakes(Arm* arm) noexcept nogil:
             arm.held.count += 1
 
 
-cdef inline bint base_is_free(const Arm* arm) noexcept nogil:
+cdef inline bint base_is_free(const TwinArm* arm) noexcept nogil:
     return arm.base > 0 and not arm.base_held
 
 
-cdef inline void plan_braking(Arm* arm) noexcept nogil:
+cdef inline void plan_braking(TwinArm* arm) noexcept nogil:
     """Position, velocity and acceleration of the joints that are held, at the instants of a time
     step; joint stops still act.
     """
@@ -168,7 +168,7 @@ cdef inline void plan_braking(Arm* arm) noexcept nogil:
         motion[1] = after
 
 
-cdef inline void end_braking(Arm* arm) noexcept nogil:
+cdef inline void end_braking(TwinArm* arm) noexcept nogil:
     """Move the joints that are held to the end of the time step."""
     cdef const double* motion
     cdef Py_ssize_t i, j
@@ -181,7 +181,7 @@ cdef inline void end_braking(Arm* arm) noexcept nogil:
         arm.braking_left[i] = max(arm.braking_left[i] - arm.settings.time_step, 0.0)
 
 
-cdef inline Py_ssize_t find_brake_effort(Arm* arm) noexcept nogil:
+cdef inline Py_ssize_t find_brake_effort(TwinArm* arm) noexcept nogil:
     """Efforts in which those of the brakes, spring, offset and armature included, take the place of
     the drives', into ``effort``.
 
@@ -202,7 +202,7 @@ cdef inline Py_ssize_t find_brake_effort(Arm* arm) noexcept nogil:
 
 # Drives.
 
-cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort,
+cdef inline Py_ssize_t integrate(TwinArm* arm, int64_t steps, const double* effort,
                                  const double* armature) noexcept nogil:
     """Time steps under the drives' effort (n,), armature (nv,) or NULL; returns what the
     simulator's function returns.
@@ -238,11 +238,11 @@ cdef inline Py_ssize_t integrate(Arm* arm, int64_t steps, const double* effort,
 # that is told a duty cycle such a damper, by its back-EMF. Losses in gears are those at the speed
 # with which a time step begins.
 
-cdef inline Law law_of(const Arm* arm, Py_ssize_t i) noexcept nogil:
+cdef inline Law law_of(const TwinArm* arm, Py_ssize_t i) noexcept nogil:
     return <Law> arm.settings.units.law[i] if arm.settings.units.converts else LAW_TORQUE
 
 
-cdef inline void lose_in_gears(Arm* arm) noexcept nogil:
+cdef inline void lose_in_gears(TwinArm* arm) noexcept nogil:
     """Bring the torques of motors that are told currents or duties behind their gears."""
     cdef const DriveUnits* u = &arm.settings.units
     cdef double torque
@@ -258,21 +258,21 @@ cdef inline void lose_in_gears(Arm* arm) noexcept nogil:
         saturate(arm, i)
 
 
-cdef inline double position_gain(const Arm* arm, Py_ssize_t i) noexcept nogil:
+cdef inline double position_gain(const TwinArm* arm, Py_ssize_t i) noexcept nogil:
     return arm.settings.drive_p[i] if arm.follows_position[i] and not arm.braked[i] else 0.0
 
 
-cdef inline double velocity_gain(const Arm* arm, Py_ssize_t i) noexcept nogil:
+cdef inline double velocity_gain(const TwinArm* arm, Py_ssize_t i) noexcept nogil:
     if not arm.follows_velocity[i] or arm.braked[i]:
         return 0.0
     return arm.settings.drive_d[i] / arm.share[i]
 
 
-cdef inline bint closes_loop(const Arm* arm, Py_ssize_t i) noexcept nogil:
+cdef inline bint closes_loop(const TwinArm* arm, Py_ssize_t i) noexcept nogil:
     return position_gain(arm, i) != 0.0 or velocity_gain(arm, i) != 0.0
 
 
-cdef inline double spring_effort(const Arm* arm, Py_ssize_t i, double q,
+cdef inline double spring_effort(const TwinArm* arm, Py_ssize_t i, double q,
                                  double next) noexcept nogil:
     """Of spring and damper after a step from q, with the speed ``next`` then."""
     cdef double p = position_gain(arm, i), d = velocity_gain(arm, i), effort = arm.command[i]
@@ -283,7 +283,7 @@ cdef inline double spring_effort(const Arm* arm, Py_ssize_t i, double q,
     return effort
 
 
-cdef inline void allowed_speeds(const Arm* arm, Py_ssize_t i, double q, double qd,
+cdef inline void allowed_speeds(const TwinArm* arm, Py_ssize_t i, double q, double qd,
                                 double* lowest, double* highest) noexcept nogil:
     """After a step from a state."""
     cdef double fastest = arm.settings.drive_speed[i], distance, speed
@@ -301,12 +301,12 @@ cdef inline void allowed_speeds(const Arm* arm, Py_ssize_t i, double q, double q
     highest[0] = max(min(highest[0], qd + acceleration * h), qd - acceleration * h)
 
 
-cdef inline void use_piece(Arm* arm, Py_ssize_t i, double applied, double value,
+cdef inline void use_piece(TwinArm* arm, Py_ssize_t i, double applied, double value,
                            double* stiffness) noexcept nogil:
     arm.applied[i], stiffness[0] = applied, value
 
 
-cdef inline void use_spring(Arm* arm, Py_ssize_t i, double q, double qd,
+cdef inline void use_spring(TwinArm* arm, Py_ssize_t i, double q, double qd,
                             double* stiffness) noexcept nogil:
     """Spring and damper; a drive that closes no loop applies its command."""
     cdef double value = velocity_gain(arm, i) + arm.settings.time_step * position_gain(arm, i)
@@ -314,7 +314,7 @@ cdef inline void use_spring(Arm* arm, Py_ssize_t i, double q, double qd,
     use_piece(arm, i, effort if value else clipped(effort, arm.settings.limit[i]), value, stiffness)
 
 
-cdef inline bint change_piece(Arm* arm, Py_ssize_t i, double q, double qd,
+cdef inline bint change_piece(TwinArm* arm, Py_ssize_t i, double q, double qd,
                               double* stiffness) noexcept nogil:
     """After a step from a state: whether the drive is on another piece than was tried."""
     cdef double rigid = RIGID / arm.settings.time_step, limit = arm.settings.limit[i]
@@ -342,7 +342,7 @@ cdef inline bint change_piece(Arm* arm, Py_ssize_t i, double q, double qd,
     return True
 
 
-cdef inline bint change_pieces(Arm* arm, bint one, const double* q, const double* qd,
+cdef inline bint change_pieces(TwinArm* arm, bint one, const double* q, const double* qd,
                                double* stiffness) noexcept nogil:
     """Whether some drive is on another piece, of which ``one`` or all are changed."""
     cdef bint another = False
@@ -354,7 +354,7 @@ cdef inline bint change_pieces(Arm* arm, bint one, const double* q, const double
     return another
 
 
-cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
+cdef inline Py_ssize_t servo_step(TwinArm* arm) noexcept nogil:
     """One time step with drives that close their own loop."""
     cdef Py_ssize_t n = arm.n, last = ATTEMPTS * (n + 1), i, attempt, failure
     cdef double* armature_all = arm.scratch + arm.nq
@@ -384,7 +384,7 @@ cdef inline Py_ssize_t servo_step(Arm* arm) noexcept nogil:
     return 0
 
 
-cdef inline Py_ssize_t drive(Arm* arm, int64_t steps) noexcept nogil:
+cdef inline Py_ssize_t drive(TwinArm* arm, int64_t steps) noexcept nogil:
     """Advance; returns what the simulator's function returns."""
     cdef int64_t k
     cdef Py_ssize_t failure = 0
@@ -403,7 +403,7 @@ cdef inline Py_ssize_t drive(Arm* arm, int64_t steps) noexcept nogil:
     return 0
 
 
-cdef inline bint saturate(Arm* arm, Py_ssize_t i) noexcept nogil:
+cdef inline bint saturate(TwinArm* arm, Py_ssize_t i) noexcept nogil:
     """applied: the command within the effort limit; returns whether that cut it."""
     arm.applied[i] = clipped(arm.command[i], arm.settings.limit[i])
     return arm.applied[i] != arm.command[i]
@@ -411,14 +411,14 @@ cdef inline bint saturate(Arm* arm, Py_ssize_t i) noexcept nogil:
 
 # Faults.
 
-cdef inline void set_fault(Arm* arm, FaultKind kind, Py_ssize_t freedom) noexcept nogil:
+cdef inline void set_fault(TwinArm* arm, FaultKind kind, Py_ssize_t freedom) noexcept nogil:
     cdef Py_ssize_t joint = freedom - arm.base
     arm.fault.kind, arm.fault.joint = kind, <int32_t> joint
     arm.fault.position, arm.fault.velocity = (
         arm.q[joint] if joint >= 0 else 0.0, arm.qd_all[freedom])
 
 
-cdef inline void find_divergence(Arm* arm) noexcept nogil:
+cdef inline void find_divergence(TwinArm* arm) noexcept nogil:
     cdef Py_ssize_t first = arm.nq - arm.nv, i
     for i in range(arm.nv):
         if not (isfinite(arm.q_all[first + i]) and fabs(arm.qd_all[i]) <= ABSURD_SPEED):
@@ -430,7 +430,7 @@ cdef inline void find_divergence(Arm* arm) noexcept nogil:
 
 # Sensors.
 
-cdef inline void sense(Arm* arm, int k, const double* values) noexcept nogil:
+cdef inline void sense(TwinArm* arm, int k, const double* values) noexcept nogil:
     """Measure the k-th of position, velocity and effort."""
     cdef double* measured = arm.measured + k * arm.n
     cdef Py_ssize_t i
@@ -440,7 +440,7 @@ cdef inline void sense(Arm* arm, int k, const double* values) noexcept nogil:
             measured[i] += arm.settings.deviation[k] * standard_normal(&arm.generator)
 
 
-cdef inline void report_in_units(Arm* arm) noexcept nogil:
+cdef inline void report_in_units(TwinArm* arm) noexcept nogil:
     """Put the measured efforts in the drives' units."""
     cdef const DriveUnits* u = &arm.settings.units
     cdef const SimulatorInterface* simulator = arm.settings.simulator
@@ -457,7 +457,7 @@ cdef inline void report_in_units(Arm* arm) noexcept nogil:
         effort[i] = effort_of(u, i, effort[i], weight[i] if u.hides else 0.0)
 
 
-cdef inline void measure(Arm* arm) noexcept nogil:
+cdef inline void measure(TwinArm* arm) noexcept nogil:
     """Measure; what is not finite is a fault, and is never published."""
     cdef Py_ssize_t i, failure
     memcpy(arm.effort, arm.applied, arm.n * sizeof(double))
@@ -480,7 +480,7 @@ cdef inline void measure(Arm* arm) noexcept nogil:
             return
 
 
-cdef inline void measure_now(Arm* arm) noexcept nogil:
+cdef inline void measure_now(TwinArm* arm) noexcept nogil:
     """Measure after the state was set: no effort was applied on the way to it."""
     list_brakes(arm)
     memset(arm.qdd, 0, arm.n * sizeof(double))
@@ -489,7 +489,7 @@ cdef inline void measure_now(Arm* arm) noexcept nogil:
 
 # Actions on the arm.
 
-cdef inline void adopt_settings(Arm* arm, const SimulatorSettings* settings) noexcept nogil:
+cdef inline void adopt_settings(TwinArm* arm, const SimulatorSettings* settings) noexcept nogil:
     """Use these settings from now on; state, command and time are kept."""
     cdef const SimulatorSettings* before = arm.settings
     cdef Py_ssize_t i
@@ -505,7 +505,7 @@ cdef inline void adopt_settings(Arm* arm, const SimulatorSettings* settings) noe
         saturate(arm, i)
 
 
-cdef inline void move_locked(Arm* arm, double duration) noexcept nogil:
+cdef inline void move_locked(TwinArm* arm, double duration) noexcept nogil:
     """Move the locked joints to where they are now, in a time [s]; they stand while the arm moves.
     """
     cdef const SimulatorInterface* simulator = arm.settings.simulator
@@ -522,7 +522,7 @@ cdef inline bint same_noise(const SimulatorSettings* one,
     return True
 
 
-cdef inline void reset_arm(Arm* arm) noexcept nogil:
+cdef inline void reset_arm(TwinArm* arm) noexcept nogil:
     """Back to the initial position at time 0, without command, wrenches and fault."""
     cdef Py_ssize_t i
     arm.fault.kind = NO_FAULT
@@ -543,7 +543,7 @@ cdef inline void reset_arm(Arm* arm) noexcept nogil:
     measure_now(arm)
 
 
-cdef inline void command_drive(Arm* arm, Py_ssize_t i, double value) noexcept nogil:
+cdef inline void command_drive(TwinArm* arm, Py_ssize_t i, double value) noexcept nogil:
     """Write what a drive is told, in its unit and within its own limits, as its command."""
     cdef const DriveUnits* u = &arm.settings.units
     cdef Law law = law_of(arm, i)
@@ -558,7 +558,7 @@ cdef inline void command_drive(Arm* arm, Py_ssize_t i, double value) noexcept no
         arm.stalled[i] = arm.command[i] = stall_torque(u, i, clipped(value, u.max_command[i]))
 
 
-cdef inline void take_command(Arm* arm, const bint* commanded, int64_t now) noexcept nogil:
+cdef inline void take_command(TwinArm* arm, const bint* commanded, int64_t now) noexcept nogil:
     """Apply the command that has been written for the joints ``commanded`` (n,), and release their
     brakes.
     """
@@ -573,7 +573,7 @@ cdef inline void take_command(Arm* arm, const bint* commanded, int64_t now) noex
     arm.saturated += cut
 
 
-cdef inline void restart_timeout(Arm* arm, int64_t now) noexcept nogil:
+cdef inline void restart_timeout(TwinArm* arm, int64_t now) noexcept nogil:
     """Count the command time-outs from now, e.g. after a pause."""
     cdef Py_ssize_t i
     for i in range(arm.n):
@@ -581,7 +581,7 @@ cdef inline void restart_timeout(Arm* arm, int64_t now) noexcept nogil:
             arm.command_time[i] = now
 
 
-cdef inline void state_was_set(Arm* arm) noexcept nogil:
+cdef inline void state_was_set(TwinArm* arm) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(arm.n):
         if arm.braked[i]:
@@ -589,7 +589,7 @@ cdef inline void state_was_set(Arm* arm) noexcept nogil:
     measure_now(arm)
 
 
-cdef inline bint apply_load(Arm* arm, Py_ssize_t link, const double* wrench) noexcept nogil:
+cdef inline bint apply_load(TwinArm* arm, Py_ssize_t link, const double* wrench) noexcept nogil:
     """Apply a wrench to a link until its next wrench or the time-out; False if there are too many.
     """
     cdef Py_ssize_t k = 0
@@ -606,7 +606,8 @@ cdef inline bint apply_load(Arm* arm, Py_ssize_t link, const double* wrench) noe
     return True
 
 
-cdef inline void external_wrench(const Arm* arm, Py_ssize_t link, double* wrench) noexcept nogil:
+cdef inline void external_wrench(const TwinArm* arm, Py_ssize_t link,
+                                 double* wrench) noexcept nogil:
     """wrench (6): what acts on a link from outside, as it was applied."""
     cdef Py_ssize_t k
     memset(wrench, 0, 6 * sizeof(double))
@@ -615,7 +616,7 @@ cdef inline void external_wrench(const Arm* arm, Py_ssize_t link, double* wrench
             memcpy(wrench, arm.loads.load[k].wrench, 6 * sizeof(double))
 
 
-cdef inline void end_loads(Arm* arm) noexcept nogil:
+cdef inline void end_loads(TwinArm* arm) noexcept nogil:
     """Remove the wrenches that have timed out; the others keep their order."""
     cdef Py_ssize_t k, left = 0
     cdef int64_t now = simulation_time(arm)
@@ -626,7 +627,7 @@ cdef inline void end_loads(Arm* arm) noexcept nogil:
     arm.loads.count = left
 
 
-cdef inline void brake_uncommanded(Arm* arm, int64_t now) noexcept nogil:
+cdef inline void brake_uncommanded(TwinArm* arm, int64_t now) noexcept nogil:
     """Brake the joints whose commands have ended."""
     cdef int64_t timeout = arm.settings.command_timeout
     cdef Py_ssize_t i
@@ -638,7 +639,7 @@ cdef inline void brake_uncommanded(Arm* arm, int64_t now) noexcept nogil:
             engage_brake(arm, i)
 
 
-cdef inline void advance_arm(Arm* arm, int64_t steps, int64_t now) noexcept nogil:
+cdef inline void advance_arm(TwinArm* arm, int64_t steps, int64_t now) noexcept nogil:
     """Advance by time steps (0: by a period), unless there is a fault.
 
     If that fails, it sets a fault and restores the last good state.

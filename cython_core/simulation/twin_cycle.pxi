@@ -58,7 +58,7 @@ cdef struct Answers:         # to a lockstep's states, on one topic
     int64_t spare            # repetitions of an answered state, to each of which it may come again
 
 cdef struct TwinCycle:
-    Arm arm
+    TwinArm arm
     Pace pace
     bint paused
     bint answered                      # in lockstep: every command has come since the last period
@@ -392,7 +392,7 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
     """sensor_msgs/JointState: efforts; or positions and velocities for the drives to follow, with
     efforts as feed-forward. A drive that is told something else than a torque takes that alone.
     """
-    cdef Arm* arm = &twin.arm
+    cdef TwinArm* arm = &twin.arm
     cdef JointStateMessage* names = &twin.names
     cdef Py_ssize_t n = arm.n, i
     cdef const double* wanted = twin.wanted
@@ -422,7 +422,7 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
         command_taken(twin, JOINT_COMMANDS, now, output)
 
 
-cdef bint is_idle_command(const Arm* arm, const bint* commanded) noexcept nogil:
+cdef bint is_idle_command(const TwinArm* arm, const bint* commanded) noexcept nogil:
     """Whether a command does not count as the first one, which releases the brakes.
 
     topic_based_ros2_control sends zero efforts before any controller is active.
@@ -438,7 +438,7 @@ cdef bint is_idle_command(const Arm* arm, const bint* commanded) noexcept nogil:
 
 cdef void take_set_state(TwinCycle* twin, Reader* r, int64_t now) noexcept nogil:
     """sensor_msgs/JointState: move joints without touching time, command and brakes."""
-    cdef Arm* arm = &twin.arm
+    cdef TwinArm* arm = &twin.arm
     cdef Py_ssize_t n = arm.n, i
     if not (read_some_joints(twin, r, True) and gather_motion(twin)):
         return
