@@ -14,8 +14,9 @@ from libc.math cimport INFINITY, NAN, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy
 
-from control.cartesian_impedance cimport cartesian_impedance, update_kinematics
-from control.cartesian_mode cimport CartesianTarget, lay_out_mode, mode_memory
+from control.cartesian_impedance cimport EFFORT as _EFFORT, cartesian_impedance, update_kinematics
+from control.cartesian_mode cimport (VIRTUAL_STEP as _VIRTUAL_STEP, CartesianTarget, lay_out_mode,
+                                     mode_memory)
 from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_end, on_tick
 from control.controller cimport check_age, take_state
 from control.controller_state cimport Controller
@@ -29,18 +30,20 @@ from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, comp
                                   convert_command, record_note, release_unused, stand_locked,
                                   take_torques)
 from control.events cimport NO_TIP, REJECTIONS, Reason, because
-from control.fault_bounds cimport CLOCK_JUMP as _CLOCK_JUMP
+from control.fault_bounds cimport (CLOCK_JUMP as _CLOCK_JUMP, FALLBACK_SPEED as _FALLBACK_SPEED,
+                                   LIMIT_SLACK as _LIMIT_SLACK, SPEED_MEMORY as _SPEED_MEMORY)
 from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
                                       place_impedance, start_impedance)
 from control.measured_wrench cimport take_measured
-from control.motion cimport (MOTION_ROWS, Degree, Motion, Part, Path, connect, extrapolate,
-                             follow_path, hold_at, line, part_coefficients, piece_at,
-                             place_motion, return_of_joint, sample_inside, sample_path,
+from control.motion cimport (BLEND_SPEED as _BLEND_SPEED, MOTION_ROWS, Degree, Motion, Part, Path,
+                             connect, extrapolate, follow_path, hold_at, line, part_coefficients,
+                             piece_at, place_motion, return_of_joint, sample_inside, sample_path,
                              stopping_position as c_stopping_position, why_not_start)
 from control.phase_changes cimport standing_speed
 from control.phases cimport EVENTS, PHASES
+from control.position_governor cimport DRIVE_ACCELERATION as _DRIVE_ACCELERATION
 from control.request_handlers cimport ZeroPayload, configure, why_no_joints
 from control.settings cimport JointLimits, JointSettings, place_rows
 from control.settings_check cimport CheckPayload, SettingsChange
@@ -68,9 +71,11 @@ from featherstone_ros.message_templates import float64_multi_array, joint_state,
 
 cnp.import_array()
 
-MAX_WALLS = WALLS
-MAX_WRENCH = ABSURD
-CLOCK_JUMP = _CLOCK_JUMP       # [s], for featherstone_ros/control/trajectory.py
+# Bounds that Python keeps to as well; each is explained where it is defined.
+MAX_WALLS, MAX_WRENCH = WALLS, ABSURD
+BLEND_SPEED, CLOCK_JUMP, DRIVE_ACCELERATION = _BLEND_SPEED, _CLOCK_JUMP, _DRIVE_ACCELERATION
+EFFORT, FALLBACK_SPEED, LIMIT_SLACK = _EFFORT, _FALLBACK_SPEED, _LIMIT_SLACK
+SPEED_MEMORY, VIRTUAL_STEP = _SPEED_MEMORY, _VIRTUAL_STEP
 
 # What is compiled stands before what uses it.
 include "message_memory.pxi" # MessageMemory: all that the controller points to

@@ -12,12 +12,12 @@ from math import cos, hypot, inf, pi, sin, sqrt, tan
 import numpy as np
 
 from featherstone_ros import Dynamics
+from featherstone_ros._control import VIRTUAL_STEP
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, broadcast
 from featherstone_ros.model import Model
 
 PHASE_MARGIN = pi / 3  # of the loop of a contact
-FASTEST = 1000.0  # [1/s] rate of a virtual arm: one over VIRTUAL_STEP of cartesian_mode.pxd
 OF_DAMPING = ("stiffness", "shaped_inertia", "damping_ratio", "damping", "min_damping")
 
 
@@ -84,7 +84,7 @@ def virtual_settings(settings: CartesianSettings, delay: float) -> CartesianSett
     minimum = [contact_damping(k, m, delay) for k, m in zip(contact, inertia, strict=True)]
     damping = damping_of(law | {"min_damping": np.array(minimum)})
     walls = np.repeat([sum(wall.stiffness for wall in settings.walls), 0.0], 3)
-    needed = np.maximum(damping / FASTEST, (stiffness + walls) / FASTEST**2)
+    needed = np.maximum(damping * VIRTUAL_STEP, (stiffness + walls) * VIRTUAL_STEP**2)
     for axis in np.flatnonzero(inertia < needed):
         raise ValueError(
             f"shaped_inertia of axis {axis} is {inertia[axis]:g}, expected at least "

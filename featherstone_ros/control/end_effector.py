@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from featherstone_ros import Dynamics
-from featherstone_ros._control import SnapshotRequest
+from featherstone_ros._control import EFFORT, SnapshotRequest
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import DELAY_MARGIN, unsoftened
 from featherstone_ros.control.settings import ControllerSettings, Mode
@@ -24,7 +24,6 @@ LED = np.array([1e-4, 1e-3])  # [m, rad] from the target at which the desired po
 MOVES = 1e-3  # [rad/s, m/s] of a joint: the end effector is on its way
 SINGULAR = 0.1  # of the spring's torque, relative to its largest in any direction
 MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit that are at it
-EFFORT = 0.9  # share of an effort limit that gravity and the spring take: cartesian_impedance.pxd
 WEIGHT = 0.84  # that gravity alone takes, where the spring may hardly raise it: the same, rule 15
 SOFTENED = 0.9  # share of the spring's stiffness below which its softening is a cause
 PRESSED = 0.5  # of the spring's largest torque, with which it presses a joint on its limit

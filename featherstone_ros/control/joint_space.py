@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros._control import DRIVE_ACCELERATION, FALLBACK_SPEED
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 from featherstone_ros.model.joint_arrays import require
 
 TURN = 2.0 * np.pi  # [rad]
-FASTEST = 0.1  # [s] to the speed limit: DRIVE_ACCELERATION in position_governor.pxd
-FALLBACK_SPEED = 20.0  # [rad/s, m/s] where there is no speed limit: fault_bounds.pxd
 HALF_TURN_SLACK = 1e-9  # turns: this close to half a turn, a position is taken as given
 
 
@@ -94,10 +93,10 @@ class JointSpace:
     def rates(self) -> Floats:
         """What stops, blends and streams keep to: acceleration, deceleration and jerk (3, n).
 
-        The limits, and no more than what the drives have; full speed takes ``FASTEST`` at least.
+        The limits, and no more than what the drives have, nor than ``DRIVE_ACCELERATION``.
         """
         reach, _ = np.broadcast_arrays(self.reach, np.zeros((2, len(self.names))))
-        usual = np.minimum(self.velocity, FALLBACK_SPEED) / FASTEST
+        usual = np.minimum(self.velocity, FALLBACK_SPEED) * DRIVE_ACCELERATION
         own = np.minimum(reach[0], usual)
         bounds = ((self.acceleration, own), (self.deceleration, own), (self.jerk, reach[1]))
         return np.array([np.minimum(limit, bound) for limit, bound in bounds])

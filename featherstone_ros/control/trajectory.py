@@ -28,7 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
-from featherstone_ros._control import CLOCK_JUMP, CompiledMotion, CompiledPath
+from featherstone_ros._control import (
+    CLOCK_JUMP,
+    LIMIT_SLACK,
+    SPEED_MEMORY,
+    CompiledMotion,
+    CompiledPath,
+)
 from featherstone_ros._enumerations import Refusal
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import TURN, JointSpace
@@ -38,13 +44,11 @@ from featherstone_ros.control.spline import spline_accelerations, spline_velocit
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.drives import Drives
 
-LIMIT_SLACK = 1e-3  # [rad] or [m] a point may stand beyond a limit: encoders are no better
 SPEED_SLACK = 0.05  # share by which a set-point may exceed the velocity limit
 SPEED_UP = 100.0  # [1/s] largest acceleration, in velocity limits per second
 WITHIN_PIECE = (0.0, 0.25, 0.5, 0.75, 1.0)  # where a quintic's acceleration is looked at
 OWN_TORQUE = 0.05  # share of the model's torque within which an effort is that
 STREAM_INTERVAL = 0.25  # [s] between single points that are a stream, at most
-SPEED_MEMORY = 0.01  # [s] of the velocity between such points: fault_bounds.pxd
 OVERSHOOT = 0.9  # v^2 over the deceleration, of what comes back to the last point: motion.pxi
 REST_SPEED = float(np.finfo(np.float32).eps)  # as joint_trajectory_controller
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from featherstone_ros import Dynamics
+from featherstone_ros._control import BLEND_SPEED
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.excesses import ROUNDING, excesses, quantities
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
@@ -20,9 +21,6 @@ FINEST = 1e-3  # [s] between two samples
 # Samples times joints. The control loop waits meanwhile: this many take about as long as reading a
 # trajectory of a hundred points, 1 to 2 ms. More is sampled more coarsely.
 MAX_VALUES = 7000
-
-
-BLENDING = 0.25  # share of the velocity limit that the way to a trajectory may add: motion.pxd
 
 
 class Preflight(Choice):
@@ -78,8 +76,8 @@ def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
 
     One rule for all that moves the joints: a velocity may exceed its limit by ``SPEED_SLACK``, as a
     set-point's, and while a motion before is blended into the trajectory, which is not the
-    sender's, by ``BLENDING`` more. From the first point on, positions may be ``LIMIT_SLACK`` beyond
-    the limits, as those of points; an arm may come from further outside.
+    sender's, by ``BLEND_SPEED`` more. From the first point on, positions may be ``LIMIT_SLACK``
+    beyond the limits, as those of points; an arm may come from further outside.
 
     Args:
         verdict: Of ``check_trajectory``.
@@ -93,7 +91,7 @@ def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
         excess.quantity == quantity and not excess.share() <= max_share
         for samples, quantity, max_share in (
             (~blended, "velocity", 1.0 + SPEED_SLACK),
-            (blended, "velocity", 1.0 + SPEED_SLACK + BLENDING),
+            (blended, "velocity", 1.0 + SPEED_SLACK + BLEND_SPEED),
             (follows, "position", 0.0),
         )
         if samples.any()

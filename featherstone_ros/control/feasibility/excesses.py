@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from featherstone_ros._control import LIMIT_SLACK
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.demand import Demand
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion
-from featherstone_ros.control.trajectory import LIMIT_SLACK
 
 ROUNDING = 1e-6  # share of a limit other than of the position that a plan may touch it by
 JERK_ROUNDING = 1e-3  # the same of the jerk, which is a difference of samples

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics
+from featherstone_ros._control import LIMIT_SLACK
 from featherstone_ros.arrays import Floats, positive_number
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.joint_space import JointSpace
@@ -26,7 +27,7 @@ from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motio
 from featherstone_ros.control.retiming.timing import Bounds, durations, fastest
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.torque_governor import default_torque_rate
-from featherstone_ros.control.trajectory import LIMIT_SLACK, Point, Trajectory
+from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
