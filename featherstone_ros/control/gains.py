@@ -515,8 +515,10 @@ def _extreme_postures(inertia: Floats, mobility: Floats, stiffness: Floats) -> l
     return kept[: max(4, EFFORT // own.shape[1] ** 2)]
 
 
-def choose_gains(
+@remembered
+def choose(
     loop: SampledLoop,
+    mode: Mode,
     bandwidth: float,
     damping_ratio: float,
     coulomb: ArrayLike = 0.0,
@@ -527,13 +529,15 @@ def choose_gains(
     Wanted are P = m w^2 + k and D = 2 zeta sqrt(m P), with the largest inertia m of the joint over
     its range of motion and the stiffness k against which gravity cannot tip the arm over. Where
     they have no margin, D is reduced, P - k in proportion, and further where the damping ratio at m
-    would fall below ``MIN_DAMPING_RATIO``.
+    would fall below ``MIN_DAMPING_RATIO``. Computed torque takes P = w^2 [1/s^2] and D = 2 zeta w
+    [1/s], w reduced likewise.
 
     Args:
-        loop: Of the arm, in mode feedforward.
+        loop: Of the arm, under the law.
+        mode: The law.
         bandwidth: w, natural frequency of a joint in its heaviest posture [rad/s]; more, up to
             ``FASTEST``, where friction that is wrong by ``UNCERTAIN`` would cost more than
-            ``ARRIVED``.
+            ``ARRIVED``; in computed torque, at its lightest.
         damping_ratio: zeta of the same.
         coulomb: (n,) Coulomb friction [N m] or [N].
         cutoff: Of the estimate of velocities [Hz]: without measured ones the loop is stable, too.
@@ -541,52 +545,22 @@ def choose_gains(
     Raises:
         NoStableGainsError: No gains are stable with margin; names a joint and a remedy.
     """
-    m = loop.heaviest
-    k = loop.gravity_gain
-    wanted = np.minimum(wanted_bandwidth(m, bandwidth, coulomb), 1.0 / loop.timing.latency)
+    is_computed = mode is Mode.COMPUTED_TORQUE
+    m, k = loop.heaviest, loop.gravity_gain
+    wanted = wanted_bandwidth(loop.lightest if is_computed else m, bandwidth, coulomb)
+    if not is_computed:
+        wanted = np.minimum(wanted, 1.0 / loop.timing.latency)
 
     def at(share: Floats, part: float) -> Gains:
+        if is_computed:
+            w = part * share * wanted
+            return Gains(w**2, 2.0 * damping_ratio * w)
         most = m * (part * wanted) ** 2
         d = share**2 * 2.0 * damping_ratio * np.sqrt(m * (k + most))
         return Gains(k + np.minimum(share**2 * most, (0.5 * d / MIN_DAMPING_RATIO) ** 2 / m), d)
 
     gains = _reduce(loop, cutoff, bandwidth, at)
-    return _chosen(loop, gains, np.sqrt(np.maximum(gains.p - k, 0.0) / m), wanted)
-
-
-def wanted_bandwidth(m: Floats, bandwidth: float, coulomb: ArrayLike) -> Floats:
-    """Return the natural frequency (n,) that each joint is to have, see ``choose_gains``."""
-    by_friction = np.sqrt(UNCERTAIN * np.asarray(coulomb, float) / (ARRIVED * m))
-    return np.maximum(bandwidth, np.minimum(by_friction, FASTEST))
-
-
-def choose_acceleration_gains(
-    loop: SampledLoop,
-    bandwidth: float,
-    damping_ratio: float,
-    coulomb: ArrayLike = 0.0,
-    cutoff: float = ControllerSettings.velocity_cutoff,
-) -> ChosenGains:
-    """Choose P = w^2 [1/s^2] and D = 2 zeta w [1/s] of computed torque, as ``choose_gains`` does.
-
-    Args:
-        loop: Of the arm, in mode computed_torque.
-        bandwidth: w; where friction asks for more, by the inertia at which a joint is lightest.
-        damping_ratio: zeta.
-        coulomb: (n,) Coulomb friction.
-        cutoff: Of the estimate of velocities [Hz].
-    """
-    wanted = wanted_bandwidth(loop.lightest, bandwidth, coulomb)
-
-    def at(share: Floats, part: float) -> Gains:
-        w = part * share * wanted
-        return Gains(w**2, 2.0 * damping_ratio * w)
-
-    gains = _reduce(loop, cutoff, bandwidth, at)
-    return _chosen(loop, gains, np.sqrt(gains.p), wanted)
-
-
-def _chosen(loop: SampledLoop, gains: Gains, reached: Floats, wanted: Floats) -> ChosenGains:
+    reached = np.sqrt(gains.p if is_computed else np.maximum(gains.p - k, 0.0) / m)
     slow = {
         joint: float(w)
         for joint, w, most in zip(loop.joint_names, reached, wanted, strict=True)
@@ -595,18 +569,10 @@ def _chosen(loop: SampledLoop, gains: Gains, reached: Floats, wanted: Floats) ->
     return ChosenGains(gains.p, gains.d, slow, reached)
 
 
-@remembered
-def choose(
-    loop: SampledLoop,
-    mode: Mode,
-    bandwidth: float,
-    damping_ratio: float,
-    coulomb: ArrayLike = 0.0,
-    cutoff: float = ControllerSettings.velocity_cutoff,
-) -> ChosenGains:
-    """Choose the gains that a mode takes; see the two functions for the arguments."""
-    rule = choose_acceleration_gains if mode is Mode.COMPUTED_TORQUE else choose_gains
-    return rule(loop, bandwidth, damping_ratio, coulomb, cutoff)
+def wanted_bandwidth(m: Floats, bandwidth: float, coulomb: ArrayLike) -> Floats:
+    """Return the natural frequency (n,) that each joint is to have, see ``choose``."""
+    by_friction = np.sqrt(UNCERTAIN * np.asarray(coulomb, float) / (ARRIVED * m))
+    return np.maximum(bandwidth, np.minimum(by_friction, FASTEST))
 
 
 def _reduce(

@@ -24,10 +24,11 @@ from featherstone_ros.control.gains import (
     NoStableGainsError,
     SampledLoop,
     Timing,
-    choose_gains,
+    choose,
     error_of_friction,
     postures,
 )
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import Model, errors_naming, read_description
@@ -253,7 +254,7 @@ def sufficient_rotors(model: Model, loop: SampledLoop, bandwidth: float) -> Floa
         rotors = share * loop.heaviest
         with_rotors = SampledLoop(model, rotors, loop.timing)
         try:
-            gains = choose_gains(with_rotors, bandwidth, DAMPING_RATIO, model.friction)
+            gains = choose(with_rotors, Mode.FEEDFORWARD, bandwidth, DAMPING_RATIO, model.friction)
         except ValueError:
             continue
         if not gains.reduced:

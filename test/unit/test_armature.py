@@ -16,8 +16,9 @@ from featherstone_ros.control.gains import (
     NoStableGainsError,
     SampledLoop,
     Timing,
-    choose_gains,
+    choose,
 )
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import SingularInertiaError
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
@@ -29,7 +30,8 @@ ARM = Model.from_urdf(URDF)
 
 
 def gains(armature, timing=None):
-    return choose_gains(SampledLoop(ARM, armature, timing), BANDWIDTH, DAMPING_RATIO)
+    loop = SampledLoop(ARM, armature, timing)
+    return choose(loop, Mode.FEEDFORWARD, BANDWIDTH, DAMPING_RATIO)
 
 
 @pytest.mark.parametrize("timing", [Timing(), Timing(0.004, 0.008)], ids=str)

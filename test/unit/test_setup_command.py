@@ -22,8 +22,9 @@ from featherstone_ros.control.gains import (
     ChosenGains,
     SampledLoop,
     Timing,
-    choose_gains,
+    choose,
 )
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli, progress, trajectory_files
@@ -210,7 +211,7 @@ def test_friction_is_measured_by_the_range_of_a_short_joint(upper, is_named, tmp
 
 def test_armature_that_is_advised_is_enough(panda):
     loop = SampledLoop(panda.model, panda.rotors)
-    gains = choose_gains(loop, panda.asked, 1.0, panda.model.friction)
+    gains = choose(loop, Mode.FEEDFORWARD, panda.asked, 1.0, panda.model.friction)
     assert not gains.reduced
     assert loop.is_stable(gains.p, gains.d)
     assert sufficient_rotors(panda.model, SampledLoop(panda.model), 1e3) is None
