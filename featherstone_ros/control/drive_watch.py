@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,16 +13,14 @@ from featherstone_ros.model.drive_units import (
     CURRENT,
     DUTY,
     DriveUnits,
-    MotorHeat,
     in_proportion,
 )
 
 LOADED = 0.1  # of its effort limit: with less, friction may be what is measured behind a gear
 
 
-def _joined(notes: Iterable[Mapping[str, str]], joints: Iterable[str]) -> dict[str, str]:
+def _joined(notes: Sequence[Mapping[str, str]], joints: Iterable[str]) -> dict[str, str]:
     """Return what several notes say, by joint."""
-    notes = tuple(notes)
     of_joints = {joint: [note[joint] for note in notes if joint in note] for joint in joints}
     return {joint: "; ".join(words) for joint, words in of_joints.items() if words}
 
@@ -71,11 +69,15 @@ class EffortWatch:
 
 
 class DriveWatch:
-    """Looks at what a compiled controller counts, once for every report."""
+    """Looks at what a compiled controller counts, once for every report.
+
+    A motor's temperature above that around follows the square of its current like a first-order
+    lag (I2t): it is told as a share of the rise that the continuous current ends with.
+    """
 
     def __init__(self, units: DriveUnits, effort_limit: Floats) -> None:
         """Begin with cold motors. ``effort_limit``: (n,) [N m or N]."""
-        self._units, self._heat = units, MotorHeat(units)
+        self._units, self._rise = units, np.zeros(units.n)
         self._efforts = EffortWatch(units, effort_limit)
         self._cut = self._squared = np.zeros(units.n)
         self._at = np.nan
@@ -106,19 +108,24 @@ class DriveWatch:
         counts, self._cut = cut - self._cut, cut
         charge, self._squared = squared_current - self._squared, squared_current
         duration, self._at = now - self._at, now
+        units = self._units
         if duration > 0.0:
-            self._heat.advance(np.sqrt(charge / duration), duration)
+            end = charge / duration / units.continuous_current**2
+            self._rise = end + (self._rise - end) * np.exp(-duration / units.thermal_time)
         shortfalls = {
             joint: f"{self._limit(k)} cut {counts[k]:.0f} commands"
-            for k, joint in enumerate(self._units.names)
+            for k, joint in enumerate(units.names)
             if counts[k]
         }
-        notes = (
-            shortfalls,
-            self._heat.binding(),
-            self._efforts.update(echo, states),
-        )
-        return _joined(notes, self._units.names)
+        warm = {
+            joint: f"the motor is at {100 * rise:.0f} % of the temperature rise that its "
+            f"continuous current of {bearable:.4g} A causes"
+            for joint, rise, bearable in zip(
+                units.names, self._rise, units.continuous_current, strict=True
+            )
+            if rise > 1.0
+        }
+        return _joined((shortfalls, warm, self._efforts.update(echo, states)), units.names)
 
     def _limit(self, joint: int) -> str:
         units, name = self._units, f"drives.{self._units.names[joint]}"

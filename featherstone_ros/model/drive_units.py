@@ -471,47 +471,6 @@ class DriveUnits:
         return self._chosen(low, -free), self._chosen(high, free)
 
 
-class MotorHeat:
-    """How warm the motors are by their currents (I2t), as a share of what they bear for ever.
-
-    The temperature above that around follows the square of the current like a first-order lag, so
-    that the continuous current ends at a share of 1.
-
-    Attributes:
-        share: (n,) of the temperature rise that a motor bears.
-    """
-
-    def __init__(self, units: DriveUnits) -> None:
-        """Begin with cold motors."""
-        self._units, self.share = units, np.zeros(units.n)
-
-    def advance(self, current: Floats, duration: float) -> None:
-        """Pass a time [s] with currents (n,) [A]."""
-        end = self._end(current)
-        self.share = end + (self.share - end) * np.exp(-duration / self._units.thermal_time)
-
-    def time_left(self, current: Floats) -> Floats:
-        """Return after which time (n,) under currents a motor is too warm [s]; inf: never."""
-        end = self._end(current)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            time = self._units.thermal_time * np.log((end - self.share) / (end - 1.0))
-        return np.where(self.share >= 1.0, 0.0, np.where(end > 1.0, time, np.inf))
-
-    def binding(self) -> dict[str, str]:
-        """Return, by joint, that its motor is too warm, in words."""
-        return {
-            joint: f"the motor is at {100 * share:.0f} % of the temperature rise that its "
-            f"continuous current of {bearable:.4g} A causes"
-            for joint, share, bearable in zip(
-                self._units.names, self.share, self._units.continuous_current, strict=True
-            )
-            if share > 1.0
-        }
-
-    def _end(self, current: Floats) -> Floats:
-        return np.square(_ratio(current, self._units.continuous_current))
-
-
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Return the quotient, 0 where the denominator is 0: what is not known asks for nothing."""
     known = denominator != 0.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from featherstone_ros.model.drive_units import COMMANDS, DriveUnits, MotorHeat
+from featherstone_ros.model.drive_units import COMMANDS, DriveUnits
 from featherstone_ros.observer.effort_contract import (
     FULL,
     MOTOR_CURRENT,
@@ -131,21 +131,6 @@ def test_what_binds_is_kept(command, torque, most):
     units = drives(command, max_current=2.0, max_duty=0.9)
     told = units.commands(np.array([torque, 0.1]), np.zeros(2), np.zeros(2))
     np.testing.assert_array_equal(units.limited(told, -np.ones(2), np.ones(2)), [most, told[1]])
-
-
-def test_a_motor_warms_until_its_continuous_current_is_too_much():
-    units = drives("current", continuous_current=[2.0, np.inf], thermal_time=10.0)
-    heat, current = MotorHeat(units), np.array([4.0, 4.0])
-    left = heat.time_left(current)
-    np.testing.assert_allclose(left, [10.0 * np.log(4.0 / 3.0), np.inf])
-    for _ in range(100):
-        heat.advance(current, left[0] / 100)
-    np.testing.assert_allclose(heat.share, [1.0, 0.0])
-    heat.advance(current, 1.0)
-    assert "continuous current of 2 A" in heat.binding()["lift"] and len(heat.binding()) == 1
-    np.testing.assert_array_equal(heat.time_left(np.zeros(2)), [0.0, np.inf])
-    heat.advance(np.array([2.0, 2.0]), 1e4)
-    np.testing.assert_allclose(heat.share, [1.0, 0.0])
 
 
 def test_drives_by_their_parameters():

@@ -41,6 +41,10 @@ def test_a_motor_is_told_of_once_it_is_too_warm():
     assert warm == pytest.approx(limit, abs=0.1)
     assert list(told[warm]) == ["lift"]
     assert "its continuous current of 2 A" in told[warm]["lift"]
+    charge = 4.0 * current**2
+    assert watch.update(1e4, NONE, charge, *QUIET) == {}  # it has cooled down
+    charge[0] += 2.0**2 * 1e4
+    assert watch.update(2e4, NONE, charge, *QUIET) == {}  # that it bears for ever
 
 
 def test_all_that_binds_a_drive_is_told_together():
