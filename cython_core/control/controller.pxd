@@ -75,7 +75,7 @@ cdef inline bint is_last_again(const Controller* c, double now, double stamp,
     if stamp != 0.0 or c.clock.stamp != 0.0 or now != c.clock.received:
         return False
     for i in range(c.n):
-        if q[i] + c.turned[i] != c.observer.taken[i]:
+        if q[i] + c.turned[i] != c.observer.accepted_q[i]:
             return False
     return True
 

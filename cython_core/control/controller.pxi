@@ -118,7 +118,7 @@ cdef class CompiledController(CycleOwner):
         c.task.driven = m.doubles(n)
         c.task.set_points.q, c.unlimited = m.doubles(2 * n), m.doubles(n)
         c.task.set_points.velocity = c.task.set_points.q + n
-        c.offset, c.zero, c.task.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
+        c.scratch, c.zero, c.task.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
         c.sent.acting = m.doubles(n)
         c.sent.contact = m.doubles(n)
         c.sent.torque, c.sent.gravity_torque, c.turned = m.doubles(n), m.doubles(n), m.doubles(n)
@@ -140,8 +140,8 @@ cdef class CompiledController(CycleOwner):
         o.q = m.doubles(4 * n)
         o.qd, o.qdd = o.q + n, o.q + 2 * n
         o.at_state = m.doubles(2 * n)
-        o.taken, o.jumped, o.agreeing = m.doubles(n), m.doubles(n), m.doubles(n)
-        o.shown, o.doubts = m.doubles(n), m.doubles(n)
+        o.accepted_q, o.outlier, o.outlier_count = m.doubles(n), m.doubles(n), m.doubles(n)
+        o.proven_speed, o.disagreed = m.doubles(n), m.doubles(n)
         o.age, o.unchanged, o.step = m.doubles(2 * n), m.doubles(n), m.doubles(n)
         o.discrepancy, o.travelled = m.doubles(n), m.doubles(n)
         o.inconsistent = self.control.controller.watch.inconsistent = -1

@@ -145,7 +145,7 @@ cdef struct Controller:
     PositionGovernor positions
     ServoGovernor servos
     Supervision watch
-    double* offset           # (4, n) scratch
+    double* scratch          # (4, n) scratch
     double* zero             # (4, n)
     double* unlimited        # (n,) inf
     double* turned           # (n,) whole turns that were added to the last position [rad]

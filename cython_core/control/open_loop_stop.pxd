@@ -65,8 +65,8 @@ cdef inline double effort_share(Task* task, const Controller* c, double now,
     what the torque rate allows.
     """
     cdef const JointSettings* joints = &c.arm.joints
-    cdef double* torque = c.offset
-    cdef double* before = c.offset + c.n
+    cdef double* torque = c.scratch
+    cdef double* before = c.scratch + c.n
     cdef double share = 0.0, step
     cdef JointLimits limits = c.arm.limits
     cdef Py_ssize_t i, k

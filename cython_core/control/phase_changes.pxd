@@ -283,10 +283,10 @@ cdef inline void rest_at_set_point(Task* task, const Controller* c, double now,
         return
     stream.is_estimated = False
     sample(&task.motion, time, task.state)
-    memset(c.offset, 0, 4 * c.n * sizeof(double))
-    memcpy(c.offset, stream.q, c.n * sizeof(double))
+    memset(c.scratch, 0, 4 * c.n * sizeof(double))
+    memcpy(c.scratch, stream.q, c.n * sizeof(double))
     memset(stream.velocity, 0, c.n * sizeof(double))
-    follow_set_point(&task.motion, time, task.state, c.offset, TAKEOVER * stream.period,
+    follow_set_point(&task.motion, time, task.state, c.scratch, TAKEOVER * stream.period,
                      CATCH_UP_SPEED, usual_step(c), &c.arm.limits)
 
 

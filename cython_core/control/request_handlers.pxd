@@ -127,7 +127,7 @@ cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* govern
     """
     cdef double time = time_of_command(c), since = since_set_point(c, now)
     cdef SetPoints* stream = &task.set_points
-    cdef double* wanted = c.offset
+    cdef double* wanted = c.scratch
     cdef Py_ssize_t i
     cdef Refusal refusal = why_no_joints(c)
     if refusal != GRANTED:
@@ -238,10 +238,10 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
     if not (c.machine.phase == FLOATING or c.machine.phase == FAULT or is_tracking(&c.machine)):
         return GRANTED
     if same_law:
-        joint_law(c, c.offset)
+        joint_law(c, c.scratch)
         for i in range(c.n):
-            c.offset[i] -= c.sent.torque[i]
-        shift_transfer(&c.sent.governor, c.offset, c.arm.settings.blend_time)
+            c.scratch[i] -= c.sent.torque[i]
+        shift_transfer(&c.sent.governor, c.scratch, c.arm.settings.blend_time)
         return GRANTED
     begin_transfer(&c.sent.governor, c.arm.settings.blend_time)
     change_law(c, before)

@@ -88,8 +88,8 @@ cdef inline Refusal why_not_configure(const Controller* c, CheckPayload* check) 
     cdef const JointSettings* joints = &check.change.joints
     cdef const Settings* settings = &check.change.settings
     cdef double* acceleration = c.arm.models.scratch
-    cdef double* before = c.offset
-    cdef double* after = c.offset + c.n
+    cdef double* before = c.scratch
+    cdef double* after = c.scratch + c.n
     cdef Refusal refusal = conflict(c, settings)
     if refusal != GRANTED or not (answers_states(&c.machine) or is_open_loop(&c.machine)):
         return refusal                                          # the first command's check follows

@@ -41,17 +41,17 @@ cdef struct Observer:
     double* qd               # velocity,
     double* qdd              # and the acceleration that the command causes
     double* at_state         # (2, n) position and velocity from which ``ahead`` counts
-    double* taken            # position that was last used as it was measured
-    double* jumped           # last position out of reach; NaN: the last was not
-    double* agreeing         # how many of these in a row agree
+    double* accepted_q       # position that was last used as it was measured
+    double* outlier          # last position out of reach; NaN: the last was not
+    double* outlier_count    # how many of these in a row agree
     double* age              # (2, n) time since position and velocity were last used as they were
                              # measured [s]
     double* unchanged        # time for which the position has been the same [s]
     double* step             # smallest change of the position so far
-    double* shown            # velocity that the last change of the position shows for sure
+    double* proven_speed     # velocity that the last change of the position shows for sure
     double* discrepancy      # recent displacement minus recent integral of the velocity
     double* travelled        # recent integral of the speed
-    double* doubts           # time for which these have not agreed [s]: single wrong positions,
+    double* disagreed        # time for which these have not agreed [s]: single wrong positions,
                              # and states that come late, do so soon again
     bint begun               # there is an estimate
     bint confirmed           # after the first state, or a gap, another has agreed with it
@@ -151,11 +151,11 @@ cdef inline void forget(Observer* o) noexcept nogil:
 
 cdef inline void begin_joint(Observer* o, Py_ssize_t i, double q, double qd) noexcept nogil:
     """Take a joint over."""
-    o.q[i] = o.taken[i] = q
+    o.q[i] = o.accepted_q[i] = q
     o.qd[i] = qd
-    o.qdd[i] = o.unchanged[i] = o.age[i] = o.age[o.n + i] = o.agreeing[i] = 0.0
-    o.discrepancy[i] = o.travelled[i] = o.shown[i] = o.doubts[i] = 0.0
-    o.jumped[i] = NAN
+    o.qdd[i] = o.unchanged[i] = o.age[i] = o.age[o.n + i] = o.outlier_count[i] = 0.0
+    o.discrepancy[i] = o.travelled[i] = o.proven_speed[i] = o.disagreed[i] = 0.0
+    o.outlier[i] = NAN
     if o.step[i] == 0.0:
         o.step[i] = ENCODER_STEP
 
@@ -199,7 +199,7 @@ cdef inline void trust_velocities(Observer* o) noexcept nogil:
     """Use measured velocities again that were inconsistent: somebody has looked at it."""
     cdef Py_ssize_t i
     for i in range(o.n):
-        o.age[o.n + i] = o.doubts[i] = o.discrepancy[i] = 0.0
+        o.age[o.n + i] = o.disagreed[i] = o.discrepancy[i] = 0.0
 
 
 cdef inline double believable(const Observer* o, Py_ssize_t i, double qd,
@@ -215,12 +215,12 @@ cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double qd,
     """Whether a position out of reach is the third of three that agree: where the one before was,
     or where the measured velocity has led from there, however fast.
     """
-    cdef double displacement = q - o.jumped[i], bound = reach(o, i, dt)
+    cdef double displacement = q - o.outlier[i], bound = reach(o, i, dt)
     cdef bint follows = (fabs(displacement) <= bound + dt * speed_limit_of(o, i)
                          or fabs(displacement - qd * dt) <= bound)
-    o.agreeing[i] = o.agreeing[i] + 1.0 if follows else 0.0
-    o.jumped[i] = q
-    return o.agreeing[i] >= 2.0
+    o.outlier_count[i] = o.outlier_count[i] + 1.0 if follows else 0.0
+    o.outlier[i] = q
+    return o.outlier_count[i] >= 2.0
 
 
 cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
@@ -229,7 +229,7 @@ cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
     cdef double off = fabs(q - o.q[i]), bound = reach(o, i, o.age[i]), shown
     if not isfinite(q):
         return because(REJECTED_NOT_FINITE, i, q, 0.0)
-    if q == o.taken[i]:
+    if q == o.accepted_q[i]:
         bound = unseen(o, i)
         if is_frozen(o, i):
             o.age[i] = max(o.age[i], o.unchanged[i])
@@ -239,7 +239,7 @@ cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
         if off > bound:                                         # it has, and had not gone there
             o.discrepancy[i] = 0.0
     elif off > bound:
-        shown = (q - o.jumped[i]) / dt                          # before this one is stored
+        shown = (q - o.outlier[i]) / dt                         # before this one is stored
         if (not o.limits.lower[i] - M_PI <= q <= o.limits.upper[i] + M_PI
                 or not agrees(o, i, q, qd, dt)):
             return because(JUMPED, i, off, bound)
@@ -251,7 +251,7 @@ cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
 cdef inline bint is_inconsistent(const Observer* o, Py_ssize_t i,
                                  double state_timeout) noexcept nogil:
     """Whether a joint's measured velocity is inconsistent with its positions."""
-    return max(o.age[o.n + i], o.doubts[i]) > state_timeout
+    return max(o.age[o.n + i], o.disagreed[i]) > state_timeout
 
 
 cdef inline void compare(Observer* o, Py_ssize_t i, double displacement, double qd, double dt,
@@ -264,9 +264,9 @@ cdef inline void compare(Observer* o, Py_ssize_t i, double displacement, double 
     o.discrepancy[i] = left * o.discrepancy[i] + displacement - qd * dt
     o.travelled[i] = left * o.travelled[i] + fabs(qd) * dt
     if o.age[i] == 0.0:                                         # else the displacement is to come
-        o.doubts[i] = (o.doubts[i] + dt
-                       if fabs(o.discrepancy[i]) > max_discrepancy(o, i) and not is_frozen(o, i)
-                       else 0.0)
+        o.disagreed[i] = (o.disagreed[i] + dt
+                         if fabs(o.discrepancy[i]) > max_discrepancy(o, i) and not is_frozen(o, i)
+                         else 0.0)
 
 
 cdef inline Reason take_velocity(Observer* o, Py_ssize_t i, double qd, double shown,
@@ -289,13 +289,13 @@ cdef inline Reason take_velocity(Observer* o, Py_ssize_t i, double qd, double sh
 
 cdef inline void take_position(Observer* o, Py_ssize_t i, double q) noexcept nogil:
     """Use a position; a changed one tells the encoder's step."""
-    cdef double step = fabs(q - o.taken[i])
+    cdef double step = fabs(q - o.accepted_q[i])
     if step > 0.0:
         o.step[i] = min(o.step[i], step)
-        o.shown[i] = copysign(step - o.step[i], q - o.taken[i]) / o.unchanged[i]
+        o.proven_speed[i] = copysign(step - o.step[i], q - o.accepted_q[i]) / o.unchanged[i]
         o.unchanged[i] = 0.0
-    o.q[i] = o.taken[i] = q
-    o.age[i], o.jumped[i] = 0.0, NAN
+    o.q[i] = o.accepted_q[i] = q
+    o.age[i], o.outlier[i] = 0.0, NAN
 
 
 cdef inline Reason observe_joint(Observer* o, Py_ssize_t i, double q, double qd, double dt,
@@ -314,7 +314,7 @@ cdef inline Reason observe_joint(Observer* o, Py_ssize_t i, double q, double qd,
     position = gate_position(o, i, q, qd, dt)
     shown = o.qd[i]
     if position.code == ACCEPTED:
-        shown, displacement = o.qd[i] + (q - o.q[i]) / age, q - o.taken[i]
+        shown, displacement = o.qd[i] + (q - o.q[i]) / age, q - o.accepted_q[i]
         take_position(o, i, q)
     # The gate does not open while positions tell the velocity. NaN is not within it.
     within = fabs(qd - median(o.qd[i], qd, shown)) <= speed_reach(o, i, age)

@@ -142,7 +142,7 @@ cdef inline void begin_joint(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef double speed = off_stops(o.limits, i, o.q[i], s.speed[i])
     s.push[i], s.push[s.n + i] = push[i], push[s.n + i]
     s.lower_bound[i] = s.expected[i] = 0.0
-    s.lower_bound[s.n + i] = common(speed, o.shown[i])
+    s.lower_bound[s.n + i] = common(speed, o.proven_speed[i])
     s.expected[s.n + i] = speed - (desired[s.n + i] if feeds_forward(arm) else 0.0)
     s.stopped[i] = was_stopped(&arm.joints, i, push[i], desired[s.n + i], speed, s.gained[i])
 
@@ -269,16 +269,16 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     find_friction(s, arm, presliding)
     known.armature, known.coulomb = s.inertia, s.friction
     worst.armature, worst.coulomb = s.inertia, s.max_friction
-    gravity(&arm.models, o.taken, weight)
-    driving_effort(arm, o.taken, desired, weight, driving)
+    gravity(&arm.models, o.accepted_q, weight)
+    driving_effort(arm, o.accepted_q, desired, weight, driving)
     for k in range(steps):
         for i in range(n):
             effort[i] = weight[i] + least_push(s, push, driving[i], i, s.lower_bound[n + i])
-        move_joints(arm, &worst, o.taken, effort, h, braked, s.lower_bound, scratch)
+        move_joints(arm, &worst, o.accepted_q, effort, h, braked, s.lower_bound, scratch)
         memset(braked, 0, n * sizeof(double))
         for i in range(n):
             effort[i] = weight[i] + s.change[i]
-        move_joints(arm, &known, o.taken, effort, h, NULL, s.expected, scratch)
+        move_joints(arm, &known, o.accepted_q, effort, h, NULL, s.expected, scratch)
     if feeds_forward(arm):
         for i in range(n):
             s.expected[i] += dt * desired[n + i]

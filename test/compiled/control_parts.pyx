@@ -336,10 +336,11 @@ cdef class JointObserver:
         o.n, o.limits, o.inconsistent = n, &self.limits, -1
         o.q = own(self.owned, 4 * n)
         o.qd, o.qdd = o.q + n, o.q + 2 * n
-        o.taken, o.jumped, o.agreeing = own(self.owned, n), own(self.owned, n), own(self.owned, n)
+        o.accepted_q, o.outlier = own(self.owned, n), own(self.owned, n)
+        o.outlier_count = own(self.owned, n)
         o.age, o.unchanged, o.step = own(self.owned, 2 * n), own(self.owned, n), own(self.owned, n)
-        o.doubts = own(self.owned, n)
-        o.shown, o.discrepancy, o.travelled = (
+        o.disagreed = own(self.owned, n)
+        o.proven_speed, o.discrepancy, o.travelled = (
             own(self.owned, n), own(self.owned, n), own(self.owned, n))
         self.limits.lower, self.limits.upper, self.limits.velocity = (
             own(self.owned, n), own(self.owned, n), own(self.owned, n))
