@@ -1,11 +1,12 @@
 # The arm as the controller is told of it: settings, limits, and the model. Only ``configure`` and
-# ``take_model`` (request_handlers.pxd) change it while the controller runs.
+# ``take_model`` (request_handlers.pxd) change it while the controller runs. What a mode is, is asked
+# here.
 
 from libc.math cimport fabs
 from libc.stdint cimport uint64_t
 
-from control.settings cimport (ADMITTANCE, CARTESIAN_IMPEDANCE, JointLimits, JointSettings, Mode,
-                               Settings)
+from control.settings cimport (ADMITTANCE, CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, TERMS_FULL,
+                               JointLimits, JointSettings, Mode, Settings)
 from dynamics_interface cimport DynamicsInterface
 
 # Inverse dynamics while the payload or gravity changes smoothly.
@@ -108,7 +109,8 @@ cdef inline bint uses(const ModelBlend* b, uint64_t number) noexcept nogil:
 
 
 # The arm as the controller is told of it: settings, limits, and the model. Only ``configure`` and
-# ``take_model`` (request_handlers.pxd) change it while the controller runs.
+# ``take_model`` (request_handlers.pxd) change it while the controller runs. What a mode is, is asked
+# here.
 
 cdef struct Arm:
     Settings settings
@@ -129,6 +131,16 @@ cdef inline bint leads_end_effector(const Arm* arm) noexcept nogil:
 cdef inline bint drives_end_effector(const Arm* arm) noexcept nogil:
     """Whether the torques are those of the end effector's spring, not of a motion of the joints."""
     return arm.settings.mode == CARTESIAN_IMPEDANCE
+
+
+cdef inline bint accelerates(const Arm* arm) noexcept nogil:
+    """Whether gains are of accelerations, not of torques."""
+    return arm.settings.mode == COMPUTED_TORQUE
+
+
+cdef inline bint feeds_forward(const Arm* arm) noexcept nogil:
+    """Whether an arm that is free follows the desired motion without feedback."""
+    return not drives_end_effector(arm) and (arm.settings.terms == TERMS_FULL or accelerates(arm))
 
 
 cdef inline bint suffices(const JointSettings* joints, Py_ssize_t i, double effort) noexcept nogil:

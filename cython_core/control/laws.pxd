@@ -13,9 +13,8 @@
 
 from libc.string cimport memset
 
-from control.arm cimport Arm, combine, drives_end_effector, gravity
-from control.settings cimport (ADMITTANCE, COMPUTED_TORQUE, FEEDFORWARD, TERMS_FULL, TERMS_GRAVITY,
-                               JointSettings)
+from control.arm cimport Arm, accelerates, combine, drives_end_effector, feeds_forward, gravity
+from control.settings cimport ADMITTANCE, FEEDFORWARD, TERMS_GRAVITY, JointSettings
 from control.torque_governor cimport all_finite
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives, drag, standing_torque, take_standing
@@ -57,7 +56,7 @@ cdef inline void model_torque(const Arm* arm, const double* desired, const doubl
     """The mode's torque from the model along the desired motion, without feedback."""
     if drives_end_effector(arm):
         gravity(&arm.models, desired, torque)
-    elif arm.settings.terms == TERMS_FULL or arm.settings.mode == COMPUTED_TORQUE:
+    elif feeds_forward(arm):
         motion_torque(arm, desired, sliding, torque)
     elif arm.settings.terms == TERMS_GRAVITY:
         gravity(&arm.models, desired, torque)
@@ -144,7 +143,7 @@ cdef inline void law(const Arm* arm, const double* state, const double* desired,
             torque[i] += feedback(&arm.joints, i, n, state, desired)
         if held > 0.0:
             add_predicted_feedback(arm, state, desired, held, torque)
-    elif arm.settings.mode == COMPUTED_TORQUE:
+    elif accelerates(arm):
         computed_torque(arm, state, desired, sliding, held, torque)
     else:
         damped_gravity(arm, state, 1.0, torque)

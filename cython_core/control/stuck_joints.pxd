@@ -20,10 +20,10 @@
 from libc.math cimport copysign, fabs
 from libc.string cimport memcpy, memset
 
-from control.arm cimport Arm, combine, drives_end_effector, gravity
+from control.arm cimport Arm, accelerates, combine, drives_end_effector, feeds_forward, gravity
 from control.fault_bounds cimport REPEAT_TIME, STANDING_SPEED
 from control.laws cimport STICKING_SPEED, accelerate, drives_of
-from control.settings cimport COMPUTED_TORQUE, TERMS_FULL, JointLimits, JointSettings
+from control.settings cimport JointLimits, JointSettings
 from control.state_observer cimport Observer, common, unseen
 from joint_drives cimport JointDrives
 
@@ -84,11 +84,11 @@ cdef inline void feedback_efforts(const Arm* arm, const double* q, const double*
     for i in range(n):
         push[i] = joints.p[i] * (desired[i] - q[i]) + joints.d[i] * (desired[n + i] - qd[i])
         push[n + i] = joints.p[i] * (desired[i] - q[i]) + joints.d[i] * desired[n + i]
-    if arm.settings.mode == COMPUTED_TORQUE:                    # these are accelerations
+    if accelerates(arm):
         gravity(&arm.models, q, weight)
     for k in range(2):
         row = push + k * n
-        if arm.settings.mode == COMPUTED_TORQUE:
+        if accelerates(arm):
             combine(&arm.models, q, NULL, row, total)
             for i in range(n):
                 row[i] = joints.armature[i] * row[i] + total[i] - weight[i]
@@ -101,12 +101,6 @@ cdef inline double max_stiction(const JointSettings* joints, Py_ssize_t i) noexc
     if joints.coulomb[i] > 0.0:
         return MAX_STICTION * joints.coulomb[i] + STICTION_SHARE * limit
     return UNKNOWN_STICTION * limit
-
-
-cdef inline bint feeds_forward(const Arm* arm) noexcept nogil:
-    """Whether an arm that is free follows the desired motion without feedback."""
-    return (not drives_end_effector(arm)
-            and (arm.settings.terms == TERMS_FULL or arm.settings.mode == COMPUTED_TORQUE))
 
 
 cdef inline double off_stops(const JointLimits* limits, Py_ssize_t i, double q,

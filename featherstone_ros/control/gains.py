@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, remembered
-from featherstone_ros.control.settings import ControllerSettings, Mode
+from featherstone_ros.control.settings import OF_ACCELERATIONS, ControllerSettings, Mode
 from featherstone_ros.errors import ModelError, SingularInertiaError
 from featherstone_ros.model import Model
 
@@ -252,7 +252,7 @@ class SampledLoop:
     @property
     def computed(self) -> bool:
         """Whether gains are of acceleration."""
-        return self.mode is Mode.COMPUTED_TORQUE
+        return self.mode in OF_ACCELERATIONS
 
     @property
     def lightest(self) -> Floats:
@@ -545,7 +545,7 @@ def choose(
     Raises:
         NoStableGainsError: No gains are stable with margin; names a joint and a remedy.
     """
-    is_computed = mode is Mode.COMPUTED_TORQUE
+    is_computed = mode in OF_ACCELERATIONS
     m, k = loop.heaviest, loop.gravity_gain
     wanted = wanted_bandwidth(loop.lightest if is_computed else m, bandwidth, coulomb)
     if not is_computed:

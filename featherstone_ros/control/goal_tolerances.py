@@ -23,7 +23,7 @@ from featherstone_ros._control import SnapshotRequest
 from featherstone_ros._enumerations import Cause
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import TEXTS, Phase
-from featherstone_ros.control.settings import Choice, ControllerSettings, Mode
+from featherstone_ros.control.settings import OF_ACCELERATIONS, Choice, ControllerSettings
 from featherstone_ros.control.trajectory import (
     JointsError,
     Point,
@@ -164,7 +164,7 @@ def arrival_tolerance(
         slides: (n,) whether a joint is prismatic.
     """
     stiffness = settings.p
-    if settings.mode is Mode.COMPUTED_TORQUE:
+    if settings.mode in OF_ACCELERATIONS:
         stiffness = stiffness * (np.diag(dynamics.crba(q)) + settings.drives.armature)
     unknown = UNKNOWN_FRICTION * settings.drives.coulomb
     lower, upper = (np.where(slides, by[True], by[False]) for by in (MIN_ERROR, MAX_ERROR))

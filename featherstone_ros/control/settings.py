@@ -34,6 +34,7 @@ class Mode(Choice):
 
 WITHOUT_GAINS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)  # of the joints
 OF_END_EFFECTOR = (Mode.CARTESIAN_IMPEDANCE, Mode.ADMITTANCE)  # it is led, not the joints
+OF_ACCELERATIONS = (Mode.COMPUTED_TORQUE,)  # gains are; of torques otherwise
 
 
 class Terms(Choice):
