@@ -10,8 +10,8 @@ from types import ModuleType
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.cleaning import Samples
 from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, presliding
 
 ORDER = 4  # of the Butterworth filter, which runs forward and backward
@@ -104,7 +104,7 @@ class ZeroPhase:
 
 
 def smooth(
-    samples: Samples, cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
+    samples: Recording, cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
 ) -> SmoothMotion:
     """Filter position, velocity and effort alike; differentiate velocity; drop both ends.
 
@@ -137,7 +137,7 @@ def smooth(
     return SmoothMotion(*(np.ascontiguousarray(x[inside]) for x in everything))
 
 
-def steady(samples: Samples, displacement: float) -> Floats:
+def steady(samples: Recording, displacement: float) -> Floats:
     """Return the position (N, n) without the encoder's flicker.
 
     A Gaussian window keeps a monotone motion monotone; a low-pass filter would ring where a joint
@@ -168,22 +168,31 @@ def needed_from_scipy(part: str) -> ModuleType:
 
 
 def smooth_all(
-    stretches: Sequence[Samples], cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
+    stretches: Sequence[Recording], cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
 ) -> list[SmoothMotion]:
     """Smooth every stretch that is long enough.
 
     Raises:
         EvaluationError: None is, or the sampling rate is too low for the filter.
     """
+    return [smooth(s, cut_off, displacement) for s in long_enough(stretches, cut_off)]
+
+
+def long_enough(stretches: Sequence[Recording], cut_off: float) -> list[Recording]:
+    """Return the stretches that a filter can smooth, cut off at this frequency [Hz].
+
+    Raises:
+        EvaluationError: None is.
+    """
     needed = SHORTEST / cut_off
-    long_enough = [samples for samples in stretches if samples.duration >= needed]
-    if not long_enough:
-        longest = max((samples.duration for samples in stretches), default=0.0)
+    found = [stretch for stretch in stretches if stretch.duration >= needed]
+    if not found:
+        longest = max((stretch.duration for stretch in stretches), default=0.0)
         raise EvaluationError(
             f"the recording is too short: {longest:.3g} s without a pause; a filter of "
             f"{cut_off:g} Hz needs {needed:.3g} s, preferably ten times that"
         )
-    return [smooth(samples, cut_off, displacement) for samples in long_enough]
+    return found
 
 
 def joined(motions: Sequence[SmoothMotion]) -> SmoothMotion:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates, Nanoseconds
+from featherstone_ros.arrays import Floats, Indices
+from featherstone_ros.identification.bags import JOINT_STATE_FIELDS as FIELDS
+from featherstone_ros.identification.bags import JointStates, Nanoseconds
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.urdf import parse
@@ -57,15 +59,34 @@ class Recording:
     constant: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last state [s]."""
+        return float(self.time[-1] - self.time[0])
+
+    @property
+    def period(self) -> float:
+        """Mean time between two states [s]."""
+        return self.duration / (len(self.time) - 1)
+
+    @property
+    def measured(self) -> dict[str, Floats]:
+        """Position, effort, and velocity if it was recorded, by name."""
+        return {f: x for f in FIELDS if (x := getattr(self, f)) is not None}
+
     def between(self, begin: float, end: float) -> Recording:
         """Return the part between two shares of the time, 0 to 1."""
-        share = (self.time - self.time[0]) / max(self.time[-1] - self.time[0], 1e-9)
+        share = (self.time - self.time[0]) / max(self.duration, 1e-9)
         return self.where((share >= begin) & (share <= end))
 
-    def where(self, kept: NDArray[np.bool_]) -> Recording:
-        """Return the part with the states that are kept (N,)."""
-        fields = ("time", "position", "velocity", "effort")
-        return replace(self, **{f: x[kept] for f in fields if (x := getattr(self, f)) is not None})
+    def where(self, kept: NDArray[np.bool_] | Indices) -> Recording:
+        """Return the part with the states that are kept, by a mask (N,) or their indices."""
+        return self.resampled(self.time[kept], lambda values: values[kept])
+
+    def resampled(self, time: Floats, values_of: Callable[[Floats], Floats]) -> Recording:
+        """Return the recording at other times [s], with what a function makes of its values."""
+        values: dict[str, Any] = {field: values_of(x) for field, x in self.measured.items()}
+        return replace(self, time=time, **values)
 
     def beside(self, other: Recording) -> tuple[Recording, Recording] | None:
         """Return this recording and another of the same motion, at the same times.
@@ -81,14 +102,10 @@ class Recording:
         if both.mean() < MIN_OVERLAP or _apart(self, other, shift) > same:
             return None
         part, at = self.where(both), time[both]
-        position, effort = (
-            interpolated(at, other.time, values) for values in (other.position, other.effort)
-        )
-        velocity = None if other.velocity is None else interpolated(at, other.time, other.velocity)
-        if part.velocity is None or velocity is None:
-            part, velocity = replace(part, velocity=None), None
-        moved = replace(other, time=part.time, position=position, effort=effort)
-        return part, replace(moved, velocity=velocity)
+        moved = other.resampled(part.time, lambda x: interpolated(at, other.time, x))
+        if part.velocity is None or moved.velocity is None:
+            part, moved = replace(part, velocity=None), replace(moved, velocity=None)
+        return part, moved
 
     def minus(self, other: Recording) -> Recording | None:
         """Return the recording with the effort beyond another's of the same motion, or None."""
@@ -137,11 +154,8 @@ def _apart(one: Recording, other: Recording, shift: float) -> float:
 
 def _best_shift(one: Recording, other: Recording) -> float:
     """Return the time [s] to add to one's for the positions to agree best with the other's."""
-    sparse = replace(
-        one, **{f: getattr(one, f)[::SPARSE] for f in ("time", "position")}, velocity=None
-    )
-    step = (one.time[-1] - one.time[0]) / (len(one.time) - 1) * SPARSE
-    span = max(one.time[-1] - one.time[0], other.time[-1] - other.time[0])
+    sparse = one.where(np.arange(len(one.time)) % SPARSE == 0)
+    step, span = one.period * SPARSE, max(one.duration, other.duration)
     best = 0.0
     while step > FINEST:
         shifts = best + np.arange(-span, span + step, step)
@@ -323,7 +337,7 @@ def joined(groups: Sequence[JointStates], described: Sequence[str]) -> JointStat
         if not np.nan_to_num(part["effort"]).any():
             continue  # e.g. a gripper that does not measure effort
         topics = dict.fromkeys([*whole.topic.split(" + "), group.topic])
-        fields = {f: np.hstack([getattr(whole, f), part[f]]) for f in JOINT_STATE_FIELDS}
+        fields = {f: np.hstack([getattr(whole, f), part[f]]) for f in FIELDS}
         names = (*whole.joint_names, *lacking)
         notes = tuple(dict.fromkeys([*whole.notes, *group.notes]))
         whole = replace(whole, topic=" + ".join(topics), joint_names=names, notes=notes, **fields)
@@ -351,7 +365,7 @@ def _at_times_of(whole: JointStates, part: JointStates, names: Sequence[str]) ->
             found[known, k] = np.interp(at[known], times, column)
         return found
 
-    return {field: interpolated(field) for field in JOINT_STATE_FIELDS}
+    return {field: interpolated(field) for field in FIELDS}
 
 
 def _merged(groups: Sequence[JointStates]) -> JointStates:
@@ -363,7 +377,7 @@ def _merged(groups: Sequence[JointStates]) -> JointStates:
         field: np.concatenate(
             [getattr(g, field)[:, c] for g, c in zip(groups, columns, strict=True)]
         )[order]
-        for field in JOINT_STATE_FIELDS
+        for field in FIELDS
     }
     stamp = np.concatenate([group.stamp for group in groups])[order]
     return JointStates(

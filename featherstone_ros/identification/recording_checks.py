@@ -44,7 +44,7 @@ def require_enough(
     """
     names = model.joint_names
     require_motion_enough(model, recordings, motions)
-    duration = sum(recording.time[-1] - recording.time[0] for recording in recordings)
+    duration = sum(recording.duration for recording in recordings)
     moving = _moving(motions)
     if duration < shortest:
         raise IdentificationError(

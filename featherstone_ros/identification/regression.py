@@ -17,17 +17,16 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import Bodies
-from featherstone_ros.identification.cleaning import Samples
-from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.filtering import (
     SETTLING,
-    SHORTEST,
     SmoothMotion,
     ZeroPhase,
+    long_enough,
     smooth,
     weight,
 )
 from featherstone_ros.identification.friction import Law
+from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, smooth_sign
 
 FASTEST, RATE = (
@@ -100,7 +99,7 @@ def fitted_cut_off(cut_off: float, period: float) -> float:
 
 
 def equations(
-    stretches: Sequence[Samples],
+    stretches: Sequence[Recording],
     dynamics: Dynamics,
     bodies: Bodies,
     cut_off: float,
@@ -112,11 +111,11 @@ def equations(
 
 
 def link_equations(
-    stretches: Sequence[Samples],
+    stretches: Sequence[Recording],
     dynamics: Dynamics,
     bodies: Bodies,
     cut_off: float,
-    prepare: Callable[[Samples, float, float], Prepared] | None = None,
+    prepare: Callable[[Recording, float, float], Prepared] | None = None,
 ) -> Equations:
     """Return the equations without drives, see ``filtered``."""
 
@@ -127,11 +126,11 @@ def link_equations(
 
 
 def drive_equations(
-    stretches: Sequence[Samples],
+    stretches: Sequence[Recording],
     dynamics: Dynamics,
     cut_off: float,
     law: Law,
-    prepare: Callable[[Samples, float, float], Prepared] | None = None,
+    prepare: Callable[[Recording, float, float], Prepared] | None = None,
 ) -> Equations:
     """Return the equations without links, see ``filtered``.
 
@@ -152,17 +151,17 @@ def drive_equations(
 
 
 def filtered(
-    stretches: Sequence[Samples],
+    stretches: Sequence[Recording],
     columns: Callable[[SmoothMotion], Floats],
     torque: Callable[[SmoothMotion], Floats],
     cut_off: float,
     displacement: float = PRESLIDING_DISPLACEMENT,
-    prepare: Callable[[Samples, float, float], Prepared] | None = None,
+    prepare: Callable[[Recording, float, float], Prepared] | None = None,
 ) -> Equations:
     """Return the equations of evenly sampled stretches.
 
     Args:
-        stretches: Samples of all joints of the model.
+        stretches: Even samples of all joints of the model.
         columns: Returns A (N, n, p) of a motion.
         torque: Returns the torque to explain (N, n) [N m or N].
         cut_off: Of the filter [Hz].
@@ -172,18 +171,13 @@ def filtered(
     Raises:
         EvaluationError: No stretch is long enough, or the rate is too low for the filter.
     """
-    long_enough = [s for s in stretches if s.duration >= SHORTEST / cut_off]
-    if not long_enough:
-        longest = max((s.duration for s in stretches), default=0.0)
-        raise EvaluationError(
-            f"the recording is too short: {longest:.3g} s without a pause, expected "
-            f"{SHORTEST / cut_off:.3g} s at least for a filter of {cut_off:g} Hz"
-        )
-    motions = [(prepare or prepared)(s, cut_off, displacement) for s in long_enough]
+    motions = [
+        (prepare or prepared)(s, cut_off, displacement) for s in long_enough(stretches, cut_off)
+    ]
     return stacked([_of_one(*motion, columns, torque, cut_off) for motion in motions])
 
 
-def prepared(samples: Samples, cut_off: float, displacement: float) -> Prepared:
+def prepared(samples: Recording, cut_off: float, displacement: float) -> Prepared:
     """Return the motion of samples, smooth enough for equations that are filtered, and its period.
 
     Arguments as for ``filtered``.

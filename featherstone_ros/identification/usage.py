@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from featherstone_ros.identification.cleaning import Samples, clean
+from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SHORTEST
 from featherstone_ros.identification.recording import PAUSE, PAUSE_PERIODS, Recording
@@ -27,7 +27,7 @@ def usage(recording: Recording, cut_off: float) -> str:
     needed = SHORTEST / cut_off
     used = [s for s in cleaned.stretches if s.duration >= needed]
     short = [s for s in cleaned.stretches if s.duration < needed]
-    total = max(float(recording.time[-1] - recording.time[0]), 1e-9)
+    total = max(recording.duration, 1e-9)
     kept = sum(len(s.time) for s in used)
     recorded = max(recording.recorded, len(recording.time))
     what = (
@@ -85,5 +85,5 @@ def telling(lines: Sequence[str]) -> Iterator[None]:
         raise IdentificationError(". ".join([str(error).rstrip("."), *lines])) from None
 
 
-def _seconds(stretches: Sequence[Samples]) -> float:
+def _seconds(stretches: Sequence[Recording]) -> float:
     return sum(stretch.duration for stretch in stretches)

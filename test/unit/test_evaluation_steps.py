@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
-from featherstone_ros.identification.cleaning import Samples, clean, even_clock
+from featherstone_ros.identification.cleaning import clean, even_clock
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.explanation import determination, rms
 from featherstone_ros.identification.recording import Recording, choose
@@ -211,7 +211,7 @@ def even_samples(duration=20.0, period=0.005, noise=0.0, velocity=True):
     q, qd, _ = signals(time)
     random = np.random.default_rng(2)
     q, qd, tau = (x + noise * random.standard_normal(x.shape) for x in (q, qd, 3 * q))
-    return Samples(time, q, qd if velocity else None, tau)
+    return Recording("", ("a", "b"), time, q, qd if velocity else None, tau)
 
 
 @pytest.mark.parametrize("velocity", [True, False])

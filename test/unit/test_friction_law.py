@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
-from featherstone_ros.identification.cleaning import Samples
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.friction import presliding, viscous_speed
 
@@ -19,7 +18,7 @@ LOAD, THINNING = 0.07, 2.0  # of an arm with gears
 
 def samples(position, period=0.01):
     time = period * np.arange(len(position))
-    return Samples(time, position[:, None], None, 0 * position[:, None])
+    return Recording("", ("a",), time, position[:, None], None, 0 * position[:, None])
 
 
 def test_a_joint_that_stops_does_not_turn_round_in_the_filter():
