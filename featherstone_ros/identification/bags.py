@@ -12,7 +12,7 @@ import re
 import shutil
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from heapq import merge
@@ -35,11 +35,10 @@ from featherstone_ros.identification.joint_states import (
 from featherstone_ros.identification.storage_files import MAGIC, Mcap, Sqlite, Stored, Topic
 from featherstone_ros.identification.storage_files import zstd as _zstd
 from featherstone_ros.model.file_kind import RECORDING, STORAGE, mistaken
+from featherstone_ros.progress import Progress
 
 # From where they are known.
 __all__ = ["BagError", "JointStates", "Nanoseconds", "NothingRecordedError"]
-
-Progress = Callable[[int, int], None]  # called with the messages read so far and their total
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"

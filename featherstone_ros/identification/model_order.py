@@ -39,9 +39,9 @@ from featherstone_ros.identification.regression import (
     prepared,
 )
 from featherstone_ros.identification.uncertainty import least_squares
+from featherstone_ros.progress import Progress
 
 STIFFNESS = drive_terms(6).index("stiffness")
-Progress = Callable[[int, int], None]
 
 DISPLACEMENTS = (1e-6, 1e-5)  # [rad or m] over which Coulomb friction may turn round instead
 CERTAIN = 4.0  # deviations of a stiffness that may be one

@@ -27,7 +27,7 @@ from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import SIZE, Bodies, Deformable, upper_cholesky
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
-from featherstone_ros.identification.evidence import CERTAIN
+from featherstone_ros.identification.evidence import CERTAIN, MIN_LOAD
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.first_moment import UnseparatedError, first_moment
 from featherstone_ros.identification.fit import Fit, covariance_factor, evidence, noise, solve
@@ -50,7 +50,6 @@ NEAR = 0.5  # [m] greatest distance of the ball's initial centre from the link's
 # sides up to 1 : 3 have a shape of .2 to .35, up to 1 : 20 of .5 to 1.3.
 SPREADS = [np.array([1.0, *[shape] * 6, *[10.0] * 3]) for shape in (0.2, 0.5, 1.25)]
 PINNED = 1e-3  # spread of the ball's place where the centre of mass is given
-MIN_LOAD = 0.05  # [kg] that is reported as forgotten
 MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
 DRIVE_TERMS = len(Law().terms)
 MIN_TRUST = 0.1  # of a joint's samples, RMS

@@ -23,7 +23,7 @@ from featherstone_ros.identification.filtering import SmoothMotion, joined, smoo
 from featherstone_ros.identification.fit import Fit
 from featherstone_ros.identification.friction import FittedDrives, Law
 from featherstone_ros.identification.friction import fit as fit_friction
-from featherstone_ros.identification.model_order import Fitting, Progress, fit_parts
+from featherstone_ros.identification.model_order import Fitting, fit_parts
 from featherstone_ros.identification.payload import Payload, forgotten_load
 from featherstone_ros.identification.recording import (
     HELD_OUT,
@@ -42,6 +42,7 @@ from featherstone_ros.identification.recording_checks import (
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.identification.usage import telling, usage
 from featherstone_ros.model import EARTH
+from featherstone_ros.progress import Progress
 
 NEEDED = 6.1  # periods of the cut-off that are held out: a little more than the filter needs
 

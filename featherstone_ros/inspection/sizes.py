@@ -13,12 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.inspection.geometry import Box, Shape
+from featherstone_ros.inspection.geometry import PLACEHOLDER, Box, Shape
 from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.inertia_rules import POINT, carriers, is_helper, is_possible
 from featherstone_ros.model.robot_description import Inertial, Link, RobotDescription
 
-PLACEHOLDER = 5e-3  # [m] radius up to which a shape counts as a placeholder
 MARGIN = 0.1  # of the radius, by which real parts may extend beyond the geometry
 FAR_OUT = 0.5  # of the radius
 THIN = 0.05  # radius of gyration / radius: a uniform body has 0.3 to 0.6

@@ -7,7 +7,7 @@ from featherstone_ros.inspection.free_model import MAX_JOINTS, random_postures
 from featherstone_ros.inspection.sizes import reach
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity
-from featherstone_ros.model.inertia_rules import NEGLIGIBLE, carriers
+from featherstone_ros.model.inertia_rules import HELPERS, carriers
 from featherstone_ros.model.robot_description import Inertial, RobotDescription
 
 SHORTEST = 0.05  # [m] below this reach, mass is not judged
@@ -44,7 +44,7 @@ def implausible(robot: RobotDescription) -> list[Finding]:
     inertials = [
         link.inertial
         for link in robot.links
-        if link.name in moving and link.inertial is not None and link.inertial.mass > NEGLIGIBLE
+        if link.name in moving and link.inertial is not None and link.inertial.mass > HELPERS
     ]
     if len(inertials) < 2:
         return []

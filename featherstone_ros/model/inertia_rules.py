@@ -8,7 +8,7 @@ from featherstone_ros.model.robot_description import Link, RobotDescription
 
 ROUNDING = 1e-6  # of the trace: URDFs give few digits
 COARSE = 0.1  # of the trace: error that coarse rounding or identification may leave
-NEGLIGIBLE = 1e-5  # [kg, kg m^2] at most of helper links, which some simulators require
+HELPERS = 1e-5  # [kg, kg m^2] at most of helper links, which some simulators require
 POINT = 1e-5  # [m] radius of gyration below which a body counts as a point
 
 MASSLESS = Rule(
@@ -92,8 +92,8 @@ def is_helper(link: Link) -> bool:
     inertial = link.inertial
     return (
         inertial is not None
-        and 0 < inertial.mass < NEGLIGIBLE
-        and (float(np.abs(inertial.inertia).max()) <= NEGLIGIBLE)
+        and 0 < inertial.mass < HELPERS
+        and (float(np.abs(inertial.inertia).max()) <= HELPERS)
     )
 
 

@@ -42,7 +42,7 @@ LIMITS = (
     *("acceleration_limit", "deceleration_limit", "jerk_limit"),
 )
 NO_ROBOT = RobotDescription("", "", (), (), ())
-NEGLIGIBLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
+IDLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -595,7 +595,7 @@ def what_moves(
     robot: RobotDescription,
     joints: Iterable[str] | None = None,
     locked: Mapping[str, float] | None = None,
-    tolerated: float = NEGLIGIBLE,
+    tolerated: float = IDLE,
 ) -> tuple[JointSelection, BodyTree, list[str]]:
     """Choose the degrees of freedom and build their tree; each must move some inertia.
 

@@ -15,10 +15,6 @@ FOLLOWING_MODES = (Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE)
 REFUSED = "messages refused on joint_trajectory"  # in the controller's diagnostics, as `following`
 
 
-class NotFollowedError(FeatherstoneError):
-    """The trajectory was not followed; the message says why."""
-
-
 class Heard(NamedTuple):
     """What is known at a time when a trajectory is to be sent.
 
@@ -47,7 +43,7 @@ def sending(heard: Callable[[], Heard], send: Callable[[], None]) -> Iterator[st
         What the user should know, empty for nothing, until all is said.
 
     Raises:
-        NotFollowedError: It is given up, or the controller has refused it.
+        FeatherstoneError: It is given up, or the controller has refused it.
     """
     at, is_said = heard(), False
     begin = connected = at.now
@@ -60,7 +56,7 @@ def sending(heard: Callable[[], Heard], send: Callable[[], None]) -> Iterator[st
         if not obstacle:
             break
         if at.now - begin > PATIENCE:
-            raise NotFollowedError(f"the trajectory was not sent in {PATIENCE:g} s: {obstacle}")
+            raise FeatherstoneError(f"the trajectory was not sent in {PATIENCE:g} s: {obstacle}")
         is_worth_a_word = at.now - begin > SAY and not is_said
         is_said = is_said or is_worth_a_word
         yield f"the trajectory is not sent yet: {obstacle}" if is_worth_a_word else ""
@@ -72,7 +68,7 @@ def sending(heard: Callable[[], Heard], send: Callable[[], None]) -> Iterator[st
         at = heard()
         if refused(at.controller) != before:
             reason = last_refusal(at.controller)
-            raise NotFollowedError(f"the controller has refused the trajectory: {reason}")
+            raise FeatherstoneError(f"the controller has refused the trajectory: {reason}")
         if at.controller and at.controller.values.get("following") == "trajectory":
             return
     yield "the trajectory is sent; the controller has not said that it follows it"
@@ -101,7 +97,7 @@ def _obstacle(controller: NodeStatus | None, now: float) -> str:
     """Return why the controller would not accept a trajectory now; empty if it would.
 
     Raises:
-        NotFollowedError: It never will, in its mode.
+        FeatherstoneError: It never will, in its mode.
     """
     if controller is None:
         return "nothing was heard of the controller"
@@ -110,7 +106,7 @@ def _obstacle(controller: NodeStatus | None, now: float) -> str:
     mode = controller.values.get("mode")
     if mode is not None and mode not in FOLLOWING_MODES:
         expected = " or ".join(FOLLOWING_MODES)
-        raise NotFollowedError(f"in mode {mode} no trajectory is followed; expected {expected}")
+        raise FeatherstoneError(f"in mode {mode} no trajectory is followed; expected {expected}")
     if controller.values.get("phase") != "running":
         return f"the controller says: {controller.message}"
     return ""

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import featherstone_ros
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
-from featherstone_ros.model.parameter_files import NODES
+from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
 from featherstone_ros.realtime.scheduling import session_niceness, set_session_niceness
 from featherstone_ros.tools import signals
 from featherstone_ros.tools.outputs import parameter_text
@@ -25,11 +25,11 @@ _POLL_PERIOD = 0.05  # [s] between two checks for a further signal
 _LINES_SHOWN = 15
 # The twin takes the controller's torques or positions; what pushes it, the controller measures.
 _REMAPPED = {
-    "digital_twin": [
+    TWIN: [
         *("-r", "~/commands:=feedforward_controller/commands"),
         *("-r", "~/joint_commands:=feedforward_controller/joint_commands"),
     ],
-    "feedforward_controller": ["-r", "~/wrench:=digital_twin/external_wrench"],
+    CONTROLLER: ["-r", "~/wrench:=digital_twin/external_wrench"],
 }
 _NICENESS = -10
 HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other programs

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress as Bar
+
+from featherstone_ros.progress import Progress
 
 DELAY = 1.5  # [s] before the bar is shown: two, with the start of Python
 INTERVAL = 10.0  # [s] between two lines where there is no terminal
@@ -19,13 +21,13 @@ FEW = 2000  # steps of which each is drawn
 @contextmanager
 def delayed_progress(
     description: str, console: Console, delay: float = DELAY
-) -> Iterator[Callable[[int, int], None]]:
+) -> Iterator[Progress]:
     """Yield a callable for progress (done, total) that shows a bar once ``delay`` [s] has passed.
 
     Without a terminal it writes lines to stderr, for stdout may be read by a program. Both appear
     in time also where the work tells nothing for long: a thread sees to it.
     """
-    bar, due = Progress(console=console, transient=True), time.monotonic() + delay
+    bar, due = Bar(console=console, transient=True), time.monotonic() + delay
     task, share = bar.add_task(description), 0.0
     ended, lock = threading.Event(), threading.Lock()
 

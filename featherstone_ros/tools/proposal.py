@@ -45,10 +45,6 @@ ROUNDING = 1e-9  # [N m or N] of a weight that is none
 TOOLS = ("tool0", "tcp", "tool", "ee_link", "end_?effector", "flange", "hand", "wrist", "gripper")
 
 
-class SetupError(FeatherstoneError):
-    """An arm that cannot be held; the message names the joint and says what would help."""
-
-
 @dataclass(frozen=True, eq=False)
 class Proposal:
     """What the parameter file says; arrays (n,) in joint order.
@@ -153,21 +149,21 @@ def propose(
         UnknownNameError: There is no such joint.
         ModelError: It cannot be used.
         OSError: It cannot be read.
-        SetupError: The arm cannot be held.
+        FeatherstoneError: The arm cannot be held.
     """
     text = read_description(urdf)
     with errors_naming(urdf):
         model = Model.from_urdf(text, joints, locked, gravity)
     if not model.n:
-        raise SetupError(f"robot {model.name!r} has no joint that moves: nothing to control")
+        raise FeatherstoneError(f"robot {model.name!r} has no joint that moves: nothing to control")
     _require_effort(model)
     try:
         held = min_armature(model, bandwidth, timing)
     except NoStableGainsError as error:
         faster = faster_loop(model, bandwidth, timing or Timing())
-        raise SetupError(f"{error}: {faster}") from None
+        raise FeatherstoneError(f"{error}: {faster}") from None
     except ValueError as error:
-        raise SetupError(str(error)) from None
+        raise FeatherstoneError(str(error)) from None
     loop, tip = SampledLoop(model, held.armature, timing), tool_link(model)
     return Proposal(
         urdf,
@@ -191,7 +187,7 @@ def _require_effort(model: Model) -> None:
         weight = np.abs(Dynamics(model).gravity(postures(model))).max(axis=0)
         weight[weight < ROUNDING] = 0.0
         joints = ", ".join(f"{model.joint_names[i]} (weight {weight[i]:.3g})" for i in helpless)
-        raise SetupError(
+        raise FeatherstoneError(
             f"<limit effort> is 0, so nothing can hold the arm: {joints}; write into the URDF what "
             "the drives can do, more than the weight given here [N m or N]"
         )

@@ -37,10 +37,6 @@ CLOSE = 1e-3  # [s] between two samples of a curve that is to stay within limits
 TRIES = 8  # of how much earlier an arm is to stop
 
 
-class NothingTaughtError(FeatherstoneError):
-    """The arm did not move."""
-
-
 def taught(
     arm: ControlledArm,
     time: Sequence[float],
@@ -59,7 +55,7 @@ def taught(
         marks: When a part ended and the next one began [s].
 
     Raises:
-        NothingTaughtError: No joint moved.
+        FeatherstoneError: No joint moved.
         EvaluationError: scipy is missing.
     """
     stamps, first = np.unique(time, return_index=True)
@@ -70,7 +66,7 @@ def taught(
     moves = [moving for part in parts if (moving := in_motion(*part)) is not None]
     if not moves:
         duration = stamps[-1] - stamps[0] if len(stamps) else 0.0
-        raise NothingTaughtError(
+        raise FeatherstoneError(
             f"nothing was taught: no joint moved by more than {STILL:g} rad or m in "
             f"{len(stamps)} joint states, {duration:.3g} s"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import RUNNING
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.progress import Progress
 from featherstone_ros.simulation.closed_loop import ClosedLoop, Record
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.proposal import Proposal
@@ -103,7 +104,7 @@ def drive(
     proposal: Proposal,
     goal: Point,
     excess: float = 0.0,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> Drive:
     """Drive to a goal on a twin that answers as late as the gains allow for.
 
@@ -125,7 +126,7 @@ def follow(
     points: Sequence[Point],
     excess: float = 0.0,
     rubbing: float = 0.0,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> Drive:
     """Follow a trajectory on a twin, at the period and with the delay of the arm's loop.
 

@@ -41,10 +41,10 @@ from featherstone_ros.control.gains import Timing
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point
-from featherstone_ros.errors import DivergenceError
+from featherstone_ros.errors import DivergenceError, FeatherstoneError
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
-from featherstone_ros.tools.proposal import SetupError, propose
+from featherstone_ros.tools.proposal import propose
 
 BEYOND = 1.2  # times the speed limits
 SHARE = 0.4  # of the speed limits at which arms are moved and pushed
@@ -91,7 +91,7 @@ def arm(path: Path) -> Arm | str:
         warnings.simplefilter("ignore")
         try:
             proposal = propose(path, timing=Timing(0.002, max(stated for stated, _ in DELAYS)))
-        except (SetupError, ValueError) as error:
+        except (FeatherstoneError, ValueError) as error:
             return str(error)
     model = proposal.model
     weight = np.abs(Dynamics(model).gravity(proposal.start)) / model.effort_limit

@@ -28,7 +28,7 @@ BELOW["tools"] = {*BELOW}
 # Loose modules that every room may import; those that start a node belong to the nodes.
 SHARED = {
     *("arrays", "parameter", "errors", "instruction_sets", "lazy"),
-    *("message_faults", "message_templates", "operational_space", "text"),
+    *("message_faults", "message_templates", "operational_space", "progress", "text"),
 }
 PROGRAMS = {"digital_twin", "feedforward_controller", "torque_markers"}
 ROS = ("rclpy", "rcl_interfaces", "launch")

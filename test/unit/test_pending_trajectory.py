@@ -4,6 +4,7 @@ import pytest
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel, following, phase_text
 from featherstone_ros.control.phases import TRACKING, Phase
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.node_status import NodeStatus
 from featherstone_ros.tools.pending_trajectory import (
     ANSWER,
@@ -11,7 +12,6 @@ from featherstone_ros.tools.pending_trajectory import (
     REFUSED,
     SAY,
     Heard,
-    NotFollowedError,
     sending,
 )
 
@@ -53,7 +53,7 @@ def test_it_is_sent_in_every_phase_that_accepts_one_whatever_else_is_said(phase)
     gap = controller(phase, "the last motion was abandoned: no joint state for 0.15 s")
     if phase is Phase.FLOATING:
         gap = controller(phase, mode="gravity_compensation")
-        with pytest.raises(NotFollowedError, match="in mode gravity_compensation no trajectory"):
+        with pytest.raises(FeatherstoneError, match="in mode gravity_compensation no trajectory"):
             pending.update(gap, FREE, True, 0.1)
         return
     assert pending.update(gap, FREE, False, 0.1) == "" and not pending.is_due
@@ -79,7 +79,7 @@ def test_what_it_waits_for_is_said_once_and_then_it_is_given_up(status, is_conne
     said = [(now, pending.update(status, FREE, is_connected, now)) for now in times]
     ((now, text),) = [line for line in said if line[1]]
     assert SAY < now < SAY + 0.2 and reason in text
-    with pytest.raises(NotFollowedError, match=f"not sent in {PATIENCE:g} s: .*{reason}"):
+    with pytest.raises(FeatherstoneError, match=f"not sent in {PATIENCE:g} s: .*{reason}"):
         pending.update(status, FREE, is_connected, PATIENCE + 0.1)
 
 
@@ -103,7 +103,7 @@ def test_a_refusal_of_this_trajectory_is_an_error_with_its_reason():
     )
     assert pending.update(controller(Phase.HOLDING, **once), FREE, True, 0.5) == ""
     twice = {REFUSED: "2", "last refusal": "~/joint_trajectory: joint is 1 beyond its limit"}
-    with pytest.raises(NotFollowedError, match="refused the trajectory: joint is 1 beyond"):
+    with pytest.raises(FeatherstoneError, match="refused the trajectory: joint is 1 beyond"):
         pending.update(controller(Phase.HOLDING, **twice), FREE, True, 0.6)
 
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from rosbags.rosbag2 import Reader
 
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
 from featherstone_ros.tools.record import bag as record
 from featherstone_ros.tools.record import concluded
-from featherstone_ros.tools.record.bag import Bag, RecordedTopic, RecordError
+from featherstone_ros.tools.record.bag import Bag, RecordedTopic
 from featherstone_ros.tools.result import conclude
 from featherstone_ros.tools.style import new_console
 
@@ -70,7 +71,7 @@ def test_where_nothing_came_there_is_no_bag(tmp_path):
 
 
 def test_a_bag_that_is_there_is_kept(tmp_path):
-    with pytest.raises(RecordError, match="is there already: --output"):
+    with pytest.raises(FeatherstoneError, match="is there already: --output"):
         Bag(tmp_path)
 
 
@@ -81,7 +82,7 @@ def test_a_disk_that_is_full_is_named(tmp_path, monkeypatch):
     assert bag.is_full()
     bag.write(states(1))
     bag._writer.storage.bio = open("/dev/full", "wb")
-    with pytest.raises(RecordError, match=r"swing cannot be written: No space left.*mcap recover"):
+    with pytest.raises(FeatherstoneError, match=r"swing cannot be written: No space left.*recover"):
         bag.close()
 
 

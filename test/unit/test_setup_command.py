@@ -25,11 +25,12 @@ from featherstone_ros.control.gains import (
     choose,
 )
 from featherstone_ros.control.settings import Mode
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli, progress, trajectory_files
 from featherstone_ros.tools.posture import EASY, gravity_load, start_posture
-from featherstone_ros.tools.proposal import SetupError, propose, sufficient_rotors, tool_link
+from featherstone_ros.tools.proposal import propose, sufficient_rotors, tool_link
 from featherstone_ros.tools.setup.files import _key, _number, parameter_file, paths
 from featherstone_ros.tools.setup.report import summary
 from featherstone_ros.tools.trial_drive import HEAVIER, drive, first_motion
@@ -337,7 +338,9 @@ def test_an_arm_that_is_stable_with_drives_alone_gets_as_little_of_them_as_will_
 
 
 def test_a_loop_too_slow_for_the_arm_is_refused_with_a_remedy():
-    with pytest.raises(SetupError, match=r"no gains .* there would be with period") as refused:
+    with pytest.raises(
+        FeatherstoneError, match=r"no gains .* there would be with period"
+    ) as refused:
         propose(robot_file("panda"), timing=Timing(0.1, 0.1))
     period, delay = re.search(r"period (\S+) ms, delay (\S+) ms$", str(refused.value)).groups()
     assert propose(robot_file("panda"), timing=Timing(float(period) / 1e3, float(delay) / 1e3))

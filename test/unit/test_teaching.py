@@ -15,6 +15,7 @@ from urdf_text import chain
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.tools import teach
 from featherstone_ros.tools.taught_motion import (
@@ -22,7 +23,6 @@ from featherstone_ros.tools.taught_motion import (
     SHARE,
     STILL,
     TOLERANCE,
-    NothingTaughtError,
     few_points,
     fitted,
     slowed,
@@ -147,7 +147,7 @@ def test_nothing_taught_is_said(panda, count):
     random = np.random.default_rng(2)
     still = random.uniform(-0.4, 0.4, (count, 7)) * STILL
     expected = rf"no joint moved by more than 0\.002 rad or m in {count} joint states"
-    with pytest.raises(NothingTaughtError, match=expected):
+    with pytest.raises(FeatherstoneError, match=expected):
         taught(panda, np.arange(count) / RATE, still)
 
 

@@ -32,6 +32,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.joint_arrays import finite_joint_array
+from featherstone_ros.progress import Progress
 
 SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in
 COARSE = 4 * SPACING  # of a first
@@ -117,7 +118,7 @@ def retime(
     torque_rate: Floats | None = None,
     link_speed: Mapping[str, float] | None = None,
     blend: float = BLEND,
-    report: Callable[[int, int], None] = lambda done, total: None,
+    report: Progress = lambda done, total: None,
 ) -> Retimed:
     """Time a path anew, as fast as the arm can follow it, from rest to rest.
 
@@ -171,7 +172,7 @@ def retime(
     return _joined(arm, timings)
 
 
-def _report(report: Callable[[int, int], None], before: int, total: int, done: int) -> None:
+def _report(report: Progress, before: int, total: int, done: int) -> None:
     report(before + done, total)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from rich.padding import Padding
 
-from featherstone_ros.model.parameter_files import NODES
+from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
 from featherstone_ros.tools.demo.measure import LAWS, MeasurementError, Run, measure
 from featherstone_ros.tools.demo.picture import animate, draw
 from featherstone_ros.tools.demo.report import DemoReport
@@ -102,14 +102,14 @@ class Stage:
         """Return the parameters of both nodes."""
         simulated = not self.options.real_time
         own: dict[str, dict[str, object]] = {
-            "digital_twin": {
+            TWIN: {
                 "rate": self.options.rate,
                 "command_timeout": _BRAKES_AFTER,
                 "robot_description": with_heavier_links(self.robot.text, self.excess),
                 "lockstep": simulated,
                 "publish_clock": simulated,
             },
-            "feedforward_controller": {
+            CONTROLLER: {
                 "mode": "feedforward",
                 "robot_description": self.robot.text,
                 "feedforward_terms": self.law,

@@ -30,7 +30,6 @@ from featherstone_ros.identification.model_order import (
     DISPLACEMENTS,
     JUSTIFIED,
     Fitting,
-    Progress,
 )
 from featherstone_ros.identification.payload import Payload, forgotten_load
 from featherstone_ros.identification.recording import Recording
@@ -48,6 +47,7 @@ from featherstone_ros.identification.suspicions import (
     suspicions,
 )
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.progress import Progress
 from featherstone_ros.tools.study import load_arm
 
 

@@ -183,10 +183,10 @@ def _initial_positions(files: Sequence[Path], joints: Sequence[str]) -> Floats |
     """Return the initial positions of parameter files, None if a joint's is missing."""
     import numpy as np
 
-    from featherstone_ros.model.parameter_files import read_parameters
+    from featherstone_ros.model.parameter_files import TWIN, read_parameters
 
     if not files:
         return None
-    home = read_parameters(*files)["digital_twin"]
+    home = read_parameters(*files)[TWIN]
     positions = home.numbers("initial_positions.{}", joints, [np.nan] * len(joints))
     return positions if np.isfinite(positions).all() else None

@@ -15,7 +15,6 @@ robot excitation and identification", IEEE T-RA 1997).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,10 +29,9 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.regression import drive_columns, link_columns
+from featherstone_ros.progress import Progress
 from featherstone_ros.tools.excite.clearance import Clearance, chain
 from featherstone_ros.tools.multi_sine import UNLIMITED_VELOCITY
-
-Progress = Callable[[int, int], None]
 
 HIGHEST = 0.5  # [Hz]
 SAMPLES = 240  # of a motion, for its checks

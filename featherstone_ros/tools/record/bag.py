@@ -22,10 +22,6 @@ RESERVE = 50_000_000  # [byte] that stay free, so that a file can be ended as a 
 FOREVER = (9223372036, 854775807)  # [s, ns] as ROS writes a duration without end
 
 
-class RecordError(FeatherstoneError):
-    """What was asked for cannot be recorded; the message says why."""
-
-
 @dataclass
 class RecordedTopic:
     """A topic, with what is recorded of it.
@@ -65,16 +61,16 @@ class Bag:
         """Prepare.
 
         Raises:
-            RecordError: The folder is there already, or rosbags is missing.
+            FeatherstoneError: The folder is there already, or rosbags is missing.
         """
         if folder.exists():
-            raise RecordError(f"{folder} is there already: --output FOLDER writes elsewhere")
+            raise FeatherstoneError(f"{folder} is there already: --output FOLDER writes elsewhere")
         try:
             import rosbags.rosbag2  # noqa: F401
             from rosbags.typesys import Stores, get_typestore
         except ImportError as error:
             text = f"rosbags cannot be imported ({error}): pip install rosbags"
-            raise RecordError(text) from None
+            raise FeatherstoneError(text) from None
         self.folder = folder
         self._types = get_typestore(Stores.ROS2_JAZZY)
         self._writer: Any = None
@@ -88,7 +84,7 @@ class Bag:
         """Write messages, each with the time when it came [ns].
 
         Raises:
-            RecordError: The file system does not take them.
+            FeatherstoneError: The file system does not take them.
         """
         with self._file_errors():
             for time, topic, content in messages:
@@ -103,7 +99,7 @@ class Bag:
         """End the file with its index, and describe it in metadata.yaml.
 
         Raises:
-            RecordError: The file system does not take them.
+            FeatherstoneError: The file system does not take them.
         """
         writer, self._writer = self._writer, None
         if writer is not None:
@@ -135,7 +131,7 @@ class Bag:
         try:
             yield
         except OSError as error:
-            raise RecordError(
+            raise FeatherstoneError(
                 f"{self.folder} cannot be written: {error.strerror}; `mcap recover` (from "
                 "mcap.dev) reads what is there"
             ) from None

@@ -8,8 +8,9 @@ from importlib import import_module
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.subscription import Subscription
 
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.rclpy_calls import Participant, take_waiting
-from featherstone_ros.tools.record.bag import RecordedTopic, RecordError
+from featherstone_ros.tools.record.bag import RecordedTopic
 from featherstone_ros.tools.signals import held
 
 RELIABLE, LATCHED = ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL
@@ -63,7 +64,7 @@ class TopicListener(Participant):
         """Listen to topics that have come up since the last time.
 
         Raises:
-            RecordError: A topic that was asked for cannot be recorded.
+            FeatherstoneError: A topic that was asked for cannot be recorded.
         """
         with held():
             found = self.node.get_topic_names_and_types()
@@ -106,7 +107,7 @@ class TopicListener(Participant):
 
     def _leave_out(self, name: str, kind: str) -> None:
         if name in self._names:
-            raise RecordError(
+            raise FeatherstoneError(
                 f"{name} has messages {kind}, which are not known here; `ros2 bag record {name}` "
                 "records them where their package is installed"
             )

@@ -112,7 +112,7 @@ class ArmListener(DiagnosticsListener):
         """Listen for some time [s]; return what was heard last.
 
         Raises:
-            NotFollowedError: The controller does not follow the trajectory.
+            FeatherstoneError: The controller does not follow the trajectory.
         """
         self.spin(duration)
         names = {node.name.strip("/"): node for node in self.table.nodes}

@@ -29,12 +29,13 @@ Examples:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
 from featherstone_ros.control.gains import BANDWIDTH, Timing, TimingError
 from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.progress import Progress
 from featherstone_ros.tools.options import (
     add_gravity_option,
     add_joint_options,
@@ -123,7 +124,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     return Result(shown, [(written[name], content) for name, content in contents.items()])
 
 
-def _report(progress: Callable[[int, int], None], parts: int, done: int, total: int) -> None:
+def _report(progress: Progress, parts: int, done: int, total: int) -> None:
     """Tell how far the part is that follows on so many others."""
     progress(parts * total + done, PARTS * total)
 
