@@ -56,12 +56,6 @@ def test_laws_by_hand():
     np.testing.assert_allclose(drives("position").commands(torque, q, qd), position)
 
 
-def test_each_joint_has_its_own_law():
-    units = drives(["current", "position"])
-    told = units.commands(np.array([5.0, 5.0]), np.zeros(2), np.zeros(2))
-    np.testing.assert_allclose(told, [1.0, 0.1])
-
-
 def test_power_that_a_motor_gives_is_divided_and_that_it_takes_multiplied_by_efficiency():
     units = drives("current", **LOSSES)
     lifting = units.commands(np.array([5.0, 4.0]), np.zeros(2), np.ones(2))
@@ -92,14 +86,6 @@ def test_measured_efforts_become_torques(unit, gain):
     effort, gravity = np.array([3.0, 7.0]), np.array([10.0, -1.0])
     hidden = gravity if unit == "torque_without_gravity" else 0.0
     np.testing.assert_allclose(units.measured_torque(effort, gravity), gain * effort + hidden)
-
-
-def test_what_a_command_measures_as_current_is_its_torque(states):
-    """One border: what is told and what is measured agree."""
-    torque, q, qd = states
-    units = drives("current", effort="current")
-    measured = units.measured_torque(units.commands(torque, q, qd), np.zeros(2))
-    np.testing.assert_allclose(measured, torque)
 
 
 def test_limits_of_drives_as_torques():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
-from featherstone_ros.identification.cleaning import clean, even_clock
+from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import EvaluationError
 from featherstone_ros.identification.explanation import determination, rms
 from featherstone_ros.identification.recording import Recording, choose
@@ -130,14 +130,6 @@ def assert_true_to_signal(stretch, within):
     np.testing.assert_allclose(stretch.effort, 3 * signals(stretch.time)[0], atol=3 * within)
 
 
-def test_even_samples_stay_as_they_are():
-    time = np.arange(100) * 0.01
-    cleaned = clean(recording(time))
-    (stretch,) = cleaned.stretches
-    assert stretch.period == pytest.approx(0.01) and not cleaned.notes
-    assert_true_to_signal(stretch, 1e-12)
-
-
 def test_uneven_stamps_are_believed():
     jitter = np.random.default_rng(1).uniform(-0.004, 0.004, 500)
     cleaned = clean(recording(np.arange(500) * 0.01 + jitter))
@@ -195,12 +187,6 @@ def test_a_lost_message_is_no_pause():
 def test_two_samples_are_too_short():
     with pytest.raises(EvaluationError, match=r"too short: 2 joint states"):
         clean(recording([0.0, 0.01]))
-
-
-def test_an_even_clock_is_one_that_no_stamp_is_a_period_from():
-    even = np.arange(50) * 0.1
-    np.testing.assert_allclose(even_clock(even), even, atol=1e-12)
-    assert even_clock(np.append(even, 5.3)) is None
 
 
 # A smooth motion.

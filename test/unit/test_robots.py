@@ -8,17 +8,6 @@ from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 
 
-def test_robot_names_include_the_two_arms():
-    assert {"panda", "ur5e"} <= set(robot_names())
-
-
-@pytest.mark.parametrize("robot", robot_names())
-def test_robot_file_is_a_model_that_its_parameters_belong_to(robot):
-    model = Model.from_file(robot_file(robot))
-    text = robot_parameters(robot).read_text()
-    assert all(joint in text for joint in model.joint_names)
-
-
 @pytest.mark.parametrize("robot", robot_names())
 def test_model_of_our_robot_is_made_in_any_folder_without_a_warning(
     robot, tmp_path, monkeypatch, caplog

@@ -10,9 +10,6 @@ from urdf_text import geared_arm, joint, link, robot
 
 from featherstone_ros import Dynamics, Model, ModelError, Simulator
 from featherstone_ros.control.armature import assumed_armature
-from featherstone_ros.model.robots import robot_file
-from featherstone_ros.model.transmissions import armatures
-from featherstone_ros.model.urdf import read_xml
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.setup.files import parameter_file
@@ -64,11 +61,6 @@ def test_armature_is_what_the_description_says(extension, expected):
     model = Model.from_urdf(with_drives(extension))
     np.testing.assert_allclose(model.armature, [expected, 0.0])
     assert not model.armature.flags.writeable
-
-
-def test_there_is_none_where_nothing_says_so():
-    assert not Model.from_robot("panda").armature.any()
-    assert armatures(read_xml(robot_file("ur5e").read_text())) == {}
 
 
 INERTIA = '<rotor_inertia value="1"/>{}'

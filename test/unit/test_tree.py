@@ -203,22 +203,3 @@ def test_add_raises_and_leaves_the_tree_alone(change, message):
         tree.add(**{"link": "new", "parent": "arm", "joint": Revolute("j")} | change)
     model = tree.model()
     assert (model.link_names, model.joint_names) == (("base", "arm"), ("elbow",))
-
-
-def test_model_raises_if_a_screw_moves_no_inertia():
-    tree = Tree()
-    tree.add("nut", parent="base", joint=Screw("z", pitch=0.1))
-    with pytest.raises(ModelError, match="'z' moves no mass and no inertia"):
-        tree.model()
-
-
-def test_model_raises_if_a_joint_is_unknown():
-    with pytest.raises(UnknownNameError, match="'knee'"):
-        as_tree(TREES["chain"]).model(joints=["knee"])
-
-
-def test_model_raises_if_figures_overflow():
-    tree = Tree()
-    tree.add("a", parent="base", joint=Revolute("j"), inertial=box((1e40,) * 3, mass=1e70))
-    with pytest.raises(ModelError, match="'a' adds up to more"):
-        tree.model()
