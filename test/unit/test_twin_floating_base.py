@@ -6,6 +6,7 @@ from cdr_messages import Writer
 from comparison import assert_equal_to_rounding
 from drive_settings import with_drives
 from pushed_twin import apply_wrench, follow, set_state
+from refusals import refusals
 from test_twin import ARM
 
 import featherstone_ros as fr
@@ -67,19 +68,6 @@ def push(twin: Twin, steps: int = 100) -> None:
 def assert_kept(now: np.ndarray, before: np.ndarray, tolerance: float = 1e-9) -> None:
     assert np.abs(before).max() > 0.1
     assert np.abs(now - before).max() <= tolerance * np.abs(before).max()
-
-
-def test_momentum_of_an_arm_in_space_is_conserved_while_its_joints_are_driven(model):
-    """Ten seconds at 1 ms."""
-    twin = make(model, viscous=0.1, coulomb=0.0)
-    push(twin)
-    before, pose = momentum(twin), twin.base_pose
-    for k in range(1000):
-        twin.command(0.5 * np.sin(0.01 * k + np.arange(7)), 0.0)
-        twin.advance(0.0, 10)
-    assert_kept(momentum(twin), before)
-    assert np.abs(twin.base_pose - pose).max() > 0.1
-    assert np.linalg.norm(twin.base_pose[3:]) == pytest.approx(1.0, abs=1e-14)
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -221,28 +209,9 @@ def test_base_that_leaves_all_bounds_is_a_fault_that_names_it(model):
     assert not twin.fault
 
 
-@pytest.mark.parametrize(
-    "settings, reason",
-    [
-        ({"initial_base_position": (0, 0)}, "initial_base_position .* expected three finite"),
-        ({"initial_base_position": (0, 0, np.nan)}, "initial_base_position .* expected three"),
-        ({"initial_base_orientation": (0, 0, 0, 0)}, "initial_base_orientation .* unit quaternion"),
-        ({"initial_base_orientation": (0, 0, 1)}, "initial_base_orientation .* unit quaternion"),
-    ],
-)
-def test_impossible_initial_pose_is_refused_by_name(model, settings, reason):
-    with pytest.raises(ValueError, match=reason):
-        make(model, **settings)
-
-
 def test_orientation_is_made_a_unit_quaternion(model):
     twin = make(model, initial_base_orientation=(0, 0, 0.707, 0.707))
     assert np.linalg.norm(twin.base_pose[3:]) == pytest.approx(1.0, abs=1e-15)
-
-
-def test_base_without_inertia_is_refused_at_once():
-    with pytest.raises(fr.ModelError, match="floating base 'base' moves no inertia"):
-        make(fr.Model.from_urdf(ARM, base="floating"))
 
 
 # What it tells.
@@ -308,6 +277,19 @@ def test_twist_is_told_in_the_axes_of_the_base(model):
     assert (1, writer.message) in published
 
 
-def test_messages_about_a_base_that_is_fixed_are_refused():
-    with pytest.raises(ValueError, match="base_messages: got 1, too many"):
-        Twin(fr.Model.from_urdf(ARM), SimulatorSettings(), False, EVERY_MESSAGE[:1])
+SPACE, STANDING = (fr.Model.from_urdf(text, base=base) for text, base in
+                   ((BOAT, "floating"), (ARM, "fixed")))  # fmt: skip
+PLACES = {
+    "initial_base_position .* expected three finite": {"initial_base_position": (0, 0)},
+    "initial_base_position .* expected three": {"initial_base_position": (0, 0, np.nan)},
+    "initial_base_orientation .* unit": {"initial_base_orientation": (0, 0, 0, 0)},
+    "initial_base_orientation .* unit quaternion": {"initial_base_orientation": (0, 0, 1)},
+}
+test_what_no_base_has_is_refused = refusals(
+    *((ValueError, said, lambda place=place: make(SPACE, **place))
+      for said, place in PLACES.items()),
+    (fr.ModelError, "floating base 'base' moves no inertia",
+     lambda: make(fr.Model.from_urdf(ARM, base="floating"))),
+    (ValueError, "base_messages: got 1, too many",
+     lambda: Twin(STANDING, SimulatorSettings(), False, EVERY_MESSAGE[:1])),
+)  # fmt: skip
