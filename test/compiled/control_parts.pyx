@@ -5,14 +5,10 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, NAN
 from libc.string cimport memcpy
 
-from control.arm cimport (Arm, ModelBlend, change_model, combine, gravity,
-                          pass_time as pass_blend_time)
 from control.controller cimport is_timely
 from control.fault_bounds cimport LONGEST_STEP
-from control.laws cimport damped_gravity, dead_reckoning, law, model_torque
 from control.position_governor cimport PositionGovernor, govern_positions
 from control.settings cimport JointLimits, JointSettings, Settings
-from control.settings_check cimport SettingsChange
 from control.torque_governor cimport (Governor, SpeedLimit, begin_transfer, govern, push_no_further,
                                       start_from, transfer_weight)
 from control.state_clock cimport StateClock, pass_time, start_clock
@@ -21,9 +17,6 @@ from control.state_observer cimport (REJECTIONS, Observer, forget, observe, olde
 from dynamics_interface cimport DynamicsInterface
 
 import numpy as np
-
-from featherstone_ros._control import ConfigureRequest
-from featherstone_ros._core import BoundDynamics
 
 cnp.import_array()
 
@@ -157,115 +150,6 @@ def govern_joints(cnp.ndarray told not None, cnp.ndarray asked not None, lower, 
 def transfer_weight_at(double progress):
     """Weight of the difference during a bumpless transfer, 1 at progress 0 and 0 at 1."""
     return transfer_weight(progress)
-
-
-cdef class InverseDynamicsBlend:
-    """Inverse dynamics of a robot that is being given another payload or gravity: see
-    arm.pxd.
-
-    Args:
-        model: A ``Model``.
-    """
-
-    cdef ModelBlend its
-    cdef list owned
-
-    def __cinit__(self, model):
-        self.owned = []
-        self.its.n, self.its.part = model.n, own(self.owned, model.n)
-        self.its.scratch = own(self.owned, 4 * model.n)
-        self.its.newest.model, self.its.newest.weight = self._bind(model), 1.0
-
-    cdef const DynamicsInterface* _bind(self, model) except NULL:
-        bound = BoundDynamics(model)
-        self.owned.append(bound)
-        return interface_of(bound)
-
-    def change(self, model, double duration):
-        """Go over to another model, linearly in time [s]."""
-        change_model(&self.its, self._bind(model), len(self.owned), duration)
-
-    def advance(self, double dt):
-        """Let time pass [s]."""
-        pass_blend_time(&self.its, dt)
-
-    @property
-    def blending(self):
-        return self.its.olds > 0
-
-    def rnea(self, cnp.ndarray q not None, cnp.ndarray qd not None, cnp.ndarray qdd not None):
-        """tau (n,)."""
-        cdef Py_ssize_t n = self.its.newest.model.n
-        cdef cnp.ndarray tau = np.empty(n)
-        combine(&self.its, numbers(q, n, "q"), numbers(qd, n, "qd"), numbers(qdd, n, "qdd"),
-                result(tau, n, "tau"))
-        return tau
-
-    def gravity(self, cnp.ndarray q not None):
-        """g(q), (n,)."""
-        cdef Py_ssize_t n = self.its.newest.model.n
-        cdef cnp.ndarray tau = np.empty(n)
-        gravity(&self.its, numbers(q, n, "q"), result(tau, n, "tau"))
-        return tau
-
-
-cdef class ControlLaws:
-    """The control laws with their gains: see laws.pxd. Arrays are (n,), ``desired`` is (3, n) or
-    (4, n).
-
-    Args:
-        model: A ``Model``.
-        settings: A ``featherstone_ros.control.Settings``.
-    """
-
-    cdef InverseDynamicsBlend models   # owns what ``arm`` points to
-    cdef object request                # likewise
-    cdef Arm arm
-    cdef Py_ssize_t n
-
-    def __cinit__(self, model, settings):
-        self.models, self.request, self.n = (
-            InverseDynamicsBlend(model), ConfigureRequest(settings), model.n)
-        change = <const SettingsChange*> <size_t> self.request.address
-        self.arm.settings, self.arm.joints = change.settings, change.joints
-        self.arm.models = self.models.its
-
-    cdef cnp.ndarray _motion_state(self, desired):
-        state = np.zeros((4, self.n))
-        state[:len(desired)] = desired
-        return state
-
-    def torque(self, q, qd, desired, double held=0.0):
-        """The effort that the mode in force asks for, in a motion that has slid already.
-
-        Args:
-            held: How long it will act, if that is long [s].
-        """
-        cdef cnp.ndarray motion = self._motion_state(desired), tau = np.empty(self.n)
-        cdef cnp.ndarray sliding = np.sign(motion[1]), state = np.array([q, qd])
-        law(&self.arm, floats(state), floats(motion), floats(sliding), held, floats(tau))
-        return tau
-
-    def model_torque(self, desired):
-        """What the mode takes from the model, without feedback, likewise."""
-        cdef cnp.ndarray motion = self._motion_state(desired), tau = np.empty(self.n)
-        cdef cnp.ndarray sliding = np.sign(motion[1])
-        model_torque(&self.arm, floats(motion), floats(sliding), floats(tau))
-        return tau
-
-    def damped_gravity(self, q, qd, double share=1.0):
-        """g(q) - share * D qd."""
-        cdef cnp.ndarray tau = np.empty(self.n), state = np.array([q, qd])
-        damped_gravity(&self.arm, floats(state), share, floats(tau))
-        return tau
-
-    def dead_reckoning(self, q, qd, cnp.ndarray command not None, double duration):
-        """Where the model says that the arm is after a time [s] under a command: (2, n)."""
-        cdef cnp.ndarray state = self._motion_state([q, qd])
-        cdef cnp.ndarray none = np.zeros(self.n)
-        dead_reckoning(&self.arm, numbers(command, self.n, "command"), floats(none), duration,
-                       floats(state))
-        return state[:2]
 
 
 cdef class JointStateClock:

@@ -301,6 +301,12 @@ DRIVES = {
     "viscous": {"viscous": np.array([4.0, 1.5])},
     "coulomb": {"coulomb": np.array([4.0, 1.5])},
     "rotors": {"armature": np.array([0.6, 0.2])},
+    "gears": {
+        "viscous": np.array([4.0, 1.5]),
+        "coulomb": np.array([2.0, 0.7]),
+        "load": np.full(2, 0.15),
+        "thinning": np.full(2, 0.8),
+    },
 }
 
 
@@ -317,7 +323,7 @@ def test_open_loop_stop_knows_what_the_drives_need(drives, hardware_adds_gravity
         PERIOD,
         damping=its.get("viscous", 0.0),
         friction=its.get("coulomb", 0.0),
-        armature=its.get("armature", 0.0),
+        **{name: its.get(name, 0.0) for name in ("armature", "load", "thinning")},
     )
     bench.arm.reset(Q)
     applied = Bench.applied

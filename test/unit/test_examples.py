@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled import control_parts
+from drive_settings import parameters_of
 from numpy.testing import assert_allclose
+from test_laws import law as product_law
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -49,14 +50,12 @@ def test_a_run_is_what_the_controller_makes_of_the_arm():
         {
             **of_joints("gains.{}.p", joints, scene.p),
             **of_joints("gains.{}.d", joints, scene.d),
-            **of_joints("friction.{}.coulomb", joints, scene.coulomb),
-            **of_joints("friction.{}.viscous", joints, scene.viscous),
-            **of_joints("armature.{}", joints, scene.armature),
+            **parameters_of(joints, scene.armature, scene.viscous, scene.coulomb),
         },
     )
+    dynamics = fr.Dynamics(believed)
     for law, terms in enumerate((Terms.NONE, Terms.GRAVITY, Terms.FULL)):
         chosen = known.with_parameters(feedforward_terms=terms).settings
-        laws = control_parts.ControlLaws(believed, chosen)
         arm = fr.Simulator(
             model.with_payload(scene.link, sample.mass, sample.centre),
             monte_carlo.TIME_STEP,
@@ -69,7 +68,8 @@ def test_a_run_is_what_the_controller_makes_of_the_arm():
         errors = []
         for desired in zip(scene.q[:, row], scene.qd[:, row], qdd[:, row], strict=True):
             errors.append(desired[0] - arm.q)
-            arm.step(np.clip(laws.torque(arm.q, arm.qd, np.array(desired)), -limit, limit))
+            asked = product_law(chosen, dynamics, arm.q, arm.qd, desired)
+            arm.step(np.clip(asked, -limit, limit))
         # qdd is a difference quotient here
         assert_allclose(np.sqrt(np.mean(np.square(errors), axis=0)), sample.rms[law, 0], rtol=1e-2)
 
