@@ -1,15 +1,13 @@
-"""An arm moved over DDS, with a relay that may keep its states back, and a witness of them.
+"""A Panda moved over DDS, with a relay that may keep its states back, and a witness of them.
 
 The twin's drives keep the last command, as those of forward_command_controller do: an arm that is
-left alone in motion races or falls. With ``pace`` twin and controller go in lockstep: while either
-waits for a busy machine, the arm waits, too.
+left alone in motion races or falls. Twin and controller go in lockstep: while either waits for a
+busy machine, the arm waits, too.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -18,17 +16,12 @@ import numpy as np
 from support import (
     ARM,
     LOCKSTEP,
-    RUNNING,
     SIMULATED,
-    STARTING,
-    STATES,
+    Between,
     Listener,
     NodeProcess,
-    Pace,
-    Repeats,
     Ros,
     point,
-    set_priority,
     stamp_of,
     swaying,
 )
@@ -44,6 +37,7 @@ from trajectory_msgs.msg import JointTrajectory
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
+PANDA = robot_file("panda").read_text()
 RATE = 200.0  # [Hz]
 STANDING = 0.05  # [rad/s] as the controller's own bound, command.pxd
 SWAY, PERIOD = 0.35, 2.5  # of the motion: 0.88 rad/s at most, 0.4 of the Panda's limits
@@ -67,7 +61,8 @@ class Scene:
     """Twin, relay, controller, and a witness; the relay has a thread of its own.
 
     Attributes:
-        is_silent: Whether the relay hands no state on.
+        relay: Between twin and controller.
+        now: The time of the arm's last state [s].
         peak: Largest speed as a share of its limit, of any joint, since ``watch``.
         speed: Largest speed of any joint now [rad/s].
         commands: Number of commands.
@@ -77,96 +72,53 @@ class Scene:
 
     commands = evaluated("commands")
     q, names, speed = evaluated("q"), evaluated("names"), evaluated("speed")
-    peak = evaluated("peak")
+    peak, now = evaluated("peak"), evaluated("now")
 
-    def __init__(
-        self,
-        ros: Ros,
-        arm: str = "panda",
-        pace: float = 0.0,
-        rate: float = RATE,
-        **parameters: Any,
-    ) -> None:
+    def __init__(self, ros: Ros, pace: float, rate: float = RATE, **parameters: Any) -> None:
         """Start all of them and wait until the arm is held.
 
         Args:
             ros: Where.
-            arm: Name of a robot.
-            pace: In lockstep, at most so many times as fast as real time; 0: in real time. No state
-                may get lost then, or be refused: time would stand still.
-            rate: Of the states [Hz].
-            parameters: Of the controller, and the twin's description.
+            pace: At most so many times as fast as real time.
+            rate: Of the states [Hz]. None may get lost or be refused: time would stand still.
+            parameters: Of the controller.
         """
-        set_priority(os.getpid(), RUNNING)
         self.ros = ros
-        self.arm = arm
-        self.urdf = robot_file(arm).read_text()
-        self._file = ("--params-file", str(robot_parameters(arm)))
-        self._pace, self._paced, self._repeats = pace, Pace(pace), Repeats()
-        self._parameters = {"robot_description": self.urdf, "give_up_after": HELD, **parameters}
-        if pace:
-            self._parameters = SIMULATED | self._parameters
-        self.is_silent = False
-        self._heard: deque[tuple[int, bytes]] = deque()  # when it was sent; no bytes: command
+        self._file = ("--params-file", str(robot_parameters("panda")))
+        self._parameters = {"robot_description": PANDA, "give_up_after": HELD, **SIMULATED}
+        self._parameters |= parameters
+        self._heard: deque[tuple[bytes, int]] = deque()  # no bytes: command; when it was sent
         self._commands = self._last_command = 0  # how many; when the controller sent the last
         # When the twin sent a state; speed then.
         self._history: deque[tuple[int, float]] = deque([(0, 0.0)], 4000)
         self._q = self.home = np.zeros(0)
         self._names: list[str] = []
-        self._peak = self._speed = self._stamp = 0.0
+        self._peak = self._speed = self._now = 0.0
         self.limit = np.zeros(0)
-        self._listen()
+        self.relay = Between(ros, pace=pace, watch=lambda *state: self._heard.append(state))
+        Listener(ros, "witness", (Float64MultiArray, f"{CONTROLLER}/commands", self._on_command))
         self.twin = ros.start(
             "featherstone_ros.digital_twin",
-            {
-                "robot_description": self.urdf,
-                "rate": rate,
-                "command_timeout": 0.0,
-                **(LOCKSTEP if pace else {}),
-            },
+            {"robot_description": PANDA, "rate": rate, "command_timeout": 0.0, **LOCKSTEP},
             *self._file,
             *("-r", f"~/commands:={CONTROLLER}/commands", "-r", f"joint_states:={ARM}"),
         )
-        set_priority(self.twin.pid, STARTING)
         ros.wait_for(lambda: len(self.q), "the arm's state")
-        set_priority(self.twin.pid, RUNNING)
         self.home = self.q.copy()
-        self.limit = Model.from_urdf(self.urdf, joints=self.names).velocity_limit
+        self.limit = Model.from_urdf(PANDA, joints=self.names).velocity_limit
         self.trajectories = ros.node.create_publisher(
             JointTrajectory, f"{CONTROLLER}/joint_trajectory", 10
         )
         self.controller = self.start_controller()
         self.watch()
 
-    def _listen(self) -> None:
-        self._listener = Listener(
-            self.ros,
-            "relay",
-            (JointState, ARM, self._on_state),
-            (Float64MultiArray, f"{CONTROLLER}/commands", self._on_command),
-        )
-        self._out = self._listener.node.create_publisher(JointState, STATES, 10)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._listener.close()
-
-    def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
-        self._heard.append((info["source_timestamp"], raw))
-        if self._pace and not self._repeats.asks(raw, info["source_timestamp"]):
-            return
-        self._paced.keep(stamp_of(raw))
-        if not self.is_silent:
-            self._out.publish(raw)
-            self._repeats.note(raw)
-
     def _on_command(self, _: bytes, info: dict[str, Any]) -> None:
-        self._heard.append((info["source_timestamp"], b""))
+        self._heard.append((b"", info["source_timestamp"]))
 
     def evaluate(self) -> None:
         """Take what was heard into the figures: many at once, at a tenth of the processor time."""
         while self._heard:
-            sent, raw = self._heard.popleft()
+            raw, sent = self._heard.popleft()
             if raw:
                 self._take_state(sent, raw)
             else:
@@ -180,7 +132,7 @@ class Scene:
         # length: read so it costs a third.
         n = len(self._names)
         row = np.frombuffer(raw, offset=len(raw) - 8 * (3 * n + 2))
-        self._stamp, self._q, speeds = stamp_of(raw), row[:n], np.abs(row[n + 1 : 2 * n + 1])
+        self._now, self._q, speeds = stamp_of(raw), row[:n], np.abs(row[n + 1 : 2 * n + 1])
         self._speed = float(speeds.max())
         if len(self.limit):
             self._peak = max(self._peak, float((speeds / self.limit).max()))
@@ -199,9 +151,7 @@ class Scene:
         process = self.ros.start(
             "featherstone_ros.feedforward_controller", self._parameters, *self._file, stdout=stdout
         )
-        set_priority(process.pid, STARTING)
         self.wait_for_hold()
-        set_priority(process.pid, RUNNING)
         return process
 
     def wait_for_hold(self) -> None:
@@ -264,12 +214,6 @@ class Scene:
         self.ros.wait_for(stands, "rest")
         return still - begin
 
-    @property
-    def now(self) -> float:
-        """The arm's time [s]: in lockstep that of its last state."""
-        self.evaluate()
-        return self._stamp if self._pace else time.monotonic()
-
     def recover(self, stdout: int = subprocess.PIPE) -> None:
         """Bring the arm back to where it began, held by an active controller."""
         self.rest(stdout)
@@ -283,7 +227,7 @@ class Scene:
 
     def rest(self, stdout: int = subprocess.PIPE) -> None:
         """Have an active controller hold the arm, not far from where it began."""
-        self.is_silent = False
+        self.relay.is_silent = False
         if not self.controller.is_running:
             # Its last command may have thrown the arm into its stops: none takes that over.
             self.ros.call(Trigger, f"{TWIN}/reset")

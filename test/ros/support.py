@@ -55,7 +55,7 @@ from featherstone_ros.nodes.execution import is_start_error, one_line
 
 DEADLINE = 45.0  # [s] for anything awaited: reached only when a test fails
 MATCHING = 0.1  # [s] in which a discovered subscriber discovers its publisher
-STARTING, RUNNING = 1, 50  # SCHED_FIFO priorities: a node that starts computes for a second
+RUNNING = 50  # SCHED_FIFO priority of nodes; not while they start, which computes for a second
 ASK_AGAIN = 2.0  # [s] after which a service is asked again
 BEGINS = {  # lifecycle states in which these transitions are possible
     "configure": "unconfigured",
@@ -238,12 +238,23 @@ class NodeProcess:
         """
         if self.is_running:
             set_priority(self.pid, RUNNING)
-            children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+            started = children(self.pid)
             self._process.kill()
-            for child in children:
+            for child in started:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(child), signal.SIGKILL)
+                    os.kill(child, signal.SIGKILL)
             self.wait()
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started."""
+    return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process has not ended."""
+    path = Path(f"/proc/{pid}/stat")
+    return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def make_executor(context: Context) -> Executor:
@@ -343,9 +354,20 @@ class Repeats:
 
 
 class Between:
-    """Hands a twin's joint states on from ``ARM`` to the controllers."""
+    """Hands a twin's joint states on from ``ARM`` to the controllers.
 
-    def __init__(self, ros: Ros, shadow: str = "", pace: float = 0.0, states: str = STATES) -> None:
+    Attributes:
+        is_silent: Whether it hands none on: time stands.
+    """
+
+    def __init__(
+        self,
+        ros: Ros,
+        shadow: str = "",
+        pace: float = 0.0,
+        states: str = STATES,
+        watch: Callable[[bytes, int], None] = lambda raw, sent: None,
+    ) -> None:
         """Hand on until ``ros`` ends.
 
         Args:
@@ -354,8 +376,9 @@ class Between:
                 it has answered the one before, so that it loses none, however slow it is.
             pace: At most so many times as fast as real time; 0: as fast as all can.
             states: Where they are handed on to.
+            watch: Is told of each, and when it was sent [ns].
         """
-        self._waiting = b""
+        self.is_silent, self._watch, self._waiting = False, watch, b""
         self._repeats = Repeats()
         self._pace = Pace(pace)
         listener = Listener(ros, "between", (JointState, ARM, self._on_state))
@@ -366,7 +389,8 @@ class Between:
             Listener(ros, "answers", (JointState, f"{shadow}/residual", self._on_answer))
 
     def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
-        if not self._repeats.asks(raw, info["source_timestamp"]):
+        self._watch(raw, info["source_timestamp"])
+        if self.is_silent or not self._repeats.asks(raw, info["source_timestamp"]):
             return
         self._pace.keep(stamp_of(raw))
         is_new = raw[STAMP] != self._waiting[STAMP]
@@ -403,7 +427,6 @@ class Ros:
             "PYTHONUNBUFFERED": "1",
             "PYTHONFAULTHANDLER": "1",  # a crash tells where
         }
-        self._priority = os.sched_getparam(0).sched_priority  # which scenes change
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = Node("probe", context=self.context)
@@ -415,18 +438,13 @@ class Ros:
         self._clients: dict[str, Client] = {}
 
     def close(self) -> None:
-        """Leave the domain and kill what still runs; this process is scheduled as before.
-
-        Without a priority: a thread of Fast DDS may spin as it leaves, and with SCHED_FIFO it would
-        take a processor from all others for minutes, also from processes that are to end.
+        """Leave the domain and kill what still runs.
 
         In this order: Fast DDS 2.14 may end this process with a segmentation fault when it leaves
         while it renews the shared memory that a killed neighbour has left
         (SharedMemChannelResource::release beside Listener::regenerate_port).
         """
         with contextlib.ExitStack() as at_last:
-            set_priority(os.getpid(), 0)
-            at_last.callback(set_priority, os.getpid(), self._priority)
             for process in self._processes:
                 at_last.callback(process.kill)
             for listener in self.listeners:

@@ -4,14 +4,12 @@ import pytest
 from support import Ros
 
 from featherstone_ros.model.parameter_files import parameter_names, read_parameters
-from featherstone_ros.model.robots import robot_file
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.robot_setup import load
 
 from rcl_interfaces.srv import ListParameters  # isort: skip  (support skips where ROS is missing)
 
 CONFIG = share_directory() / "config"
-FILE = robot_file("panda")
 NODES = ["digital_twin", "feedforward_controller"]
 OF_EVERY_NODE = {"use_sim_time", "start_type_description_service"}
 
@@ -30,17 +28,4 @@ def test_the_nodes_file_lists_its_parameters_and_defaults(ros, node):
     written = read_parameters(CONFIG / f"{node}.yaml")[node]
     written.pop("robot_description")
     for name, value in written.items():
-        assert ros.get_parameter(f"/{node}", name) == value, name
-
-
-@pytest.mark.parametrize("node", NODES)
-def test_a_node_starts_from_its_file_as_it_stands_and_takes_what_a_robots_file_sets(ros, node):
-    robot = load("panda")
-    files = ("--params-file", str(CONFIG / f"{node}.yaml"))
-    files += ("--params-file", str(CONFIG / "panda.yaml"), "-p", f"robot_description:={FILE}")
-    ros.start(f"featherstone_ros.{node}", None, *files)
-    names = declared(ros, node)
-    values = robot.parameters[node]
-    assert set(values) <= names
-    for name, value in values.items():
         assert ros.get_parameter(f"/{node}", name) == value, name

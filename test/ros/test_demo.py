@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 2")
-from support import free_domain, ros_in_free_domain
+from support import children, free_domain, is_alive, ros_in_free_domain
 
 # isort: split
 from rclpy.serialization import serialize_message
@@ -47,31 +47,19 @@ def demo(folder, *arguments):
 
 
 def wait_for_nodes(process):
-    """Read the terminal's output until both nodes have been started; return their processes."""
+    """Read the terminal's output until both nodes have been started; return their command lines."""
     output = ""
-    while PROGRESS not in output or len(children(process)) < 2:
+    while True:
+        lines = {
+            pid: Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+            for pid in children(process.pid)
+        }
+        nodes = {pid: line for pid, line in lines.items() if "--ros-args" in line}
+        if PROGRESS in output and len(nodes) == 2:
+            return nodes
         character = process.stdout.read(1)
         assert character, f"ended early:\n{output}"
         output += character
-    return children(process)
-
-
-def children(process):
-    """Return the process ids of the nodes; not of what is still to become one."""
-    found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return [int(pid) for pid in found if "--ros-args" in command_line(pid)]
-
-
-def is_alive(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
-
-
-def command_line(pid):
-    return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
 
 
 def finished(folder, *arguments, status=0):
@@ -170,10 +158,7 @@ def test_demo_in_real_time_has_rates_and_latencies(tmp_path):
 def test_demo_says_which_node_died(tmp_path):
     node = "feedforward_controller"
     with demo(tmp_path, "--rate", "100") as process:
-        nodes = {
-            pid: Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-            for pid in wait_for_nodes(process)
-        }
+        nodes = wait_for_nodes(process)
         (victim,) = [
             pid for pid, command in nodes.items() if f"featherstone_ros.{node} " in command
         ]

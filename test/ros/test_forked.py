@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 from support import (  # skips this module where ROS is missing
     FORKS,
-    RUNNING,
     NodeProcess,
     Ros,
-    ros_in_free_domain,
-    set_priority,
 )
 
 # isort: split
@@ -62,13 +59,3 @@ def test_a_node_is_a_child_of_the_test_and_other_orphans_are_not(ros):
         assert parent(orphan) != os.getpid()
     finally:
         os.kill(orphan, signal.SIGKILL)
-
-
-def test_a_priority_ends_with_the_domain_for_which_it_was_set(tmp_path):
-    """Whatever happens: processes started later would inherit it, and take all processors."""
-    before = os.sched_getscheduler(0)
-    with pytest.raises(ZeroDivisionError), ros_in_free_domain(tmp_path):
-        set_priority(os.getpid(), RUNNING)
-        _ = 1 / 0
-    threads = map(int, os.listdir("/proc/self/task"))
-    assert {os.sched_getscheduler(thread) for thread in threads} == {before}

@@ -7,9 +7,9 @@ from support import (  # skips this module where ROS is missing
     ARM,
     LOCKSTEP,
     SHADOWED,
-    SIMULATED,
     Between,
     Ros,
+    point,
     status_values,
 )
 from test_shadow_mode import AS_SHADOW, MODEL_FIGURES, PANDA, READY, SHADOW, WITHOUT_FRICTION
@@ -17,11 +17,10 @@ from test_shadow_mode import AS_SHADOW, MODEL_FIGURES, PANDA, READY, SHADOW, WIT
 pytest.importorskip("scipy")
 
 # isort: split
-from builtin_interfaces.msg import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 CONTROLLER = "/feedforward_controller"
 TWIN = "featherstone_ros.digital_twin"
@@ -35,18 +34,16 @@ def start(ros: Ros) -> None:
     parameters = {**MODEL_FIGURES, "mode": "shadow", "payload_link": LINK}
     heard = ("-r", f"joint_states:={SHADOWED}")
     ros.start(TWIN, {"robot_description": PANDA.text, **parameters}, *AS_SHADOW, *heard)
-    own = PANDA.parameters["feedforward_controller"]
-    ros.start(
-        "featherstone_ros.feedforward_controller",
-        {**own, **SIMULATED, "robot_description": PANDA.text},
-        *("-r", "~/commands:=/digital_twin/commands"),
-    )
     ros.wait_for_state(SHADOW, "active")
     loaded = PANDA.model.with_payload(LINK, MASS, COM, 0.003 * np.eye(3)).to_urdf(PANDA.text)
-    noise = {"noise.velocity": 1e-3, "noise.effort": 0.1}
-    twin = {**WITHOUT_FRICTION, **noise, **LOCKSTEP, "robot_description": loaded, "rate": 200.0}
+    noise = {"noise.velocity": 1e-3, "noise.effort": 0.1, "robot_description": loaded}
     Between(ros, shadow=SHADOW, pace=4.0)
-    ros.start(TWIN, twin, "-r", f"joint_states:={ARM}")
+    ros.start_pair(
+        PANDA.text,
+        twin={**WITHOUT_FRICTION, **noise, **LOCKSTEP, "rate": 200.0},
+        controller=PANDA.parameters["feedforward_controller"],
+        states=ARM,
+    )
     ros.status("running", CONTROLLER)
 
 
@@ -54,19 +51,17 @@ def swing(duration: float = LONG) -> JointTrajectory:
     """Return a motion of all joints about where they stand, each at a pace of its own."""
     pace = np.array([0.9, 1.1, 1.3, 0.8, 1.7, 1.5, 1.9])  # [rad/s]
     wide = np.array([0.2, 0.15, 0.2, 0.15, 0.4, 0.4, 0.5])  # [rad]
-    trajectory = JointTrajectory(joint_names=PANDA.model.joint_names)
-    for t in np.arange(0.0, duration, 0.05):
-        trajectory.points.append(
-            JointTrajectoryPoint(
-                positions=READY + wide * (1 - np.cos(pace * t)),
-                velocities=wide * pace * np.sin(pace * t),
-                accelerations=wide * pace**2 * np.cos(pace * t),
-                time_from_start=Duration(sec=int(t), nanosec=round(t % 1 * 1e9)),
-            )
+    points = [
+        point(
+            t,
+            READY + wide * (1 - np.cos(pace * t)),
+            velocities=wide * pace * np.sin(pace * t),
+            accelerations=wide * pace**2 * np.cos(pace * t),
         )
-    last = trajectory.points[-1]
-    last.velocities = last.accelerations = np.zeros(7)
-    return trajectory
+        for t in np.arange(0.0, duration, 0.05)
+    ]
+    points[-1].velocities = points[-1].accelerations = np.zeros(7)
+    return JointTrajectory(joint_names=PANDA.model.joint_names, points=points)
 
 
 def progress(status) -> str:

@@ -1,50 +1,15 @@
 """Ctrl-C that comes within rclpy, where an exception would get lost or become another one."""
 
 import signal
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
-from support import Ros  # skips this module where ROS is missing
-
-# isort: split
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
-from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.tools.rclpy_calls import LONGEST_HOLD, decode, spin, take_waiting
 from featherstone_ros.tools.signals import ended_by_signals
-
-DIAGNOSTICS = ("diagnostic_msgs.msg", "DiagnosticArray")
-TRAJECTORY = ("trajectory_msgs.msg", "JointTrajectory")
-
-
-def interrupted(ros: Ros, kind: tuple[str, str], *arguments: str):
-    """Start a tool that is interrupted while it takes its first message of that kind."""
-    script = Path(__file__).with_name("interrupted.py")
-    return ros.run([sys.executable, str(script), *kind, *arguments])
-
-
-def test_monitor(ros):
-    ros.start("featherstone_ros.digital_twin", {})
-    process = interrupted(ros, DIAGNOSTICS, "monitor")
-    assert process.wait() == 0, process.output
-    assert process.output == ""
-
-
-def test_preflight(ros):
-    process = interrupted(ros, TRAJECTORY, "preflight", "/plan", "--urdf=ur5e")
-    publisher = ros.publisher(JointTrajectory, "/plan")
-
-    def has_ended() -> bool:
-        publisher.publish(JointTrajectory())
-        return not process.is_running
-
-    ros.wait_for(has_ended, "end of preflight")
-    assert process.wait() == 130, process.output
-    assert process.output.splitlines() == ["waiting for a trajectory on /plan", "interrupted"]
 
 
 @pytest.fixture

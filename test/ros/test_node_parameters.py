@@ -18,7 +18,9 @@ from std_msgs.msg import String
 from test_lifecycle import SLIDER, slider
 
 from featherstone_ros.model.robots import robot_file, robot_parameters
+from featherstone_ros.model.share import share_directory
 from featherstone_ros.nodes.qos import LATCHED
+from featherstone_ros.tools.robot_setup import load
 
 NODES = ["digital_twin", "feedforward_controller"]
 
@@ -66,13 +68,17 @@ def nested(values: dict) -> dict:
 
 
 @pytest.mark.parametrize("node", NODES)
-def test_what_was_dumped_can_be_loaded(ros, node):
-    description = {"robot_description": robot_file("panda").read_text()}
-    arguments = ("--params-file", str(robot_parameters("panda")))
-    process = ros.start(f"featherstone_ros.{node}", description, *arguments)
+def test_what_was_read_from_files_and_dumped_can_be_loaded(ros, node):
+    """From the node's own file as it stands, and that of a robot."""
+    robot, own = load("panda"), share_directory() / "config" / f"{node}.yaml"
+    arguments = ("--params-file", str(own), "--params-file", str(robot_parameters("panda")))
+    arguments += ("-p", f"robot_description:={robot_file('panda')}")
+    process = ros.start(f"featherstone_ros.{node}", None, *arguments)
     ros.wait_for_state(f"/{node}", "active")
     before = all_parameters(ros, node)
     assert len(before) > 80
+    for name, value in robot.parameters[node].items():
+        assert before[name] == value, name
     dump = ros.folder / "dump.yaml"
     dump.write_text(yaml.safe_dump({f"/{node}": {"ros__parameters": nested(before)}}))
     loaded = parameter_dict_from_yaml_file(str(dump), target_nodes=[f"/{node}"])

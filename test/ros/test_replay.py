@@ -6,7 +6,8 @@ import json
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,13 +21,13 @@ from support import (  # skips this module where ROS is missing
 
 # isort: split
 from neighbour import CONTROLLER
-from scene import Scene
+from scene import PANDA, Scene
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from test_teach_and_replay import COMMAND, run
 
-from featherstone_ros.model.robots import robot_file
+from featherstone_ros.model.robots import robot_file, robot_parameters
 from featherstone_ros.nodes.qos import LATCHED
 
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
@@ -34,11 +35,8 @@ pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a b
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory) -> Iterator[Scene]:
-    with (
-        ros_in_free_domain(tmp_path_factory.mktemp("replayed")) as ros,
-        closing(Scene(ros, pace=3.0, rate=100.0)) as scene,
-    ):
-        yield scene
+    with ros_in_free_domain(tmp_path_factory.mktemp("replayed")) as ros:
+        yield Scene(ros, pace=3.0, rate=100.0)
 
 
 @pytest.fixture
@@ -61,9 +59,9 @@ def write_swing(scene: Scene, **changes) -> None:
 @contextmanager
 def standing_time(scene: Scene) -> Iterator[None]:
     """Hand no state on: simulated time stands, which costs nothing."""
-    scene.is_silent = True
+    scene.relay.is_silent = True
     yield
-    scene.is_silent = False
+    scene.relay.is_silent = False
 
 
 def test_a_replay_that_is_ended_leaves_the_arm_held(scene):
@@ -110,12 +108,15 @@ def test_a_command_that_fails_at_a_mark_ends_the_replay(scene):
 
 
 def test_a_fault_ends_the_replay_with_its_reason(ros):
-    with closing(Scene(ros, state_timeout=1.0)) as scene:
-        write_swing(scene)
-        process = ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
-        ros.wait_for(lambda: scene.speed > 0.15, "motion")
-        scene.is_silent = True
-        ros.wait_for(lambda: not process.is_running, "end")
+    files = ("--params-file", str(robot_parameters("panda")))
+    twin, _ = ros.start_pair(PANDA, *files, twin={"rate": 200.0}, controller={"state_timeout": 1.0})
+    states = ros.collect(JointState, "/joint_states", 1)
+    ros.status("running: hold", CONTROLLER)
+    write_swing(SimpleNamespace(ros=ros, names=states[-1].name, home=np.array(states[-1].position)))
+    process = ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
+    ros.wait_for(lambda: abs(states[-1].velocity[0]) > 0.15, "motion")
+    twin.kill()
+    ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 1, process.output
     reason = r"featherstone-ros replay: feedforward_controller: no usable joint state .*: gravity"
     assert re.search(reason, process.output), process.output

@@ -5,11 +5,9 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
-import pytest
-from support import RUNNING, Ros, set_priority
+from support import RUNNING, Ros, children, is_alive, set_priority
 
 from featherstone_ros.model.robots import robot_file
 
@@ -30,24 +28,14 @@ def start(ros: Ros, *arguments: str):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", *arguments]
     process = ros.run(command, fork=True)
     process.wait_for_output(" mrad ")  # on its line of both nodes' diagnostics
-    for node in children(process):
+    for node in children(process.pid):
         set_priority(node, RUNNING)
     return process
 
 
-def children(process) -> list[int]:
-    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    return [int(pid) for pid in path.read_text().split()]
-
-
-def is_alive(pid: int) -> bool:
-    path = Path(f"/proc/{pid}/stat")
-    return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
 def test_a_trajectory_is_followed_and_ctrl_c_ends_both_nodes(ros):
     process = start(ros, str(robot_file("ur5e")))  # as a path: without the package's parameters
-    nodes = children(process)
+    nodes = children(process.pid)
     assert len(nodes) == 2
     states = ros.collect(JointState, "joint_states", 1)
     publisher = ros.publisher(JointTrajectory, "feedforward_controller/joint_trajectory")
@@ -61,7 +49,7 @@ def test_a_trajectory_is_followed_and_ctrl_c_ends_both_nodes(ros):
     )
     process.send(signal.SIGINT)
     time.sleep(0.3)
-    process.send(signal.SIGINT)  # of somebody impatient; test_interrupted_tools.py sends one
+    process.send(signal.SIGINT)  # of somebody impatient
     assert process.wait() == 0, process.output
     assert "Traceback" not in process.output
     assert process.output.endswith("both nodes have ended\n")
@@ -110,7 +98,7 @@ def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros):
     )
     arguments = ("--trajectory", write_plan(ros), "--parameters", str(patient))
     process = start(ros, str(robot_file("ur5e")), *arguments, "--namespace", namespace)
-    nodes = children(process)
+    nodes = children(process.pid)
     ros.wait_for(
         lambda: states and all(abs(q - 0.1) < 0.01 for q in states[-1].position), "arm at the goal"
     )
@@ -172,7 +160,7 @@ def test_of_runs_that_start_together_one_goes_on(ros):
 def test_ctrl_c_while_the_nodes_start_ends_them(ros):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
     process = ros.run(command)
-    nodes = ros.wait_for(lambda: children(process), "first node")
+    nodes = ros.wait_for(lambda: children(process.pid), "first node")
     process.send(signal.SIGINT)
     assert process.wait() == 0, process.output
     assert process.output.endswith("both nodes have ended\n") and "Traceback" not in process.output
@@ -181,26 +169,10 @@ def test_ctrl_c_while_the_nodes_start_ends_them(ros):
 
 def test_nodes_outlive_their_command_by_no_more_than_it_takes_to_come_to_rest(ros):
     process = start(ros, str(robot_file("ur5e")))
-    nodes = children(process)
+    nodes = children(process.pid)
     assert len(nodes) == 2
     os.kill(process.pid, signal.SIGKILL)
     ros.wait_for(lambda: not any(is_alive(pid) for pid in nodes), "end of both nodes")
-
-
-@pytest.mark.study
-def test_a_node_that_dies_ends_the_other_and_is_named(ros):
-    process = start(ros, "panda", "--mode", "feedforward")
-    nodes = children(process)
-    (twin,) = [
-        pid
-        for pid in nodes
-        if "digital_twin " in Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-    ]
-    os.kill(twin, signal.SIGKILL)
-    assert process.wait() == 1, process.output
-    assert "digital_twin ended with exit status -9" in process.output
-    assert "Traceback" not in process.output
-    assert not any(is_alive(pid) for pid in nodes)
 
 
 def test_what_a_node_refuses_is_shown(ros):

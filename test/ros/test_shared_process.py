@@ -52,8 +52,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
             return run(command, *more, fork=fork)
 
         patch.setattr(ros, "run", run_shared)
-        with closing(Scene(ros, pace=1.0, executor_timeout=2.0)) as scene:
-            yield scene
+        yield Scene(ros, pace=1.0, executor_timeout=2.0)
 
 
 @pytest.fixture

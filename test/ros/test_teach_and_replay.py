@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -97,11 +97,8 @@ def stamped(force, frame: str) -> WrenchStamped:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory) -> Iterator[Leader]:
-    with (
-        ros_in_free_domain(tmp_path_factory.mktemp("taught")) as ros,
-        closing(Scene(ros, "panda", pace=3.0, rate=100.0, tip=HAND)) as scene,
-    ):
-        yield Leader(scene)
+    with ros_in_free_domain(tmp_path_factory.mktemp("taught")) as ros:
+        yield Leader(Scene(ros, pace=3.0, rate=100.0, tip=HAND))
 
 
 @pytest.fixture
