@@ -40,7 +40,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.client import Client
 from rclpy.context import Context
-from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
@@ -257,16 +257,6 @@ def is_alive(pid: int) -> bool:
     return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def make_executor(context: Context) -> Executor:
-    """Return one that takes a message for a third of the usual processor time, where there is one.
-
-    Not that of ``rclpy.experimental``: it would have the trace of a crash written where pytest
-    captures it.
-    """
-    events = getattr(rclpy_implementation, "EventsExecutor", None)
-    return events(context) if events else SingleThreadedExecutor(context=context)
-
-
 class Listener:
     """A node whose thread hands on raw messages at once, with what DDS says about each.
 
@@ -430,7 +420,7 @@ class Ros:
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = Node("probe", context=self.context)
-        self.executor = make_executor(self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.listeners: list[Listener] = []
         self._processes: list[NodeProcess] = []
@@ -452,18 +442,6 @@ class Ros:
             self.executor.shutdown()
             self.node.destroy_node()
             rclpy.shutdown(context=self.context)
-
-    def use_usual_executor(self) -> None:
-        """Exchange the executor for the one that tools and nodes have: not every other can all."""
-        self.executor.remove_node(self.node)
-        self.executor.shutdown()
-        self.executor = SingleThreadedExecutor(context=self.context)
-        self.executor.add_node(self.node)
-
-    def add_node(self, node: Node) -> None:
-        """Serve another node as well, which may have guard conditions."""
-        self.use_usual_executor()
-        self.executor.add_node(node)
 
     def start(
         self,
@@ -518,12 +496,6 @@ class Ros:
         process = NodeProcess(command, self.environment, self.folder, stdout, fork)
         self._processes.append(process)
         return process
-
-    def run_before_others(self) -> None:
-        """Schedule the processes before all others; not while they start, which computes a lot."""
-        for process in self._processes:
-            if process.is_running:
-                set_priority(process.pid, RUNNING)
 
     def wait_for(
         self,

@@ -41,7 +41,6 @@ class Arm:
         self.errors = ros.collect(JointState, f"{CONTROLLER}/error")
         self.trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
         self.status("running: hold")
-        ros.run_before_others()
 
     def status(self, text: str) -> DiagnosticStatus:
         return self.ros.status(text, CONTROLLER)

@@ -13,9 +13,8 @@ from featherstone_ros.tools.signals import ended_by_signals
 
 
 @pytest.fixture
-def interrupting(ros, monkeypatch):
-    """Have every message that is made raise the signal, in an executor as the tools have it."""
-    ros.use_usual_executor()
+def interrupting(monkeypatch):
+    """Have every message that is made raise the signal."""
     make = String.__init__
 
     def make_and_interrupt(self, **fields):
@@ -51,7 +50,6 @@ def test_decoding_is_not_interrupted(ros, interrupting):
 
 
 def test_signal_is_answered_at_once_though_nothing_comes(ros):
-    ros.use_usual_executor()
     sent = []
 
     def send():

@@ -90,7 +90,7 @@ class Bench:
     ) -> None:
         self.ros = ros
         self.host = Host(context=ros.context)
-        ros.add_node(self.host)
+        ros.executor.add_node(self.host)
         group = DetachedGroup()
         self.input, *others = (
             self.host.create_subscription(

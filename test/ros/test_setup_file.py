@@ -28,7 +28,6 @@ def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
     status = ros.wait_for_diagnostics(
         lambda s: "feedforward_controller" in s.name and status_values(s).get("phase") == "running"
     )
-    ros.run_before_others()
     assert status_values(status)["gains"] == "nothing found"
     goal = [start[f"initial_positions.{joint}"] + 0.1 for joint in joints]
     states = ros.collect(JointState, "joint_states", 1)

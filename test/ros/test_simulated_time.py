@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -272,13 +272,6 @@ class SteppedArm:
     def arrive(self, duration: float = 0.6) -> None:
         self.advance(duration)
         np.testing.assert_allclose(self.simulator.q, self.goal, atol=5e-3)
-
-
-@pytest.fixture
-def ros(tmp_path: Path) -> Iterator[Ros]:
-    with ros_in_free_domain(tmp_path) as ros:
-        ros.use_usual_executor()
-        yield ros
 
 
 def test_where_the_clock_stands_nothing_times_out_but_the_end_of_the_process(ros):

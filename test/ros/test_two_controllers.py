@@ -11,12 +11,10 @@ from numpy.testing import assert_array_equal
 from support import (
     ARM,
     LOCKSTEP,
-    RUNNING,
     SIMULATED,
     Between,
     Ros,
     ros_in_free_domain,
-    set_priority,
     status_values,
 )
 
@@ -62,13 +60,11 @@ class Pair:
         """Start a controller."""
         armature = {k: v for k, v in of_both("armature.{}").items() if arm in k}
         own = {"joints": JOINTS[arm], "tip": TIPS[arm], "mode": "cartesian_impedance"}
-        process = self.ros.start(
+        return self.ros.start(
             "featherstone_ros.feedforward_controller",
             {"robot_description": PANDAS, **own, **armature, **SIMULATED},
             *("-r", f"__node:={arm}_controller"),
         )
-        set_priority(process.pid, RUNNING)
-        return process
 
     @staticmethod
     def is_well(node: str):
