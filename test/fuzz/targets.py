@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import count
@@ -101,6 +102,7 @@ def read_commands(data: bytes) -> Answer:
 def read_urdf(data: bytes) -> Answer:
     """A model that is accepted has finite figures, and dynamics at rest; the doctor never fails."""
     inspection = examine(data)
+    json.dumps(inspection.as_dict(), allow_nan=False)
     try:
         model = fr.Model.from_urdf(data)
     except ModelError as error:

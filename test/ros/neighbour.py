@@ -2,9 +2,9 @@
 
     python neighbour.py KIND      e.g.  python neighbour.py garbage
 
-Nothing that it sends could come from a correct sender, except with ``commander``: whoever may send
-well-formed commands, states and parameters can be told from ours by DDS security alone. Topic
-messages are serialised beforehand, so that the rate holds; once a second it prints how many left.
+Nothing that it sends could come from a correct sender: whoever may send well-formed commands,
+states and parameters can be told from ours by DDS security alone. Topic messages are serialised
+beforehand, so that the rate holds; once a second it prints how many left.
 """
 
 from __future__ import annotations
@@ -218,14 +218,6 @@ def service_requests() -> dict[str, tuple[type, list]]:
     return requests
 
 
-def command(node: Node) -> list[Send]:
-    """Return what publishes the torque 0, as a second controller might."""
-    publisher = node.create_publisher(Float64MultiArray, f"{CONTROLLER}/commands", QUEUE)
-    layout = MultiArrayLayout(data_offset=OFFSET)
-    raw = serialize_message(Float64MultiArray(layout=layout, data=[0.0] * len(JOINTS)))
-    return [lambda: publisher.publish(raw)]
-
-
 nonsense = Nonsense(SEED)
 KINDS: dict[str, tuple[float, Callable[[Node], list[Send]]]] = {  # with the rate per topic [Hz]
     "garbage": (1000.0, lambda node: flood_topics(node, nonsense.garbage, VARIETY)),
@@ -233,7 +225,6 @@ KINDS: dict[str, tuple[float, Callable[[Node], list[Send]]]] = {  # with the rat
     "large": (20.0, lambda node: flood_topics(node, large, 1)),
     "parameters": (500.0, lambda node: flood_services(node, parameter_requests())),
     "services": (500.0, lambda node: flood_services(node, service_requests())),
-    "commander": (100.0, command),
 }
 
 

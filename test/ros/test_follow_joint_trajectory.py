@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -257,33 +255,6 @@ def test_action_is_there_again_after_cleanup(arm):
     arm.ros.wait_for(arm.client.server_is_ready, "action server")
     arm.ros.wait_for(arm.hold, "hold")
     arm.reach(GOAL)
-
-
-CLIENT_THAT_QUITS = f"""
-import os, rclpy
-from rclpy.action import ActionClient
-from control_msgs.action import FollowJointTrajectory
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-rclpy.init()
-node = rclpy.create_node("quitter")
-client = ActionClient(node, FollowJointTrajectory, "{ACTION}")
-client.wait_for_server()
-point = JointTrajectoryPoint(positions={GOAL})
-point.time_from_start.sec = 1
-trajectory = JointTrajectory(joint_names={NAMES}, points=[point])
-future = client.send_goal_async(FollowJointTrajectory.Goal(trajectory=trajectory))
-rclpy.spin_until_future_complete(node, future)
-future = future.result().get_result_async()
-rclpy.spin_once(node, timeout_sec=0.1)
-os.kill(os.getpid(), {int(signal.SIGKILL)})
-"""
-
-
-def test_goal_of_a_client_that_is_killed_is_followed_to_its_end(arm):
-    client = arm.ros.run([sys.executable, "-c", CLIENT_THAT_QUITS])
-    assert client.wait() == -signal.SIGKILL, client.output
-    arm.wait_until_it_is_at(GOAL)
-    arm.reach(Q)
 
 
 BROKEN = """
