@@ -46,12 +46,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import featherstone_ros
-from featherstone_ros.nodes.execution import is_start_error, one_line
 
 DEADLINE = 45.0  # [s] for anything awaited: reached only when a test fails
 MATCHING = 0.1  # [s] in which a discovered subscriber discovers its publisher
@@ -108,28 +106,6 @@ def free_domain() -> Iterator[int]:
             yield domain
             return
     raise RuntimeError("all ROS domains are taken by other tests")
-
-
-def start_error(make_node: Callable[[], Any], parameters: Mapping[str, Any], folder: Path) -> str:
-    """Return the line by which a node refuses to start; here, where a process need not be started.
-
-    That the process prints it and ends with exit status 1 is the same for all such errors.
-    """
-    file = folder / "parameters.yaml"
-    file.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))
-    with free_domain() as domain:
-        rclpy.init(
-            args=["--ros-args", "--params-file", str(file)],
-            domain_id=domain,
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
-        try:
-            with pytest.raises(Exception) as raised:
-                make_node()
-        finally:
-            rclpy.shutdown()
-    assert is_start_error(raised.value)
-    return one_line(raised.value)
 
 
 def is_fork_safe() -> bool:

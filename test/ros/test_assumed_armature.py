@@ -44,15 +44,5 @@ def test_where_it_is_not_enough_the_refusal_says_what_would_do(ros):
     )
     node.wait_for_output("would do")
     assert "joint 'inner': no gains" in node.output
-    found = {}
-    for word in node.output.partition("(`armature`): ")[2].split(" would do")[0].split(", "):
-        name, _, value = word.partition(" ")
-        found[name] = float(value)
-    del node
-    ros.start(
-        f"featherstone_ros.{CONTROLLER}",
-        {"robot_description": URDF, "gains.delay": 0.02, **found},
-        "-r",
-        "__node:=second",
-    )
-    ros.status("", "second", state="active")
+    least = node.output.partition("(`armature`): ")[2].split(" would do")[0].split(", ")
+    assert [word.split()[0] for word in least] == ["armature.inner", "armature.outer"]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from support import (  # skips this module where ROS is missing
     ARM,
     LOCKSTEP,
     STATES,
     Between,
-    Ros,
     point,
 )
 
@@ -20,7 +17,6 @@ from sensor_msgs.msg import JointState
 from test_feedforward_controller import NAMES, URDF
 from trajectory_msgs.msg import JointTrajectory
 
-START = {"shoulder": 0.6, "elbow": 0.5}
 GOAL = [1.0, 0.1]
 GAINS = {
     **{"gains.shoulder.p": 100.0, "gains.shoulder.d": 10.0},
@@ -29,49 +25,39 @@ GAINS = {
 PACE = 3.0  # times real time
 
 
-class Arm:
-    """Twin and controller as processes, in lockstep, and what they say."""
-
-    def __init__(self, ros: Ros, urdf: str, twin: dict[str, Any], **parameters: Any) -> None:
-        self.ros = ros
-        Between(ros, pace=PACE)
-        twin = {"rate": 200.0, **LOCKSTEP, **twin}
-        ros.start_pair(urdf, twin=twin, controller=parameters, states=ARM)
-        self.states = ros.collect(JointState, STATES)
-        self.errors = ros.collect(JointState, f"{CONTROLLER}/error")
-        self.trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
-        self.status("running: hold")
-
-    def status(self, text: str) -> DiagnosticStatus:
-        return self.ros.status(text, CONTROLLER)
-
-    def follow(self, end: list[float], duration: float = 1.0) -> None:
-        points = [point(duration, end, velocities=[0.0] * len(end))]
-        self.trajectories.publish(JointTrajectory(joint_names=NAMES, points=points))
-
-
 def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_do(ros):
     # That the controller does not know; what is less than a tenth of the limit, no brakes have.
     friction = {"friction.shoulder.coulomb": 1.5}
-    twin = {**friction, **{f"initial_positions.{name}": q for name, q in START.items()}}
-    arm = Arm(ros, URDF, twin, path_tolerance=1.0, **GAINS)
+    home = {"initial_positions.shoulder": 0.6, "initial_positions.elbow": 0.5}
+    Between(ros, pace=PACE)
+    twin = {"rate": 200.0, **LOCKSTEP, **friction, **home}
+    ros.start_pair(URDF, twin=twin, controller={"path_tolerance": 1.0, **GAINS}, states=ARM)
+    states = ros.collect(JointState, STATES)
+    errors = ros.collect(JointState, f"{CONTROLLER}/error")
+    trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
+
+    def follow(end: list[float], duration: float) -> None:
+        points = [point(duration, end, velocities=[0.0] * len(end))]
+        trajectories.publish(JointTrajectory(joint_names=NAMES, points=points))
+
+    ros.status("running: hold", CONTROLLER)
     ros.status(gains="for gains.period 2 ms")  # the states come at 200 Hz
     assert ros.set_parameters(CONTROLLER, {"gains.period": 0.005})[0].successful
     ros.status(gains="nothing found")
-    arm.follow(GOAL)
-    status = arm.status("did not arrive: shoulder")
+    follow(GOAL, 1.0)
+    status = ros.status("did not arrive: shoulder", CONTROLLER)
     assert status.level == DiagnosticStatus.WARN
     told = float(status.message.split("shoulder ")[1].split(" mrad")[0])
     ros.wait_for(
-        lambda: arm.errors and abs(1e3 * abs(arm.errors[-1].position[0]) - told) < 0.2,
+        lambda: errors and abs(1e3 * abs(errors[-1].position[0]) - told) < 0.2,
         f"an error of {told} mrad",
     )
-    assert told > 10.0 and arm.errors[-1].name[0] == "shoulder"
+    assert told > 10.0 and errors[-1].name[0] == "shoulder"
     assert f"shoulder {told} mrad (expected 3)" in status.message
     assert ros.set_parameters(CONTROLLER, {"constraints.shoulder.goal": 0.1})[0].successful
-    assert arm.status("running: hold").level == DiagnosticStatus.OK
+    assert ros.status("running: hold", CONTROLLER).level == DiagnosticStatus.OK
     assert ros.set_parameters(CONTROLLER, {"constraints.shoulder.goal": 0.0})[0].successful
-    arm.status("did not arrive: shoulder")
+    ros.status("did not arrive: shoulder", CONTROLLER)
     ros.run_for(0.5)  # the last state heard is the present one
-    arm.follow(list(arm.states[-1].position), 0.5)
-    assert arm.status("running: hold").level == DiagnosticStatus.OK
+    follow(list(states[-1].position), 0.5)
+    assert ros.status("running: hold", CONTROLLER).level == DiagnosticStatus.OK

@@ -7,8 +7,6 @@ from support import DEEP, LOCKSTEP, Ros, point, seconds
 
 # isort: split
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
@@ -47,7 +45,6 @@ class Controlled:
         home = {f"initial_positions.{j}": float(q) for j, q in zip(NAMES, START, strict=True)}
         timing = {"gains.period": 1.0 / RATE, "gains.delay": 1.0 / RATE}
         self.states = ros.collect(JointState, "joint_states", DEEP)
-        self.told = ros.collect(Float64MultiArray, f"{NODE}/commands", DEEP)
         ros.start_pair(
             robot_file("panda").read_text(),
             twin={**rotors, **home, **LOCKSTEP, "rate": RATE, **real},
@@ -65,16 +62,7 @@ class Controlled:
         end = self.time + duration
         self.ros.wait_for(lambda: self.time > end, f"simulated time {end:.2f}")
 
-    @property
-    def q(self) -> np.ndarray:
-        return self._of_state("position")
-
-    @property
-    def torque(self) -> np.ndarray:
-        gravity = fr.Dynamics(MODEL).gravity(self.q)
-        return self.units.measured_torque(self._of_state("effort"), gravity)
-
-    def _of_state(self, field: str) -> np.ndarray:
+    def of_state(self, field: str) -> np.ndarray:
         state = self.states[-1]
         values = dict(zip(state.name, getattr(state, field), strict=True))
         return np.array([values[name] for name in NAMES])
@@ -84,36 +72,19 @@ class Controlled:
         self.ros.ask(
             self.publisher,
             JointTrajectory(joint_names=NAMES, points=points),
-            lambda: np.abs(self.q - goal).max() < 0.02,
+            lambda: np.abs(self.of_state("position") - goal).max() < 0.02,
             "arm there",
         )
 
-    def largest_steps(self) -> np.ndarray:
-        """Largest changes (n,) of what drives were told from one command to the next."""
-        return np.abs(np.diff([message.data for message in self.told], axis=0)).max(axis=0)
 
-
-def test_an_arm_follows_and_its_drives_are_told_no_step(ros):
-    """From the brakes to a motion, a hold, another mode and the end; units stay as they are."""
+def test_an_arm_follows_and_units_stay_as_they_are(ros):
+    """That its drives are told no step: test_drive_borders.py, test_position_governor.py."""
     arm = Controlled(ros, MIXED, MIXED)
-    held = fr.Dynamics(MODEL).gravity(START)
-    np.testing.assert_allclose(arm.torque, held, atol=0.3)
-    assert np.abs(arm.q - START).max() < 2e-3
+    torque = arm.units.measured_torque(arm.of_state("effort"), fr.Dynamics(MODEL).gravity(START))
+    np.testing.assert_allclose(torque, fr.Dynamics(MODEL).gravity(START), atol=0.3)
     arm.move(START + WAY, 2)
     arm.run(1.0)
-    assert np.abs(arm.q - START - WAY).max() < 2e-3
-    assert ros.call(Trigger, f"{NODE}/hold").success
-    arm.run(0.3)
-    assert ros.set_parameters(NODE, {"mode": "gravity_compensation"})[0].successful
-    arm.run(0.5)
-    assert ros.set_parameters(NODE, {"mode": "feedforward"})[0].successful
-    arm.run(0.5)
-    assert np.abs(arm.q - START - WAY).max() < 0.02
-    bound = arm.units.commands(0.1 * MODEL.effort_limit, np.zeros(7), np.zeros(7))
-    places = arm.units.commanded_by("position")
-    bound = np.where(places, 2.0 * MODEL.velocity_limit / RATE, np.abs(bound))
-    assert (arm.largest_steps() < bound).all()
-    assert len(arm.told) > 1000
+    assert np.abs(arm.of_state("position") - START - WAY).max() < 2e-3
     result = ros.set_parameters(NODE, {"drives.panda_joint4.torque_constant": 0.2})[0]
     assert not result.successful
     assert "drives.panda_joint4.torque_constant is fixed until the node is cleaned" in result.reason

@@ -8,14 +8,11 @@ import pytest
 from support import NodeProcess, Ros  # skips this module where ROS is missing
 
 # isort: split
-from defusedxml import ElementTree
 from std_msgs.msg import Float64MultiArray
+from test_security import COMMANDS, POLICY, allowed, policy
 
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.model.share import share_directory
 
-POLICY = share_directory() / "config" / "sros2_policy.xml"
-COMMANDS = "/feedforward_controller/commands"
 URDF = robot_file("ur5e").read_text()
 NODES = ("feedforward_controller", "digital_twin")
 
@@ -83,23 +80,6 @@ def test_node_without_an_enclave_does_not_start(secured):
     assert "cannot start" in process.output and "Traceback" not in process.output
 
 
-NAMES = (("topic", "publish"), ("topic", "subscribe"), ("service", "reply"))
-ACTIONS = ("action", "execute")  # an action is topics and services
-
-
-def granted(node: str) -> dict[tuple[str, str], set[str]]:
-    """Return what the policy allows a node: names by kind and direction."""
-    enclave = ElementTree.parse(POLICY).find(f".//enclave[@path='/{node}']")
-    return {
-        (kind, direction): {
-            name.text.replace("~", f"/{node}") if name.text[0] in "/~" else f"/{name.text}"
-            for group in enclave.findall(f".//{kind}s[@{direction}='ALLOW']")
-            for name in group.findall(kind)
-        }
-        for kind, direction in (*NAMES, ACTIONS)
-    }
-
-
 @pytest.mark.parametrize("node", NODES)
 def test_policy_grants_all_that_a_node_opens(ros, node):
     start(ros, node)
@@ -110,11 +90,13 @@ def test_policy_grants_all_that_a_node_opens(ros, node):
         ("service", "reply"): ros.node.get_service_names_and_types_by_node,
     }
     ros.wait_for(lambda: node in ros.node.get_node_names(), "discovery of the node")
+    enclave = policy().find(f".//enclave[@path='/{node}']")
+    actions = allowed(enclave, "action", "execute")  # an action is topics and services
     for what, ask in asked.items():
         ros.wait_for(lambda ask=ask: len(ask(node, "/")) > 2, f"discovery: {what}")
         opened = {name for name, _ in ask(node, "/")}
-        opened = {n for n in opened if n.partition("/_action/")[0] not in granted(node)[ACTIONS]}
-        names = granted(node)[what]
+        opened = {n for n in opened if n.partition("/_action/")[0] not in actions}
+        names = allowed(enclave, *what)
         if "service" in what:
             assert names == {f"/{node}/*"}
             assert all(name.startswith(f"/{node}/") for name in opened)

@@ -4,14 +4,13 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from support import Ros, ros_in_free_domain, start_error, status_values  # skips without ROS
+from support import Ros, ros_in_free_domain, status_values  # skips without ROS
 from urdf_text import chain
 
 # isort: split
 from lifecycle_msgs.msg import Transition
 from std_msgs.msg import String
 
-from featherstone_ros.nodes.digital_twin import DigitalTwin
 from featherstone_ros.nodes.qos import LATCHED
 
 WAITING = "waiting for the robot description on /robot_description"
@@ -24,6 +23,7 @@ def slider(*joints: str) -> str:
 
 
 SLIDER = slider("rail")
+SLIDING = {"robot_description": SLIDER}
 
 
 def start(ros: Ros, node: str = "digital_twin", **parameters):
@@ -147,28 +147,6 @@ def test_without_autostart_nothing_happens_by_itself(ros):
 # Parameters at the start.
 
 
-BAD_STARTS = {
-    "type": ({"rate": "fast"}, "parameter rate is 'fast', expected type double"),
-    "choice": ({"mode": "mirror"}, "expected one of simulate, shadow"),
-    "urdf": ({"robot_description": "<robot"}, "robot_description"),
-    "joint": ({"robot_description": SLIDER, "armature.rail": -1.0}, "armature.rail"),
-    "joints": ({"robot_description": SLIDER, "joints": ["rail", "road"]}, "road"),
-    "topic": (
-        {"robot_description": SLIDER, "command_topic.rail": "two words"},
-        "command_topic.rail is 'two words'",
-    ),
-    "floating shadow": (
-        {"base": "floating", "mode": "shadow"},
-        "base is 'floating', expected 'fixed' in mode shadow",
-    ),
-}
-
-
-@pytest.mark.parametrize(("parameters", "reason"), BAD_STARTS.values(), ids=BAD_STARTS)
-def test_bad_parameter_at_the_start_is_refused_with_a_reason(tmp_path, parameters, reason):
-    assert reason in start_error(DigitalTwin, parameters, tmp_path)
-
-
 def test_a_topic_for_some_joints_is_not_that_for_all(ros):
     process = start(
         ros, robot_description=SLIDER, **{"command_topic.rail": "digital_twin/commands"}
@@ -179,8 +157,21 @@ def test_a_topic_for_some_joints_is_not_that_for_all(ros):
     )
 
 
-def test_bad_parameter_at_the_start_is_one_line_and_exit_status_1(ros):
-    parameters, reason = BAD_STARTS["joint"]
+# Before the model is made, and after.
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"rate": "fast"}, "parameter rate is 'fast', expected type double"),
+        (
+            {**SLIDING, "base": "floating", "mode": "shadow"},
+            "base is 'floating', expected 'fixed' in mode",
+        ),
+        ({"robot_description": "<robot"}, "robot_description"),
+        ({**SLIDING, "armature.rail": -1.0}, "armature.rail"),
+        ({**SLIDING, "command_topic.rail": "two words"}, "command_topic.rail is 'two words'"),
+    ],
+)
+def test_bad_parameter_at_the_start_is_one_line_and_exit_status_1(ros, parameters, reason):
     process = start(ros, **parameters)
     assert process.wait() == 1
     own_lines = [line for line in process.output.splitlines() if "[rmw_" not in line]
