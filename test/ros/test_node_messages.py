@@ -1,5 +1,7 @@
 """Conversion of messages and checks of single parameters, which need ROS but no process."""
 
+from types import SimpleNamespace
+
 import pytest
 from support import Ros  # noqa: F401  (skips this module where ROS is missing)
 
@@ -77,19 +79,13 @@ def test_large_joint_state_is_refused_by_its_size():
 # The log.
 
 
-class Recorder:
-    """What a logger is given."""
-
-    def __init__(self):
-        self.lines = []
-        self.info = self.warning = self.error = self.lines.append
-
-
 @pytest.fixture
 def log():
-    recorder = Recorder()
-    recorder.now = 0.0
-    recorder.log = ThrottledLog(recorder, lambda: recorder.now)
+    """What a logger is given, by which, and the time."""
+    lines = []
+    recorder = SimpleNamespace(lines=lines, now=0.0)
+    logger = SimpleNamespace(info=lines.append, warning=lines.append, error=lines.append)
+    recorder.log = ThrottledLog(logger, lambda: recorder.now)
     return recorder
 
 
@@ -101,21 +97,15 @@ def test_each_text_is_throttled_for_itself_whatever_its_figures(log):
     assert log.lines == ["joint_1 is 0.0 rad off", "joint_2 is -0.0 rad off"]
 
 
-def test_a_line_is_said_again_after_the_interval(log):
-    for time in (0.0, 1.0, 2.0, LOG_INTERVAL + 0.5):
-        log.now = time
-        log.log.error("a fault")
-    assert log.lines == ["a fault", "a fault"]
-
-
-def test_a_line_that_is_allowed_more_often_is_said_as_often(log):
+@pytest.mark.parametrize("often", [1, 3])
+def test_a_line_is_said_as_often_as_it_may_be_and_again_after_the_interval(log, often):
     for count in range(12):
         log.now = 4 / 12 * count
-        log.log.error(f"refused {count}", often=3)
-    assert log.lines == ["refused 0", "refused 1", "refused 2"]
+        log.log.error(f"refused {count}", often=often)
+    assert log.lines == [f"refused {count}" for count in range(often)]
     log.now = LOG_INTERVAL + 0.1
-    log.log.error("refused 12", often=3)
-    assert log.lines[3:] == ["refused 12"]
+    log.log.error("refused 12", often=often)
+    assert log.lines[often:] == ["refused 12"]
 
 
 def test_ever_new_texts_cannot_flood_the_log_nor_the_memory(log):

@@ -23,37 +23,19 @@ from featherstone_ros.tools.trajectory_files import (
 
 JOINTS = ("elbow_joint", "wrist_1_joint")
 REST = (0.0, 0.0)
-# As ros2 topic echo prints it.
-ECHOED = """\
-header:
-  stamp:
-    sec: 12
-    nanosec: 5
-  frame_id: ''
-joint_names:
-- elbow_joint
-- wrist_1_joint
-points:
-- positions:
-  - 0.0
-  - 1.0
-  velocities: []
-  accelerations: []
-  effort: []
-  time_from_start:
-    sec: 0
-    nanosec: 0
-- positions:
-  - 0.5
-  - -1.0e-05
-  velocities: []
-  accelerations: []
-  effort: []
-  time_from_start:
-    sec: 2
-    nanosec: 500000000
----
-"""
+EMPTY = {"velocities": [], "accelerations": [], "effort": []}
+
+
+def echoed() -> str:
+    """Return a trajectory as ros2 topic echo prints it."""
+    stamped = {"stamp": {"sec": 12, "nanosec": 5}, "frame_id": ""}
+    times = {"sec": 0, "nanosec": 0}, {"sec": 2, "nanosec": 500_000_000}
+    points = [
+        {"positions": positions, **EMPTY, "time_from_start": time}
+        for positions, time in zip(([0.0, 1.0], [0.5, -1e-5]), times, strict=True)
+    ]
+    message = {"header": stamped, "joint_names": [*JOINTS], "points": points}
+    return yaml.safe_dump(message, sort_keys=False) + "---\n"
 
 
 def swing(duration: float) -> UncheckedTrajectory:
@@ -77,7 +59,7 @@ def run(tmp_path, capsys):
 
 
 def test_echoed_trajectory_is_read():
-    (found,) = parse(ECHOED, "file")
+    (found,) = parse(echoed(), "file")
     assert found.names == JOINTS and not found.has_effort
     assert found.points == (Point(0.0, (0.0, 1.0)), Point(2.5, (0.5, -1e-5)))
 
