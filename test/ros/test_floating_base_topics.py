@@ -13,7 +13,8 @@ from support import (  # skips this module where ROS is missing
 )
 
 # isort: split
-from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3, Wrench, WrenchStamped
+from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
@@ -36,7 +37,6 @@ FLOATING = {
     "initial_base.position": POSE[:3],
     "initial_base.orientation": POSE[3:],
 }
-NAV_MSGS = importlib.util.find_spec("nav_msgs") is not None
 
 
 def start(ros: Ros, *arguments: str, **parameters) -> NodeProcess:
@@ -51,37 +51,18 @@ def numbers(*parts) -> list[float]:
 class Base:
     """What the twin tells of its base, by stamp [s]."""
 
-    def __init__(self, ros: Ros, with_odometry: bool = NAV_MSGS) -> None:
+    def __init__(self, ros: Ros) -> None:
         self.pose: dict[float, list[float]] = {}
         self.twist: dict[float, list[float]] = {}
         self.frames: set[tuple[str, str]] = set()
-        if with_odometry:
-            from nav_msgs.msg import Odometry
+        ros.node.create_subscription(Odometry, f"{NODE}/odom", self.take, 100)
 
-            ros.node.create_subscription(Odometry, f"{NODE}/odom", self.take_odometry, 100)
-            return
-        ros.node.create_subscription(PoseStamped, f"{NODE}/base_pose", self.take_pose, 100)
-        ros.node.create_subscription(TwistStamped, f"{NODE}/base_twist", self.take_twist, 100)
-
-    def take_odometry(self, message) -> None:
+    def take(self, message: Odometry) -> None:
         assert not np.any([message.pose.covariance, message.twist.covariance])
         self.frames.add((message.header.frame_id, message.child_frame_id))
-        self.note_pose(message.header, message.pose.pose)
-        self.note_twist(message.header, message.twist.twist)
-
-    def take_pose(self, message: PoseStamped) -> None:
-        self.frames.add((message.header.frame_id, "base"))
-        self.note_pose(message.header, message.pose)
-
-    def take_twist(self, message: TwistStamped) -> None:
-        self.frames.add(("world", message.header.frame_id))
-        self.note_twist(message.header, message.twist)
-
-    def note_pose(self, header: Header, pose) -> None:
-        self.pose[seconds(header.stamp)] = numbers(pose.position, pose.orientation)
-
-    def note_twist(self, header: Header, twist) -> None:
-        self.twist[seconds(header.stamp)] = numbers(twist.linear, twist.angular)
+        time, pose, twist = seconds(message.header.stamp), message.pose.pose, message.twist.twist
+        self.pose[time] = numbers(pose.position, pose.orientation)
+        self.twist[time] = numbers(twist.linear, twist.angular)
 
 
 def test_base_moves_as_the_simulator_says_and_reset_puts_it_back(ros):
