@@ -24,7 +24,7 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
-from support import RUNNING, STARTING, NodeProcess, Ros, free_domain, set_priority
+from support import RUNNING, NodeProcess, Ros, free_domain, set_priority
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from wire import NANOSECONDS, WireCorruption, ros_time, rows_of, shifted, stamp_of
 
@@ -117,7 +117,7 @@ class Bench:
         topics = ["-r", f"joint_states:=/{states}/joint_states"]
         topics += ["-r", f"~/commands:=/{commands}/commands"]
         process = self.ros.start(f"featherstone_ros.{name}", parameters, *topics)
-        set_priority(process.pid, STARTING)
+        set_priority(process.pid, 1)  # not yet RUNNING: it computes for a second
         self._processes[name] = process
 
     def revive(self) -> list[str]:
