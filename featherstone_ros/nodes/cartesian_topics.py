@@ -19,19 +19,11 @@ from featherstone_ros.model import Model
 def frame_pose(
     frame: str, tip: str, model: Model, dynamics: Dynamics, q: Floats, unknown: Collection[str]
 ) -> Floats:
-    """Return the pose (4, 4) of a message's frame in the base frame, now.
-
-    Args:
-        frame: Its ``frame_id``.
-        tip: Link of the arm's end effector, empty for none.
-        model: The arm.
-        dynamics: Of the arm, with its locked joints where they stand.
-        q: (n,) where the arm stands [rad or m].
-        unknown: The locked joints of which nobody has said where they stand.
+    """Return the pose (4, 4) of a ``frame_id`` in the base frame, with the arm at q (n,).
 
     Raises:
-        MessageError: The frame is neither empty nor a link; or a joint whose position is not known
-            lies between it and the arm.
+        MessageError: It is neither empty nor a link; or a joint of which nobody has said where it
+            stands (``unknown``) lies between it and the arm.
     """
     if frame in ("", model.base_link):
         return np.eye(4)
@@ -54,14 +46,9 @@ def frame_pose(
 def target_of(
     message: PoseStamped | TwistStamped | WrenchStamped, frame: Floats
 ) -> dict[str, Floats]:
-    """Return what a message says of the target, by name and in the base frame.
+    """Return the target's ``pose`` (4, 4), or ``twist`` or ``wrench`` (6,), in the base frame.
 
-    Args:
-        message: A pose, velocity or wrench.
-        frame: (4, 4) pose of its frame.
-
-    Returns:
-        ``pose`` (4, 4), or ``twist`` or ``wrench`` (6,), linear first.
+    ``frame``: (4, 4) that of the message.
 
     Raises:
         MessageError: It is not finite, or its quaternion's length is not 1.

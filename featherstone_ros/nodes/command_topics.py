@@ -39,13 +39,7 @@ def command_topics(
     taken: Iterable[str],
     resolve: Callable[[str], str],
 ) -> dict[str, list[str]]:
-    """Return the topics that command some joints, resolved, and which.
-
-    Args:
-        values: The parameters.
-        joints: The twin's.
-        taken: Its other topics.
-        resolve: Resolves a topic's name.
+    """Return the topics, resolved, that command some of the twin's joints, and which.
 
     Raises:
         ValueError: A topic is one of ``taken`` (named with its joint).

@@ -36,13 +36,7 @@ class ControllerDiagnostics:
     """
 
     def __init__(self, node: ModelNode, loop: ControllerLoop, motions: MotionInput) -> None:
-        """Watch.
-
-        Args:
-            node: The controller's.
-            loop: Its loop.
-            motions: What the arm is asked to do.
-        """
+        """Watch the loop, and what the arm is asked to do."""
         self._node, self._loop, self._motions = node, loop, motions
         self.without_margin = self.contact = ""
         model = node.model

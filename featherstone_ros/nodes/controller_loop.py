@@ -59,10 +59,6 @@ class ControllerLoop(LoopMode):
     def __init__(self, node: ModelNode, arm: ControlledArm) -> None:
         """Make the controller and the topics it publishes on; it answers nothing yet.
 
-        Args:
-            node: Has a model.
-            arm: That model, with the node's parameters.
-
         Raises:
             ValueError: The settings need a tip, and there is none.
         """
@@ -107,11 +103,7 @@ class ControllerLoop(LoopMode):
         self._example: Subscription | None = None  # looks at one joint state
 
     def start(self, note_event: Callable[[Event, Phase], None]) -> None:
-        """Let the loop run.
-
-        Args:
-            note_event: Called in the executor's thread after an event, with the phase before.
-        """
+        """Let the loop run; the executor's thread notes an event and the phase before."""
         self._note_event = note_event
         wrench = {"~/wrench": WrenchStamped} if self.controller.sensors else {}
         self._run(self.controller, {"joint_states": JointState, **wrench}, NEWEST, is_stamped=True)
@@ -200,11 +192,7 @@ class ControllerLoop(LoopMode):
         return snapshot
 
     def plan(self, arm: ControlledArm, loaded: Model | None) -> Callable[[], None]:
-        """Return what goes over to other parameters.
-
-        Args:
-            arm: With the new ones.
-            loaded: Its model if payload or gravity are others, None for the present one.
+        """Return what goes over to other parameters; ``loaded``: with another payload or gravity.
 
         Raises:
             TrajectoryError: They cannot be taken in the arm's present state.

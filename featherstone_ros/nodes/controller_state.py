@@ -24,13 +24,7 @@ class ControllerState:
     """Publishes the desired state, the measured state and the command, all of the same cycle."""
 
     def __init__(self, node: ModelNode, loop: ControllerLoop, rate: float) -> None:
-        """Make the topic.
-
-        Args:
-            node: The controller's.
-            loop: Its loop.
-            rate: [Hz].
-        """
+        """Make the topic; ``rate`` in Hz."""
         self._node, self._loop = node, loop
         self._publisher = node.create_publisher(
             JointTrajectoryControllerState, "~/controller_state", RELIABLE
@@ -65,12 +59,7 @@ class ControllerState:
 
 
 def state_message(moment: Any, names: tuple[str, ...]) -> JointTrajectoryControllerState:
-    """Return the message for a snapshot, with the same fields as joint_trajectory_controller's.
-
-    Args:
-        moment: A ``SnapshotRequest`` that was granted.
-        names: The joints, in order.
-    """
+    """Return the message for a snapshot, with the fields of joint_trajectory_controller's."""
     position, velocity, acceleration, _ = moment.desired
     message = JointTrajectoryControllerState(joint_names=list(names), speed_scaling_factor=1.0)
     message.header.stamp.sec, message.header.stamp.nanosec = moment.stamp

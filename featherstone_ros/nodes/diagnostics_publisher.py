@@ -38,12 +38,9 @@ class DiagnosticsPublisher:
     """Publishes the reports of one node once a second, and when asked to, by the steady clock."""
 
     def __init__(self, node: Node, reports: Callable[[], Mapping[str, Report]]) -> None:
-        """Start publishing.
+        """Ask for reports every second, by what is put after the node's full name.
 
-        Args:
-            node: The node reported on.
-            reports: Called for every message; the names are put after the node's full name, which
-                alone, with an empty name, is the status of the node itself.
+        Without a name it is the status of the node itself.
         """
         self._node = node
         self._reports = reports

@@ -24,8 +24,7 @@ class DuplicatePublishers:
     def among(self, publishers: Mapping[str, int]) -> list[str]:
         """Return in words which topics have too many publishers; log what has changed.
 
-        Args:
-            publishers: Their numbers by what they do, e.g. ``"on joint_states"``.
+        ``publishers``: their numbers by what they do, e.g. ``"on joint_states"``.
         """
         found = [
             f"{count} publishers {what}, expected one"

@@ -126,11 +126,7 @@ class ExecutorRounds:
             self._spin_once()
 
     def come_to_rest(self) -> bool:
-        """Bring the arm to rest; the node's services are still answered meanwhile.
-
-        Returns:
-            Whether there was an arm to bring to rest.
-        """
+        """Bring the arm to rest, services still answered; return whether there was an arm to."""
         node = self._node
         if node.is_at_rest():
             return False

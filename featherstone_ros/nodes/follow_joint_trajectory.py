@@ -49,14 +49,7 @@ class Goals:
     def __init__(
         self, node: ModelNode, loop: ControllerLoop, motions: MotionInput, rate: float
     ) -> None:
-        """Serve.
-
-        Args:
-            node: The controller's.
-            loop: Its loop.
-            motions: Plans what the loop is asked to follow.
-            rate: Rate at which a goal is checked and feedback published [Hz].
-        """
+        """Serve; goals are checked, and feedback is published, at a rate [Hz]."""
         self._node, self._loop, self._motions = node, loop, motions
         self._joints = loop.space.names
         self._goal: Goal | None = None

@@ -32,11 +32,7 @@ PLUGINS = (
 
 
 def common_arguments(robot: str) -> list[DeclareLaunchArgument]:
-    """Return the arguments that every launch file has.
-
-    Args:
-        robot: Default of the argument of this name.
-    """
+    """Return the arguments that every launch file has; ``robot``: the default of that one."""
     return [
         DeclareLaunchArgument(
             "robot",
@@ -69,12 +65,7 @@ def value(context: LaunchContext, argument: str) -> str:
 
 
 def description(context: LaunchContext, argument: str = "robot") -> dict[str, ParameterValue]:
-    """Return the parameter ``robot_description``, or nothing if the robot is left open.
-
-    Args:
-        context: Holds the values of the launch arguments.
-        argument: Which of them says the robot.
-    """
+    """Return the parameter ``robot_description``, or nothing if the argument is left open."""
     if not value(context, argument):
         return {}
     return {"robot_description": _text(read_description(described(context, argument)))}
@@ -140,13 +131,10 @@ def package_node(
 def state_publisher(
     context: LaunchContext, joint_states: str, prefix: str = "", text: str = ""
 ) -> Node:
-    """Return the action that starts robot_state_publisher.
+    """Return the action that starts robot_state_publisher on a topic of joint states.
 
-    Args:
-        context: Holds the values of the launch arguments, ``use_sim_time`` perhaps among them.
-        joint_states: Topic that it follows.
-        prefix: Name of the robot if there are several; its frames begin with it.
-        text: A URDF instead of the robot's.
+    ``prefix``: name of the robot if there are several, with which its frames begin; ``text``: a
+    URDF instead of the robot's.
     """
     return Node(
         package="robot_state_publisher",
@@ -168,10 +156,8 @@ def state_publisher(
 def twin_hardware(context: LaunchContext, interface: str, rate: int) -> tuple[str, str]:
     """Return a URDF whose hardware is the twin, and the path of a file for the controller manager.
 
-    Args:
-        context: Holds the values of the launch arguments.
-        interface: What the controllers command: ``"effort"`` or ``"position"``.
-        rate: Of the controller manager [Hz].
+    ``interface``: what the controllers command, ``"effort"`` or ``"position"``; ``rate``: of the
+    controller manager [Hz].
     """
     plugin = next((p for p in PLUGINS if is_installed(p.partition("/")[0])), PLUGINS[-1])
     require_installed(plugin.partition("/")[0])

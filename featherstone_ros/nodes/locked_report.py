@@ -16,9 +16,7 @@ SHOWN = 10  # joints in a line
 def unknown_joints(node: ModelNode, heard: Floats) -> list[str]:
     """Return the locked joints of which neither joint states nor parameters say where they stand.
 
-    Args:
-        node: Has a model and its parameters.
-        heard: (m,) where joint states have them, NaN where they say nothing [rad or m].
+    ``heard``: (m,) where joint states have them, NaN where they say nothing.
     """
     return [
         joint
@@ -40,12 +38,9 @@ class LockedJointsReport:
         self._is_told = not self.joints
 
     def values(self, at: Floats, heard: Floats, begun: bool) -> dict[str, str]:
-        """Return the lines of a diagnosis.
+        """Return a diagnosis: where the joints are taken to stand, and were ``heard``, (m,) each.
 
-        Args:
-            at: (m,) where they are taken to stand [rad or m].
-            heard: (m,) where joint states have them, NaN where they say nothing.
-            begun: Whether joint states have come: then it is time for the log.
+        ``begun``: joint states have come, so it is time for the log.
         """
         told = standing(self._node.model, at, heard, self.joints)
         if begun and not self._is_told:

@@ -39,12 +39,7 @@ class LoopMode:
     REFUSAL_MEMORY = 10.0  # [s] that the diagnostics warn of a refused message
 
     def __init__(self, node: ModelNode, publishers: list[Publisher]) -> None:
-        """Wait for ``activate``.
-
-        Args:
-            node: Has a model.
-            publishers: In the order of the cycle's outputs.
-        """
+        """Wait for ``activate``; the publishers are in the order of the cycle's outputs."""
         self._node = node
         self._publishers = publishers
         self.publish_failure = RecentText(FAILURE_MEMORY)
@@ -63,14 +58,9 @@ class LoopMode:
         own_qos: Mapping[str, QoSProfile] | None = None,
         **options: Any,
     ) -> None:
-        """Run the cycle.
+        """Run a cycle, with the options of ``ThreadLoop``.
 
-        Args:
-            cycle: What a loop runs.
-            topics: Types of messages by topic, in the order of the cycle's inputs.
-            qos: Of these topics.
-            own_qos: Of some of them, instead.
-            **options: As of ``ThreadLoop``.
+        ``topics``: types of messages in the order of the cycle's inputs; ``own_qos``: of some.
         """
         node, group = self._node, DetachedGroup()
         self._topics = list(topics)

@@ -80,12 +80,7 @@ class MotionInput:
     """
 
     def __init__(self, node: ModelNode, loop: ControllerLoop) -> None:
-        """Listen.
-
-        Args:
-            node: The loop's.
-            loop: Is asked to follow.
-        """
+        """Listen, and ask the loop to follow."""
         self._node, self._loop = node, loop
         self.followed: PlannedTrajectory | None = None
         self.stream = StreamWatch(loop.space.names)
@@ -137,11 +132,7 @@ class MotionInput:
     def plan_trajectory(
         self, message: JointTrajectory, tolerances: Tolerances
     ) -> PlannedTrajectory:
-        """Return the request to follow a trajectory.
-
-        Args:
-            message: The trajectory.
-            tolerances: Its own.
+        """Return the request to follow a trajectory, with its own tolerances.
 
         Raises:
             TrajectoryError: It is refused.

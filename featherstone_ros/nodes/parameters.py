@@ -74,11 +74,9 @@ class Parameters(Mapping[str, Value]):
     def __init__(self, node: Node, plan: Callable[[Mapping[str, Value]], Commit]) -> None:
         """Watch a node's parameters.
 
-        Args:
-            node: The node.
-            plan: Given the whole new set of values at run time, it raises ValueError with the
-                reason if they do not fit together, and otherwise returns what puts them into
-                effect; that must not fail.
+        ``plan`` gets the whole new set of values at run time: it raises ValueError with the reason
+        if they do not fit together, else it returns what puts them into effect, which must not
+        fail.
         """
         self._node = node
         self._plan = plan
@@ -151,9 +149,7 @@ class Parameters(Mapping[str, Value]):
     def undeclare(self, names: Iterable[str], for_good: bool) -> None:
         """Undeclare parameters, also those whose declaration failed half-way.
 
-        Args:
-            names: Theirs.
-            for_good: Forget their values; otherwise they get them back when declared again.
+        If not ``for_good``, they get their values back when they are declared again.
         """
         for name in names:
             if for_good:

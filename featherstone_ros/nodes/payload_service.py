@@ -47,10 +47,8 @@ class PayloadService:
     ) -> None:
         """Offer the service.
 
-        Args:
-            node: Has a model.
-            collect: Has the loop store states from now on, or stops that.
-            model: The arm, its locked joints where they are.
+        ``collect`` has the loop store states from now on, or stops that; ``model`` returns the arm,
+        its locked joints where they are.
         """
         self._node, self._collect, self._model = node, collect, model
         self._search: Thread | None = None

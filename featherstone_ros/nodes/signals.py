@@ -62,9 +62,7 @@ class Signals:
     def watch(self, wait: Callable[[int], int], end: Callable[[], None]) -> None:
         """From now on wait for the first signal, in a thread of its own, then call ``end``.
 
-        Args:
-            wait: Returns the first signal's number, given the file descriptor that it comes by.
-            end: Requests the end.
+        ``wait`` returns the first signal's number, given the file descriptor that it comes by.
         """
 
         def wait_and_end() -> None:

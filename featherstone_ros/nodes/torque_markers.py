@@ -134,13 +134,7 @@ def arrow(namespace: str, number: int, frame: str) -> Marker:
 
 
 def point(marker: Marker, vector: Floats, colour: tuple[float, ...]) -> None:
-    """Make an arrow from the origin of its frame; invisible if not finite or too short.
-
-    Args:
-        marker: Changed.
-        vector: (3,) in the marker's frame [m].
-        colour: Red, green, blue, 0 to 1.
-    """
+    """Make an arrow along a vector (3,) [m] of its frame; invisible if not finite or too short."""
     length = float(np.linalg.norm(vector))
     is_visible = 1e-3 < length < np.inf
     marker.action = Marker.ADD if is_visible else Marker.DELETE
