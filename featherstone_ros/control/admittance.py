@@ -22,19 +22,11 @@ OF_DAMPING = ("stiffness", "shaped_inertia", "damping_ratio", "damping", "min_da
 
 
 def contact_damping(stiffness: float, inertia: float, delay: float) -> float:
-    """Return the smallest damping of a mass that is pressed against something stiff.
+    """Return the least damping [N s/m, N m s/rad] of a mass that is pressed on something stiff.
 
-    The measured force k x, late by a delay T, moves the mass: the loop is k exp(-s T) / (s (M s +
-    D)). Its phase margin is to be ``PHASE_MARGIN``; at the crossover frequency w that leaves a lag
-    of atan(M w / D) + w T, and there k = w |M w i + D|.
-
-    Args:
-        stiffness: Of the contact, k [N/m] or [N m/rad].
-        inertia: M [kg] or [kg m^2].
-        delay: T [s].
-
-    Returns:
-        D [N s/m] or [N m s/rad].
+    The measured force k x [N/m, N m/rad], late by T [s], moves the mass M: the loop is k exp(-s T)
+    / (s (M s + D)). Its phase margin is to be ``PHASE_MARGIN``; at the crossover frequency w that
+    leaves a lag of atan(M w / D) + w T, and there k = w |M w i + D|.
     """
     lag = pi / 2 - PHASE_MARGIN
     bound = min(sqrt(stiffness / inertia * sin(lag)), lag / delay if delay > 0.0 else inf)
@@ -43,15 +35,9 @@ def contact_damping(stiffness: float, inertia: float, delay: float) -> float:
 
 
 def stiffest_contact(inertia: float, damping: float, delay: float) -> float:
-    """Return the stiffness at which a contact is at the edge of stability; see ``contact_damping``.
+    """Return the stiffness at which a contact is at the edge of stability, inf without delay.
 
-    Args:
-        inertia: [kg] or [kg m^2].
-        damping: [N s/m] or [N m s/rad].
-        delay: [s].
-
-    Returns:
-        [N/m] or [N m/rad], inf without delay.
+    Units and equations are those of ``contact_damping``.
     """
     if delay == 0.0:
         return inf
@@ -100,11 +86,7 @@ def virtual_settings(settings: CartesianSettings, delay: float) -> CartesianSett
 
 
 def damping_of(law: Mapping[str, Floats]) -> Floats:
-    """Return the damping of each axis with shaped inertia, (6,) [N s/m, N m s/rad].
-
-    Args:
-        law: ``OF_DAMPING``, (6,) each, as in what ``cartesian_impedance.prepared`` returns.
-    """
+    """Return the damping (6,) of each axis with shaped inertia, by ``OF_DAMPING`` (6,) each."""
     stiffness, inertia, ratio, more, minimum = (law[name] for name in OF_DAMPING)
     return np.maximum(2.0 * ratio * np.sqrt(stiffness * inertia) + more, minimum)
 
@@ -112,13 +94,7 @@ def damping_of(law: Mapping[str, Floats]) -> Floats:
 def sensor_poses(model: Model, tip: str, offset: Floats) -> dict[str, Floats]:
     """Return the links that move as one with the end effector: a wrench may be measured on them.
 
-    Args:
-        model: The arm.
-        tip: Link of the end effector, empty for none.
-        offset: (4, 4) pose of the end effector's frame in the tip's.
-
-    Returns:
-        Their poses (4, 4) in the end effector's frame, by name.
+    By name, with their poses (4, 4) in its frame; ``offset``: (4, 4) of that in the tip's.
     """
     if not tip:
         return {}

@@ -113,13 +113,7 @@ def min_armature(
 
 
 def faster_loop(model: Model, bandwidth: float, timing: Timing) -> str:
-    """Return which faster loop would have stable gains, where this has none; else what takes none.
-
-    Args:
-        model: The arm.
-        bandwidth: Of the gains [rad/s].
-        timing: Of the loop that is too slow.
-    """
+    """Return which faster loop would have stable gains; where none has, what takes none."""
     for share in FASTER:
         faster = Timing(share * timing.period, share * timing.delay)
         try:
@@ -135,10 +129,8 @@ def assumed_armature(model: Model) -> Floats:
     """Return what both nodes assume, (n,): the model's armature, where it has none the least.
 
     That is the least at the default timing and bandwidth; zero where no armature is enough, where
-    joints move no inertia at all, or where there are more joints than anything controls.
-
-    Args:
-        model: The arm; its base counts as fixed on Earth, so that both nodes assume the same.
+    joints move no inertia at all, or where there are more joints than anything controls. The base
+    counts as fixed on Earth, so that both nodes assume the same.
     """
     if model.n > MAX_JOINTS:
         return model.armature
@@ -153,10 +145,6 @@ def max_armature(model: Model, time: float = SLOWEST_ROTOR) -> Floats:
     """Return the inertia (n,) of a drive alone that its effort limit takes to its speed limit.
 
     Within ``SLOWEST_ROTOR`` none has more: a value beyond was meant in another unit.
-
-    Args:
-        model: The arm.
-        time: In which it does [s].
     """
     effort, speed = model.effort_limit, model.velocity_limit
     limited = np.isfinite(effort) & np.isfinite(speed) & (effort > 0.0) & (speed > 0.0)
@@ -165,13 +153,7 @@ def max_armature(model: Model, time: float = SLOWEST_ROTOR) -> Floats:
 
 
 def possible_armature(model: Model, armature: Floats, share: float = 1.0) -> Floats:
-    """Return the armature (n,) that drives may have: a share of the largest where it is not known.
-
-    Args:
-        model: The arm.
-        armature: (n,), 0 where nothing is known.
-        share: One of ``ROTORS``.
-    """
+    """Return an armature (n,) that drives may have: where it is 0, a share of the largest."""
     return np.where(armature > 0.0, armature, share * max_armature(model, LARGE_ROTOR))
 
 

@@ -29,12 +29,7 @@ class ArrivalWatch:
     """Compares the arm with where it was asked to be, once it is to stand there."""
 
     def __init__(self, model: Model, end_effector: EndEffectorArrival | None = None) -> None:
-        """Begin with an arm that nothing was asked of.
-
-        Args:
-            model: The arm.
-            end_effector: For the modes that lead it, None without a tip.
-        """
+        """Begin with an arm that nothing was asked of; ``end_effector``: None without a tip."""
         self._names = model.joint_names
         self._slides = np.array([kind == "prismatic" for kind in model.joint_types])
         self._turns = np.array([kind == "continuous" for kind in model.joint_types])
@@ -51,11 +46,9 @@ class ArrivalWatch:
         self._own: Floats | float = 0.0
 
     def begin(self, goal: Floats | None = None, tolerance: Floats | float = 0.0) -> None:
-        """Note that a motion was asked for.
+        """Note that a motion was asked for, with its own goal tolerance (n,); 0: none.
 
-        Args:
-            goal: (n,) where it ends [rad or m]; None: that will show.
-            tolerance: (n,) its own goal tolerance [rad or m]; 0: none.
+        ``goal``: (n,) where it ends [rad or m]; None: that will show.
         """
         self.forget()
         self._is_asked, self._goal, self._own = True, goal, tolerance
@@ -77,12 +70,8 @@ class ArrivalWatch:
     ) -> str:
         """Return what did not arrive, joints or end effector; empty if all did, or still move.
 
-        Args:
-            now: Steady time [s].
-            moment: The controller's state; None: unknown.
-            settings: Its settings.
-            tolerance: (n,) the parameters' goal tolerance [rad or m]; 0: none.
-            dynamics: Of the arm with its payload.
+        ``moment``: None if the controller's state is unknown; ``tolerance``: (n,) the parameters'
+        goal tolerance [rad or m], 0: none; ``dynamics``: of the arm with its payload.
         """
         if moment is None or Phase(moment.phase) not in TRACKING:
             self._since[:] = np.inf

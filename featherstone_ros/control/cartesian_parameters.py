@@ -203,12 +203,7 @@ def sensed_weight(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
 
 
 def contact_margin(values: Mapping[str, Value], settings: ControllerSettings) -> str:
-    """Return in one line what contact mode admittance bears; empty in other modes.
-
-    Args:
-        values: Of all parameters.
-        settings: That follow from them.
-    """
+    """Return in one line what contact mode admittance bears; empty in other modes."""
     if settings.mode is not Mode.ADMITTANCE or settings.impedance is None:
         return ""
     delay, law = contact_delay(values), settings.impedance

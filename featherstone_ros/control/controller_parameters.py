@@ -305,10 +305,7 @@ def effort_limit(values: Mapping[str, Value], model: Model, units: DriveUnits) -
 def require_effort_for_friction(drives: Drives, limit: Floats, model: Model) -> None:
     """Check that the friction to be compensated leaves the drives an effort.
 
-    Args:
-        drives: Those of the arm.
-        limit: (n,) the effort limits, 0 where nothing is to be controlled.
-        model: The arm.
+    ``limit``: (n,) the effort limits, 0 where nothing is to be controlled.
 
     Raises:
         ValueError: Friction alone takes more than a joint's limit at half its speed limit, at most

@@ -72,13 +72,9 @@ def wanted_damping(model: Model, loop: SampledLoop, share: float = GUIDING) -> F
 def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> Damping:
     """Choose the damping of every joint: what is wanted, less where a delay makes it unstable.
 
-    More where gravity that comes late would pump the arm. Stable with margin in all postures.
-
-    Args:
-        loop: Of the arm, under any law.
-        wanted: (n,) [N m s/rad] or [N s/m].
-        silence: Time for which the last command acts when states stop [s]: the damping of a
-            velocity that was may reverse the motion, but no more.
+    More where gravity that comes late would pump the arm. Stable with margin in all postures. If
+    the last command acts through a silence [s], the damping of a velocity that was may reverse the
+    motion, but no more.
 
     Raises:
         NoStableGainsError: None is stable; names a joint and a remedy.
@@ -111,11 +107,7 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
 def choose_fault_damping(model: Model, loop: SampledLoop, damping: Floats, cutoff: float) -> Floats:
     """Choose the damping (n,) that soon ends a motion in a fault, no less than ``damping``.
 
-    Args:
-        model: The arm.
-        loop: Its loop, under any law.
-        damping: (n,) of the gravity hold.
-        cutoff: Of the estimate of velocities [Hz].
+    ``cutoff``: of the estimate of velocities [Hz].
     """
     slow = loop.at(fault_timing(loop.timing, cutoff))
     try:
@@ -129,10 +121,6 @@ def fault_timing(timing: Timing, cutoff: float) -> Timing:
     """Return the timing of damping in a fault.
 
     It must bear what the gains need not: velocities estimated from positions, which the filter
-    delays, and an open-loop stop, whose commands are those of the watchdog.
-
-    Args:
-        timing: Of the loop.
-        cutoff: Of the velocity estimate [Hz].
+    (``cutoff`` in Hz) delays, and an open-loop stop, whose commands are those of the watchdog.
     """
     return Timing(max(timing.period, WATCHDOG_PERIOD), timing.delay + 0.5 / (np.pi * cutoff))

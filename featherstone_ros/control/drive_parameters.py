@@ -24,10 +24,7 @@ from featherstone_ros.parameter import (
 def drive_parameters(model: Model, index: int, armature: float) -> Iterator[Parameter]:
     """Yield friction, armature and units of a drive; friction is by default the description's.
 
-    Args:
-        model: The arm.
-        index: Of the joint.
-        armature: Assumed, see ``featherstone_ros.control.armature`` [kg m^2 or kg].
+    ``armature``: assumed, see ``featherstone_ros.control.armature``.
     """
     joint = model.joint_names[index]
     of_model = {"coulomb": model.friction[index], "viscous": model.damping[index]}
@@ -53,13 +50,7 @@ def require_same_units(values: Mapping[str, Value], before: Mapping[str, Value])
 
 
 def assumption(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> str:
-    """Return the armature that is assumed, neither set nor described; empty for none.
-
-    Args:
-        values: Of all parameters.
-        default: Returns a parameter's default.
-        model: The arm.
-    """
+    """Return the armature that is assumed, neither set nor described; empty for none."""
     unset = _unset(values, default, model)
     return in_words(model.joint_names, np.where(model.armature > 0.0, 0.0, unset))
 

@@ -29,12 +29,7 @@ class EffortWatch:
     """Compares measured efforts with the torques that the drives were told."""
 
     def __init__(self, units: DriveUnits, effort_limit: Floats) -> None:
-        """Begin without an opinion.
-
-        Args:
-            units: Of the drives.
-            effort_limit: (n,) [N m or N].
-        """
+        """Begin without an opinion; ``effort_limit``: (n,) [N m or N]."""
         self._units, self._limit = units, effort_limit
         self._sums, self._states = np.zeros((3, units.n)), 0
         self._told: dict[str, str] = {}
@@ -43,10 +38,7 @@ class EffortWatch:
         """Return, by joint, what the effort seems to be instead of torque, in words.
 
         What was told stays until torque is measured: an arm that carries little tells nothing.
-
-        Args:
-            echo: (3, n) sums so far of squared commands, of squared efforts, of their products.
-            states: Joint states so far.
+        ``echo``: (3, n) sums so far of squared commands, of squared efforts, of their products.
         """
         if states == self._states:
             return dict(self._told)
@@ -98,12 +90,8 @@ class DriveWatch:
     ) -> dict[str, str]:
         """Return, by joint, what has bound its drive since the last look, or is off, in words.
 
-        Args:
-            now: Time [s].
-            cut: (n,) how many commands the drives' own limits have cut so far.
-            squared_current: (n,) integral of the motors' squared currents so far [A^2 s].
-            echo: What ``EffortWatch.update`` takes.
-            states: Likewise.
+        All figures count from the beginning: how many commands the drives' own limits have cut
+        (n,), the integral of squared currents (n,) [A^2 s], and what ``EffortWatch.update`` takes.
         """
         counts, self._cut = cut - self._cut, cut
         charge, self._squared = squared_current - self._squared, squared_current

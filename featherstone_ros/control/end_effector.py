@@ -33,13 +33,7 @@ class EndEffectorArrival:
     """Judges the end effector of one arm."""
 
     def __init__(self, model: Model, tip: str, offset: Floats) -> None:
-        """Take the arm.
-
-        Args:
-            model: The arm.
-            tip: The link that is led.
-            offset: (4, 4) pose of the end effector's frame in the link's.
-        """
+        """Take the arm, and the pose (4, 4) of the end effector's frame in the tip's."""
         self._model, self._tip, self._offset = model, tip, offset
 
     def look(
@@ -47,13 +41,7 @@ class EndEffectorArrival:
     ) -> str | None:
         """Return how far the end effector is from its target and why.
 
-        Args:
-            moment: The controller's state.
-            settings: Its settings.
-            dynamics: Of the arm.
-
-        Returns:
-            Empty if it has arrived; None if it is on its way, or a commanded wrench moves it.
+        Empty if it has arrived; None if it is on its way, or a commanded wrench moves it.
         """
         (error, remaining, wrench, _), q = moment.end_effector, moment.q
         law = settings.impedance
@@ -81,10 +69,7 @@ class EndEffectorArrival:
     def compare(self, goal: Floats, q: Floats, dynamics: Dynamics) -> str:
         """Return how far the end effector is from where it was to stand; empty if it is there.
 
-        Args:
-            goal: (n,) where the joints were to stand: others may lead it there, too.
-            q: (n,) where they do.
-            dynamics: Of the arm.
+        ``goal``, ``q``: (n,) where the joints were to stand, and do; others may lead it there, too.
         """
         there, here = (dynamics.link_pose(at, self._tip) @ self._offset for at in (goal, q))
         away = distance(pose_error(here, there))
@@ -109,13 +94,9 @@ class EndEffectorArrival:
     ) -> str:
         """Return what keeps the end effector from where its spring pulls it.
 
-        Args:
-            J: (6, n) Jacobian times the square root of the stiffness.
-            force: (6,) the spring's over the same; both are then in the square root of energy,
-                which metres and radians share.
-            moment: The controller's state.
-            settings: Its settings.
-            sticks: Whether dry friction explains that the arm stands.
+        J (6, n) and the spring's force (6,) are times and over the square root of the stiffness:
+        both are then in the square root of energy, which metres and radians share. ``sticks``: dry
+        friction explains that the arm stands.
         """
         model, torque, q, sensed = self._model, J.T @ force, moment.q, moment.end_effector[3]
         margin = np.minimum(MARGIN_SHARE * (model.upper - model.lower), MARGIN)
@@ -167,12 +148,9 @@ def off_text(away: Floats, what: str, bound: Floats) -> str:
 
 
 def pull(e: Floats, root: Floats, largest: Floats) -> Floats:
-    """Return the spring's wrench (6,) over ``root``; its force and its moment have a largest.
+    """Return the spring's wrench (6,) over ``root``; its force and its moment have a ``largest``.
 
-    Args:
-        e: (6,) error in the spring's axes.
-        root: (6,) square root of the stiffness.
-        largest: (2,) [N, N m].
+    ``e``: (6,) error in the spring's axes; ``root``: (6,) square root of the stiffness.
     """
     force = (root * e).reshape(2, 3)
     most = np.linalg.norm(force, axis=1) * root.reshape(2, 3).max(axis=1)

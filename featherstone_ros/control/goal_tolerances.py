@@ -155,13 +155,8 @@ def arrival_tolerance(
 ) -> Floats:
     """Return how far the joints (n,) may be from where they are to stand [rad or m].
 
-    Args:
-        goal: (n,) goal tolerances that are set [rad or m]; 0: none.
-        settings: The controller's; where it has no P, as with drives that close the position loops,
-            the most counts.
-        dynamics: Of the arm.
-        q: (n,) its position.
-        slides: (n,) whether a joint is prismatic.
+    ``goal``: (n,) goal tolerances that are set, 0: none; ``slides``: (n,) whether a joint is
+    prismatic. Where there is no P, as with drives that close the position loops, the most counts.
     """
     stiffness = settings.p
     if settings.mode in OF_ACCELERATIONS:
@@ -217,14 +212,7 @@ class GoalTracker:
     def __init__(
         self, path: int, tolerances: Tolerances, names: Sequence[str], causes: int
     ) -> None:
-        """Start once the controller has adopted the goal's trajectory.
-
-        Args:
-            path: Number of the trajectory's path.
-            tolerances: The goal's.
-            names: The joints, in order.
-            causes: Of the moment just before.
-        """
+        """Start once a path is in force, with the number of causes just before."""
         self._path = path
         self._tolerances = tolerances
         self._names = names

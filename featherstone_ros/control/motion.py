@@ -65,11 +65,9 @@ class Motion:
         return float(self._compiled.correction[1])
 
     def sample(self, times: Floats, inside: Floats | None = None) -> Floats:
-        """Return position, velocity, acceleration and extra effort (4, N, n).
+        """Return position, velocity, acceleration and extra effort (4, N, n) at times (N,).
 
-        Args:
-            times: (N,) [s].
-            inside: (N,) times that say which piece is meant, where two meet; None: the later one.
+        ``inside``: (N,) times that say which piece is meant, where two meet; None: the later one.
         """
         return self._compiled.sample(times, times if inside is None else inside)
 

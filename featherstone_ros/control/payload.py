@@ -86,12 +86,8 @@ def _body(prefix: str, numbers: Mapping[str, Any], model: Model) -> Inertial | N
 def require_plausible(prefix: str, load: Inertial, arm: float) -> None:
     """Raise ValueError unless a payload is a body, and no larger than the arm that carries it.
 
-    Else a value was probably meant in another unit.
-
-    Args:
-        prefix: What the names of its parameters begin with.
-        load: Its mass is greater than 0.
-        arm: The arm's reach [m].
+    Else a value was probably meant in another unit. ``prefix``: of its parameters; ``arm``: the
+    arm's reach [m].
     """
     longest = max(arm, MIN_REACH)
     distance = float(np.linalg.norm(load.com))

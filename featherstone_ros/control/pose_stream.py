@@ -22,14 +22,10 @@ class PoseStream:
         self._time, self._pose = 0.0, np.eye(4)
 
     def velocity(self, time: float, pose: Floats) -> tuple[Floats, float]:
-        """Return the velocity (6,) from the last pose to this one, and how long it lasts [s].
+        """Return the velocity (6,) from the last pose (4, 4) to this, and how long it lasts [s].
 
-        Args:
-            time: Its stamp [s].
-            pose: (4, 4).
-
-        Returns:
-            Linear velocity first, base axes [m/s, rad/s]; 0 for 0 s where the two are no stream.
+        Linear first, base axes [m/s, rad/s]; 0 for 0 s where the two are no stream. ``time``: its
+        stamp.
         """
         since, change = time - self._time, pose_error(self._pose, pose)
         self._time, self._pose = time, pose

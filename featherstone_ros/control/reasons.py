@@ -76,13 +76,7 @@ class Reason(NamedTuple):
         return cls(kind(int(code)), joint, found, bound)
 
     def text(self, names: Sequence[str], phase: str = "", reason: str = "") -> str:
-        """Return it in words.
-
-        Args:
-            names: Of the joints.
-            phase: In which a request is refused.
-            reason: Why the arm is held then.
-        """
+        """Return it in words; ``phase``, ``reason``: in which, and why, the arm is held."""
         joint = names[self.joint] if 0 <= self.joint < len(names) else "?"
         if isinstance(self.code, Rejection):
             text = REJECTIONS[self.code]
@@ -120,11 +114,7 @@ class RecordFormatter:
     """Turns the records of one controller into lines for a log."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        """Begin.
-
-        Args:
-            names: Its joints.
-        """
+        """Begin; ``names`` are the joints."""
         self._names = names
         self._change: tuple[Event, Phase, Phase] | None = None
 

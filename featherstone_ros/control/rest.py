@@ -25,12 +25,7 @@ class LastMotion(NamedTuple):
 def last_motion(controller: _control.CompiledController, model: Model, now: float) -> LastMotion:
     """Return the motion in the last complete joint state, also if it was refused.
 
-    A refused one may show a joint that is too fast to be believed.
-
-    Args:
-        controller: Its loop has ended.
-        model: The arm.
-        now: Steady time [s].
+    A refused one may show a joint that is too fast to be believed. The controller's loop has ended.
     """
     speed = np.abs(controller.qd)
     if controller.rejection[0]:

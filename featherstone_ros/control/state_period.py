@@ -23,13 +23,8 @@ class StatePeriod:
     def update(self, now: float, count: int, expected: float, silence: float) -> str:
         """Count; return ``text``.
 
-        Two windows in a row have to say so: a gap is nothing of the kind.
-
-        Args:
-            now: The controller's time [s].
-            count: Of all states so far.
-            expected: ``gains.period`` [s].
-            silence: States that are further apart have stopped [s].
+        Two windows in a row have to say so: a gap is nothing of the kind. ``count``: of all states
+        so far; those further apart than ``silence`` have stopped [s].
         """
         elapsed = now - self._begin
         if 0.0 <= elapsed < WINDOW:  # it begins anew where the clock does

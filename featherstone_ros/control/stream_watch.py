@@ -31,13 +31,7 @@ class Takeover:
 
     @classmethod
     def of(cls, path: CompiledPath, moment: Any, delay: float) -> Takeover:
-        """Return that of a path which starts a delay after the controller's present state.
-
-        Args:
-            path: The trajectory's.
-            moment: A ``SnapshotRequest``.
-            delay: Negative if it is under way already [s].
-        """
+        """Return that of a path, a delay after a snapshot [s]; negative: it is under way."""
         elapsed = max(-delay, 0.0)
         jump = np.abs(path.sample(elapsed)[0] - moment.desired[0]) * (elapsed >= path.times[0])
         return cls(moment.time, moment.time + delay + path.duration, elapsed, jump)

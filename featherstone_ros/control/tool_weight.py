@@ -98,10 +98,8 @@ class SensorZeros:
     def note(self, zero: Floats, rotation: Floats, arm: ControlledArm) -> str:
         """Take a zero; return what all of them tell of the tool, empty for nothing.
 
-        Args:
-            zero: (6,) without the known payload's weight, in the end effector's frame [N, N m].
-            rotation: (3, 3) of the end effector in the base frame.
-            arm: With the parameters in force.
+        ``zero``: (6,) without the known payload's weight, in the end effector's frame;
+        ``rotation``: (3, 3) of that in the base frame.
         """
         gravity = rotation.T @ np.asarray(arm.values["gravity"], float)
         known = sensed_weight(arm.values, arm.unloaded)

@@ -26,11 +26,7 @@ def default_torque_rate(effort_limit: Floats) -> Floats:
 
 
 def min_torque_rate(effort_limit: Floats) -> Floats:
-    """Return the torque rates (n,) below which a push is not braked in time.
-
-    Args:
-        effort_limit: As above.
-    """
+    """Return the torque rates (n,) below which a push is not braked in time."""
     return _rate(effort_limit, SLOWEST_RATE, MIN_RATE)
 
 

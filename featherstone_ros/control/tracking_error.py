@@ -29,10 +29,8 @@ class TrackingWatch:
     def __init__(self, names: Sequence[str], reach: Floats | None = None) -> None:
         """Begin.
 
-        Args:
-            names: Of the joints, in order.
-            reach: (n,) their range [rad or m]: the error of a joint with a shorter range than the
-                tolerance, as a gripper's finger, is compared with that; None: none is shorter.
+        ``reach``: (n,) the joints' range: the error of a joint with a shorter range than the
+        tolerance, as a gripper's finger, is compared with that; None: none is shorter.
         """
         self._names = names
         some = np.zeros(len(names)) if reach is None else reach
@@ -41,12 +39,9 @@ class TrackingWatch:
         self._first = 0.0  # error at the first warning; 0: none
 
     def update(self, now: float, error: Floats | None, tolerance: float) -> TrackingWarning:
-        """Return the warning.
+        """Return the warning of an error (n,) of the position; None: none is desired.
 
-        Args:
-            now: Steady time [s].
-            error: Desired position minus the arm's (n,) [rad] or [m]; None: none is desired.
-            tolerance: The error that ends a motion [rad or m]; 0: none.
+        ``tolerance``: the error that ends a motion [rad or m]; 0: none.
         """
         bounds = np.minimum(tolerance or USUAL_TOLERANCE, self._reach)
         worst = 0 if error is None else int(np.argmax(np.abs(error) / bounds))

@@ -17,17 +17,9 @@ SLACK = 0.5  # [rad] by which a real position may exceed a limit
 
 
 def unusable_state(names: Sequence[str], position: Sequence[float], model: Model) -> str:
-    """Say why joint states are refused, with one message as an example.
+    """Say in one line why joint states are refused, with one message as an example.
 
-    Only what the loop does not say by itself: whether names or units are others.
-
-    Args:
-        names: The message's.
-        position: The message's, of any length.
-        model: The arm.
-
-    Returns:
-        One line, empty if nothing is found.
+    Only what the loop does not say by itself: whether names or units are others; else empty.
     """
     wrong = wrong_names(names, model.joint_names)
     if wrong or len(position) != len(names):
@@ -76,12 +68,7 @@ def out_of_range(q: Floats, model: Model) -> str:
 
 
 def late_start(delay: float, clock: float) -> str:
-    """Return a warning if a trajectory begins much later, empty if it does not.
-
-    Args:
-        delay: From now to its start [s].
-        clock: Time of the node's clock [s].
-    """
+    """Return a warning if a trajectory begins much later than the clock says, or empty."""
     if not delay > LATE:
         return ""
     return (

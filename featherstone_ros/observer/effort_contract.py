@@ -92,14 +92,7 @@ class EffortJudge:
     """
 
     def __init__(self, contract: str, gain: Floats, coulomb: Floats, names: tuple[str, ...]):
-        """Begin without a verdict.
-
-        Args:
-            contract: Name of the configured contract.
-            gain: (n,) torque per effort, for ``motor_current``.
-            coulomb: (n,) Coulomb friction [N m or N].
-            names: Names of the joints.
-        """
+        """Begin without a verdict; ``gain``: (n,) torque per effort, for ``motor_current``."""
         self._contract = contract
         self._gain = gain
         self._coulomb = coulomb
@@ -116,12 +109,9 @@ class EffortJudge:
         return max(self.at_rest, self.in_motion, key=lambda verdict: verdict.finding)
 
     def rest(self, effort: Floats, error: Floats, gravity: Floats) -> ContractVerdict | None:
-        """Judge a standstill; return the verdict if it has changed.
+        """Judge a standstill by means (n,): effort, its standard error, the gravity torque.
 
-        Args:
-            effort: (n,) mean of the reported effort.
-            error: (n,) its standard error.
-            gravity: (n,) the model's gravity torque there [N m or N].
+        Returns the verdict if it has changed.
         """
         before, self.at_rest = self.at_rest, self._judge(effort, error, gravity)
         return self.at_rest if self.at_rest != before else None

@@ -9,14 +9,7 @@ from featherstone_ros.errors import DivergenceError, SingularInertiaError
 
 
 def restart_reason(kind: int, joint: int, figure: float, joint_names: Sequence[str]) -> str:
-    """Return the reason; empty if the observer did not restart.
-
-    Args:
-        kind: ``RestartReason``.
-        joint: Index of the joint at fault.
-        figure: Length of the gap or jump, or time of the divergence [s].
-        joint_names: Names of the arm's joints.
-    """
+    """Return the reason, by ``RestartReason``, joint and figure; empty: it did not restart."""
     if kind == RestartReason.JUMPED_BACK:
         return f"time jumped back by {figure:.3g} s"
     if kind == RestartReason.GAP:

@@ -245,17 +245,9 @@ class Shadow(CompiledShadow):
     def judge_rest(
         self, joint: int, effort: float, error: float, gravity: float, number: float
     ) -> ContractVerdict | None:
-        """Judge a standstill from a loop's records, one for each joint in order.
+        """Judge a standstill from a loop's records, one for each joint in order, of some settings.
 
-        Args:
-            joint: Index.
-            effort: Mean of the reported effort.
-            error: Its standard error.
-            gravity: The model's gravity torque [N m or N].
-            number: Of the settings that were in use.
-
-        Returns:
-            The verdict, if it has changed.
+        Returns the verdict if it has changed.
         """
         if joint == 0:
             self._standstill = []

@@ -36,12 +36,7 @@ PARAMETERS = (
 
 
 def joint_parameters(model: Model, values: Mapping[str, Value]) -> Iterable[Parameter]:
-    """Yield every joint's initial position and the gains of its drive.
-
-    Args:
-        model: The arm.
-        values: Has each joint's ``armature``.
-    """
+    """Yield every joint's initial position and drive gains, by its ``armature``."""
     p, d = drive_gains(model, per_joint(values, "armature.{}", model.joint_names))
     for joint, q, p_joint, d_joint in zip(
         model.joint_names, home_positions(model), p, d, strict=True

@@ -268,14 +268,9 @@ def drive_loops(
 
 
 def fault_text(kind: int, model: Model, joint: int, position: float, velocity: float) -> str:
-    """Return in words why a simulation has stopped; empty if it has not.
+    """Return in words why a simulation has stopped, by ``FaultKind``; empty if it has not.
 
-    Args:
-        kind: ``FaultKind``.
-        model: The arm.
-        joint: Index of the joint at fault, negative for the floating base.
-        position: That of the joint at the fault.
-        velocity: That of joint or base at the fault.
+    ``joint``: the one at fault, negative for the floating base; then its position and velocity.
     """
     of_base = joint < 0
     owner = model.base_link if of_base else model.joint_names[joint]

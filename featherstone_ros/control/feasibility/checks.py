@@ -44,15 +44,8 @@ def check_trajectory(
 ) -> Feasibility:
     """Check a trajectory's whole motion, including the way to its first point.
 
-    The time it takes is bounded for any length of the motion and number of points.
-
-    Args:
-        dynamics: The arm's, with its payload.
-        model: The arm.
-        settings: For friction, armature and the effort limit.
-        motion: The motion that the arm will follow.
-        begin: When it takes over, on the motion's clock [s].
-        velocity: The desired velocity until then (n,) [rad/s] or [m/s].
+    The time it takes is bounded for any length of the motion and number of points. ``begin``: when
+    it takes over, on the motion's clock [s]; ``velocity``: the desired one until then (n,).
     """
     limits = JointSpace.of(model, settings.effort_limit)
     max_samples = MAX_VALUES / model.n
@@ -104,11 +97,7 @@ def check_set_point(
 ) -> str:
     """Return why the motors cannot follow a streamed set-point, empty if they can.
 
-    Args:
-        dynamics: The arm's, with its payload.
-        model: The arm.
-        settings: For the drives, their Coulomb friction excepted, and the effort limit.
-        state: The set-point; its speed and position are checked when it is read.
+    Its speed and position are checked when it is read.
     """
     drives = replace(settings.drives, coulomb=np.zeros(model.n), load=0.0)  # it may turn round
     torque = drives.torque(dynamics, state.position, state.velocity, state.acceleration)

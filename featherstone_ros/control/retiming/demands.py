@@ -119,15 +119,7 @@ class MotionSamples:
     """
 
     def __init__(self, arm: ArmOnPath, times: Floats, q: Floats, qd: Floats, qdd: Floats) -> None:
-        """Sample it.
-
-        Args:
-            arm: Whose motion it is.
-            times: (K,) [s].
-            q: (K, n) [rad or m].
-            qd: (K, n) [rad/s or m/s].
-            qdd: (K, n) [rad/s^2 or m/s^2].
-        """
+        """Sample an arm's motion through K points: times (K,), q, qd and qdd (K, n)."""
         count, n = len(times) - 1, q.shape[1]
         took = np.diff(times)[:, None, None]
         v, a = qd[:-1, None] * took, qdd[:-1, None] * took**2 / 2.0
@@ -210,17 +202,10 @@ def _largest(shares: Floats) -> float:
 def bounds_on(
     arm: ArmOnPath, stretch: Stretch, grid: Floats, x: Floats, margins: Margins
 ) -> tuple[Floats, list[Bounds]]:
-    """Return the limits of a timing on a grid.
+    """Return the greatest squared speeds (N + 1,) on a grid, and limits of other quantities.
 
-    Args:
-        arm: With its limits.
-        stretch: The path.
-        grid: (N + 1,) its lengths at the nodes.
-        x: (N + 1,) squared speeds of a timing, of which friction is.
-        margins: By how much limits are lowered.
-
-    Returns:
-        (N + 1,) the greatest squared speeds, and limits of acceleration and torque.
+    ``grid``: (N + 1,) lengths of the path at the nodes; ``x``: (N + 1,) squared speeds of a timing,
+    of which friction is; ``margins``: by how much limits are lowered.
     """
     limits = arm.limits
     q, first, second = stretch.at(grid)
