@@ -189,14 +189,10 @@ class SampledLoop:
         at: Floats | None = None,
         mode: Mode = Mode.FEEDFORWARD,
     ) -> None:
-        """Linearise.
+        """Linearise an arm with a fixed base.
 
-        Args:
-            model: The arm, with a fixed base.
-            armature: (n,) inertia of the drives on the joints' side [kg m^2] or [kg].
-            timing: Period and delay; None: the defaults.
-            at: (B, n) postures; None: the most demanding of ``postures(model)``.
-            mode: The law; that of gravity_compensation has velocity gains only, its damping.
+        ``at``: (B, n) postures; None: the most demanding of ``postures(model)``. The law of
+        gravity_compensation has velocity gains only, its damping.
 
         Raises:
             ModelError: The arm has more than ``MAX_JOINTS``.
@@ -237,13 +233,10 @@ class SampledLoop:
         return other
 
     def estimating(self, cutoff: float) -> SampledLoop:
-        """Return the loop whose velocities are estimated from positions.
+        """Return the loop whose velocities are estimated from positions, by a cutoff [Hz].
 
         The filter's delay is that of the whole loop here, and the loop is sampled as slowly as it
         answers: both are close where D matters most, and quick to compute.
-
-        Args:
-            cutoff: Of the estimate [Hz].
         """
         h = self.timing.period
         whole = max(self.timing.delay + 0.5 / (pi * cutoff), h)
@@ -302,15 +295,9 @@ class SampledLoop:
     def worst(
         self, p: Floats, d: Floats, posture: int | None = None, margin: float = GAIN_MARGIN
     ) -> UnstableMode | None:
-        """Return the worst unstable mode; None if there is none.
+        """Return the worst unstable mode of these gains (n,), or ``margin`` times them; or None.
 
-        None neither with these gains nor with ``margin`` times them.
-
-        Args:
-            p: (n,) position gains.
-            d: (n,) velocity gains.
-            posture: Number of the only posture to look at; None: all.
-            margin: Factor on all gains; 1: these alone.
+        ``posture``: number of the only one to look at; ``margin`` 1: these gains alone.
         """
         of = slice(None) if posture is None else slice(posture, posture + 1)
         for factor in (margin, 1.0) if margin > 1.0 else (1.0,):
@@ -323,17 +310,11 @@ class SampledLoop:
         return None
 
     def _worst_mode(self, transition: Floats, p: Floats, d: Floats, posture: int) -> UnstableMode:
-        """Return the mode with the largest eigenvalue of one posture.
+        """Return the mode with the largest eigenvalue of a transition (N, N), of one posture.
 
         Joints contribute as far as a change of both of their gains in proportion changes its
         growth: dA = E dK v, with E the way of a command into the state, gives the eigenvalue's
         change w dA v with the left and right eigenvectors w, v (w v = 1).
-
-        Args:
-            transition: (N, N) from one sample to the next.
-            p: (n,) position gains.
-            d: (n,) velocity gains.
-            posture: Its number.
         """
         values, vectors = np.linalg.eig(transition)
         size, n = np.abs(values), len(p)
@@ -368,15 +349,10 @@ class SampledLoop:
         return found or self.worst(p, d)
 
     def transition(self, p: Floats, d: Floats, of: slice = slice(None)) -> Floats:
-        """Return the matrices (B, N, N) that lead from one sample to the next.
+        """Return the matrices (B, N, N) that lead from one sample to the next, of some postures.
 
         The state is x (n), xd (n), and the commands that have not taken effect yet, the newest
         first.
-
-        Args:
-            p: (n,) position gains.
-            d: (n,) velocity gains.
-            of: Numbers of the postures.
         """
         free, new, old = (part[of] for part in self._plant)
         batch, twice, _ = free.shape
@@ -583,13 +559,8 @@ def _reduce(
     D must exceed P times the latency, or the loop would not be stable for drives with more inertia
     than is known. Without measured velocities the loop should be stable, too. Where that cannot be
     had, as for an arm of little inertia that gravity tips over, it is done without, and begun with
-    less stiffness.
-
-    Args:
-        loop: Of the arm.
-        cutoff: Of the estimate of velocities [Hz].
-        bandwidth: That is wanted, for the error.
-        at: Returns the gains for a share (n,) of what is wanted, of a part of the bandwidth.
+    less stiffness. ``at``: returns the gains for a share (n,) of what is wanted, of a part of the
+    bandwidth; ``bandwidth``: that is wanted, for the error.
 
     Raises:
         NoStableGainsError: One is always left.
@@ -628,13 +599,7 @@ def _reduce(
 
 
 def error_of_friction(loop: SampledLoop, p: Floats, coulomb: ArrayLike) -> Floats:
-    """Return the error at rest (n,) that friction leaves which is wrong by ``UNCERTAIN`` [rad, m].
-
-    Args:
-        loop: Of the arm, in the mode that the gains are for.
-        p: (n,) position gains.
-        coulomb: (n,) Coulomb friction [N m] or [N].
-    """
+    """Return the error at rest (n,) that friction leaves which is wrong by ``UNCERTAIN``."""
     stiffness = p * loop.lightest if loop.computed else p
     return np.asarray(UNCERTAIN * np.broadcast_to(coulomb, p.shape) / stiffness)
 
@@ -644,14 +609,9 @@ def unstable(
 ) -> list[Unstable]:
     """Return the joints whose gains make the loop unstable; empty if it is stable.
 
-    One after the other gets the chosen gains, until the loop is stable: of the joints that feed
-    the worst mode, the one that is furthest from them.
-
-    Args:
-        loop: Of the arm, in the mode that the gains are for.
-        given: (2, n) position and velocity gains.
-        chosen: (2, n) with which the loop is stable.
-        margin: Factor with which the gains must be stable, too; 1: these alone.
+    One after the other gets the chosen gains, until the loop is stable: of the joints that feed the
+    worst mode, the one that is furthest from them. ``given``, ``chosen``: (2, n) P and D;
+    ``margin``: factor with which the gains must be stable, too; 1: these alone.
     """
     given, chosen = np.array(given, float), np.asarray(chosen, float)
     gains, found = given.copy(), []

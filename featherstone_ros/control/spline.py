@@ -54,18 +54,10 @@ def spline_velocities(
 
 
 def spline_accelerations(times: Sequence[float], positions: Floats, velocities: Floats) -> Floats:
-    """Return the accelerations of the spline at its points; zero at the last one.
+    """Return the accelerations (K, n) of the spline at its points; zero at the last one.
 
     Quintics between points with these are the spline's cubics, but for the last piece: that one
-    comes to rest without a step of the acceleration.
-
-    Args:
-        times: (K,) strictly increasing [s].
-        positions: (K, n) [rad or m].
-        velocities: (K, n) of ``spline_velocities`` [rad/s or m/s].
-
-    Returns:
-        (K, n) [rad/s^2 or m/s^2].
+    comes to rest without a step of the acceleration. ``velocities``: of ``spline_velocities``.
     """
     accelerations = np.zeros_like(positions)
     duration = np.diff(times)[:, None]

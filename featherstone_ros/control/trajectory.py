@@ -225,11 +225,8 @@ class Trajectory:
     def turn_towards(self, elapsed: float, q: Floats) -> None:
         """Move joints that turn without end by whole turns: the way to the start is the shortest.
 
-        As joint_trajectory_controller does; from point to point the way is as given.
-
-        Args:
-            elapsed: Time since the trajectory's start [s], negative if it lies ahead.
-            q: Position it will begin from (n,) [rad] or [m].
+        As joint_trajectory_controller does; from point to point the way is as given. ``elapsed``:
+        since the trajectory's start [s]; q (n,): where it will begin from.
         """
         turns = self._space.turns(self.compiled().sample(elapsed)[0] - q)
         self._states = replace(self._states, position=self._states.position - turns)
@@ -249,11 +246,8 @@ class Trajectory:
         """Pass through the only point with the velocity of a stream of such trajectories.
 
         One point with a position alone says where the arm is to be, not that it is to stand there.
-        If no other follows, it comes to rest beyond the point, and returns to it.
-
-        Args:
-            before: The trajectory before.
-            since: Time from its point to this one [s].
+        If no other follows, it comes to rest beyond the point, and returns to it. ``since``: from
+        the point before to this one [s].
         """
         if not (len(self.times) == len(before.points) == 1 and 0.0 < since <= STREAM_INTERVAL):
             return
@@ -345,11 +339,9 @@ class Trajectory:
     def motion(self, now: float, desired: MotionState, transition: float) -> Motion:
         """Return the motion that follows this trajectory from the present desired state on.
 
-        Args:
-            now: Time since the trajectory's start at which the motion takes over [s].
-            desired: The desired state at ``now`` before the takeover.
-            transition: Shortest time in which a difference at ``now`` is removed, and in which a
-                trajectory that ends with velocity is stopped [s].
+        ``now``: since the trajectory's start [s]; ``transition``: shortest time in which a
+        difference then is removed, and in which a trajectory that ends with velocity is stopped
+        [s].
         """
         space = self._space
         limits = space.lower, space.upper, space.velocity, space.rates
@@ -399,13 +391,8 @@ def plan_start(
 def start_delay(start: float, stamp: float, now: float) -> float:
     """Return how long after the last joint state a trajectory starts [s], negative if before.
 
-    The start is compared with the state's own stamp, so that the age of the state does not shift
-    the motion, unless that stamp is missing or of another clock.
-
-    Args:
-        start: When it is to start, by its sender's clock [s].
-        stamp: Stamp of the last joint state [s], 0 for none.
-        now: Time of the node's clock [s].
+    The start is compared with the state's own stamp (0: none), so that the age of the state does
+    not shift the motion, unless that stamp is missing or of another clock.
     """
     return start - (stamp if is_same_clock(start, stamp, now) else now)
 
@@ -418,10 +405,7 @@ def is_same_clock(start: float, stamp: float, now: float) -> bool:
 def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:
     """Return a streamed set-point, checked as far as it does not depend on the arm's state.
 
-    Args:
-        point: Set-point in joint order; its time is not used.
-        space: Joints and limits.
-        near: Position (n,) from which joints that turn without end go the shortest way.
+    Its time is not used. Joints that turn without end go the shortest way from ``near`` (n,).
 
     Raises:
         TrajectoryError: It is refused.
@@ -482,12 +466,7 @@ def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.int
 
 
 def timed(points: Sequence[Point], frequency: float) -> Sequence[Point]:
-    """Return points of which none has a time in steps of a frequency, from 0 on; others as given.
-
-    Args:
-        points: Of a trajectory.
-        frequency: Of the policy that sends them [Hz]; 0: none does.
-    """
+    """Return points without times in steps of a frequency [Hz], from 0 on; others as given."""
     if not frequency or len(points) < 2 or any(point.time for point in points):
         return points
     return [replace(point, time=k / frequency) for k, point in enumerate(points)]

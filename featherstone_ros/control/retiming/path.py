@@ -121,10 +121,8 @@ def _following(at: Callable[[Floats], Floats], first: float, last: float) -> Str
 def of_corners(positions: Floats, blend: float) -> list[Stretch]:
     """Return the path of straight lines between positions (K, n), its corners rounded.
 
-    Args:
-        positions: [rad] or [m].
-        blend: Greatest distance of any joint from the corners [rad or m]; 0: the arm stops there,
-            as it does in any case where the path turns back.
+    ``blend``: greatest distance of any joint from the corners [rad or m]; 0: the arm stops there,
+    as it does in any case where the path turns back.
     """
     corners, off = needed(positions, STRAIGHT * blend)
     if len(corners) < 2:

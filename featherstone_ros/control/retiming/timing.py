@@ -68,16 +68,10 @@ def durations(grid: Floats, x: Floats) -> Floats:
 def fastest(
     grid: Floats, max_squares: Floats, bounds: Sequence[Bounds], x: Floats
 ) -> Floats | None:
-    """Return the fastest timing from rest to rest.
+    """Return the squared speeds (N + 1,) of the fastest timing from rest to rest, or None.
 
-    Args:
-        grid: (N + 1,) lengths of the path [rad or m], N at least 3.
-        max_squares: (N + 1,) greatest squared speeds of the path.
-        bounds: Of acceleration, torque, ...
-        x: (N + 1,) squared speeds to begin from.
-
-    Returns:
-        (N + 1,) squared speeds, None if no timing within the limits was found.
+    ``grid``: (N + 1,) lengths of the path, N at least 3; ``max_squares``: (N + 1,) greatest squared
+    speeds; x: (N + 1,) those to begin from.
     """
     rows = _rows(grid, max_squares, bounds)
     count, width = rows[2].shape
