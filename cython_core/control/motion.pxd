@@ -897,8 +897,9 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     acceleration, the path counts as under way already.
 
     From rest, the fields of the points alone say how the path begins, as in
-    joint_trajectory_controller; those of a spline say nothing of its velocity. Where the desired
-    state would jump there, here a correction blends into the path, which takes ``takeover_time`` at
+    joint_trajectory_controller, but for a single point that is sooner than ``transition``: an arm
+    that has waited for it is led in as a moving one is. Those of a spline say nothing of its
+    velocity. Where the desired state would jump there, here a correction blends into the path, which takes ``takeover_time`` at
     least; at most ``transition`` [s] if that is not too fast.
     """
     cdef double* offset = m.offset
@@ -917,7 +918,7 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
                 n, offset, path.first, wait, limits.velocity):
             lead_to(m, time, offset, path, wait)
             if (leaves_range(m, time, state, wait, limits)
-                    or (not begins_as_given
+                    or ((not begins_as_given or (path.pieces == 1 and wait < transition))
                         and leads_too_fast(m, offset, wait, limits))):
                 extend_back(m, time, path, wait)
         else:

@@ -189,6 +189,23 @@ def test_an_arm_that_begins_behind_catches_up_with_chunk_after_chunk(robot):
     assert played.speed.max() < asked + 0.1
 
 
+@pytest.mark.parametrize(("robot", "seed"), [("panda", 1), ("panda", 2), ("ur5e", 1), ("ur5e", 2)])
+def test_an_arm_that_waited_is_led_to_a_single_point_as_a_moving_one_is(robot, seed):
+    """Single points at 30 Hz, 6 of 10 lost: it stands, and the next one is due in 33 ms."""
+    arm, rng = load(robot).arm, np.random.default_rng(seed)
+    home, size = np.asarray(load(robot).start, float), 0.075 * arm.model.velocity_limit
+
+    def point(time):
+        return [Point(1.0 / 30.0, home + size * (1.0 - np.cos(2.0 * (time + 1.0 / 30.0 - 0.1))))]
+
+    sent = [time for time in np.arange(0.1, 2.0, 1.0 / 30.0) if rng.random() >= 0.6]
+    asks = {time: trajectory(point(time)) for time in sent}
+    played = play(Scene(robot, asks, 2.5, start=home, parameters=SPLINE | {"start_tolerance": 0.5}))
+    assert played.speed.max() < 0.15 + 0.15
+    assert played.text == ""
+    assert (np.abs(played.desired[:, 2]) < 1.2 * bounds(robot)[:2].max(axis=0)).all()
+
+
 def test_a_stall_with_mujoco_as_the_plant():
     pytest.importorskip("mujoco")
     drawn = stall("panda", 0, mujoco=True)
