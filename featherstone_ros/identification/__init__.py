@@ -26,7 +26,7 @@ from featherstone_ros.identification.fit import Fit, choose_width, noise, solve
 from featherstone_ros.identification.online import OnlinePayload
 from featherstone_ros.identification.payload import Payload, find_payload
 from featherstone_ros.identification.recording_checks import require_enough
-from featherstone_ros.identification.regression import Equations, equations
+from featherstone_ros.identification.regression import Equations
 from featherstone_ros.identification.session import Identification, Options, identify
 from featherstone_ros.identification.uncertainty import Estimate, estimate
 
@@ -45,7 +45,6 @@ __all__ = [
     "UnseparatedError",
     "base_parameters",
     "choose_width",
-    "equations",
     "estimate",
     "find_payload",
     "gains_by_links",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +31,15 @@ from featherstone_ros.identification.friction import Law, drive_terms
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
     Equations,
-    drive_equations,
     filtered,
     fitted_cut_off,
-    link_equations,
-    measured,
+    link_columns,
+    own_columns,
+    placed,
     prepared,
 )
 from featherstone_ros.identification.uncertainty import least_squares
+from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.progress import Progress
 
 STIFFNESS = drive_terms(6).index("stiffness")
@@ -101,11 +102,10 @@ class Fitting:
         self._stretches = [stretch for part in parts for stretch in clean(part).stretches]
         self._cut_off = fitted_cut_off(cut_off, max(s.period for s in self._stretches))
         self.armature_spread = armature_spread(self.dynamics, parts, judged)
-        self._prepared = cache(prepared)
-        links = link_equations(
-            self._stretches, self.dynamics, self.bodies, self._cut_off, self._prepared
+        self._motions = cache(partial(prepared, self._stretches, self._cut_off))
+        self._links = self._filtered(
+            partial(link_columns, dynamics=self.dynamics, bodies=self.bodies)
         )
-        self._links = links.of(self.judged)
 
     def equations(self, law: Law, dynamics: Dynamics) -> Equations:
         """Return the equations of the judged joints.
@@ -114,11 +114,20 @@ class Fitting:
             law: Of friction.
             dynamics: Of the model whose torque loads the joints.
         """
-        drives = drive_equations(self._stretches, dynamics, self._cut_off, law, self._prepared)
-        n = drives.A.shape[1]
-        columns = [term * n + j for term in range(len(law.terms)) for j in self.judged]
-        own = drives.A[:, self.judged][:, :, columns]
-        return self._links.beside(Equations(own, self._links.tau))
+
+        def own(motion: SmoothMotion) -> Floats:
+            return own_columns(motion, law, dynamics.rnea(*motion.state))
+
+        drives = placed(self._filtered(own, law.displacement).A)
+        return self._links.beside(Equations(drives, self._links.tau))
+
+    def _filtered(
+        self,
+        columns: Callable[[SmoothMotion], Floats],
+        displacement: float = PRESLIDING_DISPLACEMENT,
+    ) -> Equations:
+        facts = filtered(self._motions(displacement), columns, self._cut_off)
+        return facts.of(self.judged)
 
     def within_volumes(self) -> Fitting | None:
         """Return the same whose bodies stay within their links' volumes; None if none is known."""
@@ -134,8 +143,7 @@ class Fitting:
 
     def filtered(self, columns: Callable[[SmoothMotion], Floats]) -> Floats:
         """Return further columns (N, j, p) of the judged joints, see ``regression.filtered``."""
-        facts = filtered(self._stretches, columns, measured, self._cut_off, prepare=self._prepared)
-        return facts.A[:, self.judged]
+        return self._filtered(columns).A
 
     def with_links(self, theta: Floats) -> Dynamics:
         """Return the dynamics of the arm with its bodies deformed."""

@@ -37,6 +37,7 @@ from featherstone_ros.identification.regression import (
     Equations,
     drive_columns,
     filtered,
+    prepared,
 )
 from featherstone_ros.identification.uncertainty import least_squares
 from featherstone_ros.model.body_tree import parameters_of
@@ -182,7 +183,8 @@ def find_payload(
 
     with one_thread():
         stretches = [stretch for r in recordings for stretch in clean(r).stretches]
-        facts = filtered(stretches, columns, torque, cut_off, arm.drives.presliding_displacement)
+        motions = prepared(stretches, cut_off, arm.drives.presliding_displacement)
+        facts = filtered(motions, columns, cut_off, torque)
         own = [SIZE + k * model.n + j for k in range(len(law.terms)) for j in joints]
         of_arm = facts.A[:, joints, SIZE + len(law.terms) * model.n :]
         facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])

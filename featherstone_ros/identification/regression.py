@@ -98,94 +98,43 @@ def fitted_cut_off(cut_off: float, period: float) -> float:
     return float(np.clip(1 / (RATE * period), cut_off, FASTEST * cut_off))
 
 
-def equations(
-    stretches: Sequence[Recording],
-    dynamics: Dynamics,
-    bodies: Bodies,
-    cut_off: float,
-    law: Law,
-) -> Equations:
-    """Return the equations of evenly sampled stretches, see ``filtered``; the model carries."""
-    links = link_equations(stretches, dynamics, bodies, cut_off)
-    return links.beside(drive_equations(stretches, dynamics, cut_off, law))
-
-
-def link_equations(
-    stretches: Sequence[Recording],
-    dynamics: Dynamics,
-    bodies: Bodies,
-    cut_off: float,
-    prepare: Callable[[Recording, float, float], Prepared] | None = None,
-) -> Equations:
-    """Return the equations without drives, see ``filtered``."""
-
-    def columns(motion: SmoothMotion) -> Floats:
-        return link_columns(motion, dynamics, bodies)
-
-    return filtered(stretches, columns, measured, cut_off, prepare=prepare)
-
-
-def drive_equations(
-    stretches: Sequence[Recording],
-    dynamics: Dynamics,
-    cut_off: float,
-    law: Law,
-    prepare: Callable[[Recording, float, float], Prepared] | None = None,
-) -> Equations:
-    """Return the equations without links, see ``filtered``.
-
-    Args:
-        stretches: Likewise.
-        dynamics: Of the model whose torque loads the joints.
-        cut_off: Of the filter [Hz].
-        law: Of friction.
-        prepare: As for ``filtered``.
-    """
-
-    def columns(motion: SmoothMotion) -> Floats:
-        links = dynamics.rnea(*motion.state)
-        return own_columns(motion, law, links)
-
-    own = filtered(stretches, columns, measured, cut_off, law.displacement, prepare)
-    return Equations(placed(own.A), own.tau)
-
-
-def filtered(
-    stretches: Sequence[Recording],
-    columns: Callable[[SmoothMotion], Floats],
-    torque: Callable[[SmoothMotion], Floats],
-    cut_off: float,
-    displacement: float = PRESLIDING_DISPLACEMENT,
-    prepare: Callable[[Recording, float, float], Prepared] | None = None,
-) -> Equations:
-    """Return the equations of evenly sampled stretches.
+def prepared(
+    stretches: Sequence[Recording], cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
+) -> list[Prepared]:
+    """Return the motion of stretches, smooth enough for equations that are filtered.
 
     Args:
         stretches: Even samples of all joints of the model.
-        columns: Returns A (N, n, p) of a motion.
-        torque: Returns the torque to explain (N, n) [N m or N].
-        cut_off: Of the filter [Hz].
+        cut_off: Of the filter that follows [Hz].
         displacement: Over which Coulomb friction turns round [rad or m].
-        prepare: ``prepared``, or the same from memory.
 
     Raises:
         EvaluationError: No stretch is long enough, or the rate is too low for the filter.
     """
-    motions = [
-        (prepare or prepared)(s, cut_off, displacement) for s in long_enough(stretches, cut_off)
-    ]
-    return stacked([_of_one(*motion, columns, torque, cut_off) for motion in motions])
+    motions = []
+    for samples in long_enough(stretches, cut_off):
+        wide = max(cut_off, min(WIDER * cut_off, 0.2 / samples.period))
+        motion = smooth(samples, wide, displacement)
+        every = max(1, int(1 / (DENSE * wide * samples.period)))
+        motions.append((motion.thinned(every), every * samples.period))
+    return motions
 
 
-def prepared(samples: Recording, cut_off: float, displacement: float) -> Prepared:
-    """Return the motion of samples, smooth enough for equations that are filtered, and its period.
+def filtered(
+    motions: Sequence[Prepared],
+    columns: Callable[[SmoothMotion], Floats],
+    cut_off: float,
+    torque: Callable[[SmoothMotion], Floats] = lambda motion: motion.effort,
+) -> Equations:
+    """Return the equations of motions.
 
-    Arguments as for ``filtered``.
+    Args:
+        motions: Of ``prepared``.
+        columns: Returns A (N, n, p) of a motion.
+        cut_off: Of the filter [Hz].
+        torque: Returns the torque to explain (N, n) [N m or N].
     """
-    wide = max(cut_off, min(WIDER * cut_off, 0.2 / samples.period))
-    motion = smooth(samples, wide, displacement)
-    every = max(1, int(1 / (DENSE * wide * samples.period)))
-    return motion.thinned(every), every * samples.period
+    return stacked([_of_one(*motion, columns, torque, cut_off) for motion in motions])
 
 
 def _of_one(
@@ -203,11 +152,6 @@ def _of_one(
     kept = slice(edge, N - edge, max(1, int(1 / (SPARSE * cut_off * period))))
     trust = weight(low_pass(np.abs(smooth_sign(motion.velocity))))
     return Equations((A * trust[:, :, None])[kept], (low_pass(torque(motion)) * trust)[kept])
-
-
-def measured(motion: SmoothMotion) -> Floats:
-    """Return the measured torque (N, n) [N m or N]."""
-    return motion.effort
 
 
 def link_columns(motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies) -> Floats:

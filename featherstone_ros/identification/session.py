@@ -15,11 +15,10 @@ from featherstone_ros.identification.bags import JointStates, read_joint_states,
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import Bodies
-from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import Explanation, explain
 from featherstone_ros.identification.faults import find_faults, in_other_units
-from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
+from featherstone_ros.identification.filtering import SmoothMotion, joined
 from featherstone_ros.identification.fit import Fit
 from featherstone_ros.identification.friction import FittedDrives, Law
 from featherstone_ros.identification.friction import fit as fit_friction
@@ -173,10 +172,7 @@ def _identify(
     judged = tuple(names.index(name) for name in judged_names)
     fitted, held = split(recordings, len(bags), options.cut_off)
     arm = Arm.without_drives(model)
-    motions = [
-        joined(smooth_all(clean(part).stretches, options.cut_off))
-        for part in recordings[: len(bags)]
-    ]
+    motions = [arm.motion(part, options.cut_off) for part in recordings[: len(bags)]]
     with telling(notes):
         require_enough(model, recordings[: len(bags)], motions, options.shortest)
     fitting = Fitting(model, fitted, judged, options.cut_off, options.boxes)
