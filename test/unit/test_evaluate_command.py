@@ -106,15 +106,6 @@ def test_noise_jitter_and_losses_change_little(arm, record, tmp_path, capsys):
     assert "armature" not in file.read_text()
 
 
-@pytest.mark.study  # test_evaluation_steps.py has such ones
-def test_velocity_is_not_needed(arm, record, capsys):
-    time, q, _, tau = arm
-    assert cli.main(record(time, q, None, tau)) == 0
-    output = capsys.readouterr().out
-    assert set(table(output, "Torque left unexplained")) == set(NAMES)
-    assert "Friction fitted" not in output
-
-
 @pytest.mark.study
 def test_joints_that_are_not_compared_still_move(arm, record, tmp_path, capsys):
     bag = record(*arm)

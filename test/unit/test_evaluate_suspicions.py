@@ -39,15 +39,6 @@ def test_currents_are_not_taken_for_torque_without_gravity(evaluated, gains):
     assert "measured torque is 0." in text or abs(float(by_links[1]) / 2.25 - 1.0) < 0.01
 
 
-@pytest.mark.study  # test_evaluate_command.py has such efforts of another arm
-def test_torque_without_gravity_is_still_called_so(evaluated):
-    import featherstone_ros as fr
-
-    t, q, qd, tau = known_arm.record(known_arm.NOMINAL)
-    text, _ = evaluated((t, q, qd, tau - fr.Dynamics(known_arm.NOMINAL).gravity(q)))
-    assert "better without gravity" in text
-
-
 def test_positions_in_degrees_are_pointed_out(evaluated):
     t, q, qd, tau = known_arm.record(known_arm.NOMINAL)
     text, scores = evaluated((t, np.degrees(q), np.degrees(qd), tau))

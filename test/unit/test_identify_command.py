@@ -5,11 +5,9 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-import bag_writer
 import known_arm
 import numpy as np
 import pytest
-import recorded_arm
 import yaml
 
 import featherstone_ros as fr
@@ -186,40 +184,6 @@ def test_a_description_is_not_overwritten(result, tmp_path, capsys):
     assert "choose another name" in error_of(capsys, command)
 
 
-def rotten(signals, seed=6):
-    """Return the signals with gaps, repeats, NaN, lost messages and stamps that run back."""
-    t, q, qd, tau = (x.copy() for x in signals)
-    random = np.random.default_rng(seed)
-    tau[random.random(len(t)) < 0.02, 3] = np.nan
-    qd[random.random(len(t)) < 0.02] = np.nan
-    t[500] = t[450]
-    t[900:] += 1.5
-    kept = random.random(len(t)) > 0.05
-    repeated = np.sort(np.concatenate([np.flatnonzero(kept), np.arange(100, len(t), 170)]))
-    return t[repeated], q[repeated], qd[repeated], tau[repeated]
-
-
-@pytest.mark.study  # test_evaluate_command.py has such ones
-def test_gaps_repeats_and_missing_efforts_cost_little(truth, tmp_path):
-    bag = known_arm.write(tmp_path / "bag", rotten(known_arm.record(truth)), "mcap")
-    files = ["--output", str(tmp_path / "o.urdf"), "--json", str(tmp_path / "o.json")]
-    assert not cli.main(["identify", bag, "--urdf", "ur5e", *files])
-    assert min(json.loads((tmp_path / "o.json").read_text())["held_out"]["r2"]) > 0.95
-
-
-@pytest.mark.study  # test_evaluation_steps.py has such ones
-def test_velocity_and_order_of_names_do_not_matter(truth, tmp_path):
-    t, q, _, tau = known_arm.record(truth)
-    order = [3, 0, 5, 1, 4, 2]
-    signals = (t, *(np.ascontiguousarray(x[:, order]) for x in (q, tau)))
-    signals = (signals[0], signals[1], None, signals[2])
-    bag = known_arm.write(tmp_path / "bag", signals, names=[NAMES[j] for j in order])
-    files = ["--output", str(tmp_path / "o.urdf"), "--json", str(tmp_path / "o.json")]
-    assert not cli.main(["identify", bag, "--urdf", "ur5e", *files])
-    scores = json.loads((tmp_path / "o.json").read_text())
-    assert scores["joints"] == NAMES and min(scores["held_out"]["r2"]) > 0.95
-
-
 @pytest.mark.study
 def test_currents_with_their_gains_are_as_good_and_a_recording_apart_is_scored(apart, tmp_path):
     claimed, out = json.loads(Path(apart["json"]).read_text()), tmp_path / "e.json"
@@ -230,22 +194,6 @@ def test_currents_with_their_gains_are_as_good_and_a_recording_apart_is_scored(a
         np.testing.assert_allclose(json.loads(out.read_text())["r2"], scores["r2"], rtol=1e-9)
     for j, name in enumerate(NAMES):
         assert claimed["friction"][name]["coulomb"] == pytest.approx(known_arm.COULOMB[j], rel=0.1)
-
-
-@pytest.mark.study  # test_evaluation_steps.py has such ones
-def test_an_arm_in_several_messages_is_read_as_one(result, truth, tmp_path):
-    signals = known_arm.record(truth, duration=15.0)
-    parts = []
-    for joints, late in ((slice(0, 3), 0.0), (slice(3, 6), 0.0037)):
-        t, *rest = signals
-        later = [np.column_stack([np.interp(t + late, t, x) for x in y.T[joints]]) for y in rest]
-        parts += recorded_arm.states(t + late, *later, names=NAMES[joints])
-    messages = sorted(parts, key=lambda part: part[0])
-    bag_writer.write(tmp_path / "parts", {"/joint_states": messages})
-    whole = evaluated(result, tmp_path, known_arm.write(tmp_path / "whole", signals))
-    joined = evaluated(result, tmp_path, str(tmp_path / "parts"))
-    assert joined["joints"] == NAMES
-    np.testing.assert_allclose(joined["rms"], whole["rms"], rtol=0.2)
 
 
 def test_the_picture_is_legible(result):
@@ -305,24 +253,6 @@ def test_a_load_is_found_beside_a_recording_without_it(result, truth, tmp_path, 
     assert "not allowed with" in capsys.readouterr().err
 
 
-@pytest.mark.study  # test_identification_steps.py has such ones
-def test_uncertainty_covers_the_truth(truth, tmp_path):
-    """Without a parameter file friction is fitted too; three of four loads lie within 2 sigma."""
-    inside = []
-    for seed in range(6):
-        loaded = truth.with_payload("tool0", 0.5, [0.0, 0.02, 0.05], 0.002 * np.eye(3))
-        bag = known_arm.write(
-            tmp_path / f"bag{seed}", known_arm.record(loaded, seed=seed, duration=15.0)
-        )
-        options = fr.identification.Options()
-        recordings, _, _ = fr.identification.session.recorded([bag], known_arm.URDF, options)
-        arm = fr.identification.session.Arm.without_drives(truth)
-        load = fr.identification.find_payload(arm, recordings, "tool0", fit_drives=True)
-        inside.append(abs(load.mass - 0.5) < 2 * load.mass_deviation)
-        assert load.mass_deviation < 0.1
-    assert np.mean(inside) >= 0.6
-
-
 def test_no_load_is_said_to_be_none(truth, tmp_path, capsys):
     model = known_arm.NOMINAL
     bag = known_arm.save(tmp_path / "arm.npz", known_arm.record(model))
@@ -336,28 +266,6 @@ def test_no_load_is_said_to_be_none(truth, tmp_path, capsys):
 def test_an_unknown_link_is_named(result, capsys):
     command = ["payload", result["bag"], "--urdf", "ur5e", "--link", "hook"]
     assert "no link 'hook'; valid names" in error_of(capsys, command)
-
-
-@pytest.mark.study  # test_faults.py names such ones
-@pytest.mark.parametrize(
-    ("of_velocity", "of_effort", "words"),
-    [
-        (1.3, 1.0, "elbow_joint: its velocity is 1.3 times the rate of its position"),
-        (1.0, 0.09, "elbow_joint: its effort is 0.0"),
-    ],
-)
-def test_what_is_wrong_is_named_and_nothing_is_written(
-    of_velocity, of_effort, words, tmp_path, capsys
-):
-    time, q, qd, tau = known_arm.record(known_arm.deformed(), duration=12.0)
-    elbow = np.eye(6)[2]
-    qd, tau = qd * of_velocity**elbow, tau * of_effort**elbow
-    bag = known_arm.save(tmp_path / "arm.npz", (time, q, qd, tau))
-    output = tmp_path / "arm.urdf"
-    command = ["identify", bag, "--urdf", "ur5e", "--output", str(output)]
-    assert cli.main(command) == 1
-    assert words in capsys.readouterr().err
-    assert not output.exists() and not output.with_suffix(".yaml").exists()
 
 
 @pytest.mark.study  # what --force writes all the same: --fix below writes likewise
