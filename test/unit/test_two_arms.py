@@ -8,7 +8,6 @@ import pytest
 from arm_pair import ARMS, PAIRS, ArmPair, Bar
 from cdr_messages import float64_multi_array, joint_state
 from drive_settings import with_drives
-from example_robots import example_robot
 from pushed_twin import follow
 from test_twin import ARM, START, run
 from test_twin_floating_base import BOAT, FRICTIONLESS, momentum
@@ -47,35 +46,12 @@ def models(pair: ArmPair) -> tuple[fr.Model, dict[str, fr.Model]]:
 
 
 @pytest.mark.parametrize("which", PAIRS)
-def test_on_a_fixed_base_an_arms_own_model_gives_the_torques_of_the_whole(which):
-    both, one = models(PAIRS[which])
-    q, qd, qdd = np.random.default_rng(1).uniform(-1, 1, (3, 50, both.n))
-    tau = fr.Dynamics(both).rnea(q, qd, qdd)
-    n = both.n // 2
-    for k, arm in enumerate(ARMS):
-        mine = slice(n * k, n * k + n)
-        alone = fr.Dynamics(one[arm]).rnea(q[:, mine], qd[:, mine], qdd[:, mine])
-        np.testing.assert_allclose(tau[:, mine], alone, atol=1e-10)
-
-
-@pytest.mark.parametrize("which", PAIRS)
 def test_what_an_arms_own_model_does_not_know_is_the_others_links(which):
     _, one = models(PAIRS[which])
     for arm, other in (ARMS, ARMS[::-1]):
         tree, names = one[arm].tree, one[arm].link_names
         tips = [tree.link_locked[names.index(PAIRS[which].tips[a])] for a in (arm, other)]
         assert not tips[0] and tips[1] == set(PAIRS[which].joints[other])
-
-
-def test_on_a_torso_that_moves_it_does_not():
-    text = example_robot("talos_full_v2").read_bytes()
-    arms = [f"arm_{arm}_{k}_joint" for arm in ARMS for k in range(1, 8)]
-    both = fr.Model.from_urdf(text, joints=["torso_1_joint", "torso_2_joint", *arms])
-    alone = fr.Model.from_urdf(text, joints=arms[:7])
-    q = np.zeros(16)
-    q[1] = 0.5  # bent forward
-    difference = fr.Dynamics(both).gravity(q)[2:9] - fr.Dynamics(alone).gravity(q[2:9])
-    assert np.abs(difference).max() > 1.0
 
 
 # Commands and brakes.
