@@ -123,12 +123,6 @@ def panda():
     return propose(robot_file("panda"))
 
 
-@pytest.mark.usefixtures("pictured")
-def test_the_picture_is_one(tmp_path):
-    cli.main(["setup", "ur5e", "--output", str(tmp_path / "arm.yaml")])
-    assert paths(tmp_path / "arm.yaml")["picture"].read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.study
 @pytest.mark.usefixtures("pictured")
 @pytest.mark.parametrize("joints", [3, 12, 29])
@@ -284,6 +278,8 @@ def test_a_heavier_arm_that_fails_is_said_at_the_end(tmp_path, capsys):
     assert cli.main(["setup", str(path), "--output", str(tmp_path / "scara.yaml")]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("Careful: 10 % heavier: it failed: joint 'lift'")
+    picture = paths(tmp_path / "scara.yaml")["picture"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_nothing_that_is_there_is_overwritten_without_being_asked(tmp_path, capsys):
@@ -358,9 +354,10 @@ def test_a_weak_arm_begins_where_it_is_light(tmp_path):
     assert np.abs(Dynamics(tired.model).gravity(tired.start))[0] < 0.9 * weight
 
 
-@pytest.mark.parametrize(("stem", "link"), [("ur5_robot", "tool0"), ("xarm7", "link_eef")])
-def test_the_tool_is_found_by_its_name(stem, link):
-    assert propose(example_robot(stem)).tip == link
+def test_the_tool_is_found_by_its_name_and_of_two_hands_left_open():
+    assert propose(example_robot("ur5_robot")).tip == "tool0"
+    assert propose(example_robot("xarm7")).tip == "link_eef"
+    assert tool_link(Model.from_file(example_robot("baxter"))) == ""
 
 
 def test_the_file_says_where_its_end_effector_is_softer_and_what_helps():
@@ -396,10 +393,6 @@ def test_the_tool_of_an_arm_whose_fingers_turn_is_its_hand():
     assert tool_link(model) == "tcp"
     J = Dynamics(model).jacobian(start_posture(model, "tcp"), "tcp")
     assert np.linalg.svd(J, compute_uv=False)[-1] > 0.1
-
-
-def test_two_hands_leave_the_tool_open():
-    assert tool_link(Model.from_file(example_robot("baxter"))) == ""
 
 
 def test_numbers_are_doubles_for_yaml_and_joints_names():
