@@ -6,7 +6,6 @@ import yaml
 from refusals import refused_commands
 
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import (
     ParameterFileError,
     as_ros_reads,
@@ -117,25 +116,6 @@ test_commands_refuse_a_wrong_file = refused_commands(
         )
     ),
 )
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("presliding_displacement: short", "presliding_displacement"),
-        ("effort_scale: [1.0]", "effort_scale"),
-        ("armature: {elbow_joint: heavy}", "armature.elbow_joint"),
-        ("friction: {elbow_joint: {viscous: true}}", "friction.elbow_joint.viscous"),
-        ("payload: {link: tool0, mass: heavy}", "payload.mass"),
-        ("payload: {link: tool0, mass: 1.0, com: [1, 2, x]}", "payload.com"),
-        ("payload: {link: tool0, mass: 1.0, inertia: none}", "payload.inertia"),
-        ("gravity: down", "gravity"),
-    ],
-)
-def test_an_arm_with_a_wrong_value_is_refused_by_file_and_name(file, text, name):
-    file.write_text(f"/**: {{ros__parameters: {{{text}}}}}")
-    with pytest.raises(FeatherstoneError, match=rf"{file.name}: {name} is "):
-        ControlledArm.from_robot("ur5e", ("elbow_joint",), file)
 
 
 def test_parameters_of_a_joint_with_a_dot_in_its_name_are_not_nested(tmp_path):
