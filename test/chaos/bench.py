@@ -82,7 +82,12 @@ class Bench:
             self._await(name)
 
     def close(self) -> None:
-        """Kill the nodes and leave."""
+        """Kill the nodes and leave, without a priority.
+
+        A thread of Fast DDS may spin as it leaves; it would take a processor from all others for
+        minutes, and processes started later would inherit that.
+        """
+        set_priority(os.getpid(), 0)
         self.ros.close()
 
     def _begin(self, seed: int) -> None:
