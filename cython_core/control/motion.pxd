@@ -720,10 +720,11 @@ cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, doub
 
 
 cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, double duration,
-                                 double longer, double share,
+                                 double longer, double place, double share,
                                  const JointLimits* limits) noexcept nogil:
     """Give a joint's correction its times: ``duration`` [s], more where a velocity or what is off
-    in place ask for it, and ``longer`` times as long. share: as of ``blend``.
+    in place ask for it; the velocity's is ``longer`` times as long, the place's ``place`` times.
+    share: as of ``blend``.
     """
     cdef Py_ssize_t n = m.n
     cdef double v = offset[n + i], a = offset[2 * n + i], x, jerk = limits.jerk[i]
@@ -741,7 +742,8 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
     m.lasts[2 * n + i] = fading_time(v, a, m.lasts[n + i], faster, jerk)
     correct(m, i, offset)
     x = fabs(m.correction[i])
-    m.lasts[i] = longer * max(duration, sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
+    m.lasts[i] = max(longer * duration,
+                     place * max(sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk)))
     if v * offset[i] < 0.0:
         m.lasts[i] = max(m.lasts[i], m.lasts[n + i])
     while (share == CATCH_UP_SPEED and 1.875 * x > SMALL * speed * m.lasts[i]
@@ -753,19 +755,23 @@ cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double*
                              const double* offset, double duration, double share,
                              const JointLimits* limits) noexcept nogil:
     """Make a joint's correction longer where it accelerates too much, but not where it would add
-    speed, and shorter where it would leave the range: both count for more.
+    speed, and shorter where it would leave the range: both count for more. What removes the
+    velocity goes first, since the arm falls behind with what removes the distance.
     """
     cdef Py_ssize_t n = m.n, k
     cdef double hardest = HARDEST * max(min(limits.acceleration[i], limits.deceleration[i]),
                                         fabs(state[2 * n + i]))
-    cdef double longer = 1.0
-    plan_correction(m, i, offset, duration, longer, share, limits)
-    while (longer < LONGEST_BLEND
+    cdef double longer = 1.0, place = 1.0
+    plan_correction(m, i, offset, duration, longer, place, share, limits)
+    while (place < LONGEST_BLEND
            and accelerates_too_much(m, i, time, state[2 * n + i], limits)):
         longer /= SHORTER
-        plan_correction(m, i, offset, duration, longer, share, limits)
-        if adds_speed(m, i, time, state[n + i], share * limits.velocity[i]):
-            plan_correction(m, i, offset, duration, SHORTER * longer, share, limits)
+        if place > 1.0 or longer > LONGEST_BLEND / SHORTER:     # the velocity's alone is no remedy
+            place /= SHORTER
+            longer = place
+        plan_correction(m, i, offset, duration, longer, place, share, limits)
+        if place == 1.0 and adds_speed(m, i, time, state[n + i], share * limits.velocity[i]):
+            plan_correction(m, i, offset, duration, SHORTER * longer, place, share, limits)
             break
     while (joint_lasts(m, i) > SHORTEST_STOP and largest_acceleration(m, i) < hardest
            and correction_leaves_range(m, i, time, state[i], limits)):

@@ -93,8 +93,8 @@ def test_a_stream_is_followed_without_lag(send, rate, parameters, latest, off, j
 
 @pytest.mark.parametrize("robot", ["panda", "xarm7"])
 def test_set_points_that_come_early_or_late_ask_for_no_more_acceleration(robot):
-    """100 Hz, 5 ms early or late. A takeover that takes longer takes longer in all that it removes:
-    with a velocity alone, place and acceleration added up to 1.38 of the bound.
+    """100 Hz, 5 ms early or late. Where it is no remedy to remove a velocity more slowly, so is the
+    distance removed: both added up to 1.38 of the bound.
     """
     described = robot_of(robot)
     start = np.asarray(load(described).start, float)
