@@ -12,7 +12,7 @@ from featherstone_ros import Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import JointStates, read_joint_states, storage
-from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
+from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.errors import IdentificationError
@@ -93,8 +93,8 @@ class Identification:
         law: The law of friction that the cross-validation chose.
         bodies: The bodies, undeformed.
         fit: Their deformations and the drives.
-        base: The base parameters: the combinations on which torque depends.
-        estimate: Their values from the data alone, with standard deviations.
+        estimate: The base parameters, the combinations on which torque depends, from the data
+            alone, with standard deviations.
         width: (10,) of the prior about the URDF, of each component of a body's theta.
         sigma: (j,) noise of each judged joint [N m or N].
         before: The description with friction fitted to the same part.
@@ -115,7 +115,6 @@ class Identification:
     law: Law
     bodies: Bodies
     fit: Fit
-    base: BaseParameters
     estimate: Estimate
     width: Floats
     sigma: Floats
@@ -187,7 +186,6 @@ def _identify(
     faults = in_other_units(faults, model, recordings[0], options.cut_off)
     bodies = fitting.bodies
     fit, best = fit_parts(fitting, progress)
-    base = base_parameters(model)
     still = still_joints(model, motions)
     if still:
         notes.append(f"hardly moved, so hardly identified: {', '.join(still)}")
@@ -206,8 +204,7 @@ def _identify(
         law=best.law,
         bodies=bodies,
         fit=fit,
-        base=base,
-        estimate=estimate(best.facts, best.sigma, base, bodies, fit, judged),
+        estimate=estimate(best.facts, best.sigma, base_parameters(model), bodies, fit, judged),
         width=best.width,
         sigma=best.sigma,
         before=with_friction(arm, fitted, judged, options.cut_off)[0],
