@@ -29,7 +29,8 @@ Heading: TypeAlias = tuple[str, str]  # and its style
 Curve: TypeAlias = tuple[str, str, Floats]  # name, colour, and the torque (N, n)
 
 PLAIN_HEAD = 1.0  # [inch] height above all panels without a subtitle
-TITLE = 13  # [point]
+TITLE = 13  # [point], less where it is too long
+LETTER = 0.62  # of its size, the width of one of its letters
 
 
 def load_arm(
@@ -140,7 +141,8 @@ def draw(
     n, further = len(joints), [part for part in (friction, beside) if part]
     head, line = (panels.HEAD, panels.LEGEND) if below else (PLAIN_HEAD, panels.SUBTITLE)
     rows = max(panels.ROW * n, beside.height if beside else 0.0)
-    width, height = 10.0 + 2.0 * len(further), rows + head + panels.FOOT
+    width, height = 11.0 + 1.5 * len(further), rows + head + panels.FOOT
+    size = min(TITLE, 72 * (width - 2 * panels.MARGIN) / (LETTER * len(title)))
     columns = {"ncols": 1 + len(further), "width_ratios": (2.4, *[1] * len(further))}
     margin = beside.margin if beside else 0.15
     with picture(path) as pyplot:
@@ -149,7 +151,7 @@ def draw(
             n, **columns, wspace=0.15, hspace=0.42, left=0.65 / width, right=1 - margin / width,
             top=1 - head / height, bottom=panels.FOOT / height,
         )  # fmt: skip
-        panels.write_title(figure, title, below, TITLE)
+        panels.write_title(figure, title, below, size)
         panels.write_legend(figure, [(name, colour) for name, colour, _ in curves], line)
         for j, joint in enumerate(joints):
             axes = [figure.add_subplot(grid[j, k]) for k in range(2 if friction else 1)]

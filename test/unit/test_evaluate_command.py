@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import threading
+from types import SimpleNamespace
 
 import bag_writer
 import numpy as np
@@ -145,6 +146,28 @@ def test_samples_and_picture_are_written(arm, record, tmp_path):
             assert row[f"{name}.position"] == pytest.approx(q[k, j], abs=0.01)
             assert row[f"{name}.effort"] == pytest.approx(row[f"{name}.with_friction"], abs=0.5)
             assert row[f"{name}.effort"] == pytest.approx(tau[k, j], abs=3.5)
+
+
+def test_a_long_title_fits_its_picture(tmp_path, monkeypatch):
+    """As that of a load, whose figures and link it names."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from featherstone_ros.tools.study import draw
+
+    widths, save = [], Figure.savefig
+
+    def saved(figure, *to, **how):
+        save(figure, *to, **how)
+        widths.append([text.get_window_extent().x1 / figure.bbox.x1 for text in figure.texts])
+
+    monkeypatch.setattr(Figure, "savefig", saved)
+    time = np.linspace(0.0, 10.0, 50)
+    motion = SimpleNamespace(time=time)
+    for title in ("short", "a load of 12.345 kg on left_gripper_holder_link, at 1000 mm " * 3):
+        curves = [("measured", "grey", np.sin(time)[:, None])]
+        draw(tmp_path / "torque.png", title, motion, ["a"], curves, lambda j: "")
+    assert 0 < max(widths[0]) < max(widths[1]) < 1
 
 
 def error_of(capsys, arguments):
