@@ -105,27 +105,11 @@ def test_no_more_than_so_much_is_kept_in_all(tree, share):
 # What its holder did to a result before dropping it ----------------------------------------------
 
 
-def set_shape(result):
-    result.shape = (1, *result.shape)
-
-
-def set_type(result):
-    result.dtype = np.int64
-
-
-def set_byte_order(result):
-    result.dtype = ">f8"
-
-
-def set_strides(result):
-    result.strides = (0,) * result.ndim
-
-
 SPOILS = {
-    "other shape": set_shape,
-    "other type": set_type,
-    "other byte order": set_byte_order,
-    "other strides": set_strides,
+    "other shape": lambda result: setattr(result, "shape", (1, *result.shape)),
+    "other type": lambda result: setattr(result, "dtype", np.int64),
+    "other byte order": lambda result: setattr(result, "dtype", ">f8"),
+    "other strides": lambda result: setattr(result, "strides", (0,) * result.ndim),
     "made smaller": lambda result: result.resize(1, refcheck=False),
     "made larger": lambda result: result.resize(1000, refcheck=False),
     "read-only": lambda result: result.setflags(write=False),

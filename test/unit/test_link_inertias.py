@@ -36,17 +36,6 @@ def test_they_are_those_of_the_operators(tree):
     assert_equal_to_rounding(tree.dynamics.articulated_inertias(tree.q), blocks(P, robot))
 
 
-def test_a_joint_s_axis_feels_the_diagonal_of_crba_and_the_pivots_of_minv():
-    """Of a chain: S^T R S is H_ii, S^T P S its pivot after all joints beyond are eliminated."""
-    panda = State(TREES["panda"])
-    axis = np.array([0, 0, 0, 0, 0, 1])  # all seven turn about z of their link
-    felt = axis @ panda.dynamics.composite_inertias(panda.q) @ axis
-    assert_equal_to_rounding(felt, np.diag(panda.H))
-    pivots = [1 / np.linalg.inv(panda.H[i:, i:])[0, 0] for i in range(7)]
-    felt = axis @ panda.dynamics.articulated_inertias(panda.q) @ axis
-    assert_equal_to_rounding(felt, np.array(pivots))
-
-
 @pytest.mark.parametrize("method", ["composite_inertias", "articulated_inertias"])
 def test_a_floating_base_changes_nothing_beyond_in_a_batch_either(method):
     text = random_tree(2, 9, branching=0.5)
