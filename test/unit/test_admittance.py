@@ -207,17 +207,6 @@ def test_payload_that_the_sensor_feels_moves_nothing():
     np.testing.assert_allclose(pose_error(poses[-1], poses[50]), 0.0, atol=1e-3)
 
 
-def test_target_is_followed_and_reached():
-    bench = ContactBench()
-    target = moved(bench.pose, [0.05, -0.05, 0.05])
-    bench.controller.set_target(bench.now, pose=target)
-    bench.run(0.1)
-    assert bench.phase is Phase.REFERENCE
-    bench.run(6.0)
-    assert bench.phase is Phase.HOLDING
-    np.testing.assert_allclose(pose_error(bench.pose, target), 0.0, atol=1e-3)
-
-
 def test_without_wrench_the_hand_comes_to_rest_and_follows_nothing():
     bench = ContactBench()
     target = moved(bench.pose, [0.2, 0.0, 0.0])
@@ -268,15 +257,6 @@ def test_wrenches_before_the_activation_count_as_the_last_of_them():
         np.testing.assert_array_equal(led_after(*heard), expected)
 
 
-def test_mode_begins_and_ends_without_a_jump():
-    bench = ContactBench(mode=Mode.FEEDFORWARD)
-    bench.configure(mode=Mode.ADMITTANCE)
-    bench.run(0.3, [0, 10, 0, 0, 0, 0])
-    bench.configure(mode=Mode.FEEDFORWARD)
-    bench.run(0.5)
-    assert largest_acceleration(bench) <= 1.01
-
-
 def test_wall_stops_the_hand():
     start = ContactBench().pose[2, 3]
     wall = Wall((0, 0, 1), start - 0.02, 5000.0, 100.0)
@@ -314,28 +294,6 @@ def test_joint_that_meets_its_stop_brakes_as_drives_can(joint):
     assert bench.controller.refused == {}
 
 
-def test_deactivation_in_motion_makes_no_step():
-    """Drives are late: where the arm is, they were a while ago."""
-    bench = ContactBench(stiffness=0.0)
-    bench.p, bench.d = 0.1 * bench.p, 0.3 * bench.d
-    bench.run(1.0, felt=on_hand(bench, [30.0, 0, 0, 0, 0, 0]))
-    bench.controller.deactivate(bench.now)
-    bench.run(0.1)
-    assert largest_acceleration(bench) <= 1.01
-
-
-@pytest.mark.parametrize("gap", [0.006, 0.024, 0.08])
-def test_drives_need_not_jump_after_a_gap_in_the_states(gap):
-    bench = ContactBench(stiffness=0.0)
-    push = on_hand(bench, [30.0, 0, 0, 0, 0, 0])
-    bench.run(1.0, felt=push)
-    for _ in range(3):
-        bench.now += gap
-        bench.run(0.4, felt=push)
-    steps = np.abs(np.diff(bench.desired, axis=0)).max(axis=1)
-    assert steps.max() < 2.5 * steps[-1]
-
-
 def test_hand_without_wrench_stops_though_hardly_damped():
     bench = ContactBench(stiffness=0.0, contact_stiffness=(100.0, 1.0))
     bench.run(1.0, felt=on_hand(bench, [0.0, 10.0, 0, 0, 0, 0]))
@@ -354,14 +312,6 @@ def test_stiffer_spring_in_contact_keeps_the_damping():
         bench.controller.set_target(bench.now, wrench=[0, 0, -20, 0, 0, 0])
         bench.run(0.02)
     assert max(bench.forces) < 1.2 * 20.0
-
-
-def test_stretched_arm_is_bounded():
-    bench = ContactBench(stiffness=0.0)
-    bench.run(8.0, [40, 0, 40, 0, 0, 0])
-    speed = np.abs(np.diff(bench.desired, axis=0)) / PERIOD
-    assert (speed < MODEL.velocity_limit).all()
-    assert np.abs(bench.arm.qd).max() < 0.05  # out of reach: it stands
 
 
 def test_wrench_is_that_of_the_link_on_which_it_is_measured():

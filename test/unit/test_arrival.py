@@ -162,12 +162,6 @@ def test_gap_in_the_states_counts_only_if_the_arm_is_not_where_it_was_to_be(move
         assert bench.looks(2)[-1] == "" and not bench.watch.is_abandoned
 
 
-def test_gap_before_anything_was_asked_is_no_motion_that_was_abandoned():
-    bench = Watched()
-    bench.watch.abandon()
-    assert not bench.watch.is_abandoned
-
-
 def test_motion_whose_end_is_unknown_stays_abandoned():
     bench = Watched()
     bench.watch.begin()
@@ -182,12 +176,6 @@ def test_nothing_is_expected_of_an_arm_in_gravity_compensation():
     assert bench.looks(4)[-1]
     bench.configure(mode=Mode.GRAVITY_COMPENSATION)
     assert bench.looks(3) == [""] * 3
-
-
-def test_loop_that_does_not_answer_is_no_news_of_the_arm():
-    bench = Watched()
-    arguments = (bench.settings, NO_GOAL, fr.Dynamics(bench.model))
-    assert bench.watch.update(bench.now, None, *arguments) == ""
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -430,17 +418,6 @@ def test_known_friction_explains_a_hand_that_is_near_its_target_and_unknown_does
     away = np.linalg.norm(arm.controller.snapshot().end_effector[:2].sum(axis=0)[:3])
     assert 0.002 < away < 0.01
     assert (said == "") == known
-
-
-def test_free_axes_have_no_target():
-    arm = panda(HOME, stiffness=[0.0, 400.0, 400.0, 30.0, 30.0, 30.0])
-    arm.push(2.0)
-    arm.look(1.0)
-    arm.push(0.0)
-    said = arm.said()
-    error = arm.controller.snapshot().end_effector[:2].sum(axis=0)
-    assert abs(error[0]) > 0.02
-    assert said == ""
 
 
 class Yielding(Hand):

@@ -115,13 +115,6 @@ def test_without_states_the_arm_is_braked_and_commands_end(loop):
     assert (record.q == record.q[0]).all()  # the last one that came
 
 
-def test_what_is_measured_may_be_spoilt(loop):
-    loop.advance(0.1)
-    loop.plant.measure = lambda state: state._replace(q=np.where([False, True], np.nan, state.q))
-    assert np.isnan(loop.step(loop.now + 0.002).q[1])
-    assert "elbow" in loop.controller.rejection
-
-
 # The simulated arm
 
 
@@ -194,39 +187,6 @@ def test_parameters_change_without_a_step(loop):
     assert loop.arm.settings.mode == "gravity_compensation"
 
 
-def test_a_payload_is_exchanged_by_name_without_a_step():
-    names = {"payload.names": ["gripper", "part"], "payload.name": "gripper"}
-    loads = {f"payloads.{n}.mass": m for n, m in (("gripper", 0.1), ("part", 0.6))}
-    at = {f"payloads.{n}.link": TIP for n in ("gripper", "part")}
-    dry = {f"friction.{joint}.coulomb": 0.0 for joint in ("shoulder", "elbow")}
-    arm = ControlledArm.of(URDF, {**names, **loads, **at, **dry, "payload.transition_time": 0.4})
-    heavy = arm.with_parameters({"payload.name": "part"}).model
-    plant = SimulatedArm.of(heavy, arm.drives, START)
-    loop = ClosedLoop(arm, plant)
-    sagged = np.abs(loop.advance(1.0).error[-1]).max()
-    loop.configure({"payload.name": "part"})
-    record = loop.advance(1.0)
-    assert np.abs(np.diff(record.command, axis=0)).max() < 0.2
-    assert np.abs(record.error[-1]).max() < 0.1 * sagged
-    assert_allclose(record.command[-1], fr.Dynamics(heavy).gravity(plant.q), atol=0.05)
-    before = loop.arm
-    with pytest.raises(ValueError, match=r"prat \(nearest: part\)"):
-        loop.configure({"payload.name": "prat"})
-    assert loop.arm is before
-
-
-def test_position_loops_add_to_the_effort(arm):
-    gains = np.array([[900.0, 300.0], [60.0, 20.0]])
-    plant = SimulatedArm.of(arm.model, arm.drives, START)
-    plant.gains = gains
-    plant.read(0.0)
-    gravity = fr.Dynamics(arm.model).gravity(START + 0.01)
-    plant.write(0.0, Command(gravity, START + 0.01, ZERO))
-    plant.advance(2.0)
-    friction = arm.drives.coulomb / gains[0]
-    assert (np.abs(plant.q - START - 0.01) < friction + 1e-3).all()
-
-
 def test_wrenches_act_on_links_as_they_say_at_each_step(arm):
     force = np.array([0.0, 0.0, 5.0, 0.0, 0.0, 0.0])
     plant = SimulatedArm.of(arm.model, arm.drives, START)
@@ -242,26 +202,6 @@ def test_wrenches_act_on_links_as_they_say_at_each_step(arm):
         simulator.step(effort, f_ext={TIP: force})
     assert len(seen) == 10
     assert_array_equal(plant.q, simulator.q)
-
-
-def test_a_constant_effort_of_the_drives_is_compensated(arm):
-    offset = arm.with_parameters({"friction.shoulder.offset": 2.0, "friction.elbow.offset": -1.0})
-    loop = ClosedLoop(offset, SimulatedArm.of(offset.model, offset.drives, START))
-    record = loop.run(GOAL, rest=0.5)
-    assert np.abs(record.error[len(record.error) // 2 :]).max() < 5e-3  # at first it gives way
-    gravity = fr.Dynamics(arm.model).gravity(record.q[-1])
-    assert_allclose(record.command[-1] - gravity, [2.0, -1.0], atol=0.5)
-
-
-@pytest.mark.parametrize("mode", ["feedforward", "computed_torque"])
-def test_springs_of_the_joints_are_compensated(arm, mode):
-    cables = {"friction.shoulder.stiffness": 6.0, "friction.elbow.stiffness": 3.0}
-    sprung = arm.with_parameters({"mode": mode, **cables})
-    knows, knows_not = (
-        ClosedLoop(each, SimulatedArm.of(sprung.model, sprung.drives, START)).run(GOAL, rest=0.5)
-        for each in (sprung, arm.with_parameters({"mode": mode}))
-    )
-    assert np.abs(knows.error[-1]).max() < 0.1 * np.abs(knows_not.error[-1]).max()
 
 
 def test_a_batch_moves_as_its_arms_do(arm):

@@ -6,7 +6,6 @@ import urdf_text
 
 from featherstone_ros import Dynamics, Model, _control
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Interpolation, Mode
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model.parameter_files import ParameterFileError
@@ -122,17 +121,6 @@ def test_a_change_leaves_the_rest_and_the_arm_that_was():
     }
 
 
-def test_its_controller_holds_the_payload():
-    arm = ControlledArm.of(URDF, {**PAYLOAD, "tip": TIP})
-    controller = arm.controller()
-    assert controller.phase is Phase.INACTIVE
-    controller.activate(0.0)
-    q = np.array([0.6, 0.5])
-    command = controller.accept_state(0.0, q, np.zeros(2))
-    np.testing.assert_allclose(command, Dynamics(arm.model).gravity(q))
-    assert np.abs(Dynamics(arm.unloaded).gravity(q) - command).min() > 0.1
-
-
 @pytest.mark.parametrize("robot", ["panda", "ur5e"])
 def test_the_packages_own_files_are_those_of_arms_with_margin(robot):
     arm = ControlledArm.of(robot_file(robot), robot_parameters(robot))
@@ -200,6 +188,9 @@ def test_the_weight_in_the_measured_wrench_is_that_of_the_named_payload():
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
+        ({"payload.names": ["gripper", "empty", "empty"]}, "expected different names"),
+        ({"payload.names": ["gripper", "empty", "a.b"]}, r"'a\.b' is no name of letters"),
+        ({"payload.names": 3}, "payload.names is 3, expected a list of names"),
         ({"payload.name": "griper"}, r"payload\.name is griper \(nearest: gripper\), expected one"),
         ({"payloads.empty.mass": 1.0}, r"payloads\.empty\.mass is 1\.0, but payloads\.empty\.link"),
         ({"payloads.empty.link": "hand"}, r"payloads\.empty\.link is 'hand'; the links are"),
@@ -218,20 +209,6 @@ def test_a_payload_that_cannot_be_is_refused_by_name(file, changed, expected):
     path = file(", ".join(f"{n}: {v}" for n, v in {**NAMED, **changed}.items()))
     with pytest.raises(ParameterFileError, match=expected):
         ControlledArm.of(URDF, path)
-
-
-@pytest.mark.parametrize(
-    ("names", "expected"),
-    [
-        (["a", "a"], "expected different names"),
-        (["a.b"], r"'a\.b' is no name of letters"),
-        (3, "payload.names is 3, expected a list of names"),
-    ],
-)
-def test_names_of_payloads_are_different_words(names, expected):
-    """A name with a dot could not be told from a name and a part of its parameters."""
-    with pytest.raises(ValueError, match=expected):
-        ControlledArm.of(URDF, {"payload.names": names})
 
 
 def test_a_joint_whose_drive_is_told_positions_has_neither_gains_nor_damping():

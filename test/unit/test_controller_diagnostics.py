@@ -42,24 +42,17 @@ def test_every_phase_has_its_level_line_and_words(phase):
     assert (phase_text(phase), following(phase)) == (words, followed)
 
 
-def test_a_controller_that_waits_for_its_first_state_only_warns():
-    assert summary(Phase.WAITING, "", {}) == (
-        DiagnosticLevel.WARN,
-        "waiting for joint states",
-    )
-
-
-def test_why_no_state_was_usable_is_told_while_the_controller_waits():
-    unusable = "70000 bytes, expected at most 65536"
-    level, line = summary(Phase.WAITING, "", {"unusable": unusable})
-    assert level is DiagnosticLevel.WARN
-    assert line == f"waiting for joint states; refused joint_states: {unusable}"
-
-
-def test_that_nobody_would_hear_the_commands_is_told_before_the_first_state():
-    level, line = summary(Phase.WAITING, "", {"unheard": "/arm/commands"})
-    assert level is DiagnosticLevel.WARN
-    assert line == "waiting for joint states; nobody listens to /arm/commands"
+@pytest.mark.parametrize(
+    ("finding", "more"),
+    [
+        ({}, ""),
+        ({"unusable": "70000 bytes"}, "; refused joint_states: 70000 bytes"),
+        ({"unheard": "/arm/commands"}, "; nobody listens to /arm/commands"),
+    ],
+)
+def test_a_controller_that_waits_for_its_first_state_only_warns_and_says_why(finding, more):
+    said = summary(Phase.WAITING, "", finding)
+    assert said == (DiagnosticLevel.WARN, f"waiting for joint states{more}")
 
 
 # Finding: level, line, the running phases in which it counts.

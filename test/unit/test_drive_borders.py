@@ -9,7 +9,7 @@ from control_arm import NAMES, PERIOD
 from control_loop import LoopBench
 from drive_settings import with_drives
 from numpy.testing import assert_allclose
-from pushed_twin import follow, send
+from pushed_twin import follow
 from studies import few_or_all
 from test_twin import ARM, START
 
@@ -21,7 +21,6 @@ from featherstone_ros.model.drive_units import COMMANDS, EFFORTS, DriveUnits
 from featherstone_ros.simulation import SimulatorSettings, Twin
 
 STILL = np.zeros(2)
-ACCELERATION = 10.0  # speed limits per second, of positions
 SERVO = {"stiffness": [100.0, 60.0], "damping": [3.0, 2.0]}
 
 
@@ -173,33 +172,6 @@ def test_a_servo_is_told_the_torque_as_an_offset():
     assert_allclose(bench.told, law, atol=1e-9)
 
 
-def test_whatever_happens_a_servo_is_led_without_a_step():
-    bench = servo_bench(0.7).start()
-    limit = bench.controller._space.velocity
-    bench.run(0.2)
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.6, bench.arm.q - 0.8, np.zeros(2))])
-    bench.run(0.3)
-    bench.controller.hold(bench.now)
-    bench.run(0.3)
-    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
-    bench.run(0.3)
-    bench.configure(mode=Mode.FEEDFORWARD)
-    bench.run(0.2)
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(0.6, bench.arm.q + 0.5, np.zeros(2))])
-    bench.run(0.3)
-    bench.run(0.15, states=False)
-    bench.run(0.3)
-    bench.controller.deactivate(bench.now)
-    bench.run(0.5)
-    times, told = map(np.array, zip(*bench.commands, strict=True))
-    steps, dt = np.abs(np.diff(told, axis=0)), np.diff(times)[:, None]
-    assert (steps < limit * np.minimum(dt, 0.005)).all()  # where no command came, it stands
-    acceleration = np.abs(np.diff(np.diff(told, axis=0) / dt, axis=0)) / np.maximum(dt[1:], dt[:-1])
-    usual = np.maximum(dt[1:], dt[:-1])[:, 0] < 3 * PERIOD
-    assert usual.sum() > 2000
-    assert (acceleration[usual] < 1.1 * ACCELERATION * limit).all()
-
-
 def test_a_torque_leads_no_servo_beyond_the_joints_limits():
     bench = Driven(
         DriveUnits(NAMES, ("torque", "position"), stiffness=20.0, damping=2.0), damping=np.ones(2)
@@ -305,14 +277,6 @@ def test_drives_take_by_name_what_they_are_told(model):
     assert by_name.effort[1] == pytest.approx(1.5)
     follow(by_name, effort=[7.0, 3.0], now=1.0)  # without a position, the servo is told nothing
     assert not by_name.is_braked
-
-
-def test_limits_of_the_drives_hold_in_the_twin(model):
-    units = DriveUnits(model.joint_names, "current", torque_constant=0.5, max_current=2.0)
-    twin = make(model, units)
-    send(twin, "commands", cdr_messages.float64_multi_array([5.0, -1.0]))
-    twin.advance(0.0)
-    assert_allclose(twin.effort, [1.0, -0.5])
 
 
 def test_units_are_part_of_the_settings(model):

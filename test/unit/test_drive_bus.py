@@ -94,16 +94,6 @@ def test_a_servo_follows_without_the_lag_of_bus_and_damping():
     assert errors[0] > 0.05 and errors[1] < 0.2 * errors[0]
 
 
-def test_measured_efforts_are_understood_in_their_unit():
-    """The first command continues the torque that is measured, as a current."""
-    drives = units("current", effort="current")
-    wire = Wire(effort=np.array([(gravity(START)[0] + 1.0) / (0.02 * 100.0)]))
-    loop = ClosedLoop(arm(), DriveBus(LIFT, drives, wire))
-    first = next(one for one in loop.steps(1.0) if np.isfinite(one.command[0]))
-    np.testing.assert_allclose(wire.sent[0], first.command / (0.02 * 100.0), rtol=1e-12)
-    np.testing.assert_allclose(first.command, gravity(START) + 1.0, rtol=1e-9)
-
-
 def test_what_is_not_finite_is_not_sent():
     wire = Wire()
     loop = ClosedLoop(arm(output="joint_state"), DriveBus(LIFT, units("position"), wire))
@@ -155,19 +145,6 @@ def test_what_has_no_effect_on_a_servo_is_said(more, said):
     bus = DriveBus(LIFT, units("position", **more), servo())
     ClosedLoop(arm(output="joint_state"), bus, notify=lines.append)
     assert len(lines) == 1 and lines[0].startswith(f"without effect: {said}")
-
-
-def test_a_servos_current_limits_its_torque():
-    """And its position's offset, where the constant is known."""
-    bus = DriveBus(LIFT, units("position", max_current=0.4), servo())
-    loop = ClosedLoop(arm(output="joint_state"), bus)
-    np.testing.assert_allclose(loop.arm.settings.effort_limit, 0.4 * 0.02 * 100.0)
-
-
-def test_an_arm_that_is_too_heavy_for_a_current_is_not_taken_over():
-    bus, said = DriveBus(LIFT, units("current", max_current=0.3), Wire(effort=None)), []
-    ClosedLoop(arm(), bus, notify=said.append).advance(0.5)
-    assert said == ["joint 'lift' needs -0.632 to be held, its effort limit is 0.6"]
 
 
 def test_example_in_a_loop_of_its_own_time(monkeypatch):

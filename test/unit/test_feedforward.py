@@ -11,7 +11,7 @@ import featherstone_ros as fr
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import RUNNING, Phase
-from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode, Terms, UpdateOn
+from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 
 NOT_OF_JOINTS = (Mode.GRAVITY_COMPENSATION, *OF_END_EFFECTOR)
@@ -99,27 +99,6 @@ def test_feedforward_tracks_a_fast_trajectory(bench):
     assert bench.controller.phase is Phase.HOLDING
 
 
-def test_feedforward_terms_order_the_tracking_errors():
-    def error(terms: Terms) -> float:
-        bench = Bench(feedforward_terms=terms).start()
-        follow(bench)
-        worst = 0.0
-        for _ in range(130):
-            bench.run(0.01)
-            worst = max(worst, np.abs(bench.controller.desired().position_error).max())
-        return worst
-
-    errors = [error(terms) for terms in (Terms.NONE, Terms.GRAVITY, Terms.FULL)]
-    assert errors[0] > errors[1] > 20 * errors[2]
-
-
-def test_computed_torque_removes_an_initial_error():
-    bench = Bench(mode=Mode.COMPUTED_TORQUE, p=np.full(2, 400.0), d=np.full(2, 40.0)).start()
-    bench.arm.reset(Q + 0.015)
-    bench.run(1.0)
-    assert_allclose(bench.arm.q, Q, atol=1e-3)
-
-
 def test_future_trajectory_replaces_the_old_one_at_once_and_leads_to_its_first_point(bench):
     """As joint_trajectory_controller does."""
     follow(bench, 0.3)
@@ -198,15 +177,6 @@ def test_set_points_are_extrapolated_by_their_velocity(bench):
     assert_allclose(bench.controller.desired().velocity, 0.5)
     assert_allclose(bench.controller.desired().position_error, 0.0, atol=2e-3)
     assert bench.largest_rate() < 1.0
-
-
-def test_end_of_the_stream_stops_the_arm_without_a_step(bench):
-    stream(bench, 0.5)
-    begin = len(bench.commands)
-    bench.run(0.7)
-    assert bench.controller.phase is Phase.HOLDING
-    assert_allclose(bench.arm.qd, 0.0, atol=1e-2)
-    assert bench.largest_step(begin) < 0.1
 
 
 @pytest.mark.parametrize("positions", [[0.6], [0.6, np.nan], [0.6, 0.5, 0.4], []])
@@ -306,15 +276,6 @@ def test_mode_switch_in_motion_makes_no_step(old, new):
     assert bench.largest_step(begin) < most
 
 
-def test_new_gains_make_no_step(bench):
-    bench.arm.reset(Q + 0.015)
-    bench.run(0.05)
-    begin = len(bench.commands) - 1
-    bench.configure(p=np.array([1500.0, 500.0]), d=np.array([40.0, 10.0]))
-    bench.run(0.3)
-    assert bench.largest_step(begin) < 0.2
-
-
 @pytest.mark.parametrize("transition", [0.0, 0.5])
 def test_payload_is_taken_on_without_a_step(bench, transition):
     bench.configure(torque_rate=np.full(2, 1e4))
@@ -358,22 +319,6 @@ def test_effort_limits_hold_and_what_is_lost_is_told():
 # Missing and bad states
 
 
-def test_long_gap_decays_to_gravity_hold_and_then_to_silence():
-    bench = Bench(blind_stop=False).start()
-    follow(bench, 0.3)
-    last_good = fr.Dynamics(bench.model).gravity(bench.compiled.q)
-    bench.arm.reset(bench.arm.q)  # a real arm would go on; here it only matters what is commanded
-    bench.run(0.9, states=False)
-    assert bench.controller.phase is Phase.OPEN_LOOP
-    assert_allclose(bench.commands[-1][1], last_good)
-    assert bench.largest_rate() <= 1.0
-    bench.run(1.0, states=False)
-    assert bench.controller.phase is Phase.SILENT
-    silent_since = bench.commands[-1][0]
-    assert silent_since < bench.now - 0.5
-    assert any("no usable joint state for" in note for note in bench.notes)
-
-
 def test_recovery_after_silence_starts_from_the_measured_effort(bench):
     bench.run(2.0, states=False)
     assert bench.controller.phase is Phase.SILENT
@@ -400,38 +345,6 @@ def test_states_that_are_not_finite_are_answered_by_the_prediction_until_the_tim
     assert bench.controller.phase is Phase.OPEN_LOOP
     assert "'elbow' had no usable position" in bench.controller.hold_reason
     assert np.isfinite(bench.torques()).all()
-
-
-def test_second_publisher_elsewhere_is_not_believed(bench):
-    elsewhere = np.array([-1.0, 1.0])
-    for _ in range(300):
-        bench.run(PERIOD)
-        command = bench.controller.accept_state(bench.now, elsewhere, np.zeros(2))
-        assert_allclose(command, bench.commands[-1][1], atol=1e-2)
-    assert_allclose(bench.arm.q, Q, atol=1e-3)
-    assert bench.controller.refused["position out of reach"] == 300
-    assert bench.controller.phase in RUNNING
-
-
-def test_arm_that_was_moved_elsewhere_is_believed_after_the_timeout(bench):
-    bench.arm.reset(Q - 0.7)
-    bench.run(0.5)
-    assert bench.controller.phase in RUNNING
-    assert_allclose(bench.arm.qd, 0.0, atol=0.1)
-    assert np.abs(bench.arm.q - (Q - 0.7)).max() < 0.4  # it fell while nobody knew where it was
-    assert bench.largest_rate() <= 1.0
-
-
-def test_gap_that_no_watchdog_has_seen_ends_the_motion_too(bench):
-    follow(bench, 0.3)
-    bench.run(0.15, states=False, timer=False)  # the process and its states stood still
-    before = len(bench.commands)
-    bench.run(0.4)
-    assert any("no joint state for 0.15" in note for note in bench.notes)
-    assert bench.controller.phase is Phase.HOLDING
-    assert_allclose(bench.arm.qd, 0.0, atol=0.05)
-    assert bench.largest_rate() <= 1.0
-    assert len(bench.commands) == before + 400
 
 
 @pytest.mark.parametrize("path_tolerance", [0.0, 0.1])
@@ -506,29 +419,6 @@ def test_one_wrong_position_throws_no_arm_whose_velocities_are_not_measured(dt):
         give(0.0)
     q = bench.arm.q
     give(0.09)
-    bench.run(0.5, states=False)
-    assert_allclose(bench.arm.q, q, atol=1e-3)
-
-
-@pytest.mark.parametrize("adds_gravity", [False, True])
-@pytest.mark.parametrize(
-    ("after", "off"),
-    [(0.005, (0.08, 0.0)), (0.005, (0.0, 5.0)), (0.2, (0.0, 5.0))],
-    ids=["position", "velocity", "velocity after silence"],
-)
-def test_one_wrong_state_does_not_throw_an_arm_that_is_led_by_its_hand(after, off, adds_gravity):
-    """Least of all if no state comes after it: it had moved by up to 3.6 rad."""
-    bench = Bench(
-        mode=Mode.CARTESIAN_IMPEDANCE, torque_rate=np.full(2, 1000.0), blend_time=0.0,
-        hardware_adds_gravity=adds_gravity,
-    )  # fmt: skip
-    bench.start().run(after, states=False)
-    q, qd = bench.arm.q, bench.arm.qd
-    before = bench.commands[-1][1]
-    command = bench.lie(q + np.array([off[0], 0.0]), qd + np.array([off[1], 0.0]))
-    assert (command is None) == (after > 0.1)  # after silence another state must agree with it
-    if command is not None:
-        assert_allclose(command, before, atol=1e-3)
     bench.run(0.5, states=False)
     assert_allclose(bench.arm.q, q, atol=1e-3)
 
@@ -673,28 +563,6 @@ def test_fall_back_leads_into_the_damped_gravity_hold_without_a_step(bench):
     assert sum("unexpected" in note for note in bench.notes) == 1
 
 
-@pytest.mark.parametrize("adds_gravity", [True, False])
-@pytest.mark.parametrize("blind_stop", [True, False])
-@pytest.mark.parametrize("off", [(0.0, 5.0), (0.08, 0.0)], ids=["velocity", "position"])
-def test_one_wrong_state_does_not_push_an_arm_that_is_held_by_gravity_and_damping(
-    off, blind_stop, adds_gravity
-):
-    """Least of all if no state comes after it: it had moved by up to 5 rad."""
-    bench = Bench(
-        damping=np.full(2, 2.0), torque_rate=np.full(2, 1000.0), decay_time=5.0,
-        blind_stop=blind_stop, hardware_adds_gravity=adds_gravity,
-    )  # fmt: skip
-    bench.start()
-    bench.controller.fall_back(bench.now)
-    bench.run(0.2)
-    q, qd = bench.arm.q, bench.arm.qd
-    before = bench.commands[-1][1]
-    command = bench.lie(q + np.array([off[0], 0.0]), qd + np.array([off[1], 0.0]), 0.005)
-    assert_allclose(command, before, atol=1e-3)
-    bench.run(0.5, states=False)
-    assert_allclose(bench.arm.q, q, atol=1e-3)
-
-
 def test_fall_back_recovers_by_itself_once_the_hold_is_reached(bench):
     follow(bench, 0.3)
     bench.controller.fall_back(bench.now)
@@ -707,62 +575,6 @@ def test_fall_back_recovers_by_itself_once_the_hold_is_reached(bench):
     assert bench.controller.phase is Phase.HOLDING
     assert bench.largest_step(begin) < 0.15
     assert_allclose(bench.arm.qd, 0.0, atol=0.02)
-
-
-def test_fall_back_with_states_never_ends_in_silence(bench):
-    fall_back(bench, 3.0)  # give_up_after is 1 s
-    assert bench.controller.phase is Phase.DAMPED
-    assert bench.commands[-1][0] == bench.now
-
-
-def test_states_that_stop_during_a_fall_back_fade_its_damping_out_and_then_the_commands():
-    bench = Bench(blind_stop=False).start()
-    follow(bench, 0.3)
-    bench.configure(mode=Mode.GRAVITY_COMPENSATION)  # nothing brakes it before
-    fall_back(bench, 0.3)
-    begin = len(bench.commands) - 1
-    assert np.abs(bench.compiled.qd * bench.settings.damping).max() > 0.4
-    fall_back(bench, 0.6, states=False)
-    assert bench.largest_step(begin) < 0.1  # the end of the damping would be a step of more
-    assert_allclose(bench.commands[-1][1], fr.Dynamics(bench.model).gravity(bench.compiled.q))
-    bench.run(1.0, states=False)
-    assert bench.controller.phase is Phase.SILENT
-
-
-def test_fall_back_while_states_are_missing_has_its_reason_when_they_are_back(bench):
-    bench.run(0.15, states=False)
-    bench.controller.fall_back(bench.now)
-    bench.run(0.05)
-    assert bench.controller.phase is Phase.DAMPED
-    assert "unexpected exception: gravity hold; the motion is abandoned" in bench.notes
-
-
-def test_fall_back_by_the_timer():
-    bench = Bench(update_on=UpdateOn.TIMER, rate=100.0).start()
-    fall_back(bench, 0.3)
-    assert bench.controller.phase is Phase.DAMPED
-    assert_allclose(np.diff([time for time, _ in bench.commands]), 0.01)
-    bench.run(0.3)
-    assert bench.controller.phase in RUNNING
-    assert bench.largest_rate() <= 1.0
-
-
-def test_fall_back_during_the_hold_after_deactivation_does_not_prolong_it(bench):
-    bench.controller.deactivate(bench.now)
-    fall_back(bench, 1.4)
-    assert bench.controller.phase is Phase.INACTIVE
-    assert bench.controller.hold_reason == "deactivated"
-
-
-# What the governor had to do
-
-
-def test_following_within_the_limits_needs_no_intervention(bench):
-    follow(bench)
-    bench.run(1.3)
-    fall_back(bench, 0.2)
-    bench.run(0.5)
-    assert (bench.controller.saturated, bench.controller.interventions) == (0, 0)
 
 
 # Deactivation
@@ -779,29 +591,6 @@ def test_deactivation_decays_to_damped_gravity_hold_then_silence(bench):
     bench.run(0.3)
     assert bench.controller.phase is Phase.INACTIVE
     assert bench.commands[-1][0] < bench.now - 0.1
-
-
-def test_activation_during_the_hold_goes_on_from_the_last_command(bench):
-    follow(bench, 0.3)
-    bench.controller.deactivate(bench.now)
-    bench.run(0.05)
-    bench.controller.activate(bench.now)
-    bench.run(0.5)
-    assert bench.controller.phase in RUNNING
-    assert bench.largest_rate() <= 1.0
-
-
-# Timer
-
-
-def test_timer_commands_at_its_own_rate():
-    soft = {"p": np.array([50.0, 5.0]), "d": np.array([8.0, 0.5])}
-    bench = Bench(update_on=UpdateOn.TIMER, rate=100.0, **soft).start()
-    times = np.array([time for time, _ in bench.commands])
-    assert_allclose(np.diff(times), 0.01)
-    follow(bench)
-    bench.run(1.4)
-    assert_allclose(bench.arm.q, Q, atol=0.05)
 
 
 # Requests before there is anything to be changed

@@ -115,31 +115,6 @@ def test_lost_contact_leads_back_to_the_spring(mode):
     assert bench.pose[2, 3] < place - 0.01
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_lost_sensor_leads_back_to_the_spring(mode):
-    bench = pressing(mode)
-    press(bench, 3.0)
-    bench.controller.set_target(bench.now, wrench=wanted(bench))
-    bench.run(1.0, sensor=False)
-    assert bench.phase in (Phase.HOLDING, Phase.REFERENCE)
-    assert max(bench.forces[-400:]) < 1.1 * FORCE
-
-
-@pytest.mark.parametrize("mode", [MODES[0], study(MODES[1])])
-def test_a_wrench_that_is_wrong_now_and_then_does_not_act(mode):
-    """Nor is what a contact bears mistaken for an encoder that is frozen."""
-    bench = pressing(mode, friction=COULOMB)
-    press(bench, 3.0)
-    begin = len(bench.forces)
-    for k in range(1500):
-        if k % 50 == 0:
-            bench.controller.set_target(bench.now, wrench=wanted(bench))
-        spike = 10.0 ** (k % 7) * np.array([0, 1, -1, 0.1, 0, 0]) * (-1) ** (k % 3)
-        bench.run(PERIOD * STEP, felt=spike if k % 10 == 0 else None)
-    assert bench.phase is Phase.REFERENCE
-    np.testing.assert_allclose(bench.forces[begin:], FORCE, atol=5.0)
-
-
 def test_in_mode_admittance_a_sensor_of_the_wrong_sign_is_a_fault():
     """Drives that do not follow are held by something that it should have felt."""
     bench = pressing(Mode.ADMITTANCE, path_tolerance=0.02)

@@ -106,20 +106,6 @@ def test_work_of_the_motor_is_the_change_of_energy():
     assert kinetic + potential - before == pytest.approx(work, abs=1e-7 * kinetic)
 
 
-def test_runge_kutta_is_of_order_four(model):
-    q, qd = random_state(model, np.random.default_rng(3))
-
-    def after(steps):
-        simulator = Simulator(model, 0.2 / steps, "rk4", prescribed=motions(model), **FRICTIONLESS)
-        simulator.reset(q, qd)
-        simulator.step(np.zeros(model.nv), steps)
-        return np.concatenate([simulator.q, simulator.qd])
-
-    best = after(512)
-    errors = [np.abs(after(steps) - best).max() for steps in (16, 32)]
-    assert 3.5 < np.log2(errors[0] / errors[1]) < 4.6
-
-
 @every_integrator
 def test_table_does_what_the_function_does(integrator):
     joint = PANDA.joint_names[2]

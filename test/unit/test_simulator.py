@@ -6,7 +6,7 @@ import os
 import pickle
 import signal
 import threading
-import weakref
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from at_work import is_refused, repeated
 from comparison import assert_equal_to_rounding, relative_error
 from each import each
 from random_trees import as_tree, random_tree
+from refusals import refusals
 from urdf_text import joint, link, robot
 
 from featherstone_ros import (
@@ -584,13 +585,6 @@ def test_batch_is_the_loop_of_singles(model, integrator, size):
             assert_equal_to_rounding(actual[k], expected)
 
 
-def test_new_simulator_is_at_zero(tree):
-    simulator = Simulator(tree)
-    for state in states(simulator):
-        np.testing.assert_array_equal(state, np.zeros(tree.n))
-    assert simulator.time == 0
-
-
 def test_reset_starts_again(tree):
     q, qd, tau = random_state(tree)
     simulator = started(tree, q, qd, **EVERYTHING)
@@ -628,14 +622,6 @@ def test_state_given_or_taken_is_a_copy(tree):
     simulator.q[:] = np.nan
     simulator.qd[:] = np.nan
     assert np.isfinite(states(simulator)).all()
-
-
-def test_no_steps_change_nothing(tree):
-    q, qd, tau = random_state(tree)
-    simulator = started(tree, q, qd)
-    simulator.step(tau, steps=0)
-    np.testing.assert_array_equal(states(simulator), [q, qd, np.zeros(tree.n)])
-    assert simulator.time == 0
 
 
 def test_time_does_not_drift():
@@ -682,23 +668,6 @@ def test_divergence_names_the_time_after_many_steps():
     simulator.step([0], steps=last - 1)
     with pytest.raises(DivergenceError, match=f"at {time:.9g} s"):
         simulator.step([0])
-
-
-@pytest.mark.parametrize("value", ["1", None, 1j], ids=repr)
-def test_state_that_is_no_number_is_refused(tree, value):
-    values = [value] * tree.n
-    simulator = Simulator(tree)
-    for change in (simulator.reset, simulator.set_state):
-        with pytest.raises(ValueError, match=r"^q: expected an array of numbers: got "):
-            change(values)
-        with pytest.raises(ValueError, match=r"^qd: expected an array of numbers: got "):
-            change(np.zeros(tree.n), values)
-    with pytest.raises(ValueError, match=r"^tau: expected an array of numbers: got "):
-        simulator.step(values)
-    for name in PARAMETERS:
-        if value is not None:  # which is "as the model has it"
-            with pytest.raises(ValueError, match=f"^{name}: expected an array of numbers: got "):
-                Simulator(tree, **{name: value})
 
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf])
@@ -773,14 +742,6 @@ def test_copies_and_pickles_go_on_alike_and_apart(tree, duplicate):
     np.testing.assert_array_equal(states(other), states(simulator))
 
 
-def test_weak_reference_does_not_keep_a_simulator(tree):
-    simulator = Simulator(tree)
-    reference = weakref.ref(simulator)
-    assert reference() is simulator
-    del simulator
-    assert reference() is None
-
-
 def test_steps_run_without_the_gil(tree):
     """Another thread finds the simulator at work, which it could not while the GIL is held."""
     simulator = Simulator(tree)
@@ -810,13 +771,17 @@ def test_refused_call_leaves_the_steps_of_the_other_thread_alone(tree):
     np.testing.assert_array_equal(states(disturbed), states(alone))
 
 
-def test_state_set_while_the_wrenches_are_read_is_not_that_of_the_step(tree):
+@pytest.mark.parametrize("meddles", ["sets the state", "steps"])
+def test_what_happens_while_the_wrenches_are_read_leaves_the_step_alone(tree, meddles):
     """Another thread may do so, or a mapping that does more than it says."""
 
     class Meddling(dict):
         def items(self):
-            simulator.set_state(np.full(tree.n, 9.0))
-            self.memory = np.full((50, tree.n), 7.0).tolist(), [np.full(tree.n, 7.0)] * 50
+            if meddles == "steps":
+                simulator.step(tau, steps=2)
+            else:
+                simulator.set_state(np.full(tree.n, 9.0))
+                self.memory = np.full((50, tree.n), 7.0).tolist(), [np.full(tree.n, 7.0)] * 50
             return {}.items()
 
     q, qd, tau = random_state(tree)
@@ -826,34 +791,7 @@ def test_state_set_while_the_wrenches_are_read_is_not_that_of_the_step(tree):
     np.testing.assert_array_equal(states(simulator), states(expected))
 
 
-def test_steps_taken_while_the_wrenches_are_read_leave_the_step_alone(tree):
-    class Stepping(dict):
-        def items(self):
-            simulator.step(tau)
-            simulator.step(tau)
-            return {}.items()
-
-    q, qd, tau = random_state(tree)
-    expected, simulator = started(tree, q, qd), started(tree, q, qd)
-    expected.step(tau)
-    simulator.step(tau, f_ext=Stepping())
-    np.testing.assert_array_equal(states(simulator), states(expected))
-
-
 # Errors ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("value", [0, -0.001, np.nan, np.inf])
-def test_time_step_raises_if_not_positive(tree, value):
-    with pytest.raises(
-        ValueError, match=rf"^time_step: expected a positive .*, got {float(value)}"
-    ):
-        Simulator(tree, time_step=value)
-
-
-def test_integrator_raises_if_unknown_with_the_valid_names(tree):
-    with pytest.raises(ValueError, match=r"^integrator: expected one of .*rk4, got 'leapfrog'"):
-        Simulator(tree, integrator="leapfrog")
 
 
 HOIST = Model.from_urdf(
@@ -863,7 +801,7 @@ LOADED = {"friction": 3.0, "load": 0.2, "damping": 0.0}
 WEIGHT = 2.0 * 9.81
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@every_integrator
 @pytest.mark.parametrize("up", [1.0, -1.0])
 def test_a_loaded_gear_sticks_up_to_what_its_load_adds(integrator, up):
     """f = friction + load * weight, beside the weight itself."""
@@ -875,7 +813,7 @@ def test_a_loaded_gear_sticks_up_to_what_its_load_adds(integrator, up):
     assert up * simulator.qd[0] > 0.0
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@every_integrator
 @pytest.mark.parametrize("speed", [0.7, -0.7])
 @pytest.mark.parametrize("torque", [60.0, WEIGHT, 2.0, -30.0])
 def test_a_loaded_gear_takes_its_share_of_the_torque(integrator, speed, torque):
@@ -885,22 +823,6 @@ def test_a_loaded_gear_takes_its_share_of_the_torque(integrator, speed, torque):
     carried = 2.0 * (simulator.qdd[0] + 9.81)
     friction = (3.0 + 0.2 * abs(carried)) * np.sign(speed)
     assert carried + friction == pytest.approx(torque, abs=1e-9)
-
-
-@pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_speed_thins_the_damping(integrator):
-    simulator = started(
-        HOIST,
-        [0.0],
-        [4.0],
-        time_step=1e-6,
-        integrator=integrator,
-        friction=0.0,
-        damping=6.0,
-        thinning=0.5,
-    )
-    simulator.step([WEIGHT])
-    assert simulator.qdd[0] == pytest.approx(-6.0 * 4.0 / (1 + 0.5 * 4.0) / 2.0, rel=1e-4)
 
 
 def test_batches_and_pickles_have_loaded_gears_too():
@@ -916,9 +838,12 @@ def test_batches_and_pickles_have_loaded_gears_too():
         assert_equal_to_rounding(simulator.q[k], single.q)
 
 
-def test_a_gear_that_locks_itself_is_refused():
-    with pytest.raises(ValueError, match=r"^load: expected less than 1, got 1\.0"):
-        Simulator(HOIST, load=1.0)
+@every_integrator
+def test_speed_thins_the_damping(integrator):
+    thinned = {"friction": 0.0, "damping": 6.0, "thinning": 0.5}
+    simulator = started(HOIST, [0.0], [4.0], time_step=1e-6, integrator=integrator, **thinned)
+    simulator.step([WEIGHT])
+    assert simulator.qdd[0] == pytest.approx(-6.0 * 4.0 / (1 + 0.5 * 4.0) / 2.0, rel=1e-4)
 
 
 PARAMETERS = (
@@ -926,57 +851,82 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
-@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, [0, 0, 0, -1, 0, 0]], ids=str)
-def test_parameter_raises_if_negative_or_not_finite(tree, name, value):
-    with pytest.raises(ValueError, match=f"^{name}: expected finite values >= 0"):
-        Simulator(tree, **{name: value})
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_parameter_raises_if_its_shape_does_not_fit(tree, name):
-    with pytest.raises(
-        ValueError, match=rf"^{name}: expected shape \(6,\) or a scalar, got \(5,\)"
-    ):
-        Simulator(tree, **{name: np.zeros(5)})
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_parameter_may_be_a_scalar_for_all_joints(tree, name):
+@each("name", PARAMETERS)
+def test_a_parameter_is_one_or_one_for_each_joint_and_kept_as_given(tree, name):
     np.testing.assert_array_equal(
         getattr(Simulator(tree, **{name: 0.25}), name), np.full(tree.n, 0.25)
     )
-
-
-def test_parameters_cannot_be_changed_behind_the_simulators_back(tree):
-    given = np.ones(tree.n)
-    simulator = Simulator(tree, damping=given)
+    given = np.full(tree.n, 0.5)
+    simulator = Simulator(tree, **{name: given})
     given[:] = -1
-    np.testing.assert_array_equal(simulator.damping, np.ones(tree.n))
+    np.testing.assert_array_equal(getattr(simulator, name), np.full(tree.n, 0.5))
 
 
-def test_state_raises_if_its_shape_does_not_fit(tree):
-    simulator = Simulator(tree)
-    for change in (simulator.reset, simulator.set_state):
-        with pytest.raises(ValueError, match=r"^q: expected shape \(6,\) or \(B, 6\), got \(5,\)"):
-            change(np.zeros(5))
-        with pytest.raises(ValueError, match=r"^qd: expected shape \(6,\).*, got \(2, 5\)"):
-            change(np.zeros(6), np.zeros((2, 5)))
+NUMBERS, TREE = "expected an array of numbers: got ", ROBOTS["tree"]
+SHAPE, ZERO = r"expected shape \(6,\)", np.zeros(6)
 
 
-def test_step_raises_if_an_argument_does_not_fit(tree):
-    q, qd, tau = random_state(tree)
-    simulator = started(tree, q, qd)
-    with pytest.raises(ValueError, match=r"^tau: expected shape \(6,\).*, got \(5,\)"):
-        simulator.step(tau[:5])
-    with pytest.raises(ValueError, match=r"^tau: expected shape \(6,\).*, got \(2, 6\)"):
-        simulator.step(np.zeros((2, 6)))
-    with pytest.raises(ValueError, match=r"^steps: expected .*, got -1"):
-        simulator.step(tau, steps=-1)
-    with pytest.raises(KeyError, match="no link 'gripper'; valid names: link0"):
-        simulator.step(tau, f_ext={"gripper": np.zeros(6)})
-    np.testing.assert_array_equal(states(simulator), [q, qd, np.zeros(tree.n)])
-    assert simulator.time == 0
+def refused_state(what, error, *arguments):
+    """Return rows of what neither ``reset`` nor ``set_state`` takes."""
+    calls = (
+        lambda name=name: getattr(Simulator(TREE), name)(*arguments)
+        for name in ("reset", "set_state")
+    )
+    return [(ValueError, f"^{what}: {error}", call) for call in calls]
+
+
+def refused_step(what, error, *arguments, kind=ValueError, **options):
+    def call():
+        simulator = started(TREE, 0.1 * np.ones(6))
+        before = states(simulator)
+        try:
+            simulator.step(*arguments, **options)
+        finally:
+            np.testing.assert_array_equal(states(simulator), before)
+            assert simulator.time == 0
+
+    return kind, f"^{what}: {error}" if kind is ValueError else error, call
+
+
+test_what_no_simulator_takes_is_refused_by_name_and_changes_nothing = refusals(
+    *(
+        (
+            ValueError,
+            f"^time_step: expected a positive .*, got {float(x)}",
+            partial(Simulator, TREE, time_step=x),
+        )
+        for x in (0, -0.001, np.nan, np.inf)
+    ),
+    (
+        ValueError,
+        "^integrator: expected one of .*rk4, got 'leapfrog'",
+        lambda: Simulator(TREE, integrator="leapfrog"),
+    ),
+    (ValueError, r"^load: expected less than 1, got 1\.0", lambda: Simulator(HOIST, load=1.0)),
+    *(
+        (ValueError, f"^{name}: {error}", partial(Simulator, TREE, **{name: value}))
+        for name in PARAMETERS
+        for error, value in [
+            *(
+                ("expected finite values >= 0", x)
+                for x in (-1.0, np.nan, np.inf, [0, 0, 0, -1, 0, 0])
+            ),
+            (SHAPE + r" or a scalar, got \(5,\)", np.zeros(5)),
+            *((NUMBERS, [x] * 6) for x in ("1", 1j)),
+        ]
+    ),
+    *(row for x in ("1", None, 1j) for row in refused_state("q", NUMBERS, [x] * 6)),
+    *(row for x in ("1", None, 1j) for row in refused_state("qd", NUMBERS, ZERO, [x] * 6)),
+    *refused_state("q", SHAPE + r" or \(B, 6\), got \(5,\)", ZERO[:5]),
+    *refused_state("qd", SHAPE + r".*, got \(2, 5\)", ZERO, np.zeros((2, 5))),
+    *(refused_step("tau", NUMBERS, [x] * 6) for x in ("1", None, 1j)),
+    refused_step("tau", SHAPE + r".*, got \(5,\)", ZERO[:5]),
+    refused_step("tau", SHAPE + r".*, got \(2, 6\)", np.zeros((2, 6))),
+    refused_step("steps", "expected .*, got -1", ZERO, steps=-1),
+    refused_step(
+        "", "no link 'gripper'; valid names: link0", ZERO, f_ext={"gripper": ZERO}, kind=KeyError
+    ),
+)
 
 
 def test_step_raises_if_a_joint_moves_no_inertia_unless_it_has_an_armature():

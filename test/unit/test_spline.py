@@ -32,10 +32,6 @@ def test_velocities_are_those_of_scipys_spline(count):
     assert_allclose(spline_velocities(times, positions), spline(times, 1), rtol=1e-9, atol=1e-9)
 
 
-def test_a_single_point_is_a_place_to_stand_at():
-    assert not spline_velocities([1.0], np.ones((1, 2))).any()
-
-
 def test_the_motion_has_no_step_of_velocity_or_acceleration_and_ends_at_rest():
     times, positions = random_points(12)
     positions *= 1e-4  # slow enough to stop where they end

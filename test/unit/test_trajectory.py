@@ -65,15 +65,6 @@ def test_names_in_any_order():
     assert_allclose(trajectory.state(0).position, [1.0, 2.0, 3.0])
 
 
-def test_positions_alone_give_straight_lines():
-    points = [Point(1.0, [1.0, 0.2, 0.3]), Point(3.0, [0.0, 0.2, 0.3])]
-    motion = Trajectory(NAMES, points, SPACE).motion(0.0, rest(), 0.25)
-    assert_allclose(motion.state(0.25).position[0], 0.1 + 0.25 * 0.9)
-    assert_allclose(motion.state(1.5).position[0], 0.75)
-    assert_allclose(motion.state(1.5).velocity[0], -0.5)
-    assert_allclose(motion.state(1.5).acceleration[0], 0.0)
-
-
 def test_points_of_a_policy_without_times_come_at_its_frequency():
     points = [Point(0.0, HOME + 0.01 * k, (), (), ()) for k in range(4)]
     chunk = timed(points, 20.0)
@@ -128,16 +119,6 @@ def test_start_in_the_past_enters_the_path_where_it_is_by_now():
     assert jump(late.state(1.9), untouched.state(1.9)) < 1e-12
 
 
-def test_moving_end_is_stopped_if_allowed():
-    points = [Point(1.0, [0.5] * 3, [0.0] * 3), Point(2.0, [1.0] * 3, [1.0] * 3)]
-    trajectory = Trajectory(NAMES, points, SPACE, allow_moving_end=True)
-    motion = trajectory.motion(0.0, rest(), 0.25)
-    assert_allclose(motion.state(2.0).velocity, 1.0)
-    assert_allclose(motion.state(2.25).position, 1.125)
-    assert not motion.state(2.25).rows()[1:3].any()
-    assert continuous(motion, 1.9, 2.4)
-
-
 # Replacement
 
 
@@ -157,15 +138,6 @@ def test_running_motion_is_replaced_without_a_jump(points):
     motion = Trajectory(NAMES, points, SPACE).motion(0.0, moving, 0.25)
     assert jump(motion.state(0.0), moving) < 1e-9
     assert jump(motion.state(13.0), rest(np.asarray(points[-1].positions))) < 1e-12
-
-
-def test_correction_is_gone_after_its_time():
-    points = [Point(0.5, [0.0] * 3, [0.2] * 3), Point(1.0, [0.3] * 3, [0.0] * 3)]
-    trajectory = Trajectory(NAMES, points, SPACE)
-    moving = MotionState(HOME, np.full(3, 0.3), np.full(3, 1.0), np.zeros(3))
-    replaced = trajectory.motion(0.0, moving, 0.25)
-    fresh = trajectory.motion(0.0, rest(), 0.25)
-    assert jump(replaced.state(0.7), fresh.state(0.7)) < 1e-12
 
 
 # Refused

@@ -13,7 +13,7 @@ import featherstone_ros as fr
 from featherstone_ros import message_templates as templates
 from featherstone_ros._twin import INPUTS, OUTPUTS, REQUESTS
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.simulation import Noise, SimulatorSettings, Twin
+from featherstone_ros.simulation import SimulatorSettings, Twin
 
 SECOND = 1_000_000_000
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -171,14 +171,6 @@ def test_joint_stops_and_effort_limits_are_forces_within_the_arm(model):
         assert (np.abs(twin.effort) <= model.effort_limit).all()
     assert ((twin.q > model.upper) & (twin.q < model.upper + 0.02)).any()
     assert_kept(momentum(twin), before, 1e-7)
-
-
-def test_noise_is_on_what_joints_measure_not_on_the_base(model):
-    noisy, exact = make(model, noise=Noise(position=0.1, seed=3)), make(model)
-    for twin in (noisy, exact):
-        push(twin)
-    assert noisy.base_pose.tolist() == exact.base_pose.tolist()
-    assert noisy.q.tolist() == exact.q.tolist() != noisy.position.tolist()
 
 
 def test_set_state_moves_joints_and_leaves_the_base(model):

@@ -81,13 +81,6 @@ def test_twin_wants_to_be_called_once_per_state():
         assert published(twin, twin.due / SECOND) == 1
 
 
-def test_twin_advances_once_per_punctual_call_in_spite_of_jitter():
-    twin = make()
-    random = np.random.default_rng(0)
-    calls = 0.001 * np.arange(1, 1001) + 0.0003 * random.uniform(size=1000)
-    assert {published(twin, now) for now in calls} == {1}
-
-
 @pytest.mark.parametrize("stall", [0.05, CATCH_UP])
 def test_a_short_stall_is_made_good_little_by_little(stall):
     twin = make()
@@ -339,23 +332,6 @@ def test_lockstep_is_reproducible_bit_for_bit_whatever_the_real_time():
     steady = record(0.001 * np.arange(500))
     erratic = record(np.cumsum(random.exponential(0.5, size=500)))
     assert steady == erratic
-
-
-def test_command_after_a_fault_is_not_answered():
-    twin = make(
-        lockstep=True,
-        rate=10.0,
-        time_step=0.1,
-        viscous=5.0,
-        integrator="rk4",
-        hold_until_command=False,
-    )
-    set_state(twin, START, [1.0, 1.0])
-    answers = [command(twin, [0.0, 0.0], now=0.0) for _ in range(1000)]
-    assert twin.fault
-    assert answers[0]
-    assert not answers[-1]
-    assert published(twin, now=1e6) == 0
 
 
 def test_fault_is_recorded_once_until_a_reset():

@@ -57,17 +57,6 @@ def test_what_an_arms_own_model_does_not_know_is_the_others_links(which):
 # Commands and brakes.
 
 
-def test_a_command_for_one_arm_keeps_the_others():
-    twin = make()
-    command(twin, INPUTS["commands"], [3.0, 2.0])
-    command(twin, ELBOW, [4.0])
-    run(twin, 1)
-    np.testing.assert_array_equal(twin.effort, [3.0, 4.0])
-    command(twin, SHOULDER, [-1.0])
-    run(twin, 1)
-    np.testing.assert_array_equal(twin.effort, [-1.0, 4.0])
-
-
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit", "rk4"])
 @pytest.mark.parametrize("friction", [0.0, 0.3])
 def test_an_arm_moves_while_the_others_brakes_wait_for_its_first_command(integrator, friction):
