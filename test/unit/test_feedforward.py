@@ -276,6 +276,15 @@ def test_mode_switch_in_motion_makes_no_step(old, new):
     assert bench.largest_step(begin) < most
 
 
+def test_new_gains_make_no_step(bench):
+    bench.arm.reset(Q + 0.015)
+    bench.run(0.05)
+    begin = len(bench.commands) - 1
+    bench.configure(p=np.array([1500.0, 500.0]), d=np.array([40.0, 10.0]))
+    bench.run(0.3)
+    assert bench.largest_step(begin) < 0.2
+
+
 @pytest.mark.parametrize("transition", [0.0, 0.5])
 def test_payload_is_taken_on_without_a_step(bench, transition):
     bench.configure(torque_rate=np.full(2, 1e4))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from control_arm import Bench, Q, model
+from control_arm import PERIOD, Bench, Q, model
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
@@ -35,22 +35,29 @@ def held(**changes):
     return bench
 
 
-def stand(bench, periods):
-    for k in range(periods):
-        command = bench.give(Q + 1e-9 * (k % 2))
+def stand(bench, count, period=PERIOD):
+    for k in range(count):
+        command = bench.give(Q + 1e-9 * (k % 2), period=period)
     return command
 
 
-def law(it, dynamics, q, qd, desired):
-    """Return what settings ask for (n,), in a motion that has come further than joints give way."""
+def law(it, dynamics, q, qd, desired, lasts=0.0):
+    """Return what settings ask for (n,), in a motion that has come further than joints give way.
+
+    lasts: How long it acts, if that is long [s]: errors go on by M edd = -(Kp e + Kd ed) meanwhile.
+    """
     drives, (position, velocity, acceleration) = it.drives, desired[:3]
     if it.mode is Mode.GRAVITY_COMPENSATION:
         return dynamics.gravity(q) + drives.offset + drives.stiffness * q - it.damping * qd
-    feedback = it.p * (position - q) + it.d * (velocity - qd)
+    error, rate = position - q, velocity - qd
+    feedback = it.p * (error + lasts * rate) + it.d * rate
+    softer = lasts * (it.d + lasts * it.p)
     if it.mode is Mode.COMPUTED_TORQUE:
-        sought = acceleration + feedback
+        sought = acceleration + feedback / (1.0 + softer)
         of_drives = drives.torque(dynamics, q, velocity, sought, np.sign(velocity))
         return of_drives + dynamics.rnea(q, qd, sought) - dynamics.rnea(q, velocity, sought)
+    inertia = dynamics.crba(q) + np.diag(drives.armature)
+    feedback = feedback - softer * np.linalg.solve(inertia + np.diag(softer), feedback)
     if it.feedforward_terms is Terms.NONE:
         return feedback
     if it.feedforward_terms is Terms.GRAVITY:
@@ -71,6 +78,23 @@ def test_a_command_is_the_formula_of_its_mode(mode, terms, drives):
     expected = law(bench.settings, DYNAMICS, seen.q, seen.qd, seen.desired)
     assert_allclose(command, expected, rtol=1e-9, atol=1e-9)
     assert np.abs(bench.compiled.qd).min() > 0.5 or mode is Mode.GRAVITY_COMPENSATION
+
+
+@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
+def test_feedback_of_a_slow_loop_is_that_for_the_errors_while_it_acts(mode):
+    bench, period = Bench(mode=mode, **AT_ONCE, **DRIVES["rotors"]), 0.02
+    bench.controller.activate(bench.now)
+    stand(bench, 30, period)
+    q, qd = Q, np.array([0.05, -0.03])
+    for _ in range(10):
+        q = q + period * qd
+        command = bench.give(q, qd, period)
+    seen = bench.compiled
+    expected = law(bench.settings, DYNAMICS, seen.q, seen.qd, seen.desired, period)
+    assert_allclose(command, expected, rtol=1e-6)
+    assert (
+        np.abs(command - law(bench.settings, DYNAMICS, seen.q, seen.qd, seen.desired)).min() > 0.01
+    )
 
 
 def test_a_payload_is_taken_on_linearly_also_where_another_one_interrupts_it():
