@@ -196,6 +196,22 @@ def trajectory(points: Sequence[Point]) -> Ask:
     return lambda loop: loop.controller.set_trajectory(loop.now, loop.arm.model.joint_names, points)
 
 
+def moved(goal: ArrayLike, duration: float) -> Ask:
+    """Ask for a motion to a goal that begins now, and ends without velocity and acceleration."""
+    still = np.zeros(len(np.asarray(goal)))
+    return trajectory([Point(duration, np.asarray(goal), still, still)])
+
+
+def hold(loop: ClosedLoop) -> None:
+    """Ask the arm to stop where it is."""
+    loop.controller.hold(loop.now)
+
+
+def fall_back(loop: ClosedLoop) -> None:
+    """Let the controller fall back, as after an exception."""
+    loop.controller.fall_back(loop.now)
+
+
 def deactivate(loop: ClosedLoop) -> None:
     """Ask the controller to come to rest, and to end."""
     loop.controller.deactivate(loop.now)

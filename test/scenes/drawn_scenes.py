@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from arm_scene import Ask, Played, Scene, deactivate, load, play, trajectory
+from arm_scene import Ask, Played, Scene, deactivate, hold, load, moved, play
 from example_robots import example_robot
 
 from featherstone_ros.arrays import Floats
@@ -95,7 +95,7 @@ def stop(robot: str, seed: int, mujoco: bool = False) -> Drawn:
     rng = np.random.default_rng(seed)
     start = place(robot, rng)
     goal, duration, speed = quintic(robot, rng, start)
-    begin, zero = 0.1, np.zeros(len(start))
+    begin = 0.1
     event = begin + duration * rng.uniform(0.1, 0.95)
     stop_time = float(10.0 ** rng.uniform(-2.0, 1.0))
     how = str(rng.choice(["hold", "deactivate", "trajectory"]))
@@ -106,23 +106,18 @@ def stop(robot: str, seed: int, mujoco: bool = False) -> Drawn:
     if how == "trajectory":
         other, time, also = quintic(robot, rng, start)
         time = max(time, 1.0)
-        ask, speed = trajectory([Point(time, other, zero, zero)]), max(speed, also, 0.95)
+        ask, speed = moved(other, time), max(speed, also, 0.95)
         own = peak_acceleration(start, other, time)
     rest = min(max(stop_time, 0.7), 2.0) + (2.0 if how == "trajectory" else 0.0)
     scene = Scene(
         robot,
-        {begin: trajectory([Point(duration, goal, zero, zero)]), event: ask},
+        {begin: moved(goal, duration), event: ask},
         event + rest,
         start=start,
         parameters={"stop_time": stop_time},
         mujoco=mujoco,
     )
     return Drawn(scene, event, speed, own, f"{how}, stop_time {stop_time:.3f}, at {event:.3f}")
-
-
-def hold(loop: ClosedLoop) -> None:
-    """Ask the arm to stop where it is."""
-    loop.controller.hold(loop.now)
 
 
 def stall(robot: str, seed: int, mujoco: bool = False) -> Drawn:

@@ -34,6 +34,7 @@ if __name__ == "__main__":
 
 from arm_scene import MujocoArm
 from example_robots import ROBOTS
+from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -49,34 +50,30 @@ from featherstone_ros.tools import cli
 from featherstone_ros.tools.excite import excitation
 from featherstone_ros.tools.excite.clearance import Clearance
 
-LIFT = """<robot name="lift"><link name="column"/>
-<link name="carriage"><inertial><mass value="8"/>
-<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="beam"><inertial><origin xyz="0.2 0 0"/><mass value="4"/>
-<inertia ixx="0.02" iyy="0.05" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="lift" type="prismatic"><parent link="column"/><child link="carriage"/>
-<axis xyz="0 0 1"/><limit lower="0" upper="0.5" effort="500" velocity="0.5"/></joint>
-<joint name="arm" type="revolute"><parent link="carriage"/><child link="beam"/>
-<axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="50" velocity="3"/></joint></robot>"""
-SCARA = """<robot name="scara"><link name="base"/>
-<link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="6"/>
-<inertia ixx="0.02" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="fore"><inertial><origin xyz="0.15 0 0"/><mass value="3"/>
-<inertia ixx="0.01" iyy="0.04" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="quill"><inertial><mass value="1"/>
-<inertia ixx="0.004" iyy="0.004" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="flange"><inertial><origin xyz="0.02 0 -0.03"/><mass value="0.5"/>
-<inertia ixx="0.002" iyy="0.002" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
-<axis xyz="0 0 1"/><limit lower="-2.5" upper="2.5" effort="80" velocity="4"/></joint>
-<joint name="elbow" type="revolute"><parent link="upper"/><child link="fore"/>
-<origin xyz="0.4 0 0"/><axis xyz="0 0 1"/>
-<limit lower="-2.5" upper="2.5" effort="40" velocity="5"/></joint>
-<joint name="z" type="prismatic"><parent link="fore"/><child link="quill"/>
-<origin xyz="0.3 0 0"/><axis xyz="0 0 1"/>
-<limit lower="-0.3" upper="0" effort="100" velocity="0.8"/></joint>
-<joint name="turn" type="revolute"><parent link="quill"/><child link="flange"/>
-<axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="5" velocity="8"/></joint></robot>"""
+
+def _limited(most: str) -> str:
+    lower, upper, effort, velocity = most.split()
+    return f'<limit lower="{lower}" upper="{upper}" effort="{effort}" velocity="{velocity}"/>'
+
+
+LIFT = robot(
+    link("column", None),
+    link("carriage", 8, "0 0 0", (0.1, 0.1, 0.1)),
+    link("beam", 4, "0.2 0 0", (0.02, 0.05, 0.05)),
+    joint("lift", "column", "carriage", "prismatic", _limited("0 0.5 500 0.5"), "0 0 0"),
+    joint("arm", "carriage", "beam", inside=_limited("-2 2 50 3"), xyz="0 0 0", axis="0 1 0"),
+)
+SCARA = robot(
+    link("base", None),
+    link("upper", 6, "0.2 0 0", (0.02, 0.1, 0.1)),
+    link("fore", 3, "0.15 0 0", (0.01, 0.04, 0.04)),
+    link("quill", 1, "0 0 0", (0.004, 0.004, 0.001)),
+    link("flange", 0.5, "0.02 0 -0.03", (0.002, 0.002, 0.001)),
+    joint("shoulder", "base", "upper", inside=_limited("-2.5 2.5 80 4"), xyz="0 0 0"),
+    joint("elbow", "upper", "fore", inside=_limited("-2.5 2.5 40 5"), xyz="0.4 0 0"),
+    joint("z", "fore", "quill", "prismatic", _limited("-0.3 0 100 0.8"), "0.3 0 0"),
+    joint("turn", "quill", "flange", inside=_limited("-3 3 5 8"), xyz="0 0 0"),
+)
 WRITTEN = {"lift": LIFT, "scara": SCARA}
 ARMS = ("ur5e", "panda", "z1", "xarm7", "so101", "kinova", "ur10_robot", "talos_left_arm")
 ARMS = (*ARMS, *WRITTEN)

@@ -1,7 +1,6 @@
 """The scenes' own arms: what is played is what the arm's physics and its controller do."""
 
 import numpy as np
-import pytest
 from arm_scene import Scene, load, lost_after, play, trajectory
 from numpy.testing import assert_allclose
 
@@ -13,7 +12,6 @@ THERE = trajectory([Point(1.0, START + 0.3, ZERO)])
 
 
 def test_mujoco_moves_the_arm_as_our_simulator_does():
-    pytest.importorskip("mujoco")
     ours, theirs = (play(Scene("ur5e", {0.2: THERE}, 1.5, mujoco=m)) for m in (False, True))
     assert_allclose(ours.q[-1], START + 0.3, atol=2e-3)
     assert_allclose(theirs.q, ours.q, atol=2e-3)

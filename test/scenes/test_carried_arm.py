@@ -57,8 +57,6 @@ def robots(tmp_path_factory):
 @pytest.mark.parametrize(("kind", "distance"), [("prismatic", 0.3), ("revolute", 0.6)])
 def test_what_carries_the_arm_moves_while_the_arm_is_held(robots, kind, distance, mujoco):
     """Without a step, within 2 mrad: 30 to 50 of a torso where gravity stays as it was."""
-    if mujoco:
-        pytest.importorskip("mujoco")
     others = {"carrier": partial(moved, distance=distance)}
     played = play(Scene(robots[kind], {}, 3.0, REST, others=others, mujoco=mujoco))
     held = played.since(SETTLED)

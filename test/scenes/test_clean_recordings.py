@@ -19,8 +19,6 @@ from recording_campaign import (
 )
 from studies import few_or_all
 
-pytest.importorskip("mujoco")
-pytest.importorskip("scipy")
 SOUND = [(arm, kind, plant) for arm in ARMS for kind in MOTIONS for plant in PLANTS]
 SPOILS = [(f, arm) for f in FAULTS for arm in SPOILED if f != "sibling" or arm in SIBLINGS]
 

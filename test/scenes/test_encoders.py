@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from arm_scene import Ask, Played, Scene, deactivate, load, play, trajectory
+from arm_scene import Ask, Played, Scene, deactivate, fall_back, load, play, trajectory
 from drive_settings import parameters_of
 from example_robots import ROBOTS
 from studies import SWEEP
@@ -146,7 +146,6 @@ def test_a_slow_motion_by_a_coarse_encoder_goes_on(name, rate, kind, seed, step)
 
 
 def test_a_slow_motion_by_a_coarse_encoder_goes_on_in_mujoco():
-    pytest.importorskip("mujoco")
     require_no_accusation(played("ur5e", 30, "chunks", 4, SERVO, mujoco=True))
 
 
@@ -162,10 +161,6 @@ def test_no_slow_motion_is_accused(name, rate, measures_velocity):
             require_no_accusation(seen)
         except AssertionError as error:
             raise AssertionError(f"{kind}, seed {seed}") from error
-
-
-def fall_back(loop):
-    loop.controller.fall_back(loop.now)
 
 
 def float_freely(loop):

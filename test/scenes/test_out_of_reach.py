@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from arm_scene import Scene, play
 from example_robots import ROBOTS
+from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -31,18 +32,16 @@ def iiwa() -> Model:
     def words(numbers: tuple[float, ...]) -> str:
         return " ".join(map(str, numbers))
 
-    parts = ['<robot name="iiwa"><link name="link_0"/>']
+    parts = [link("link_0", None)]
     for k, (xyz, rpy, limit, effort, speed, mass, com, inertia) in enumerate(IIWA, 1):
-        ixx, iyy, izz = inertia
-        parts.append(
-            f'<link name="link_{k}"><inertial><origin xyz="{words(com)}"/><mass value="{mass}"/>'
-            f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0" ixz="0" iyz="0"/></inertial>'
-            f'</link><joint name="joint_{k}" type="revolute"><parent link="link_{k - 1}"/>'
-            f'<child link="link_{k}"/><origin rpy="{words(rpy)}" xyz="{words(xyz)}"/>'
-            f'<axis xyz="0 0 1"/><limit lower="-{limit}" upper="{limit}" effort="{effort}" '
-            f'velocity="{speed}"/><dynamics damping="0.5"/></joint>'
+        inside = (
+            f'<limit lower="-{limit}" upper="{limit}" effort="{effort}" velocity="{speed}"/>'
+            '<dynamics damping="0.5"/>'
         )
-    return Model.from_urdf("".join([*parts, "</robot>"]))
+        between, where = (f"link_{k - 1}", f"link_{k}"), {"xyz": words(xyz), "rpy": words(rpy)}
+        parts.append(link(f"link_{k}", mass, words(com), inertia))
+        parts.append(joint(f"joint_{k}", *between, inside=inside, **where))
+    return Model.from_urdf(robot(*parts))
 
 
 @pytest.mark.parametrize("seed", [302, 316, 492])

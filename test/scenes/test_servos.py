@@ -38,8 +38,6 @@ def other_mode(loop):
 @pytest.mark.parametrize("then", [{}, {0.9: other_mode}])
 def test_positions_in_plain_python_are_bounded_in_speed_and_acceleration(then, mujoco):
     """In motion and where the mode changes in motion."""
-    if mujoco:
-        pytest.importorskip("mujoco")
     scene = Scene(
         "panda", {0.4: THERE} | then, 2.0, parameters=SLOW, units=SERVOS, mujoco=mujoco, period=0.01
     )
@@ -116,7 +114,6 @@ def test_the_least_of_description_parameter_and_drive_is_the_limit_everywhere(pa
 
 def test_a_motion_that_fits_is_followed_with_the_current_that_there_is():
     """An arm stretched out, which 5 A lift slowly: with what the URDF says alone it is let fall."""
-    pytest.importorskip("mujoco")
     points = PANDA.arm.with_units(MOTORS).retimed([LOW, HIGH]).points(0.5)
     scene = Scene("panda", {0.3: trajectory(points)}, 3.0, LOW, units=MOTORS, mujoco=True)
     played = play(scene)

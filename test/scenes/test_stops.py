@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from arm_scene import Scene, deactivate, load, play, trajectory
-from drawn_scenes import bounds, failures, hold, robot_of
+from arm_scene import Scene, deactivate, hold, load, moved, play, trajectory
+from drawn_scenes import bounds, failures, robot_of
 from studies import SWEEP
 
 from featherstone_ros.control.phases import Phase
@@ -17,9 +17,7 @@ BEGIN, DURATION = 0.2, 0.7
 def stopped(robot, how, stop_time, mujoco=False):
     """Stop a motion at its fastest."""
     start = np.asarray(load(robot).start, float)
-    zero = np.zeros(len(start))
-    there = trajectory([Point(DURATION, start + WAY[robot], zero, zero)])
-    ask = {BEGIN: there, BEGIN + DURATION / 2: how}
+    ask = {BEGIN: moved(start + WAY[robot], DURATION), BEGIN + DURATION / 2: how}
     return play(
         Scene(robot, ask, 3.0, start=start, parameters={"stop_time": stop_time}, mujoco=mujoco)
     )
@@ -30,8 +28,6 @@ def stopped(robot, how, stop_time, mujoco=False):
 @pytest.mark.parametrize("robot", WAY)
 def test_a_stop_time_that_is_too_short_is_lengthened(robot, how, mujoco):
     """In .02 s the torques would throw the arm, to up to 5 times its speed limit."""
-    if mujoco:
-        pytest.importorskip("mujoco")
     played = stopped(robot, how, 0.02, mujoco)
     after = played.since(BEGIN + DURATION / 2)
     before = played.speed[: after.start].max()
@@ -66,10 +62,9 @@ def test_a_stop_goes_by_efforts_and_payload_that_came_at_run_time(change):
     """As it does where they are set from the start."""
     start = np.asarray(load("panda").start, float)
     goal = start + WAY["panda"]
-    zero = np.zeros(7)
     ask = {
         0.1: lambda loop: loop.configure(change),
-        0.2: trajectory([Point(1.6, goal, zero, zero)]),
+        0.2: moved(goal, 1.6),
         1.0: hold,
     }
     scene = Scene("panda", ask, 2.0, parameters={"stop_time": 0.02})
@@ -94,7 +89,6 @@ def test_a_few_drawn_stops(robot):
 def test_no_stop_makes_an_arm_faster(robot):
     """Held, deactivated or replaced at any instant, ``stop_time`` over its whole range."""
     assert not failures("stop", robot_of(robot), range(4, SWEEP))
-    pytest.importorskip("mujoco")
     assert not failures("stop", robot_of(robot), range(200, 200 + SWEEP // 10), mujoco=True)
 
 
@@ -107,8 +101,6 @@ def test_a_deactivated_arm_comes_to_rest_with_a_load_that_is_not_known(
     robot, link, mass, moves, mujoco
 ):
     """Without feedback it would sink for as long as commands go on, which would be for ever."""
-    if mujoco:
-        pytest.importorskip("mujoco")
     start = np.asarray(load(robot).start, float)
     ask = {0.1: trajectory([Point(1.0, start + 0.3)])} if moves else {}
     twin = {"payload.mass": mass, "payload.link": link}

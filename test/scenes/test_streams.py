@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from arm_scene import Scene, load, play, trajectory
+from arm_scene import Scene, load, moved, play, trajectory
 from drawn_scenes import bounds, failures, judge, robot_of, stall
 from studies import SWEEP
 
@@ -133,8 +133,7 @@ def test_a_slow_loop_feeds_forward_what_its_commands_are_to_do_while_they_act(ro
     """
     model, start = load(robot).model, np.asarray(load(robot).start, float)
     gains = {f"gains.{joint}.{gain}": 0.0 for joint in model.joint_names for gain in "pd"}
-    still = np.zeros(model.n)
-    ask = {0.3: trajectory([Point(0.5, start + 0.4, still, still)])}
+    ask = {0.3: moved(start + 0.4, 0.5)}
     played = play(Scene(robot, ask, 1.8, parameters={**gains, "gains.period": 1.0 / 30.0}))
     assert np.abs(played.desired[:, 0] - played.q).max() < off
 
@@ -207,7 +206,6 @@ def test_an_arm_that_waited_is_led_to_a_single_point_as_a_moving_one_is(robot, s
 
 
 def test_a_stall_with_mujoco_as_the_plant():
-    pytest.importorskip("mujoco")
     drawn = stall("panda", 0, mujoco=True)
     assert not judge(drawn, play(drawn.scene))
 

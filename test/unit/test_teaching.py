@@ -34,7 +34,6 @@ from featherstone_ros.tools.taught_motion import (
 from featherstone_ros.tools.trajectory_check import check_file, started, trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml, parse
 
-pytest.importorskip("scipy")
 RATE = 250.0  # [Hz] of the joint states
 Sample = namedtuple("Sample", "time position effort")  # as of the client, without ROS
 OTHERS = ("double_pendulum_continuous", "pr2", "a1")  # prismatic, continuous; a branched tree
