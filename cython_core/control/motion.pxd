@@ -904,15 +904,17 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
 
     From rest, the fields of the points alone say how the path begins, as in
     joint_trajectory_controller, but for a single point that is sooner than ``transition``: an arm
-    that has waited for it is led in as a moving one is. Those of a spline say nothing of its
-    velocity. Where the desired state would jump there, here a correction blends into the path, which takes ``takeover_time`` at
-    least; at most ``transition`` [s] if that is not too fast.
+    that has waited for it is led in as a moving one is, and by no line, whose velocity jumps. Those
+    of a spline say nothing of its velocity. Where the desired state would jump there, here a
+    correction blends into the path, which takes ``takeover_time`` at least; at most ``transition``
+    [s] if that is not too fast.
     """
     cdef double* offset = m.offset
     cdef double wait = start + path.times[0] - time
     cdef Py_ssize_t n = m.n, i
     cdef double share = CATCH_UP_SPEED if path.period > 0.0 else BLEND_SPEED
     cdef bint begins_as_given = path.period == 0.0 and not any_nonzero(state + n, 2 * n)
+    cdef bint waits = begins_as_given and path.pieces == 1 and wait < transition
     sample_without_correction(m, time, time, m.before)
     hold_at(m, time, path.first)
     if wait > 0.0:
@@ -924,7 +926,8 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
                 n, offset, path.first, wait, limits.velocity):
             lead_to(m, time, offset, path, wait)
             if (leaves_range(m, time, state, wait, limits)
-                    or ((not begins_as_given or (path.pieces == 1 and wait < transition))
+                    or (waits and path.lead == STRAIGHT)
+                    or ((waits or not begins_as_given)
                         and leads_too_fast(m, offset, wait, limits))):
                 extend_back(m, time, path, wait)
         else:

@@ -83,12 +83,10 @@ def test_a_stream_is_followed_without_lag(send, rate, parameters, latest, off, j
     late, error = lag(played)
     print(f"\n{send.__name__:16} {rate:3g} Hz, jitter {jitter:g}: {late:.3f} s, {error:.4f} rad")
     assert late <= latest + jitter and error <= off + 0.45 * jitter
-    desired = played.desired
-    if send is not single_points:  # whose first one is a line, as joint_trajectory_controller's
-        rates = bounds("panda")
-        assert (np.abs(desired[:, 2]) < 1.2 * rates[:2].max(axis=0)).all()
-        steps = np.abs(np.diff(desired[:, 1], axis=0)) / 0.002
-        assert (steps < 2.4 * rates[:2].max(axis=0)).all()
+    desired, rates = played.desired, bounds("panda")
+    assert (np.abs(desired[:, 2]) < 1.2 * rates[:2].max(axis=0)).all()
+    steps = np.abs(np.diff(desired[:, 1], axis=0)) / 0.002
+    assert (steps < 2.4 * rates[:2].max(axis=0)).all()
 
 
 @pytest.mark.parametrize("robot", ["panda", "xarm7"])
@@ -188,21 +186,28 @@ def test_an_arm_that_begins_behind_catches_up_with_chunk_after_chunk(robot):
     assert played.speed.max() < asked + 0.1
 
 
+@pytest.mark.parametrize("interpolation", ["linear", "spline"])
+@pytest.mark.parametrize("rate", [5.0, 30.0])
 @pytest.mark.parametrize(("robot", "seed"), [("panda", 1), ("panda", 2), ("ur5e", 1), ("ur5e", 2)])
-def test_an_arm_that_waited_is_led_to_a_single_point_as_a_moving_one_is(robot, seed):
-    """Single points at 30 Hz, 6 of 10 lost: it stands, and the next one is due in 33 ms."""
+def test_an_arm_that_waited_is_led_to_a_single_point_as_a_moving_one_is(
+    robot, seed, rate, interpolation
+):
+    """6 of 10 are lost: it stands, and the next one is due within ``stop_time``."""
     arm, rng = load(robot).arm, np.random.default_rng(seed)
     home, size = np.asarray(load(robot).start, float), 0.075 * arm.model.velocity_limit
 
     def point(time):
-        return [Point(1.0 / 30.0, home + size * (1.0 - np.cos(2.0 * (time + 1.0 / 30.0 - 0.1))))]
+        return [Point(1.0 / rate, home + size * (1.0 - np.cos(2.0 * (time + 1.0 / rate - 0.1))))]
 
-    sent = [time for time in np.arange(0.1, 2.0, 1.0 / 30.0) if rng.random() >= 0.6]
+    sent = [time for time in np.arange(0.1, 2.0, 1.0 / rate) if rng.random() >= 0.6]
     asks = {time: trajectory(point(time)) for time in sent}
-    played = play(Scene(robot, asks, 2.5, start=home, parameters=SPLINE | {"start_tolerance": 0.5}))
+    parameters = {"interpolation": interpolation, "start_tolerance": 0.5}
+    played = play(Scene(robot, asks, 2.5, start=home, parameters=parameters))
     assert played.speed.max() < 0.15 + 0.15
     assert played.text == ""
-    assert (np.abs(played.desired[:, 2]) < 1.2 * bounds(robot)[:2].max(axis=0)).all()
+    bound = 1.2 * bounds(robot)[:2].max(axis=0)
+    assert (np.abs(played.desired[:, 2]) < bound).all()
+    assert (np.abs(np.diff(played.desired[:, 1], axis=0)) / 0.002 < bound).all()  # nor a jump
 
 
 def test_a_stall_with_mujoco_as_the_plant():
