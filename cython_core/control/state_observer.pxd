@@ -122,6 +122,12 @@ cdef inline double oldest(const Observer* o) noexcept nogil:
     return age
 
 
+cdef inline double missing_for(const Observer* o) noexcept nogil:
+    """The same; 0 as long as the hardware may not have measured again, which is no fault."""
+    cdef double age = oldest(o)
+    return age if age > REPEAT_TIME else 0.0
+
+
 cdef inline const double* seen_state(const Observer* o) noexcept nogil:
     """Position and velocity (2, n) at the last state: what is advanced since is no evidence."""
     return o.at_state if o.ahead > 0.0 else o.q
@@ -364,7 +370,7 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
             o.last = result
     o.rejected[<int> o.last.code] += o.last.code != ACCEPTED
     o.confirmed = (not o.confirmed if is_gap else True) and agrees
-    if oldest(o) > settings.state_timeout:
+    if missing_for(o) > settings.state_timeout:
         return False
     o.accepted += 1
     return True
