@@ -50,6 +50,7 @@ cdef extern from *:
     #define ABANDONED_TIME (10.0)
     #define FASTER (1.1)
     #define COASTING (0.5)
+    #define SETTLING_TIME (0.3)
     #define STANDING (0.02)
     #define STANDING_SPEED (0.05)
     #define CATCH_UP_SPEED (0.08)
@@ -128,6 +129,8 @@ cdef extern from *:
     # Of class 4: damping in a fault, and where the arm stands (command.pxd, phase_changes.pxd):
     const double FASTER            # times the speed from which a fault began to brake, or the limit
     const double COASTING          # [s] without damping then
+    const double SETTLING_TIME     # [s] after which feedback, and its mean, are those of an arm at
+                                   # rest
     const double STANDING          # share of the velocity limit below which an arm stands, if less
                                    # than STANDING_SPEED
     const double STANDING_SPEED    # [rad/s, m/s] a slower joint counts as standing

@@ -15,7 +15,8 @@ from control.controller_state cimport (Command, Controller, SetPoints, StateMach
 from control.events cimport (ABANDON_MOTION, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP,
                              CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, CAUSE_STUCK, DECLARE_FAULT,
                              HOLD_BY_GRAVITY, LEAVE, NO_CAUSE, STOP_OPEN_LOOP, Action, Reason)
-from control.fault_bounds cimport AWAITED, CATCH_UP_SPEED, STANDING, STANDING_SPEED
+from control.fault_bounds cimport (AWAITED, CATCH_UP_SPEED, SETTLING_TIME, STANDING,
+                                   STANDING_SPEED)
 from control.measured_wrench cimport measure_anew
 from control.motion cimport (TAKEOVER, follow_set_point, leads_to_rest, runs_into_limit, sample,
                              stop_from)
@@ -23,7 +24,7 @@ from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, DAMPED, DEACTIVATE, FAI
                              FLOAT, FOLLOW, GIVE_UP, HOLD, HOLDING, INACTIVE, OPEN_LOOP, RECOVER,
                              REFERENCE, SETTLED, SETTLING, SET_POINT, SET_POINTS_STOPPED, STATE,
                              STATES_STOPPED, STOPPED, STOPPING, TRACK)
-from control.settings cimport CARTESIAN_IMPEDANCE, Mode
+from control.settings cimport CARTESIAN_IMPEDANCE, Mode, Settings
 from control.state_clock cimport start_clock
 from control.state_observer cimport (Observer, forget, max_speed_share, seen_state,
                                      trust_velocities)
@@ -299,6 +300,13 @@ cdef inline bint sinks(const Controller* c) noexcept nogil:
             and is_missed(&c.sent.governor, seen_state(&c.observer) + c.n))
 
 
+cdef inline double settling_time(const Settings* settings) noexcept nogil:
+    """For how long an arm is held after braking [s], until its feedback is no longer that of the
+    motion: else that would act for all of a long decay_time. A short one is over as soon.
+    """
+    return SETTLING_TIME if settings.decay_time > SETTLING_TIME else 0.0
+
+
 cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept nogil:
     """Go over to another phase where it is time to; returns whether commands end."""
     cdef bint is_over = now - c.machine.held_since >= c.arm.settings.give_up_after
@@ -306,7 +314,8 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
             and fire(&c.machine, SETTLED)):
         c.sent.has_begun = False
         return True
-    if c.machine.brakes and time >= c.task.motion.end and not c.machine.bears:
+    if (c.machine.brakes and not c.machine.bears
+            and time >= c.task.motion.end + settling_time(&c.arm.settings)):
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
         c.machine.hold_until = max(c.machine.hold_until, now + c.arm.settings.decay_time)
     if (c.machine.phase == DAMPED and now >= c.machine.hold_until and not c.machine.brakes

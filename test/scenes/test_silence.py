@@ -229,6 +229,24 @@ def test_falling_back_from_a_fast_motion_brakes_it_first(mujoco):
     assert rest.max() < 0.1
 
 
+def test_a_brake_is_not_handed_over_to_a_hold_that_decays_for_long():
+    """From a slow motion, sharply: its last torque, fading for 10 s, made .98 of .45."""
+    robot = str(example_robot("kinova"))
+    start = np.asarray(load(robot).start, float)
+    still = np.zeros(len(start))
+    way = 0.15 * load(robot).arm.model.velocity_limit / 1.875
+    scene = Scene(
+        robot,
+        {BEGIN: trajectory([Point(1.0, start + way, still, still)])},
+        3.0,
+        start,
+        parameters={"stop_time": 0.01, "decay_time": 10.0},
+    )
+    for at in BEGIN + np.array([0.3, 0.5, 0.7]):
+        played = play(asked(scene, at, fall_back))
+        assert played.speed.max() < 0.15 + MORE
+
+
 def test_falling_back_twice_on_the_way_out_does_not_throw_the_arm():
     """A deactivated arm that is still braked goes on to be braked."""
     start, goal, duration = FALLING
