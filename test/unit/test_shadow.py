@@ -16,6 +16,7 @@ from studies import few_or_all
 import featherstone_ros as fr
 from featherstone_ros._shadow import MAX_PLAUSIBLE
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.robots import robot_file
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import (
     CONTRACTS,
@@ -30,7 +31,15 @@ from featherstone_ros.tools.robot_setup import load
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.append(str(EXAMPLES))
 import shadow_contact  # noqa: E402
-from shadow_contact import convergence, drive, motion_of, pulled, settings_for, untouched  # noqa: E402
+from shadow_contact import (  # noqa: E402
+    State,
+    convergence,
+    drive,
+    motion_of,
+    pulled,
+    settings_for,
+    untouched,
+)
 
 PANDA = load("panda")
 MODEL = PANDA.model
@@ -185,6 +194,15 @@ def test_one_joint_in_another_unit_is_named_whatever_the_others_carry(swing, joi
     assert shadow.verdict.finding is ContractState.UNEXPLAINED
     named = [name for name in MODEL.joint_names if name in shadow.verdict.text]
     assert named == [f"panda_joint{joint + 1}"]
+
+
+def test_a_last_joint_that_carries_is_judged_as_the_others():
+    model = fr.Model.from_file(robot_file("panda"), joints=MODEL.joint_names[:4])
+    q, zero = READY[:4], np.zeros(4)
+    shadow = Shadow(model, ShadowSettings(drives=Drives.of_model(model)))
+    effort = fr.Dynamics(model).gravity(q).copy()
+    follow(shadow, [State(0.01 * k, q, zero, effort) for k in range(200)])
+    assert shadow.verdict.finding is ContractState.KEPT
 
 
 @pytest.mark.parametrize("factor", [0.09, 0.05])
