@@ -38,6 +38,7 @@ from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.faults import find_faults, in_other_units
 from featherstone_ros.identification.model_order import Fitting
@@ -321,7 +322,7 @@ def compared(case: Case) -> tuple[np.ndarray, float]:
         found = identify([written(case, folder)], file_of(case.arm))
     rotor, its = np.full(arm.n, ROTOR), found.estimate
     true = dict.fromkeys(its.names, 0.0)  # no offset, and no friction that grows with the load
-    links = found.base.mapping @ np.concatenate([Bodies.of(arm).parameters, rotor])
+    links = base_parameters(arm).mapping @ np.concatenate([Bodies.of(arm).parameters, rotor])
     true |= dict(zip(its.names, links.tolist(), strict=False))
     for term, values in zip(("coulomb", "viscous"), friction(case, arm), strict=True):
         names = (f"{term}.{name}" for name in arm.joint_names)
