@@ -105,6 +105,11 @@ EQUIVALENT = {
         "bound = limits.acceleration[i] if a * v >= 0.0 else limits.deceleration[i]",
     ): "at a velocity of 0 to the bit either limit may hold; the looks beside it have theirs",
     (
+        "cython_core/observer/effort.pxd",
+        "if sliding.time[i] > SLIDING and sliding.time[n + i] > SLIDING:",
+        "if sliding.time[i] > SLIDING and sliding.time[n + i] >= SLIDING:",
+    ): "a sum of periods that is the time to the bit may be called either",
+    (
         "cython_core/observer/momentum_observer.pxd",
         "return 0.0 if low <= 0.0 <= high else low if low > 0.0 else high",
         "return 0.0 if low <= 0.0 <= high else low if low >= 0.0 else high",

@@ -163,6 +163,21 @@ def test_velocities_that_contradict_the_positions_are_named_and_throw_no_arm(fac
     assert arm.speed < 1.5
 
 
+def test_velocities_that_were_inconsistent_are_used_again_once_the_arm_is_told_to_hold():
+    """All joints': what is found anew was trusted in between."""
+    arm = SimulatedArm("panda").run(0.3)
+    as_it_is = arm.spoil
+    for found in (1, 2):
+        arm.follow(arm.away(0.4), 1.0)
+        arm.run(0.3)
+        arm.spoil = lambda q, qd: (q, -qd)
+        arm.run(2.0)
+        assert sum("velocities are inconsistent" in note for note in arm.notes) == found
+        arm.spoil = as_it_is
+        arm.controller.hold(arm.now)
+        arm.run(0.5)
+
+
 def test_a_limit_cycle_of_a_delay_that_nobody_knows_ends_in_a_damped_hold():
     """It grows until it is noticed."""
     arm = SimulatedArm("ur5e", stiction=0.0, known_friction=0.0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import urdf_text
 from cdr_messages import float64_multi_array, joint_state, wrench_stamped
+from compiled import codec
 from test_twin import ARM, START
 
 import featherstone_ros as fr
@@ -199,6 +200,17 @@ def test_what_noise_makes_of_a_state_is_a_fault_if_it_is_not_finite(quantity):
 def states_of(twin: Twin) -> int:
     """Tick; return how many joint states were published."""
     return sum(output == OUTPUTS["joint_states"] for output, _ in twin.tick(0)[0])
+
+
+def test_states_say_what_is_measured(twin):
+    decoder = codec.JointStateDecoder(MODEL.joint_names)
+    twin.advance(0.05)
+    (state,) = (data for output, data in twin.tick(0)[0] if output == OUTPUTS["joint_states"])
+    decoder.decode(state)
+    for field in ("position", "velocity", "effort"):
+        value = getattr(twin, field)
+        assert np.abs(value).min() > 0.0
+        np.testing.assert_array_equal(getattr(decoder, field), value)
 
 
 HUGE = "expected at most 1000000"
