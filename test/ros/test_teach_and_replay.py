@@ -17,6 +17,7 @@ from support import (  # skips this module where ROS is missing
     ARM,
     DEADLINE,
     ros_in_free_domain,
+    seconds,
 )
 
 # isort: split
@@ -155,6 +156,8 @@ def test_what_was_led_by_hand_is_replayed(leader):
         os.write(master, b"m")
         read_until(master, b"marks: 1")
         leader.lead_by([-0.08, -0.08, -0.05], 1.0)
+        since = scene.now  # states are heard twice: by the scene, and here
+        ros.wait_for(lambda: seconds(states[-1].header.stamp) >= since, "the whole way")
         led = positions(states)
         os.write(master, b" ")
         status, output = end(process, master)
