@@ -1,6 +1,6 @@
 # The arm as the controller is told of it: settings, limits, and the model. Only ``configure`` and
-# ``take_model`` (request_handlers.pxd) change it while the controller runs. What a mode is, is asked
-# here.
+# ``take_model`` (request_handlers.pxd) change it while the controller runs. What a mode is, is
+# asked here.
 
 from libc.math cimport fabs
 from libc.stdint cimport uint64_t
@@ -107,10 +107,6 @@ cdef inline bint uses(const ModelBlend* b, uint64_t number) noexcept nogil:
             return True
     return b.newest.number == number
 
-
-# The arm as the controller is told of it: settings, limits, and the model. Only ``configure`` and
-# ``take_model`` (request_handlers.pxd) change it while the controller runs. What a mode is, is asked
-# here.
 
 cdef struct Arm:
     Settings settings
