@@ -31,7 +31,7 @@ cdef struct FollowPayload:
     const Path* path
     uint64_t number          # identifies the path to Python
     double start             # by the controller's time [s]; -inf: now
-    Reason detail              # of a refusal
+    Reason detail            # of a refusal
 
 cdef struct SetPointPayload:
     const double* state      # (4, n)

@@ -172,7 +172,7 @@ cdef inline Refusal take_target(CartesianMode* mode, StateMachine* m, const Cont
 cdef struct ZeroPayload:
     double[6] offset         # of the answer: of the sensor, in the end effector's frame
     double[9] rotation       # of that frame in the base frame
-    Reason detail              # of a refusal
+    Reason detail            # of a refusal
 
 
 cdef inline Reason why_not_zero(const Controller* c, double now) noexcept nogil:

@@ -25,7 +25,7 @@ cdef struct SettingsChange:
 cdef struct CheckPayload:
     const SettingsChange* change
     const DynamicsInterface* model   # NULL: stays as it is
-    Reason detail                      # of a refusal
+    Reason detail                    # of a refusal
 
 
 cdef inline void stopping_effort(double stop_time, const JointSettings* joints,

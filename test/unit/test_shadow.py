@@ -199,7 +199,7 @@ def test_one_joint_in_another_unit_is_named_whatever_the_others_carry(swing, joi
 def test_a_last_joint_that_carries_is_judged_as_the_others():
     model = fr.Model.from_file(robot_file("panda"), joints=MODEL.joint_names[:4])
     q, zero = READY[:4], np.zeros(4)
-    shadow = Shadow(model, ShadowSettings(drives=Drives.of_model(model)))
+    shadow = Shadow(model, ShadowSettings())
     effort = fr.Dynamics(model).gravity(q).copy()
     follow(shadow, [State(0.01 * k, q, zero, effort) for k in range(200)])
     assert shadow.verdict.finding is ContractState.KEPT
