@@ -392,6 +392,8 @@ def test_a_velocity_that_jumps_does_not_fit_on_arrival_either():
     assert lines.jumps[0].value == pytest.approx(-2.0 * fast[0])
     assert not lines.fits and lines.slow_down >= lines.jumps[0].share()
     assert "jumps from" in str(lines) and "velocities" in lines.advice()
+    too_fast = check_arrival(Point(0.8, Q), Point(1.2, Q + fast), Point(2.8, Q))
+    assert ["jumps" in told for told in str(too_fast).split("; ")[:2]] == [False, True]
     still = (0.0, 0.0)
     assert not check_arrival(Point(0.8, Q + 0.4 * fast, still), Point(1.6, Q, still)).jumps
 

@@ -129,6 +129,7 @@ ZERO = [0.0] * 7
 REFUSED = [
     (joint_state(NAMES, ZERO, ZERO), "effort is empty, expected 7 values and more"),
     (joint_state(NAMES, ZERO, (), ZERO), "velocity is empty, expected 7 values and more"),
+    (joint_state(NAMES, [], ZERO, ZERO), "position has 0 values, expected 7"),
     (joint_state(NAMES[:5], []), f"joints missing: {NAMES[5]}, {NAMES[6]}"),
     (joint_state(NAMES, ZERO, [1.0], ZERO), "velocity has 1 values, expected 7"),
     (joint_state([*NAMES, NAMES[2]], [*ZERO, 0.0]), f"joints named twice: {NAMES[2]}"),
