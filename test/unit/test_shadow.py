@@ -201,7 +201,10 @@ def test_a_last_joint_that_carries_is_judged_as_the_others():
     q, zero = READY[:4], np.zeros(4)
     shadow = Shadow(model, ShadowSettings())
     effort = fr.Dynamics(model).gravity(q).copy()
-    follow(shadow, [State(0.01 * k, q, zero, effort) for k in range(200)])
+    creep = np.array([0.0, 0.0, 0.0, 0.1])  # [rad/s], of which the velocities say nothing
+    follow(shadow, [State(0.01 * k, q + 0.01 * k * creep, zero, effort) for k in range(200)])
+    assert shadow.verdict.finding is ContractState.UNDECIDED
+    follow(shadow, [State(2.0 + 0.01 * k, q, zero, effort) for k in range(200)])
     assert shadow.verdict.finding is ContractState.KEPT
 
 
