@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from control_arm import NAMES, PERIOD, Bench, Q
 from numpy.testing import assert_allclose
-from simulated_arm import SimulatedArm
 
 import featherstone_ros as fr
 from featherstone_ros.control.controller import TorqueController
@@ -149,45 +148,6 @@ def test_an_effort_that_is_not_finite_ends_in_the_gravity_hold():
     bench.arm.set_state(Q, np.zeros(2))
     assert bench.run(0.3).controller.phase is Phase.HOLDING
     assert bench.largest_rate() <= 1.0
-
-
-@pytest.mark.parametrize("factor", [-1.0, 0.0, 0.3])
-def test_velocities_that_contradict_the_positions_are_named_and_throw_no_arm(factor):
-    """A damper of the wrong sign: once 11 times the limit."""
-    arm = SimulatedArm("panda").run(0.3)
-    arm.follow(arm.away(0.4), 1.0)
-    arm.run(0.3)
-    arm.spoil = lambda q, qd: (q, factor * qd)
-    arm.run(2.0)
-    assert any("velocities are inconsistent with the positions" in note for note in arm.notes)
-    assert arm.speed < 1.5
-
-
-def test_velocities_that_were_inconsistent_are_used_again_once_the_arm_is_told_to_hold():
-    """All joints': what is found anew was trusted in between."""
-    arm = SimulatedArm("panda").run(0.3)
-    as_it_is = arm.spoil
-    for found in (1, 2):
-        arm.follow(arm.away(0.4), 1.0)
-        arm.run(0.3)
-        arm.spoil = lambda q, qd: (q, -qd)
-        arm.run(2.0)
-        assert sum("velocities are inconsistent" in note for note in arm.notes) == found
-        arm.spoil = as_it_is
-        arm.controller.hold(arm.now)
-        arm.run(0.5)
-
-
-def test_a_limit_cycle_of_a_delay_that_nobody_knows_ends_in_a_damped_hold():
-    """It grows until it is noticed."""
-    arm = SimulatedArm("ur5e", stiction=0.0, known_friction=0.0)
-    arm.delay = arm.clock_offset = 0.02
-    arm.run(0.3)
-    arm.follow(arm.away(0.4), 1.0)
-    arm.run(3.0)
-    assert arm.phase is Phase.FAULT and "oscillates" in arm.controller.hold_reason
-    assert arm.speed < 5.0
-    assert np.abs(arm.simulator.qd).max() < 0.05
 
 
 # Motions that are abandoned

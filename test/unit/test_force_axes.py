@@ -155,6 +155,15 @@ def test_force_that_cannot_be_reached_does_not_wind_up():
     assert bench.forces[-1] == pytest.approx(0.25 * FORCE, abs=0.5)
 
 
+def test_a_wrong_wrench_does_not_accuse_an_arm_that_stands():
+    """A wrench may explain why a joint stays where it is, never alone that it should have moved."""
+    for axis in range(3):
+        bench = ContactBench(mode=Mode.CARTESIAN_IMPEDANCE)
+        bench.run(1.0, felt=15.0 * np.eye(6)[axis])
+        assert bench.phase is Phase.HOLDING, bench.controller.hold_reason
+        assert not bench.controller.refused
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
