@@ -24,7 +24,7 @@ PYTEST = $(VENV)/bin/python -m pytest
 BESIDE = --numprocesses $$(($$(nproc) < 8 ? 5 * $$(nproc) / 2 : 20)) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all oldest wheels wheels-arm64 test-arm64 docs bench chaos replica fuzz sanitize hostile lint environment python clean
+.PHONY: help demo test test-all oldest wheels wheels-arm64 test-arm64 docs bench chaos fuzz sanitize hostile lint environment python clean
 
 help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
@@ -37,9 +37,8 @@ help:
 	@echo "make docs   checks the book's algorithms (pytest docs/dynamics); the site, in docs/_build; warnings are errors"
 	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; pictures in bench/"
 	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"
-	@echo "make chaos  500 seeded faults between and in the nodes: does the arm stay safe? a table, and chaos/episodes.csv"
-	@echo "            (ARGS=\"--episodes 25 --seed 100\"; about 2 s each)"
-	@echo "make replica  the same faults without ROS: 10,000 of them in minutes (ARGS=\"--episodes 100000\")"
+	@echo "make chaos  10,000 seeded faults between and in controller and twin, in simulated time: does the arm stay"
+	@echo "            safe? a table, and chaos/episodes.csv, in minutes (ARGS=\"--episodes 100000 --seed 100\")"
 	@echo "make lint   ruff; types by mypy, and of the compiled core by its stubtest"
 	@echo "make fuzz   mutated messages and URDFs, read under AddressSanitizer and UBSan; 200,000 in all"
 	@echo "            (ARGS=\"--executions 10000000 --seed 1\": so many, from another beginning)"
@@ -97,9 +96,6 @@ hostile: environment
 	@$(PYTEST) -m alone -s test/ros/test_neighbour.py $(ARGS)
 
 chaos: environment
-	@$(VENV)/bin/python test/chaos $(ARGS)
-
-replica: environment
 	@$(VENV)/bin/python test/chaos/replica.py $(ARGS)
 
 lint: environment

@@ -1,4 +1,4 @@
-"""Many episodes on several workers, and what came out: `make chaos` and `make replica`."""
+"""Many episodes on several workers, and what came out."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ def run(
     prepare: Callable[..., None] | None = None,
     options: Sequence[Any] = (),
 ) -> Iterator[Any]:
-    """Yield what comes of jobs, in order, from processes; each calls ``prepare(*options)`` first.
-
-    They are killed at the end, whatever they do: to leave DDS could take for ever.
-    """
+    """Yield what comes of jobs, in order, from processes that have called ``prepare`` first."""
     with get_context("spawn").Pool(workers, prepare, options) as pool:
         yield from pool.imap(outcome_of, jobs)
 

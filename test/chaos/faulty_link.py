@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf
+from typing import Any
 
 import numpy as np
 from episodes import Fault
-
-Damage = Callable[[bytes, str], bytes]
 
 COPIES = 3  # of a duplicated message, besides itself
 COPY_DELAY = 0.02  # [s] within which they follow
@@ -23,12 +22,12 @@ class Delivery:
     """A message that comes out.
 
     Attributes:
-        payload: Serialised.
+        payload: None is what nobody can read.
         number: Of the message that went in.
         spoiled: Whether its content is changed.
     """
 
-    payload: bytes
+    payload: Any
     number: int
     spoiled: bool
 
@@ -39,15 +38,15 @@ class FaultyLink:
 
     Attributes:
         random: Draws what happens.
-        damage: Corrupts a serialised message.
+        damage: Corrupts a message.
         shift: Moves its time stamp.
         fault: What happens to messages now; None: nothing.
         fault_end: When that is to end [s].
     """
 
     random: np.random.Generator
-    damage: Damage
-    shift: Callable[[bytes, float], bytes]
+    damage: Callable[[Any, str], Any]
+    shift: Callable[[Any, float], Any]
     damages: tuple[str, ...]
     fault: Fault | None = None
     fault_end: float = 0.0
@@ -63,7 +62,7 @@ class FaultyLink:
         """Hand messages on again; what is held back comes when it is due."""
         self.fault = None
 
-    def push(self, now: float, number: int, payload: bytes) -> None:
+    def push(self, now: float, number: int, payload: Any) -> None:
         """Take a message in at time ``now`` [s]."""
         if self.fault is None:
             self._deliver(now, number, payload)
@@ -91,35 +90,35 @@ class FaultyLink:
         """Forget what is held back."""
         self._waiting.clear()
 
-    def _deliver(self, due: float, number: int, payload: bytes, spoiled: bool = False) -> None:
+    def _deliver(self, due: float, number: int, payload: Any, spoiled: bool = False) -> None:
         heapq.heappush(self._waiting, (due, next(self._order), Delivery(payload, number, spoiled)))
 
     def _hit(self) -> bool:
         return self.random.random() < self.fault.probability
 
-    def _drop(self, now: float, number: int, payload: bytes) -> None:
+    def _drop(self, now: float, number: int, payload: Any) -> None:
         if not self._hit():
             self._deliver(now, number, payload)
 
-    def _freeze(self, now: float, number: int, payload: bytes) -> None:
+    def _freeze(self, now: float, number: int, payload: Any) -> None:
         pass
 
-    def _burst(self, now: float, number: int, payload: bytes) -> None:
+    def _burst(self, now: float, number: int, payload: Any) -> None:
         self._deliver(self.fault_end, number, payload)
 
-    def _delay(self, now: float, number: int, payload: bytes) -> None:
+    def _delay(self, now: float, number: int, payload: Any) -> None:
         self._deliver(now + self.fault.delay, number, payload)
 
-    def _reorder(self, now: float, number: int, payload: bytes) -> None:
+    def _reorder(self, now: float, number: int, payload: Any) -> None:
         self._deliver(now + self.random.uniform(0.0, self.fault.delay), number, payload)
 
-    def _duplicate(self, now: float, number: int, payload: bytes) -> None:
+    def _duplicate(self, now: float, number: int, payload: Any) -> None:
         self._deliver(now, number, payload)
         if self._hit():
             for _ in range(COPIES):
                 self._deliver(now + self.random.uniform(0.0, COPY_DELAY), number, payload)
 
-    def _corrupt(self, now: float, number: int, payload: bytes) -> None:
+    def _corrupt(self, now: float, number: int, payload: Any) -> None:
         if not self._hit():
             self._deliver(now, number, payload)
             return
@@ -128,11 +127,11 @@ class FaultyLink:
 
     _garbage = _corrupt
 
-    def _spike(self, now: float, number: int, payload: bytes) -> None:
+    def _spike(self, now: float, number: int, payload: Any) -> None:
         """Corrupt the first message and lose all that follow."""
         if not self._spiked:
             self._spiked = True
             self._deliver(now, number, self.damage(payload, self.fault.damage), spoiled=True)
 
-    def _ros(self, now: float, number: int, payload: bytes) -> None:
+    def _ros(self, now: float, number: int, payload: Any) -> None:
         self._deliver(now, number, self.shift(payload, self.fault.offset))

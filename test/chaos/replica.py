@@ -1,11 +1,11 @@
-"""`make chaos` without ROS: the same episodes on the same logic, in simulated time.
+"""`make chaos`: seeded faults between and in controller and twin, and whether the arm stayed safe.
 
     python test/chaos/replica.py [--episodes 100000] [--seed 0] [--robot panda] [--workers 2]
         [--hand admittance] [--press] [--arms 2]
 
-Controller and twin are those of the nodes, and between them the same faulty links. What is left out
-is what ROS and the operating system do: messages are numbers instead of bytes (one that a node
-would refuse to read is lost here), and nothing is late unless a fault makes it so.
+Controller and twin are those of the nodes, in simulated time. What is left out is what ROS and the
+operating system do: messages are numbers instead of bytes (one that a node would refuse to read is
+lost here), and nothing is late unless a fault makes it so.
 
 With --press the hand is led along a plane, on which it presses by force control, and the force's
 sensor has faults of its own. With --arms 2 one twin and one joint_states have two arms, each with
@@ -429,7 +429,7 @@ def main() -> int:
     seeds = range(its.seed, its.seed + its.episodes)
     options = its.robot, Mode(its.hand), its.press, its.arms
     outcomes = campaign.run(outcome_of, seeds, its.workers, prepare, options)
-    return campaign.tell(outcomes, len(seeds), list(KINDS_IN_CONTACT), its.output / "replica.csv")
+    return campaign.tell(outcomes, len(seeds), list(KINDS_IN_CONTACT), its.output / "episodes.csv")
 
 
 if __name__ == "__main__":

@@ -492,32 +492,42 @@ def test_signal_ends_it_in_gravity_hold(ros):
     assert np.abs(np.array(arm.commands[-1].data) - GRAVITY).max() < 0.5
 
 
-def test_restart_beside_a_running_twin_makes_no_step(ros):
-    """Of more than 200 N m/s for at most 5 ms, also when the first command is given."""
+def test_processes_that_are_stopped_or_killed_make_no_step(ros):
+    """Of more than 200 N m/s for at most 5 ms, also when a first command is given."""
     home = {f"initial_positions.{name}": float(q) for name, q in zip(NAMES, Q, strict=True)}
+    twin = {"robot_description": URDF, "rate": 250.0, "command_timeout": 0.2, **home}
     gentle = {**PARAMETERS, **{f"torque_rate.{name}": 200.0 for name in NAMES}}
-    twin = ros.start(
-        "featherstone_ros.digital_twin",
-        {"robot_description": URDF, "rate": 250.0, **home},
-        *("-r", f"/digital_twin/commands:={NODE}/commands"),
-    )
     states = ros.collect(JointState, "joint_states")
     commands = ros.collect(Float64MultiArray, f"{NODE}/commands", DEEP)  # a lost one had its share
-    before = None
-    for life in range(2):
+    start = {
+        "twin": lambda: ros.start(
+            "featherstone_ros.digital_twin", twin, "-r", f"~/commands:={NODE}/commands"
+        ),
+        "controller": lambda: ros.start(MODULE, gentle),
+    }
+    nodes = {name: begin() for name, begin in start.items()}
+
+    def go_on() -> None:
+        ros.run_for(0.05)  # what is still on its way
         count = len(commands)
-        controller = ros.start(MODULE, gentle)
-        ros.wait_for(lambda count=count: len(commands) >= count + 100, "100 commands")
-        if life == 0:
-            controller.send(signal.SIGKILL)
-            controller.wait()
-            ros.run_for(0.05)  # what is still on its way
-            before = len(commands)
+        ros.wait_for(lambda: len(commands) >= count + 100, "100 commands")
+        ros.wait_for(
+            lambda: any(state.effort == commands[-1].data for state in states[-5:]), "obedience"
+        )
+
+    go_on()
+    for name in start:
+        nodes[name].send(signal.SIGSTOP)
+        ros.run_for(0.3)
+        nodes[name].send(signal.SIGCONT)
+        go_on()
+        nodes[name].kill()
+        nodes[name] = start[name]()
+        go_on()
     torques = np.array([command.data for command in commands])
     assert np.isfinite(torques).all()
-    assert len(torques) > before
-    assert np.abs(np.diff(torques, axis=0)).max() <= 1.0 + 1e-9  # across the restart too
+    assert np.abs(np.diff(torques, axis=0)).max() <= 1.0 + 1e-9  # across all of that
     ros.wait_for(lambda: np.abs(states[-1].velocity).max() < 0.01, "arm at rest")
     assert np.abs(np.array(states[-1].position) - Q).max() < 0.3
-    controller.stop()
-    twin.stop()
+    for node in nodes.values():
+        node.stop()
