@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from support import DEEP, LOCKSTEP, Ros, point, seconds
+from support import DEEP, LOCKSTEP, Ros, seconds
 
 # isort: split
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
 from featherstone_ros.model.drive_units import DriveUnits
@@ -50,7 +49,6 @@ class Controlled:
             twin={**rotors, **home, **LOCKSTEP, "rate": RATE, **real},
             controller={**rotors, **timing, **known},
         )
-        self.publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
         self.run(0.5)
 
     @property
@@ -67,22 +65,13 @@ class Controlled:
         values = dict(zip(state.name, getattr(state, field), strict=True))
         return np.array([values[name] for name in NAMES])
 
-    def move(self, goal: np.ndarray, duration: float) -> None:
-        points = [point(duration, goal, velocities=[0.0] * len(NAMES))]
-        self.ros.ask(
-            self.publisher,
-            JointTrajectory(joint_names=NAMES, points=points),
-            lambda: np.abs(self.of_state("position") - goal).max() < 0.02,
-            "arm there",
-        )
-
 
 def test_an_arm_follows_and_units_stay_as_they_are(ros):
     """That its drives are told no step: test_drive_borders.py, test_position_governor.py."""
     arm = Controlled(ros, MIXED, MIXED)
     torque = arm.units.measured_torque(arm.of_state("effort"), fr.Dynamics(MODEL).gravity(START))
     np.testing.assert_allclose(torque, fr.Dynamics(MODEL).gravity(START), atol=0.3)
-    arm.move(START + WAY, 2)
+    ros.move(NAMES, START + WAY, 2.0, within=0.02)
     arm.run(1.0)
     assert np.abs(arm.of_state("position") - START - WAY).max() < 2e-3
     result = ros.set_parameters(NODE, {"drives.panda_joint4.torque_constant": 0.2})[0]

@@ -8,7 +8,6 @@ from support import (  # skips this module where ROS is missing
     LOCKSTEP,
     NodeProcess,
     Ros,
-    point,
     seconds,
 )
 
@@ -19,7 +18,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
 from test_digital_twin import ARM, COMMANDS, MODULE, NODE, PARAMETERS, START
-from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
 
@@ -97,24 +95,14 @@ def test_base_moves_as_the_simulator_says_and_reset_puts_it_back(ros):
 
 def test_controller_of_a_fixed_base_moves_an_arm_in_space(ros):
     """It gets there, and the base gives way."""
-    base, states = Base(ros), ros.collect(JointState, "/joint_states")
+    base = Base(ros)
     weightless = {"gravity": [0.0, 0.0, 0.0]}
     gains = {"gains.shoulder.p": 60.0, "gains.shoulder.d": 10.0}
     gains |= {"gains.elbow.p": 20.0, "gains.elbow.d": 3.0}
     own = {"path_tolerance": 0.0, **weightless, **gains}
     ros.start_pair(BOAT, twin=FLOATING | weightless, controller=own)
-    ros.wait_for_state("/feedforward_controller", "active")
-    trajectories = ros.publisher(JointTrajectory, "/feedforward_controller/joint_trajectory")
     ros.status(base="free")
-    goal = [START[0] + 0.5, START[1] - 0.4]
-    motion = JointTrajectory(joint_names=["shoulder", "elbow"], points=[point(1.0, goal)])
-
-    def is_there() -> bool:
-        state = states[-1]
-        states.clear()
-        return np.allclose(state.position, goal, atol=2e-3) and np.abs(state.velocity).max() < 2e-3
-
-    ros.ask(trajectories, motion, lambda: states and is_there(), "the goal")
+    ros.move(["shoulder", "elbow"], [START[0] + 0.5, START[1] - 0.4], within=2e-3)
     moved = np.array(list(base.pose.values())[-1][:3]) - POSE[:3]
     assert np.linalg.norm(moved) > 0.01
 

@@ -6,22 +6,18 @@ import signal
 import sys
 import time
 
-import numpy as np
 from support import RUNNING, Ros, children, is_alive, set_priority
 
 from featherstone_ros.model.robots import robot_file
 
-from geometry_msgs.msg import WrenchStamped  # isort: skip  (support skips where ROS is missing)
-from sensor_msgs.msg import JointState  # isort: skip
-from std_msgs.msg import Float64MultiArray, Header  # isort: skip
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # isort: skip
+from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
+from std_msgs.msg import Float64MultiArray  # isort: skip
 
 JOINTS = [
     f"{name}_joint"
     for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
 ]
 CONTROLLER, TWIN = "/feedforward_controller", "/digital_twin"
-START = (0.0, -1.2, 1.6, -0.4, 1.5, 0.0)
 
 
 def start(ros: Ros, *arguments: str):
@@ -37,16 +33,7 @@ def test_a_trajectory_is_followed_and_ctrl_c_ends_both_nodes(ros):
     process = start(ros, str(robot_file("ur5e")))  # as a path: without the package's parameters
     nodes = children(process.pid)
     assert len(nodes) == 2
-    states = ros.collect(JointState, "joint_states", 1)
-    publisher = ros.publisher(JointTrajectory, "feedforward_controller/joint_trajectory")
-    point = JointTrajectoryPoint(positions=[0.1] * 6, velocities=[0.0] * 6)
-    point.time_from_start.sec = 1
-    ros.ask(
-        publisher,
-        JointTrajectory(joint_names=JOINTS, points=[point]),
-        lambda: states and all(abs(q - 0.1) < 0.01 for q in states[-1].position),
-        "arm at the goal",
-    )
+    ros.move(JOINTS, [0.1] * 6)
     process.send(signal.SIGINT)
     time.sleep(0.3)
     process.send(signal.SIGINT)  # of somebody impatient
@@ -54,27 +41,6 @@ def test_a_trajectory_is_followed_and_ctrl_c_ends_both_nodes(ros):
     assert "Traceback" not in process.output
     assert process.output.endswith("both nodes have ended\n")
     assert not any(is_alive(pid) for pid in nodes)
-
-
-def test_drives_that_take_positions_follow_and_the_sensor_feels_what_pushes_the_twin(ros):
-    """Mode admittance: the arm yields."""
-    file = ros.folder / "admittance.yaml"
-    parameters = {"mode": "admittance", "output": "joint_state", "tip": "tool0"}
-    patient = {"state_timeout": 10.0, "wrench_timeout": 1.0}
-    start_at = {"initial_positions": dict(zip(JOINTS, START, strict=True))}
-    nodes = {"feedforward_controller": parameters | patient, "digital_twin": start_at}
-    file.write_text(json.dumps({k: {"ros__parameters": v} for k, v in nodes.items()}))
-    start(ros, str(robot_file("ur5e")), "--parameters", str(file))
-    states = ros.collect(JointState, "joint_states", 1)
-    push = WrenchStamped(header=Header(frame_id="tool0"))
-    push.wrench.force.y = 30.0
-    pushes = ros.publisher(WrenchStamped, "digital_twin/external_wrench")
-
-    def has_moved() -> bool:
-        pushes.publish(push)  # a sensor is believed from its third sample on
-        return bool(states) and max(abs(np.subtract(states[-1].position, START))) > 0.02
-
-    ros.wait_for(has_moved, "motion of the arm")
 
 
 def write_plan(ros: Ros) -> str:

@@ -1,16 +1,12 @@
 """What `featherstone-ros setup` writes is loaded by both nodes, which do not complain about it."""
 
-import numpy as np
-from support import point, status_values
+from support import status_values
 from urdf_text import chain
 
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.robot_setup import load
-
-from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
-from trajectory_msgs.msg import JointTrajectory  # isort: skip
 
 
 def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
@@ -29,28 +25,8 @@ def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
         lambda s: "feedforward_controller" in s.name and status_values(s).get("phase") == "running"
     )
     assert status_values(status)["gains"] == "nothing found"
-    goal = [start[f"initial_positions.{joint}"] + 0.1 for joint in joints]
-    states = ros.collect(JointState, "joint_states", 1)
-    publisher = ros.publisher(JointTrajectory, "feedforward_controller/joint_trajectory")
-
-    def is_there():
-        if not states:
-            return False
-        seen = dict(zip(states[-1].name, states[-1].position, strict=True))
-        return np.abs(np.array([seen[joint] for joint in joints]) - goal).max() < 0.01
-
-    # Which it does not say while the last motion is one that was broken off.
-    well = ros.new_diagnostics(
-        lambda s: (
-            "feedforward_controller" in s.name
-            and s.message.startswith("running: hold")
-            and s.level == s.OK
-        )
-    )
-    message = JointTrajectory(
-        joint_names=joints, points=[point(1.0, goal, velocities=[0.0] * len(joints))]
-    )
-    ros.ask(publisher, message, lambda: well() and is_there(), "arm at the goal, and well")
+    ros.move(joints, [start[f"initial_positions.{joint}"] + 0.1 for joint in joints])
+    ros.wait_for_diagnostics(lambda s: s.message.startswith("running: hold") and s.level == s.OK)
     for node in nodes:
         said = [line for line in node.output.splitlines() if "[INFO]" not in line]
         # What a busy machine does to time is not the file's fault.
