@@ -1,4 +1,4 @@
-"""A Panda moved over DDS, with a relay that may keep its states back, and a witness of them.
+"""A Panda moved over DDS, and a witness of its states and commands.
 
 The twin's drives keep the last command, as those of forward_command_controller do: an arm that is
 left alone in motion races or falls. Twin and controller go in lockstep: while either waits for a
@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import subprocess
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from support import (
-    ARM,
-    LOCKSTEP,
+    PACED,
     SIMULATED,
-    Between,
+    STATES,
     Listener,
     NodeProcess,
     Ros,
-    point,
     stamp_of,
     swaying,
 )
@@ -58,10 +55,9 @@ def evaluated(name: str) -> property:
 
 
 class Scene:
-    """Twin, relay, controller, and a witness; the relay has a thread of its own.
+    """Twin, controller, and a witness, which has a thread of its own.
 
     Attributes:
-        relay: Between twin and controller.
         now: The time of the arm's last state [s].
         peak: Largest speed as a share of its limit, of any joint, since ``watch``.
         speed: Largest speed of any joint now [rad/s].
@@ -95,13 +91,20 @@ class Scene:
         self._names: list[str] = []
         self._peak = self._speed = self._now = 0.0
         self.limit = np.zeros(0)
-        self.relay = Between(ros, pace=pace, watch=lambda *state: self._heard.append(state))
-        Listener(ros, "witness", (Float64MultiArray, f"{CONTROLLER}/commands", self._on_command))
+        Listener(
+            ros,
+            "witness",
+            (JointState, STATES, lambda raw, info: self._hear(raw, info)),
+            (Float64MultiArray, f"{CONTROLLER}/commands", lambda _, info: self._hear(b"", info)),
+        )
         self.twin = ros.start(
             "featherstone_ros.digital_twin",
-            {"robot_description": PANDA, "rate": rate, "command_timeout": 0.0, **LOCKSTEP},
+            {
+                **{"robot_description": PANDA, "rate": rate, "command_timeout": 0.0},
+                **{**PACED, "real_time_factor": pace},
+            },
             *self._file,
-            *("-r", f"~/commands:={CONTROLLER}/commands", "-r", f"joint_states:={ARM}"),
+            *("-r", f"~/commands:={CONTROLLER}/commands"),
         )
         ros.wait_for(lambda: len(self.q), "the arm's state")
         self.home = self.q.copy()
@@ -112,8 +115,8 @@ class Scene:
         self.controller = self.start_controller()
         self.watch()
 
-    def _on_command(self, _: bytes, info: dict[str, Any]) -> None:
-        self._heard.append((b"", info["source_timestamp"]))
+    def _hear(self, raw: bytes, info: dict[str, Any]) -> None:
+        self._heard.append((raw, info["source_timestamp"]))
 
     def evaluate(self) -> None:
         """Take what was heard into the figures: many at once, at a tenth of the processor time."""
@@ -170,40 +173,13 @@ class Scene:
         """No joint was faster than its limit since ``watch``."""
         assert self.peak < 1.0
 
-    def trajectory(self, seconds: float = LONG) -> JointTrajectory:
-        """Return a motion to and fro about home, at most so long.
+    def trajectory(self) -> JointTrajectory:
+        """Return a motion to and fro about home."""
+        return swaying(self.names, self.home, SWAY, PERIOD, LONG)
 
-        It begins towards the far side, so that the arm is fast soon, wherever it has stopped.
-        """
-        away = float(np.mean(self.q - self.home)) / SWAY
-        size, late = (-SWAY if away > 0.0 else SWAY), abs(away) * PERIOD / 4
-        return swaying(self.names, self.home, size, PERIOD, seconds, late)
-
-    def move(self) -> None:
-        """Let the arm move, wait until it moves fast, begin to measure."""
-        self.ros.run_for(0.1)
-        self._ask(self.trajectory(), lambda: self.speed > FAST, "motion")
-        self.watch()
-
-    def _ask(self, message: JointTrajectory, condition: Callable[[], Any], what: str) -> None:
-        """Ask for a motion until it has led where it is to; a busy machine may break it off."""
-
-        def begin() -> None:
-            self._put_back()
-            self.ros.call(Trigger, f"{CONTROLLER}/hold")  # ends what a fault has left
-            self.trajectories.publish(message)
-
-        self.ros.do_until(condition, what, begin, 2.0 * PERIOD)
-
-    def _put_back(self) -> None:
-        """Put the arm where it began, if it is so far away that it was thrown."""
-        if np.abs(self.q - self.home).max() > 1.0:
-            self.ros.call(Trigger, f"{TWIN}/reset")
-            self.wait_for_hold()
-
-    def wait_for_rest(self) -> float:
-        """Wait until the arm has stood for a while; return when that began, from now [s]."""
-        begin = still = self.now
+    def wait_for_rest(self) -> None:
+        """Wait until the arm has stood for a while."""
+        still = self.now
 
         def stands() -> bool:
             nonlocal still
@@ -212,38 +188,21 @@ class Scene:
             return self.now - still > STILL
 
         self.ros.wait_for(stands, "rest")
-        return still - begin
+
+    def move(self) -> None:
+        """Let the arm move, wait until it moves fast, begin to measure."""
+        self.ros.ask(self.trajectories, self.trajectory(), lambda: self.speed > FAST, "motion")
+        self.watch()
 
     def recover(self, stdout: int = subprocess.PIPE) -> None:
-        """Bring the arm back to where it began, held by an active controller."""
-        self.rest(stdout)
-        goal = point(0.6, self.home)
-        self.ros.run_for(0.1)
-        self._ask(
-            JointTrajectory(joint_names=self.names, points=[goal]),
-            lambda: np.abs(self.q - self.home).max() < 0.05 and self.speed < STANDING,
-            "home",
-        )
-
-    def rest(self, stdout: int = subprocess.PIPE) -> None:
-        """Have an active controller hold the arm, not far from where it began."""
-        self.relay.is_silent = False
+        """Have a controller hold the arm where it began."""
         if not self.controller.is_running:
             # Its last command may have thrown the arm into its stops: none takes that over.
             self.ros.call(Trigger, f"{TWIN}/reset")
-            self.controller = self.start_controller(stdout=stdout)
-        state = self.ros.state(CONTROLLER)
-        for transition in {
-            "unconfigured": ["configure", "activate"],
-            "inactive": ["activate"],
-        }.get(state, []):
-            assert self.ros.change_state(CONTROLLER, transition)
-        count = self.commands
-        if not self.ros.comes(lambda: self.commands > count):
-            self.controller.kill()  # what a failed test has left silent concerns no other
-            self.controller = self.start_controller()
+            self.controller = self.start_controller(stdout)
+            return
         self.ros.set_parameters(CONTROLLER, {"mode": "feedforward"})
-        self.wait_for_hold()
-        self._put_back()
         self.ros.call(Trigger, f"{CONTROLLER}/hold")
+        self.wait_for_rest()
+        self.ros.move(self.names, self.home, 0.6, within=0.05)
         self.wait_for_rest()

@@ -73,6 +73,7 @@ os.environ.setdefault(
 )
 # Of twin and controller: time goes on only as both do, however busy the machine is.
 LOCKSTEP = {"lockstep": True, "publish_clock": True}
+PACED = {**LOCKSTEP, "paced": True}  # and no faster than its real_time_factor
 NICENESS = 5  # of such a twin: while others wait for real time, it leaves them processors
 SIMULATED = {"use_sim_time": True, "executor_timeout": 10.0}
 ARM, STATES = "/arm/joint_states", "/joint_states"
@@ -276,96 +277,32 @@ class Listener:
                         callback(*taken)
 
 
-class Pace:
-    """Holds simulated time to a multiple of real time; what was lost is not caught up.
+class Between:
+    """Hands a twin's joint states on from ``ARM`` to a shadow, and then to the controllers.
 
-    A multiple of 0: it does not hold it.
-    """
-
-    def __init__(self, factor: float) -> None:
-        self._factor = factor
-        self._simulated, self._due = 0.0, time.monotonic()
-
-    def keep(self, simulated: float) -> None:
-        """Wait until it is time for this [s]."""
-        if not self._factor:
-            return
-        passed = max(simulated - self._simulated, 0.0) / self._factor
-        now = time.monotonic()
-        self._simulated, self._due = simulated, max(self._due + passed, now - 0.1)
-        time.sleep(max(self._due - now, 0.0))
-
-
-class Repeats:
-    """Which of a twin's states in lockstep are handed on: new ones, and those that it asks again.
-
-    A command may be lost on its way to a twin that has not found a new controller yet; it then
-    publishes the state once more, and the controller the command. What it has repeated only since
-    whoever hands it on was slow is not a question: the second answer would count for the next
-    state, and commands act a period later for good.
+    Each when the shadow has answered, so that it loses none, however slow it is. A command may be
+    lost on its way to a twin that has not found a new controller yet; it then publishes the state
+    once more, and the controller the command. What it has repeated only since this is slow is not
+    a question: the second answer would count for the next state, and commands act a period later
+    for good.
     """
 
     AFTER = 500_000_000  # [ns] since the state was handed on: longer than the way of an answer
 
-    def __init__(self) -> None:
-        self._stamp, self._handed_on = b"", 0
-
-    def asks(self, raw: bytes, sent: int) -> bool:
-        """Whether a state that was sent then [ns], by the system's clock, is to be handed on."""
-        return raw[STAMP] != self._stamp or sent > self._handed_on + self.AFTER
-
-    def note(self, raw: bytes) -> None:
-        """Note that a state has been handed on."""
-        self._stamp, self._handed_on = raw[STAMP], time.time_ns()
-
-
-class Between:
-    """Hands a twin's joint states on from ``ARM`` to the controllers.
-
-    Attributes:
-        is_silent: Whether it hands none on: time stands.
-    """
-
-    def __init__(
-        self,
-        ros: Ros,
-        shadow: str = "",
-        pace: float = 0.0,
-        states: str = STATES,
-        watch: Callable[[bytes, int], None] = lambda raw, sent: None,
-    ) -> None:
-        """Hand on until ``ros`` ends.
-
-        Args:
-            ros: Where.
-            shadow: Name of a shadow that hears the states on ``SHADOWED``: each is handed on when
-                it has answered the one before, so that it loses none, however slow it is.
-            pace: At most so many times as fast as real time; 0: as fast as all can.
-            states: Where they are handed on to.
-            watch: Is told of each, and when it was sent [ns].
-        """
-        self.is_silent, self._watch, self._waiting = False, watch, b""
-        self._repeats = Repeats()
-        self._pace = Pace(pace)
-        listener = Listener(ros, "between", (JointState, ARM, self._on_state))
-        create = listener.node.create_publisher
-        self._out = create(JointState, states, 10)
-        self._shadowed = create(JointState, SHADOWED, 10) if shadow else None
-        if shadow:
-            Listener(ros, "answers", (JointState, f"{shadow}/residual", self._on_answer))
+    def __init__(self, ros: Ros, shadow: str) -> None:
+        """Hand on until ``ros`` ends, to a shadow of this name that hears them on ``SHADOWED``."""
+        self._waiting, self._handed_on = b"", 0
+        create = Listener(ros, "between", (JointState, ARM, self._on_state)).node.create_publisher
+        self._out, self._shadowed = (create(JointState, topic, 10) for topic in (STATES, SHADOWED))
+        Listener(ros, "answers", (JointState, f"{shadow}/residual", self._on_answer))
 
     def _on_state(self, raw: bytes, info: dict[str, Any]) -> None:
-        self._watch(raw, info["source_timestamp"])
-        if self.is_silent or not self._repeats.asks(raw, info["source_timestamp"]):
-            return
-        self._pace.keep(stamp_of(raw))
         is_new = raw[STAMP] != self._waiting[STAMP]
-        self._waiting = raw
-        if self._shadowed and is_new:
-            self._shadowed.publish(raw)
-        else:  # one that is repeated has not been answered: by a shadow that is not there yet, say
-            self._out.publish(raw)
-        self._repeats.note(raw)
+        if not is_new and info["source_timestamp"] <= self._handed_on + self.AFTER:
+            return
+        self._waiting, self._handed_on = raw, time.time_ns()
+        # One that is repeated has not been answered: by a shadow that is not there yet, say.
+        (self._shadowed if is_new else self._out).publish(raw)
 
     def _on_answer(self, raw: bytes, _: dict[str, Any]) -> None:
         if raw[STAMP] == self._waiting[STAMP]:
@@ -720,14 +657,14 @@ def point(seconds: float, q: Iterable[float], **fields: Any) -> JointTrajectoryP
 
 
 def swaying(
-    names: list[str], home: np.ndarray, size: float, period: float, end: float, late: float = 0.0
+    names: list[str], home: np.ndarray, size: float, period: float, end: float
 ) -> JointTrajectory:
     """Return a motion to and fro about ``home`` (n,), from one side on, to rest at its end [s]."""
     rate = 2.0 * math.pi / period
     times = np.arange(period / 4, end, period / 16)
     speed = [np.full(len(home), size * rate * math.cos(rate * t)) for t in times[:-1]]
     points = [
-        point(t + late, home + size * math.sin(rate * t), velocities=qd)
+        point(t, home + size * math.sin(rate * t), velocities=qd)
         for t, qd in zip(times, [*speed, 0.0 * home], strict=True)
     ]
     return JointTrajectory(joint_names=names, points=points)

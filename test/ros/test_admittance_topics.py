@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from support import (  # skips this module where ROS is missing
-    Between,
     Ros,
     ros_in_free_domain,
     tells,
@@ -38,8 +37,7 @@ class Sensor(Pair):
     def __init__(self, ros: Ros, **parameters: Any) -> None:
         stiffness = [STIFFNESS] * 3 + [30.0] * 3
         law = {"tip": TIP, "output": "joint_state", "stiffness": stiffness, "wrench_timeout": 0.5}
-        Between(ros, pace=PACE)
-        super().__init__(ros, RATE, lockstep=True, **law, **parameters)
+        super().__init__(ros, RATE, PACE, **law, **parameters)
         assert ros.set_parameters(CONTROLLER, {"mode": "admittance"})[0].successful
         self.poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
         self.targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from support import (  # skips this module where ROS is missing
-    ARM,
-    LOCKSTEP,
+    PACED,
     STATES,
-    Between,
     point,
 )
 
@@ -29,9 +27,8 @@ def test_arm_that_sticks_on_its_way_is_named_until_it_is_asked_for_what_it_can_d
     # That the controller does not know; what is less than a tenth of the limit, no brakes have.
     friction = {"friction.shoulder.coulomb": 1.5}
     home = {"initial_positions.shoulder": 0.6, "initial_positions.elbow": 0.5}
-    Between(ros, pace=PACE)
-    twin = {"rate": 200.0, **LOCKSTEP, **friction, **home}
-    ros.start_pair(URDF, twin=twin, controller={"path_tolerance": 1.0, **GAINS}, states=ARM)
+    twin = {"rate": 200.0, **PACED, "real_time_factor": PACE, **friction, **home}
+    ros.start_pair(URDF, twin=twin, controller={"path_tolerance": 1.0, **GAINS})
     states = ros.collect(JointState, STATES)
     errors = ros.collect(JointState, f"{CONTROLLER}/error")
     trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ import pytest
 from control_arm import URDF, Q
 from numpy.testing import assert_allclose
 from support import (  # skips this module where ROS is missing
+    DEADLINE,
     DEEP,
     Ros,
     point,
@@ -98,10 +100,14 @@ class ScriptedArm:
         return np.array(self.commands[-1].data)
 
     def settle(self, q: Sequence[float] = Q, states: int = 60) -> np.ndarray:
-        """Send states until all fades are over; return the last command."""
-        for _ in range(states):
+        """Send states until so many in a row have had the same command; return that."""
+        last, same, end = self.answer(self.message(q)), 0, time.monotonic() + DEADLINE
+        while same < states:
             command = self.answer(self.message(q))
-        return command
+            same = same + 1 if np.abs(command - last).max() < 1e-7 else 0
+            last = command
+            assert time.monotonic() < end, f"the command still changes: {command}"
+        return last
 
     def status(self, text: str = "") -> DiagnosticStatus:
         """Return the controller's next diagnostics that have ``text`` in their message."""

@@ -5,7 +5,7 @@ import pytest
 import yaml
 from support import (  # skips this module where ROS is missing
     ARM,
-    LOCKSTEP,
+    PACED,
     SHADOWED,
     Between,
     Ros,
@@ -37,10 +37,10 @@ def start(ros: Ros) -> None:
     ros.wait_for_state(SHADOW, "active")
     loaded = PANDA.model.with_payload(LINK, MASS, COM, 0.003 * np.eye(3)).to_urdf(PANDA.text)
     noise = {"noise.velocity": 1e-3, "noise.effort": 0.1, "robot_description": loaded}
-    Between(ros, shadow=SHADOW, pace=4.0)
+    Between(ros, SHADOW)
     ros.start_pair(
         PANDA.text,
-        twin={**WITHOUT_FRICTION, **noise, **LOCKSTEP, "rate": 200.0},
+        twin={**WITHOUT_FRICTION, **noise, **PACED, "real_time_factor": 4.0, "rate": 200.0},
         controller=PANDA.parameters["feedforward_controller"],
         states=ARM,
     )

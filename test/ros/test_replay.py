@@ -12,19 +12,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support import (  # skips this module where ROS is missing
-    ARM,
-    LOCKSTEP,
+    PACED,
     SIMULATED,
-    Between,
     ros_in_free_domain,
 )
 
 # isort: split
-from neighbour import CONTROLLER
+from neighbour import CONTROLLER, TWIN
 from scene import PANDA, Scene
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 from test_teach_and_replay import COMMAND, run
 
 from featherstone_ros.model.robots import robot_file, robot_parameters
@@ -58,10 +56,12 @@ def write_swing(scene: Scene, **changes) -> None:
 
 @contextmanager
 def standing_time(scene: Scene) -> Iterator[None]:
-    """Hand no state on: simulated time stands, which costs nothing."""
-    scene.relay.is_silent = True
-    yield
-    scene.relay.is_silent = False
+    """Pause the twin: simulated time stands, which costs nothing."""
+    for is_standing in (True, False):
+        request = SetBool.Request(data=is_standing)
+        assert scene.ros.call(SetBool, f"{TWIN}/pause", request).success
+        if is_standing:
+            yield
 
 
 def test_a_replay_that_is_ended_leaves_the_arm_held(scene):
@@ -147,11 +147,10 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     described = ros.node.create_publisher(String, "/left/robot_description", LATCHED)
     described.publish(String(data=urdf))
     commands = ("-r", "~/commands:=feedforward_controller/commands")
-    twin, heard = {"rate": 100.0, **LOCKSTEP}, ("-r", f"joint_states:={ARM}")
-    ros.start("featherstone_ros.digital_twin", twin, *left, *commands, *heard)
+    twin = {"rate": 100.0, **PACED, "real_time_factor": 3.0}
+    ros.start("featherstone_ros.digital_twin", twin, *left, *commands)
     ros.start("featherstone_ros.feedforward_controller", SIMULATED, *left)
-    Between(ros, pace=3.0, states="/left/joint_states")
-    states = ros.collect(JointState, ARM, 1)
+    states = ros.collect(JointState, "/left/joint_states", 1)
     ros.wait_for(lambda: states, "a joint state")
     names, home = states[-1].name, np.array(states[-1].position)
     points = [

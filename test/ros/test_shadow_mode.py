@@ -92,7 +92,7 @@ def share_of(message: WrenchStamped) -> float:
 
 def hold_arm(ros: Ros) -> None:
     """Have a controller hold an arm that waits for the shadow."""
-    Between(ros, shadow=SHADOW)
+    Between(ros, SHADOW)
     own = PANDA.parameters["feedforward_controller"]
     ros.start_pair(PANDA.text, twin=HELD, controller=own, states=ARM)
 

@@ -14,8 +14,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 from studies import study
 from support import (  # skips this module where ROS is missing
-    ARM,
     DEADLINE,
+    STATES,
     ros_in_free_domain,
     seconds,
 )
@@ -146,11 +146,12 @@ def distances(some: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 def test_what_was_led_by_hand_is_replayed(leader):
     scene, ros = leader.scene, leader.ros
-    states = ros.collect(JointState, ARM, 5000)
+    states = ros.collect(JointState, STATES, 5000)
     with teaching(scene, "--output", "pick.yaml") as (process, master):
         assert mode(scene) == FLOATING
         os.write(master, b" ")
-        read_until(master, b"space: end")
+        shown = read_until(master, b"space: end")
+        began = scene.now
         states.clear()
         leader.lead_by([0.0, 0.12, 0.0], 1.0)
         os.write(master, b"m")
@@ -159,6 +160,13 @@ def test_what_was_led_by_hand_is_replayed(leader):
         since = scene.now  # states are heard twice: by the scene, and here
         ros.wait_for(lambda: seconds(states[-1].header.stamp) >= since, "the whole way")
         led = positions(states)
+
+        def has_heard_it() -> bool:
+            nonlocal shown
+            shown += read(master)
+            return float(re.findall(rb"([\d.]+) s  ", shown)[-1]) >= since - began
+
+        ros.wait_for(has_heard_it, "the whole way in the terminal", period=0.0)
         os.write(master, b" ")
         status, output = end(process, master)
     assert status == 0, output

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from support import (
-    ARM,
-    LOCKSTEP,
+    PACED,
     SIMULATED,
-    Between,
     Ros,
     ros_in_free_domain,
     status_values,
@@ -47,11 +45,10 @@ class Pair:
                 **of_both("initial_positions.{}"),
                 "joints": [joint for arm in ARMS for joint in JOINTS[arm]],
                 "rate": 250.0,
-                **LOCKSTEP,
+                **PACED,
+                "real_time_factor": PACE,
             },
-            *("-r", f"joint_states:={ARM}"),
         )
-        Between(ros, pace=PACE)
         self.controllers = {arm: self.start(arm) for arm in ARMS}
         for arm in ARMS:
             ros.wait_for_diagnostics(self.is_well(f"{arm}_controller"), f"a {arm} arm that is held")

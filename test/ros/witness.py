@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support import ARM, LOCKSTEP, STATES, Listener, NodeProcess, Ros, status_values, swaying
+from support import PACED, Listener, NodeProcess, Ros, status_values, swaying
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -95,28 +95,22 @@ NUMBER = "publication_sequence_number"
 class Pair:
     """Twin and controller as processes, the arm at ``HOME``."""
 
-    def __init__(
-        self,
-        ros: Ros,
-        rate: float,
-        lockstep: bool = False,
-        **parameters: Any,
-    ) -> None:
+    def __init__(self, ros: Ros, rate: float, pace: float = 0.0, **parameters: Any) -> None:
         """Start both and wait until commands flow.
 
         Args:
             ros: Where.
             rate: Of the joint states [Hz].
-            lockstep: Whether time goes on with the commands; states come on ``ARM`` then.
+            pace: Of time in lockstep, in times of real time; 0: time is real.
             parameters: Of both nodes.
         """
+        own = {**PACED, "real_time_factor": pace} if pace else {}
         self.ros = ros
         self.twin, self.controller = ros.start_pair(
             PANDA,
             *("--params-file", str(robot_parameters("panda"))),
-            twin={**parameters, "rate": rate, **(LOCKSTEP if lockstep else {})},
+            twin={**parameters, "rate": rate, **own},
             controller=parameters,
-            states=ARM if lockstep else STATES,
         )
         self.nodes = {"controller": self.controller, "twin": self.twin}
         self._trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
