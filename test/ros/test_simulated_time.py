@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import DEADLINE, NodeProcess, Ros, point, ros_in_free_domain, stamp
+from control_arm import URDF, Q
+from support import DEADLINE, Ros, point, ros_in_free_domain, stamp
 
 # isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
@@ -17,22 +18,21 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header
+from std_msgs.msg import Header
+from test_feedforward_controller import GRAVITY, NODE, ScriptedArm
 from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
-from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.nodes.callback_groups import CLOCK_PERIOD
 from featherstone_ros.nodes.lifecycle import ModelNode
 
 CONTROLLER, TWIN = "featherstone_ros.feedforward_controller", "featherstone_ros.digital_twin"
-NODE, OTHER = "/feedforward_controller", "/other_controller"
+OTHER = "/other_controller"
 UR5E = (Path(fr.__file__).parents[1] / "config" / "ur5e.urdf").read_text()
 JOINTS = fr.Model.from_urdf(UR5E).joint_names
 BENT = np.array([0.0, -1.2, 1.4, -1.7, -1.5, 0.3])
 PERIOD = 0.002  # [s] of the states
 SIMULATED = {"robot_description": UR5E, "use_sim_time": True}
-AGAIN = 0.5  # [s] after which joint states and /clock, which are best effort, are told again
 EVERY = QoSProfile(depth=20_000)  # a listener that is held up misses none
 
 
@@ -171,186 +171,122 @@ def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path, l
     assert lockstep_run(tmp_path, law, STOPS) == undisturbed
 
 
-# An arm that moves when the test says so: the test owns the time.
+# An arm that says where it is when the test says so: the test owns the time.
 
-STEP = PERIOD  # [s] of the stepped arm
+GOAL = Q + 0.05
+PULL = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(GOAL) + 100.0 * (GOAL - Q)  # of it on the arm
+SILENT = "no usable joint state for"
 
 
-class SteppedArm:
-    """A controller with use_sim_time, and an arm that the test advances, with its clock."""
+class TimedArm(ScriptedArm):
+    """The scripted arm with use_sim_time; its clock goes with its states, 10 ms each."""
 
     def __init__(self, ros: Ros, clock: bool = True, **parameters: Any) -> None:
-        self.ros, self.time, self.shown = ros, 40.0, 0.0
-        self.process: NodeProcess = ros.start(
-            CONTROLLER, {**SIMULATED, "gains.period": STEP, **parameters}
-        )
-        model = fr.Model.from_urdf(UR5E)
-        armature = assumed_armature(model)
-        self.simulator = fr.Simulator(model, time_step=STEP / 4, armature=armature)
-        self.simulator.reset(BENT)
-        self.commands = ros.collect(Float64MultiArray, f"{NODE}/commands", EVERY)
-        self.goals = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
-        self.states = ros.publisher(JointState, "joint_states")
+        super().__init__(ros, use_sim_time=True, path_tolerance=0.1, **parameters)
         self.clock = ros.publisher(Clock, "/clock") if clock else None
-        ros.wait_for_state(NODE, "active")
-        self.speeds: list[float] = []
-        self.limit = fr.Model.from_urdf(UR5E).velocity_limit
 
     def tell(self) -> None:
-        """Let the clock alone advance."""
-        self.time += STEP
-        self.clock.publish(Clock(clock=stamp(self.time)))
+        """Publish the time, where there is a clock."""
+        if self.clock is not None:
+            self.clock.publish(Clock(clock=stamp(self.time)))
 
-    def show(self) -> None:
-        """Publish the arm's state."""
-        self.shown = self.time
-        state = JointState(header=Header(stamp=stamp(self.time)), name=list(JOINTS))
-        state.position, state.velocity = list(self.simulator.q), list(self.simulator.qd)
-        self.states.publish(state)
-
-    def await_command(self, count: int) -> None:
-        """Wait for a command; what was lost on the way to the controller is told again: also the
-        time before, since a time takes effect with the next. Without a state, time goes on: after
-        many times at once a controller looks once more before it believes in a silence.
-        """
-        said = time.monotonic()
-
-        def has_come() -> bool:
-            nonlocal said
-            if time.monotonic() - said > AGAIN:
-                said = time.monotonic()
-                is_shown = self.shown == self.time
-                self.time += 0.0 if is_shown else STEP
-                for time_told in (self.time - STEP, self.time) if self.clock else ():
-                    self.clock.publish(Clock(clock=stamp(time_told)))
-                if is_shown:
-                    self.show()
-            return len(self.commands) > count
-
-        self.ros.wait_for(has_come, "command")
-
-    def advance(self, seconds: float, answered: bool = True) -> None:
-        """Advance arm and clock; each state is answered by a command."""
-        for _ in range(round(seconds / STEP)):
-            self.time += STEP
-            if self.clock is not None:
-                self.clock.publish(Clock(clock=stamp(self.time)))
-            count = len(self.commands)
-            self.show()
-            if answered:
-                self.await_command(count)
-            self.act()
-
-    def act(self) -> None:
-        """Move the arm by a period under the last command."""
-        torque = self.commands[-1].data if self.commands else np.zeros(len(JOINTS))
-        self.simulator.step(np.array(torque), 4)
-        self.speeds.append(float(np.abs(self.simulator.qd / self.limit).max()))
+    def message(self, *where: Any, **fields: Any) -> JointState:
+        message = super().message(*where, **fields)
+        self.tell()
+        return message
 
     def begin(self) -> None:
-        """Have the controller hold the arm."""
+        """Have the controller hold the arm, whatever has been lost before it was found."""
+        count = len(self.commands)
+        self.ros.wait_for(
+            lambda: self.states.publish(self.message()) or len(self.commands) > count + 3,
+            "commands",
+            period=0.01,
+        )
+        self.ros.take_all(self.commands)
+        self.settle(states=10)
 
-        def answered() -> bool:
-            self.time += STEP
-            if self.clock is not None:
-                self.clock.publish(Clock(clock=stamp(self.time)))
-            self.show()
-            return self.ros.comes(lambda: self.commands, 0.3)
-
-        self.ros.wait_for(answered, "first command")
-        self.advance(0.2)
-
-    def go(self, duration: float = 0.6, by: float = 0.24) -> None:
+    def go(self, duration: float = 0.6) -> None:
         """Begin a motion, and move for a third of it."""
-        begin = self.simulator.q.copy()
-        self.goals.publish(motion(JOINTS, begin, by, 0.0, duration))
-        self.process.wait_for_output("trajectory of")
-        self.goal = begin + by
-        self.advance(duration / 3)
-        assert np.abs(self.simulator.qd).max() > 0.1
-
-    def arrive(self, duration: float = 0.6) -> None:
-        self.advance(duration)
-        np.testing.assert_allclose(self.simulator.q, self.goal, atol=5e-3)
+        self.follow([point(duration, GOAL)])
+        for _ in range(round(duration / 0.03)):
+            command = self.answer()
+        assert np.abs(command - PULL).max() > 1.0, "it is under way"
 
 
 def test_where_the_clock_stands_nothing_times_out_but_the_end_of_the_process(ros):
-    arm = SteppedArm(ros)
+    arm = TimedArm(ros)
     arm.begin()
     arm.go()
     ros.run_for(0.4)  # four times state_timeout, by the wall
     ros.status(f"simulated time stands at {arm.time:.3f}", NODE)
-    arm.arrive()
-    assert max(arm.speeds) < 1.0
+    assert np.abs(arm.answer() - PULL).max() > 1.0, "it is where it was"
+    np.testing.assert_allclose(arm.settle(), PULL, atol=1e-6)
+    assert SILENT not in arm.process.output
     ros.node.create_publisher(Clock, "/clock", 1)
     ros.status("2 publishers on /clock, expected one", NODE)
     arm.process.send(signal.SIGINT)
-    ros.run_for(0.2)
-    arm.advance(1.5, answered=False)
+    while arm.process.is_running:
+        arm.states.publish(arm.message())
+        ros.run_for(0.005)
     assert arm.process.wait() == 0
 
 
 def test_without_a_clock_the_stamps_of_the_states_tell_the_time(ros):
-    arm = SteppedArm(ros, clock=False)
+    arm = TimedArm(ros, clock=False)
     ros.status("use_sim_time is true, but no time has come on /clock", NODE)
     arm.begin()
     arm.go()
     ros.run_for(0.4)
-    arm.arrive()
+    assert np.abs(arm.answer() - PULL).max() > 1.0
+    np.testing.assert_allclose(arm.settle(), PULL, atol=1e-6)
 
 
 def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros):
-    """The arm is braked by the model within state_timeout of simulated time, however slow."""
-    arm = SteppedArm(ros, state_timeout=0.1)
+    """Within state_timeout of simulated time, however slow, commands go on by the model."""
+    arm = TimedArm(ros, state_timeout=0.1)
     arm.begin()
     arm.go()
-    for k in range(1, round(0.09 / STEP) + 1):
-        count = len(arm.commands)
+    count = len(arm.commands)
+    for _ in range(9):
+        arm.time += 0.01
         arm.tell()
-        if k > 5:  # 10 ms without a state: from now on by the model
-            arm.await_command(count)
-        arm.act()
-    ros.run_for(0.2)
-    assert "no usable joint state" not in arm.process.output
-    for _ in range(round(0.6 / STEP)):
-        count = len(arm.commands)
+        ros.run_for(0.03)
+    assert SILENT not in arm.process.output
+    assert len(arm.commands) > count
+
+    def has_said_it() -> bool:
+        arm.time += 0.01
         arm.tell()
-        arm.await_command(count)
-        arm.act()
-    assert "no usable joint state for" in arm.process.output
-    for _ in range(3):  # the first state after a silence is believed with the second
-        arm.advance(STEP, answered=False)
-        ros.run_for(0.05)
-    arm.advance(0.5)
-    assert np.abs(arm.simulator.qd).max() < 0.02
-    assert max(arm.speeds) < 1.2
+        return SILENT in arm.process.output
+
+    ros.wait_for(has_said_it, SILENT, period=0.01)
 
 
-def test_a_clock_that_is_set_back_neither_throws_the_arm_nor_ends_the_commands(ros):
-    """Further ones: test_loop_clock.py."""
-    arm = SteppedArm(ros)
+def test_a_clock_that_is_set_back_ends_no_commands(ros):
+    """Nor does it throw the arm: test_loop_clock.py."""
+    arm = TimedArm(ros)
     arm.begin()
     arm.go()
     arm.time = 12.0
-    arm.advance(1.2)
-    assert max(arm.speeds) < 1.2
-    assert np.abs(arm.simulator.qd).max() < 0.02
-    arm.go(by=-0.2)  # and it moves again
-    arm.arrive()
+    arm.begin()
+    arm.follow([point(0.3, Q)])  # and it moves again
+    np.testing.assert_allclose(arm.settle(), GRAVITY, atol=1e-6)
+    assert "abandoned" not in arm.process.output
 
 
 def test_use_sim_time_changes_while_the_arm_moves(ros):
-    arm = SteppedArm(ros, state_timeout=5.0)  # half of it is in real time, on a busy machine
+    arm = TimedArm(ros, state_timeout=5.0)  # half of it is in real time, on a busy machine
     arm.begin()
-    arm.go(duration=2.0)
+    arm.go(2.0)
     for simulated in (False, True):
         (result,) = ros.set_parameters(NODE, {"use_sim_time": simulated})
         assert result.successful
-        for _ in range(round(0.3 / STEP)):
-            arm.advance(STEP)
-            ros.run_for(STEP)
-    arm.arrive(2.0)
-    assert max(arm.speeds) < 1.0
+        for _ in range(30):
+            arm.answer()
+            ros.run_for(0.01)
+    np.testing.assert_allclose(arm.settle(), PULL, atol=1e-6)
+    assert SILENT not in arm.process.output
 
 
 def test_the_twin_goes_by_the_clock_of_another_simulation(ros):
