@@ -1,6 +1,8 @@
-"""Where a new arm begins: near the middle of its range, easy to hold, and not singular."""
+"""Where a new arm begins: near the middle of its range, easy to hold, clear, and not singular."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,15 +53,18 @@ class Agility:
         return self._singular_values(q)[:, self._last] if self._tip else np.ones(len(q))
 
 
-def start_posture(model: Model, tip: str = "") -> Floats:
+def start_posture(
+    model: Model, tip: str = "", clear: Callable[[Floats], NDArray[np.bool_]] | None = None
+) -> Floats:
     """Return a posture (n,) near the middle of the range that is good to begin in.
 
-    It is easy to hold, and the tip can move in all directions; where no posture is easy to hold, it
-    is the easiest.
+    It is easy to hold, clear, and the tip can move in all directions; where no posture is easy to
+    hold, it is the easiest, and where none of them is clear, this counts for nothing.
 
     Args:
         model: The arm.
         tip: Its tool's link, empty if that is unknown.
+        clear: Returns which of postures (B, n) keep the arm from itself and the floor.
     """
     q = postures(model, COUNT)
     middle, far = q[0], INNER * (q[1:] - q[0])
@@ -70,9 +75,14 @@ def start_posture(model: Model, tip: str = "") -> Floats:
     enough = AGILE * agility.of(q[load <= EASY]).max()
 
     def are_good(q: Floats) -> NDArray[np.bool_]:
-        return np.asarray((gravity_load(model, q) <= EASY) & (agility.of(q) >= enough))
+        good = np.asarray((gravity_load(model, q) <= EASY) & (agility.of(q) >= enough))
+        if clear and good.any():
+            good[good] = clear(q[good])
+        return good
 
     good = q[are_good(q)]
+    if not len(good):
+        return start_posture(model, tip)
     displacement = (good - middle) / np.abs(far).max(axis=0, initial=1e-9)
     best = good[int(np.argmin(np.linalg.norm(displacement, axis=1)))]
     for joint in np.argsort(np.abs(best - middle)):  # what is not needed stays in the middle

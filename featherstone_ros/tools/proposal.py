@@ -39,6 +39,7 @@ from featherstone_ros.model.transmissions import (
     with_position_interface,
 )
 from featherstone_ros.parameter import of_joints
+from featherstone_ros.tools.excite.clearance import Clearance
 from featherstone_ros.tools.posture import start_posture
 
 ROUNDING = 1e-9  # [N m or N] of a weight that is none
@@ -165,18 +166,19 @@ def propose(
     except ValueError as error:
         raise FeatherstoneError(str(error)) from None
     loop, tip = SampledLoop(model, held.armature, timing), tool_link(model)
+    folder = urdf.resolve().parent
     return Proposal(
         urdf,
         text,
         model,
         held.armature,
-        examine(text, urdf.resolve().parent, joints, locked),
+        examine(text, folder, joints, locked),
         loop,
         held.gains,
         held.damping,
         bandwidth,
         sufficient_rotors(model, loop, bandwidth) if held.gains.reduced else None,
-        start_posture(model, tip),
+        start_posture(model, tip, Clearance.of(model, text, folder).free),
         tip,
     )
 

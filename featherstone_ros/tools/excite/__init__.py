@@ -92,7 +92,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.control.controlled_arm import ControlledArm
     from featherstone_ros.control.controller_parameters import Output
     from featherstone_ros.control.settings import Mode
-    from featherstone_ros.identification.blas import one_thread
     from featherstone_ros.model import read_file
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.excite.clearance import Clearance
@@ -114,7 +113,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     text = read_file(urdf)
     clearance = Clearance.of(arm.model, text, urdf.resolve().parent, args.may_touch)
     planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
-    with delayed_progress("searching", console) as progress, one_thread():
+    with delayed_progress("searching", console) as progress:
         plan = planner.search(_initial_positions(arm.files, joints), args.seed, progress)
     count = round(args.duration / SPACING) + 1
     time, q, qd, qdd = plan.series.samples(count)

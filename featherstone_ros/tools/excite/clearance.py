@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.errors import UnknownNameError
+from featherstone_ros.errors import FeatherstoneError, UnknownNameError
 from featherstone_ros.inspection.free_model import random_postures
 from featherstone_ros.inspection.geometry import boxes, shapes
 from featherstone_ros.model import Model, urdf
@@ -30,7 +30,7 @@ FAR = 0.05  # [m] between the balls around two boxes that need no other distance
 PARALLEL = 1e-3  # sine of the angle between edges that have no axis of their own
 POSES = 200  # random poses that decide which pairs are checked
 MARGIN = 0.02  # [m] least distance
-TOUCH = 0.005  # [m] by which boxes may come closer than at the start, or than usual
+TOUCH = 0.005  # [m] by which boxes may come closer than at the start, or than usual; no overlap
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +147,23 @@ class Clearance:
         return self.links[self.above[k - len(self.pairs)]], FLOOR
 
     def standing(self, q: Floats) -> Clearance:
-        """Return the check for an arm that starts at q (n,), with the distances there allowed."""
+        """Return the check for an arm that starts at q (n,), with the distances there allowed.
+
+        Raises:
+            FeatherstoneError: It touches itself or the floor there.
+        """
         there = np.hstack(self._distances(q[None]))[0]
-        return replace(self, needed=np.minimum(self.needed, there - TOUCH))
+        touching = [
+            f"{self.named(k)} overlap by {-1e3 * there[k]:.0f} mm"
+            for k in np.flatnonzero(there < 0.0).tolist()
+        ]
+        if touching:
+            raise FeatherstoneError(
+                "at the start the boxes around "
+                + "; ".join(touching)
+                + ": another start (initial_positions), or --may-touch for each"
+            )
+        return replace(self, needed=np.minimum(self.needed, np.maximum(there - TOUCH, 0.0)))
 
     def describe(self) -> str:
         """Say in words what is checked."""
