@@ -73,11 +73,7 @@ class Arm:
         return replace(part, effort=part.effort - others.effort - (yielded - its))
 
     def motion(self, recording: Recording, cut_off: float) -> SmoothMotion:
-        """Return the recorded motion, filtered.
-
-        Raises:
-            EvaluationError: The recording is too short.
-        """
+        """Return the recorded motion, filtered."""
         displacement = self.drives.presliding_displacement
         return joined(smooth_all(clean(recording).stretches, cut_off, displacement))
 

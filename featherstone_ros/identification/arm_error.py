@@ -24,10 +24,9 @@ def probable_widths(facts: Equations, by_theta: Floats) -> tuple[Floats, Floats]
     The probability of one, for unit noise, is that of the torque orthogonal to the fitted unknowns:
     normal with variance 1 + (width s)^2 along each singular direction of ``by_theta`` there.
 
-    Args:
-        facts: N samples of the torque that the arm leaves, and the unknowns that may explain it:
-            drives too, even where they are known, for their errors are not those of links.
-        by_theta: (N, n, 10 b), filtered likewise.
+    ``facts``: N samples of the torque that the arm leaves, and the unknowns that may explain it:
+    drives too, even where they are known, for their errors are not those of links. ``by_theta``
+    (N, n, 10 b), filtered likewise.
     """
     p = facts.A.shape[2]
     both = facts.beside(Equations(by_theta, facts.tau))

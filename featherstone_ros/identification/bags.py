@@ -134,19 +134,7 @@ class _Columns:
 def read_trajectories(
     path: str | Path, topic: str | None = None, progress: Progress | None = None
 ) -> list[RecordedTrajectory]:
-    """Read all joint trajectories of a recording.
-
-    Args:
-        path: The recording.
-        topic: Read this topic alone.
-        progress: Told now and then how far reading is.
-
-    Returns:
-        At least one, in order of reception.
-
-    Raises:
-        BagError: The recording cannot be read, or has no joint trajectory (on that topic).
-    """
+    """Read all joint trajectories of a recording. Returns at least one, in order of reception."""
     return [
         _trajectory(name, received, message)
         for name, received, message in _messages(path, JOINT_TRAJECTORY, topic, progress, [])
@@ -248,11 +236,7 @@ def _plain(data: Any) -> Any:
 
 
 def storage(recording: str | Path) -> list[Path]:
-    """Return the storage files of a recording.
-
-    Raises:
-        BagError: There are none, or the folder cannot be read.
-    """
+    """Return the storage files of a recording."""
     try:
         return _storage(Path(recording))
     except FileNotFoundError:

@@ -74,17 +74,10 @@ def base_parameters(
 ) -> BaseParameters:
     """Find the base parameters of a model's bodies, see ``Bodies``.
 
-    Args:
-        model: The robot.
-        armature: Count the drives' inertia among the parameters. (That of the first joint, for
-            example, is never separable from its link's moment about the axis.)
-        seed: Of the random states.
-        offset: Count the drives' constant torque, after their inertia. (That of a vertical lift is
-            never separable from mass and inertia.)
-        negligible: Share of a column that others need not replace.
-
-    Raises:
-        EvaluationError: scipy is missing.
+    ``armature``: count the drives' inertia among the parameters. (That of the first joint, for
+    example, is never separable from its link's moment about the axis.) ``offset``: count the
+    drives' constant torque, after their inertia. (That of a vertical lift is never separable from
+    mass and inertia.) ``negligible``: share of a column that others need not replace.
     """
     bodies = Bodies.of(model)
     names = [f"{body}.{symbol}" for body in bodies.names for symbol in SYMBOLS]

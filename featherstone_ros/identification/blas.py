@@ -8,11 +8,7 @@ from featherstone_ros.identification.filtering import needed_from_scipy
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Return a context in which linear algebra keeps to one thread, where that can be set.
-
-    Raises:
-        EvaluationError: scipy is missing.
-    """
+    """Return a context in which linear algebra keeps to one thread, where that can be set."""
     for part in ("linalg", "optimize", "signal"):  # their libraries must be loaded before the limit
         needed_from_scipy(part)
     try:

@@ -110,9 +110,7 @@ class Bodies(Deformable):
     def of(cls, model: Model, boxes: Mapping[str, tuple[Floats, Floats]] | None = None) -> Bodies:
         """Collect the bodies of a model.
 
-        Args:
-            model: The robot.
-            boxes: Lower and upper corner of each link's volume in its frame, where it is known [m].
+        ``boxes``: lower and upper corner of each link's volume in its frame, where it is known [m].
         """
         tree = model.tree
         T = transform(tree.link_rotation, tree.link_translation)
@@ -211,10 +209,8 @@ def _volumes(
 def within(J: Floats, lower: Floats, upper: Floats) -> Floats:
     """Return (3, 10): times a body's parameters not negative for mass between two corners (3,).
 
-    Args:
-        J: (4, 4) pseudo-inertia of a body that counts as within, whatever its box; the scale.
-        lower: Corner of the box [m].
-        upper: The other.
+    ``J`` (4, 4) pseudo-inertia of a body that counts as within, whatever its box; the scale.
+    ``lower``: corner of the box [m].
     """
     basis, axes = pseudo_inertia(np.eye(SIZE)), np.arange(3)
     second, first, mass = basis[:, axes, axes].T, basis[:, :3, 3].T, basis[:, 3, 3]

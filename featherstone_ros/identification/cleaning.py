@@ -35,9 +35,6 @@ def clean(recording: Recording) -> Cleaned:
     values mean that the recorder polls faster than the robot answers: if the stamps of the others
     are within one period of an even clock, that clock is taken as the robot's and replaces the
     recorder's stamps. Otherwise the stamps are trusted, and even samples are interpolated.
-
-    Raises:
-        EvaluationError: No stretch has enough samples to determine a period.
     """
     notes = []
     forward = np.append(True, recording.time[1:] > np.maximum.accumulate(recording.time)[:-1])
@@ -82,8 +79,7 @@ def clean(recording: Recording) -> Cleaned:
 def even_clock(time: Floats) -> Floats | None:
     """Return the best evenly spaced times, None if one is more than a period off.
 
-    Args:
-        time: (N,) ascending [s].
+    ``time`` (N,) ascending [s].
     """
     if len(time) < FEWEST:
         return None

@@ -33,8 +33,6 @@ OF_LINKS, OF_DRIVE = 0.005, 0.03  # shares of their torque that no model of them
 def least_noise(links: Floats, drive: Floats) -> Floats:
     """Return the RMS that any model leaves of a joint's torque [N m or N].
 
-    Args:
-        links: RMS of the torque beside the drive's.
-        drive: RMS of the drive's friction and inertia; shapes as ``links``.
+    ``drive``: RMS of the drive's friction and inertia; shapes as ``links``.
     """
     return np.hypot(OF_LINKS * links, OF_DRIVE * drive)

@@ -82,12 +82,8 @@ class ZeroPhase:
     def __init__(self, cut_off: float, period: float) -> None:
         """Design the filter.
 
-        Args:
-            cut_off: Frequency at which each of its two passes lets 71 % through [Hz].
-            period: Time between two samples [s].
-
-        Raises:
-            EvaluationError: scipy is missing, or the sampling rate is too low for this frequency.
+        ``cut_off``: frequency at which each of its two passes lets 71 % through [Hz]. ``period``:
+        time between two samples [s].
         """
         signal = needed_from_scipy("signal")
         if not 0 < cut_off * period < 0.5:
@@ -111,13 +107,8 @@ def smooth(
     Where no velocity was measured, position is differentiated. The presliding state passes through
     the same filter as the measured torque, so that their steps are smoothed alike.
 
-    Args:
-        samples: Evenly spaced.
-        cut_off: Of the filter [Hz].
-        displacement: Over which Coulomb friction turns round [rad or m].
-
-    Raises:
-        EvaluationError: The rate of the samples is too low for the filter.
+    ``cut_off``: of the filter [Hz]. ``displacement``: over which Coulomb friction turns round
+    [rad or m].
     """
     low_pass = ZeroPhase(cut_off, samples.period)
     position, effort = low_pass(samples.position), low_pass(samples.effort)
@@ -170,20 +161,12 @@ def needed_from_scipy(part: str) -> ModuleType:
 def smooth_all(
     stretches: Sequence[Recording], cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
 ) -> list[SmoothMotion]:
-    """Smooth every stretch that is long enough.
-
-    Raises:
-        EvaluationError: None is, or the sampling rate is too low for the filter.
-    """
+    """Smooth every stretch that is long enough."""
     return [smooth(s, cut_off, displacement) for s in long_enough(stretches, cut_off)]
 
 
 def long_enough(stretches: Sequence[Recording], cut_off: float) -> list[Recording]:
-    """Return the stretches that a filter can smooth, cut off at this frequency [Hz].
-
-    Raises:
-        EvaluationError: None is.
-    """
+    """Return the stretches that a filter can smooth, cut off at this frequency [Hz]."""
     needed = SHORTEST / cut_off
     found = [stretch for stretch in stretches if stretch.duration >= needed]
     if not found:

@@ -68,10 +68,8 @@ def first_moment(R: Floats, y: Floats) -> FirstMoment:
 
     It is taken about the point at which it has least to do with the mass.
 
-    Args:
-        R: (r, p) regressor of torque of unit noise; its first columns are those of mass and first
-            moment about the link's origin.
-        y: (r,) the torque.
+    ``R`` (r, p) regressor of torque of unit noise; its first columns are those of mass and first
+    moment about the link's origin. ``y`` (r,) the torque.
     """
     scale = np.array([1.0, LEVER, LEVER, LEVER])
     others = R[:, 4:] / (np.linalg.norm(R[:, 4:], axis=0) + 1e-300)

@@ -111,14 +111,11 @@ def solve(
 ) -> Fit:
     """Fit bodies and drives.
 
-    Args:
-        R: (r, p) of ``Equations.reduced``, weighted by the noise.
-        y: (r,) likewise.
-        bodies: The bodies to deform.
-        armature_spread: (n,) prior standard deviation of the drives' inertia [kg m^2 or kg].
-        width: (10,) prior standard deviation of each component of a body's theta, or of all.
-        start: Initial guess, e.g. from other data; None: the URDF.
-        converged: Least relative change of the sum of squares in an iteration.
+    ``R`` (r, p) of ``Equations.reduced``, weighted by the noise. ``y`` (r,) likewise.
+    ``armature_spread`` (n,) prior standard deviation of the drives' inertia [kg m^2 or kg].
+    ``width`` (10,) prior standard deviation of each component of a body's theta, or of all.
+    ``start``: initial guess, e.g. from other data; None: the URDF. ``converged``: least relative
+    change of the sum of squares in an iteration.
     """
     b, n, p = SIZE * len(bodies.U), len(armature_spread), R.shape[1]
     squares = _pull(len(bodies.U), p, armature_spread, width) ** 2
@@ -213,15 +210,7 @@ def choose_width(
     armature_spread: Floats,
     step: Callable[[], None] = lambda: None,
 ) -> Floats:
-    """Return the prior widths (10,) of a body's theta with the greatest evidence.
-
-    Args:
-        R: As for ``solve``.
-        y: Likewise.
-        bodies: Likewise.
-        armature_spread: Likewise.
-        step: Called after each fit.
-    """
+    """Return the prior widths (10,) of a body's theta with the greatest evidence."""
     best, chosen, fit = -np.inf, np.ones(SIZE), None
     for mass, shape in product(WIDTHS, WIDTHS):
         width = np.array([mass, *[shape] * (SIZE - 1)])
@@ -245,13 +234,7 @@ def cross_validate(
 
     That is each joint's residual sum of squares / sum of squares about the mean.
 
-    Args:
-        equations: Of the motion to fit.
-        sigma: (n,) from ``noise``.
-        bodies: As for ``solve``.
-        armature_spread: Likewise.
-        width: Likewise.
-        step: Called after each fit.
+    ``sigma`` (n,) from ``noise``.
     """
     edges = np.linspace(0, 1, FOLDS + 1)
     folds = [equations.between(*pair) for pair in pairwise(edges)]

@@ -95,11 +95,8 @@ def explained(
 ) -> Floats:
     """Return the torque (N, n) nearest to a measured one; a joint that sticks has an interval.
 
-    Args:
-        drives: Of n joints.
-        motion: Filtered.
-        measured: (N, n) what the links leave, filtered [N m or N].
-        links: (N, n) torque of the links [N m or N].
+    ``measured`` (N, n) what the links leave, filtered [N m or N]. ``links`` (N, n) torque of the
+    links [N m or N].
     """
     bounds = [drives.own_torque(*motion.state, z, links) for z in (motion.low, motion.high)]
     return np.clip(measured, *np.sort(bounds, axis=0))
@@ -110,18 +107,9 @@ def fit(
 ) -> FittedDrives:
     """Fit viscous, Coulomb and constant torque of each joint by weighted least squares.
 
-    Args:
-        motion: The arm's motion.
-        residual: (N, n) measured torque minus that of the rigid links [N m or N].
-        armature: Fit the drives' inertia too.
-        physical: Keep friction and armature from being negative (which happens where they
-            compensate errors of the links).
-
-    Returns:
-        Terms by joint; for a joint at rest only the constant, the others 0.
-
-    Raises:
-        EvaluationError: scipy is missing.
+    ``residual`` (N, n) measured torque minus that of the rigid links [N m or N]. ``physical``: keep
+    friction and armature from being negative (which happens where they compensate errors of the
+    links). Returns terms by joint; for a joint at rest only the constant, the others 0.
     """
     lsq_linear = needed_from_scipy("optimize").lsq_linear
     law = Law()

@@ -89,12 +89,8 @@ class Fitting:
     ) -> None:
         """Prepare the equations of the links.
 
-        Args:
-            model: From the description.
-            parts: Recordings to fit.
-            judged: Indices of the joints whose effort counts.
-            cut_off: Of the scores' filter [Hz].
-            boxes: Of the links, see ``Bodies.of``; ``within_volumes`` makes use of them.
+        ``cut_off``: of the scores' filter [Hz]. ``boxes``: of the links, see ``Bodies.of``;
+        ``within_volumes`` makes use of them.
         """
         self.dynamics, self.bodies = Dynamics(model), Bodies.of(model)
         self._bounded = Bodies.of(model, boxes)
@@ -108,12 +104,7 @@ class Fitting:
         )
 
     def equations(self, law: Law, dynamics: Dynamics) -> Equations:
-        """Return the equations of the judged joints.
-
-        Args:
-            law: Of friction.
-            dynamics: Of the model whose torque loads the joints.
-        """
+        """Return the equations of the judged joints."""
 
         def own(motion: SmoothMotion) -> Floats:
             return own_columns(motion, law, dynamics.rnea(*motion.state))

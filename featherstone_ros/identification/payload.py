@@ -309,11 +309,7 @@ def _solve(
 def _without_arm(R: Floats, y: Floats, p: int, width: float) -> tuple[Floats, Floats]:
     """Return R (r, p) and y (r,) with the arm's errors integrated out.
 
-    Args:
-        R: Of ``Equations.reduced``, of p unknowns and the arm's errors.
-        y: Likewise.
-        p: How many unknowns stay.
-        width: Standard deviation of the errors.
+    ``R``: of ``Equations.reduced``, of p unknowns and the arm's errors.
     """
     m = R.shape[1] - p
     first = np.column_stack([width * R[:, p:], R[:, :p], y])
@@ -368,9 +364,8 @@ def _of_hardly_any_load(values: Floats, covariance: Floats) -> Floats:
 
     Theta moves a load near the least mass little: mass and first moment count as they are.
 
-    Args:
-        values: (10,) of the fit.
-        covariance: (4, 4) of mass and first moment by least squares alone.
+    ``values`` (10,) of the fit. ``covariance`` (4, 4) of mass and first moment by least squares
+    alone.
     """
     mass = float(np.sqrt(covariance[0, 0]))
     moved = np.column_stack([-values[1:4], np.eye(3)]) / values[0]

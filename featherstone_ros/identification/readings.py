@@ -119,11 +119,7 @@ class Readings:
     """A recording's torque under all readings."""
 
     def __init__(self, fitting: Fitting) -> None:
-        """Prepare nothing yet.
-
-        Args:
-            fitting: Of the recording.
-        """
+        """Prepare nothing yet."""
         self.fitting, self.bodies = fitting, fitting.bodies
         self.model = fitting.dynamics.model
         self.judged = fitting.judged

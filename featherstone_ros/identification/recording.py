@@ -123,11 +123,7 @@ class Recording:
         return replace(self, effort=interpolated(self.time + delay, self.time, self.effort))
 
     def with_gains(self, gains: Mapping[str, float]) -> Recording:
-        """Return the recording with the effort of these joints multiplied by gains.
-
-        Raises:
-            EvaluationError: There is no such joint.
-        """
+        """Return the recording with the effort of these joints multiplied by gains."""
         unknown = sorted(set(gains) - set(self.joint_names))
         if unknown:
             raise EvaluationError(
@@ -171,16 +167,9 @@ def choose(
 
     Missing joints are added from other messages that have their effort (see ``joined``).
 
-    Args:
-        groups: From ``bags.read_joint_states``.
-        described: The joints of a description, in the order wanted; those not recorded are
-            omitted.
-        judged: Joints whose effort is needed; None: all that were recorded. The effort of others is
-            0 where it was not recorded.
-
-    Raises:
-        EvaluationError: A judged joint is not in the description or was not recorded with effort;
-            or no joint was.
+    ``described``: the joints of a description, in the order wanted; those not recorded are omitted.
+    ``judged``: joints whose effort is needed; None: all that were recorded. The effort of others is
+    0 where it was not recorded.
     """
 
     def known(group: JointStates) -> list[str]:
@@ -325,10 +314,6 @@ def joined(groups: Sequence[JointStates], described: Sequence[str]) -> JointStat
 
     A driver may send an arm in parts, each in its own message. The other parts are interpolated at
     the times of the first group; where they pause or have not begun, the values are NaN.
-
-    Args:
-        groups: The best first.
-        described: The joints of a description; others are ignored.
     """
     whole = groups[0]
     for group in groups[1:]:

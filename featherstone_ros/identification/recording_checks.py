@@ -36,11 +36,8 @@ def require_enough(
 ) -> None:
     """Raise IdentificationError if the recordings say too little about the bodies.
 
-    Args:
-        model: Of the joints in the recordings, in their order.
-        recordings: As they were recorded.
-        motions: The same, filtered.
-        shortest: Least duration of all together [s].
+    ``model``: of the joints in the recordings, in their order. ``shortest``: least duration of all
+    together [s].
     """
     names = model.joint_names
     require_motion_enough(model, recordings, motions)
@@ -64,13 +61,7 @@ def require_enough(
 def require_motion_enough(
     model: Model, recordings: Sequence[Recording], motions: Sequence[SmoothMotion]
 ) -> None:
-    """Raise IdentificationError if the arm rests, or positions or efforts are implausible.
-
-    Args:
-        model: As for ``require_enough``.
-        recordings: Likewise.
-        motions: Likewise.
-    """
+    """Raise IdentificationError if the arm rests, or positions or efforts are implausible."""
     _refuse_degrees(model, recordings)
     if not _moving(motions).any():
         raise IdentificationError(

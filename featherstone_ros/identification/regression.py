@@ -69,8 +69,7 @@ class Equations:
     def reduced(self, weight: Floats) -> tuple[Floats, Floats]:
         """Return R (at most p + 1, p) and y: |R x - y| = |weight (A x - tau)| for every x.
 
-        Args:
-            weight: (n,) of each joint.
+        ``weight`` (n,) of each joint.
         """
         p = self.A.shape[2]
         rows = (self.A * weight[:, None]).reshape(-1, p)
@@ -91,9 +90,7 @@ def fitted_cut_off(cut_off: float, period: float) -> float:
 
     Reversals of a joint are fast, and separate friction from inertia.
 
-    Args:
-        cut_off: That of the scores [Hz].
-        period: Of the samples [s].
+    ``cut_off``: that of the scores [Hz]. ``period``: of the samples [s].
     """
     return float(np.clip(1 / (RATE * period), cut_off, FASTEST * cut_off))
 
@@ -103,13 +100,8 @@ def prepared(
 ) -> list[Prepared]:
     """Return the motion of stretches, smooth enough for equations that are filtered.
 
-    Args:
-        stretches: Even samples of all joints of the model.
-        cut_off: Of the filter that follows [Hz].
-        displacement: Over which Coulomb friction turns round [rad or m].
-
-    Raises:
-        EvaluationError: No stretch is long enough, or the rate is too low for the filter.
+    ``cut_off``: of the filter that follows [Hz]. ``displacement``: over which Coulomb friction
+    turns round [rad or m].
     """
     motions = []
     for samples in long_enough(stretches, cut_off):
@@ -128,11 +120,8 @@ def filtered(
 ) -> Equations:
     """Return the equations of motions.
 
-    Args:
-        motions: Of ``prepared``.
-        columns: Returns A (N, n, p) of a motion.
-        cut_off: Of the filter [Hz].
-        torque: Returns the torque to explain (N, n) [N m or N].
+    ``columns``: returns A (N, n, p) of a motion. ``cut_off``: of the filter [Hz]. ``torque``:
+    returns the torque to explain (N, n) [N m or N].
     """
     return stacked([_of_one(*motion, columns, torque, cut_off) for motion in motions])
 

@@ -42,10 +42,7 @@ def frictionless(joints: Sequence[str], drives: Drives) -> list[str]:
 def weights_as_offsets(joints: Sequence[str], drives: Drives, gravity: Floats) -> list[str]:
     """Name joints whose constant torque is of the size of the weight that they bear.
 
-    Args:
-        joints: n names.
-        drives: Of these joints, as fitted.
-        gravity: (N, n) torque of the links' weight [N m or N].
+    ``gravity`` (N, n) torque of the links' weight [N m or N].
     """
     borne = rms(gravity)
     offset = np.broadcast_to(drives.offset, borne.shape)
@@ -59,13 +56,7 @@ def weights_as_offsets(joints: Sequence[str], drives: Drives, gravity: Floats) -
 
 
 def worse(joints: Sequence[str], after: Explanation, before: Explanation) -> str:
-    """Name joints of which the result leaves far more than what was before; empty: none.
-
-    Args:
-        joints: n names.
-        after: What the result leaves of a motion.
-        before: What was left of the same before.
-    """
+    """Name joints of which the result leaves far more than what was before; empty: none."""
     those = (after.rms > WORSE * before.rms) & (1.0 - after.r2 > OF_TORQUE**2)
     return ", ".join(
         f"{joints[k]} {after.rms[k]:.3g} instead of {before.rms[k]:.3g} N m or N"
@@ -76,9 +67,7 @@ def worse(joints: Sequence[str], after: Explanation, before: Explanation) -> str
 def common_factor(found: Floats, given: Floats) -> float:
     """Return by what all links were scaled; 1 where that is not what was found.
 
-    Args:
-        found: (N, n) torque of the links as identified [N m or N].
-        given: (N, n) as described.
+    ``found`` (N, n) torque of the links as identified [N m or N]. ``given`` (N, n) as described.
     """
     moves = rms(given) > OF_TORQUE * rms(given).max()
     found, given = found[:, moves], given[:, moves]
@@ -93,10 +82,7 @@ def common_factor(found: Floats, given: Floats) -> float:
 def outside(model: Model, before: Model, boxes: Mapping[str, tuple[Floats, Floats]]) -> list[str]:
     """Name links whose centre of mass left the link's volume.
 
-    Args:
-        model: As identified.
-        before: As described.
-        boxes: Lower and upper corner of each link's volume in its frame [m].
+    ``boxes``: lower and upper corner of each link's volume in its frame [m].
     """
     texts = []
     for link, (lower, upper) in boxes.items():

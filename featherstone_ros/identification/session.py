@@ -318,11 +318,7 @@ def with_friction(
 def score(
     arm: Arm, recordings: Sequence[Recording], judged: Sequence[int], cut_off: float, name: str = ""
 ) -> tuple[SmoothMotion, Explanation]:
-    """Explain the torque of the judged joints; return their motion too.
-
-    Raises:
-        EvaluationError: A recording is too short.
-    """
+    """Explain the torque of the judged joints; return their motion too."""
     motion = joined([arm.motion(part, cut_off) for part in recordings])
     torque = arm.explained(motion)[:, judged]
     motion = motion.of(judged)

@@ -24,11 +24,8 @@ def suspicions(
 ) -> list[str]:
     """Say what the effort seems to be instead of torque.
 
-    Args:
-        joints: n names.
-        motion: Of these joints, with their effort (N, n).
-        rigid: (N, n) torque predicted [N m or N].
-        gravity: (N, n) gravity's part of it.
+    ``motion``: of these joints, with their effort (N, n). ``rigid`` (N, n) torque predicted
+    [N m or N]. ``gravity`` (N, n) gravity's part of it.
     """
     measured, rigid, gravity = without_friction(motion, motion.effort, rigid, gravity)
     telling = measured.std(axis=0) > MIN_SHARE * motion.effort.std(axis=0)
@@ -70,10 +67,7 @@ def _scaled(measured: Floats, rigid: Floats) -> Floats:
 def motion_suspicions(model: Model, position: Floats, velocity: Floats | None) -> list[str]:
     """Say which unit positions and velocities seem to have, if not rad and m.
 
-    Args:
-        model: Of the joints recorded.
-        position: (N, n) as recorded.
-        velocity: (N, n) likewise, if any.
+    ``position`` (N, n) as recorded. ``velocity`` (N, n) likewise, if any.
     """
     j = degrees_suspected(model, position)
     if j is not None:

@@ -35,15 +35,7 @@ FIRST = 10**9  # [ns] of the first row: a stamp of 0 means none
 
 
 def read_table(path: Path, joints: Sequence[Sequence[str]] = ()) -> JointStates:
-    """Return the joint states of a table.
-
-    Args:
-        path: The table.
-        joints: Names for joints without, see ``bags.read_joint_states``.
-
-    Raises:
-        BagError: It cannot be read, or has no such columns; the message names those that it has.
-    """
+    """Return the joint states of a table."""
     try:
         columns = _csv(path) if path.suffix.lower() == ".csv" else _npz(path)
     except FileNotFoundError:

@@ -56,13 +56,8 @@ def estimate(
 ) -> Estimate:
     """Estimate base parameters and friction.
 
-    Args:
-        facts: Equations of the judged joints, unknowns as in ``fit``.
-        sigma: (j,) from ``fit.noise``.
-        base: Of the model's bodies and all its drives' armature.
-        bodies: The undeformed bodies.
-        fit: Their fit.
-        judged: Indices of the judged joints.
+    ``facts``: equations of the judged joints, unknowns as in ``fit``. ``sigma`` (j,) from
+    ``fit.noise``. ``base``: of the model's bodies and all its drives' armature.
     """
     b, n, j = SIZE * len(bodies.names), bodies.model.n, len(judged)
     names = np.array(base.texts())

@@ -19,9 +19,7 @@ FEW = 0.8  # share of a recording that is used, below which the line begins with
 def usage(recording: Recording, cut_off: float) -> str:
     """Return the line.
 
-    Args:
-        recording: All of it, before it is split.
-        cut_off: Of the filter [Hz], which takes no stretch that is too short for it.
+    ``cut_off``: of the filter [Hz], which takes no stretch that is too short for it.
     """
     cleaned = clean(recording)
     needed = SHORTEST / cut_off

@@ -21,9 +21,6 @@ def free_model(
     """Return a robot's model and the joints that move no inertia, which it locks.
 
     A base that floats is held. Arguments as for ``Model.from_urdf``.
-
-    Raises:
-        ModelError: The robot cannot be modelled.
     """
     if base == "floating":
         robot = without_ground(robot)

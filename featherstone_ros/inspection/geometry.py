@@ -67,9 +67,7 @@ class Shape:
 def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
     """Measure all links of a URDF.
 
-    Args:
-        root: Its <robot>.
-        folder: The file's folder, to find meshes; None if the text came without a file.
+    ``folder``: the file's folder, to find meshes; None if the text came without a file.
     """
     cache: MeshCache = {}
     return {

@@ -30,12 +30,7 @@ def find(uri: str, folder: Path | None) -> Path:
     ``package://name/rest`` is looked for in the folders above ``folder`` (so meshes beside their
     URDF are found without ROS) and where ROS looks for packages.
 
-    Args:
-        uri: As written in the URDF.
-        folder: The folder of the URDF file; None where the text came without a file.
-
-    Raises:
-        MeshError: There is no such file.
+    ``folder``: the folder of the URDF file; None where the text came without a file.
     """
     scheme, separator, rest = uri.partition("://")
     if not separator:
@@ -63,11 +58,7 @@ def _in_packages(rest: str, folder: Path | None) -> Iterator[Path]:
 
 
 def points(path: Path) -> Floats:
-    """Return the points of a mesh, (P, 3), in the mesh's frame and unit, each at least once.
-
-    Raises:
-        MeshError: The file cannot be read, or does not have the format of its suffix.
-    """
+    """Return the points of a mesh, (P, 3), in the mesh's frame and unit, each at least once."""
     reader = {".stl": _stl, ".obj": _obj, ".dae": _collada}.get(path.suffix.lower())
     if reader is None:
         raise MeshError(f"{path.suffix or 'no suffix'}: only .stl, .obj and .dae are read")

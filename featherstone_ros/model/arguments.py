@@ -41,11 +41,7 @@ def at_least(minimum: float, name: str, value: Any) -> float:
 
 
 def rotation_matrix(name: str, value: ArrayLike) -> Floats:
-    """Return a rotation matrix (3, 3) from one or from roll, pitch and yaw about fixed axes [rad].
-
-    Raises:
-        ModelError: It is neither.
-    """
+    """Return a rotation matrix (3, 3) from one, or from roll, pitch and yaw, fixed axes [rad]."""
     if np.shape(value) != (3, 3):
         return rotation_from_rpy(*finite(name, value, (3,)))
     R = finite(name, value, (3, 3))

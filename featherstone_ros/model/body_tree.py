@@ -126,9 +126,7 @@ class BodyTree:
     def compile(self, gravity: Floats, floating: bool = False) -> CompiledModel:
         """Return the core's copy of the tree.
 
-        Args:
-            gravity: (3,) in the frame of the base, or of the world if the base floats [m/s^2].
-            floating: Whether the base is a free body.
+        ``gravity`` (3,) in the frame of the base, or of the world if the base floats [m/s^2].
         """
         return CompiledModel(self, gravity, floating)
 
@@ -175,13 +173,7 @@ def grow(
 ) -> BodyTree:
     """Turn links and joints into bodies.
 
-    Args:
-        robot: The checked URDF.
-        selection: How each of its joints is treated.
-        followed: The locked joints that become bodies as well, see ``followed_joints``.
-
-    Raises:
-        ModelError: A degree of freedom moves no mass and no inertia at all.
+    ``followed``: the locked joints that become bodies as well, see ``followed_joints``.
     """
     ways = followed or {}
     degrees = _degrees_of_freedom(selection)
@@ -302,16 +294,11 @@ def _about_body(
 ) -> dict[str, Floats]:
     """Refer inertial values, given in the link's frame about the centre of mass, to the body.
 
-    Args:
-        rotation: (..., 3, 3) orientation of the link's frame in the body's.
-        translation: (..., 3) its origin there [m].
-        mass: (...) [kg].
-        com: (..., 3) centre of mass in the link's frame [m].
-        inertia: (..., 3, 3) about the centre of mass, in the link's axes [kg m^2].
-
-    Returns:
-        The quantities that add up, as BodyTree names them: mass (...), first_moment (..., 3) and
-        inertia (..., 3, 3) about the origin of the body's frame.
+    ``rotation`` (..., 3, 3) orientation of the link's frame in the body's. ``translation`` (..., 3)
+    its origin there [m]. ``mass`` (...) [kg]. ``com`` (..., 3) centre of mass in the link's frame
+    [m]. ``inertia`` (..., 3, 3) about the centre of mass, in the link's axes [kg m^2]. Returns the
+    quantities that add up, as BodyTree names them: mass (...), first_moment (..., 3) and inertia
+    (..., 3, 3) about the origin of the body's frame.
     """
     mass, translation = np.asarray(mass), np.asarray(translation, dtype=EXTENDED)
     c = translation + np.einsum("...ij,...j->...i", rotation, com)
@@ -338,11 +325,7 @@ def parameters_of(inertial: Inertial | None) -> Floats:
 
 
 def inertial_of(link: str, parameters: Floats) -> Inertial:
-    """Return a link's inertial values about its centre of mass, the inverse of ``parameters_of``.
-
-    Raises:
-        ModelError: The mass is negative, or zero with a nonzero first moment.
-    """
+    """Return a link's inertial values about its centre of mass; inverse of ``parameters_of``."""
     mass, first_moment = float(parameters[0]), parameters[1:4]
     if mass < 0 or (mass == 0 and first_moment.any()):
         raise ModelError(

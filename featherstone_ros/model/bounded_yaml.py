@@ -45,12 +45,7 @@ Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
 
 
 def read_yaml(path: Path) -> list[object]:
-    """Return the documents of a file, empty ones left out.
-
-    Raises:
-        YamlError: See ``parse_yaml``; or the file is too large.
-        OSError: The file cannot be read.
-    """
+    """Return the documents of a file, empty ones left out."""
     with path.open("rb") as file:
         data = file.read(MAX_SIZE + 1)
     if len(data) > MAX_SIZE:
@@ -62,11 +57,7 @@ def read_yaml(path: Path) -> list[object]:
 
 
 def parse_yaml(text: str) -> list[object]:
-    """Return the documents of a YAML text, empty ones left out.
-
-    Raises:
-        YamlError: It is no YAML, or exceeds one of the bounds above, or contains itself.
-    """
+    """Return the documents of a YAML text, empty ones left out."""
     try:
         _check(yaml.parse(text, Loader))
         return [document for document in yaml.load_all(text, Loader) if document is not None]
@@ -77,11 +68,7 @@ def parse_yaml(text: str) -> list[object]:
 
 
 def _check(events: Iterable[yaml.Event]) -> None:
-    """Count what the events would become, aliases as what they stand for.
-
-    Raises:
-        YamlError: It is too much.
-    """
+    """Count what the events would become, aliases as what they stand for."""
     total, sizes = 0, dict[str, int]()
     open_nodes: list[tuple[str | None, int]] = []  # anchor, and the count where it begins
     for event in events:

@@ -20,12 +20,8 @@ EXPECTED = (
 def description_text(value: str) -> str:
     """Return the URDF text that a value of ``robot_description`` stands for.
 
-    Args:
-        value: The text itself (returned as it is, like the empty string), a path, ``file://`` or
-            ``package://``; behind a xacro file its arguments, as in ``arm.xacro name:=a``.
-
-    Raises:
-        ModelError: It is none of these, or the file cannot be read; the message shows the value.
+    ``value``: the text itself (returned as it is, like the empty string), a path, ``file://`` or
+    ``package://``; behind a xacro file its arguments, as in ``arm.xacro name:=a``.
     """
     place = value.strip()
     if not place or place.lstrip("\ufeff").startswith("<"):
@@ -45,11 +41,7 @@ def description_text(value: str) -> str:
 
 
 def described_file(place: str) -> Path:
-    """Return the file that a path, a ``file://`` or a ``package://`` URI names.
-
-    Raises:
-        ModelError: There is no such package.
-    """
+    """Return the file that a path, a ``file://`` or a ``package://`` URI names."""
     if place.startswith("package://"):
         package, _, inside = unquote(place.removeprefix("package://")).partition("/")
         for folder in package_folders(package):

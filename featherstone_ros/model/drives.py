@@ -71,11 +71,7 @@ class Drives:
     )
 
     def __post_init__(self) -> None:
-        """Bring the arrays to the armature's shape.
-
-        Raises:
-            ValueError: Names the one that has another.
-        """
+        """Bring the arrays to the armature's shape."""
         shape = np.shape(self.armature)
         for name in PER_JOINT:
             array = np.asarray(getattr(self, name), dtype=np.float64)
@@ -85,12 +81,7 @@ class Drives:
 
     @classmethod
     def of_parameters(cls, values: Mapping[str, Value], joints: Sequence[str]) -> Drives:
-        """Return the drives that a node's parameters describe.
-
-        Args:
-            values: Of all parameters.
-            joints: n names.
-        """
+        """Return the drives that a node's parameters describe."""
         return cls(**values_of(cls, values, joints))
 
     @classmethod
@@ -140,12 +131,8 @@ class Drives:
     ) -> Floats:
         """Return the torque that a motion needs [N m] or [N], in the shape of the arguments.
 
-        Args:
-            dynamics: The arm's.
-            q: (n,) or (N, n) positions [rad or m].
-            qd: Velocities.
-            qdd: Accelerations.
-            sliding: Presliding states (``friction.presliding``); None: of a steady motion.
+        ``q`` (n,) or (N, n) positions [rad or m]. ``sliding``: presliding states
+        (``friction.presliding``); None: of a steady motion.
         """
         rigid = dynamics.rnea(q, qd, qdd)
         return rigid + self.own_torque(q, qd, qdd, sliding, rigid)
@@ -178,10 +165,8 @@ class Drives:
     ) -> Floats:
         """Return the torque of friction [N m] or [N].
 
-        Args:
-            qd: (n,) or (N, n) velocities [rad/s or m/s].
-            sliding: As of ``torque``.
-            link_torque: Torque of the links, with which dry friction may grow.
+        ``qd`` (n,) or (N, n) velocities [rad/s or m/s]. ``link_torque``: torque of the links, with
+        which dry friction may grow.
         """
         states = smooth_sign(qd) if sliding is None else sliding
         dry = self.coulomb + self.load * np.abs(link_torque)

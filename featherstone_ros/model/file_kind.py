@@ -19,11 +19,7 @@ MARKS = {
 
 
 def kind_of(path: str | PathLike[str]) -> str:
-    """Return what a file or folder is, with an article, or "" where nothing tells it.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+    """Return what a file or folder is, with an article, or "" where nothing tells it."""
     path = Path(path)
     if path.is_dir():
         return RECORDING if any(set(STORAGE) & {*one.suffixes} for one in path.iterdir()) else ""
@@ -37,15 +33,7 @@ def kind_of(path: str | PathLike[str]) -> str:
 
 
 def mistaken(path: str | PathLike[str], *expected: str) -> str:
-    """Return the message on a file that is something else than expected, or "".
-
-    Args:
-        path: The file or folder.
-        expected: Kinds that it may be.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+    """Return the message on a file that is something else than expected, or ""."""
     kind = kind_of(path)
     return (
         f"{path} is {kind}, expected {' or '.join(expected)}" if kind not in ("", *expected) else ""

@@ -39,9 +39,8 @@ RELEASE_TIME = release_time  # [s] likewise, at rest
 def viscous_speed(velocity: Floats, thinning: Floats | float) -> Floats:
     """Return the factor of viscous friction: the velocity, less where shear thins the lubricant.
 
-    Args:
-        velocity: (..., n) [rad/s or m/s].
-        thinning: (n,) reciprocal of the speed at which half of it is left [s/rad or s/m].
+    ``velocity`` (..., n) [rad/s or m/s]. ``thinning`` (n,) reciprocal of the speed at which half of
+    it is left [s/rad or s/m].
     """
     return velocity / (1.0 + thinning * np.abs(velocity))
 
@@ -59,11 +58,9 @@ def presliding(
 ) -> Floats:
     """Return the presliding states along a motion, (N, n) from -1 to 1.
 
-    Args:
-        position: (N, n) [rad or m].
-        displacement: Over which the states change [rad or m].
-        start: (n,) the first states; the signs of the velocities where the motion goes on already.
-        time: (N,) [s]; given, joints at rest are released, as the controller does.
+    ``position`` (N, n) [rad or m]. ``displacement``: over which the states change [rad or m].
+    ``start`` (n,) the first states; the signs of the velocities where the motion goes on already.
+    ``time`` (N,) [s]; given, joints at rest are released, as the controller does.
     """
     first = np.broadcast_to(np.asarray(start, float), np.shape(position)[1:])
     at = None if time is None else np.asarray(time, float)

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
-    """Return values as (n,) array.
-
-    Raises:
-        ValueError: Another length.
-    """
+    """Return values as (n,) array."""
     array = np.asarray(values, dtype=float)
     if array.shape != (model.n,):
         names = ", ".join(model.joint_names)
@@ -28,11 +24,7 @@ def joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
 
 
 def finite_joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
-    """Return values, one for all or one per joint, as (n,) array.
-
-    Raises:
-        ValueError: Another length, or not finite.
-    """
+    """Return values, one for all or one per joint, as (n,) array."""
     array = np.array(np.broadcast_to(values, model.n) if np.ndim(values) == 0 else values, float)
     array = joint_array(array, model, what)
     require(np.isfinite(array), array, model.joint_names, what, "a finite number")
@@ -40,11 +32,7 @@ def finite_joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
 
 
 def not_negative_joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
-    """Return values, one for all or one per joint, as (n,) array of nothing below 0.
-
-    Raises:
-        ValueError: Another length, negative or not finite.
-    """
+    """Return values, one for all or one per joint, as (n,) array of nothing below 0."""
     array = finite_joint_array(values, model, what)
     require(array >= 0.0, array, model.joint_names, what, "at least 0")
     return array

@@ -29,12 +29,7 @@ QUANTITIES = ("velocity", "acceleration", "deceleration", "jerk", "effort")
 
 
 def read_limits(source: str | PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return joint name to its limits, of a file or of what such a file has.
-
-    Raises:
-        ModelError: It has no ``joint_limits``, or is no YAML.
-        OSError: The file cannot be read.
-    """
+    """Return joint name to its limits, of a file or of what such a file has."""
     documents: list[object] = [source]
     where = "limits"
     if not isinstance(source, Mapping):
@@ -65,14 +60,8 @@ def with_limits(
 ) -> dict[str, Any]:
     """Return limits, by the names that a ``Model`` has for them, with those given in their place.
 
-    Args:
-        limits: (n,) each, of ``lower``, ``upper``, ``velocity_limit`` and so on.
-        given: From ``read_limits``.
-        joints: Names of the n.
-        others: Names of joints that have none of their own; what is given for them is left out.
-
-    Raises:
-        ModelError: A limit is no number, or impossible.
+    ``limits`` (n,) each, of ``lower``, ``upper``, ``velocity_limit`` and so on. ``others``: names
+    of joints that have none of their own; what is given for them is left out.
     """
     changed = {name: values.copy() for name, values in limits.items()}
     for index, joint in enumerate(joints):

@@ -44,16 +44,9 @@ def choose(
 ) -> JointSelection:
     """Decide which joints are free.
 
-    Args:
-        robot: The checked URDF.
-        joints: The free joints in the order wanted; None takes all that are not ``locked``, in
-            document order. A joint left out is locked.
-        locked: Positions of locked joints [rad or m]; those not named stand where their range is
-            nearest to 0.
-
-    Raises:
-        ModelError: A name is unknown, repeated, in both arguments or a follower's; a position is
-            not finite; or followers form a loop.
+    ``joints``: the free joints in the order wanted; None takes all that are not ``locked``, in
+    document order. A joint left out is locked. ``locked``: positions of locked joints [rad or m];
+    those not named stand where their range is nearest to 0.
     """
     followers = resolve_mimics(robot)
     moving = [j.name for j in robot.joints if j.moves and j.name not in followers]
@@ -129,10 +122,6 @@ def followed_joints(
     """Return the locked joints whose position matters to a free one: it carries or moves them.
 
     All matter where the base floats. The arm beside ours does not.
-
-    Returns:
-        Name to the index of the ``locked_joints`` whose position x it follows, and how: it stands
-        at multiplier x + offset.
     """
     free = {*selection.joint_names, *selection.mimics}
     if not free:

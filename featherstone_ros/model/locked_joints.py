@@ -46,11 +46,8 @@ def relevant_joints(model: Model) -> list[str]:
 def standing(model: Model, at: Floats, heard: Floats, joints: Iterable[str]) -> dict[str, str]:
     """Return where some locked joints are taken to stand, and who says so.
 
-    Args:
-        model: The arm.
-        at: (m,) where they are taken to stand [rad or m].
-        heard: (m,) where joint states have them, NaN where they say nothing.
-        joints: Of ``model.locked_joints``.
+    ``at`` (m,) where they are taken to stand [rad or m]. ``heard`` (m,) where joint states have
+    them, NaN where they say nothing.
     """
     index = {joint: k for k, joint in enumerate(model.locked_joints)}
     return {

@@ -15,9 +15,6 @@ def resolve_mimics(robot: RobotDescription) -> dict[str, Mimic]:
 
     A joint whose leader does not exist is not a follower: real files have such joints (the Alex
     humanoid with Psyonic hands), with drives of their own.
-
-    Raises:
-        ModelError: Followers form a loop, or a combined multiplier or offset is out of bounds.
     """
     joints = {joint.name: joint for joint in robot.joints}
     resolved: dict[str, Mimic] = {}

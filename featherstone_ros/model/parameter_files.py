@@ -49,12 +49,7 @@ class NodeParameters(dict[str, object]):
     """
 
     def __init__(self, values: Mapping[str, object], source: object) -> None:
-        """Hold parameters.
-
-        Args:
-            values: Name to value.
-            source: Where they were read, for messages.
-        """
+        """Hold parameters."""
         super().__init__(values)
         self.source = source
 
@@ -69,13 +64,7 @@ class NodeParameters(dict[str, object]):
         raise self._error(name, "a number")
 
     def numbers(self, pattern: str, joints: Iterable[str], default: Iterable[float]) -> Floats:
-        """Return (n,) numbers, one per joint.
-
-        Args:
-            pattern: Parameter name, with ``{}`` for the joint's.
-            joints: n names.
-            default: n values for joints that have none.
-        """
+        """Return (n,) numbers, one per joint."""
         pairs = zip(joints, default, strict=True)
         return np.array([self.number(pattern.format(joint), value) for joint, value in pairs])
 
@@ -125,11 +114,7 @@ def read_parameters(*paths: Path) -> dict[str, NodeParameters]:
 
 
 def controller_parameters(*paths: Path) -> NodeParameters:
-    """Return the controller's parameters in files, as ``read_parameters`` reads them.
-
-    Raises:
-        ParameterFileError: A file cannot be read, or there are none.
-    """
+    """Return the controller's parameters in files, as ``read_parameters`` reads them."""
     values = read_parameters(*paths)[CONTROLLER]
     if not values:
         raise ParameterFileError(
@@ -141,12 +126,7 @@ def controller_parameters(*paths: Path) -> NodeParameters:
 def effort_gains(path: Path | None) -> dict[str, float]:
     """Return the torque per unit of recorded effort of joints whose drives have one in a file.
 
-    Args:
-        path: A parameter file of the controller; None: there is none.
-
-    Raises:
-        ParameterFileError: The file or its drives cannot be used, or efforts lack a part of the
-            torque, which no factor brings back.
+    ``path``: a parameter file of the controller; None: there is none.
     """
     values = {} if path is None else controller_parameters(path)
     drives = {name: value for name, value in values.items() if name.startswith("drives.")}
@@ -184,12 +164,7 @@ def as_ros_reads(values: Mapping[str, object]) -> dict[str, object]:
 def check_names(path: Path, joints: Collection[str]) -> None:
     """Check that a parameter file names nothing that neither node knows.
 
-    Args:
-        path: As ``read_parameters`` takes it.
-        joints: All joints of the arm that can move, also those that are locked.
-
-    Raises:
-        ParameterFileError: It does; with the unknown names, and the nearest that there are.
+    ``joints``: all joints of the arm that can move, also those that are locked.
     """
     nodes = _nodes(path)
     payloads = read_parameters(path)[CONTROLLER].payloads()
@@ -231,11 +206,7 @@ def parameter_names(
 ) -> set[str]:
     """Return the names of all parameters of a node.
 
-    Args:
-        node: Its name.
-        joints: The arm's.
-        payloads: Names of those that have parameters of their own.
-        locked: The joints that do not move.
+    ``payloads``: names of those that have parameters of their own.
     """
     places = {JOINT: joints, PAYLOAD: payloads, LOCKED: locked}
     names = set()

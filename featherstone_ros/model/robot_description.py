@@ -123,11 +123,7 @@ def assemble(
     joints: tuple[Joint, ...],
     oddities: Sequence[Finding] = (),
 ) -> RobotDescription:
-    """Return the robot made of links and joints, in document order.
-
-    Raises:
-        ModelError: They are not one tree.
-    """
+    """Return the robot made of links and joints, in document order."""
     _refuse_duplicates("link", (link.name for link in links))
     _refuse_duplicates("joint", (joint.name for joint in joints))
     base_link, tree = _arrange_as_tree(links, joints)

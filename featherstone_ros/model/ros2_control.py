@@ -30,12 +30,7 @@ def with_twin(
 ) -> str:
     """Return a URDF whose <ros2_control> hardware is the twin, replacing any other.
 
-    Args:
-        text: The URDF.
-        plugin: Hardware component that exchanges topics with a simulator.
-        twin: Full name of the twin's node, e.g. ``"/digital_twin"``.
-        interface: Command interface: ``"effort"`` or ``"position"``.
-        positions: Moving joint's name to its initial position [rad or m].
+    ``positions``: moving joint's name to its initial position [rad or m].
     """
     robot = ElementTree.fromstring(text)
     for other in robot.findall(TAG):
@@ -65,10 +60,7 @@ def _parameter(parent: Element, name: str, value: str) -> None:
 def manager_parameters(joints: Sequence[str], interface: str, rate: int) -> dict[str, Any]:
     """Return the content of a parameter file for the controller manager and its controllers.
 
-    Args:
-        joints: Names, in order.
-        interface: Command interface: ``"effort"`` or ``"position"``.
-        rate: Update rate of the controller manager [Hz].
+    ``rate``: update rate of the controller manager [Hz].
     """
     name, kind, own = CONTROLLERS[interface]
     manager = {

@@ -26,11 +26,7 @@ REDUCTIONS = ("mechanicalReduction", "mechanical_reduction")
 
 
 def armatures(root: Element) -> dict[str, float]:
-    """Return joint name to armature [kg m^2 or kg], of joints of which the description tells it.
-
-    Raises:
-        ModelError: A figure that counts is no finite number, or negative.
-    """
+    """Return joint name to armature [kg m^2 or kg], of joints of which the description tells it."""
     found: dict[str, float] = {}
     for name, value in (*_of_mujoco(root), *_of_transmissions(root), *_of_ros2_control(root)):
         if value > 0:
@@ -39,11 +35,7 @@ def armatures(root: Element) -> dict[str, float]:
 
 
 def reductions(root: Element) -> dict[str, float]:
-    """Return joint name to the reduction of its transmission, of those that tell one other than 1.
-
-    Raises:
-        ModelError: A figure is no finite number.
-    """
+    """Return joint name to the reduction of its transmission, where that is other than 1."""
     found = {
         name: abs(_reduction(joint, actuator, name))
         for joint, actuator, name in _simple(_below(root, "transmission"))

@@ -41,9 +41,6 @@ def replace(text: str | bytes, inertials: Mapping[str, Inertial]) -> str:
 
     Attributes keep their order and quotes, and comments their place. A missing <inertial> is added.
     Its <origin> has rpy="0 0 0", since the values are in the link's axes.
-
-    Raises:
-        ModelError: The text is not a usable URDF, or has no such link.
     """
     urdf.parse(text)  # refuses entities, oversized text and duplicate names
     content = text.decode(encoding(text)) if isinstance(text, (bytes, bytearray)) else text

@@ -40,12 +40,7 @@ CLOSED_LOOP = Rule(
 
 
 def version_of(root: Element) -> tuple[int, int]:
-    """Return the version that <robot> declares, 1.0 where it declares none.
-
-    Raises:
-        ModelError: It is no version, or a newer one: what it adds would be ignored, and torques be
-            wrong without a word.
-    """
+    """Return the version that <robot> declares, 1.0 where it declares none."""
     text = root.get("version")
     if text is None:
         return OLDEST
@@ -60,11 +55,7 @@ def version_of(root: Element) -> tuple[int, int]:
 
 
 def oddities(root: Element) -> list[Finding]:
-    """Return what the file says that is not read, or that other readers do not read.
-
-    Raises:
-        ModelError: As of ``version_of``.
-    """
+    """Return what the file says that is not read, or that other readers do not read."""
     declared = version_of(root)
     found = [Finding(Severity.WARNING, rule, *place) for rule, place in _odd(root, declared)]
     found += closed_loops(root)

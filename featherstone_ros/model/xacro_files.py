@@ -27,11 +27,7 @@ class RobotFile(PosixPath):
 
 
 def robot_source(path: Path, arguments: Mapping[str, str]) -> RobotFile:
-    """Return a file with arguments.
-
-    Raises:
-        ModelError: There are any, and the file is not xacro.
-    """
+    """Return a file with arguments."""
     if arguments and path.suffix != ".xacro":
         raise ModelError(
             f"{path} takes no arguments ({' '.join(arguments)}): only a .xacro file does"
@@ -51,9 +47,6 @@ def split_source(text: str) -> tuple[str, dict[str, str]]:
     """Return file and arguments of ``FILE NAME:=VALUE ...``, quoted as in a shell.
 
     Without arguments the text is the file, whatever it is made of.
-
-    Raises:
-        ModelError: There are arguments, and anything else after the file.
     """
     if not re.search(r"\s[A-Za-z_]\w*:=", text):
         return text, {}
@@ -65,11 +58,7 @@ def split_source(text: str) -> tuple[str, dict[str, str]]:
 
 
 def parsed_arguments(texts: list[str]) -> dict[str, str]:
-    """Return the arguments that NAME:=VALUE stand for.
-
-    Raises:
-        ModelError: One is not of this form, or there twice.
-    """
+    """Return the arguments that NAME:=VALUE stand for."""
     found: dict[str, str] = {}
     for text in texts:
         match = ARGUMENT.fullmatch(text)
@@ -107,10 +96,6 @@ def expand(path: Path, arguments: Mapping[str, str] = NO_ARGUMENTS) -> str:
 
     ``$(find PACKAGE)`` is found as by ROS, or, where ROS does not know the package, in the folders
     around the file: a checkout need not be built.
-
-    Raises:
-        ModelError: xacro is not installed, it fails, or it takes no argument of a name that is
-            given; the message says which arguments there are.
     """
     asked = Asked(arguments)
     try:

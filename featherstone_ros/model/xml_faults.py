@@ -18,9 +18,8 @@ _CODES = {
 def xml_fault(data: bytes, error: ParseError) -> str:
     """Return the fault, its line and the remedy, if one is known.
 
-    Args:
-        data: The text that was parsed, without what is blank at its beginning or with it.
-        error: As the parser raised it: lines count from the first that is not blank.
+    ``data``: the text that was parsed, without what is blank at its beginning or with it.
+    ``error``: as the parser raised it: lines count from the first that is not blank.
     """
     blank = data[: len(data) - len(data.lstrip())]
     line, column = error.position

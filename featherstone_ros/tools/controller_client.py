@@ -80,12 +80,7 @@ class ControllerClient(DiagnosticsListener):
     """
 
     def __init__(self, command: str, controller: str) -> None:
-        """Join the domain; ``__enter__`` finds the controller.
-
-        Args:
-            command: That asks.
-            controller: Name of the node, with its namespace.
-        """
+        """Join the domain; ``__enter__`` finds the controller."""
         self.name = controller.strip("/")
         self._namespace = f"/{self.name}".rpartition("/")[0]
         self.parameters = NodeParameters({}, self.name)
@@ -107,11 +102,7 @@ class ControllerClient(DiagnosticsListener):
             )
 
     def __enter__(self) -> ControllerClient:
-        """Find the controller and its arm.
-
-        Raises:
-            FeatherstoneError: It is not there or commands no arm, or its parameters are unusable.
-        """
+        """Find the controller and its arm."""
         try:
             self._find()
         except BaseException:
@@ -152,11 +143,7 @@ class ControllerClient(DiagnosticsListener):
         return self.status_of(self.name)
 
     def check(self) -> None:
-        """Check that the controller commands the arm as it was asked to.
-
-        Raises:
-            HeldByFaultError: It does not; with its reason.
-        """
+        """Check that the controller commands the arm as it was asked to."""
         status = self.status
         patience = PATIENCE if self.parameters.get("use_sim_time") else SILENCE
         if status is None or status.is_silent(time.monotonic(), patience):
@@ -165,11 +152,7 @@ class ControllerClient(DiagnosticsListener):
             raise HeldByFaultError(f"{self.name}: {status.message}")
 
     def set(self, **values: object) -> None:
-        """Set parameters, all or none.
-
-        Raises:
-            ControllerError: They are refused, or there is no answer.
-        """
+        """Set parameters, all or none."""
         messages = [Parameter(name, value=v).to_parameter_msg() for name, v in values.items()]
         (result, *_) = self._call(self._set, SetParameters.Request(parameters=messages)).results
         if not result.successful:
@@ -180,10 +163,6 @@ class ControllerClient(DiagnosticsListener):
         """Let the arm float in a mode; hold it afterwards where it is.
 
         By the mode before, if that follows trajectories, else by ``feedforward``.
-
-        Args:
-            mode: By which it floats.
-            values: Other parameters that this takes.
         """
         before = {name: self.parameters[name] for name in values}
         holding = self.parameters["mode"]
@@ -216,17 +195,8 @@ class ControllerClient(DiagnosticsListener):
     ) -> tuple[list[Sample], float]:
         """Have the arm follow a trajectory, until it is at rest at its end.
 
-        Args:
-            trajectory: From where the arm is; its first point is at time 0.
-            report: Called with the time since its start [s].
-
-        Returns:
-            The joint states meanwhile, and when it began [s].
-
-        Raises:
-            ControllerError: The controller is in a mode that follows none, refuses it, or was asked
-                for something else meanwhile.
-            HeldByFaultError: It has given up.
+        ``trajectory``: from where the arm is; its first point is at time 0. ``report``: called with
+        the time since its start [s]. Returns the joint states meanwhile, and when it began [s].
         """
         mode = self.parameters["mode"]
         if mode not in FOLLOWING_MODES:
@@ -277,12 +247,7 @@ class ControllerClient(DiagnosticsListener):
     # Joint states.
 
     def look(self) -> list[Sample]:
-        """Return the joint states since the last look, one or more.
-
-        Raises:
-            ControllerError: None with all the joints has come for a while.
-            HeldByFaultError: The controller has given up.
-        """
+        """Return the joint states since the last look, one or more."""
         samples: list[Sample] = []
 
         def have_come() -> list[Sample]:
@@ -308,11 +273,7 @@ class ControllerClient(DiagnosticsListener):
     # Waiting.
 
     def _call(self, client: Client, request: Any) -> Any:
-        """Call a service; return its answer.
-
-        Raises:
-            ControllerError: There is none.
-        """
+        """Call a service; return its answer."""
         self._until(client.service_is_ready, f"service {client.service_name}")
         question = Question(client, request)
         return self._until(question.answer, f"answer of {client.service_name}")

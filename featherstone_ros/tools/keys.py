@@ -15,12 +15,9 @@ from contextlib import contextmanager
 def single_keys(with_earlier: bool = False) -> Iterator[Callable[[], str]]:
     """Read keys without Return and without echo while the context lasts; Ctrl-C works as usual.
 
-    Args:
-        with_earlier: Return what was typed before, too, while the command was starting.
-
-    Yields:
-        A function that returns what has been typed since the last call; always "" where standard
-        input is not a terminal.
+    ``with_earlier``: return what was typed before, too, while the command was starting. Yields a
+    function that returns what has been typed since the last call; always "" where standard input is
+    not a terminal.
     """
     if sys.stdin is None or not sys.stdin.isatty():
         yield lambda: ""

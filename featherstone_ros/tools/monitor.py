@@ -115,12 +115,7 @@ def _print(listener: DiagnosticsListener, console: Console) -> None:
 
 
 def line(status: NodeStatus, now: float) -> str:
-    """Return a node's status in one line.
-
-    Args:
-        status: The node's last.
-        now: Steady time [s].
-    """
+    """Return a node's status in one line. ``now``: steady time [s]."""
     silence = [f"for {now - status.heard:.0f} s"] if status.is_silent(now) else []
     level = "SILENT" if silence else status.level.name
     notes = [f"{part}: {note.message}" for part, note in status.notes.items()]

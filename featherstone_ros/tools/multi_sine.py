@@ -49,11 +49,8 @@ class MultiSine:
     def at(self, time: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """Position, velocity and acceleration at the given times.
 
-        Args:
-            time: (N,) since the start [s]; before 0 and after ``duration`` the motion is at rest.
-
-        Returns:
-            Three (N, n) arrays in model joint order.
+        ``time`` (N,) since the start [s]; before 0 and after ``duration`` the motion is at rest.
+        Returns three (N, n) arrays in model joint order.
         """
         t = np.clip(np.asarray(time, float), 0.0, self.duration)[:, None]
         w, wd, wdd = self._window(t)
@@ -99,15 +96,9 @@ def plan(
     exceeds 80 % of its effort limit, the swing becomes slower and wider or, where there is no room
     for that, smaller.
 
-    Args:
-        model: The arm.
-        inverse_dynamics: Maps q, qd, qdd, each (N, n), to the joint torques (N, n) [N m or N].
-        centre: (n,) where the motion starts and ends, strictly within the position limits.
-        duration: Length [s].
-        speed: Wanted peak velocity over velocity limit.
-
-    Returns:
-        The motion.
+    ``inverse_dynamics``: maps q, qd, qdd, each (N, n), to the joint torques (N, n) [N m or N].
+    ``centre`` (n,) where the motion starts and ends, strictly within the position limits.
+    ``duration``: length [s].
     """
     limit = model.velocity_limit
     wanted = speed * np.where(np.isfinite(limit), limit, UNLIMITED_VELOCITY)

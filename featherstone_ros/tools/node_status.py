@@ -85,12 +85,7 @@ class StatusTable:
     def hear(self, statuses: Iterable[Any], now: float) -> bool:
         """Take one message.
 
-        Args:
-            statuses: diagnostic_msgs/DiagnosticStatus, or objects with its fields.
-            now: Steady time [s].
-
-        Returns:
-            Whether any of them came from a node of this package.
+        ``now``: steady time [s]. Returns whether any of them came from a node of this package.
         """
         heard: dict[str, NodeStatus] = {}
         for status in statuses:

@@ -93,10 +93,6 @@ def add_urdf_argument(parser: argparse.ArgumentParser, what: str = "the arm") ->
     """Declare the description, after the command's other positional arguments or as --urdf.
 
     ``require_urdf`` then says if it is missing.
-
-    Args:
-        parser: The command's.
-        what: Whose description it is.
     """
     parser.add_argument(
         "urdf",
@@ -166,13 +162,7 @@ def add_xacro_arguments(args: argparse.Namespace, arguments: Sequence[str]) -> N
 
 
 def add_recording_options(parser: argparse.ArgumentParser, urdf: str, joints: str) -> None:
-    """Declare the options of a command that reads joint states from a bag.
-
-    Args:
-        parser: The command's.
-        urdf: Help on the description.
-        joints: Help on the joints.
-    """
+    """Declare the options of a command that reads joint states from a bag."""
     add_urdf_argument(parser, urdf)
     parser.add_argument("--joints", nargs="+", metavar="NAME", help=joints)
     parser.add_argument(
@@ -209,13 +199,7 @@ def add_number(
 
 
 def add_files(parser: argparse.ArgumentParser, required: bool = False, **files: str) -> None:
-    """Declare options that take a file.
-
-    Args:
-        parser: The command's.
-        required: Whether they must be given.
-        files: Name of each option, and its help.
-    """
+    """Declare options that take a file."""
     for name, text in files.items():
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=Path, required=required, metavar="FILE", help=text)
@@ -293,11 +277,7 @@ def add_joint_options(parser: argparse.ArgumentParser) -> None:
 
 
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options under the names of ``identify``'s and ``evaluate``'s.
-
-    Raises:
-        ParameterFileError: Of the file ``--with`` efforts are torques without a part.
-    """
+    """Return the options under the names of ``identify``'s and ``evaluate``'s."""
     from featherstone_ros.model.parameter_files import effort_gains
 
     return {

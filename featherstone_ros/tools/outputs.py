@@ -31,12 +31,7 @@ def _plain(value: Any) -> Any:
 
 
 def parameter_text(head: Iterable[str], nodes: Mapping[str, Mapping[str, object]]) -> str:
-    """Return a parameter file.
-
-    Args:
-        head: Lines of comment.
-        nodes: ``/**`` or the name of a node to its parameters.
-    """
+    """Return a parameter file. ``nodes``: ``/**`` or the name of a node to its parameters."""
     content = {node: {"ros__parameters": dict(values)} for node, values in nodes.items()}
     text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
     return "".join(f"# {line}\n" for line in head) + "\n" + text

@@ -64,12 +64,8 @@ def draw_over_time(
 ) -> None:
     """Draw what was measured of a joint and what models say, interrupted where samples are missing.
 
-    Args:
-        axes: The joint's panel.
-        time: (N,) [s].
-        curves: Values (N,) and colour of each, the measured one first.
-        joint: Its name.
-        score: How well the models explain it, in a few letters.
+    ``time`` (N,) [s]. ``curves``: values (N,) and colour of each, the measured one first.
+    ``score``: how well the models explain it, in a few letters.
     """
     some = slice(None, None, max(1, len(time) // POINTS))
     has_gap = np.abs(np.diff(time, prepend=time[0])) > BREAK
@@ -99,11 +95,7 @@ def draw_errors(
 ) -> None:
     """Draw errors as bars on a logarithmic axis.
 
-    Args:
-        axes: Where.
-        names: n joints.
-        errors: Label, values (n,) and colour of each set of bars; NaN: no bar.
-        digits: Returns the text above a bar.
+    ``errors``: label, values (n,) and colour of each set of bars; NaN: no bar.
     """
     n, width = len(names), 0.84 / len(errors)
     every = np.array([values for _, values, _ in errors])
@@ -143,10 +135,7 @@ def are_too_long(names: Sequence[str]) -> bool:
 def draw_arm(axes: Axes, lines: Floats, moments: int = 7) -> None:
     """Draw an arm at several instants, the earliest faintest.
 
-    Args:
-        axes: Where.
-        lines: (K, S, 2, 2) as ``seen_from`` returns the arm's ``segments``.
-        moments: How many of the K instants are drawn.
+    ``lines`` (K, S, 2, 2) as ``seen_from`` returns the arm's ``segments``.
     """
     from matplotlib.colors import to_rgb
 
@@ -165,13 +154,9 @@ def draw_arm(axes: Axes, lines: Floats, moments: int = 7) -> None:
 def segments(model: Model, positions: Floats) -> Floats:
     """Return straight lines that represent an arm.
 
-    Args:
-        model: The arm.
-        positions: (K, n) joint positions [rad or m].
-
-    Returns:
-        (K, S, 2, 3) ends of S lines in the base frame [m]: from each body's origin to that of the
-        body it is jointed to (or the base), and from each body's origin to its other links.
+    ``positions`` (K, n) joint positions [rad or m]. Returns (K, S, 2, 3) ends of S lines in the
+    base frame [m]: from each body's origin to that of the body it is jointed to (or the base), and
+    from each body's origin to its other links.
     """
     dynamics, tree = Dynamics(model), model.tree
     poses = {
@@ -187,10 +172,8 @@ def segments(model: Model, positions: Floats) -> Floats:
 def seen_from(points: Floats, azimuth: float = -60.0, elevation: float = 18.0) -> Floats:
     """Return the parallel projection of (..., 3) points to (..., 2): right and up for an observer.
 
-    Args:
-        points: [m], z up.
-        azimuth: Of the observer about z from the x axis [deg].
-        elevation: Of the observer above the horizon [deg].
+    ``points`` [m], z up. ``azimuth``: of the observer about z from the x axis [deg]. ``elevation``:
+    of the observer above the horizon [deg].
     """
     a, e = np.radians(azimuth), np.radians(elevation)
     right = (-np.sin(a), np.cos(a), 0.0)

@@ -164,14 +164,8 @@ def _draw(
 ) -> None:
     """Draw the torque that the bare arm leaves unexplained, and that of the load.
 
-    Args:
-        found: What hangs on the arm.
-        model: Of the arm without it.
-        motion: With it, of all joints.
-        left: (N, n) torque that the bare arm leaves unexplained.
-        judged: Indices of the joints whose effort counted.
-        fit_drives: The arm's friction is not known: what fits what is left is taken off.
-        path: The file.
+    ``left`` (N, n) torque that the bare arm leaves unexplained. ``fit_drives``: the arm's friction
+    is not known: what fits what is left is taken off.
     """
     from featherstone_ros import Dynamics
     from featherstone_ros.identification.explanation import rms

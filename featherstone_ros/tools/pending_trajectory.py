@@ -35,15 +35,7 @@ class Heard(NamedTuple):
 def sending(heard: Callable[[], Heard], send: Callable[[], None]) -> Iterator[str]:
     """Send a trajectory as soon as the controller accepts one, and see whether it is followed.
 
-    Args:
-        heard: Tells what is known at each step.
-        send: Sends it.
-
-    Yields:
-        What the user should know, empty for nothing, until all is said.
-
-    Raises:
-        FeatherstoneError: It is given up, or the controller has refused it.
+    Yields what the user should know, empty for nothing, until all is said.
     """
     at, is_said = heard(), False
     begin = connected = at.now
@@ -94,11 +86,7 @@ def _obstacle_of_twin(twin: NodeStatus | None) -> str:
 
 
 def _obstacle(controller: NodeStatus | None, now: float) -> str:
-    """Return why the controller would not accept a trajectory now; empty if it would.
-
-    Raises:
-        FeatherstoneError: It never will, in its mode.
-    """
+    """Return why the controller would not accept a trajectory now; empty if it would."""
     if controller is None:
         return "nothing was heard of the controller"
     if controller.is_silent(now):

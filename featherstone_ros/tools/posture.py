@@ -31,10 +31,8 @@ class Agility:
     def __init__(self, model: Model, tip: str, q: Floats) -> None:
         """Take the arm.
 
-        Args:
-            model: The arm.
-            tip: Its tool's link; empty if that is unknown: then all postures are the same.
-            q: (B, n) postures that show what the arm can do.
+        ``tip``: its tool's link; empty if that is unknown: then all postures are the same. ``q``
+        (B, n) postures that show what the arm can do.
         """
         self._dynamics, self._tip, self._reach = Dynamics(model), tip, 1.0
         if tip:
@@ -60,11 +58,6 @@ def start_posture(
 
     It is easy to hold, clear, and the tip can move in all directions; where no posture is easy to
     hold, it is the easiest, and where none of them is clear, this counts for nothing.
-
-    Args:
-        model: The arm.
-        tip: Its tool's link, empty if that is unknown.
-        clear: Returns which of postures (B, n) keep the arm from itself and the floor.
     """
     q = postures(model, COUNT)
     middle, far = q[0], INNER * (q[1:] - q[0])

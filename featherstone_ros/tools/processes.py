@@ -66,12 +66,8 @@ class NodeProcess:
         priority, like controllers of real arms, if that is allowed. Must be created in the main
         thread, since the kernel takes the end of the creating thread for that of the command.
 
-        Args:
-            module: Last part of the module's name, e.g. ``"digital_twin"``.
-            arguments: Those after ``--ros-args``.
-            environment: The process's whole environment.
-            folder: Working directory; the node's output goes to a file in it.
-            program: What to start instead of the module, which then is only a name.
+        ``folder``: working directory; the node's output goes to a file in it. ``program``: what to
+        start instead of the module, which then is only a name.
         """
         self.name = module
         self.was_hurried = False
@@ -186,13 +182,7 @@ def twin_and_controller(
 
     The controller is ended first: it brings the arm to rest.
 
-    Args:
-        parameters: Of each node, after those of ``arguments``.
-        environment: The processes' whole environment.
-        folder: For parameter files.
-        logs: Folder for the nodes' output.
-        arguments: Of both nodes, after ``--ros-args``.
-        processes: Filled with them; they can be asked afterwards how they ended.
+    ``processes``: filled with them; they can be asked afterwards how they ended.
     """
     with contextlib.ExitStack() as stack:
         for node in NODES:
@@ -217,13 +207,7 @@ def raise_priority(pid: int) -> None:
 
 
 def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dict[str, str]:
-    """Return an environment in which the nodes find each other and the package.
-
-    Args:
-        domain: ROS domain.
-        discovery_range: ROS_AUTOMATIC_DISCOVERY_RANGE.
-        log_folder: Where ROS writes its log files.
-    """
+    """Return an environment in which the nodes find each other and the package."""
     environment = {
         **os.environ,
         "ROS_DOMAIN_ID": str(domain),
@@ -265,11 +249,7 @@ def domain_number(text: str) -> int | None:
 
 
 def ros_domain(default: int = 0) -> int:
-    """Return ROS_DOMAIN_ID, or what holds where it is not set.
-
-    Raises:
-        FeatherstoneError: It is no domain.
-    """
+    """Return ROS_DOMAIN_ID, or what holds where it is not set."""
     text = os.environ.get("ROS_DOMAIN_ID") or str(default)
     domain = domain_number(text)
     if domain is None:

@@ -138,19 +138,9 @@ def propose(
 ) -> Proposal:
     """Propose parameters for an arm.
 
-    Args:
-        urdf: A URDF or xacro file.
-        bandwidth: Of the gains [rad/s].
-        timing: Of the loop; None: the controller's default.
-        gravity: (3,) in the base link's frame [m/s^2].
-        joints: Those that move, in this order; None: all that are not locked.
-        locked: Where locked joints stand [rad or m].
-
-    Raises:
-        UnknownNameError: There is no such joint.
-        ModelError: It cannot be used.
-        OSError: It cannot be read.
-        FeatherstoneError: The arm cannot be held.
+    ``bandwidth``: of the gains [rad/s]. ``timing``: of the loop; None: the controller's default.
+    ``gravity`` (3,) in the base link's frame [m/s^2]. ``joints``: those that move, in this order;
+    None: all that are not locked. ``locked``: where locked joints stand [rad or m].
     """
     text = read_description(urdf)
     with errors_naming(urdf):

@@ -38,16 +38,7 @@ class Participant:
     """
 
     def __init__(self, name: str, namespace: str = "", domain: int | None = None) -> None:
-        """Join a ROS domain.
-
-        Args:
-            name: Of the node.
-            namespace: Of the node.
-            domain: None: ROS_DOMAIN_ID, or 0.
-
-        Raises:
-            FeatherstoneError: ROS refuses to take part: no keys, no permission, no such middleware.
-        """
+        """Join a ROS domain. ``domain``: None: ROS_DOMAIN_ID, or 0."""
         self._options: dict[str, Any] = {
             "namespace": namespace,
             "enable_rosout": False,
@@ -87,11 +78,7 @@ class Participant:
         depth: int,
         reliability: ReliabilityPolicy = ReliabilityPolicy.BEST_EFFORT,
     ) -> None:
-        """Call back with each message; ``spin`` does it.
-
-        Raises:
-            FeatherstoneError: ROS refuses the topic's name.
-        """
+        """Call back with each message; ``spin`` does it."""
         qos = QoSProfile(depth=depth, reliability=reliability)
         events = SubscriptionEventCallbacks(use_default_callbacks=False)
         try:
@@ -138,13 +125,7 @@ class Participant:
     ) -> Any:
         """Wait until a condition returns something true; return that.
 
-        Args:
-            condition: To be true.
-            what: Is then there, in words.
-            meanwhile: Called now and then with the time that has been waited for [s].
-
-        Raises:
-            MissingError: It is not there within ``PATIENCE``.
+        ``meanwhile``: called now and then with the time that has been waited for [s].
         """
         begin = time.monotonic()
         while not (result := condition()):

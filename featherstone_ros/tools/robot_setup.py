@@ -84,11 +84,7 @@ class RobotSetup:
 def load(name: str) -> RobotSetup:
     """Load a robot with its parameters, or what ``setup`` proposes where it has no file of them.
 
-    Args:
-        name: One of the package's own (``panda``, ``ur5e``), or the path of a URDF or xacro file.
-
-    Raises:
-        FeatherstoneError: As of ``described``; or the arm cannot be held.
+    ``name``: one of the package's own (``panda``, ``ur5e``), or the path of a URDF or xacro file.
     """
     robot = described(name)
     return robot if robot.files else _with_proposal(robot)
@@ -97,14 +93,7 @@ def load(name: str) -> RobotSetup:
 def described(name: str, files: Sequence[Path] | None = None) -> RobotSetup:
     """Load a robot with the parameters of files, if there are any.
 
-    Args:
-        name: As of ``load``.
-        files: Parameter files of both nodes; None: the package's own, if it has one.
-
-    Raises:
-        UnknownNameError: There is no such robot or file.
-        ModelError: The file cannot be used.
-        ParameterFileError: The parameter file cannot.
+    ``files``: parameter files of both nodes; None: the package's own, if it has one.
     """
     path, own = robot_file(name), robot_parameters(name)
     files = files or ([own] if own else [])

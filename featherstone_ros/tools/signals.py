@@ -61,9 +61,8 @@ def ended_by_signals(for_good: bool = False) -> Iterator[None]:
 
     Within ``held()`` they wait. A SIGINT or SIGHUP that is ignored, or has a handler, stays so.
 
-    Args:
-        for_good: Whether the process ends afterwards. SIGINT is then ignored, which would print a
-            traceback; SIGTERM still ends a process that hangs.
+    ``for_good``: whether the process ends afterwards. SIGINT is then ignored, which would print a
+    traceback; SIGTERM still ends a process that hangs.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are handled in the main thread only
@@ -90,9 +89,8 @@ class held:
     def __init__(self, until_next: bool = False) -> None:
         """Prepare.
 
-        Args:
-            until_next: Wait for the end of the next such block: the first one makes what a ``with``
-                statement will clean up.
+        ``until_next``: wait for the end of the next such block: the first one makes what a ``with``
+        statement will clean up.
         """
         self._until_next = until_next
         self._counts = threading.current_thread() is threading.main_thread()

@@ -38,15 +38,9 @@ def load_arm(
 ) -> Arm:
     """Return the arm of a description and a parameter file of the controller.
 
-    Args:
-        urdf: Robot description, .urdf or .xacro.
-        joints: Those that move.
-        known: Parameter file with friction, armature, offset, payload and gravity of the
-            controller; what it lacks is taken from the URDF. None: links only.
-        gravity: In the base link's frame, where the file says none [m/s^2].
-
-    Raises:
-        FeatherstoneError: A file or something in it cannot be used.
+    ``known``: parameter file with friction, armature, offset, payload and gravity of the
+    controller; what it lacks is taken from the URDF. None: links only. ``gravity``: in the base
+    link's frame, where the file says none [m/s^2].
     """
     if known is None:
         return Arm.without_drives(Model.from_file(urdf, joints=joints, gravity=gravity))
@@ -126,17 +120,8 @@ def draw(
 ) -> None:
     """Write a picture of the torque of joints over time, each with what models say.
 
-    Args:
-        path: The file.
-        title: Above it.
-        motion: Of n joints.
-        joints: n names.
-        curves: What was measured, then what models say.
-        score: Returns how well they explain a joint, in a few letters.
-        below: What stands below the title.
-        friction: Heading, torque (N, n) that the links leave, and the drives that explain it, for
-            panels over velocity.
-        beside: A further panel.
+    ``score``: returns how well they explain a joint, in a few letters. ``friction``: heading,
+    torque (N, n) that the links leave, and the drives that explain it, for panels over velocity.
     """
     n, further = len(joints), [part for part in (friction, beside) if part]
     head, line = (panels.HEAD, panels.LEGEND) if below else (PLAIN_HEAD, panels.SUBTITLE)

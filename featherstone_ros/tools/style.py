@@ -64,10 +64,7 @@ def new_console() -> Console:
 def new_table(title: str, *names: str, figures: Iterable[str | tuple[str, str]] = ()) -> Table:
     """Return an empty table.
 
-    Args:
-        title: Above it.
-        names: Headings of columns of names.
-        figures: Headings of columns of figures, with the style of a column if it has one.
+    ``figures``: headings of columns of figures, with the style of a column if it has one.
     """
     table = Table(
         title=Text(title, style="bold"),
@@ -135,13 +132,7 @@ def pyplot_in_style(style: Mapping[str, object] = PICTURE_STYLE) -> Iterator[Any
 def picture(
     path: Path, colours: int = 64, style: Mapping[str, object] = PICTURE_STYLE
 ) -> Iterator[Any]:
-    """Yield pyplot, to draw one figure with; then write it.
-
-    Args:
-        path: The file; its ending says which format.
-        colours: In the palette of a PNG.
-        style: matplotlib's settings.
-    """
+    """Yield pyplot, to draw one figure with; then write it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with pyplot_in_style(style) as pyplot:
         yield pyplot

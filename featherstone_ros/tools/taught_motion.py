@@ -48,15 +48,9 @@ def taught(
     Rest at both ends of a part is left out. The points have velocities and accelerations, so the
     controller joins them by quintics: no step of the torque.
 
-    Args:
-        arm: Its joints are those of the positions, in that order.
-        time: (N,) stamps of the joint states [s].
-        position: N times (n,) [rad or m].
-        marks: When a part ended and the next one began [s].
-
-    Raises:
-        FeatherstoneError: No joint moved.
-        EvaluationError: scipy is missing.
+    ``arm``: its joints are those of the positions, in that order. ``time`` (N,) stamps of the joint
+    states [s]. ``position``: n times (n,) [rad or m]. ``marks``: when a part ended and the next one
+    began [s].
     """
     stamps, first = np.unique(time, return_index=True)
     positions = np.reshape(position, (len(time), arm.model.n))[first]
@@ -78,14 +72,7 @@ def smoothed(
 ) -> UncheckedTrajectory:
     """Return the motion of joint states that were recorded; any other trajectory as it is.
 
-    Args:
-        trajectory: As it was read.
-        arm: Whose motion it is; other joints are left out.
-        notify: Called with a line that says so.
-
-    Raises:
-        JointsError: A joint of the arm was not recorded.
-        FeatherstoneError: As of ``taught``.
+    ``arm``: whose motion it is; other joints are left out.
     """
     if not trajectory.is_measured:
         return trajectory
@@ -101,9 +88,7 @@ def smoothed(
 def of_arm(found: list[UncheckedTrajectory], arm: ControlledArm) -> list[UncheckedTrajectory]:
     """Return what an arm is to follow: of joint states, a gripper's on their own, say, one motion.
 
-    Args:
-        found: All of a file or recording, at least one; of joint states those with most first.
-        arm: Whose joints the motion has.
+    ``found``: all of a file or recording, at least one; of joint states those with most first.
     """
     if not found[0].is_measured:
         return found
@@ -146,12 +131,8 @@ def in_motion(time: Floats, position: Floats) -> tuple[Floats, Floats] | None:
 def smooth(time: Floats, position: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Filter a motion forward and backward, so that it is not delayed; both ends are at rest.
 
-    Args:
-        time: (N,) strictly increasing [s].
-        position: (N, n) [rad or m]; before and after, the arm stands.
-
-    Returns:
-        Time from the start (M,), position, velocity and acceleration (M, n).
+    ``time`` (N,) strictly increasing [s]. ``position`` (N, n) [rad or m]; before and after, the arm
+    stands. Returns time from the start (M,), position, velocity and acceleration (M, n).
     """
     period = min(float(np.median(np.diff(time))), SPACING)
     even = np.arange(time[0] - REST, time[-1] + REST + period, period)
@@ -173,12 +154,8 @@ def few_points(
     From each point the next one is as far away as the controller's interpolation between the two
     allows.
 
-    Args:
-        arm: Of the joints.
-        time: (N,) [s], from 0.
-        q: (N, n) [rad or m].
-        qd: (N, n) [rad/s or m/s].
-        qdd: (N, n) [rad/s^2 or m/s^2].
+    ``time`` (N,) [s], from 0. ``q`` (N, n) [rad or m]. ``qd`` (N, n) [rad/s or m/s]. ``qdd`` (N, n)
+    [rad/s^2 or m/s^2].
     """
     rows = [tuple(map(tuple, (q[i], qd[i], qdd[i]))) for i in range(len(time))]
     space = without_limits(arm.limits)
@@ -222,11 +199,7 @@ def slowed(trajectory: UncheckedTrajectory, factor: float) -> UncheckedTrajector
 def fitted(
     trajectory: UncheckedTrajectory, arm: ControlledArm
 ) -> tuple[UncheckedTrajectory, float]:
-    """Return a trajectory slowed down as far as the arm's limits ask, and by which factor.
-
-    Raises:
-        TrajectoryError: It is none for this arm, or no speed would keep it within the limits.
-    """
+    """Return a trajectory slowed down as far as the arm's limits ask, and by which factor."""
     verdict = check_file(trajectory, arm).verdict
     if verdict.fits:
         return trajectory, 1.0
@@ -249,14 +222,8 @@ def way_to(
 ) -> UncheckedTrajectory:
     """Return a trajectory from rest to rest within the arm's limits.
 
-    Args:
-        goal: (n,) [rad or m]; joints that turn without end go the shortest way.
-        position: (n,) where the arm is; a stop may have given way.
-        arm: Of the joints.
-        duration: At least [s]; None: at bounded speed.
-
-    Raises:
-        TrajectoryError: Gravity alone exceeds a limit on the way, say.
+    ``goal`` (n,) [rad or m]; joints that turn without end go the shortest way. ``position`` (n,)
+    where the arm is; a stop may have given way. ``duration``: at least [s]; None: at bounded speed.
     """
     position = np.clip(position, arm.limits.lower, arm.limits.upper)
     displacement = arm.limits.shortest(goal - position)

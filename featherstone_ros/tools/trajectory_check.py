@@ -62,14 +62,9 @@ def check_file(
 ) -> FileCheck:
     """Check a trajectory from its first point on: how the arm gets there is not known.
 
-    Args:
-        unchecked: The trajectory. Its own effort fields are ignored: they do not change the torque
-            that the motion needs.
-        arm: Loaded for its joints.
-        controller: The arm with all joints of its controller; None: that one.
-
-    Raises:
-        TrajectoryError: The trajectory is invalid for any arm.
+    ``unchecked``: the trajectory. Its own effort fields are ignored: they do not change the torque
+    that the motion needs. ``controller``: the arm with all joints of its controller; None: that
+    one.
     """
     limits, trajectory = arm.limits, trajectory_of(unchecked, arm)
     motion = started(trajectory)
@@ -94,11 +89,7 @@ def refusal(unchecked: UncheckedTrajectory, controller: ControlledArm) -> str:
 
 
 def trajectory_of(unchecked: UncheckedTrajectory, arm: ControlledArm) -> Trajectory:
-    """Return a trajectory for an arm whose limits are not checked at points, but all along.
-
-    Raises:
-        TrajectoryError: It is invalid for any arm.
-    """
+    """Return a trajectory for an arm whose limits are not checked at points, but all along."""
     space = without_limits(arm.limits)
     return Trajectory(unchecked.names, unchecked.points, space, *arm.of_trajectories)
 
@@ -128,11 +119,7 @@ def filled(
     Where the acceleration jumps at a point, the effort is the mean of both sides. The last point
     gets the gravity torque alone, since the controller holds it.
 
-    Args:
-        unchecked: The trajectory as it was read.
-        trajectory: The same, checked.
-        asked: The torque along it; its time is the trajectory's.
-        arm: With the trajectory's joints, in that order.
+    ``asked``: the torque along it; its time is the trajectory's.
     """
     times = np.array(trajectory.times)
     before = np.searchsorted(asked.time, times, side="left")
@@ -149,9 +136,7 @@ def filled(
 def largest_gap(unchecked: UncheckedTrajectory, asked: Demand) -> Floats:
     """Return how far the efforts, interpolated linearly, are from the torque (n,) [N m] or [N].
 
-    Args:
-        unchecked: A trajectory with efforts.
-        asked: The torque along it, joints in the same order.
+    ``asked``: the torque along it, joints in the same order.
     """
     times = [point.time for point in unchecked.points]
     effort = np.array([point.effort for point in unchecked.points])

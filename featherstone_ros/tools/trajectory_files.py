@@ -60,11 +60,7 @@ class UncheckedTrajectory:
 
 
 def read_timed(source: str) -> list[UncheckedTrajectory]:
-    """Read all trajectories of a source as ``read`` does, to be followed.
-
-    Raises:
-        FeatherstoneError: There is no trajectory, or one has no times.
-    """
+    """Read all trajectories of a source as ``read`` does, to be followed."""
     found = read(source)
     if not all(trajectory.is_timed for trajectory in found):
         raise SourceError(f"{source} has no time_from_start: featherstone-ros retime finds times")
@@ -74,13 +70,9 @@ def read_timed(source: str) -> list[UncheckedTrajectory]:
 def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
     """Read all trajectories of a file or recording, or the next one on a topic.
 
-    Args:
-        source: A YAML file, a rosbag2 recording, or the name of a topic, which begins with ``/``.
-            A recording without trajectories gives its joint states: the motion as it was measured.
-        topic: The topic of a recording; None: all.
-
-    Raises:
-        FeatherstoneError: There is no trajectory.
+    ``source``: a YAML file, a rosbag2 recording, or the name of a topic, which begins with ``/``. A
+    recording without trajectories gives its joint states: the motion as it was measured. ``topic``:
+    the topic of a recording; None: all.
     """
     path = Path(source).expanduser()
     if path.exists() and (wrong := mistaken(path, TRAJECTORY, RECORDING)):
@@ -127,11 +119,7 @@ def _measured(states: JointStates) -> UncheckedTrajectory:
 
 
 def chosen(found: Sequence[UncheckedTrajectory], number: int, source: str) -> UncheckedTrajectory:
-    """Return one of the trajectories of a source, from 1.
-
-    Raises:
-        SourceError: It does not have that many.
-    """
+    """Return one of the trajectories of a source, from 1."""
     if not 1 <= number <= len(found):
         raise SourceError(f"--number {number}: {source} has {len(found)}")
     return found[number - 1]

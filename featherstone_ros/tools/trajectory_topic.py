@@ -11,11 +11,7 @@ from featherstone_ros.tools.rclpy_calls import Participant
 
 
 def receive(topic: str) -> JointTrajectory:
-    """Wait for a message, without a time limit.
-
-    Raises:
-        FeatherstoneError: ROS refuses the name.
-    """
+    """Wait for a message, without a time limit."""
     received: list[JointTrajectory] = []
     with Participant("preflight") as ros:
         # Reliable, since the message may be the only one and come while DDS is still making the

@@ -68,9 +68,7 @@ def _greatest(samples: Floats) -> Floats:
 def first_motion(model: Model, start: Floats) -> Point:
     """Return the goal of a motion from rest that stays well within all limits, every joint at once.
 
-    Args:
-        model: The arm.
-        start: (n,) where it begins [rad or m].
+    ``start`` (n,) where it begins [rad or m].
     """
     move = np.minimum(MOVE, ROOM * (model.upper - start))
     space = JointSpace.of(model)
@@ -108,11 +106,8 @@ def drive(
 ) -> Drive:
     """Drive to a goal on a twin that answers as late as the gains allow for.
 
-    Args:
-        proposal: Arm and gains.
-        goal: Where the arm moves from ``proposal.start``.
-        excess: How much heavier the twin is than the controller believes, as a share.
-        progress: Told how many periods are done, and how many there are.
+    ``excess``: how much heavier the twin is than the controller believes, as a share. ``progress``:
+    told how many periods are done, and how many there are.
     """
     result = follow(proposal.arm, proposal.start, [goal], excess, progress=progress)
     if not result.trouble and result.peak.max() > FAR:
@@ -130,13 +125,9 @@ def follow(
 ) -> Drive:
     """Follow a trajectory on a twin, at the period and with the delay of the arm's loop.
 
-    Args:
-        arm: What the controller knows.
-        start: (n,) where it begins [rad or m].
-        points: Of the trajectory.
-        excess: How much heavier the twin is, as a share.
-        rubbing: Coulomb friction that it has besides, as a share of the effort limits.
-        progress: Told how many periods are done, and how many there are.
+    ``start`` (n,) where it begins [rad or m]. ``excess``: how much heavier the twin is, as a share.
+    ``rubbing``: Coulomb friction that it has besides, as a share of the effort limits.
+    ``progress``: told how many periods are done, and how many there are.
     """
     model, period = arm.model, arm.timing.period
     heavy = model.with_inertial_parameters((1.0 + excess) * model.inertial_parameters)

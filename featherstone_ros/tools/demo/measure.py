@@ -120,15 +120,7 @@ def measure(
     The motion is known in closed form, so each state is compared with the desired position at that
     state's own stamp: neither sampling nor transport enters the error.
 
-    Args:
-        law: Key of ``LAWS``.
-        recording: Of the run.
-        motion: Driven in it.
-        period: Of the states in simulated time, in which each of them counts [s]; None: real time.
-
-    Raises:
-        MeasurementError: States or commands are missing for a large part of the motion, or all
-            desired positions; in simulated time, any state.
+    ``period``: of the states in simulated time, in which each of them counts [s]; None: real time.
     """
     if period is None:
         _check_complete("joint states", recording.stamp, motion.duration)
@@ -171,9 +163,6 @@ def _departure(recording: DemoRecording, motion: MultiSine) -> float:
 
     A controller that follows the motion agrees with it to rounding. One that received no states for
     too long has abandoned the motion and holds the arm: the error is then not one of tracking.
-
-    Raises:
-        MeasurementError: None of them was heard.
     """
     time = recording.desired_stamp
     during = (time >= 0) & (time <= motion.duration)

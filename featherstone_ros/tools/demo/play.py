@@ -37,15 +37,7 @@ _BRAKES_AFTER = 0.2  # [s] without a command, so that the arm does not fall if t
 
 
 def play(options: argparse.Namespace, console: Console) -> Result:
-    """Drive the robot three times, and write the result to ``options.output``.
-
-    Args:
-        options: See ``featherstone-ros demo --help``.
-        console: Shows what is being done.
-
-    Raises:
-        FeatherstoneError: The robot cannot be used, a node ended or nothing was received.
-    """
+    """Drive the robot three times, and write the result to ``options.output``."""
     logging.basicConfig(format="  note: %(message)s", level=logging.WARNING)
     robot = load(options.robot)
     excess = options.model_error / 100
@@ -122,11 +114,7 @@ class Stage:
         return {node: {**self.robot.parameters[node], **own[node]} for node in NODES}
 
     def play(self, motion: MultiSine, progress: Callable[[float], None]) -> Run:
-        """Drive the motion.
-
-        Raises:
-            MeasurementError: Messages are missing.
-        """
+        """Drive the motion."""
         options, nodes = self.options, list[NodeProcess]()
         with tempfile.TemporaryDirectory(prefix="featherstone_demo_") as name:
             folder, logs = Path(name), options.output.resolve()
@@ -147,17 +135,7 @@ class Stage:
 
 
 def _drive(stage: Stage, motion: MultiSine, console: Console, repeated: list[str]) -> Run:
-    """Drive the motion with one law; again if messages were lost on the way to the recorder.
-
-    Args:
-        stage: With the law.
-        motion: To be driven.
-        console: Shows how far it is.
-        repeated: Is told why a run is driven again.
-
-    Raises:
-        MeasurementError: Messages were missing even in the last attempt.
-    """
+    """Drive the motion with one law; again if messages were lost on the way to the recorder."""
     label, total = LAWS[stage.law], round(100 * (LEAD + motion.duration))
     if not console.is_interactive:  # the bar is not drawn
         console.print(f"  driving: {label}")

@@ -51,11 +51,7 @@ class DemoNode(DiagnosticsListener):
     ) -> None:
         """Join the domain.
 
-        Args:
-            namespace: Of both nodes.
-            domain: ROS domain.
-            watch: Called often; raises if a node has died.
-            simulated: Time is: no message is to be lost, whatever that costs the nodes.
+        ``simulated``: time is: no message is to be lost, whatever that costs the nodes.
         """
         self._watch, self._simulated = watch, simulated
         self._controller = f"{namespace}/{CONTROLLER}"
@@ -85,9 +81,6 @@ class DemoNode(DiagnosticsListener):
         """Have the controller hold the arm; in simulated time, while that stands.
 
         What the arm does from then on depends on the messages alone, not on when they come.
-
-        Raises:
-            ProcessError: Something is missing after half a minute; says what.
         """
         states, *_ = self._subscriptions
         self._change_controller("configure")
@@ -105,16 +98,8 @@ class DemoNode(DiagnosticsListener):
     ) -> DemoRecording:
         """Send the motion, in simulated time while that stands; record until it is over.
 
-        Args:
-            names: Of the motion's joints.
-            motion: What to follow; starts ``LEAD`` seconds after the call.
-            progress: Called with the time since the call [s].
-
-        Returns:
-            The messages, joints in the order of ``names``.
-
-        Raises:
-            ProcessError: The arm says nothing any more.
+        ``motion``: what to follow; starts ``LEAD`` seconds after the call. ``progress``: called
+        with the time since the call [s]. Returns the messages, joints in the order of ``names``.
         """
         begin = 0 if self._simulated else self.node.get_clock().now().nanoseconds
         start = begin + round(1e9 * LEAD)

@@ -102,11 +102,7 @@ def check_states(
 ) -> Line:
     """Do they come, from one alone, and by the same clock as here?
 
-    Args:
-        name: Of the topic.
-        publishers: Names of their nodes.
-        heard: Messages of the last ``HEAR`` seconds, with what is known of them.
-        is_simulated: Whether their stamps are simulated time.
+    ``heard``: messages of the last ``HEAR`` seconds, with what is known of them.
     """
     line = check_topic(name, publishers, "states")
     if line.level > Level.OK:

@@ -21,11 +21,7 @@ from featherstone_ros.tools.style import new_table
 
 
 def find_gains(args: argparse.Namespace, urdf: Path, options: Options) -> EffortGains | None:
-    """Return the gains of the recorded efforts; None if they are not asked for.
-
-    Raises:
-        IdentificationError: The load, or the links, tell the gain of no joint.
-    """
+    """Return the gains of the recorded efforts; None if they are not asked for."""
     if bool(args.loaded) != bool(args.load):
         args.parser.error("--loaded and --load LINK=KG belong together")
     if args.loaded and args.gains_by_links:

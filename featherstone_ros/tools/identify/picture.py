@@ -32,15 +32,7 @@ def draw(
     before: Explanation,
     path: Path,
 ) -> None:
-    """Write the picture.
-
-    Args:
-        found: The identification.
-        motion: The held-out motion of the judged joints.
-        held_out: Its explanation by the identified model.
-        before: Its explanation by the description with friction.
-        path: The file.
-    """
+    """Write the picture."""
     drives = found.arm.drives.of_joints(found.judged)
     own = drives.friction_torque(motion.velocity, motion.sliding) + drives.offset
     names = _names(found)

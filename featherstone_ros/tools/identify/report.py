@@ -187,25 +187,14 @@ FURTHER = ("load", "thinning", "stiffness")  # terms that not every arm needs
 
 
 def write_urdf(model: Model, source: Path, path: Path) -> None:
-    """Write a description with a model's inertials, otherwise unchanged; xacro is expanded.
-
-    Raises:
-        ModelError: The description is of another robot.
-        OSError: A file cannot be read or written.
-    """
+    """Write a description with a model's inertials, otherwise unchanged; xacro is expanded."""
     text = read_file(source)
     encoding = urdf_edit.encoding(text) if isinstance(text, bytes) else "utf-8"
     path.write_bytes(model.to_urdf(text).encode(encoding))
 
 
 def parameter_file(found: Identification, sources: str, more: Mapping[str, object]) -> str:
-    """Return friction, armature and offset of the joints whose effort counted.
-
-    Args:
-        found: The result.
-        sources: The recordings, in words.
-        more: Further parameters.
-    """
+    """Return friction, armature and offset of the joints whose effort counted."""
     drives, names, terms = found.arm.drives, found.model.joint_names, used_terms(found)
     friction = {
         names[j]: {

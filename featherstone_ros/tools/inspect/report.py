@@ -25,10 +25,8 @@ _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity
 def tables(inspection: Inspection, width: int = WIDE) -> Group:
     """Return the tables of links and joints; nothing where the description is unreadable.
 
-    Args:
-        inspection: What was seen.
-        width: Columns of the terminal; where there are few, moments of inertia get a table of
-            their own, and names are folded: figures are never cut.
+    ``width``: columns of the terminal; where there are few, moments of inertia get a table of their
+    own, and names are folded: figures are never cut.
     """
     robot = inspection.robot
     if robot is None:

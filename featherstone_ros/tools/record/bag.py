@@ -58,11 +58,7 @@ class Bag:
     """A bag's folder, made with the first message; ``close`` ends it as a whole."""
 
     def __init__(self, folder: Path) -> None:
-        """Prepare.
-
-        Raises:
-            FeatherstoneError: The folder is there already, or rosbags is missing.
-        """
+        """Prepare."""
         if folder.exists():
             raise FeatherstoneError(f"{folder} is there already: --output FOLDER writes elsewhere")
         try:
@@ -81,11 +77,7 @@ class Bag:
         return kind in self._types.types
 
     def write(self, messages: Iterable[tuple[int, RecordedTopic, bytes]]) -> None:
-        """Write messages, each with the time when it came [ns].
-
-        Raises:
-            FeatherstoneError: The file system does not take them.
-        """
+        """Write messages, each with the time when it came [ns]."""
         with self._file_errors():
             for time, topic, content in messages:
                 connection = self._connections.get(topic.name) or self._connect(topic)
@@ -96,11 +88,7 @@ class Bag:
                 topic.size += len(content)
 
     def close(self) -> None:
-        """End the file with its index, and describe it in metadata.yaml.
-
-        Raises:
-            FeatherstoneError: The file system does not take them.
-        """
+        """End the file with its index, and describe it in metadata.yaml."""
         writer, self._writer = self._writer, None
         if writer is not None:
             with self._file_errors():

@@ -38,9 +38,7 @@ class TopicListener(Participant):
     def __init__(self, names: Collection[str], knows: Callable[[str], bool]) -> None:
         """Join the domain; ``look_round`` finds the topics.
 
-        Args:
-            names: Of the topics to hear; empty: those of arms.
-            knows: Whether messages of a kind can be recorded.
+        ``names``: of the topics to hear; empty: those of arms.
         """
         self._names, self._knows = names, knows
         self._subscriptions: dict[str, Subscription] = {}
@@ -61,11 +59,7 @@ class TopicListener(Participant):
         return [name for name, count in self._publishers.items() if count]
 
     def look_round(self) -> None:
-        """Listen to topics that have come up since the last time.
-
-        Raises:
-            FeatherstoneError: A topic that was asked for cannot be recorded.
-        """
+        """Listen to topics that have come up since the last time."""
         with held():
             found = self.node.get_topic_names_and_types()
         for name, (kind, *_) in found:

@@ -32,13 +32,7 @@ class Replayed:
         self._parts: list[tuple[Floats, Floats, Floats, Floats]] = []
 
     def add(self, part: UncheckedTrajectory, samples: Sequence[Sample], start: float) -> None:
-        """Add one trajectory.
-
-        Args:
-            part: What was to be followed.
-            samples: Joint states meanwhile.
-            start: When it began [s].
-        """
+        """Add one trajectory. ``start``: when it began [s]."""
         time, position, effort = map(np.array, zip(*samples, strict=True))
         taught = started(trajectory_of(part, self.arm)).sample(time - start)[0]
         taught = taught - self.arm.limits.turns(taught[0] - position[0])

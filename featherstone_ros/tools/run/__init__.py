@@ -133,11 +133,7 @@ def _namespace(text: str) -> str:
 
 
 def run(args: argparse.Namespace, console: Console) -> Result:
-    """Start the nodes and show their status until Ctrl-C.
-
-    Raises:
-        FeatherstoneError: A node failed, also in bringing the arm to rest; or the trajectory.
-    """
+    """Start the nodes and show their status until Ctrl-C."""
     import tempfile
 
     from featherstone_ros.tools import trajectory_files
@@ -187,11 +183,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
 def _parameters(
     args: argparse.Namespace, arm: RobotSetup, goes_by_wall: bool
 ) -> dict[str, dict[str, object]]:
-    """Return the parameters of each node.
-
-    Raises:
-        FeatherstoneError: The twin's own description or file cannot be used.
-    """
+    """Return the parameters of each node."""
     from featherstone_ros.model.parameter_files import as_ros_reads
     from featherstone_ros.observer.settings import default_link
     from featherstone_ros.tools.robot_setup import described

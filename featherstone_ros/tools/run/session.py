@@ -32,9 +32,6 @@ def claim(domain: int, namespace: str) -> socket.socket:
 
     Nodes find each other only seconds after their start. The claim, a socket's name, is there at
     once, and ends with its process, however that ends.
-
-    Raises:
-        FeatherstoneError: Another run has it.
     """
     name = hashlib.sha256(f"{domain} {namespace}".encode()).hexdigest()  # of a length that fits
     claimed = socket.socket(socket.AF_UNIX)
@@ -71,11 +68,7 @@ class ArmListener(DiagnosticsListener):
     ) -> None:
         """Join the domain.
 
-        Args:
-            arm: The arm, with its parameters.
-            plan: A trajectory to send as soon as the controller accepts one, or None.
-            say: Is told why it is not sent yet.
-            namespace: Of the nodes.
+        ``plan``: a trajectory to send as soon as the controller accepts one, or None.
         """
         self.status = ArmStatus()
         self._arm, self._dynamics, self._say = arm, Dynamics(arm.model), say
@@ -93,11 +86,7 @@ class ArmListener(DiagnosticsListener):
             self._sending = sending(self._heard, partial(self._send, plan))
 
     def require_alone(self) -> None:
-        """Check that no other node has the names of those that are to be started.
-
-        Raises:
-            FeatherstoneError: One has.
-        """
+        """Check that no other node has the names of those that are to be started."""
         end = time.monotonic() + FIND
         wanted, there = nodes_in(self._namespace), set[str]()
         while there != wanted and time.monotonic() < end:
@@ -109,11 +98,7 @@ class ArmListener(DiagnosticsListener):
             raise already_there(there)
 
     def hear(self, duration: float) -> ArmStatus:
-        """Listen for some time [s]; return what was heard last.
-
-        Raises:
-            FeatherstoneError: The controller does not follow the trajectory.
-        """
+        """Listen for some time [s]; return what was heard last."""
         self.spin(duration)
         names = {node.name.strip("/"): node for node in self.table.nodes}
         self.status.nodes = {

@@ -35,11 +35,8 @@ class ArmStatus:
 def line(arm: ArmStatus, limits: JointSpace, elapsed: float, now: float) -> Text:
     """Return the status line.
 
-    Args:
-        arm: Its latest messages.
-        limits: Its joints, with the efforts that the controller may use.
-        elapsed: Time since the start [s].
-        now: Steady time [s].
+    ``limits``: its joints, with the efforts that the controller may use. ``elapsed``: time since
+    the start [s]. ``now``: steady time [s].
     """
     text = Text(f"{elapsed:6.0f} s  ", style="dim")
     status = arm.nodes.get(CONTROLLER)

@@ -67,12 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> Result:
-    """Propose, check, write, draw, tell.
-
-    Raises:
-        FeatherstoneError: The arm cannot be used or held, or does not follow on the twin; or a
-            file is there already.
-    """
+    """Propose, check, write, draw, tell."""
     from functools import partial
 
     from featherstone_ros.model.robots import robot_file

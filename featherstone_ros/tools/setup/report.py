@@ -140,10 +140,7 @@ def next_steps(
 ) -> list[Text]:
     """Return the next commands, a line each, to be copied as they are.
 
-    Args:
-        proposal: The arm.
-        files: As written.
-        heavier: The drive of the heavier arm; if it failed, the last line says so.
+    ``heavier``: the drive of the heavier arm; if it failed, the last line says so.
     """
     parameters, motion = (
         quote(str(path.absolute())) for path in (files["parameters"], files["motion"])
