@@ -19,6 +19,7 @@ from support import (
     Listener,
     NodeProcess,
     Ros,
+    seconds,
     stamp_of,
     swaying,
 )
@@ -177,9 +178,9 @@ class Scene:
         """Return a motion to and fro about home."""
         return swaying(self.names, self.home, SWAY, PERIOD, LONG)
 
-    def wait_for_rest(self) -> None:
-        """Wait until the arm has stood for a while."""
-        still = self.now
+    def wait_for_rest(self, since: float = 0.0) -> None:
+        """Wait until the arm has stood for a while, since a time [s] that others may have heard."""
+        still = max(self.now, since)
 
         def stands() -> bool:
             nonlocal still
@@ -204,5 +205,5 @@ class Scene:
         self.ros.set_parameters(CONTROLLER, {"mode": "feedforward"})
         self.ros.call(Trigger, f"{CONTROLLER}/hold")
         self.wait_for_rest()
-        self.ros.move(self.names, self.home, 0.6, within=0.05)
-        self.wait_for_rest()
+        there = self.ros.move(self.names, self.home, 0.6, within=0.05)
+        self.wait_for_rest(seconds(there.header.stamp))

@@ -49,16 +49,15 @@ class Controlled:
             twin={**rotors, **home, **LOCKSTEP, "rate": RATE, **real},
             controller={**rotors, **timing, **known},
         )
-        self.run(0.5)
+        self.run_until(0.5)
 
-    @property
-    def time(self) -> float:
-        return seconds(self.states[-1].header.stamp) if self.states else 0.0
+    def run_until(self, end: float) -> None:
+        """Let simulated time pass [s]."""
 
-    def run(self, duration: float) -> None:
-        """Let simulated time pass."""
-        end = self.time + duration
-        self.ros.wait_for(lambda: self.time > end, f"simulated time {end:.2f}")
+        def is_over() -> bool:
+            return bool(self.states) and seconds(self.states[-1].header.stamp) > end
+
+        self.ros.wait_for(is_over, f"simulated time {end:.2f}")
 
     def of_state(self, field: str) -> np.ndarray:
         state = self.states[-1]
@@ -71,8 +70,8 @@ def test_an_arm_follows_and_units_stay_as_they_are(ros):
     arm = Controlled(ros, MIXED, MIXED)
     torque = arm.units.measured_torque(arm.of_state("effort"), fr.Dynamics(MODEL).gravity(START))
     np.testing.assert_allclose(torque, fr.Dynamics(MODEL).gravity(START), atol=0.3)
-    ros.move(NAMES, START + WAY, 2.0, within=0.02)
-    arm.run(1.0)
+    there = ros.move(NAMES, START + WAY, 2.0, within=0.02)
+    arm.run_until(seconds(there.header.stamp) + 1.0)
     assert np.abs(arm.of_state("position") - START - WAY).max() < 2e-3
     result = ros.set_parameters(NODE, {"drives.panda_joint4.torque_constant": 0.2})[0]
     assert not result.successful

@@ -188,6 +188,8 @@ def test_what_was_led_by_hand_is_replayed(leader):
     print(f"{sum(len(part.points) for part in parts)} points; {output}")
     rms = float(re.search(r"RMS ([\d.e+-]+) mrad", output)[1])
     assert rms < 5.0, output
+    since = scene.now
+    ros.wait_for(lambda: seconds(states[-1].header.stamp) >= since, "the whole replay")
     assert distances(np.concatenate(taught)[::10], positions(states)).max() < 0.02
     assert np.abs(scene.q - taught[1][-1]).max() < 0.02 and scene.speed < STANDING
 
