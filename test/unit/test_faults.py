@@ -10,7 +10,7 @@ import pytest
 from studies import few_or_all, study
 
 import featherstone_ros as fr
-from featherstone_ros.identification.recording import Recording
+from featherstone_ros.identification.recording import Recording, interpolated
 
 pytest.importorskip("rosbags")
 pytest.importorskip("scipy")
@@ -108,6 +108,23 @@ def test_torque_without_gravity_is_told_with_what_reads_it(simulated):
     assert "without_gravity" in text and "--gravity 0 0 0" in text
 
 
+def test_the_sign_of_a_wrist_that_is_mostly_friction_is_found(simulated):
+    """Friction takes power: an effort of the other sign would give it."""
+    model, recording = simulated
+    spoiled = with_effort(recording, lambda effort: np.multiply.at(effort.T, -1, -1.0))
+    (text,) = named(model, spoiled).texts
+    assert text.startswith("wrist_3_joint: its effort has the opposite sign of torque")
+
+
+def test_what_friction_hides_is_said_to_be_untold():
+    terms = {name: 5 * getattr(known_arm.DRIVES, name) for name in ("coulomb", "viscous")}
+    drives = replace(known_arm.DRIVES, **terms)
+    signals = known_arm.record(known_arm.NOMINAL, drives, duration=LENGTH)
+    found = named(known_arm.NOMINAL, Recording("", known_arm.NAMES, *signals))
+    (note,) = [note for note in found.notes if "does not tell in which unit" in note]
+    assert "wrist_3_joint" in note and "shoulder_lift_joint" not in note
+
+
 def mirrored(recording, *fields):
     sign = np.where(np.arange(recording.effort.shape[1]) == ELBOW["simulated"], -1.0, 1.0)
     return replace(recording, **{f: sign * getattr(recording, f) for f in fields})
@@ -136,16 +153,6 @@ def test_an_encoders_offset_is_named_and_measured(arm, offset):
     assert [text.split(":")[0] for text in found.texts] == [model.joint_names[elbow]]
     assert found.offsets[elbow] == pytest.approx(offset, rel=0.15, abs=0.03)
     assert np.flatnonzero(found.offsets).tolist() == [elbow]
-
-
-@pytest.mark.study
-def test_swapped_joints_are_named(arm):
-    model, recording, elbow = arm
-    spoiled = replace(recording, effort=recording.effort.copy())
-    spoiled.effort[:, [OTHER, elbow]] = recording.effort[:, [elbow, OTHER]]
-    (text,) = named(model, spoiled).texts
-    assert "swapped" in text
-    assert model.joint_names[OTHER] in text and model.joint_names[elbow] in text
 
 
 def coupled(simulated, ratio):
@@ -212,12 +219,22 @@ def test_bodies_that_have_to_bend_far_are_found_from_anywhere(simulated, gain):
     assert other.evidence == pytest.approx(found.evidence, abs=5.0)  # what a first fault costs
 
 
-def test_late_effort_is_told(arm):
-    model, recording, _ = arm
-    time = recording.time
-    late = [np.interp(time - 0.05, time, column) for column in recording.effort.T]
-    (text,) = named(model, replace(recording, effort=np.column_stack(late))).texts
-    assert "ms after the motion" in text
+@pytest.mark.parametrize("late", few_or_all([0.02], [-0.02, 0.005, 0.01, 0.02, 0.05]))
+def test_a_delay_of_the_efforts_is_estimated_and_named(simulated, late):
+    model, recording = simulated
+    effort = interpolated(recording.time - late, recording.time, recording.effort)
+    found = named(model, replace(recording, effort=effort))
+    told = next(note for note in found.notes if "efforts" in note and "±" in note)
+    figures = told.split("efforts ")[1].split(" ms")[0].split(" ± ")
+    delay, deviation = map(float, figures)
+    assert abs(delay - 1e3 * late) < 3.0 * deviation < 6.0
+    assert bool(found.texts) == (abs(late) > 0.01) and bool(found.delay) == bool(found.texts)
+    if found.texts:
+        (text,) = found.texts
+        assert "ms after the motion" in text or late < 0
+        assert "--fix delay" in text
+        mended = replace(recording, effort=effort).with_delay(found.delay)
+        assert named(model, mended).texts == ()
 
 
 @pytest.mark.parametrize("mass", [0.0, 1.5, 3.0])

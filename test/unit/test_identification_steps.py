@@ -7,9 +7,7 @@ import known_arm
 import numpy as np
 import pytest
 import recorded_arm
-import single_masses
 import urdf_text
-from studies import few_or_all, study
 
 import featherstone_ros as fr
 from featherstone_ros.identification.arm import Arm
@@ -146,14 +144,6 @@ def test_a_fit_that_a_bound_holds_is_that_of_scipy():
     np.testing.assert_allclose(fit.drives, found.x[20:], atol=1e-4)
 
 
-@pytest.mark.study
-def test_where_only_masses_are_wrong_they_are_found_as_if_that_were_known():
-    """The evidence says that shapes are the URDF's; with one width for all, the median is 3 %."""
-    identified, alone = single_masses.errors(fr.Model.from_file(robot_file("panda")), seed=1)
-    assert np.median(identified) < 0.015
-    assert np.median(identified) < 1.5 * np.median(alone)
-
-
 def test_noise_is_found_and_less_of_it_is_better():
     _, facts, _ = small_problem(sigma=0.05)
     np.testing.assert_allclose(noise(facts), 0.05, rtol=0.3)
@@ -200,34 +190,6 @@ def test_online_a_load_is_found_after_enough_motion():
     np.testing.assert_allclose(load.com, [0.01, 0.0, 0.06], atol=0.02)
     online.clear()
     assert not online.enough and online.duration == 0.0
-
-
-DRIVES = Drives(known_arm.ARMATURE, known_arm.VISCOUS, known_arm.COULOMB, offset=known_arm.OFFSET)
-
-
-@pytest.mark.parametrize("error", few_or_all([0.1], [0.03, 0.1]))
-@pytest.mark.parametrize("fit_drives", [True, study(False)], ids=["drives fitted", "drives known"])
-def test_a_loads_interval_covers_the_errors_of_the_arms_own_model(error, fit_drives):
-    """As with a URDF that is a little wrong everywhere; torque noise alone would be 2 g."""
-    off, said, places = [], [], []
-    for seed in range(10):
-        mass, com = (0.5, 1.0, 3.0)[seed % 3], np.array([0.02, 0.01, 0.08])
-        bodies = Bodies.of(known_arm.NOMINAL)
-        theta = error * np.random.default_rng(seed).standard_normal(10 * len(bodies.names))
-        real = known_arm.NOMINAL.with_inertial_parameters(bodies.link_parameters(theta))
-        real = real.with_payload("tool0", mass, com, 0.003 * mass * np.eye(3))
-        recording = Recording(
-            "", known_arm.NAMES, *known_arm.record(real, seed=seed, duration=15.0)
-        )
-        arm = Arm(known_arm.NOMINAL, Drives.none(6) if fit_drives else DRIVES)
-        load = identification.find_payload(arm, [recording], "tool0", fit_drives=fit_drives)
-        off.append(load.mass - mass)
-        said.append(load.mass_deviation)
-        places.extend(np.abs(load.com - com) < 2 * load.com_deviation)
-    assert np.mean(np.abs(off) < 2 * np.array(said)) >= 0.8
-    assert np.mean(places) >= 0.8
-    rms = np.sqrt(np.mean(np.square(off)))
-    assert rms / 2 < np.mean(said) < 2.5 * rms
 
 
 def test_of_two_recordings_of_one_motion_the_difference_is_the_loads():

@@ -102,6 +102,18 @@ def test_the_steps_of_a_sensor_are_no_clipping():
     assert not clipped_efforts(NAMES, [replace(motion, effort=np.column_stack([coarse, coarse]))])
 
 
+def test_smooth_extremes_are_not_clipped():
+    """At 1 kHz, many samples about a maximum are the same within a millionth."""
+    t = np.arange(20_000) / 1000
+    q = np.sin(0.6 * t)[:, None]
+    qd = 0.6 * np.cos(0.6 * t + 0.3)[:, None]
+    effort = 7.0 * np.sin(0.25 * t + 0.2)[:, None]
+    assert clipped_efforts(["a"], [Recording("", ("a",), t, q, qd, effort)]) == []
+    limited = Recording("", ("a",), t, q, qd, np.clip(effort, -6.0, 6.0))
+    (text,) = clipped_efforts(["a"], [limited])
+    assert "at -6, 6" in text
+
+
 @pytest.mark.parametrize("value", [0.5, 99.0])  # within its limit, and at it
 def test_an_effort_that_never_changes_is_not_said_to_be_clipped(value):
     motion = moving(np.arange(1500) * 0.01)
