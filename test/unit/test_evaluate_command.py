@@ -3,16 +3,19 @@
 import csv
 import io
 import itertools
+import json
+import re
 import threading
 from types import SimpleNamespace
 
 import bag_writer
+import known_arm
 import numpy as np
 import pytest
 import recorded_arm
 import yaml
 from rich.console import Console
-from studies import few_or_all
+from studies import few_or_all, study
 
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.progress import delayed_progress
@@ -129,6 +132,33 @@ def test_effort_without_gravity_is_suspected(arm, record, capsys, missing, suspe
     assert ("better without gravity" in capsys.readouterr().out) == suspected
 
 
+GAINS = np.array([9, 9, 9, 4, 4, 4])
+TOOL = known_arm.NOMINAL.with_payload("tool0", 0.7, [0.0, 0.0, 0.05], 0.001 * np.eye(3))
+# Whose recording, what is done to its q, qd and tau, what is said, and what is not.
+SUSPECT = [
+    (known_arm.NOMINAL, (1, 1, 1), "", "unmodelled"),
+    (TOOL, (1, 1, 1), "looks like an unmodelled 0.7", "--current-gain"),
+    (known_arm.NOMINAL, (np.degrees(1), np.degrees(1), 1), "degrees", "unmodelled"),
+    study(known_arm.NOMINAL, (1, 1, 4 / 9), "--current-gain", "without gravity"),
+    study(known_arm.NOMINAL, (1, 1, 1 / GAINS), "--current-gain", "without gravity"),
+]
+
+
+@pytest.mark.parametrize(("real", "factors", "told", "untold"), SUSPECT)
+def test_what_a_recording_is_suspected_of(real, factors, told, untold, tmp_path, capsys):
+    time, *states = known_arm.record(real)
+    states = [factor * x for factor, x in zip(factors, states, strict=True)]
+    bag, out = known_arm.save(tmp_path / "arm.npz", (time, *states)), tmp_path / "scores.json"
+    assert not cli.main(["evaluate", bag, "--urdf", "ur5e", "--json", str(out)])
+    text = " ".join(capsys.readouterr().out.split())
+    assert told in text and untold not in text
+    scores = json.loads(out.read_text())
+    assert (scores["payload"] is None) is (real is not TOOL)
+    if scores["payload"]:
+        assert scores["payload"]["mass"] == pytest.approx(0.7, abs=0.05)
+    assert bool(scores["suspicions"]) is (bool(told) and real is not TOOL)
+
+
 def test_samples_and_picture_are_written(arm, record, tmp_path):
     image = pytest.importorskip("PIL.Image")
     pytest.importorskip("matplotlib")
@@ -170,6 +200,20 @@ def test_a_long_title_fits_its_picture(tmp_path, monkeypatch):
     assert 0 < max(widths[0]) < max(widths[1]) < 1
 
 
+ONLY_TEXT = [(0, bag_writer.message(bag_writer.STRING, "hello"))]
+STILL = 1e-3 * np.random.default_rng(6).standard_normal((4000, 2))
+# What a recording of time, q, qd and tau is made, options, and what the refusal says.
+REFUSED = [
+    (lambda t, q, qd, tau: (t, q, qd, None), [], "no effort of shoulder, elbow"),
+    (lambda t, q, qd, tau: (t, q, qd, 0 * tau), [], "effort is 0 throughout"),
+    (lambda *arm: arm, ["--joints", "elbow", "wrist"],
+     "no joint wrist in the bag; bag: shoulder, elbow"),
+    (lambda *arm: [x[:100] for x in arm], [], r"too short: 0\.495 s.* needs 3 s"),
+    (lambda t, q, qd, tau: (t, STILL, STILL, tau), [], "standstill.* rad/s"),
+    (lambda *arm: arm, ["--filter-hz", "120"], "the recording has 200"),
+]  # fmt: skip
+
+
 def error_of(capsys, arguments):
     assert cli.main(arguments) == 1
     captured = capsys.readouterr()
@@ -179,47 +223,17 @@ def error_of(capsys, arguments):
     return error
 
 
-def test_a_bag_without_joint_states(tmp_path, capsys):
-    text = bag_writer.message(bag_writer.STRING, "hello")
-    bag_writer.write(tmp_path / "bag", {"/chatter": [(0, text)]})
-    error = error_of(capsys, ["evaluate", str(tmp_path / "bag"), "--urdf", "panda"])
+@pytest.mark.parametrize(("spoil", "options", "said"), REFUSED, ids=[said for *_, said in REFUSED])
+def test_what_cannot_be_evaluated_is_named(spoil, options, said, arm, record, capsys):
+    assert re.search(said, error_of(capsys, [*record(*spoil(*arm)), *options]))
+
+
+def test_other_topics_and_other_joints_are_named(arm, record, tmp_path, capsys):
+    bag_writer.write(tmp_path / "text", {"/chatter": ONLY_TEXT})
+    error = error_of(capsys, ["evaluate", str(tmp_path / "text"), "--urdf", "panda"])
     assert "holds no sensor_msgs/msg/JointState" in error and "/chatter" in error
-
-
-def test_a_bag_without_effort(arm, record, capsys):
-    time, q, qd, _ = arm
-    assert "no effort of shoulder, elbow" in error_of(capsys, record(time, q, qd, None))
-
-
-def test_effort_that_nobody_measured(arm, record, capsys):
-    time, q, qd, tau = arm
-    assert "effort is 0 throughout" in error_of(capsys, record(time, q, qd, 0 * tau))
-
-
-def test_a_bag_of_other_joints(arm, record, capsys):
     error = error_of(capsys, record(*arm, names=("joint_a", "joint_b")))
     assert "bag: joint_a, joint_b; description: shoulder, elbow" in error
-
-
-def test_a_joint_that_is_nowhere(arm, record, capsys):
-    error = error_of(capsys, [*record(*arm), "--joints", "elbow", "wrist"])
-    assert "no joint wrist in the bag; bag: shoulder, elbow" in error
-
-
-def test_too_short_a_bag(arm, record, capsys):
-    error = error_of(capsys, record(*(x[:100] for x in arm)))
-    assert "too short: 0.495 s" in error and "needs 3 s" in error
-
-
-def test_an_arm_at_standstill(arm, record, capsys):
-    time, q, _, tau = arm
-    noise = 1e-3 * np.random.default_rng(6).standard_normal(q.shape)
-    error = error_of(capsys, record(time, 0 * q + noise, noise, tau))
-    assert "standstill" in error and "rad/s" in error
-
-
-def test_a_filter_too_fast(arm, record, capsys):
-    assert "the recording has 200" in error_of(capsys, [*record(*arm), "--filter-hz", "120"])
 
 
 @pytest.mark.parametrize("frequency", ["0", "-1", "nan", "inf"])

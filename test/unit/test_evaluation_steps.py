@@ -139,6 +139,15 @@ def test_uneven_stamps_are_believed():
     assert "interpolated" in cleaned.notes[0]
 
 
+@pytest.mark.parametrize(("late", "is_told"), [(0.005, False), (0.05, True)])
+def test_stamps_are_uneven_from_a_hundredth_of_a_period_on(late, is_told):
+    """Whenever the recording begins."""
+    time = 100.0 + 0.01 * np.arange(100)
+    time[50] += 0.01 * late
+    notes = clean(recording(time)).notes
+    assert notes == ["uneven stamps: interpolated at even ones"] * is_told
+
+
 def test_repeats_of_a_faster_recorder_give_way_to_the_robots_clock():
     """A robot that answers each 34 ms, asked each 33 ms: the stamps are up to 34 ms late."""
     asked = np.arange(600) * 0.033

@@ -9,6 +9,7 @@ import known_arm
 import numpy as np
 import pytest
 import yaml
+from studies import study
 
 import featherstone_ros as fr
 from featherstone_ros.identification.explanation import explain
@@ -127,10 +128,6 @@ def test_the_written_urdf_is_of_bodies_that_can_be(result):
     assert (np.linalg.eigvalsh(M)[:, 0] > 0).all()
 
 
-def test_the_picture_is_drawn(result):
-    assert result["png"].stat().st_size > 10_000
-
-
 def error_of(capsys, command):
     assert cli.main(command) == 1
     error = capsys.readouterr().err.splitlines()
@@ -200,6 +197,7 @@ def test_the_picture_is_legible(result):
     """Nothing smaller than 8 points, no text cut off, one colour for what was measured."""
     from matplotlib.colors import to_hex
 
+    assert result["png"].stat().st_size > 10_000
     (figure,) = result["pictures"]
     parameters = figure.axes[-1]
     texts = [t for axes in figure.axes for t in (*axes.get_xticklabels(), *axes.get_yticklabels())]
@@ -268,14 +266,6 @@ def test_an_unknown_link_is_named(result, capsys):
     assert "no link 'hook'; valid names" in error_of(capsys, command)
 
 
-@pytest.mark.study  # what --force writes all the same: --fix below writes likewise
-def test_what_a_fault_forbids_is_written_by_force(off, capsys):
-    command, output = off
-    assert cli.main([*command, "--force"]) == 0
-    assert "elbow_joint: its encoder is off by +0." in " ".join(capsys.readouterr().out.split())
-    assert output.exists()
-
-
 @pytest.fixture
 def off(tmp_path):
     """What identify is to do with a recording of which an encoder is off, and its output.
@@ -292,12 +282,19 @@ def off(tmp_path):
     return ["identify", bag, "--urdf", "ur5e", "--output", str(output)], output
 
 
-def test_an_encoders_offset_is_corrected_where_that_is_asked_for(off, capsys):
+@pytest.mark.parametrize(
+    ("option", "status"), [("--fix offsets", 0), study("", 1), study("--force", 0)]
+)
+def test_an_encoders_offset_is_named_and_corrected_where_that_is_asked_for(
+    option, status, off, capsys
+):
     command, output = off
-    assert cli.main([*command, "--fix", "offsets"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "Corrected: elbow_joint: its encoder is off by +0." in told
-    assert output.exists()
+    assert cli.main([*command, *option.split()]) == status
+    said = capsys.readouterr()
+    told = " ".join(f"{said.out} {said.err}".split())
+    assert "elbow_joint: its encoder is off by +0." in told
+    assert ("Corrected: elbow_joint: its encoder" in told) is ("fix" in option)
+    assert output.exists() is (status == 0)
 
 
 def test_a_delay_of_the_efforts_is_corrected_where_that_is_asked_for(tmp_path, capsys):
@@ -313,14 +310,6 @@ def test_a_delay_of_the_efforts_is_corrected_where_that_is_asked_for(tmp_path, c
     friction = json.loads(told.read_text())["friction"]
     viscous = [friction[name]["viscous"] for name in NAMES]
     np.testing.assert_allclose(viscous, known_arm.VISCOUS, rtol=0.05)
-
-
-@pytest.mark.study
-def test_an_encoders_offset_is_named_and_nothing_is_written(off, capsys):
-    command, output = off
-    assert cli.main(command) == 1
-    assert "elbow_joint: its encoder is off by +0." in capsys.readouterr().err
-    assert not output.exists()
 
 
 def test_a_refusal_names_the_joint_that_is_explained_worse_and_what_to_do():
@@ -350,28 +339,13 @@ def by_load(truth, tmp_path_factory):
     return {"gains": gains, "bags": bags, **files}
 
 
-@pytest.mark.study  # as test_effort_gains.py has it
-def test_currents_are_identified_by_a_known_load(by_load, truth):
-    """Torque constants and directions, and with them links and friction."""
-    told = json.loads(Path(by_load["json"]).read_text())
-    found = {name: told["effort_gain"][name] for name in NAMES[1:]}
-    for gain, one in zip(by_load["gains"][1:], found.values(), strict=True):
-        assert one["identified"] and one["value"] == pytest.approx(gain, rel=0.03)
-        assert abs(one["value"] - gain) < 4.0 * one["standard_deviation"]
-    assert set(NAMES[1:]) <= set(told["joints"])
-    assert min(told["held_out"]["r2"][-5:]) > 0.98
-
-
-def test_both_nodes_are_told_what_the_currents_are(by_load):
+def test_both_nodes_and_evaluate_are_told_what_the_currents_are(by_load, tmp_path):
     """By parameters that they have."""
     for node in ("digital_twin", "feedforward_controller"):
         units = DriveUnits.of(read_parameters(Path(by_load["yaml"]))[node], NAMES)
         assert units.effort[1:] == ("current",) * 5
         np.testing.assert_allclose(units.effort_gain[1:], by_load["gains"][1:], rtol=0.03)
-
-
-def test_recordings_are_read_by_the_drives_of_the_parameter_file(by_load, tmp_path):
-    """What was identified explains the currents, without a word more."""
+    # What was identified explains the currents, without a word more.
     command = ["evaluate", by_load["bags"][0], "--urdf", by_load["urdf"], "--with", by_load["yaml"]]
     assert not cli.main([*command, "--json", str(tmp_path / "score.json")])
     told = json.loads((tmp_path / "score.json").read_text())

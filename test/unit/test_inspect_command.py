@@ -3,11 +3,14 @@
 import json
 
 import pytest
+from rich.console import Console
 from test_inspection_geometry import write_stl
 from urdf_text import joint, link, robot
 
 from featherstone_ros.inspection.doctor import examine
+from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli
+from featherstone_ros.tools.inspect.report import tables
 
 LIMITS = '<limit lower="-1" upper="1" effort="{}" velocity="3"/>'
 
@@ -110,3 +113,16 @@ def test_notes_of_one_rule_are_not_a_page_and_a_link_to_the_file_finds_its_meshe
     (elsewhere / "linked.urdf").symlink_to(tmp_path / "arm.urdf")
     assert cli.main(["inspect", str(elsewhere / "linked.urdf")]) == 0
     assert "not found" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [80, 130])
+@pytest.mark.parametrize("name", ["panda", "ur5e"])
+def test_no_figure_is_cut_off(name, width):
+    inspection = examine(robot_file(name).read_text(), robot_file(name).parent)
+    console = Console(width=width, force_terminal=True, no_color=True)
+    with console.capture() as capture:
+        console.print(tables(inspection, width))
+    text = capture.get()
+    assert "…" not in text
+    inertials = [link.inertial for link in inspection.robot.links if link.inertial]
+    assert all(f"{inertial.mass:.3g}" in text for inertial in inertials if inertial.mass)

@@ -1,8 +1,9 @@
 """The inertial doctor: sound robots have no finding, every fault put into them is named."""
 
 import copy
+import re
 import xml.etree.ElementTree as ET
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from operator import itemgetter
 
@@ -205,20 +206,45 @@ def test_a_small_fault_is_found(text, severity, rule, said):
     assert all(f.severity is severity and said in (f.found, f.element) for f in found)
 
 
-# Absurd figures and names -------------------------------------------------------------------------
+# What a whole robot has wrong ---------------------------------------------------------------------
+
+
+def masses(text, change):
+    return re.sub(r'(<mass value=)"([^"]*)"', lambda m: f'{m[1]}"{change(float(m[2])):g}"', text)
+
+
+def grams(text):
+    """Return a robot whose inertias are in g m^2."""
+    pattern = r'(\bi[xyz]{2}=)"([^"]*)"'
+    return re.sub(pattern, lambda m: f'{m[1]}"{1000 * float(m[2])!r}"', text)
+
+
+ONES = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+UNDRAWN = partial(re.compile(r"<(collision|visual)>.*?</\1>", re.DOTALL).sub, "")
+SPOILT = {
+    "ones": (lambda text: re.sub(r"<inertia [^>]*>", ONES, masses(text, lambda m: 1)),
+             "placeholder-inertia", ERROR),
+    "com at zero": (partial(re.sub, r'(<inertial>\s*<origin xyz=)"[^"]*"', r'\1"0 0 0"'),
+                    "com-at-origin", WARNING),
+    "grams without geometry": (lambda text: UNDRAWN(masses(text, lambda m: 1000 * m)),
+                               "gravity-beyond-effort", ERROR),
+    "dense": (lambda text: masses(text, lambda m: 1000 * m), "units", ERROR),
+    "inertias in gram": (grams, "units", ERROR),
+    "inertias in gram without geometry": (lambda text: UNDRAWN(grams(text)), "units", ERROR),
+    "weak": (partial(re.sub, r'effort="(87|150)"', 'effort="2"'), "gravity-beyond-effort", ERROR),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5e"])
-@pytest.mark.parametrize("drawn", [True, False], ids=["with geometry", "without"])
-def test_inertias_in_gram_are_an_error(name, drawn):
-    root = ET.parse(robot_file(name)).getroot()
-    for inertia in root.iter("inertia"):
-        for key, value in inertia.items():
-            inertia.set(key, repr(1000 * float(value)))
-    for element in root.findall("link"):
-        for kind in () if drawn else ("visual", "collision"):
-            for part in element.findall(kind):
-                element.remove(part)
-    inspection = examine(ET.tostring(root), robot_file(name).parent)
-    assert inspection.worst is Severity.ERROR
-    assert any(f.rule.name == "units" for f in inspection.findings if f.severity is Severity.ERROR)
+@pytest.mark.parametrize(("spoil", "rule", "least"), SPOILT.values(), ids=SPOILT)
+def test_a_robot_that_cannot_be_is_not_fit_for_dynamics(name, spoil, rule, least):
+    findings = examine(spoil(robot_file(name).read_text()), robot_file(name).parent).findings
+    assert rule in {finding.rule.name for finding in findings if finding.severity >= least}
+
+
+def test_a_helper_link_is_one_note():
+    helper = joint("h", "tool0", "helper", "fixed")
+    parts = link("helper", 1e-8, "0 0 0", (1e-5, 1e-5, 1e-5)) + helper
+    text = robot_file("ur5e").read_text().replace("</robot>", f"{parts}</robot>")
+    findings = [f for f in examine(text).findings if f.name in ("helper", "h")]
+    assert [(f.severity, f.rule.name) for f in findings] == [(NOTE, "negligible-mass")]

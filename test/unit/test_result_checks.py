@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import known_arm
 import numpy as np
 import pytest
 import urdf_text
@@ -118,19 +117,3 @@ def test_a_centre_of_mass_outside_of_its_link_is_named():
     moved = model.with_payload(link, 9.0, c + np.array([0.0, 0.0, 0.5]))
     (text,) = result_checks.outside(moved, model, boxes)
     assert text.startswith(f"{link}: its centre of mass came out")
-
-
-@pytest.mark.study  # test_effort_gains.py has the constants
-def test_constants_of_all_joints_are_offered_together(tmp_path, capsys):
-    t, q, qd, tau = known_arm.record(known_arm.NOMINAL, duration=15.0)
-    gains = np.array([14.0, -13.0, 11.0, 10.5, -11.0, 9.0])
-    bag = known_arm.save(tmp_path / "arm.npz", (t, q, qd, tau / gains))
-    assert not cli.main(["evaluate", bag, "--urdf", "ur5e"])
-    said = " ".join(capsys.readouterr().out.split())
-    given = dict(
-        word.split("=") for word in said.split("--current-gain ")[1].split() if "=" in word
-    )
-    told = {name: float(value.strip(";.")) for name, value in given.items()}
-    assert len(told) >= 2
-    for name, gain in told.items():
-        assert gain == pytest.approx(gains[known_arm.NAMES.index(name)], rel=0.05)
