@@ -79,6 +79,7 @@ def test_model_takes_joints_locked_and_gravity():
 def test_figures_of_a_joint_are_those_of_the_model():
     tree = Tree()
     figures = {"velocity_limit": 3, "effort_limit": 4, "damping": 5, "friction": 6}
+    figures |= {"acceleration_limit": 7, "deceleration_limit": 8, "jerk_limit": 9}
     kinds = [Revolute, Prismatic, lambda *a, **k: Screw(*a, pitch=0.1, **k)]
     for k, kind in enumerate(kinds):
         joint = kind(f"j{k}", (0, 1, 0), lower=-1, upper=2, **figures)

@@ -8,7 +8,7 @@ from refusals import refusals
 from urdf_text import chain, joint, link, robot
 
 from featherstone_ros import Model
-from featherstone_ros.errors import FeatherstoneError, ModelError
+from featherstone_ros.errors import ModelError
 from featherstone_ros.model import urdf
 
 LAUGHS = '<!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">'
@@ -68,6 +68,15 @@ REFUSED = [  # what the message must name, and the text
     ("<robot> is in the XML namespace 'u'.*<link>",
      chain("j").replace("<robot", '<u:robot xmlns:u="u"').replace("</robot", "</u:robot")),
 ]  # fmt: skip
+
+
+def idle(kind, *figures, xyz="0 0 0"):
+    """Return a URDF in which joint idle moves link b, of these figures, alone."""
+    links = (*map(link, ["base", "a"]), link("b", *figures), link("c", None))
+    joints = joint("turn", "base", "a"), joint("idle", "a", "b", kind, xyz=xyz)
+    return robot(*links, *joints, joint("f", "b", "c", "fixed", xyz=xyz))
+
+
 ONCE = chain("j").replace("<robot", '<robot version="1.1"')
 REFUSED += [
     *((r"<robot version> is .*expected 1\.0, 1\.1 or 1\.2", ONCE.replace("1.1", version))
@@ -86,7 +95,16 @@ REFUSED += [
         (2, "is not declared", '<robot>\n <link a:name="x"/></robot>'),
         (2, "&quot;", '<robot>\n<link name="&nbsp;"/></robot>'))),
 ]  # fmt: skip
+MASSLESS = {"frame": (None,), "zeros": (0.0, "1 1 1", (0, 0, 0))}
 OF_MODELS = [
+    *(("joint 'idle' moves no mass and no inertia", idle(kind, *figures))
+      for kind in ("revolute", "prismatic") for figures in MASSLESS.values()),
+    ("joint 'a' moves no mass",
+     follower('<mimic joint="a" multiplier="0"/>').replace(link("left"), link("left", None))),
+    ("mass of 'a'", idle("fixed", 1e308)),
+    ("inertia of 'b'", idle("revolute", 1e50, "1e40 0 0")),
+    ("inertia of 'b'", idle("revolute", 1, "0 0 0", (1e308,) * 3)),
+    ("link_translation of 'b'", idle("fixed", 0, "0 0 0", xyz="0 1e120 0")),
     ("robot 'r' has no <link>", '<robot name="r"/>'),
     *((r"joint 'b': <mimic> comes to .*below 1e\+100",
        follower(f'<mimic joint="a" {figure}="-1e308"/>')) for figure in ("multiplier", "offset")),
@@ -129,11 +147,12 @@ def test_a_figure_that_is_not_finite_is_refused(figure):
         urdf.parse(text)
 
 
+def test_joints_that_move_something_are_not_refused():
+    assert Model.from_urdf(idle("revolute", None), joints=["turn"]).n == 1
+    text = follower('<mimic joint="a" multiplier="0.5"/>')
+    assert Model.from_urdf(text.replace(link("left"), link("left", None))).joint_names == ("a",)
+
+
 def test_parse_takes_text_of_just_ten_megabytes():
     text = chain("turn")
     assert urdf.parse(text + " " * (10_000_000 - len(text))).base_link == "base"
-
-
-def test_refusals_can_be_caught_as_the_base_of_all_errors_and_as_value_error():
-    assert issubclass(ModelError, FeatherstoneError)
-    assert issubclass(ModelError, ValueError)

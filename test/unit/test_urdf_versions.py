@@ -71,17 +71,6 @@ def test_limits_of_acceleration_are_in_the_model():
             urdf.parse(arm("1.2", f'{name}="-1"'))
 
 
-def test_a_tree_has_the_same_limits():
-    tree = fr.Tree()
-    for name, more in {"a": {}, "b": {"deceleration_limit": 7.0, "jerk_limit": 9.0}}.items():
-        turn = fr.Revolute(name, acceleration_limit=5.0, **more)
-        tree.add(name, parent="base", joint=turn, inertial=fr.sphere(0.1, mass=1))
-    model = tree.model()
-    np.testing.assert_array_equal(model.acceleration_limit, [5, 5])
-    np.testing.assert_array_equal(model.deceleration_limit, [5, 7])
-    np.testing.assert_array_equal(model.jerk_limit, [np.inf, 9])
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
