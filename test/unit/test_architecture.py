@@ -108,18 +108,6 @@ def test_what_commands_share_stands_beside_them():
     assert len(COMMANDS) > 10 and not found
 
 
-@pytest.mark.parametrize("room", [room for room in BELOW if (PACKAGE / room).is_dir()])
-def test_a_room_tells_what_its_modules_are(room):
-    """The docstring of the product's packages names every module, and none that has gone."""
-    folder = PACKAGE / room
-    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
-    modules = {path.stem for path in folder.iterdir()} - {"__init__", "__pycache__"}
-    named = set(re.findall(r"``([a-z_]+)``", text))
-    assert named <= modules | BELOW[room]
-    if room != "tools":  # a folder for each command
-        assert not {name for name in modules if not re.search(rf"\b{name}\b", text)}
-
-
 def test_signals_interrupt_no_call_of_rclpys_that_makes_messages():
     """Tools leave these to one module."""
     for path in (PACKAGE / "tools").rglob("*.py"):

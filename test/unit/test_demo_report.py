@@ -12,11 +12,9 @@ from featherstone_ros.tools.demo.measure import (
     LAWS,
     DemoRecording,
     MeasurementError,
-    Run,
     improvement,
     measure,
 )
-from featherstone_ros.tools.demo.picture import animate, draw
 from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.outputs import json_text
@@ -193,13 +191,6 @@ def test_json_holds_the_figures_and_null_for_what_is_not_finite(report):
     assert content["effort_limit"] == [None] * 7
 
 
-@pytest.mark.study  # test_demo.py draws the Panda
-def test_picture_is_drawn_for_an_arm_without_limits(report, tmp_path):
-    pytest.importorskip("matplotlib")
-    draw(replace(report, robot=unlimited(report.robot)), tmp_path / "report.png")
-    assert (tmp_path / "report.png").stat().st_size > 10_000
-
-
 def test_improvement_is_the_ratio_of_the_errors_and_shortfalls_name_what_was_missed(report):
     assert improvement(report.runs[0], report.runs[1]) == pytest.approx(5.0)
     assert report.improvement == pytest.approx(50.0)
@@ -216,29 +207,6 @@ def test_a_machine_too_slow_is_told_apart_from_poor_control(report):
     assert slow.shortfalls == []
     assert len(slow.disturbances) == 3
     assert slow.disturbances[0].startswith("PD alone: 1000 messages per second of 2000")
-
-
-@pytest.mark.study  # test_demo.py makes one
-@pytest.mark.parametrize(("duration", "frames"), [(2.0, 26), (10.0, 126)])
-def test_animation_is_small_and_shows_every_instant(robot, tmp_path, duration, frames):
-    image = pytest.importorskip("PIL.Image")
-    pytest.importorskip("matplotlib")
-    motion = plan(robot.model, robot.inverse_dynamics, robot.start, duration=duration)
-    time = np.arange(0, duration, 0.002)
-    desired, _, _ = motion.at(time)
-    lag = {law: 0.05 * np.sin(3 * time + k)[:, None] for k, law in enumerate(LAWS)}
-    runs = [Run(law, time, desired - e, e + 0 * desired, desired, 0.0) for law, e in lag.items()]
-    animate(DemoReport(robot, motion, runs, 500.0), tmp_path / "demo.gif")
-    assert (tmp_path / "demo.gif").stat().st_size < 2_000_000
-    with image.open(tmp_path / "demo.gif") as shown:
-        assert shown.n_frames == frames and shown.info["duration"] == 80
-        first = np.asarray(shown.convert("RGB"))
-        shown.seek(frames // 2)
-        later = np.asarray(shown.convert("RGB"))
-    arms = slice(100, 380)  # rows of pixels
-    moved = (first[arms] != later[arms]).any(axis=(0, 2))
-    left, right = np.split(moved, 2)
-    assert left.sum() > 50 and right.sum() > 50
 
 
 def test_segments_join_base_joints_and_tool(robot):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from featherstone_ros import FeatherstoneError
+from featherstone_ros import FeatherstoneError, _core
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.doctor import in_words, machine
@@ -60,27 +60,26 @@ def test_every_command_names_a_middleware_that_is_not_there(monkeypatch):
         require_ros()
 
 
-def test_rights_that_are_missing_are_told_with_the_way_to_get_them(monkeypatch):
-    monkeypatch.setattr(machine, "may_have_priority", lambda: False)
-    line = machine.real_time()
-    assert line.level == Level.WARN and "priority" in line.text and "rtprio 98" in line.remedy
-
-
-def test_a_core_that_is_not_the_best_for_this_processor_is_told(monkeypatch):
-    from featherstone_ros import _core
-
-    monkeypatch.setattr(machine.platform, "machine", lambda: "x86_64")
+@pytest.mark.parametrize(
+    ("look", "changed", "value", "said"),
+    [
+        ("real_time", "may_have_priority", lambda: False, "rtprio 98"),
+        ("processor", "platform.machine", lambda: "x86_64", "FEATHERSTONE_"),
+        ("clock", "CLOCK", "hpet\n", "clocksource"),
+        ("clock", "CLOCK", "tsc\n", ""),
+    ],
+)
+def test_what_slows_a_machine_down_is_told_with_the_remedy(
+    look, changed, value, said, monkeypatch, tmp_path
+):
     monkeypatch.setattr(_core, "instruction_set", "an older one")
-    line = machine.processor()
-    assert line.level == Level.WARN and "FEATHERSTONE_" in line.remedy
-
-
-def test_a_slow_clock_is_told(monkeypatch, tmp_path):
-    path = tmp_path / "current_clocksource"
-    monkeypatch.setattr(machine, "CLOCK", path)
-    for source, level in (("hpet\n", Level.WARN), ("tsc\n", Level.OK)):
-        path.write_text(source)
-        assert machine.clock().level == level
+    if isinstance(value, str):
+        (tmp_path / "current_clocksource").write_text(value)
+        value = tmp_path / "current_clocksource"
+    monkeypatch.setattr(f"{machine.__name__}.{changed}", value)
+    line = getattr(machine, look)()
+    assert line.level == (Level.WARN if said else Level.OK)
+    assert said in line.remedy
 
 
 def test_what_to_do_stands_below_what_was_found():

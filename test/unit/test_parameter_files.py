@@ -17,7 +17,7 @@ from featherstone_ros.model.robots import robot_names, robot_parameters
 from featherstone_ros.tools.robot_setup import described, load
 
 JOINTS = ("a", "b")
-NOT_PARAMETERS = {
+WRONG = {
     "": "is empty",
     "[1]": "the file is [1]",
     "arm": "the file is 'arm'",
@@ -25,6 +25,12 @@ NOT_PARAMETERS = {
     "/**: {ros__parameters: [1, 2]}": "ros__parameters of /** is [1, 2]",
     "/**/digital_twin: {ros__parameters: fast}": "ros__parameters of /**/digital_twin is 'fast'",
     "/**: {ros__parameters: {a: 1": "expected",
+    "/**: {ros__parameters: {gain: {a: {p: 3.0}}}}": "no parameter gain.a.p (nearest: gains.a.p)",
+    "/**: {ros__parameters: {frction: {a: {coulomb: 3.0}}}}": "(nearest: friction.a.coulomb)",
+    "/**: {ros__parameters: {armature: {c: 3.0}}}": "no parameter armature.c (nearest: armature.",
+    "/**/digital_twin: {ros__parameters: {path_tolerance: 0.1}}": "no parameter path_tolerance",
+    "/**/feedforward_controler: {ros__parameters: {}}": "expected /**/feedforward_controller",
+    "/**: {ros__parameters: {efort_scale: 1.0, joint: [a]}}": "effort_scale); no parameter joint (",
 }
 
 
@@ -67,11 +73,11 @@ def test_of_several_files_a_later_one_overrides_also_what_is_said_of_a_node(tmp_
         ControlledArm.from_robot("ur5e", parameters=files)
 
 
-@pytest.mark.parametrize(("text", "message"), NOT_PARAMETERS.items())
-def test_a_file_that_is_not_one_is_refused_by_name(file, text, message):
+@pytest.mark.parametrize(("text", "message"), WRONG.items())
+def test_a_file_that_is_not_one_of_the_nodes_is_refused_by_name(file, text, message):
     file.write_text(text)
     with pytest.raises(ParameterFileError) as caught:
-        read_parameters(file)
+        check_names(file, JOINTS)
     assert str(file) in str(caught.value) and message in str(caught.value)
 
 
@@ -129,33 +135,6 @@ def test_parameters_of_a_joint_with_a_dot_in_its_name_are_not_nested(tmp_path):
         path.write_text(yaml.safe_dump(content))
         read = read_parameters(path)["digital_twin"]
         assert read == {f"gains.{joint}.p": 1.5, f"gains.{joint}.d": 0.5}
-
-
-# Names that no parameter has
-
-TYPOS = {
-    "/**: {ros__parameters: {gain: {a: {p: 3.0}}}}": "no parameter gain.a.p (nearest: gains.a.p)",
-    "/**: {ros__parameters: {frction: {a: {coulomb: 3.0}}}}": "(nearest: friction.a.coulomb)",
-    "/**: {ros__parameters: {armature: {c: 3.0}}}": "no parameter armature.c (nearest: armature.",
-    "/**/digital_twin: {ros__parameters: {path_tolerance: 0.1}}": "no parameter path_tolerance",
-    "/**/feedforward_controler: {ros__parameters: {}}": "expected /**/feedforward_controller",
-}
-
-
-@pytest.mark.parametrize(("text", "message"), TYPOS.items())
-def test_a_misspelt_name_is_told_with_the_nearest(file, text, message):
-    file.write_text(text)
-    with pytest.raises(ParameterFileError) as caught:
-        check_names(file, JOINTS)
-    assert str(file) in str(caught.value) and message in str(caught.value)
-
-
-def test_all_misspelt_names_are_told_at_once(file):
-    file.write_text("/**: {ros__parameters: {efort_scale: 1.0, joint: [a], tip: hand}}")
-    with pytest.raises(
-        ParameterFileError, match=r"effort_scale\); no parameter joint \(.*joints\)"
-    ):
-        check_names(file, JOINTS)
 
 
 def test_names_that_a_node_or_ros_has_pass(file):
