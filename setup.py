@@ -284,7 +284,7 @@ TEST = [
 DOCS = ["furo", "myst-parser", "sphinx", "sphinx-mathjax-offline"]
 DEMO = [*BAGS, "matplotlib", "xacro"]
 EVALUATE = [*BAGS, *SCIPY, "matplotlib", "threadpoolctl"]
-EXAMPLES = ["dask", "distributed", "matplotlib", "playwright", "viser"]  # playwright: to test one
+EXAMPLES = ["dask", "distributed", "matplotlib", "viser"]
 # Reference implementations: tests and benchmarks compare with those that are installed.
 PEERS = [*SCIPY, "example-robot-data", "mujoco", "pin", "toppra", "trimesh"]
 
