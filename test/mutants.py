@@ -7,18 +7,16 @@ A mutant has one change: a sign, a bound, a number off by one, a swapped operand
 is left out. Places are drawn by the seed, as many in each room; with --since only in lines that a
 commit has not. Each is drawn by its own text: where one line changes, the others stay drawn. A copy
 of the sources has them all, each behind a switch (``is_mutant``), so that it is compiled once; what
-does not compile is none, and another one is drawn. One run of the tests of `make test` with no
-mutant chosen notes how long each takes and which places it reaches; then each mutant has those that
-reach it, the fastest first, until one fails. Tests that do not pass with the switches in the
-sources are left out, and named. What survives is printed last: it is equivalent (EQUIVALENT says
+does not compile is none, and another one is drawn. Each file of the tests of `make test` is run
+with no mutant chosen, which notes how long it takes and which places it reaches; then each mutant
+has those that reach it, until a test fails. Tests that do not pass with the switches in the sources
+are left out, and named. What survives is printed last: it is equivalent (EQUIVALENT says
 why), or a test is missing.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import mmap
 import os
 import re
 import subprocess
@@ -32,8 +30,6 @@ from hashlib import sha256
 from pathlib import Path
 from shutil import copy2, copytree
 from typing import NamedTuple
-
-import pytest
 
 SOURCE = Path(__file__).resolve().parents[1]
 ROOMS = {
@@ -50,6 +46,7 @@ COPIED += ("resource", "test", ".ci", ".github", ".devcontainer", "build")
 KINDS = ("unit", "scenes", "chaos", "ros")
 TIME_OUT = 120.0  # [s] for a test: what hangs is noticed
 LONGEST = 900.0  # [s] for all tests of a mutant
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 
 # Kind, what is searched, what takes its place.
 CHANGES = [
@@ -395,142 +392,61 @@ def compiled(folder: Path, places: list[Iterator[Mutant]]) -> dict[int, Mutant]:
         none.write_text("\n".join(sorted(known)))
 
 
-# From here to below: this file as a plugin of pytest, in the copy.
-if "MUTANTS_NOTES" in os.environ:
-    NOTES = Path(os.environ["MUTANTS_NOTES"], f"{os.getpid()}")
-    NOTES.mkdir(parents=True, exist_ok=True)
-    (NOTES / "reached").write_bytes(bytes(4096))
-    os.environ["MUTANTS_REACHED"] = str(NOTES / "reached")
-    with open(NOTES / "reached", "r+b") as shared:
-        reached = mmap.mmap(shared.fileno(), 4096)
+class Tests(NamedTuple):
+    """A file of tests with no mutant chosen: how long it takes [s], what it reaches, what fails."""
+
+    name: str
+    seconds: float
+    reached: bytes
+    failed: list[str]
 
 
-def note(**what: object) -> None:
-    """Note something beside the places that have been reached since the last time."""
-    places = [k for k, value in enumerate(reached[:]) if value]
-    reached[:] = bytes(4096)
-    with open(NOTES / "notes", "a") as file:
-        print(json.dumps({"reached": places, **what}), file=file)
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Note what a test, or its fixtures, have reached."""
-    report = (yield).get_result()  # type: ignore[attr-defined]
-    if "MUTANT" not in os.environ:
-        note(test=item.nodeid, when=call.when, seconds=call.duration, failed=report.failed)
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
-    """Note what the imports of a test module have reached."""
-    yield
-    if "MUTANT" not in os.environ and isinstance(collector, pytest.Module):
-        note(file=collector.nodeid)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With a mutant, choose the tests that are to be run."""
-    if "MUTANT" in os.environ:
-        chosen = Path(os.environ["MUTANTS_TESTS"]).read_text().splitlines()
-        rank = {name: k for k, name in enumerate(chosen)}
-        items[:] = sorted((x for x in items if x.nodeid in rank), key=lambda x: rank[x.nodeid])
-
-
-class Reach(NamedTuple):
-    """What the tests do with no mutant chosen."""
-
-    seconds: dict[str, float]  # of each test that passes
-    failed: set[str]
-    tests: dict[int, set[str]]  # that reach a place
-    files: dict[int, set[str]]  # whose tests do, or what they share
-    imports: set[int]  # places that are reached by imports
-
-
-def started(folder: Path, arguments: Sequence[str], **environment: str) -> subprocess.Popen[str]:
-    """Begin to run tests of the copy."""
-    options = ["-q", "-p", "mutants", "-p", "no:cacheprovider", f"--timeout={TIME_OUT}"]
+def run(folder: Path, arguments: Sequence[str], **environment: str) -> tuple[int, str]:
+    """Run tests of the copy; return the exit status, and what was said."""
+    options = ["-q", "-p", "no:cacheprovider", f"--timeout={TIME_OUT}", *arguments]
     paths = f"{folder}{os.pathsep}{folder / 'test'}"
-    return subprocess.Popen(
-        [sys.executable, "-m", "pytest", *options, *arguments], cwd=folder, text=True,
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *options], cwd=folder, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         env={**os.environ, "PYTHONPATH": paths, **environment},
     )  # fmt: skip
+    try:
+        said, _ = process.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        said, _ = process.communicate()
+    return process.returncode, said
 
 
-def reach(folder: Path, kinds: Sequence[str], workers: int) -> Reach:
-    """Run all tests with no mutant chosen."""
-    notes = Path(tempfile.mkdtemp(prefix="notes_", dir=folder))
-    folders = [f"test/{kind}" for kind in kinds]
-    beside = [f"-n{workers}", "--dist=loadfile"]
-    said, _ = started(folder, [*beside, *folders], MUTANTS_NOTES=str(notes)).communicate()
-    (folder / "unchanged.txt").write_text(said)
-    if not any(notes.glob("*/notes")):
-        sys.exit(said)
-    found = Reach({}, set(), {}, {}, set())
-    for path in notes.glob("*/notes"):
-        for each in map(json.loads, path.read_text().splitlines()):
-            if "file" in each:
-                found.imports.update(each["reached"])
-                for k in each["reached"]:
-                    found.files.setdefault(k, set()).add(each["file"])
-                continue
-            test = each["test"]
-            found.seconds[test] = found.seconds.get(test, 0.0) + each["seconds"]
-            found.failed.update({test} if each["failed"] else ())
-            for k in each["reached"]:
-                found.tests.setdefault(k, set()).update({test} if each["when"] == "call" else ())
-                found.files.setdefault(k, set()).add(test.partition("::")[0])
-    return found
+def looked_at(folder: Path, file: Path) -> Tests:
+    """Run a file of tests with no mutant chosen."""
+    name, begin = str(file.relative_to(folder)), time.monotonic()
+    place = folder / f"reached_{name.replace('/', '_')}"
+    place.write_bytes(bytes(4096))
+    _, said = run(folder, [name], MUTANTS_REACHED=str(place))
+    return Tests(name, time.monotonic() - begin, place.read_bytes(), FAILED.findall(said))
 
 
-def order(mutant: Mutant, number: int, found: Reach) -> list[str]:
-    """Return the tests that can notice a mutant: those that reach it, the fastest first.
+def killer(folder: Path, mutant: Mutant, number: int, files: Sequence[Tests]) -> str:
+    """Return the test that fails, of the files that reach it; empty: none does.
 
-    Then other tests of the same files, which may use what those have left. What imports of Python
-    reach all may notice: first those whose names are nearest.
+    Those whose names are near come first, then the fastest.
     """
     words = set(re.findall(r"[a-z]{3,}", Path(mutant.file).stem)) | {mutant.file.split("/")[1]}
-    direct, files = found.tests.get(number, set()), found.files.get(number, set())
 
-    is_imported = number in found.imports and mutant.file.endswith(".py")
-    spent: dict[str, float] = {}  # [s], by the tests of a file that reach it
-    for test in direct:
-        file = test.partition("::")[0]
-        spent[file] = spent.get(file, 0.0) + found.seconds[test]
+    def key(tests: Tests) -> tuple[int, float]:
+        return -len(words & set(re.findall(r"[a-z]{3,}", Path(tests.name).stem))), tests.seconds
 
-    def key(test: str) -> tuple[bool, int, float, str, float]:
-        file, far = test.partition("::")[0], test not in direct
-        named = len(words & set(re.findall(r"[a-z]{3,}", Path(file).stem)))
-        return far, -named if far else 0, spent.get(file, 0.0), file, found.seconds[test]
-
-    fits = [
-        test
-        for test in found.seconds
-        if test not in found.failed and (is_imported or test.partition("::")[0] in files)
-    ]
-    return sorted(fits, key=key)
-
-
-def killer(folder: Path, mutant: Mutant, number: int, found: Reach) -> str:
-    """Return the test that fails; empty: none does."""
-    tests = order(mutant, number, found)
-    if not tests:
+    reaching = sorted((tests for tests in files if tests.reached[number]), key=key)
+    if not reaching:
         return ""
-    chosen = folder / f"tests_{number}.txt"
-    chosen.write_text("\n".join(tests))
-    files = dict.fromkeys(test.partition("::")[0] for test in tests)
-    run = started(folder, ["-x", *files], MUTANT=str(number), MUTANTS_TESTS=str(chosen))
-    try:
-        said, _ = run.communicate(timeout=LONGEST)
-    except subprocess.TimeoutExpired:
-        os.killpg(run.pid, 9)
-        said, _ = run.communicate()
-        return "" if re.match(r"[.sx\s\[\]%\d]*\Z", said) else f"does not end: {said[-300:]}"
+    left_out = [f"--deselect={test}" for tests in reaching for test in tests.failed]
+    names = [tests.name for tests in reaching]
+    status, said = run(folder, ["-x", *names, *left_out], MUTANT=str(number))
     (folder / f"said_{number}.txt").write_text(said)
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
-    return "" if run.returncode in (0, 5) else (failed or [f"pytest ends with {run.returncode}"])[0]
+    if status < 0:
+        return "" if re.match(r"[.sx\s\[\]%\d]*\Z", said) else f"does not end: {said[-300:]}"
+    return "" if status in (0, 5) else (FAILED.findall(said) or [f"pytest ends with {status}"])[0]
 
 
 def copied(folder: Path) -> None:
@@ -582,14 +498,17 @@ def main() -> int:
 
     mutants = compiled(folder, list(drawn(args.seed, args.each, args.only, args.since)))
     say(f"compiled with {len(mutants)} mutants")
-    found = reach(folder, args.tests, args.workers)
-    say(f"{len(found.seconds)} tests, left out: {', '.join(sorted(found.failed)) or 'none'}")
+    paths = [path for kind in args.tests for path in (folder / "test" / kind).rglob("test_*.py")]
+    with ThreadPoolExecutor(args.workers) as pool:
+        files = list(pool.map(lambda path: looked_at(folder, path), sorted(paths)))
+    left_out = ", ".join(test for tests in files for test in tests.failed)
+    say(f"{len(files)} files of tests; left out: {left_out or 'none'}")
 
     def tried(number: int) -> str:
         mutant = mutants[number]
         before = (SOURCE / mutant.file).read_text().splitlines()[mutant.line].strip()
         known = EQUIVALENT.get((mutant.file, before, mutant.text.strip()))
-        by = f"equivalent: {known}" if known else killer(folder, mutant, number, found)
+        by = f"equivalent: {known}" if known else killer(folder, mutant, number, files)
         what = f"{mutant.file}:{mutant.line + 1} {mutant.kind}: {before}  ->  {mutant.text.strip()}"
         say(f"{number} {what}\n    {by or 'SURVIVES'}")
         return "" if by else what

@@ -23,12 +23,10 @@ class Delivery:
 
     Attributes:
         payload: None is what nobody can read.
-        number: Of the message that went in.
         spoiled: Whether its content is changed.
     """
 
     payload: Any
-    number: int
     spoiled: bool
 
 
@@ -62,17 +60,17 @@ class FaultyLink:
         """Hand messages on again; what is held back comes when it is due."""
         self.fault = None
 
-    def push(self, now: float, number: int, payload: Any) -> None:
+    def push(self, now: float, payload: Any) -> None:
         """Take a message in at time ``now`` [s]."""
         if self.fault is None:
-            self._deliver(now, number, payload)
+            self._deliver(now, payload)
             return
         what = self.fault.kind.split()[0].rstrip(",")
         if what == "all":
             what = str(self.random.choice(MILD))
         if what == "kill":
             what = "corrupt"
-        getattr(self, f"_{what.lower()}")(now, number, payload)
+        getattr(self, f"_{what.lower()}")(now, payload)
 
     def pop(self, now: float) -> list[Delivery]:
         """Return what comes out by ``now`` [s]."""
@@ -86,52 +84,48 @@ class FaultyLink:
         """When the next message comes out [s], inf if none is held back."""
         return self._waiting[0][0] if self._waiting else inf
 
-    def clear(self) -> None:
-        """Forget what is held back."""
-        self._waiting.clear()
-
-    def _deliver(self, due: float, number: int, payload: Any, spoiled: bool = False) -> None:
-        heapq.heappush(self._waiting, (due, next(self._order), Delivery(payload, number, spoiled)))
+    def _deliver(self, due: float, payload: Any, spoiled: bool = False) -> None:
+        heapq.heappush(self._waiting, (due, next(self._order), Delivery(payload, spoiled)))
 
     def _hit(self) -> bool:
         return self.random.random() < self.fault.probability
 
-    def _drop(self, now: float, number: int, payload: Any) -> None:
+    def _drop(self, now: float, payload: Any) -> None:
         if not self._hit():
-            self._deliver(now, number, payload)
+            self._deliver(now, payload)
 
-    def _freeze(self, now: float, number: int, payload: Any) -> None:
+    def _freeze(self, now: float, payload: Any) -> None:
         pass
 
-    def _burst(self, now: float, number: int, payload: Any) -> None:
-        self._deliver(self.fault_end, number, payload)
+    def _burst(self, now: float, payload: Any) -> None:
+        self._deliver(self.fault_end, payload)
 
-    def _delay(self, now: float, number: int, payload: Any) -> None:
-        self._deliver(now + self.fault.delay, number, payload)
+    def _delay(self, now: float, payload: Any) -> None:
+        self._deliver(now + self.fault.delay, payload)
 
-    def _reorder(self, now: float, number: int, payload: Any) -> None:
-        self._deliver(now + self.random.uniform(0.0, self.fault.delay), number, payload)
+    def _reorder(self, now: float, payload: Any) -> None:
+        self._deliver(now + self.random.uniform(0.0, self.fault.delay), payload)
 
-    def _duplicate(self, now: float, number: int, payload: Any) -> None:
-        self._deliver(now, number, payload)
+    def _duplicate(self, now: float, payload: Any) -> None:
+        self._deliver(now, payload)
         if self._hit():
             for _ in range(COPIES):
-                self._deliver(now + self.random.uniform(0.0, COPY_DELAY), number, payload)
+                self._deliver(now + self.random.uniform(0.0, COPY_DELAY), payload)
 
-    def _corrupt(self, now: float, number: int, payload: Any) -> None:
+    def _corrupt(self, now: float, payload: Any) -> None:
         if not self._hit():
-            self._deliver(now, number, payload)
+            self._deliver(now, payload)
             return
         kind = self.fault.damage or str(self.random.choice(self.damages))
-        self._deliver(now, number, self.damage(payload, kind), spoiled=True)
+        self._deliver(now, self.damage(payload, kind), spoiled=True)
 
     _garbage = _corrupt
 
-    def _spike(self, now: float, number: int, payload: Any) -> None:
+    def _spike(self, now: float, payload: Any) -> None:
         """Corrupt the first message and lose all that follow."""
         if not self._spiked:
             self._spiked = True
-            self._deliver(now, number, self.damage(payload, self.fault.damage), spoiled=True)
+            self._deliver(now, self.damage(payload, self.fault.damage), spoiled=True)
 
-    def _ros(self, now: float, number: int, payload: Any) -> None:
-        self._deliver(now, number, self.shift(payload, self.fault.offset))
+    def _ros(self, now: float, payload: Any) -> None:
+        self._deliver(now, self.shift(payload, self.fault.offset))

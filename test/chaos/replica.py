@@ -321,13 +321,13 @@ class Replica:
         else:
             twin.advance(self._now)
         self._states.append(State(self._now, twin.position, twin.velocity, twin.effort, number))
-        self._link.push(self._now, number, self._states[-1])
+        self._link.push(self._now, self._states[-1])
         for side in self._sides:
             own = tuple(values[side.joints] for values in self._states[-1][1:4])
             side.record.states.append(own)
             side.record.force.append(float(np.linalg.norm(side.wrench)))
             if self._press or self._mode is Mode.ADMITTANCE:
-                side.links[WRENCH].push(self._now, number, side.wrench)
+                side.links[WRENCH].push(self._now, side.wrench)
 
     def _touch(self) -> None:
         for side in self._sides:
@@ -363,7 +363,7 @@ class Replica:
             return
         record, sent = side.record, np.array(command)
         record.commands.append((sent, self._now, len(self._states) - 1, side.process))
-        side.links[COMMANDS].push(self._now, len(record.commands), sent)
+        side.links[COMMANDS].push(self._now, sent)
 
     def _obey(self, side: Side) -> None:
         """Let the twin take what waits for it."""

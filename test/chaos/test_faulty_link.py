@@ -22,7 +22,7 @@ def send(link: FaultyLink, fault: Fault | None, count: int = 200) -> list[tuple[
     if fault is not None:
         link.begin(fault, end=count * 0.005)
     for number in range(count):
-        link.push(number * 0.005, number, b"%d" % number)
+        link.push(number * 0.005, b"%d" % number)
         for step in range(5):
             now = number * 0.005 + step * 0.001
             out += [(now, delivery.payload) for delivery in link.pop(now)]
@@ -66,14 +66,14 @@ def test_a_fault_loses_repeats_and_delays_what_it_says(link, fault, expected):
 def test_drop_loses_its_share_and_a_freeze_ends(link):
     assert 30 < len(send(link, Fault("drop states", probability=0.75))) < 70
     assert send(link, Fault("freeze states")) == []
-    link.push(9.0, 7, b"later")
+    link.push(9.0, b"later")
     assert [delivery.payload for delivery in link.pop(9.0)] == [b"later"]
 
 
 def test_corrupt_messages_are_marked(link):
     link.begin(Fault("corrupt states", probability=0.5, damage="nan"), 1.0)
-    for number in range(200):
-        link.push(0.0, number, b"")
+    for _ in range(200):
+        link.push(0.0, b"")
     out = link.pop(0.0)
     assert len(out) == 200
     assert all(delivery.spoiled == (delivery.payload == b"nan") for delivery in out)

@@ -8,10 +8,6 @@ import sys
 from pathlib import Path
 from random import Random
 
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
-
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for compiled
 
 from compiled import codec
@@ -30,54 +26,38 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def save(name: str, seed: int, outcome: Outcome, console: Console) -> None:
+def save(name: str, seed: int, outcome: Outcome) -> None:
     """Show the findings and keep their inputs."""
     for number, (kind, (trace, data)) in enumerate(outcome.findings.items()):
         path = FOLDER / f"{name}-{seed}-finding-{number}"
         path.write_bytes(data)
-        console.print(f"[red]{name}: {kind}[/]; the input is in {path}")
-        console.print(trace, markup=False, highlight=False)
+        print(f"{name}: {kind}; the input is in {path}\n{trace}")
 
 
 def main() -> int:
     """Fuzz the targets in turn; the status is 1 if there are findings."""
     options = arguments()
     logging.disable(logging.WARNING)  # oddities of URDFs
-    console = Console()
     FOLDER.mkdir(parents=True, exist_ok=True)
     sanitized = b"__asan_init" in Path(codec.module().__file__).read_bytes()
-    console.print(f"sanitizers: {'on' if sanitized else 'off'}; seed {options.seed}")
-    table = Table("target", "executions", "refused", "answers", "slowest", "time", "findings")
+    print(f"sanitizers: {'on' if sanitized else 'off'}; seed {options.seed}")
     found = 0
     for target in TARGETS:
         if options.only not in (None, target.name):
             continue
         count = round(options.executions * (1 if options.only else target.share))
         path = FOLDER / f"{target.name}-{options.seed}-last"
-        console.print(f"{target.name}: should the process end here, the input is in {path}")
-        with Progress(console=console, transient=True) as progress:
-            task = progress.add_task(target.name, total=count)
-            outcome = fuzz(
-                target,
-                count,
-                Random(options.seed),
-                LastInput(path, target.longest),
-                lambda done, task=task: progress.update(task, completed=done),
-            )
-        save(target.name, options.seed, outcome, console)
+        print(f"{target.name}: should the process end here, the input is in {path}", flush=True)
+        outcome = fuzz(target, count, Random(options.seed), LastInput(path, target.longest))
+        save(target.name, options.seed, outcome)
         found += len(outcome.findings)
-        table.add_row(
-            target.name,
-            f"{outcome.executions:,}",
-            f"{outcome.refused:,}",
-            str(len(outcome.answers)),
-            f"{1e3 * outcome.slowest:.1f} ms",
-            f"{outcome.seconds:.0f} s",
-            str(len(outcome.findings)),
+        print(
+            f"  {outcome.executions:,} executions, {outcome.refused:,} refused in "
+            f"{len(outcome.answers)} ways, slowest {1e3 * outcome.slowest:.1f} ms, "
+            f"{outcome.seconds:.0f} s, {len(outcome.findings)} findings"
         )
         if outcome.executions < count:  # interrupted
             break
-    console.print(table)
     return 1 if found else 0
 
 

@@ -7,7 +7,6 @@ import re
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -63,7 +62,6 @@ def fuzz(
     executions: int,
     random: Random,
     last: LastInput,
-    progress: Callable[[int], None] = lambda done: None,
 ) -> Outcome:
     """Read the seeds, then so many mutated inputs.
 
@@ -77,11 +75,9 @@ def fuzz(
     if target.is_binary:
         inputs = (copy for data in inputs for copy in variants(random, data))
     with suppress(KeyboardInterrupt):  # what has been done until then counts
-        for done, data in enumerate(islice(inputs, executions)):
+        for data in islice(inputs, executions):
             if execute(target, data, outcome, last) and len(found) < MAX_KEPT:
                 found.append(data)
-            if done % 1024 == 0:
-                progress(done)
     outcome.seconds = time.perf_counter() - begun
     return outcome
 
