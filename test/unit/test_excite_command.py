@@ -18,6 +18,8 @@ from featherstone_ros.tools import cli
 from featherstone_ros.tools.excite import LEAD_IN
 from featherstone_ros.tools.excite.clearance import Clearance, _gaps
 from featherstone_ros.tools.excite.excitation import Excitation
+from featherstone_ros.tools.posture import start_posture
+from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.trajectory_files import read
 
 pytest.importorskip("scipy")
@@ -183,6 +185,29 @@ def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, capsys, monk
     assert not waived.pairs and not waived.above
     with pytest.raises(fr.UnknownNameError, match="link9"):
         Clearance.of(arm, text, None, [("base", "link9")])
+
+
+def test_a_start_that_touches_is_named_and_may_be_waived_and_setup_proposes_another(
+    tmp_path, capsys
+):
+    """In the middle of its range this arm hangs through the floor."""
+    text = two_arms(0.5).replace('lower="-3" upper="3"', 'lower="-0.4" upper="5.6"', 1)
+    file, given = tmp_path / "arm.urdf", tmp_path / "arm.yaml"
+    file.write_text(text)
+    model = fr.Model.from_urdf(text)
+    clearance, middle = Clearance.of(model, text, None), start_posture(model)
+    assert middle.tolist() == [2.6, 0.0, 0.0] and not clearance.is_free(middle[None])
+    assert clearance.is_free(start_posture(model, clear=clearance.free)[None])
+    assert clearance.is_free(propose(file).start[None])
+    start = "{j1: 2.6, j2: 0.0, j3: 0.0}"
+    given.write_text(f"/**:\n  ros__parameters:\n    initial_positions: {start}\n")
+    command = ["excite", "--urdf", str(file), "--parameters", str(given), "--output"]
+    assert cli.main([*command, str(tmp_path / "e.yaml")]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert re.search(r"at the start the boxes around .*link3 and floor overlap by \d+ mm", said)
+    assert "link1" not in said and "--may-touch" in said
+    floor = [(link, "floor") for link in ("link2", "link3")]
+    assert Clearance.of(model, text, None, floor).standing(middle).is_free(middle[None])
 
 
 test_impossible_wishes_are_refused = refused_commands(

@@ -103,16 +103,17 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools.trial_drive import follow
 
     urdf = robot_file(args.urdf)
-    arm = ControlledArm.from_robot(args.urdf, args.joints, args.parameters, args.joint_limits)
-    joints = arm.model.joint_names
-    rehearsing = arm.with_parameters(mode=Mode.FEEDFORWARD, output=Output.EFFORT)
-    try:
-        p, _ = rehearsing.feedback.gains
-    except ValueError as error:
-        raise FeatherstoneError(f"the controller would not start: {error}") from None
-    text = read_file(urdf)
-    clearance = Clearance.of(arm.model, text, urdf.resolve().parent, args.may_touch)
-    planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
+    with delayed_progress("choosing gains", console):
+        arm = ControlledArm.from_robot(args.urdf, args.joints, args.parameters, args.joint_limits)
+        joints = arm.model.joint_names
+        rehearsing = arm.with_parameters(mode=Mode.FEEDFORWARD, output=Output.EFFORT)
+        try:
+            p, _ = rehearsing.feedback.gains
+        except ValueError as error:
+            raise FeatherstoneError(f"the controller would not start: {error}") from None
+        text = read_file(urdf)
+        clearance = Clearance.of(arm.model, text, urdf.resolve().parent, args.may_touch)
+        planner = Excitation(arm, clearance, args.duration, args.harmonics, args.speed)
     with delayed_progress("searching", console) as progress:
         plan = planner.search(_initial_positions(arm.files, joints), args.seed, progress)
     count = round(args.duration / SPACING) + 1

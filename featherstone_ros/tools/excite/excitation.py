@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,7 @@ WIDEST = 2.0  # [rad or m] to either side of the start
 REDUCTION, MIN_SCALE = 0.85, 0.02  # factor while a motion does not fit, and their product
 POSES, ROUNDS = 64, 32  # drawn for each start, at once and one after the other
 STARTS, STEPS, CHILDREN = 24, 60, 6  # of the search
+LARGE = 16  # joints from which on it is shorter: each motion takes time by their square and more
 WEAK = 1e4  # condition number from which something is hardly told
 STEP_SIZE = 0.3  # of a coefficient's change, relative to their size
 
@@ -176,7 +178,9 @@ class Excitation:
         if start is not None:
             self.clearance = self.clearance.standing(np.asarray(start, dtype=float))
         random = np.random.default_rng(seed)
-        total, done = STARTS + STEPS * CHILDREN, 0
+        share = min(1.0, (LARGE / self.arm.model.n) ** 2)
+        enough, steps = ceil(share * STARTS), ceil(share * STEPS)
+        total, done, found = STARTS + steps * CHILDREN, 0, 0
         best: Series | None = None
         self._refused: list[Series] = []
         best_cost = first = np.inf
@@ -189,13 +193,16 @@ class Excitation:
             first = first if np.isfinite(first) else cost
             if cost < best_cost:
                 best, best_cost = series, cost
-            done += 1
+            done, found = done + 1, found + (series is not None)
             if progress:
                 progress(done, total)
+            if found == enough:
+                break
         if best is None:
             raise IdentificationError(self._why(start))
-        for step in range(STEPS):
-            size = STEP_SIZE * (1 - step / STEPS)
+        done = STARTS
+        for step in range(steps):
+            size = STEP_SIZE * (1 - step / steps)
             parent = best
             for _ in range(CHILDREN):
                 series = self._fitted(self._changed(parent, size, random))
