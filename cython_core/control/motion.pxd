@@ -754,24 +754,27 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
 cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double* state,
                              const double* offset, double duration, double share,
                              const JointLimits* limits) noexcept nogil:
-    """Make a joint's correction longer where it accelerates too much, but not where it would add
-    speed, and shorter where it would leave the range: both count for more. What removes the
-    velocity goes first, since the arm falls behind with what removes the distance.
+    """Make a joint's correction longer where it accelerates too much, and shorter where it would
+    leave the range, which counts for more. What removes the velocity goes first, but not so long
+    that it adds speed, since the arm falls behind with what removes the distance.
     """
     cdef Py_ssize_t n = m.n, k
     cdef double hardest = HARDEST * max(min(limits.acceleration[i], limits.deceleration[i]),
                                         fabs(state[2 * n + i]))
-    cdef double longer = 1.0, place = 1.0
-    plan_correction(m, i, offset, duration, longer, place, share, limits)
-    while (place < LONGEST_BLEND
-           and accelerates_too_much(m, i, time, state[2 * n + i], limits)):
-        longer /= SHORTER
-        if place > 1.0 or longer > LONGEST_BLEND / SHORTER:     # the velocity's alone is no remedy
-            place /= SHORTER
-            longer = place
-        plan_correction(m, i, offset, duration, longer, place, share, limits)
-        if place == 1.0 and adds_speed(m, i, time, state[n + i], share * limits.velocity[i]):
-            plan_correction(m, i, offset, duration, SHORTER * longer, place, share, limits)
+    cdef double longer = 0.0
+    cdef bint whole
+    plan_correction(m, i, offset, duration, 1.0, 1.0, share, limits)
+    for whole in range(2):
+        longer = 1.0
+        while (longer < LONGEST_BLEND
+               and accelerates_too_much(m, i, time, state[2 * n + i], limits)):
+            longer /= SHORTER
+            plan_correction(m, i, offset, duration, longer, longer if whole else 1.0, share, limits)
+            if not whole and adds_speed(m, i, time, state[n + i], share * limits.velocity[i]):
+                longer *= SHORTER
+                plan_correction(m, i, offset, duration, longer, 1.0, share, limits)
+                break
+        if longer < LONGEST_BLEND:
             break
     while (joint_lasts(m, i) > SHORTEST_STOP and largest_acceleration(m, i) < hardest
            and correction_leaves_range(m, i, time, state[i], limits)):
