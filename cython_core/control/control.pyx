@@ -15,7 +15,8 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy
 
 from control.cartesian_impedance cimport EFFORT as _EFFORT, cartesian_impedance, update_kinematics
-from control.cartesian_mode cimport (VIRTUAL_STEP as _VIRTUAL_STEP, CartesianTarget, lay_out_mode,
+from control.cartesian_mode cimport (ARRIVED_AT as _ARRIVED_AT, ARRIVED_TURNED as _ARRIVED_TURNED,
+                                     VIRTUAL_STEP as _VIRTUAL_STEP, CartesianTarget, lay_out_mode,
                                      mode_memory)
 from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_end, on_tick
 from control.controller cimport check_age, take_state
@@ -30,8 +31,10 @@ from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, comp
                                   convert_command, record_note, release_unused, stand_locked,
                                   take_torques)
 from control.events cimport NO_TIP, REJECTIONS, Reason, because
-from control.fault_bounds cimport (CLOCK_JUMP as _CLOCK_JUMP, FALLBACK_SPEED as _FALLBACK_SPEED,
-                                   LIMIT_SLACK as _LIMIT_SLACK, SPEED_MEMORY as _SPEED_MEMORY)
+from control.fault_bounds cimport (CLOCK_JUMP as _CLOCK_JUMP, EFFORT_SHARE as _EFFORT_SHARE,
+                                   FALLBACK_SPEED as _FALLBACK_SPEED, LIMIT_SLACK as _LIMIT_SLACK,
+                                   SET_POINT_SPEED as _SET_POINT_SPEED,
+                                   SPEED_MEMORY as _SPEED_MEMORY)
 from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
@@ -73,9 +76,10 @@ cnp.import_array()
 
 # Bounds that Python keeps to as well; each is explained where it is defined.
 MAX_WALLS, MAX_WRENCH = WALLS, ABSURD
-BLEND_SPEED, CLOCK_JUMP, DRIVE_ACCELERATION = _BLEND_SPEED, _CLOCK_JUMP, _DRIVE_ACCELERATION
-EFFORT, FALLBACK_SPEED, LIMIT_SLACK = _EFFORT, _FALLBACK_SPEED, _LIMIT_SLACK
-SPEED_MEMORY, VIRTUAL_STEP = _SPEED_MEMORY, _VIRTUAL_STEP
+ARRIVED_AT, ARRIVED_TURNED, BLEND_SPEED = _ARRIVED_AT, _ARRIVED_TURNED, _BLEND_SPEED
+CLOCK_JUMP, DRIVE_ACCELERATION, EFFORT = _CLOCK_JUMP, _DRIVE_ACCELERATION, _EFFORT
+EFFORT_SHARE, FALLBACK_SPEED, LIMIT_SLACK = _EFFORT_SHARE, _FALLBACK_SPEED, _LIMIT_SLACK
+SET_POINT_SPEED, SPEED_MEMORY, VIRTUAL_STEP = _SET_POINT_SPEED, _SPEED_MEMORY, _VIRTUAL_STEP
 
 # What is compiled stands before what uses it.
 include "message_memory.pxi" # MessageMemory: all that the controller points to

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from featherstone_ros import Dynamics
-from featherstone_ros._control import EFFORT, SnapshotRequest
+from featherstone_ros._control import ARRIVED_AT, ARRIVED_TURNED, EFFORT, SnapshotRequest
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import DELAY_MARGIN, unsoftened
 from featherstone_ros.control.settings import ControllerSettings, Mode
@@ -20,7 +20,7 @@ from featherstone_ros.model import Model
 MIN_ERROR = np.array([0.002, np.radians(0.5)])  # [m, rad] off that always counts as there
 MAX_ERROR = np.array([0.01, np.radians(2.0)])  # that never does, whatever dry friction explains
 STICKS = 1.3  # friction over the known one
-LED = np.array([1e-4, 1e-3])  # [m, rad] from the target at which the desired pose counts as there
+NEAR = (ARRIVED_AT, ARRIVED_TURNED)  # from the target: there the desired pose counts as there
 MOVES = 1e-3  # [rad/s, m/s] of a joint: the end effector is on its way
 SINGULAR = 0.1  # of the spring's torque, relative to its largest in any direction
 MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit that are at it
@@ -46,7 +46,7 @@ class EndEffectorArrival:
         (error, remaining, wrench, _), q = moment.end_effector, moment.q
         law = settings.impedance
         moves = (np.abs(moment.desired[1]) > MOVES).any()
-        if law is None or wrench.any() or (distance(remaining) > LED).any() or moves:
+        if law is None or wrench.any() or (distance(remaining) > NEAR).any() or moves:
             return None
         R = self._axes(q, dynamics) if law["tip_axes"] else np.eye(6)
         root = np.sqrt(np.asarray(law["stiffness"], dtype=np.float64))

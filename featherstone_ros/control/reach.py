@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from featherstone_ros import Dynamics
+from featherstone_ros._control import EFFORT_SHARE
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
 
 POSTURES = 64  # that are looked at; more change the bounds by a few percent
-EFFORT_SHARE = 0.8  # of the effort limits, gravity included: the rest is for the feedback
 LEAST_SHARE = (
     0.2  # of the effort limits, where gravity leaves less: it helps as often as it hinders
 )

@@ -31,6 +31,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros._control import (
     CLOCK_JUMP,
     LIMIT_SLACK,
+    SET_POINT_SPEED,
     SPEED_MEMORY,
     CompiledMotion,
     CompiledPath,
@@ -44,7 +45,6 @@ from featherstone_ros.control.spline import spline_accelerations, spline_velocit
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.drives import Drives
 
-SPEED_SLACK = 0.05  # share by which a set-point may exceed the velocity limit
 SPEED_UP = 100.0  # [1/s] largest acceleration, in velocity limits per second
 WITHIN_PIECE = (0.0, 0.25, 0.5, 0.75, 1.0)  # where a quintic's acceleration is looked at
 OWN_TORQUE = 0.05  # share of the model's torque within which an effort is that
@@ -259,7 +259,7 @@ class Trajectory:
             speed - before.points[0, 1]
         )
         end = q + OVERSHOOT * velocity * np.abs(velocity) / space.rates[1]
-        follows = np.abs(speed) <= (1.0 + SPEED_SLACK) * space.velocity
+        follows = np.abs(speed) <= SET_POINT_SPEED * space.velocity
         follows &= (end >= space.lower) & (end <= space.upper)
         velocity = np.where(follows, velocity, 0.0)[None]
         self._states, self._period = replace(self._states, velocity=velocity), since
@@ -423,7 +423,7 @@ def check_speed(values: Floats, limit: Floats, field: str, space: JointSpace) ->
     Raises:
         TrajectoryError: One is beyond its limit.
     """
-    excess = np.abs(values) - (1.0 + SPEED_SLACK) * limit
+    excess = np.abs(values) - SET_POINT_SPEED * limit
     worst = int(np.argmax(excess))
     if excess[worst] > 0.0:
         raise TrajectoryError(

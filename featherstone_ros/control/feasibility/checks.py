@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from featherstone_ros import Dynamics
-from featherstone_ros._control import BLEND_SPEED
+from featherstone_ros._control import BLEND_SPEED, SET_POINT_SPEED
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.feasibility.excesses import ROUNDING, excesses, quantities
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import Choice, ControllerSettings
-from featherstone_ros.control.trajectory import SPEED_SLACK
 from featherstone_ros.model import Model
 
 FINEST = 1e-3  # [s] between two samples
@@ -67,9 +66,9 @@ def check_trajectory(
 def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
     """Tell whether a trajectory is too fast or leaves the range of a joint: no drives could help.
 
-    One rule for all that moves the joints: a velocity may exceed its limit by ``SPEED_SLACK``, as a
-    set-point's, and while a motion before is blended into the trajectory, which is not the
-    sender's, by ``BLEND_SPEED`` more. From the first point on, positions may be ``LIMIT_SLACK``
+    One rule for all that moves the joints: a velocity may be ``SET_POINT_SPEED`` times its limit,
+    as a set-point's, and while a motion before is blended into the trajectory, which is not the
+    sender's, ``BLEND_SPEED`` more. From the first point on, positions may be ``LIMIT_SLACK``
     beyond the limits, as those of points; an arm may come from further outside.
 
     Args:
@@ -83,8 +82,8 @@ def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
     return any(
         excess.quantity == quantity and not excess.share() <= max_share
         for samples, quantity, max_share in (
-            (~blended, "velocity", 1.0 + SPEED_SLACK),
-            (blended, "velocity", 1.0 + SPEED_SLACK + BLEND_SPEED),
+            (~blended, "velocity", SET_POINT_SPEED),
+            (blended, "velocity", SET_POINT_SPEED + BLEND_SPEED),
             (follows, "position", 0.0),
         )
         if samples.any()
