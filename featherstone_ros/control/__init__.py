@@ -19,8 +19,8 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``feasibility``: whether the motors can follow it; ``retiming``: as fast as they can.
 - ``goal_tolerances``, ``tracking_error``: the outcome of an action's goal; how well the arm
   follows.
-- ``spline``, ``pose_stream``: velocities for points and for poses that come without.
-- ``stream_watch``: how trajectories that follow each other fit together;
+- ``spline``: velocities for points that come without.
+- ``streams``: how trajectories that follow each other fit together; velocities for poses.
 - ``tool_weight``: what a wrench sensor's zeros in several postures tell of the tool.
 - ``arrival``, ``end_effector``: whether the arm, or its tip, is where it was asked to go.
 - ``diagnostics``: level and line of the diagnostics; ``drive_watch``: what limits of drives bind.

@@ -29,9 +29,8 @@ from featherstone_ros.control.feasibility.checks import (
 )
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
 from featherstone_ros.control.motion import Motion
-from featherstone_ros.control.pose_stream import PoseStream
 from featherstone_ros.control.reasons import Reason
-from featherstone_ros.control.stream_watch import StreamWatch, Takeover
+from featherstone_ros.control.streams import PoseStream, StreamWatch, Takeover
 from featherstone_ros.control.tool_weight import SensorZeros
 from featherstone_ros.control.trajectory import (
     LimitsError,

@@ -6,7 +6,7 @@ from studies import few_or_all, study
 
 from featherstone_ros import Model
 from featherstone_ros.control.cartesian_impedance import CartesianImpedance
-from featherstone_ros.control.pose_stream import OUTLASTS, PoseStream
+from featherstone_ros.control.streams import OUTLASTS, PoseStream
 
 MODEL = Model.from_robot("panda")
 MIDDLE = 0.5 * (MODEL.lower + MODEL.upper)

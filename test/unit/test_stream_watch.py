@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from featherstone_ros.control.stream_watch import StreamWatch, Takeover
+from featherstone_ros.control.streams import StreamWatch, Takeover
 
 
 def figures(watch):
