@@ -12,6 +12,7 @@ import featherstone_ros as fr
 from featherstone_ros._enumerations import NoteKind
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.reasons import REJECTIONS
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point
 
 
@@ -114,14 +115,21 @@ def test_a_joint_that_is_pushed_against_its_stop_is_not_frozen(distance, is_at_s
 
 @pytest.mark.parametrize("share", [0.95, 1.1])
 @pytest.mark.parametrize(("coulomb", "stiction"), [(0.0, 2.0), (0.5, 1.7)])
-def test_a_joint_that_more_than_its_stiction_pushes_moves(coulomb, stiction, share):
-    """A tenth of the effort limit of 20 N m; of known friction 3 times, and a hundredth of it."""
-    bench = Bench(p=np.full(2, 1000.0), coulomb=np.full(2, coulomb)).start()
-    q = bench.arm.q
-    place = q + np.array([0.0, 1e-3 * (share * stiction - coulomb)])  # whose friction is added
+@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
+def test_a_joint_that_more_than_its_stiction_pushes_moves(mode, coulomb, stiction, share):
+    """A tenth of the effort limit of 20 N m; of known friction 3 times, and a hundredth of it.
+
+    In computed torque the feedback is an acceleration, of links and rotors.
+    """
+    rotors, friction = np.array([0.0, 0.5]), np.full(2, coulomb)
+    bench = Bench(mode=mode, p=np.full(2, 1000.0), coulomb=friction, armature=rotors).start()
+    q, push = bench.arm.q, share * stiction - coulomb  # whose friction is added
+    if mode is Mode.COMPUTED_TORQUE:
+        push /= fr.Dynamics(bench.model).crba(q)[1, 1] + rotors[1]
+    place = q + np.array([0.0, 1e-3 * push])
     zero = np.zeros(2)  # slowly: what accelerates the joint pushes, too
     bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, place, zero, zero)])
-    for _ in range(1300):
+    for _ in range(2500):
         if bench.controller.phase is Phase.OPEN_LOOP:
             break
         bench.give(q)

@@ -30,9 +30,9 @@ def look(bench: Bench, duration: float) -> None:
 
 
 def lead(
-    bench: Bench, speed: Callable[[float], float], duration: float, joint: int = 0
+    bench: Bench, speed: Callable[[float], float], duration: float, joint: int | slice = 0
 ) -> float | None:
-    """Move one joint at a speed by time; return when that became a fault, None if it did not."""
+    """Move joints at a speed by time; return when that became a fault, None if it did not."""
     q = bench.arm.q
     for k in range(round(duration / PERIOD)):
         qd = np.zeros(2)
@@ -64,6 +64,12 @@ def test_a_joint_faster_than_its_limit_for_a_tenth_of_a_second_is_a_fault(joint,
         since = lead(bench, lambda t, share=share: sign * share * LIMIT, 0.5, joint)
         assert since == pytest.approx(0.1 * (1.2 / share) ** 2, abs=0.006)  # by its energy
         assert f"joint {NAMES[joint]!r} moves at" in bench.controller.hold_reason
+
+
+def test_of_findings_that_are_equally_bad_the_first_is_told():
+    bench = far_from_its_path()
+    assert lead(bench, lambda t: 1.3 * LIMIT, 0.5, slice(None)) is not None
+    assert bench.controller.hold_reason.startswith(f"joint {NAMES[0]!r} moves at")
 
 
 @pytest.mark.parametrize(("pause", "is_fault"), [(0.12, False), (0.07, True), (0.02, True)])

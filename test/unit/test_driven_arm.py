@@ -36,14 +36,6 @@ def test_a_servo_sags_by_torque_over_stiffness():
     assert abs(arm.q - START) > 0.01
 
 
-def test_an_offset_by_the_stiffness_takes_the_sag_away():
-    drives = units("position")
-    arm = driven(LIFT, drives)
-    arm.command = drives.commands(gravity(START), START, np.zeros(1))
-    arm.advance(1.5)
-    np.testing.assert_allclose(arm.q, START, atol=1e-6)
-
-
 def test_a_rotor_sticks_until_torque_exceeds_its_friction():
     arm = driven(PAN, units("torque"), friction=0.5)
     arm.command = np.array([0.49])
@@ -78,17 +70,6 @@ def test_a_duty_cycle_ends_at_the_speed_whose_back_emf_it_is():
     arm.command = np.array([0.5])
     arm.advance(0.8)
     np.testing.assert_allclose(arm.qd, 0.5 * 12.0 / (0.02 * 100.0), rtol=1e-3)
-
-
-def test_a_torque_told_as_current_moves_like_the_torque():
-    arms = [driven(LIFT, units(law, direction=-1.0)) for law in ("torque", "current", "duty")]
-    for _ in range(200):
-        for arm in arms:
-            arm.command = arm.units.commands(gravity(arm.q) + 0.5, arm.q, arm.qd)
-            arm.advance(0.001)
-    np.testing.assert_allclose(arms[1].q, arms[0].q, atol=1e-9)
-    np.testing.assert_allclose(arms[2].q, arms[0].q, atol=2e-3)  # held while the speed changes
-    assert arms[0].q > START + 0.01
 
 
 @pytest.mark.parametrize("effort", ["torque", "current", "torque_without_gravity"])

@@ -236,20 +236,6 @@ def test_old_causes_are_not_why_a_goal_ends(bench):
     assert "asked to hold" in goal.tracker.verdict.text
 
 
-def test_arm_that_does_not_obey_three_trajectories_in_a_row_is_held_until_asked_again():
-    bench = Bench(path_tolerance=0.1).start()
-    for _ in range(3):
-        assert bench.controller.phase is Phase.HOLDING
-        goal = Goal(bench)
-        assert goal.freeze(0.5) is GoalStatus.ABORTED
-        assert goal.tracker.verdict.code is ErrorCode.PATH_TOLERANCE_VIOLATED
-        goal.freeze(2.0)  # what went wrong shortly before is not what counts
-    assert bench.controller.phase is Phase.FAULT
-    assert "3 trajectories in a row" in bench.controller.hold_reason
-    bench.controller.hold(bench.now)
-    assert bench.run(0.3).controller.phase is Phase.HOLDING
-
-
 def disobey(bench: Bench, times: int) -> None:
     """Give trajectories that the arm does not follow, too seldom to be a fault by their rate."""
     for _ in range(times):

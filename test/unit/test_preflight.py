@@ -1,6 +1,5 @@
 """Will a trajectory stay within the motors: torque along it, limits, how much slower."""
 
-from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -13,7 +12,7 @@ from studies import study
 from featherstone_ros import Dynamics
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.checks import MAX_VALUES, check_trajectory, is_beyond
-from featherstone_ros.control.feasibility.demand import Demand, demand
+from featherstone_ros.control.feasibility.demand import Demand, demand, demand_of
 from featherstone_ros.control.feasibility.excesses import largest_root_below, slow_down
 from featherstone_ros.control.feasibility.feasibility import Feasibility, check, round_up
 from featherstone_ros.control.joint_space import JointSpace
@@ -184,20 +183,6 @@ def test_a_trajectory_slowed_down_as_advised_fits_and_one_less_so_does_not(name,
     assert not check_file(slower(given, 0.999 * verdict.slow_down), arm).verdict.fits
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-def test_torque_alone_decides_where_there_are_no_speed_limits(name):
-    given = fast_motion(name, 0.3)
-    arm = ControlledArm.from_robot(name, given.names)
-    free = replace(arm.unloaded, velocity_limit=np.full(arm.model.n, inf))
-    arm = replace(arm, unloaded=free)
-    verdict = check_file(given, arm).verdict
-    assert {excess.quantity for excess in verdict.excesses} == {"torque"}
-    slowed = verdict.demand.slowed(verdict.slow_down)
-    share = (np.abs(slowed.torque) / arm.limits.effort).max()
-    assert share == pytest.approx(1.0, abs=2e-6)
-    assert check_file(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
-
-
 # Verdicts
 
 
@@ -273,28 +258,34 @@ def test_extra_effort_counts_where_it_is_commanded_and_not_else():
     assert_allclose(with_.torque - without.torque, [[5.0, -5.0]] * len(with_.time))
 
 
+def test_friction_that_grows_with_the_load_counts():
+    """With that of gravity, and with what accelerates the links the same way."""
+    dynamics, time = Dynamics(model()), np.linspace(0.0, 1.0, 5)
+    drives = Drives([0.1, 0.05], [0.5, 0.3], [0.8, 0.4], load=np.array([0.2, 0.1]))
+    q, qd = Q + 0.4 * time[:, None], np.full((5, 2), 0.4)
+    weight = dynamics.gravity(q)
+    wanted = 0.5 * weight - (dynamics.bias(q, qd) - weight)
+    qdd = np.linalg.solve(dynamics.crba(q), wanted[..., None])[..., 0]
+    asked = demand_of(dynamics, drives, time, q, qd, qdd)
+    assert_allclose(asked.torque, drives.torque(dynamics, q, qd, qdd, sliding=1.0), rtol=1e-9)
+
+
+def test_the_velocity_that_was_desired_until_a_motion_takes_over_counts():
+    line = started(Trajectory(NAMES, [Point(0.0, Q), Point(1.0, Q + 0.1)], space()))
+    dynamics, before = Dynamics(model()), np.array([2.0, -1.0])
+    found = check(dynamics, NO_DRIVES, arm_of_two().limits, line, 0.0, 1.0, before, 0.1).jumps
+    at_begin = {jump.joint: (jump.before, jump.value) for jump in found if jump.time == 0.0}
+    assert at_begin == {
+        name: pytest.approx((v, 0.1 - v)) for name, v in zip(NAMES, before, strict=True)
+    }
+
+
 def test_line_for_the_log_names_the_worst_of_each_quantity():
     path = fast_motion("panda", 0.4)
     verdict = check_file(path, ControlledArm.from_robot("panda", path.names)).verdict
     text = str(verdict)
     assert text.count("velocity of") == 1 and text.count("torque of") <= 1
     assert f"and {len(verdict.excesses) - text.count(' of joint ')} more" in text
-
-
-def test_drives_are_those_of_the_parameter_file(tmp_path):
-    file = tmp_path / "arm.yaml"
-    file.write_text(
-        "/**:\n  ros__parameters:\n    friction: {panda_joint2: {coulomb: 2.5, viscous: 0.5}}\n"
-        "/**/feedforward_controller:\n  ros__parameters:\n    armature: {panda_joint1: 0.1}\n"
-        "    effort_scale: 0.5\n    payload: {link: panda_hand, mass: 2.0, com: [0.0, 0.0, 0.1]}\n"
-    )
-    arm = ControlledArm.from_robot("panda", ("panda_joint2", "panda_joint1"), file)
-    assert arm.drives.coulomb.tolist() == [2.5, 0.273]  # the other is the URDF's
-    assert arm.drives.viscous.tolist() == [0.5, 0.003]
-    assert arm.drives.armature.tolist() == [0.0, 0.1]
-    assert arm.limits.effort.tolist() == [43.5, 43.5]
-    bare = ControlledArm.from_robot("panda", ("panda_joint2", "panda_joint1"))
-    assert not np.allclose(*(Dynamics(a.model).gravity([0.5, 0.0]) for a in (arm, bare)))
 
 
 # Efforts

@@ -145,27 +145,6 @@ def test_points_that_reverse_a_joint_in_no_time_do_not_fit(run):
     assert "Interpolated by straight lines: the points have positions only." in text
 
 
-def test_as_much_slower_as_advised_the_jumps_are_small(run):
-    output = " ".join(run(turning(0.9 * np.pi))[1].out.split())
-    factor = float(output.partition("; or ")[2].split()[0])
-    assert factor == pytest.approx(2 * 0.9 * np.pi / (np.pi / 4), rel=1e-3)
-    assert run(turning(0.9 * np.pi / factor))[0] == 0
-
-
-def test_the_same_points_with_velocities_are_cubics_and_fit(run):
-    status, output = run(turning(1.5, velocities=REST))
-    assert status == 0
-    assert "by cubics: the points have velocities." in " ".join(output.out.split())
-
-
-def test_a_jump_from_rest_and_to_rest_counts(run):
-    line = UncheckedTrajectory(JOINTS, (Point(0.0, REST), Point(0.5, (1.0, 0.0))))
-    status, output = run(line)
-    assert status == 1 and "jumps from 0 to 2 rad/s at 0.000 s" in output.out
-    smooth_end = UncheckedTrajectory(JOINTS, (Point(0.0, REST, REST), Point(0.5, (1.0, 0.0), REST)))
-    assert run(smooth_end)[0] == 0
-
-
 def test_mixed_fields_are_told(run):
     mixed = UncheckedTrajectory(
         JOINTS, (Point(0.0, REST), Point(2.0, REST, REST), Point(4.0, (0.2, 0.0), REST))

@@ -75,14 +75,6 @@ def test_an_arm_five_percent_heavier_is_no_contact(episode):
     assert (np.abs(record.torque).max(axis=0) > 0.005 * limit).all()  # it does see the difference
 
 
-def test_contact_is_reported_while_the_wrench_acts_and_not_after():
-    record = pulled(PANDA, 100.0, 25.0, 0.3)
-    during = (record.time > shadow_contact.BEGIN + 0.1) & (record.time < shadow_contact.END)
-    before, after = record.time < shadow_contact.BEGIN, record.time > shadow_contact.END + 0.3
-    assert record.contact[during].all()
-    assert not record.contact[before | after].any()
-
-
 @pytest.mark.study
 def test_study_prints_its_figures_and_draws(tmp_path, capsys):
     pytest.importorskip("matplotlib")
@@ -261,36 +253,6 @@ def test_five_percent_of_mass_do_not_break_a_contract(contract):
 # Joint states as they come.
 
 
-def test_gap_starts_anew_and_says_so(swing):
-    shadow = Shadow(MODEL, settings_for(PANDA, max_gap=0.2))
-    states = swing[:50] + swing[80:100]
-    updates = follow(shadow, states)
-    assert [bool(update.restart_reason) for update in updates] == [k == 50 for k in range(70)]
-    assert "no new joint state for 0.31 s" in updates[50].restart_reason
-    assert updates[50].residual is None
-    assert updates[50].prediction is not None
-    assert shadow.restarts == 1
-    alone = Shadow(MODEL, settings_for(PANDA, max_gap=0.2))
-    expected = follow(alone, swing[80:100])[-1].residual
-    assert_array_equal(updates[-1].residual.torque, expected.torque)
-
-
-@pytest.mark.parametrize(
-    ("what", "index", "value"),
-    [("position", 1, np.nan), ("velocity", 2, np.inf), ("effort", 3, 1e300)],
-)
-def test_absurd_figures_are_refused_by_name_and_change_nothing(swing, what, index, value):
-    shadow, clean = (Shadow(MODEL, settings_for(PANDA)) for _ in range(2))
-    bad = list(swing[3])
-    bad[index] = np.where(np.arange(7) == 2, value, bad[index])
-    follow(shadow, swing[:3])
-    with pytest.raises(ValueError, match=f"{what} of panda_joint3 is"):
-        shadow.update(nanoseconds(bad[0]), *bad[1:])
-    after = follow(shadow, swing[4:10])[-1]
-    expected = follow(clean, swing[:3] + swing[4:10])[-1]
-    assert_array_equal(after.residual.torque, expected.residual.torque)
-
-
 def test_nothing_that_comes_out_is_ever_nan():
     random = np.random.default_rng(9)
     settings = settings_for(PANDA, prediction_horizon=0.5)
@@ -308,18 +270,6 @@ def test_nothing_that_comes_out_is_ever_nan():
                 assert all(np.isfinite(values).all() for values in vars(told).values())
                 seen[type(told).__name__] += 1
     assert lost and seen["Prediction"] and seen["Residual"]
-
-
-def test_time_between_states_may_be_anything(swing):
-    """Dropped at random, the states say the same external torque."""
-    random = np.random.default_rng(6)
-    states = [s for s in swing[:600] if random.random() < 0.4]
-    gaps = [after.time - before.time for before, after in pairwise(states)]
-    assert max(gaps) > 5 * min(gaps)
-    shadow = Shadow(MODEL, settings_for(PANDA, observer_gain=5.0))
-    torques = [u.residual.torque for u in follow(shadow, states) if u.residual is not None]
-    assert np.abs(torques).max() < 2.0
-    assert shadow.restarts == 0
 
 
 # Settings.

@@ -56,25 +56,6 @@ class TestTimeline:
         assert shadow.restarts == 1
 
 
-def settled(model, q, felt, **settings):
-    """Return the residual of an arm at rest that feels external torques (n,) for long."""
-    drives = Drives(1.0, viscous=0.0, coulomb=0.0)
-    shadow = Shadow(model, ShadowSettings(observer_gain=1000.0, drives=drives, **settings))
-    zero, torque = np.zeros(model.n), fr.Dynamics(model).gravity(q) - felt
-    shadow.update(0, q, zero, torque)
-    return shadow.update(200 * MS, q, zero, torque).residual
-
-
-class TestWrench:
-    def test_damping_takes_its_share_and_a_singular_direction_is_zero(self):
-        link, q = ONE.link_names[-1], np.zeros(1)
-        dynamics = fr.Dynamics(ONE)
-        J, R = dynamics.jacobian(q, link)[:, 0], dynamics.link_pose(q, link)[:3, :3]
-        estimate = settled(ONE, q, np.array([4.0]), wrench_link=link, wrench_damping=0.5).wrench
-        assert_allclose(R @ estimate[:3], 4.0 * J[:3] / (1.0 + 0.25), atol=1e-12)
-        assert_array_equal(estimate[3:], 0.0)
-
-
 class TestContact:
     MODEL = fr.Model.from_urdf(TREES["three prismatic"])
 

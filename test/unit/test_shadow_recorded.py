@@ -1,12 +1,10 @@
 """What a shadow says of the recorded Panda is the torque that evaluation cannot explain."""
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from numpy_shadow import NumpyShadow
 
 import featherstone_ros as fr
 from featherstone_ros.model.drives import Drives
@@ -48,29 +46,6 @@ def residuals(shadow, time, *motion):
 
 def rms(values):
     return np.sqrt(np.mean(np.square(values), axis=0))
-
-
-def test_residual_is_the_evaluations_torque_error_through_the_observers_filter(
-    evaluation, model, settings
-):
-    motion = evaluation.motion
-    time = np.round(1e9 * motion.time).astype(np.int64)
-    said = residuals(Shadow(model, settings), time, motion.position, motion.velocity, motion.effort)
-    field = NumpyShadow(model, settings, "")
-    rigid = fr.Dynamics(model).rnea(motion.position, motion.velocity, motion.acceleration)
-    unexplained = rigid + settings.drives.viscous * motion.velocity - motion.effort
-    bounds = []  # with the least and the greatest dry friction
-    for dt, q, rest in zip(
-        np.diff(motion.time, prepend=motion.time[0]), motion.position, unexplained, strict=True
-    ):
-        field.follow(dt, q)
-        bounds.append(rest + settings.drives.coulomb * field.sliding)
-    filtered, expected = np.zeros((2, model.n)), []
-    for dt, (before, now) in zip(np.diff(motion.time), pairwise(bounds), strict=True):
-        filtered = filtered + (1.0 - np.exp(-GAIN * dt)) * (0.5 * (before + now) - filtered)
-        expected.append(np.clip(0.0, *filtered))
-    difference = rms([r.torque for r in said] - np.array(expected))
-    assert (difference < 0.03 * rms(expected)).all()
 
 
 def test_residual_of_the_raw_recording_is_hardly_more_and_no_contact(evaluation, model, settings):

@@ -19,8 +19,6 @@ from featherstone_ros.control.trajectory import (
     start_delay,
     timed,
 )
-from featherstone_ros.model.robots import robot_names
-from featherstone_ros.tools.robot_setup import load
 
 NAMES = ("shoulder", "elbow", "wrist")
 SPACE = JointSpace(
@@ -272,26 +270,6 @@ def test_rounded_numbers_of_a_dense_plan_are_no_accelerations():
     wide = replace(SPACE, upper=np.full(3, 100.0))
     rows = zip(t, path, speed, strict=True)
     Trajectory(NAMES, [Point(*row) for row in rows], wide).check_accelerations()
-
-
-@pytest.mark.parametrize("arm", robot_names())
-@pytest.mark.parametrize("acceleration", [1.0, 40.0])
-def test_the_quickest_plan_of_a_real_arm_passes(arm, acceleration):
-    """Full speed by constant acceleration, a point every 20 ms: MoveIt's without limits has 1."""
-    model = load(arm).model
-    space = JointSpace.of(model)
-    speed = space.velocity
-    middle = np.clip(np.zeros(model.n), model.lower + 0.5, model.upper - 0.5)
-    up = np.minimum(speed / acceleration, np.sqrt(0.4 / acceleration)).min()
-    t = np.linspace(0.0, 2.0 * up, max(int(2.0 * up / 0.02), 2) // 2 * 2 + 1)
-    qdd = np.where(t < up, acceleration, -acceleration)
-    qd = np.where(t < up, acceleration * t, acceleration * (2.0 * up - t))
-    q = np.where(t < up, qd * t / 2.0, acceleration * up**2 - qd * (2.0 * up - t) / 2.0)
-    points = [
-        Point(1.0 + time, middle + at, np.full(model.n, v), np.full(model.n, a))
-        for time, at, v, a in zip(t, q, qd, qdd, strict=True)
-    ]
-    Trajectory(model.joint_names, points, space).check_accelerations()
 
 
 @pytest.mark.parametrize(

@@ -57,18 +57,6 @@ def run(twin: Twin, periods: int, now: float = 0.0) -> None:
         twin.advance(now)
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit", "rk4"])
-def test_free_fall_is_the_simulators(model, integrator):
-    twin = make(model, integrator=integrator, rate=100.0, hold_until_command=False)
-    simulator = fr.Simulator(model, time_step=0.001, integrator=integrator)
-    simulator.reset(START)
-    run(twin, 50)
-    simulator.step(np.zeros(2), 500)
-    np.testing.assert_array_equal(twin.q, simulator.q)
-    np.testing.assert_array_equal(twin.qd, simulator.qd)
-    assert twin.time == 500_000_000
-
-
 def test_friction_is_the_identified_law(model):
     friction = {"load": [0.2, 0.3], "thinning": [0.5, 0.1]}
     drives = {"viscous": [1.0, 2.0], "coulomb": [0.5, 0.2], **friction}
@@ -200,17 +188,6 @@ def test_effort_is_saturated_at_the_urdf_limits_unless_switched_off(model):
 
 
 # Wrenches.
-
-
-def test_wrench_acts_on_its_link_in_its_axes(model):
-    twin = make(model, hold_until_command=False)
-    wrench = np.array([3.0, 0.0, -2.0, 0.0, 0.5, 0.0])
-    simulator = fr.Simulator(model)
-    simulator.reset(START)
-    apply_wrench(twin, "tool", wrench)
-    run(twin, 100)
-    simulator.step(np.zeros(2), 100, {"tool": wrench})
-    np.testing.assert_array_equal(twin.q, simulator.q)
 
 
 def test_wrench_ends_after_its_timeout_and_a_new_one_replaces_it(model):

@@ -75,12 +75,6 @@ def test_twin_keeps_the_factor_whatever_the_jitter(factor):
     assert twin.overruns == 0
 
 
-def test_twin_wants_to_be_called_once_per_state():
-    twin = make()
-    for _ in range(100):
-        assert published(twin, twin.due / SECOND) == 1
-
-
 @pytest.mark.parametrize("stall", [0.05, CATCH_UP])
 def test_a_short_stall_is_made_good_little_by_little(stall):
     twin = make()
@@ -348,18 +342,6 @@ def test_fault_is_recorded_once_until_a_reset():
     assert twin.fault == ""
     set_state(twin, START, [1.0, 1.0])
     assert faults(100.0) == 1
-
-
-def test_reset_starts_time_and_brakes_again():
-    twin = make(rate=100.0)
-    command(twin, [1.0, 1.0], now=0.0)
-    for now in 0.01 * np.arange(1, 11):
-        published(twin, now)
-    twin.reset(now=0.1)
-    assert twin.time == 0
-    assert twin.is_braked
-    np.testing.assert_array_equal(twin.q, START)
-    assert published(twin, 0.11) == 1
 
 
 def test_clock_is_published_before_each_state_with_its_stamp():
