@@ -61,14 +61,6 @@ def test_a_quintic_touches_each_limit_at_its_known_peak(quantity, power):
     ).fits
 
 
-def test_each_half_of_a_motion_has_its_own_limit():
-    peak = PEAKS["acceleration"]
-    (excess,) = quintic(limited(acceleration=9 * peak, deceleration=peak / 2)).verdict.excesses
-    assert excess.quantity == "deceleration" and excess.time > TIME / 2
-    (excess,) = quintic(limited(acceleration=peak / 2, deceleration=9 * peak)).verdict.excesses
-    assert excess.quantity == "acceleration" and excess.time < TIME / 2
-
-
 def test_a_jump_of_the_acceleration_counts_over_a_hundredth_of_a_second():
     """Where one cubic ends and the next begins, it goes from -6 to 6 times way / time^2."""
     step_by_step = [Point(k * TIME, (k * WAY,), REST) for k in range(3)]

@@ -232,21 +232,6 @@ def test_a_cubic_that_leaves_the_position_limits_between_its_points_is_found():
     assert "position" in verdict.advice()
 
 
-def test_acceleration_that_jumps_at_a_point_counts_on_both_sides():
-    path = given(
-        Point(0.0, (0.0, 0.0), (0.0, 0.0)),
-        Point(0.5, (0.3, 0.0), (1.0, 0.0)),
-        Point(1.0, (0.5, 0.0), (0.0, 0.0)),
-    )
-    motion = started(Trajectory(NAMES, path.points, space()))
-    coarse, fine = (
-        check(Dynamics(model()), NO_DRIVES, arm_of_two().limits, motion, 0.0, 1.0, STILL, step)
-        for step in (inf, 1e-4)
-    )
-    ends = np.abs(coarse.demand.acceleration).max(axis=0)
-    assert_allclose(ends, np.abs(fine.demand.acceleration).max(axis=0), rtol=1e-9)
-
-
 def test_extra_effort_counts_where_it_is_commanded_and_not_else():
     rest = ((0.1, 0.2), (0.0, 0.0), (), (5.0, -5.0))
     path = given(Point(0.0, *rest), Point(1.0, *rest))

@@ -123,19 +123,3 @@ def test_gains_grow_with_the_armature(model):
     (p, d), (heavy_p, heavy_d) = (drive_gains(model, np.full(2, a)) for a in (0.0, 5.0))
     assert (heavy_p > p).all()
     assert (heavy_d > d).all()
-
-
-# Constant friction.
-
-
-def test_offset_is_what_the_drives_have_to_give_on_top(model):
-    offset = np.array([1.5, -0.5])
-    twin = make(model, offset=offset)
-    plain = make(model)
-    effort = fr.Dynamics(model).gravity(START) + np.array([0.3, 0.2])
-    plain.command(effort, now=0.0)
-    twin.command(effort + offset, now=0.0)
-    run(plain, 200)
-    run(twin, 200)
-    np.testing.assert_allclose(twin.q, plain.q, rtol=1e-12)
-    np.testing.assert_allclose(twin.effort, plain.effort + offset, rtol=1e-12)
