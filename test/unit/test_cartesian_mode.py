@@ -177,6 +177,17 @@ def test_an_arm_that_has_been_let_go_is_braked_by_its_damping_alone():
     np.testing.assert_allclose(command, expected, atol=1e-9)
 
 
+def test_stiffness_changes_without_a_step():
+    bench = Bench(blend_time=0.0).run(0.3)
+    force = bench.pose[:3, :3].T @ np.array([0.0, 10.0, 0.0])
+    push = np.concatenate([force, np.zeros(3)])
+    bench.run(1.0, push)
+    for stiffness in (900.0, 950.0):  # each change begins where the last one ended
+        bench.configure(stiffness=(stiffness,) * 3 + (50.0,) * 3)
+        bench.run(1.0, push)
+    assert np.abs(np.diff(bench.commands[5:], axis=0)).max() < 0.2
+
+
 def test_an_arm_that_brakes_have_stopped_is_not_pulled_on():
     """What the spring had built up is let go."""
     bench = Bench().run(0.3)

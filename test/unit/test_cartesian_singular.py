@@ -6,13 +6,18 @@ the postures in which the damping of the pseudo-inverse does most.
 
 import numpy as np
 import pytest
+from drive_settings import parameters_of
 from scipy.linalg import sqrtm
 from scipy.spatial.transform import Rotation
 from studies import few_or_all
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control import CartesianImpedance
+from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
 POSTURES = 70
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
@@ -96,6 +101,33 @@ def test_torque_at_a_singular_posture_is_bounded_by_that_of_force_and_moment(rob
 
 
 # Postures from which the way in a direction leads through others in which the wrist is singular.
+
+
+# Postures from which the way in a direction leads through others in which the wrist is singular.
+THROUGH = {
+    400.0: ([0.30, -1.62, 1.58, -1.10, -1.59, -0.85], [-1.0, 2.7, -0.8]),
+    1500.0: ([-2.18, -2.08, 0.04, 0.99, 1.68, -2.46], [1.1, 1.9, -2.0]),
+}
+
+
+@pytest.mark.parametrize("stiffness", few_or_all([1500.0], THROUGH))
+def test_arm_that_is_led_through_singular_postures_does_not_swing(stiffness):
+    """With all of D V_d, also along what no joint can do, it ended in a fault."""
+    model = Model.from_file(robot_file("ur5e"))
+    q, way = THROUGH[stiffness]
+    bare = parameters_of(model.joint_names)
+    led = {"mode": "cartesian_impedance", "tip": "tool0"}
+    arm = ControlledArm.of(model, {**bare, **led, "stiffness": [stiffness] * 3 + [30.0] * 3})
+    loop = ClosedLoop(arm, SimulatedArm.of(model, arm.drives, q))
+    loop.advance(0.3)
+    target = Dynamics(model).link_pose(loop.plant.q, "tool0")
+    target[:3, 3] += way
+    loop.controller.set_target(loop.now, target)
+    record = loop.advance(20.0)
+    speeds = np.abs(record.qd) / model.velocity_limit
+    assert loop.controller.phase is Phase.HOLDING and not loop.controller.hold_reason
+    assert speeds.max() < 0.8
+    assert speeds[-1].max() < 0.001
 
 
 def modes(law: CartesianImpedance, M: np.ndarray, q: np.ndarray) -> np.ndarray:

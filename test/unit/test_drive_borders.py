@@ -183,6 +183,14 @@ def test_a_torque_leads_no_servo_beyond_the_joints_limits():
     assert bench.told[1] == pytest.approx(upper)
 
 
+def test_nor_does_the_first_one_by_a_stiffness_that_is_stated_too_small():
+    servo = DriveUnits(NAMES, ("torque", "position"), stiffness=0.02)
+    bench = Driven(servo, damping=np.ones(2)).start()
+    assert abs(bench.gravity()[1]) / 0.02 > 10.0
+    positions = np.array([told[1] for _, told in bench.commands])
+    assert bench.model.lower[1] <= positions.min() and positions.max() <= bench.model.upper[1]
+
+
 def test_joint_states_have_a_place_for_positions_and_one_for_torques():
     units = DriveUnits(NAMES, ("position", "torque"), **SERVO)
     bench = Driven(units, commands_joints=True).start()

@@ -140,6 +140,12 @@ def test_scaled_limits_scale_the_time():
     assert took[1] / took[0] == pytest.approx(1.5, rel=0.01)
 
 
+def test_less_effort_takes_longer(timed):
+    weaker = fr.control.retime(ARM, PATH, drives=DRIVES, limits=TIGHT, blend=0.05, effort=0.95)
+    assert weaker.duration > 1.005 * timed.duration
+    assert (np.abs(weaker.verdict.demand.torque).max(axis=0) < 0.951 * TIGHT.effort).all()
+
+
 def test_the_speed_of_a_link_is_limited(timed):
     link, most = ARM.link_names[-1], 0.5
     slow = fr.control.retime(

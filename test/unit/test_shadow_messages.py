@@ -176,6 +176,15 @@ def test_a_command_that_is_none_is_refused(shadow, values, reason):
     assert why == reason
 
 
+def test_prediction_takes_commands_if_asked_for(states):
+    settings = ShadowSettings(prediction_effort="commanded", drives=DRIVES)
+    shadow = Shadow(MODEL, settings)
+    send(shadow, message_of(states[0], 0))
+    send(shadow, float64_multi_array([2.0] * 7), "commands")
+    said, _ = send(shadow, message_of(states[1], 1))
+    assert_array_equal(fields(said["predicted_joint_states"])[1][2], [2.0] * 7)
+
+
 def test_states_without_stamps_are_taken_when_they_arrive(shadow, states):
     stamps = []
     for k in range(6):
