@@ -1,6 +1,5 @@
 """The console scripts of setup.py, run as they were installed."""
 
-import subprocess
 import sysconfig
 from pathlib import Path
 
@@ -33,12 +32,6 @@ def test_each_node_starts_and_ends_in_order(ros: Ros):
 
 
 def test_the_command_says_its_version(ros: Ros):
-    done = subprocess.run(
-        [script("featherstone-ros"), "--version"],
-        env=ros.environment,
-        cwd=ros.folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ["featherstone-ros", featherstone_ros.__version__]
+    process = ros.run([script("featherstone-ros"), "--version"])
+    assert process.wait() == 0
+    assert process.output.split() == ["featherstone-ros", featherstone_ros.__version__]

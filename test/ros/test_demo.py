@@ -1,80 +1,44 @@
 """The real demo: two node processes over DDS, a short motion, the report."""
 
 import argparse
-import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 2")
-from support import children, free_domain, is_alive, ros_in_free_domain
+from support import NodeProcess, Ros, children, is_alive, ros_in_free_domain
 
 # isort: split
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros.nodes.qos import AHEAD
-from featherstone_ros.tools.processes import node_environment
 
 PROGRESS = "PD alone"  # shown as the nodes start
 
 
-@contextlib.contextmanager
-def demo(folder, *arguments):
-    """Start the console command; kill it if the test fails."""
-    with free_domain() as domain:
-        process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "featherstone_ros.tools.cli", "demo", *arguments],
-            cwd=folder,
-            env=node_environment(domain, "LOCALHOST", folder)
-            | {"FORCE_COLOR": "1", "COLUMNS": "100", "TERM": "xterm"},  # dumb: no progress bar
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-            process.stdout.close()
+def demo(ros: Ros, *arguments: str) -> NodeProcess:
+    """Start the console command, as in a terminal with a progress bar."""
+    ros.environment |= {"FORCE_COLOR": "1", "COLUMNS": "100", "TERM": "xterm"}
+    command = [sys.executable, "-u", "-m", "featherstone_ros.tools.cli", "demo", *arguments]
+    return ros.run(command)
 
 
-def wait_for_nodes(process):
-    """Read the terminal's output until both nodes have been started; return their command lines."""
-    output = ""
-    while True:
-        lines = {
-            pid: Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-            for pid in children(process.pid)
-        }
-        nodes = {pid: line for pid, line in lines.items() if "--ros-args" in line}
-        if PROGRESS in output and len(nodes) == 2:
-            return nodes
-        character = process.stdout.read(1)
-        assert character, f"ended early:\n{output}"
-        output += character
-
-
-def finished(folder, *arguments, status=0):
+def finished(ros: Ros, *arguments: str) -> dict:
     """Run the short demo to its end; return its report."""
-    arguments = ("--duration", "1.5", "--rate", "200", "--output", "report", *arguments)
-    with demo(folder, *arguments) as process:
-        output, _ = process.communicate(timeout=200)
-    assert "Traceback" not in output
-    assert process.returncode == status, output
-    return json.loads((folder / "report/report.json").read_text())
+    process = demo(ros, "--duration", "1.5", "--rate", "200", "--output", "report", *arguments)
+    assert process.wait(200.0) == 0, process.output
+    assert "Traceback" not in process.output
+    return json.loads((ros.folder / "report/report.json").read_text())
 
 
-def test_demo_reports_what_it_measured_and_the_same_each_time(tmp_path):
+def test_demo_reports_what_it_measured_and_the_same_each_time(ros, tmp_path):
     pytest.importorskip("matplotlib")
-    report = finished(tmp_path, "--animation", "demo.gif")
+    report = finished(ros, "--animation", "demo.gif")
     assert (tmp_path / "demo.gif").read_bytes().startswith(b"GIF89a")
     assert report["joints"] == [f"panda_joint{i}" for i in range(1, 8)]
     assert min(report["velocity_share"]) >= 0.5
@@ -132,38 +96,40 @@ with Participant("recorder") as node:
 """
 
 
-def test_states_are_kept_for_a_recorder_that_stands_still(tmp_path):
-    with ros_in_free_domain(tmp_path) as ros:
-        recorder = ros.run([sys.executable, "-c", RECORDER])
-        states = ros.publisher(Float64MultiArray, "states", AHEAD)
-        message = serialize_message(Float64MultiArray(data=[0.0] * 21))
-        os.kill(recorder.pid, signal.SIGSTOP)
-        for _ in range(STATES):
-            states.publish(message)
-        os.kill(recorder.pid, signal.SIGCONT)
-        ros.wait_for(lambda: not recorder.is_running, "all states at the recorder")
-        assert recorder.wait() == 0, recorder.output
+def test_states_are_kept_for_a_recorder_that_stands_still(ros):
+    recorder = ros.run([sys.executable, "-c", RECORDER])
+    states = ros.publisher(Float64MultiArray, "states", AHEAD)
+    message = serialize_message(Float64MultiArray(data=[0.0] * 21))
+    recorder.send(signal.SIGSTOP)
+    for _ in range(STATES):
+        states.publish(message)
+    recorder.send(signal.SIGCONT)
+    ros.wait_for(lambda: not recorder.is_running, "all states at the recorder")
+    assert recorder.wait() == 0, recorder.output
 
 
 @pytest.mark.alone  # rates are those of a machine without other nodes
-def test_demo_in_real_time_has_rates_and_latencies(tmp_path):
+def test_demo_in_real_time_has_rates_and_latencies(ros):
     pytest.importorskip("matplotlib")
-    report = finished(tmp_path, "--real-time")
+    report = finished(ros, "--real-time")
     assert report["real_time"]
     for run in report["runs"].values():
         assert run["state_rate"] > 0 and run["command_rate"] > 0
         assert 0 < run["latency_median"] < 0.1
 
 
-def test_demo_says_which_node_died(tmp_path):
-    node = "feedforward_controller"
-    with demo(tmp_path, "--rate", "100") as process:
-        nodes = wait_for_nodes(process)
-        (victim,) = [
-            pid for pid, command in nodes.items() if f"featherstone_ros.{node} " in command
-        ]
-        os.kill(victim, signal.SIGKILL)
-        output, _ = process.communicate(timeout=100)
-    assert process.returncode == 1, output
-    assert f"{node} ended with exit status -9" in output and "Traceback" not in output
-    assert not any(is_alive(pid) for pid in nodes)
+def test_demo_says_which_node_died(ros):
+    process, node = demo(ros, "--rate", "100"), "feedforward_controller"
+
+    def nodes() -> dict[int, str]:
+        lines = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in children(process.pid)}
+        return {pid: line for pid, line in lines.items() if "--ros-args" in line}
+
+    process.wait_for_output(PROGRESS)
+    both = ros.wait_for(lambda: len(its := nodes()) == 2 and its, "both nodes")
+    (victim,) = (pid for pid, command in both.items() if f"featherstone_ros.{node}\0" in command)
+    os.kill(victim, signal.SIGKILL)
+    assert process.wait(100.0) == 1, process.output
+    assert f"{node} ended with exit status -9" in process.output
+    assert "Traceback" not in process.output
+    assert not any(is_alive(pid) for pid in both)

@@ -1,9 +1,8 @@
 """`featherstone-ros preflight /topic`: the next trajectory that somebody publishes."""
 
-import subprocess
 import sys
 
-from support import DEADLINE, Ros  # skips this module where ROS is missing
+from support import NodeProcess, Ros  # skips this module where ROS is missing
 
 # isort: split
 from builtin_interfaces.msg import Duration
@@ -11,15 +10,9 @@ from rclpy.qos import qos_profile_sensor_data
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 
-def command(ros: Ros, topic: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-m", "featherstone_ros.tools.cli", "preflight", topic, "--urdf=ur5e"],
-        cwd=ros.folder,
-        env=ros.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+def command(ros: Ros, topic: str) -> NodeProcess:
+    cli = [sys.executable, "-m", "featherstone_ros.tools.cli"]
+    return ros.run([*cli, "preflight", topic, "--urdf=ur5e"], fork=True)
 
 
 PLAN = JointTrajectory(
@@ -33,24 +26,19 @@ PLAN = JointTrajectory(
 
 def test_only_trajectory_on_a_topic_is_checked_whatever_its_publisher_offers(ros):
     process = command(ros, "/plan")
-    try:
-        publisher = ros.node.create_publisher(JointTrajectory, "/plan", qos_profile_sensor_data)
+    publisher = ros.node.create_publisher(JointTrajectory, "/plan", qos_profile_sensor_data)
 
-        def ended() -> bool:
-            publisher.publish(PLAN)
-            return process.poll() is not None
+    def ended() -> bool:
+        publisher.publish(PLAN)
+        return not process.is_running
 
-        ros.wait_for(ended, "end of preflight")
-        output, _ = process.communicate()
-    finally:
-        process.kill()
-    assert process.returncode == 1, output
-    assert "waiting for a trajectory on /plan" in output
-    assert "velocity of joint 'elbow_joint' 5 rad/s" in output
+    ros.wait_for(ended, "end of preflight")
+    assert process.wait() == 1, process.output
+    assert "waiting for a trajectory on /plan" in process.output
+    assert "velocity of joint 'elbow_joint' 5 rad/s" in process.output
 
 
 def test_name_that_is_no_topic_is_reported(ros):
     process = command(ros, "/no topic")
-    output, _ = process.communicate(timeout=DEADLINE)
-    assert process.returncode == 2 and "Traceback" not in output
-    assert "featherstone-ros preflight: " in output
+    assert process.wait() == 2 and "Traceback" not in process.output
+    assert "featherstone-ros preflight: " in process.output
