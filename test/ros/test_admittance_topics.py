@@ -123,12 +123,6 @@ def test_a_zeroed_sensor_moves_the_hand_no_more(hand):
     assert any("only while the arm is held still" in answer.message for answer in answers)
 
 
-def test_contact_is_told(hand):
-    hand.feel()
-    told = tells("", CONTROLLER, contact="phase margin of at least 60 deg")
-    hand.feel_until(hand.ros.new_diagnostics(told), "diagnostics")
-
-
 @pytest.mark.parametrize(
     ("push", "text"),
     [

@@ -8,7 +8,7 @@ import support  # noqa: F401  (skips where rclpy is missing)
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from support import Ros, ros_in_free_domain, status_values
+from support import Ros, ros_in_free_domain
 from witness import CONTROLLER, Pair
 
 import featherstone_ros as fr
@@ -67,9 +67,6 @@ class Hand(Pair):
                 "rest",
             )
 
-    def set_force_axes(self, axes: str) -> None:
-        assert self.ros.set_parameters(CONTROLLER, {"force_axes": axes})[0].successful
-
     def refusal(self, text: str) -> None:
         self.ros.status(text, CONTROLLER)
 
@@ -115,12 +112,6 @@ def test_target_is_reached_also_in_a_link(hand):
     target = hand.position + 0.05 * axis
     hand.targets.publish(message)
     hand.ros.wait_for(lambda: hand.is_at(target, STUCK), "the hand at its target")
-
-
-def test_force_axes_without_a_sensor_are_told_of(hand):
-    hand.set_force_axes("z")
-    hand.refusal("no wrench on ~/wrench so far: force_axes do nothing")
-    hand.set_force_axes("")
 
 
 def test_bad_target_is_refused_by_name(hand):
@@ -187,13 +178,3 @@ def test_velocities_alone_lead_the_hand_until_they_end(hand):
 
     hand.ros.wait_for(led, "the hand led away")
     hand.wait_until_it_rests()
-
-
-def test_diagnostics_say_how_far_from_singular(hand):
-    status = hand.ros.status("", CONTROLLER, manipulability=".")
-    assert float(status_values(status)["smallest singular value"]) > 0.01
-
-
-def test_a_target_out_of_reach_is_told(hand):
-    hand.lead([0.0, 0.0, 1.5])
-    hand.refusal("did not arrive: end effector")

@@ -285,10 +285,6 @@ def test_bad_trajectory_is_refused_with_a_reason_and_the_old_one_kept(arm):
     assert_allclose(torque, model + 5.0, atol=1e-6)
 
 
-def test_trajectory_far_ahead_is_told_of(arm):
-    arm.follow([point(1.0, Q)], "begins in", header=Header(stamp=stamp(arm.time + 1e6)))
-
-
 def test_points_without_times_come_at_the_frequency_of_the_policy(arm):
     chunk = [point(0.0, Q + 0.005 * k) for k in range(11)]
     arm.follow(chunk, "times do not increase")
@@ -338,14 +334,6 @@ def test_preflight_is_off_or_warns_or_refuses_and_what_is_too_fast_is_refused_an
     assert_allclose(arm.settle(), gravity_at(Q + 0.05) + 5.0, atol=1e-6)
 
 
-def test_preflight_knows_the_payload(arm):
-    assert all(arm.set(preflight="reject", payload__link="link2", payload__mass=7.0))
-    arm.ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory").publish(
-        JointTrajectory(joint_names=NAMES, points=[point(1.0, Q + 0.6)])
-    )
-    arm.status("gravity and friction alone are too much, however slow: torque of joint")
-
-
 def test_reference_is_followed(arm):
     publisher = arm.ros.publisher(JointTrajectoryPoint, f"{NODE}/reference")
     publisher.publish(JointTrajectoryPoint(positions=[float(x) for x in Q + 0.05]))
@@ -368,13 +356,6 @@ def test_hold_stops_a_trajectory(arm):
 # Parameters
 
 
-def test_half_valid_set_changes_nothing(arm):
-    results = arm.set(mode="computed_torque", effort_scale=1.5)
-    assert results == [False, False]
-    assert arm.ros.get_parameter(NODE, "mode") == "feedforward"
-    assert arm.values()["mode"] == "feedforward"
-
-
 def test_payload_is_exchanged_by_name(arm):
     assert all(arm.set(payload__transition_time=0.2, payload__name="load"))
     loaded = fr.Dynamics(fr.Model.from_urdf(URDF).with_payload("link2", 1.0, [0, 0, 0.2]))
@@ -388,12 +369,6 @@ def test_payload_is_exchanged_by_name(arm):
     assert_allclose(arm.settle(states=5), loaded.gravity(Q), atol=1e-6)
 
 
-def test_gravity_changes_at_run_time(arm):
-    assert all(arm.set(gravity=[0.0, 0.0, -1.62]))
-    assert_allclose(arm.settle(), GRAVITY * 1.62 / 9.81, atol=1e-6)
-    assert all(arm.set(gravity=[0.0, 0.0, -9.81]))
-
-
 def test_settings_that_could_not_hold_the_arm_are_refused_by_name(arm):
     (result,) = arm.ros.set_parameters(NODE, {"effort_limit.elbow": 0.5})
     assert not result.successful
@@ -402,18 +377,6 @@ def test_settings_that_could_not_hold_the_arm_are_refused_by_name(arm):
 
 
 # Diagnostics
-
-
-def test_effort_limit_that_cuts_a_torque_is_told_with_joint_and_part(arm):
-    try:
-        assert all(arm.set(effort_limit__elbow=1.2 * abs(float(GRAVITY[1]))))
-        arm.follow([point(0.3, Q + 0.05)])
-        arm.settle()
-        status = arm.status("effort limits reached")
-        assert status.level == DiagnosticStatus.WARN
-        assert "feedback cut by" in status_values(status)["effort limit of elbow"]
-    finally:
-        assert all(arm.set(effort_limit__elbow=20.0))
 
 
 WAIT_BITSET = "0x89"  # FUTEX_WAIT_BITSET_PRIVATE, as in atomic.pxd; locks wait otherwise

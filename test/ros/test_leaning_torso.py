@@ -4,7 +4,7 @@ How it is held meanwhile is in test_locked_joints.py and test_carried_arm.py, in
 """
 
 import numpy as np
-from urdf_text import joint, link, robot
+from urdf_text import chain
 
 # isort: split
 from sensor_msgs.msg import JointState
@@ -14,16 +14,8 @@ import featherstone_ros as fr
 
 CONTROLLER, TWIN = "featherstone_ros.feedforward_controller", "featherstone_ros.digital_twin"
 FREE, START, LEAN = ["shoulder", "elbow"], {"waist": 0.0, "shoulder": 0.3, "elbow": -0.8}, 0.6
-LIMIT = '<limit lower="-3" upper="3" effort="{}" velocity="2"/><dynamics damping="0.5"/>'
-URDF = robot(
-    link("pelvis", mass=20.0),
-    link("chest", mass=10.0, com="0 0 0.25", inertia=(0.2, 0.2, 0.1)),
-    link("upper", mass=2.0, com="0 0 -0.15"),
-    link("fore", mass=1.5, com="0 0 -0.12"),
-    joint("waist", "pelvis", "chest", axis="0 1 0", inside=LIMIT.format(400)),
-    joint("shoulder", "chest", "upper", xyz="0 0.2 0.45", axis="0 1 0", inside=LIMIT.format(40)),
-    joint("elbow", "upper", "fore", xyz="0 0 -0.3", axis="0 1 0", inside=LIMIT.format(30)),
-)
+LIMIT = '<limit lower="-3" upper="3" effort="400" velocity="2"/><dynamics damping="0.5"/>'
+URDF = chain("waist", *FREE, axis="0 1 0", inside=LIMIT)
 
 
 def test_a_controller_bears_its_arm_where_joint_states_say_that_the_torso_is(ros):

@@ -17,12 +17,14 @@ from rclpy.parameter import parameter_dict_from_yaml_file, parameter_value_to_py
 from std_msgs.msg import String
 from test_lifecycle import SLIDER, slider
 
+from featherstone_ros.model.parameter_files import parameter_names, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_parameters
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.tools.robot_setup import load
 
 NODES = ["digital_twin", "feedforward_controller"]
+OF_EVERY_NODE = {"use_sim_time", "start_type_description_service"}
 
 
 def start(ros: Ros, node: str, **parameters):
@@ -123,3 +125,20 @@ def test_what_was_set_at_run_time_lasts_as_long_as_the_joints_do(ros, node, name
     )
     go_round(ros, node)
     assert ros.get_parameter(f"/{node}", name) == 1.0  # another robot: as at the start
+
+
+def declared(ros: Ros, node: str) -> set[str]:
+    ros.wait_for_state(f"/{node}", "active")
+    names = ros.call(ListParameters, f"/{node}/list_parameters").result.names
+    return {name for name in names if not name.startswith("qos_overrides.")} - OF_EVERY_NODE
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_the_nodes_file_lists_its_parameters_and_defaults(ros, node):
+    robot = load("panda")
+    ros.start(f"featherstone_ros.{node}", {"robot_description": robot.text})
+    assert parameter_names(node, robot.model.joint_names) == declared(ros, node)
+    written = read_parameters(share_directory() / "config" / f"{node}.yaml")[node]
+    written.pop("robot_description")
+    for name, value in written.items():
+        assert ros.get_parameter(f"/{node}", name) == value, name

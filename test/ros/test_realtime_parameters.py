@@ -6,11 +6,9 @@ import os
 import signal
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from support import status_values  # skips this module where ROS is missing
 from test_feedforward_controller import (
-    GRAVITY,
     NODE,
     PATIENT,
     URDF,
@@ -19,8 +17,6 @@ from test_feedforward_controller import (
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 TWIN = "/digital_twin"
 TIMING = (
@@ -50,22 +46,6 @@ def test_controllers_diagnostics_have_the_timing(ros):
     assert set(names) <= values.keys()
     assert 0.0 < float(values["latency p50 [us]"]) <= float(values["latency max [us]"])
     assert values["states lost"] == "0"
-
-
-def test_twin_answers_with_the_timing_on_its_diagnostics(ros):
-    process = ros.start("featherstone_ros.digital_twin", {"robot_description": URDF, "rate": 100.0})
-    states = ros.collect(JointState, "joint_states")
-    commands = ros.publisher(Float64MultiArray, f"{TWIN}/commands")
-    ros.wait_for(lambda: states, "first state")
-    for _ in range(5):
-        count = len(states)
-        commands.publish(Float64MultiArray(data=list(GRAVITY + 1.0)))
-        ros.wait_for(lambda count=count: len(states) > count, "next state")
-    ros.wait_for(lambda: np.allclose(states[-1].effort, GRAVITY + 1.0), "effort as commanded")
-    commands.publish(Float64MultiArray(data=[1.0]))
-    values = status_values(ros.status("command has 1 values, expected 2", TWIN))
-    assert {*TIMING, "commands lost"} <= values.keys()
-    process.stop()
 
 
 STRANGE = """

@@ -211,26 +211,6 @@ def test_whatever_ends_teaching_the_arm_is_held_afterwards(leader, how):
 
 
 @pytest.mark.study
-def test_an_arm_whose_teacher_is_killed_floats_slowly_until_it_is_taught_again(leader):
-    scene = leader.scene
-    with teaching(scene, "--output", "none.yaml") as (process, master):
-        process.kill()
-        process.wait()
-    assert mode(scene) == FLOATING
-    scene.watch()
-    begin = scene.now
-    scene.ros.wait_for(lambda: scene.now > begin + 2.0, "two seconds")
-    assert scene.peak < 0.1
-    with teaching(scene, "--output", "none.yaml") as (process, master):
-        os.write(master, b" ")
-        read_until(master, b"space: end")
-        os.write(master, b" ")
-        status, output = end(process, master)
-    assert status == 1 and "nothing was taught: no joint moved by more than" in output, output
-    assert mode(scene) == HOLDING
-
-
-@pytest.mark.study
 def test_the_hand_is_led_where_it_is_free(leader):
     scene = leader.scene
     with teaching(scene, "--output", "y.yaml", "--free", "y") as (process, master):
