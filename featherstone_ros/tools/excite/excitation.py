@@ -343,11 +343,15 @@ class Excitation:
         return W / np.where(length > 0, length, 1.0), length
 
     def _why(self, start: Floats | None) -> str:
-        """Say what most of the motions that were tried ran into, as small as they become."""
+        """Say what most of what was tried ran into, at rest or as small as it becomes."""
         culprits: Counter[str] = Counter()
-        for series in self._refused:
-            _, q, qd, qdd = self._smallest(series).samples(SAMPLES)
-            missing = self._missing(q, qd, qdd).max(axis=0)
+        still = np.zeros((1, self.arm.model.n))
+        at_rest = [self._missing(series.start[None], still, still)[0] for series in self._refused]
+        moves = not all((missing > 0.0).any() for missing in at_rest)
+        for series, missing in zip(self._refused, at_rest, strict=True):
+            if moves:
+                _, q, qd, qdd = self._smallest(series).samples(SAMPLES)
+                missing = self._missing(q, qd, qdd).max(axis=0)
             torque, distance = np.split(missing, [self.arm.model.n])
             if distance.max(initial=0.0) > 0.0:
                 pair = self.clearance.named(int(distance.argmax()))
@@ -356,8 +360,11 @@ class Excitation:
                 joint = self.arm.model.joint_names[int(torque.argmax())]
                 culprits[f"{joint} needs more than {EFFORT_USED:.0%} of its effort limit"] += 1
         found = "; ".join(f"{text}, in {k} of {STARTS}" for text, k in culprits.most_common(2))
-        where = "no motion was found" if start is None else "no motion from the start was found"
-        return f"{where} that keeps to the limits and clear of the arm and the floor: {found}"
+        if start is None:
+            what = f"no {'motion' if moves else 'pose'} was found that keeps"
+        else:
+            what = "no motion from the start keeps" if moves else "the start does not keep"
+        return f"{what} to the limits and clear of the arm and the floor: {found}"
 
     def _smallest(self, series: Series) -> Series:
         """Return a motion as small as is tried."""
