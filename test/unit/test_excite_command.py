@@ -228,3 +228,17 @@ def test_the_same_seed_gives_the_same_motion():
             patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 2)
             plans.append(Excitation(arm, clearance, 12.0).search(seed=3))
     np.testing.assert_array_equal(plans[0].series.a, plans[1].series.a)
+
+
+def test_the_search_of_many_joints_is_shorter_and_ends_where_its_progress_does(monkeypatch):
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 8)
+    arm = ControlledArm.from_robot("ur5e", ["shoulder_lift_joint", "elbow_joint"])
+    clearance, told = Clearance.of(arm.model, robot_file("ur5e").read_text(), None), []
+    for large in (2, 1):
+        monkeypatch.setattr("featherstone_ros.tools.excite.excitation.LARGE", large)
+        told.append([])
+        Excitation(arm, clearance, 12.0).search(progress=lambda *step: told[-1].append(step))
+        assert told[-1] == sorted(told[-1])
+    whole, short = told
+    assert whole[-1] == (24 + 8 * 6, 24 + 8 * 6) and short[-1] == (24 + 2 * 6, 24 + 2 * 6)
+    assert len(whole) == 24 + 8 * 6 and len(short) < 24 + 2 * 6
