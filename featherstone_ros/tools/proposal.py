@@ -39,7 +39,7 @@ from featherstone_ros.model.transmissions import (
     with_position_interface,
 )
 from featherstone_ros.parameter import of_joints
-from featherstone_ros.tools.excite.clearance import Clearance
+from featherstone_ros.tools.clearance import Clearance
 from featherstone_ros.tools.posture import start_posture
 
 ROUNDING = 1e-9  # [N m or N] of a weight that is none

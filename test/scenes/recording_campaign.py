@@ -38,8 +38,8 @@ from featherstone_ros.identification.session import identify
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.robots import robot_file, robot_names
 from featherstone_ros.tools import cli
+from featherstone_ros.tools.clearance import Clearance
 from featherstone_ros.tools.excite import excitation
-from featherstone_ros.tools.excite.clearance import Clearance
 
 
 def _limited(most: str) -> str:

@@ -15,8 +15,8 @@ import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 from featherstone_ros.tools import cli
+from featherstone_ros.tools.clearance import Clearance, _gaps
 from featherstone_ros.tools.excite import LEAD_IN
-from featherstone_ros.tools.excite.clearance import Clearance, _gaps
 from featherstone_ros.tools.excite.excitation import Excitation
 from featherstone_ros.tools.posture import start_posture
 from featherstone_ros.tools.proposal import propose

@@ -94,7 +94,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.control.settings import Mode
     from featherstone_ros.model import read_file
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.excite.clearance import Clearance
+    from featherstone_ros.tools.clearance import Clearance
     from featherstone_ros.tools.excite.excitation import Excitation
     from featherstone_ros.tools.progress import delayed_progress
     from featherstone_ros.tools.trajectory_check import check_file

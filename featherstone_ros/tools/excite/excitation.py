@@ -31,7 +31,7 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.regression import drive_columns, link_columns
 from featherstone_ros.progress import Progress
-from featherstone_ros.tools.excite.clearance import Clearance, chain
+from featherstone_ros.tools.clearance import Clearance, chain
 from featherstone_ros.tools.multi_sine import UNLIMITED_VELOCITY
 
 HIGHEST = 0.5  # [Hz]
