@@ -156,20 +156,22 @@ METHODS = {name: row._replace(name=row.name or name) for name, row in METHODS.it
 def steps(integrator):
     """Return a function like those above: q, qd and qdd after some steps, drives and stops on."""
 
-    def call(d, q, qd, tau):
+    def call(d, q, qd, tau, **f_ext):
         simulator = Simulator(
             d.model, 0.01, integrator, damping=0.2, friction=0.5, armature=0.1,
-            stop_stiffness=500, stop_damping=5,
+            stop_stiffness=500, stop_damping=5, load=0.1, thinning=0.2,
         )  # fmt: skip
         simulator.reset(q, qd)
-        simulator.step(tau, steps=3)
+        simulator.step(tau, steps=3, **f_ext)
         return np.concatenate([simulator.q, simulator.qd, simulator.qdd], axis=-1)
 
     return call
 
 
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
-CALLS = METHODS | {name: Method(TORQUES, solves=True, call=steps(name)) for name in INTEGRATORS}
+CALLS = METHODS | {
+    name: Method(TORQUES, wrenches=True, solves=True, call=steps(name)) for name in INTEGRATORS
+}
 OF_MODELS = {
     "integrate": Method("q v", call=lambda d, q, v: d.model.integrate(q, v, 0.1)),
     "difference": Method("q0 q1", call=lambda d, q0, q1: d.model.difference(q0, q1)),

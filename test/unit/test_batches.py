@@ -145,6 +145,22 @@ def test_odd_wrench_stays_in_its_row(tree, method):
         same(spoiled[others], clean[others])
 
 
+def test_a_regressor_so_large_that_it_goes_row_by_row_is_that_of_its_states():
+    model = Model.from_urdf(random_tree(3, 48, ["revolute"]))
+    dynamics, random = Dynamics(model), np.random.default_rng(0)
+    given = random.normal(size=(3, 11, model.n))
+    wrench = {model.link_names[-1]: random.normal(size=6)}
+    batch = dynamics.regressor(*given, wrench)
+    for k in range(11):
+        for one, many in zip(dynamics.regressor(*given[:, k], wrench), batch, strict=True):
+            assert_equal_to_rounding(many[k], one)
+    out = tuple(np.full_like(x, np.nan) for x in batch)
+    assert dynamics.regressor(*given, wrench, out=out)[0] is out[0]
+    assert dynamics.regressor(*given, out=out[0]) is out[0]
+    for x, y in zip(out, batch, strict=True):
+        same(x, y)
+
+
 # The result's place ------------------------------------------------------------------------------
 
 

@@ -1,10 +1,5 @@
-"""The core agrees with Pinocchio on the robots of example-robot-data.
+"""The core agrees with Pinocchio on the robots of example-robot-data."""
 
-Run as a script it prints how well:
-``PYTHONPATH=. python test/unit/test_dynamics_against_pinocchio.py``.
-"""
-
-import logging
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
@@ -443,7 +438,7 @@ def test_every_method_is_compared():
 
 @pytest.mark.skipif(not ROBOTS, reason="example-robot-data is not installed")
 @pytest.mark.parametrize("load", VARIANTS.values(), ids=VARIANTS)
-@pytest.mark.parametrize("path", [*UNLIKE_ROBOTS, *OWN_ARMS])
+@pytest.mark.parametrize("path", few_or_all([*UNLIKE_ROBOTS, *OWN_ARMS], FILES))
 def test_robot_agrees_with_pinocchio(path, load):
     model = load(path)
     assert not above_tolerance(errors(model, build(path, model.floating)))
@@ -492,20 +487,3 @@ MOVING = {
     "prismatic": lambda joint: pinocchio.JointModelPrismaticUnaligned(joint.axis),
     "screw": lambda joint: pinocchio.JointModelHelicalUnaligned(joint.axis, joint.pitch),
 }
-
-
-def print_agreement():
-    """Print robots, and the exponents of the worst relative errors of all methods."""
-    logging.disable(logging.WARNING)
-    worst = {}
-    for path in FILES:
-        for variant, load in VARIANTS.items():
-            model = load(path)
-            row = errors(model, build(path, model.floating))
-            print(f"{path.stem}, {variant}:", *(f"{x:.0e}" for x in row.values()))
-            worst = {name: max(error, worst.get(name, 0)) for name, error in row.items()}
-    print(f"worst of {len(FILES)}:", *(f"{name} {x:.0e}," for name, x in worst.items()))
-
-
-if __name__ == "__main__":
-    print_agreement()

@@ -12,7 +12,17 @@ import pytest
 from at_work import is_refused, repeated
 from each import each
 from memory import growth
-from methods import CALLS, INTEGRATORS, METHODS, MODELS, WITH_OUT, WITH_WRENCHES, parts, read_only
+from methods import (
+    CALLS,
+    INTEGRATORS,
+    METHODS,
+    MODELS,
+    OF_MODELS,
+    WITH_OUT,
+    WITH_WRENCHES,
+    parts,
+    read_only,
+)
 from urdf_text import joint, link, robot
 
 from featherstone_ros import (
@@ -25,7 +35,8 @@ from featherstone_ros import (
 )
 
 every_method = each("method", METHODS)
-every_call = each("method", CALLS)
+ALL = CALLS | OF_MODELS
+every_call = each("method", ALL)
 method_with_wrenches = each("method", WITH_WRENCHES)
 method_with_out = each("method", WITH_OUT)
 same = np.testing.assert_array_equal
@@ -81,13 +92,13 @@ def misaligned(x):
 @every_call
 @pytest.mark.parametrize("batch", [(), (17,)], ids=["single", "batch"])
 def test_input_of_any_kind_gives_the_same_bits_and_is_not_modified(dynamics, method, batch):
-    given = CALLS[method].states(dynamics, *batch)
+    given = ALL[method].states(dynamics, *batch)
     before = [x.tobytes() for x in given]
-    expected = CALLS[method](dynamics, *given)
+    expected = ALL[method](dynamics, *given)
     assert [x.tobytes() for x in given] == before
     for kind, convert in KINDS_OF_INPUT.items():
         converted = list(map(convert, given))
-        same(CALLS[method](dynamics, *converted), expected, kind)
+        same(ALL[method](dynamics, *converted), expected, kind)
         for x, y in zip(converted, given, strict=True):
             same(x, y, f"{kind} was modified")
 
@@ -144,10 +155,10 @@ def test_model_without_joints_has_empty_results():
         dynamics.operational_space_inertia([], TIP)
 
 
-@each("method", [name for name, row in CALLS.items() if len(row.names) > 1])
+@each("method", [name for name, row in ALL.items() if len(row.names) > 1])
 @pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist], ids=["arrays", "lists"])
 def test_single_state_beside_a_batch_holds_for_all_its_rows(dynamics, method, kind):
-    singles, batches = (CALLS[method].states(dynamics, *batch) for batch in ((), (3,)))
+    singles, batches = (ALL[method].states(dynamics, *batch) for batch in ((), (3,)))
     for chosen in itertools.product([False, True], repeat=len(singles)):
         if not any(chosen):
             continue
@@ -155,8 +166,8 @@ def test_single_state_beside_a_batch_holds_for_all_its_rows(dynamics, method, ki
             continue  # a simulator of one state takes no batch of torques
         given = [b if many else a for a, b, many in zip(singles, batches, chosen, strict=True)]
         repeated = [np.broadcast_to(x, (3, x.shape[-1])).copy() for x in given]
-        expected = CALLS[method](dynamics, *repeated)
-        same(CALLS[method](dynamics, *map(kind, given)), expected)
+        expected = ALL[method](dynamics, *repeated)
+        same(ALL[method](dynamics, *map(kind, given)), expected)
 
 
 def test_names_that_other_libraries_use(tree):
@@ -196,10 +207,10 @@ def test_out_raises_if_it_is_not_the_right_array(tree, method, spoil):
             row(tree, *given, out=right)
 
 
-@every_method
+@each("method", METHODS | OF_MODELS)
 @pytest.mark.parametrize("shape", [(5,), (9,), (), (2, 6), (7, 1), (1, 2, 7), (0,)], ids=str)
 def test_shape_that_does_not_fit_raises_and_is_named(dynamics, method, shape):
-    row = METHODS[method]
+    row = ALL[method]
     for k, name in enumerate(row.names):
         given = row.states(dynamics)
         width = given[k].size
@@ -211,13 +222,15 @@ def test_shape_that_does_not_fit_raises_and_is_named(dynamics, method, shape):
         assert message.endswith(f"got {shape}")
 
 
-@each("method", [name for name, row in METHODS.items() if len(row.names) > 1])
+@each("method", [name for name, row in (METHODS | OF_MODELS).items() if len(row.names) > 1])
 def test_batches_of_different_size_raise(dynamics, method):
-    given = METHODS[method].states(dynamics, 3)
-    given[1], n = given[1][:2], dynamics.model.nv
-    message = rf"^qd: expected shape \({n},\) or \(3, {n}\).* got \(2, {n}\)$"
+    row = ALL[method]
+    given = row.states(dynamics, 3)
+    given[1] = given[1][:2]
+    n = given[1].shape[1]
+    message = rf"^{row.names[1]}: expected shape \({n},\) or \(3, {n}\).* got \(2, {n}\)$"
     with pytest.raises(ValueError, match=message):
-        METHODS[method](dynamics, *given)
+        row(dynamics, *given)
 
 
 @pytest.mark.parametrize("text", ["abc", None, {"a": 1}, [[1, 2], [3]], 1j], ids=repr)

@@ -5,27 +5,9 @@ Its identities: test_dynamics_identities.py.
 
 import numpy as np
 import pytest
-from comparison import assert_equal_to_rounding, solving_tolerance
-from random_trees import TREES
-from states import State
 from test_dynamics_arguments import on_the_axis
 
 from featherstone_ros import Dynamics, Model, SingularInertiaError
-
-
-@pytest.mark.parametrize("urdf", TREES.values(), ids=TREES)
-def test_joint_held_at_rest_is_a_joint_locked(urdf):
-    robot = State(Model.from_urdf(urdf))
-    prescribed = robot.random.random(robot.model.n) < 0.5
-    q, qd = robot.q, np.where(prescribed, 0, robot.qd)
-    qdd, _ = robot.dynamics.hybrid(q, qd, 0 * qd, robot.tau, prescribed)
-    held = np.array(robot.model.joint_names)[prescribed]
-    locked = Model.from_urdf(urdf, locked=dict(zip(held, q[prescribed], strict=True)))
-    free = ~prescribed
-    expected = Dynamics(locked).aba(q[free], qd[free], robot.tau[free])
-    tolerance = solving_tolerance(robot.H[np.ix_(free, free)])
-    assert_equal_to_rounding(qdd[free], expected, tolerance=tolerance)
-
 
 WRIST = Model.from_urdf(on_the_axis())  # whose own torque nothing resists
 

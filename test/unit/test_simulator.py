@@ -346,21 +346,6 @@ def test_friction_of_one_joint_through_stick_and_slip(integrator):
 
 
 @every_integrator
-def test_friction_of_a_batch_is_that_of_each_state(model, integrator):
-    size, random = 13, np.random.default_rng(5)
-    q, tau = random.uniform(-1, 1, (2, size, model.n)) * [[[1]], [[20]]]
-    qd = np.array([speeds_at_which_joints_change(model, random) for _ in range(size)])
-    parameters = {"integrator": integrator, "friction": np.linspace(0, 20, model.n)}
-    batch = started(model, q, qd, **parameters)
-    batch.step(tau, steps=20)
-    for k in range(size):
-        single = started(model, q[k], qd[k], **parameters)
-        single.step(tau[k], steps=20)
-        np.testing.assert_array_equal(batch.qd[k] == 0, single.qd == 0)
-        assert_equal_to_rounding(batch.q[k], single.q, tolerance=1e-9)
-
-
-@every_integrator
 def test_arm_that_friction_can_hold_stands_still_for_ever(integrator):
     model = ROBOTS["panda"]
     q = (model.lower + model.upper) / 2
@@ -567,22 +552,6 @@ def test_many_steps_are_single_steps_to_the_last_bit(model, integrator):
         one_by_one.step(tau)
     np.testing.assert_array_equal(states(at_once), states(one_by_one))
     assert at_once.time == one_by_one.time == 25 * 0.001
-
-
-@every_integrator
-@each("size", [0, 1, 2, 5])
-def test_batch_is_the_loop_of_singles(model, integrator, size):
-    q, qd, tau = random_state(model, size)
-    tip = model.link_names[-1]
-    wrench = np.random.default_rng(4).uniform(-9, 9, (size, 6))
-    batch = started(model, q, qd, integrator=integrator, **EVERYTHING)
-    batch.step(tau, steps=7, f_ext={tip: wrench})
-    assert batch.q.shape == (size, model.n)
-    for k in range(size):
-        single = started(model, q[k], qd[k], integrator=integrator, **EVERYTHING)
-        single.step(tau[k], steps=7, f_ext={tip: wrench[k]})
-        for actual, expected in zip(states(batch), states(single), strict=True):
-            assert_equal_to_rounding(actual[k], expected)
 
 
 def test_reset_starts_again(tree):
@@ -823,19 +792,6 @@ def test_a_loaded_gear_takes_its_share_of_the_torque(integrator, speed, torque):
     carried = 2.0 * (simulator.qdd[0] + 9.81)
     friction = (3.0 + 0.2 * abs(carried)) * np.sign(speed)
     assert carried + friction == pytest.approx(torque, abs=1e-9)
-
-
-def test_batches_and_pickles_have_loaded_gears_too():
-    q, qd, tau = np.random.default_rng(4).normal(size=(3, 9, 1)) * [[[1.0]], [[0.1]], [[20.0]]]
-    qd[::3] = 0.0
-    simulator = pickle.loads(pickle.dumps(Simulator(HOIST, thinning=0.3, **LOADED)))
-    simulator.reset(q, qd)
-    simulator.step(tau, 20)
-    for k in range(9):
-        single = Simulator(HOIST, thinning=0.3, **LOADED)
-        single.reset(q[k], qd[k])
-        single.step(tau[k], 20)
-        assert_equal_to_rounding(simulator.q[k], single.q)
 
 
 @every_integrator
