@@ -84,6 +84,14 @@ def test_study_prints_its_figures_and_draws(tmp_path, capsys):
     assert (tmp_path / "wrench.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_contact_is_reported_while_the_wrench_acts_and_not_after():
+    record = pulled(PANDA, 100.0, 25.0, 0.3)
+    during = (record.time > shadow_contact.BEGIN + 0.1) & (record.time < shadow_contact.END)
+    before, after = record.time < shadow_contact.BEGIN, record.time > shadow_contact.END + 0.3
+    assert record.contact[during].all()
+    assert not record.contact[before | after].any()
+
+
 # Prediction.
 
 

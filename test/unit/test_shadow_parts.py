@@ -1,4 +1,4 @@
-"""What a shadow makes of time, singular directions and contact, each by itself.
+"""What a shadow makes of time and contact, each by itself.
 
 All that it computes: test_shadow_observer.py.
 """

@@ -194,12 +194,13 @@ def test_wrench_ends_after_its_timeout_and_a_new_one_replaces_it(model):
     twin = make(model, hold_until_command=False, wrench_timeout=0.05)
     simulator = fr.Simulator(model)
     simulator.reset(START)
-    apply_wrench(twin, "upper", np.ones(6))
+    first, second = np.array([[3.0, 0.0, -2.0, 0.0, 0.5, 0.0], [2.0, 1.0, 2.0, 1.0, 2.0, 1.0]])
+    apply_wrench(twin, "tool", first)  # in the link's axes
     run(twin, 10)
-    simulator.step(np.zeros(2), 10, {"upper": np.ones(6)})
-    apply_wrench(twin, "upper", 2 * np.ones(6))
+    simulator.step(np.zeros(2), 10, {"tool": first})
+    apply_wrench(twin, "tool", second)
     run(twin, 100)
-    simulator.step(np.zeros(2), 50, {"upper": 2 * np.ones(6)})
+    simulator.step(np.zeros(2), 50, {"tool": second})
     simulator.step(np.zeros(2), 50)
     np.testing.assert_array_equal(twin.q, simulator.q)
     assert twin.wrenches == {}
