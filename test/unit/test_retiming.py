@@ -12,7 +12,7 @@ from refusals import refusals
 
 import featherstone_ros as fr
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.retiming.path import BACK, of_corners, of_motion
+from featherstone_ros.control.retiming.path import BACK, STRAIGHT, needed, of_corners, of_motion
 from featherstone_ros.control.retiming.timing import durations
 from featherstone_ros.control.settings import ControllerSettings, Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory
@@ -235,6 +235,17 @@ def test_dense_points_take_no_longer_than_few(noise):
     assert from_lines(stretch.at(np.linspace(0.0, stretch.length, 500))[0], dense[::5]).max() < 0.02
     ours, expected = (fr.control.retime(ARM, path, blend=0.02).duration for path in (dense, few))
     assert ours < 1.05 * expected  # whose chords are shorter than the curve
+
+
+@pytest.mark.parametrize(("count", "radius", "angle"), [(12, 1.0, 1.5), (30, 1.0, 3.0)])
+def test_a_curve_within_the_tolerance_is_blended_at_none_of_its_points(count, radius, angle):
+    """Each that is needed is one joint of the curve; a blend would be two."""
+    turned = np.linspace(0.0, angle, count)
+    arc = radius * np.stack([np.sin(turned), 1.0 - np.cos(turned)], axis=1)
+    (stretch,) = of_corners(arc, 0.02)
+    kept, _ = needed(arc, STRAIGHT * 0.02)
+    assert len(stretch.joints) == len(kept) > count / 2
+    assert from_lines(stretch.at(np.linspace(0.0, stretch.length, 500))[0], arc).max() < 0.02
 
 
 def test_corners_of_dense_lines_stay_corners():
