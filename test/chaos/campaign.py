@@ -15,15 +15,9 @@ from rich.progress import track
 from featherstone_ros.model.robots import robot_names
 
 
-def run(
-    outcome_of: Callable[[Any], Any],
-    jobs: Iterable[Any],
-    workers: int,
-    prepare: Callable[..., None] | None = None,
-    options: Sequence[Any] = (),
-) -> Iterator[Any]:
-    """Yield what comes of jobs, in order, from processes that have called ``prepare`` first."""
-    with get_context("spawn").Pool(workers, prepare, options) as pool:
+def run(outcome_of: Callable[[Any], Any], jobs: Iterable[Any], workers: int) -> Iterator[Any]:
+    """Yield what comes of jobs, in order, from processes."""
+    with get_context("spawn").Pool(workers) as pool:
         yield from pool.imap(outcome_of, jobs)
 
 

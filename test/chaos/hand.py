@@ -17,7 +17,9 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import campaign
 import numpy as np
@@ -183,17 +185,12 @@ class Episode(ClosedLoop):
             self.outcome.faults += self.phase is Phase.FAULT
 
 
-_hand: list[Hand] = []  # the worker's
+hand_of = cache(Hand)
 
 
-def prepare(*options: object) -> None:
-    """Make a worker's arm; options are those of ``Hand``."""
-    _hand[:] = [Hand(*options)]
-
-
-def outcome_of(seed: int) -> Outcome:
-    """Run an episode in a worker."""
-    return _hand[0].run(seed)
+def outcome_of(options: tuple[Any, ...], seed: int) -> Outcome:
+    """Run an episode; options are those of ``Hand``."""
+    return hand_of(*options).run(seed)
 
 
 def main() -> int:
@@ -204,7 +201,7 @@ def main() -> int:
     its = parser.parse_args()
     seeds = range(its.seed, its.seed + its.episodes)
     options = its.robot, its.armature, its.leave
-    outcomes = list(campaign.run(outcome_of, seeds, its.workers, prepare, options))
+    outcomes = list(campaign.run(partial(outcome_of, options), seeds, its.workers))
     for outcome in outcomes:
         if not outcome.is_safe:
             print(outcome)

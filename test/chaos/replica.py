@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -404,17 +405,15 @@ def worst_of(figures: Iterable[Figures]) -> Figures:
     return one
 
 
-_replica: list[Replica] = []  # the worker's
+@cache
+def replica_of(robot: str, *options: Any) -> Replica:
+    """Return a robot's; options are those of ``Replica``."""
+    return Replica(arm(robot), *options)
 
 
-def prepare(robot: str, *options: Any) -> None:
-    """Make this worker's replica; options are those of ``Replica``."""
-    _replica[:] = [Replica(arm(robot), *options)]
-
-
-def outcome_of(seed: int, by_hand: bool | None = None) -> report.Outcome:
-    """Run the episode of a seed and judge it."""
-    return _replica[0].judge(seed, by_hand)
+def outcome_of(options: tuple[Any, ...], seed: int) -> report.Outcome:
+    """Run the episode of a seed and judge it; options are those of ``replica_of``."""
+    return replica_of(*options).judge(seed)
 
 
 def main() -> int:
@@ -428,7 +427,7 @@ def main() -> int:
     its = parser.parse_args()
     seeds = range(its.seed, its.seed + its.episodes)
     options = its.robot, Mode(its.hand), its.press, its.arms
-    outcomes = campaign.run(outcome_of, seeds, its.workers, prepare, options)
+    outcomes = campaign.run(partial(outcome_of, options), seeds, its.workers)
     return campaign.tell(outcomes, len(seeds), list(KINDS_IN_CONTACT), its.output / "episodes.csv")
 
 

@@ -15,9 +15,8 @@ from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
 ARM = arm("panda")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def prepared():
-    replica.prepare("panda")
+def outcome_of(seed, by_hand):
+    return replica.replica_of("panda").judge(seed, by_hand)
 
 
 def traffic_of(seed, by_hand=None):
@@ -32,7 +31,7 @@ BY_TURNS = False, True, True, False  # faults come in pairs: of states, of comma
     few_or_all(list(zip(KINDS, cycle(BY_TURNS), strict=False)), product(KINDS, [False, True])),
 )
 def test_arm_stays_within_the_bounds(kind, by_hand):
-    outcome = replica.outcome_of(list(KINDS).index(kind), by_hand)
+    outcome = outcome_of(list(KINDS).index(kind), by_hand)
     assert outcome.kind == kind
     assert outcome.figures.faults == []
 
@@ -73,17 +72,17 @@ ONCE_BEYOND = (
 
 @pytest.mark.parametrize("seed", ONCE_BEYOND)
 def test_arm_stays_within_bounds_that_it_once_left(seed):
-    assert replica.outcome_of(seed, by_hand=False).figures.faults == []
+    assert outcome_of(seed, by_hand=False).figures.faults == []
 
 
 @pytest.mark.parametrize("seed", [102287, 104542, 104707, 104877])
 def test_hand_that_would_be_behind_without_a_fault_may_be_so_with_one(seed):
-    assert replica.outcome_of(seed, by_hand=True).figures.faults == []
+    assert outcome_of(seed, by_hand=True).figures.faults == []
 
 
 @pytest.mark.parametrize("seed", [202241])
 def test_hand_that_was_once_thrown_far_stays_within_its_bounds(seed):
-    assert replica.outcome_of(seed, by_hand=True).figures.faults == []
+    assert outcome_of(seed, by_hand=True).figures.faults == []
 
 
 CONTACT = list(KINDS_IN_CONTACT)
@@ -153,4 +152,4 @@ def test_arm_that_is_let_go_is_seen_to_fall(monkeypatch, seed, by_hand):
 
     monkeypatch.setattr(replica.Replica, "run", let_go)
     monkeypatch.setattr(replica.Replica, "_send", limp)
-    assert any("sag" in fault for fault in replica.outcome_of(seed, by_hand).figures.faults)
+    assert any("sag" in fault for fault in outcome_of(seed, by_hand).figures.faults)
