@@ -543,13 +543,6 @@ class Ros:
 
         return self.wait_for(reached, what, LONGEST)
 
-    def comes(self, condition: Callable[[], Any], timeout: float = ATTEMPT) -> Any:
-        """Run callbacks until ``condition`` returns something true, or the time is over."""
-        end = time.monotonic() + timeout
-        while not (result := condition()) and time.monotonic() < end:
-            self.executor.spin_once(timeout_sec=0.1)
-        return result
-
     def take_all(self, messages: list[Any]) -> None:
         """Take the messages that are still on their way: until no more come."""
         count = -1

@@ -36,13 +36,3 @@ def test_what_is_set_counts_and_is_not_called_an_assumption(ros):
         ros.status("", name, **{"armature assumed": "none"})
         assert armature(ros, name) == [0.02, 0.01]
         assert "Assumed" not in node.output
-
-
-def test_where_it_is_not_enough_the_refusal_says_what_would_do(ros):
-    node = ros.start(
-        f"featherstone_ros.{CONTROLLER}", {"robot_description": URDF, "gains.delay": 0.02}
-    )
-    node.wait_for_output("would do")
-    assert "joint 'inner': no gains" in node.output
-    least = node.output.partition("(`armature`): ")[2].split(" would do")[0].split(", ")
-    assert [word.split()[0] for word in least] == ["armature.inner", "armature.outer"]

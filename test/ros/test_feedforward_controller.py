@@ -369,13 +369,6 @@ def test_payload_is_exchanged_by_name(arm):
     assert_allclose(arm.settle(states=5), loaded.gravity(Q), atol=1e-6)
 
 
-def test_settings_that_could_not_hold_the_arm_are_refused_by_name(arm):
-    (result,) = arm.ros.set_parameters(NODE, {"effort_limit.elbow": 0.5})
-    assert not result.successful
-    assert "effort_limit.elbow is 0.5" in result.reason
-    assert "joint 'elbow" in result.reason and "its effort limit of" in result.reason
-
-
 # Diagnostics
 
 

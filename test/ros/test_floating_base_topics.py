@@ -142,11 +142,3 @@ def test_parameters_of_the_base_are_checked(ros):
     assert ros.call(Trigger, f"{NODE}/reset").success
     ros.wait_for(lambda: base.pose, "a pose")
     ros.wait_for(lambda: [5.0, 0.0, 0.0] in [p[:3] for p in base.pose.values()], "the new place")
-
-
-def test_fixed_base_has_no_topics_and_says_what_is_without_effect(ros):
-    node = start(ros, base="fixed")
-    ros.wait_for_state(NODE, "active")
-    node.wait_for_output("initial_base.position is without effect: the base is fixed")
-    topics = {name for name, _ in ros.node.get_topic_names_and_types()}
-    assert not topics & {f"{NODE}/odom", f"{NODE}/base_pose", f"{NODE}/base_twist"}

@@ -89,14 +89,6 @@ def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(scene):
     assert "not come to the end of the trajectory: joint 'panda_joint1' is 0." in process.output
 
 
-def test_a_single_point_is_gone_to_from_where_the_arm_is(scene):
-    point = {"positions": (scene.q + 0.1).tolist(), "time_from_start": 2.0}
-    write_swing(scene, points=[point])
-    status, output = run(scene, "replay", "swing.yaml", "--speed", "2")
-    assert status == 0, output
-    np.testing.assert_allclose(scene.q, point["positions"], atol=0.01)
-
-
 def test_a_command_that_fails_at_a_mark_ends_the_replay(scene):
     write_swing(scene)
     file = scene.ros.folder / "swing.yaml"
