@@ -14,7 +14,6 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from heapq import merge
 from itertools import chain
 from pathlib import Path
@@ -50,32 +49,6 @@ REMEDY = (
     "mcap.dev), then `ros2 bag reindex FOLDER`"
 )
 JOINT_STATE_FIELDS = ("position", "velocity", "effort")
-POINT_FIELDS = ("positions", "velocities", "accelerations", "effort")
-
-
-@dataclass(frozen=True, eq=False)
-class RecordedTrajectory:
-    """One recorded message trajectory_msgs/JointTrajectory of P points.
-
-    Attributes:
-        topic: The topic's name.
-        joint_names: n names, in the order of the message.
-        received: Time of reception [ns].
-        time_from_start: (P,) [s].
-        positions: (P, n) [rad or m], NaN where a point leaves the field empty.
-        velocities: (P, n) [rad/s or m/s], likewise.
-        accelerations: (P, n) [rad/s^2 or m/s^2], likewise.
-        effort: (P, n) [N m or N], likewise.
-    """
-
-    topic: str
-    joint_names: tuple[str, ...]
-    received: int
-    time_from_start: Floats
-    positions: Floats
-    velocities: Floats
-    accelerations: Floats
-    effort: Floats
 
 
 def read_joint_states(
@@ -133,23 +106,9 @@ class _Columns:
 
 def read_trajectories(
     path: str | Path, topic: str | None = None, progress: Progress | None = None
-) -> list[RecordedTrajectory]:
-    """Read all joint trajectories of a recording. Returns at least one, in order of reception."""
-    return [
-        _trajectory(name, received, message)
-        for name, received, message in _messages(path, JOINT_TRAJECTORY, topic, progress, [])
-    ]
-
-
-def _trajectory(topic: str, received: int, message: Any) -> RecordedTrajectory:
-    joints = tuple(message.joint_names)
-    times = [_nanoseconds(point.time_from_start) * 1e-9 for point in message.points]
-    rows = [
-        [_row(point, field, len(joints), topic) for point in message.points]
-        for field in POINT_FIELDS
-    ]
-    arrays = np.array(rows, dtype=float).reshape(len(rows), len(times), len(joints))
-    return RecordedTrajectory(topic, joints, received, np.array(times, dtype=float), *arrays)
+) -> list[Any]:
+    """Return all messages JointTrajectory of a recording, at least one, in order of reception."""
+    return [message for *_, message in _messages(path, JOINT_TRAJECTORY, topic, progress, [])]
 
 
 def _row(message: Any, field: str, n: int, topic: str) -> Floats:

@@ -91,14 +91,7 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
 
 def _recorded(path: Path, topic: str | None) -> list[UncheckedTrajectory]:
     try:
-        return [
-            from_arrays(
-                recorded.joint_names,
-                recorded.time_from_start,
-                *(getattr(recorded, field) for field in FIELDS),
-            )
-            for recorded in read_trajectories(path, topic)
-        ]
+        return list(map(from_message, read_trajectories(path, topic)))
     except NothingRecordedError as error:
         try:
             return list(map(_measured, read_joint_states(path, topic)))
@@ -141,7 +134,7 @@ def from_message(message: Any) -> UncheckedTrajectory:
     points = [
         Point(
             point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
-            *(tuple(getattr(point, field)) for field in FIELDS),
+            *(tuple(map(float, getattr(point, field))) for field in FIELDS),
         )
         for point in message.points
     ]

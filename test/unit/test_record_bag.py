@@ -44,7 +44,7 @@ def test_what_is_recorded_is_read(tmp_path):
     assert np.array_equal(read.received, 2 * 10**9 + np.arange(9000))
     assert np.array_equal(read.position[:, 1], -np.arange(9000.0))
     (trajectory,) = read_trajectories(tmp_path / "swing" / "swing.mcap")
-    assert trajectory.positions.tolist() == [[0.0, 0.0], [1.0, 2.0]]
+    assert [p.positions.tolist() for p in trajectory.points] == [[0.0, 0.0], [1.0, 2.0]]
 
 
 def test_a_bag_says_how_its_topics_are_to_be_played(tmp_path):
