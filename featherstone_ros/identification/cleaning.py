@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.recording import (
     PAUSE,
     PAUSE_PERIODS,
@@ -44,7 +44,7 @@ def clean(recording: Recording) -> Cleaned:
     time = recording.time
     steps = np.diff(time)
     if len(steps) + 1 < FEWEST:
-        raise EvaluationError(
+        raise IdentificationError(
             f"the recording is too short: {len(time)} joint states with times of their own"
         )
     pause = max(PAUSE, PAUSE_PERIODS * float(np.median(steps)))

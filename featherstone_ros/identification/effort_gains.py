@@ -123,8 +123,8 @@ def gains_by_load(
 
     Raises:
         UnknownNameError: There is no such link.
-        EvaluationError: The recordings are too short for the filter.
-        IdentificationError: These are two motions, or no effort changes.
+        IdentificationError: The recordings are too short for the filter, or of two motions, or no
+            effort changes.
     """
     if link not in model.link_names:
         raise UnknownNameError("link", link, model.link_names)
@@ -159,8 +159,7 @@ def gains_by_links(model: Model, recording: Recording, cut_off: float = 2.0) -> 
         cut_off: Of the filter [Hz].
 
     Raises:
-        EvaluationError: The recording is too short for the filter.
-        IdentificationError: No effort changes.
+        IdentificationError: The recording is too short for the filter, or no effort changes.
     """
     motion = Arm.without_drives(model).motion(recording, cut_off)
     torque = Dynamics(model).rnea(*motion.state)

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, presliding
 
@@ -87,7 +87,7 @@ class ZeroPhase:
         """
         signal = needed_from_scipy("signal")
         if not 0 < cut_off * period < 0.5:
-            raise EvaluationError(
+            raise IdentificationError(
                 f"a filter of {cut_off:g} Hz needs more than {2 * cut_off:g} samples per second; "
                 f"the recording has {1 / period:.4g}"
             )
@@ -155,7 +155,8 @@ def needed_from_scipy(part: str) -> ModuleType:
     try:
         return import_module(f"scipy.{part}")
     except ImportError as error:
-        raise EvaluationError(f"scipy cannot be imported ({error}): pip install scipy") from None
+        text = f"scipy cannot be imported ({error}): pip install scipy"
+        raise IdentificationError(text) from None
 
 
 def smooth_all(
@@ -171,7 +172,7 @@ def long_enough(stretches: Sequence[Recording], cut_off: float) -> list[Recordin
     found = [stretch for stretch in stretches if stretch.duration >= needed]
     if not found:
         longest = max((stretch.duration for stretch in stretches), default=0.0)
-        raise EvaluationError(
+        raise IdentificationError(
             f"the recording is too short: {longest:.3g} s without a pause; a filter of "
             f"{cut_off:g} Hz needs {needed:.3g} s, preferably ten times that"
         )

@@ -153,9 +153,9 @@ def find_payload(
     Raises:
         UnknownNameError: There is no such link.
         ValueError: ``com`` is not three finite numbers.
-        EvaluationError: The recordings are too short for the filter.
         UnseparatedError: The torque tells no mass, but perhaps the first moment.
-        IdentificationError: No joint carries the link, or the motion does not reveal a load.
+        IdentificationError: The recordings are too short for the filter, no joint carries the link,
+            or the motion does not reveal a load.
     """
     model = arm.model
     centre = None if com is None else finite_array("com", com, (3,))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from featherstone_ros.arrays import Floats, Indices
 from featherstone_ros.identification.bags import JOINT_STATE_FIELDS as FIELDS
 from featherstone_ros.identification.bags import JointStates, Nanoseconds
-from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.urdf import parse
 
@@ -126,7 +126,7 @@ class Recording:
         """Return the recording with the effort of these joints multiplied by gains."""
         unknown = sorted(set(gains) - set(self.joint_names))
         if unknown:
-            raise EvaluationError(
+            raise IdentificationError(
                 f"a gain is given for {', '.join(unknown)}, expected one of "
                 f"{', '.join(self.joint_names)}"
             )
@@ -183,12 +183,12 @@ def choose(
     names = known(group)
     both = f"bag: {_recorded(groups)}; description: {', '.join(described)}"
     if not names:
-        raise EvaluationError(f"bag and description have no joint in common; {both}")
+        raise IdentificationError(f"bag and description have no joint in common; {both}")
     for joint in judged or ():
         if joint not in names:
             where = "together with the others" if joint in described else "in the description"
             where = "in the bag" if joint not in _recorded(groups) else where
-            raise EvaluationError(f"there is no joint {joint} {where}; {both}")
+            raise IdentificationError(f"there is no joint {joint} {where}; {both}")
     columns = [group.joint_names.index(name) for name in names]
     position, velocity, effort = (
         values[:, columns] for values in (group.position, group.velocity, group.effort)
@@ -209,7 +209,8 @@ def choose(
         wanted["velocity"] = names, velocity
     used, dropped = _complete(wanted)
     if not used.any():
-        raise EvaluationError(f"{group.topic}: no message has position and effort of all joints")
+        lacking = "no message has position and effort of all joints"
+        raise IdentificationError(f"{group.topic}: {lacking}")
     time = (group.stamp if np.ptp(group.stamp) else group.received)[used]
     return Recording(
         group.topic,
@@ -234,16 +235,14 @@ def is_constant(effort: Floats) -> bool:
 def _refuse_constant(
     constant: Mapping[str, float], compared: Sequence[str], others_do: bool, topic: str
 ) -> None:
-    """Raise EvaluationError if no effort changes, or, unless others do, if one does not."""
+    """Raise IdentificationError if no effort changes, or, unless others do, if one does not."""
     found = {joint: constant[joint] for joint in compared if joint in constant}
     if not found or (others_do and len(found) < len(compared)):
         return
-    if not any(found.values()) and len(found) == len(compared):
-        raise EvaluationError(f"{topic}: effort is 0 throughout: the driver does not measure it")
     values = ", ".join(f"{name} {value:.4g}" for name, value in found.items())
-    raise EvaluationError(
-        f"{topic}: effort never changes ({values}): the driver does not measure it"
-    )
+    is_zero = not any(found.values()) and len(found) == len(compared)
+    what = "is 0 throughout" if is_zero else f"never changes ({values})"
+    raise IdentificationError(f"{topic}: effort {what}: the driver does not measure it")
 
 
 def _complete(
@@ -379,7 +378,7 @@ def _require(
 ) -> None:
     missing = [names[j] for j in joints if not np.isfinite(values[:, j]).any()]
     if missing:
-        raise EvaluationError(
+        raise IdentificationError(
             f"{topic}: the joint states have no {field} of {', '.join(missing)}; measured position "
             "and effort are compared with the model (--joints chooses whose)"
         )

@@ -152,8 +152,8 @@ def identify(
     Raises:
         BagError: A recording cannot be read.
         ModelError: The description cannot be used.
-        EvaluationError: The recordings lack what the model's joints need.
-        IdentificationError: They identify nothing; the message says why and what to record.
+        IdentificationError: The recordings lack what the model's joints need, or identify nothing;
+            the message says why and what to record.
     """
     for bag in (*bags, *options.held_out):
         storage(bag)  # else scipy is missed before the recording is

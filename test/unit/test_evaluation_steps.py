@@ -7,7 +7,7 @@ import pytest
 
 from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
 from featherstone_ros.identification.cleaning import clean
-from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import determination, rms
 from featherstone_ros.identification.recording import Recording, choose
 from featherstone_ros.identification.suspicions import suspicions
@@ -63,7 +63,7 @@ def test_without_stamps_reception_tells_time():
 def test_effort_is_needed_only_of_joints_that_are_compared():
     joint_states = group(("a", "finger"))
     joint_states.effort[:, 1] = np.nan
-    with pytest.raises(EvaluationError, match=r"no effort of finger; .*--joints"):
+    with pytest.raises(IdentificationError, match=r"no effort of finger; .*--joints"):
         choose([joint_states], ["a", "finger"])
     chosen = choose([joint_states], ["a", "finger"], ["a"])
     assert chosen.joint_names == ("a", "finger") and len(chosen.time) == 4
@@ -117,7 +117,7 @@ def test_joints_without_effort_are_not_joined():
     ],
 )
 def test_other_joint_names_are_listed_on_both_sides(described, judged, message):
-    with pytest.raises(EvaluationError, match=message):
+    with pytest.raises(IdentificationError, match=message):
         choose([group()], described, judged)
 
 
@@ -194,7 +194,7 @@ def test_a_lost_message_is_no_pause():
 
 
 def test_two_samples_are_too_short():
-    with pytest.raises(EvaluationError, match=r"too short: 2 joint states"):
+    with pytest.raises(IdentificationError, match=r"too short: 2 joint states"):
         clean(recording([0.0, 0.01]))
 
 
@@ -224,12 +224,12 @@ def test_the_filter_delays_nothing_and_acceleration_is_right(velocity):
 def test_only_long_stretches_are_used():
     short, long = even_samples(1.5), even_samples(4.0)
     assert len(smooth_all([short, long], 2.0)) == 1
-    with pytest.raises(EvaluationError, match=r"too short: 1.5 s .* needs 3 s"):
+    with pytest.raises(IdentificationError, match=r"too short: 1.5 s .* needs 3 s"):
         smooth_all([short], 2.0)
 
 
 def test_a_filter_too_fast_for_the_samples_is_refused():
-    with pytest.raises(EvaluationError, match=r"20 Hz needs more than 40 samples .* has 25"):
+    with pytest.raises(IdentificationError, match=r"20 Hz needs more than 40 samples .* has 25"):
         smooth(even_samples(period=0.04), 20.0)
 
 
@@ -237,7 +237,7 @@ def test_scipy_is_asked_for(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "scipy.signal", None)
-    with pytest.raises(EvaluationError, match=r"pip install scipy"):
+    with pytest.raises(IdentificationError, match=r"pip install scipy"):
         smooth(even_samples(), 2.0)
 
 

@@ -10,7 +10,7 @@ import urdf_text
 import featherstone_ros as fr
 from featherstone_ros.identification.bags import JointStates, read_joint_states
 from featherstone_ros.identification.cleaning import clean
-from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import determination
 from featherstone_ros.identification.filtering import smooth_all
 from featherstone_ros.identification.recording import Recording, choose
@@ -75,9 +75,9 @@ def test_an_effort_that_never_changes_does_not_count():
     chosen = choose([states(effort)], NAMES)
     assert chosen.constant == {"b": 0.5}
     assert "does not count: b (0.5)" in usage(chosen, CUT_OFF)
-    with pytest.raises(EvaluationError, match=r"effort never changes \(b 0.5\)"):
+    with pytest.raises(IdentificationError, match=r"effort never changes \(b 0.5\)"):
         choose([states(effort)], NAMES, ["a", "b"])
-    with pytest.raises(EvaluationError, match=r"effort never changes \(a 0.5, b 0.5\)"):
+    with pytest.raises(IdentificationError, match=r"effort never changes \(a 0.5, b 0.5\)"):
         choose([states(0 * effort + 0.5)], NAMES)
 
 

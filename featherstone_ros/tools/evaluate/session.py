@@ -13,7 +13,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.couplings import couplings, in_words
-from featherstone_ros.identification.errors import EvaluationError
+from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import (
     FITTED,
     GRAVITY,
@@ -140,7 +140,7 @@ def evaluate(
     Raises:
         BagError: The recording cannot be read.
         ModelError: The description cannot be used.
-        EvaluationError: The recording lacks what the model's joints need.
+        IdentificationError: The recording lacks what the model's joints need.
     """
     (recording,), names, notes = recorded([bag], urdf, options, progress)
     joints = recording.joint_names
@@ -245,16 +245,16 @@ def held_out(
         if options.fits:
             arm, _ = with_friction(arm, fitted, judged, options.cut_off, options.fit_armature)
         return score(arm, held, judged, options.cut_off, "held out")[1]
-    except EvaluationError:
+    except IdentificationError:
         return None
 
 
 def require_motion(joints: Sequence[str], motion: SmoothMotion) -> None:
-    """Raise EvaluationError if no joint moves."""
+    """Raise IdentificationError if no joint moves."""
     fastest = np.abs(motion.velocity).max(axis=0)
     if fastest.max() < AT_REST:
         joint = joints[int(fastest.argmax())]
-        raise EvaluationError(
+        raise IdentificationError(
             f"the arm is at standstill: the fastest joint, {joint}, reaches {fastest.max():.2g} "
             f"rad/s or m/s after filtering; record a motion of at least {AT_REST:g}, preferably of "
             "some tenths, with reversals"
