@@ -4,7 +4,7 @@ From a bag to equations: ``bags`` (from ``storage_files``) or ``tables`` give ``
 ``recording`` (which of them), ``cleaning`` (even samples), ``filtering`` (smooth motion with
 acceleration), ``usage`` (what of it is used), ``suspicions`` (is the motion in radians? and of
 recordings too poor for more, is effort torque?), ``regression`` (linear equations), ``faults``
-(what is wrong with the recording, by the evidence of ``readings``; ``couplings``: are drives
+(what is wrong with the recording, by the evidence of ``inference``; ``couplings``: are drives
 coupled?). From equations to a model:
 ``bodies`` (deformations that stay physically possible), ``friction``, ``model_order`` (which law of
 friction), ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone determine),

@@ -7,7 +7,7 @@ the position). Torque per effort is sought, its sign included, where the torque 
   efforts, errors of the arm's model cancel out (M. Gautier, S. Briot, "Global identification of
   joint drive gains and dynamic parameters of robots", J. Dyn. Sys. 2014, whose total least squares
   is replaced by errors of the effort alone, by far the largest);
-- else by the links, which are as wrong as in ``readings``: one factor of all masses is one of all
+- else by the links, which are as wrong as in ``inference``: one factor of all masses is one of all
   gains, so that a gain is known no better than the links are, which is told by how well those of
   one description agree with each other.
 
@@ -19,8 +19,9 @@ so that noise of the effort makes no gain smaller. Of the load's ten parameters 
 known. Deviations are those of a jackknife over blocks of the recording, so that errors of the model
 count, which are correlated in time. They grow with that of the mass, and with the difference that
 it makes to leave out the friction that goes with the load: how a gear bears it is not known so well
-that the gain could be better known. By the links, gains are found so first, then as in ``readings``
-with every pair of prior widths of ``fit``, of which each counts as much as it is probable.
+that the gain could be better known. By the links, gains are found so first, then as in
+``inference`` with every pair of prior widths of ``fit``, of which each counts as much as it is
+probable.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.evidence import CERTAIN, KNOWN, MIN_GAIN, VAGUE
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import WIDTHS
+from featherstone_ros.identification.inference import Hypothesis, Inference
 from featherstone_ros.identification.model_order import Fitting
-from featherstone_ros.identification.readings import Reading, Readings
 from featherstone_ros.identification.recording import Recording, interpolated, is_constant
 
 LINKS = [(mass, *[shape] * (SIZE - 1)) for mass, shape in product(WIDTHS, WIDTHS)]  # as ``fit``
@@ -167,9 +168,9 @@ def gains_by_links(model: Model, recording: Recording, cut_off: float = 2.0) -> 
     first = _found(model, motion, torque[:, :, None], drive, 1.0, 0.0)
     measured = np.flatnonzero(np.isfinite(first.gain))
     likely = replace(recording, effort=recording.effort * np.nan_to_num(first.gain))
-    readings = Readings(Fitting(model, [likely], measured.tolist(), cut_off))
+    inference = Inference(Fitting(model, [likely], measured.tolist(), cut_off))
     each = tuple((k,) for k in range(len(measured)))
-    told = readings.settled(Reading(gains=each, loaded=False), LINKS)
+    told = inference.tuned(Hypothesis(gains=each, loaded=False), LINKS)
     evidence = np.array([found.evidence for found in told])
     share = np.exp(evidence - evidence.max())
     share /= share.sum()

@@ -6,7 +6,7 @@ An accusation needs
   whose links are hidden by its friction tells nothing of its gain, its sign or its encoder;
 - an improvement that matters: the torque becomes more probable by ``SIZE`` or ``KIND``, and what is
   found is ``CERTAIN`` and larger than anybody would mind;
-- no other reading that is nearly as good: a rival within ``SIZE`` leaves it untold.
+- no other hypothesis that is nearly as good: a rival within ``SIZE`` leaves it untold.
 """
 
 from __future__ import annotations

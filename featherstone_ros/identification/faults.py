@@ -1,6 +1,6 @@
 """What is wrong with a recording: the fault that explains its torque best, then the next one.
 
-Faults compete (see ``readings``): one at a time is added to what is believed, the likeliest, as
+Faults compete (see ``inference``): one at a time is added to what is believed, the likeliest, as
 long as the torque becomes more probable by far. What it then is said to be has a width that
 includes how wrong the model's own joints seem to be, and is named only beyond that. Motion comes
 first: inconsistent position and velocity need no torque. Coupled drives come next: no fault of
@@ -33,8 +33,8 @@ from featherstone_ros.identification.evidence import (
 )
 from featherstone_ros.identification.explanation import squares_about_mean
 from featherstone_ros.identification.filtering import SmoothMotion
+from featherstone_ros.identification.inference import THETAS, Hypothesis, Inference, Posterior
 from featherstone_ros.identification.model_order import Fitting
-from featherstone_ros.identification.readings import THETAS, Explained, Reading, Readings
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import ANOTHER_UNIT
@@ -78,12 +78,12 @@ def find_faults(fitting: Fitting) -> Faults:
     coupled = couplings(fitting)
     if coupled:
         return Faults(tuple(in_words(fitting.dynamics.model.joint_names, coupled)), nothing)
-    readings = Readings(fitting)
-    found, rivals = likeliest(readings)
-    said = _in_words(readings, found)
-    others = [_in_words(readings, rival).texts for rival in rivals]
+    inference = Inference(fitting)
+    found, rivals = likeliest(inference)
+    said = _in_words(inference, found)
+    others = [_in_words(inference, rival).texts for rival in rivals]
     others = [texts for texts in others if texts and set(texts) != set(said.texts)]
-    if readings.width == max(THETAS):
+    if inference.width == max(THETAS):
         others.append((ANOTHER_ARM,))
     if not said.texts:
         return replace(said, notes=(*said.notes, *dict.fromkeys(sum(others, ()))))
@@ -134,121 +134,127 @@ def inconsistent_velocities(joints: Sequence[str], motion: SmoothMotion) -> list
     return texts
 
 
-def likeliest(readings: Readings) -> tuple[Explained, list[Explained]]:
+def likeliest(inference: Inference) -> tuple[Posterior, list[Posterior]]:
     """Return the explanation by as few faults as are convincing, and those nearly as likely."""
-    found, rivals = readings.settle(Reading()), list[Explained]()
+    found, rivals = inference.tune(Hypothesis()), list[Posterior]()
     for rarity in range(1, MAX_FAULTS + 1):
 
-        def merit(each: Explained, rarity: int = rarity) -> float:
+        def merit(each: Posterior, rarity: int = rarity) -> float:
             return each.evidence - rarity * _price(each)
 
-        tried = [readings.explained(reading) for reading in _one_more(found.reading, readings)]
-        tried += [readings.explained(reading) for each in tried for reading in _of_few(each)]
-        if merit(max(tried, key=merit)) > merit(found) or _is_doubtful(found, readings):
-            tried += [readings.explained(r) for r in _mirrored(found.reading, readings)]
-            off = [t for t in tried if t.reading.offsets != found.reading.offsets]
-            tried += [readings.about(max(off, key=merit).reading)] if off else []
+        tried = [
+            inference.posterior(hypothesis) for hypothesis in _one_more(found.hypothesis, inference)
+        ]
+        tried += [inference.posterior(hypothesis) for each in tried for hypothesis in _of_few(each)]
+        if merit(max(tried, key=merit)) > merit(found) or _is_doubtful(found, inference):
+            tried += [inference.posterior(r) for r in _mirrored(found.hypothesis, inference)]
+            off = [t for t in tried if t.hypothesis.offsets != found.hypothesis.offsets]
+            tried += [inference.about(max(off, key=merit).hypothesis)] if off else []
             tried += (
-                [] if found.reading.gravity else [readings.about(readings.turned(found.reading))]
+                []
+                if found.hypothesis.gravity
+                else [inference.about(inference.turned(found.hypothesis))]
             )
         tried = [t for t in tried if _is_telling(t, found)]
         tried.sort(key=merit, reverse=True)
-        finalists = [found.reading, *(each.reading for each in tried[:FINALISTS])]
-        best = max(map(readings.freely, finalists), key=merit)
-        if best.reading != found.reading:
-            readings.settle(best.reading)  # its noise is the least: by that, once more
-            compared = [readings.freely(reading) for reading in finalists]
+        finalists = [found.hypothesis, *(each.hypothesis for each in tried[:FINALISTS])]
+        best = max(map(inference.with_any_prior, finalists), key=merit)
+        if best.hypothesis != found.hypothesis:
+            inference.tune(best.hypothesis)  # its noise is the least: by that, once more
+            compared = [inference.with_any_prior(hypothesis) for hypothesis in finalists]
             best = max(compared, key=merit)
             near = [e for e in compared[1:] if e is not best and merit(e) > merit(best) - SIZE]
-            found = readings.settle(best.reading)
-            rivals = [readings.about(each.reading) for each in near]
+            found = inference.tune(best.hypothesis)
+            rivals = [inference.about(each.hypothesis) for each in near]
             rivals = [each for each in rivals if merit(each) > merit(found) - SIZE]
-        if best.reading == finalists[0]:
+        if best.hypothesis == finalists[0]:
             break
-    return readings.settle(readings.about(found.reading).reading), rivals
+    return inference.tune(inference.about(found.hypothesis).hypothesis), rivals
 
 
-def _price(explained: Explained) -> float:
-    """Return by how much evidence a first fault like those of a reading must be worth."""
-    reading = explained.reading
-    kinds = len(reading.mirrored) + len(reading.negative) + bool(reading.order)
-    kinds += 1 if len(reading.weightless) == len(explained.gains) else len(reading.weightless)
-    sizes = len(reading.gains) + len(reading.offsets)
-    kinds += bool(reading.gravity)
+def _price(posterior: Posterior) -> float:
+    """Return by how much evidence a first fault like those of a hypothesis must be worth."""
+    hypothesis = posterior.hypothesis
+    kinds = len(hypothesis.mirrored) + len(hypothesis.negative) + bool(hypothesis.order)
+    kinds += 1 if len(hypothesis.weightless) == len(posterior.gains) else len(hypothesis.weightless)
+    sizes = len(hypothesis.gains) + len(hypothesis.offsets)
+    kinds += bool(hypothesis.gravity)
     return KIND * kinds + SIZE * sizes
 
 
-def _is_telling(tried: Explained, found: Explained) -> bool:
+def _is_telling(tried: Posterior, found: Posterior) -> bool:
     """Whether efforts that are not swapped, or else far better explained, are."""
-    order = list(tried.reading.order)
-    if tried.reading.order == found.reading.order:
+    order = list(tried.hypothesis.order)
+    if tried.hypothesis.order == found.hypothesis.order:
         return True
     moved = [k for k, m in enumerate(order) if k != m]
     before, after = ((each.left**2).sum(axis=0) for each in (found, tried))
     return all(after[k] < LIKELIER * before[order[k]] for k in moved)
 
 
-def _is_doubtful(found: Explained, readings: Readings) -> bool:
+def _is_doubtful(found: Posterior, inference: Inference) -> bool:
     """Whether much of a joint's effort stays unexplained."""
-    measured = squares_about_mean(readings.rows(found.reading).efforts)
+    measured = squares_about_mean(inference.rows(found.hypothesis).efforts)
     return bool(((found.left**2).sum(axis=0) > DOUBTFUL * measured).any())
 
 
-def _one_more(reading: Reading, readings: Readings) -> Iterator[Reading]:
-    """Yield readings with one more fault of the efforts or encoders."""
-    j = len(readings.judged)
+def _one_more(hypothesis: Hypothesis, inference: Inference) -> Iterator[Hypothesis]:
+    """Yield hypotheses with one more fault of the efforts or encoders."""
+    j = len(inference.judged)
     every = tuple(range(j))
-    scaled = {k for group in reading.gains for k in group}
-    if j > 1 and not reading.gains:
-        yield replace(reading, gains=(every,))
-        yield replace(reading, gains=tuple((k,) for k in every))
-    if not reading.weightless:
-        yield replace(reading, weightless=every)
+    scaled = {k for group in hypothesis.gains for k in group}
+    if j > 1 and not hypothesis.gains:
+        yield replace(hypothesis, gains=(every,))
+        yield replace(hypothesis, gains=tuple((k,) for k in every))
+    if not hypothesis.weightless:
+        yield replace(hypothesis, weightless=every)
     for k in every:
         if k not in scaled:
-            yield with_gain(reading, k)
-        if k not in reading.negative:
-            yield replace(reading, negative=(*reading.negative, k))
-        if k not in reading.weightless:
-            yield replace(reading, weightless=(*reading.weightless, k))
-        for m in range(k if not reading.order else 0):
+            yield with_gain(hypothesis, k)
+        if k not in hypothesis.negative:
+            yield replace(hypothesis, negative=(*hypothesis.negative, k))
+        if k not in hypothesis.weightless:
+            yield replace(hypothesis, weightless=(*hypothesis.weightless, k))
+        for m in range(k if not hypothesis.order else 0):
             order = list(every)
             order[k], order[m] = m, k
-            yield replace(reading, order=tuple(order))
-    for joint in range(readings.model.n):
-        if joint not in reading.offsets:
-            yield with_offset(reading, joint)
+            yield replace(hypothesis, order=tuple(order))
+    for joint in range(inference.model.n):
+        if joint not in hypothesis.offsets:
+            yield with_offset(hypothesis, joint)
 
 
-def _of_few(explained: Explained) -> Iterator[Reading]:
-    """Yield, of a reading in which each effort has its own gain, that of those unlike most alone.
+def _of_few(posterior: Posterior) -> Iterator[Hypothesis]:
+    """Yield, of one in which each effort has its own gain, that of those unlike most alone.
 
     What all gains have in common, the links' masses may have as well.
     """
-    gains = np.abs(explained.gains)
+    gains = np.abs(posterior.gains)
     unlike = np.abs(np.log(gains / np.median(gains))) > np.log(MIN_GAIN)
-    if 1 < len(gains) == len(explained.reading.gains) and unlike.any():
+    if 1 < len(gains) == len(posterior.hypothesis.gains) and unlike.any():
         own = tuple((k,) for k in np.flatnonzero(unlike).tolist())
-        yield replace(explained.reading, gains=own)
+        yield replace(posterior.hypothesis, gains=own)
 
 
-def _mirrored(reading: Reading, readings: Readings) -> Iterator[Reading]:
-    for joint in range(readings.model.n):
-        if joint not in reading.mirrored:
-            yield replace(reading, mirrored=(*reading.mirrored, joint))
+def _mirrored(hypothesis: Hypothesis, inference: Inference) -> Iterator[Hypothesis]:
+    for joint in range(inference.model.n):
+        if joint not in hypothesis.mirrored:
+            yield replace(hypothesis, mirrored=(*hypothesis.mirrored, joint))
 
 
-def _in_words(readings: Readings, found: Explained) -> Faults:
-    reading, model = found.reading, readings.model
-    names = [model.joint_names[k] for k in readings.judged]
-    width = _scatter(readings, found)
+def _in_words(inference: Inference, found: Posterior) -> Faults:
+    hypothesis, model = found.hypothesis, inference.model
+    names = [model.joint_names[k] for k in inference.judged]
+    width = _scatter(inference, found)
     texts = [
         f"{model.joint_names[k]}: its position and velocity seem to have the opposite sign of the "
         "URDF's axis."
-        for k in reading.mirrored
+        for k in hypothesis.mirrored
     ]
-    texts += _swapped(names, reading.order) + _weightless(names, reading.weightless)
-    texts += [f"{names[k]}: its effort has the opposite sign of torque." for k in reading.negative]
+    texts += _swapped(names, hypothesis.order) + _weightless(names, hypothesis.weightless)
+    texts += [
+        f"{names[k]}: its effort has the opposite sign of torque." for k in hypothesis.negative
+    ]
     texts += _gains(names, found, width[0])
     deviation = found.offset_deviation * width[1]
     size = np.abs(found.offsets)
@@ -259,17 +265,17 @@ def _in_words(readings: Readings, found: Explained) -> Faults:
         for k in np.flatnonzero(certain)
     ]
     late = _delayed(found)
-    texts += late + _tilted(found, readings.model.gravity)
+    texts += late + _tilted(found, inference.model.gravity)
     return Faults(
         tuple(texts),
         np.where(certain, found.offsets, 0.0),
-        _load(readings, found),
+        _load(inference, found),
         found.delay[0] if late else 0.0,
-        (_always(found, readings.model.gravity), *_untold(readings, found, width)),
+        (_always(found, inference.model.gravity), *_untold(inference, found, width)),
     )
 
 
-def _delayed(found: Explained) -> list[str]:
+def _delayed(found: Posterior) -> list[str]:
     delay, deviation = found.delay
     if deviation > MIN_DELAY or abs(delay) < max(MIN_DELAY, CERTAIN * deviation):
         return []
@@ -280,7 +286,7 @@ def _delayed(found: Explained) -> list[str]:
     ]
 
 
-def _tilted(found: Explained, given: Sequence[float] | Floats) -> list[str]:
+def _tilted(found: Posterior, given: Sequence[float] | Floats) -> list[str]:
     angle, deviation = _tilt(found, given)
     if deviation > MIN_TILT or angle < max(MIN_TILT, CERTAIN * deviation):
         return []
@@ -291,14 +297,14 @@ def _tilted(found: Explained, given: Sequence[float] | Floats) -> list[str]:
     ]
 
 
-def _tilt(found: Explained, given: Sequence[float] | Floats) -> tuple[float, float]:
+def _tilt(found: Posterior, given: Sequence[float] | Floats) -> tuple[float, float]:
     """Return by what gravity is turned [rad], and its deviation."""
     down = np.asarray(given, float)
     sine, cosine = np.linalg.norm(np.cross(down, found.gravity)), down @ found.gravity
     return float(np.arctan2(sine, cosine)), found.tilt
 
 
-def _always(found: Explained, given: Sequence[float] | Floats) -> str:
+def _always(found: Posterior, given: Sequence[float] | Floats) -> str:
     """Say what is estimated of every recording, or that its motion does not tell it."""
     delay, deviation = found.delay
     late = f"efforts {1e3 * delay:.1f} ± {1e3 * deviation:.1f} ms after the motion"
@@ -313,45 +319,45 @@ def _always(found: Explained, given: Sequence[float] | Floats) -> str:
     return f"estimated: {late}; {level}"
 
 
-def _untold(readings: Readings, found: Explained, width: tuple[float, float]) -> list[str]:
+def _untold(inference: Inference, found: Posterior, width: tuple[float, float]) -> list[str]:
     """Name the efforts' sizes, encoders' zeros and load that this motion does not tell.
 
     A size is told if it cannot be another unit's, a zero if all that it may be is small.
     """
-    reading, names = found.reading, readings.model.joint_names
-    scaled = {k for group in reading.gains for k in group}
+    hypothesis, names = found.hypothesis, inference.model.joint_names
+    scaled = {k for group in hypothesis.gains for k in group}
     sizes = [
         names[joint]
-        for k, joint in enumerate(readings.judged)
+        for k, joint in enumerate(inference.judged)
         if k not in scaled
-        for one in [readings.explained(with_gain(reading, k))]
+        for one in [inference.posterior(with_gain(hypothesis, k))]
         if abs(np.log(abs(one.gains[k]))) + CERTAIN * width[0] * one.deviation[k]
         > np.log(ANOTHER_UNIT[1])
     ]
     zeros = [
         name
         for k, name in enumerate(names)
-        if k not in reading.offsets
-        for one in [readings.explained(with_offset(reading, k))]
+        if k not in hypothesis.offsets
+        for one in [inference.posterior(with_offset(hypothesis, k))]
         if abs(one.offsets[k]) + CERTAIN * width[1] * one.offset_deviation[k] > CERTAIN * TOLD
     ]
     texts = [f"in which unit the efforts of {', '.join(sizes)} are"] * bool(sizes)
     texts += [f"whether the encoders of {', '.join(zeros)} are off"] * bool(zeros)
     mass, deviation = found.load
     most = max(mass, 0.0) + CERTAIN * deviation
-    if most > MIN_LOAD and not _load(readings, found):
-        texts += [f"whether {readings.bodies.names[-1]} carries up to {most:.2g} kg more"]
+    if most > MIN_LOAD and not _load(inference, found):
+        texts += [f"whether {inference.bodies.names[-1]} carries up to {most:.2g} kg more"]
     return ["this motion does not tell " + "; ".join(texts)] * bool(texts)
 
 
-def with_offset(reading: Reading, joint: int) -> Reading:
-    """Return a reading in which one more encoder is off."""
-    return replace(reading, offsets=(*reading.offsets, joint))
+def with_offset(hypothesis: Hypothesis, joint: int) -> Hypothesis:
+    """Return a hypothesis in which one more encoder is off."""
+    return replace(hypothesis, offsets=(*hypothesis.offsets, joint))
 
 
-def with_gain(reading: Reading, k: int) -> Reading:
-    """Return a reading in which one more effort has a gain of its own."""
-    return replace(reading, gains=(*reading.gains, (k,)))
+def with_gain(hypothesis: Hypothesis, k: int) -> Hypothesis:
+    """Return a hypothesis in which one more effort has a gain of its own."""
+    return replace(hypothesis, gains=(*hypothesis.gains, (k,)))
 
 
 def _swapped(names: Sequence[str], order: Sequence[int]) -> list[str]:
@@ -372,14 +378,14 @@ def _weightless(names: Sequence[str], those: Sequence[int]) -> list[str]:
     return [f"{names[k]}: its effort is explained better without gravity." for k in those]
 
 
-def _gains(names: Sequence[str], found: Explained, width: float) -> list[str]:
+def _gains(names: Sequence[str], found: Posterior, width: float) -> list[str]:
     """Name efforts in another unit than torque: all of them together, or each."""
     gains = np.abs(found.gains)
     relative = found.deviation * width
     wrong = np.abs(np.log(gains)) > np.maximum(np.log(MIN_GAIN), CERTAIN * relative)
-    is_free = [any(k in group for group in found.reading.gains) for k in range(len(names))]
+    is_free = [any(k in group for group in found.hypothesis.gains) for k in range(len(names))]
     those = [k for k in range(len(names)) if is_free[k] and wrong[k] and relative[k] < VAGUE]
-    if found.reading.gains == (tuple(range(len(names))),):
+    if found.hypothesis.gains == (tuple(range(len(names))),):
         if ANOTHER_UNIT[0] < gains[0] < ANOTHER_UNIT[1] or not those:
             return []
         return [
@@ -397,24 +403,24 @@ def _gains(names: Sequence[str], found: Explained, width: float) -> list[str]:
     ]
 
 
-def _scatter(readings: Readings, found: Explained) -> tuple[float, float]:
+def _scatter(inference: Inference, found: Posterior) -> tuple[float, float]:
     """Return how many deviations gains and offsets of joints that are right seem to be off.
 
     The model is wrong by as much; without anything named, no joint is asked.
     """
-    reading = found.reading
-    gains = {k for group in reading.gains for k in group}
-    others = [k for k in range(len(readings.judged)) if k not in gains] if gains else []
+    hypothesis = found.hypothesis
+    gains = {k for group in hypothesis.gains for k in group}
+    others = [k for k in range(len(inference.judged)) if k not in gains] if gains else []
     of_gains = [
         (np.log(abs(each.gains[k])), each.deviation[k])
         for k in others
-        for each in [readings.explained(with_gain(reading, k))]
+        for each in [inference.posterior(with_gain(hypothesis, k))]
     ]
-    joints = [k for k in range(readings.model.n) if k not in reading.offsets]
+    joints = [k for k in range(inference.model.n) if k not in hypothesis.offsets]
     of_offsets = [
         (each.offsets[k], each.offset_deviation[k])
-        for k in (joints if reading.offsets else [])
-        for each in [readings.explained(with_offset(reading, k))]
+        for k in (joints if hypothesis.offsets else [])
+        for each in [inference.posterior(with_offset(hypothesis, k))]
     ]
     return _typical(of_gains), _typical(of_offsets)
 
@@ -425,14 +431,14 @@ def _typical(estimates: Sequence[tuple[float, float]]) -> float:
     return max(1.0, float(np.median(sizes))) if sizes else 1.0
 
 
-def _load(readings: Readings, found: Explained) -> str:
+def _load(inference: Inference, found: Posterior) -> str:
     mass, deviation = found.load
     if mass < max(MIN_LOAD, CERTAIN * deviation):
         return ""
-    bare = readings.explained(replace(found.reading, loaded=False))
+    bare = inference.posterior(replace(found.hypothesis, loaded=False))
     if found.evidence < bare.evidence + SIZE:
         return ""
-    link = readings.bodies.names[-1]
+    link = inference.bodies.names[-1]
     return (
         f"This looks like an unmodelled load of {mass:.2g} ± {deviation:.1g} kg on {link}: a tool "
         "or gripper that the URDF lacks?"

@@ -16,8 +16,8 @@ pytest.importorskip("rosbags")
 pytest.importorskip("scipy")
 from featherstone_ros.identification.couplings import couplings
 from featherstone_ros.identification.faults import find_faults
+from featherstone_ros.identification.inference import Hypothesis, Inference, Solver
 from featherstone_ros.identification.model_order import Fitting
-from featherstone_ros.identification.readings import Reading, Readings, Solver
 from featherstone_ros.identification.session import Options, recorded
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
@@ -211,8 +211,8 @@ def test_bodies_that_have_to_bend_far_are_found_from_anywhere(simulated, gain):
     """Of all efforts in another unit, which bodies of another mass explain as well."""
     model, recording = simulated
     spoiled = replace(recording, effort=gain * recording.effort)
-    readings = Readings(Fitting(model, [spoiled], range(model.n), 2.0))
-    narrow, wide = (Solver(readings, Reading(), width) for width in (0.15, 0.6))
+    inference = Inference(Fitting(model, [spoiled], range(model.n), 2.0))
+    narrow, wide = (Solver(inference, Hypothesis(), width) for width in (0.15, 0.6))
     found = wide.solve()
     again, other = wide.solve(found), wide.solve(narrow.solve())
     assert again.evidence == pytest.approx(found.evidence, abs=1.0)

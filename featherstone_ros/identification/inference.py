@@ -1,4 +1,4 @@
-"""How a recording may have to be read, and how well its torque is explained by each reading.
+"""Hypotheses on how a recording is to be read, and the posterior of each.
 
 What was measured is
 
@@ -7,18 +7,18 @@ What was measured is
 where each joint's effort has a gain g (its sign included), its encoder an offset o and a sign, all
 efforts may be late, and gravity may be tilted. The links pi are possible bodies near the URDF's, as
 in ``fit``, with a load of unknown mass on the last; the drives of each joint are unknown, but their
-friction takes power: where it would give some, the reading is improbable by as much. A reading says
-which g, o and signs are not as they should be; the delay and gravity's direction are always
-estimated. Its evidence is the probability of the torque with all unknowns
-integrated out, by Laplace's method (D. MacKay, "Bayesian interpolation", Neural Computation 1992):
-it pays for every unknown that the data do not need. The noise of each joint is what its own best
-explanation leaves; errors of a model are correlated in time, so a sample counts as much less than
-one where they are.
+friction takes power: where it would give some, the hypothesis is improbable by as much. A
+hypothesis says which g, o and signs are not as they should be; the delay and gravity's direction
+are always estimated. Its evidence is the probability of the torque with all unknowns integrated
+out, by Laplace's method (D. MacKay, "Bayesian interpolation", Neural Computation 1992): it pays for
+every unknown that the data do not need. The noise of each joint is the residual of its own
+posterior mode; errors of a model are correlated in time, so a sample counts as much less than one
+where they are.
 
-The explanation is found by the method of Levenberg and Marquardt: several bodies explain a torque
-nearly as well, along curved valleys in which full steps of Gauss and Newton swing from side to
-side. It begins at the URDF's bodies, or at those that the same reading had but for the offsets of
-encoders: another reading's are bent to a fault that this one may be free of.
+The posterior mode is found by the method of Levenberg and Marquardt: several bodies explain a
+torque nearly as well, along curved valleys in which full steps of Gauss and Newton swing from side
+to side. It begins at the URDF's bodies, or at those that the same hypothesis had but for the
+offsets of encoders: another hypothesis's are bent to a fault that this one may be free of.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ FRICTION, TERMS = [VISCOUS, Law().terms.index("coulomb"), 3], len(Law().terms) +
 
 
 @dataclass(frozen=True)
-class Reading:
+class Hypothesis:
     """What is not as it should be; joints by index, efforts by that among the judged joints.
 
     Attributes:
@@ -115,8 +115,8 @@ class Rows:
     drive: Floats
 
 
-class Readings:
-    """A recording's torque under all readings."""
+class Inference:
+    """A recording's torque under all hypotheses."""
 
     def __init__(self, fitting: Fitting) -> None:
         """Prepare nothing yet."""
@@ -127,30 +127,36 @@ class Readings:
         self.length = np.ones(len(self.judged))
         self.least = np.zeros(len(self.judged))  # noise of any model
         self._rows: dict[object, Rows] = {}
-        self._explained: dict[object, Explained] = {}  # with the settled correlation
-        self._similar: dict[object, Explained] = {}  # but for offsets
+        self._posteriors: dict[object, Posterior] = {}  # with the chosen correlation
+        self._similar: dict[object, Posterior] = {}  # but for offsets
 
-    def rows(self, reading: Reading, weightless: bool = False) -> Rows:
-        """Return the equations of a reading's motion, with or without gravity."""
-        key = reading.mirrored, reading.shifts, reading.late, reading.gravity, weightless
+    def rows(self, hypothesis: Hypothesis, weightless: bool = False) -> Rows:
+        """Return the equations of a hypothesis's motion, with or without gravity."""
+        key = (
+            hypothesis.mirrored,
+            hypothesis.shifts,
+            hypothesis.late,
+            hypothesis.gravity,
+            weightless,
+        )
         if key not in self._rows:
-            self._rows[key] = self._computed(reading, weightless)
+            self._rows[key] = self._computed(hypothesis, weightless)
         return self._rows[key]
 
-    def _computed(self, reading: Reading, weightless: bool) -> Rows:
+    def _computed(self, hypothesis: Hypothesis, weightless: bool) -> Rows:
         sign = np.ones(self.model.n)
-        sign[list(reading.mirrored)] = -1.0
-        shift = np.array(reading.shifts or 0.0)
-        gravity = (0.0, 0.0, 0.0) if weightless else reading.gravity or self.model.gravity
+        sign[list(hypothesis.mirrored)] = -1.0
+        shift = np.array(hypothesis.shifts or 0.0)
+        gravity = (0.0, 0.0, 0.0) if weightless else hypothesis.gravity or self.model.gravity
         dynamics, judged = Dynamics(self.model.with_gravity(gravity)), self.judged
 
         def columns(motion: SmoothMotion) -> Floats:
             fields = ("position", "velocity", "acceleration", "sliding")
             seen = replace(motion, **{f: sign * getattr(motion, f) for f in fields})
             seen = replace(seen, position=seen.position - shift)
-            if reading.late:
+            if hypothesis.late:
                 seen = replace(
-                    seen, effort=interpolated(seen.time + reading.late, seen.time, seen.effort)
+                    seen, effort=interpolated(seen.time + hypothesis.late, seen.time, seen.effort)
                 )
             return _columns(seen, dynamics, self.bodies, judged)
 
@@ -163,41 +169,42 @@ class Readings:
         own = np.swapaxes(own, 1, 2) @ own
         return Rows(np.swapaxes(left, 1, 2) @ left, left, efforts, own, drive)
 
-    def explained(self, reading: Reading, width: Width | None = None) -> Explained:
-        """Return the best explanation of the torque by a reading, with the settled width or one."""
-        key = reading, width or self.width
-        if key not in self._explained:
-            alike = replace(reading, offsets=(), shifts=())
+    def posterior(self, hypothesis: Hypothesis, width: Width | None = None) -> Posterior:
+        """Return a hypothesis's posterior, with the chosen width of the prior or another."""
+        key = hypothesis, width or self.width
+        if key not in self._posteriors:
+            alike = replace(hypothesis, offsets=(), shifts=())
             found = Solver(self, *key).solve(self._similar.get(alike))
-            self._explained[key] = self._similar[alike] = found
-        return self._explained[key]
+            self._posteriors[key] = self._similar[alike] = found
+        return self._posteriors[key]
 
-    def freely(self, reading: Reading) -> Explained:
-        """Return the best explanation with any width of the prior."""
-        return max((self.explained(reading, w) for w in THETAS), key=lambda e: e.evidence)
+    def with_any_prior(self, hypothesis: Hypothesis) -> Posterior:
+        """Return the posterior with the width of the prior that has most evidence."""
+        return max((self.posterior(hypothesis, w) for w in THETAS), key=lambda e: e.evidence)
 
-    def about(self, reading: Reading) -> Explained:
-        """Explain by a reading about the offsets, the delay and the gravity that are found."""
-        found = self.explained(reading)
+    def about(self, hypothesis: Hypothesis) -> Posterior:
+        """Explain by a hypothesis about the offsets, the delay and the gravity that are found."""
+        found = self.posterior(hypothesis)
         for _ in range(RELINEARISED):
-            reading = replace(
-                reading,
-                shifts=tuple(found.offsets.round(4)) if reading.offsets else (),
+            hypothesis = replace(
+                hypothesis,
+                shifts=tuple(found.offsets.round(4)) if hypothesis.offsets else (),
                 late=round(found.delay[0], 4),
                 gravity=tuple(found.gravity.round(4).tolist()),
             )
-            there = self.explained(reading)
+            there = self.posterior(hypothesis)
             if there.evidence < found.evidence - SLIGHT:
                 break
             found = there
         return found
 
-    def turned(self, reading: Reading) -> Reading:
-        """Return a reading with the gravity that explains most of the torque of the links as is."""
+    def turned(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis with the gravity that explains most of the links' torque as it is."""
         at = slice(0, SIZE * len(self.bodies.names))
-        light = self.rows(reading, weightless=True).samples
+        light = self.rows(hypothesis, weightless=True).samples
         rows = [
-            self.rows(replace(reading, gravity=tuple(axis.tolist()))).samples for axis in np.eye(3)
+            self.rows(replace(hypothesis, gravity=tuple(axis.tolist()))).samples
+            for axis in np.eye(3)
         ]
         parameters, A, y = self.bodies.parameters, [], []
         for k in range(len(self.judged)):
@@ -208,22 +215,22 @@ class Readings:
             y.append(left / size)
         down = np.linalg.lstsq(np.concatenate(A), np.concatenate(y), rcond=1e-6)[0]
         down *= np.linalg.norm(self.model.gravity) / (np.linalg.norm(down) + 1e-300)
-        return replace(reading, gravity=tuple(down.round(4).tolist()))
+        return replace(hypothesis, gravity=tuple(down.round(4).tolist()))
 
-    def settle(self, reading: Reading) -> Explained:
-        """Choose the prior's width and the noise's correlation by a reading, and explain by it."""
-        self.settled(reading, tuple(THETAS))
-        return self.explained(reading)
+    def tune(self, hypothesis: Hypothesis) -> Posterior:
+        """Choose the prior's width and the noise's correlation by a hypothesis; fit it."""
+        self.tuned(hypothesis, tuple(THETAS))
+        return self.posterior(hypothesis)
 
-    def settled(self, reading: Reading, widths: Sequence[Width]) -> list[Explained]:
+    def tuned(self, hypothesis: Hypothesis, widths: Sequence[Width]) -> list[Posterior]:
         """Choose them likewise, among these widths; return the explanations with each."""
         for _ in range(2):
-            self.width = max(widths, key=lambda w: self.explained(reading, w).evidence)
-            found = self.explained(reading)
+            self.width = max(widths, key=lambda w: self.posterior(hypothesis, w).evidence)
+            found = self.posterior(hypothesis)
             self.length = np.minimum(correlation_length(found.left), LONGEST)
             self.least = least_noise(*found.shares)
-            self._explained.clear()
-        return [self.explained(reading, width) for width in widths]
+            self._posteriors.clear()
+        return [self.posterior(hypothesis, width) for width in widths]
 
 
 def _columns(
@@ -256,11 +263,11 @@ def horizontal(gravity: Sequence[float] | Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Explained:
-    """A reading's best explanation.
+class Posterior:
+    """A hypothesis's posterior: its mode, deviations about that, and its evidence.
 
     Attributes:
-        reading: The reading.
+        hypothesis: The hypothesis.
         evidence: Logarithm of the torque's probability, but for a constant.
         gains: (j,) of the efforts, the sign included.
         deviation: (j,) of their logarithms, 0 where they were not free.
@@ -275,7 +282,7 @@ class Explained:
         shares: RMS of efforts beside their drives (j,), and of what drives take (j,).
     """
 
-    reading: Reading
+    hypothesis: Hypothesis
     evidence: float
     gains: Floats
     deviation: Floats
@@ -310,18 +317,18 @@ class Iterate:
 
 
 class Solver:
-    """Explains the torque by one reading."""
+    """Finds the posterior of one hypothesis."""
 
-    def __init__(self, readings: Readings, reading: Reading, width: Width) -> None:
+    def __init__(self, inference: Inference, hypothesis: Hypothesis, width: Width) -> None:
         """Lay out the unknowns: theta, load, delay, tilt, offsets, logarithms of gains."""
-        self.all, self.reading, self.bodies = readings, reading, readings.bodies
+        self.all, self.hypothesis, self.bodies = inference, hypothesis, inference.bodies
         self.width = width
-        plain = readings.rows(reading)
-        light = readings.rows(reading, True) if reading.weightless else plain
-        j, n = len(readings.judged), readings.model.n
-        order = reading.order or tuple(range(j))
+        plain = inference.rows(hypothesis)
+        light = inference.rows(hypothesis, True) if hypothesis.weightless else plain
+        j, n = len(inference.judged), inference.model.n
+        order = hypothesis.order or tuple(range(j))
         links = SIZE * len(self.bodies.names)
-        rows = [light if k in reading.weightless else plain for k in range(j)]
+        rows = [light if k in hypothesis.weightless else plain for k in range(j)]
         self.products = np.array([row.products[k] for k, row in enumerate(rows)])
         m = links + n + 2
         self.inner = self.products[:, :m, :m].copy()  # contiguous, for BLAS
@@ -330,29 +337,29 @@ class Solver:
         self.drive = np.array([row.drive[k] for k, row in enumerate(rows)])
         self.N, self.j, self.n, self.links = len(plain.efforts), j, n, links
         self.effort = [m + 1 + order[k] for k in range(j)]
-        self.geometry = links + np.array([n, n + 1, *reading.offsets], dtype=np.intp)
+        self.geometry = links + np.array([n, n + 1, *hypothesis.offsets], dtype=np.intp)
         self.sign = np.ones(j)
-        self.sign[list(reading.negative)] = -1.0
-        load = LOAD * (1.0 if reading.loaded else NO_LOAD)
+        self.sign[list(hypothesis.negative)] = -1.0
+        load = LOAD * (1.0 if hypothesis.loaded else NO_LOAD)
         parts: list[Floats] = [
             np.tile(width, links // np.size(width)),
             load,
             np.array([DELAY]),
             np.full(2, TILT),
-            np.full(len(reading.offsets), OFFSET),
-            np.full(len(reading.gains), GAIN),
+            np.full(len(hypothesis.offsets), OFFSET),
+            np.full(len(hypothesis.gains), GAIN),
         ]
         self.spread = np.concatenate(parts)
         self.precision = self.spread**-2
         self.beside = self.products[range(j), self.effort, self.effort] / self.N
-        self.least = np.maximum(readings.least**2, (OF_LINKS**2) * self.beside) + 1e-300
+        self.least = np.maximum(inference.least**2, (OF_LINKS**2) * self.beside) + 1e-300
         self.at = np.cumsum([len(part) for part in parts])
 
     @cached_property
     def member(self) -> Floats:
         """(j, gains) which efforts have which gain."""
-        member = np.zeros((self.j, len(self.reading.gains)))
-        for column, group in enumerate(self.reading.gains):
+        member = np.zeros((self.j, len(self.hypothesis.gains)))
+        for column, group in enumerate(self.hypothesis.gains):
             member[list(group), column] = 1.0
         return member
 
@@ -421,8 +428,8 @@ class Solver:
         return H + np.diag(self.precision), gradient - self.precision * x
 
     @np.errstate(over="ignore", invalid="ignore")  # a step too far is not taken
-    def solve(self, similar: Explained | None = None) -> Explained:
-        """Return the explanation; that of a similar reading may be where to begin."""
+    def solve(self, similar: Posterior | None = None) -> Posterior:
+        """Return the posterior; that of a similar hypothesis may be where to begin."""
         point, damping = self.at_point(np.zeros(len(self.spread))), DAMPING
         if similar:
             point = min(point, self.at_point(self._beginning(similar)), key=lambda p: p.cost)
@@ -432,11 +439,11 @@ class Solver:
             better, point = point.cost - there.cost, there
             if better < CONVERGED:
                 break
-        paid = np.r_[: self.at[1], self.at[3] : len(H)]  # not what is estimated in any reading
+        paid = np.r_[: self.at[1], self.at[3] : len(H)]  # not what is estimated in any hypothesis
         volume = np.linalg.slogdet(H[np.ix_(paid, paid)])[1] - np.log(self.precision[paid]).sum()
         evidence = -point.cost - 0.5 * volume + self._dissipating(point)
         evidence -= THETAS.get(self.width, 0.0) if isinstance(self.width, float) else 0.0
-        return self._explained(point.x, float(evidence), np.asarray(np.linalg.inv(H), float))
+        return self._posterior(point.x, float(evidence), np.asarray(np.linalg.inv(H), float))
 
     def _drives(self, x: Floats) -> Floats:
         """Return the terms (j, t) of the drives, in the unit and with the sign of the efforts."""
@@ -457,14 +464,14 @@ class Solver:
         ratio = np.where(spread > 0, taken / np.maximum(spread, 1e-300), 0.0)
         return float(needed_from_scipy("special").log_ndtr(np.maximum(ratio, -GIVING)).sum())
 
-    def _beginning(self, similar: Explained) -> Floats:
+    def _beginning(self, similar: Posterior) -> Floats:
         """Return the unknowns of an explanation with the same gains."""
         *_, c, d, p = self.at
-        shifts = np.zeros(self.n) + np.array(self.reading.shifts or 0.0)
+        shifts = np.zeros(self.n) + np.array(self.hypothesis.shifts or 0.0)
         x = np.empty(p)
         x[:c] = similar.links
-        x[c:d] = (similar.offsets - shifts)[list(self.reading.offsets)]
-        x[d:] = [np.log(np.abs(similar.gains[group[0]])) for group in self.reading.gains]
+        x[c:d] = (similar.offsets - shifts)[list(self.hypothesis.offsets)]
+        x[d:] = [np.log(np.abs(similar.gains[group[0]])) for group in self.hypothesis.gains]
         return x
 
     def _lower(
@@ -479,21 +486,21 @@ class Solver:
             damping *= 10.0
         return point, damping
 
-    def _explained(self, x: Floats, evidence: float, covariance: Floats) -> Explained:
+    def _posterior(self, x: Floats, evidence: float, covariance: Floats) -> Posterior:
         deviation = np.sqrt(np.diag(covariance))
         a, b, late, c, d, _ = self.at
         offsets, spread = np.zeros((2, self.n))
-        offsets[list(self.reading.offsets)] = x[c:d]
-        offsets += np.array(self.reading.shifts or 0.0)
-        spread[list(self.reading.offsets)] = deviation[c:d]
-        return Explained(
-            self.reading,
+        offsets[list(self.hypothesis.offsets)] = x[c:d]
+        offsets += np.array(self.hypothesis.shifts or 0.0)
+        spread[list(self.hypothesis.offsets)] = deviation[c:d]
+        return Posterior(
+            self.hypothesis,
             evidence,
             self.gain(x),
             self.member @ deviation[d:],
             offsets,
             spread,
-            (float(x[b]) + self.reading.late, float(deviation[b])),
+            (float(x[b]) + self.hypothesis.late, float(deviation[b])),
             self._gravity(x[late:c]),
             float(np.linalg.norm(deviation[late:c])),
             (float(x[a]), float(deviation[a])),
@@ -504,7 +511,7 @@ class Solver:
 
     def _gravity(self, tilt: Floats) -> Floats:
         """Return gravity (3,) turned by a tilt (2,) about horizontal axes [m/s^2]."""
-        down = np.asarray(self.reading.gravity or self.all.model.gravity, float)
+        down = np.asarray(self.hypothesis.gravity or self.all.model.gravity, float)
         turned = down + np.cross(tilt @ horizontal(down), down)
         size = np.linalg.norm(down)
         return turned * size / (np.linalg.norm(turned) or 1.0)
