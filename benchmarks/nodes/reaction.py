@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
-from rclpy.time import Time
 from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.nodes.meter import Answers, Meter
@@ -26,9 +25,9 @@ from benchmarks.nodes.processes import (
 )
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.tools.demo.session import trajectory_message
-from featherstone_ros.tools.multi_sine import MultiSine, plan
+from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine, plan
 from featherstone_ros.tools.robot_setup import RobotSetup
+from featherstone_ros.tools.trajectory_files import from_arrays, to_message
 
 RATE = 500.0  # [Hz]
 VARIABLE = "FEATHERSTONE_RCLCPP_ECHO"  # names a C++ node that was built beside the project
@@ -229,6 +228,6 @@ def slow_motion(robot: RobotSetup) -> MultiSine:
 def driver(node: Node, controller: str, robot: RobotSetup, motion: MultiSine) -> Callable[[], None]:
     """Return what sends the motion to a controller, to be followed at once."""
     publisher = node.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", 1)
-    names = list(robot.model.joint_names)
-    message = serialize_message(trajectory_message(names, motion, Time()))
+    trajectory = from_arrays(robot.model.joint_names, *motion.samples(POINT_SPACING))
+    message = serialize_message(to_message(trajectory))
     return lambda: publisher.publish(message)

@@ -6,17 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
 
 import numpy as np
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
-from rclpy.client import Client
 from rclpy.parameter import Parameter, parameter_value_to_python
-from rclpy.time import Time
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -27,72 +22,46 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.parameter_files import NodeParameters
-from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.qos import LATCHED
-from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
-from featherstone_ros.tools.node_status import PATIENCE, SAY, SILENCE, NodeStatus, by_joint
+from featherstone_ros.tools.motion_client import MotionClient, Sample
+from featherstone_ros.tools.node_status import PATIENCE, SILENCE
 from featherstone_ros.tools.pending_trajectory import (
     FOLLOWING_MODES,
     MATCHING,
-    last_refusal,
+    check_mode,
+    check_refusal,
     refused,
-)
-from featherstone_ros.tools.rclpy_calls import (
-    MissingError,
-    Question,
-    decode,
-    take_waiting,
 )
 from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_check import trajectory_of
-from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
-QUEUE = 5000  # joint states that may wait between two looks at them
-LOOK = 0.05  # [s] between two
+LOOK = 0.05  # [s] between two looks at the joint states
 LEAD = 0.5  # [s] from sending a trajectory to its start
 ARRIVED = 0.05  # [rad or m] from the end; what is less is told on /diagnostics
 SETTLING = 0.3  # [s] after its end, in which the arm comes to rest
 
 
-class ControllerError(FeatherstoneError):
-    """The controller is not there, refuses, or no longer follows."""
-
-
-class HeldByFaultError(ControllerError):
+class HeldByFaultError(FeatherstoneError):
     """A fault has made the controller give up what it was asked to do."""
 
 
-class Sample(NamedTuple):
-    """A joint state, in the order of the controller's joints."""
-
-    time: float  # [s]
-    position: Floats  # (n,) [rad or m]
-    effort: Floats  # (n,) [N m or N], NaN where it is not measured
-
-
-class ControllerClient(DiagnosticsListener):
-    """A node that talks to one controller; a context manager.
+class ControllerClient(MotionClient):
+    """Asks a running controller for what a command needs; a context manager.
 
     Attributes:
-        name: Of the controller.
-        parameters: Its parameters at the beginning.
+        parameters: Those of the controller at the beginning.
         arm: What it moves.
     """
 
     def __init__(self, command: str, controller: str) -> None:
         """Join the domain; ``__enter__`` finds the controller."""
-        self.name = controller.strip("/")
-        self._namespace = f"/{self.name}".rpartition("/")[0]
-        self.parameters = NodeParameters({}, self.name)
         self.arm: ControlledArm
         with held(until_next=True):
-            super().__init__(f"featherstone_{command}")
-            self._states = self.queue(JointState, f"{self._namespace}/joint_states", QUEUE)
-            self._trajectory = self.node.create_publisher(
-                JointTrajectory, f"/{self.name}/joint_trajectory", 1
-            )
+            super().__init__(command, controller)
+            self.parameters = NodeParameters({}, self.name)
             self._list, self._get, self._set, self._hold = (
-                self.node.create_client(kind, f"/{self.name}/{service}")
+                self.client(kind, service)
                 for kind, service in (
                     (ListParameters, "list_parameters"),
                     (GetParameters, "get_parameters"),
@@ -111,36 +80,31 @@ class ControllerClient(DiagnosticsListener):
         return self
 
     def _find(self) -> None:
-        names = self._call(self._list, ListParameters.Request()).result.names
-        values = self._call(self._get, GetParameters.Request(names=names)).values
+        names = self.call(self._list, ListParameters.Request())[0].result.names
+        values = self.call(self._get, GetParameters.Request(names=names))[0].values
         read = zip(names, map(parameter_value_to_python, values), strict=True)
         self.parameters = NodeParameters(dict(read), self.name)
         text = description_text(str(self.parameters["robot_description"])) or self._description()
         model = Model.from_urdf(text, joints=self.parameters.joints())
         self.arm = ControlledArm.of(model, self.parameters)
-        status, end = self._until(lambda: self.status, "diagnostics"), time.monotonic() + PATIENCE
+        status, end = self.until(lambda: self.status, "diagnostics"), time.monotonic() + PATIENCE
         while status.values.get("phase") == phase_text(Phase.WAITING) and time.monotonic() < end:
             self.wait()
             status = self.status
         self.check()
-        self._until(self._trajectory.get_subscription_count, "listener to trajectories")
+        self.until(lambda: self.is_connected, "listener to trajectories")
         self.spin(MATCHING)
 
     def _description(self) -> str:
         """Return what was published on the controller's topic robot_description."""
         heard: list[String] = []
-        topic = f"{self._namespace}/robot_description"
+        topic = f"{self.space}/robot_description"
         with held():
             self.node.create_subscription(String, topic, heard.append, LATCHED)
-        self._until(lambda: heard, f"message on {topic}")
+        self.until(lambda: heard, f"message on {topic}")
         return heard[0].data
 
     # The controller.
-
-    @property
-    def status(self) -> NodeStatus | None:
-        """Its last diagnostics, None before."""
-        return self.status_of(self.name)
 
     def check(self) -> None:
         """Check that the controller commands the arm as it was asked to."""
@@ -154,9 +118,9 @@ class ControllerClient(DiagnosticsListener):
     def set(self, **values: object) -> None:
         """Set parameters, all or none."""
         messages = [Parameter(name, value=v).to_parameter_msg() for name, v in values.items()]
-        (result, *_) = self._call(self._set, SetParameters.Request(parameters=messages)).results
+        (result, *_) = self.call(self._set, SetParameters.Request(parameters=messages))[0].results
         if not result.successful:
-            raise ControllerError(f"{self.name} refuses {values}: {result.reason}")
+            raise FeatherstoneError(f"{self.name} refuses {values}: {result.reason}")
 
     @contextmanager
     def floating(self, mode: Mode, **values: object) -> Iterator[None]:
@@ -173,8 +137,8 @@ class ControllerClient(DiagnosticsListener):
         finally:
             try:
                 self.set(mode=holding, **before)
-            except ControllerError as error:
-                raise ControllerError(
+            except FeatherstoneError as error:
+                raise FeatherstoneError(
                     f"the arm may still float: {error}; ros2 param set /{self.name} mode "
                     f"{holding} holds it"
                 ) from None
@@ -187,7 +151,7 @@ class ControllerClient(DiagnosticsListener):
         except HeldByFaultError:
             raise
         except BaseException:
-            self._call(self._hold, Trigger.Request())
+            self.call(self._hold, Trigger.Request())
             raise
 
     def follow(
@@ -198,16 +162,10 @@ class ControllerClient(DiagnosticsListener):
         ``trajectory``: from where the arm is; its first point is at time 0. ``report``: called with
         the time since its start [s]. Returns the joint states meanwhile, and when it began [s].
         """
-        mode = self.parameters["mode"]
-        if mode not in FOLLOWING_MODES:
-            expected = " or ".join(FOLLOWING_MODES)
-            raise ControllerError(f"in mode {mode} no trajectory is followed; expected {expected}")
+        check_mode(self.parameters["mode"])
         before = refused(self.status)
         start = self.look()[-1].time + LEAD
-        message = to_message(trajectory)
-        message.header.stamp = Time(nanoseconds=round(start * 1e9)).to_msg()
-        with held():
-            self._trajectory.publish(message)
+        self.send(trajectory, round(start * 1e9))
         sent, end = time.monotonic(), start + trajectory.points[-1].time + SETTLING
         samples: list[Sample] = []
         heard = sent
@@ -224,9 +182,7 @@ class ControllerClient(DiagnosticsListener):
         status = self.status
         if status is None or self._heard < since:
             return
-        if refused(status) != before:
-            reason = last_refusal(status)
-            raise ControllerError(f"{self.name} has refused the trajectory: {reason}")
+        check_refusal(self.name, status, before)
         if status.has_abandoned:
             raise HeldByFaultError(f"{self.name}: {status.message}")
 
@@ -235,7 +191,7 @@ class ControllerClient(DiagnosticsListener):
         off = np.abs(limits.shortest(goal - position))
         joint = int(off.argmax())
         if off[joint] > ARRIVED:
-            raise ControllerError(
+            raise FeatherstoneError(
                 f"the arm has not come to the end of the trajectory: joint {limits.names[joint]!r} "
                 f"is {off[joint]:.3g} {limits.unit(joint, 'position')} from it"
             )
@@ -252,46 +208,20 @@ class ControllerClient(DiagnosticsListener):
 
         def have_come() -> list[Sample]:
             self.check()
-            samples.extend(self._new_samples())
+            samples.extend(self.samples(self.arm.model))
             return samples
 
         self.spin(LOOK)
-        self._until(have_come, f"state of all joints on {self._namespace}/joint_states")
+        self.until(have_come, f"state of all joints on {self.space}/joint_states")
         return samples
-
-    def _new_samples(self) -> Iterator[Sample]:
-        for data, info in take_waiting(self._states):
-            state = decode(data, JointState)
-            q, effort = (
-                by_joint(state.name, values, self.arm.model)
-                for values in (state.position, state.effort)
-            )
-            if q is not None and np.isfinite(q).all():
-                time = seconds(state.header.stamp) or 1e-9 * info["received_timestamp"]
-                yield Sample(time, q, np.full_like(q, np.nan) if effort is None else effort)
 
     # Waiting.
 
-    def _call(self, client: Client, request: Any) -> Any:
-        """Call a service; return its answer."""
-        self._until(client.service_is_ready, f"service {client.service_name}")
-        question = Question(client, request)
-        return self._until(question.answer, f"answer of {client.service_name}")
+    def tell(self, what: str) -> None:
+        """Say what is waited for."""
+        print(f"waiting for {self.name}: {what}", file=sys.stderr, flush=True)
 
-    def _until(self, condition: Callable[[], Any], what: str) -> Any:
-        """Wait until a condition returns something true; return that. Soon say for what."""
-        is_said = False
-
-        def say(waited: float) -> None:
-            nonlocal is_said
-            if waited > SAY and not is_said:
-                is_said = True
-                print(f"waiting for {self.name}: no {what} yet", file=sys.stderr, flush=True)
-
-        try:
-            return self.until(condition, what, say)
-        except MissingError as error:
-            others = ", ".join(node.name for node in self.table.nodes) or "no node of ours"
-            raise ControllerError(
-                f"{error}: is there a controller {self.name!r}? On /diagnostics: {others}"
-            ) from None
+    def hint(self) -> str:
+        """Return who else is there."""
+        others = ", ".join(node.name for node in self.table.nodes) or "no node of ours"
+        return f": is there a controller {self.name!r}? On /diagnostics: {others}"

@@ -6,7 +6,7 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray
 
-from featherstone_ros.tools.node_status import NodeStatus, StatusTable
+from featherstone_ros.tools.node_status import StatusTable
 from featherstone_ros.tools.rclpy_calls import Participant
 from featherstone_ros.tools.signals import held
 
@@ -24,10 +24,6 @@ class DiagnosticsListener(Participant):
         with held(until_next=True):
             super().__init__(name, namespace, domain)
             self.subscribe(DiagnosticArray, "/diagnostics", self._take, depth=100)
-
-    def status_of(self, name: str) -> NodeStatus | None:
-        """Return the last diagnostics of a node, None before."""
-        return next((node for node in self.table.nodes if node.name == name), None)
 
     def _take(self, message: DiagnosticArray) -> None:
         self.table.hear(message.status, time.monotonic())

@@ -58,9 +58,7 @@ def sending(heard: Callable[[], Heard], send: Callable[[], None]) -> Iterator[st
     while at.now - begin < ANSWER:
         yield ""
         at = heard()
-        if refused(at.controller) != before:
-            reason = last_refusal(at.controller)
-            raise FeatherstoneError(f"the controller has refused the trajectory: {reason}")
+        check_refusal("the controller", at.controller, before)
         if at.controller and at.controller.values.get("following") == "trajectory":
             return
     yield "the trajectory is sent; the controller has not said that it follows it"
@@ -71,10 +69,18 @@ def refused(controller: NodeStatus | None) -> str:
     return controller.values.get(REFUSED, "") if controller else ""
 
 
-def last_refusal(controller: NodeStatus | None) -> str:
-    """Return why it has refused the last one."""
-    values = controller.values if controller else {}
-    return values.get("last refusal", "").removeprefix("~/joint_trajectory: ")
+def check_refusal(who: str, controller: NodeStatus | None, before: str) -> None:
+    """Raise FeatherstoneError if more trajectories are refused than were ``before``."""
+    if controller and refused(controller) != before:
+        reason = controller.values.get("last refusal", "").removeprefix("~/joint_trajectory: ")
+        raise FeatherstoneError(f"{who} has refused the trajectory: {reason}")
+
+
+def check_mode(mode: object) -> None:
+    """Raise FeatherstoneError if no trajectory is followed in that mode."""
+    if mode not in FOLLOWING_MODES:
+        expected = " or ".join(FOLLOWING_MODES)
+        raise FeatherstoneError(f"in mode {mode} no trajectory is followed; expected {expected}")
 
 
 def _obstacle_of_twin(twin: NodeStatus | None) -> str:
@@ -91,10 +97,7 @@ def _obstacle(controller: NodeStatus | None, now: float) -> str:
         return "nothing was heard of the controller"
     if controller.is_silent(now):
         return f"nothing was heard of the controller for {now - controller.heard:.0f} s"
-    mode = controller.values.get("mode")
-    if mode is not None and mode not in FOLLOWING_MODES:
-        expected = " or ".join(FOLLOWING_MODES)
-        raise FeatherstoneError(f"in mode {mode} no trajectory is followed; expected {expected}")
+    check_mode(controller.values.get("mode", Mode.FEEDFORWARD))
     if controller.values.get("phase") != "running":
         return f"the controller says: {controller.message}"
     return ""

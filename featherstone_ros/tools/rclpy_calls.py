@@ -19,15 +19,11 @@ from rclpy.subscription import Subscription
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.nodes.execution import is_start_error, one_line
-from featherstone_ros.tools.node_status import PATIENCE
+from featherstone_ros.tools.node_status import PATIENCE, SAY
 from featherstone_ros.tools.signals import held
 
 LONGEST_HOLD = 0.05  # [s] in which a signal may have to wait
 REPEAT = 1.5  # [s] after which a service is asked again
-
-
-class MissingError(FeatherstoneError):
-    """Nobody is there who does what is waited for."""
 
 
 class Participant:
@@ -117,51 +113,49 @@ class Participant:
         """Run one callback; wait for it briefly, for ``timeout`` seconds at most."""
         spin_once(self._executor, timeout)
 
-    def until(
-        self,
-        condition: Callable[[], Any],
-        what: str,
-        meanwhile: Callable[[float], None] = lambda waited: None,
-    ) -> Any:
-        """Wait until a condition returns something true; return that.
-
-        ``meanwhile``: called now and then with the time that has been waited for [s].
-        """
-        begin = time.monotonic()
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
+        """Wait until a condition returns something true, as when that is there; return it."""
+        begin, is_told = time.monotonic(), False
         while not (result := condition()):
             waited = time.monotonic() - begin
-            meanwhile(waited)
+            self.while_waiting()
+            if waited > SAY and not is_told:
+                self.tell(f"no {what} yet")
+                is_told = True
             if waited > PATIENCE:
-                raise MissingError(f"no {what} within {PATIENCE:g} s")
+                raise FeatherstoneError(f"no {what} within {PATIENCE:g} s{self.hint()}")
             self.wait()
         return result
 
+    def while_waiting(self) -> None:
+        """Is called often in ``until``; may raise."""
 
-class Question:
-    """A request to a service, sent again until it is answered.
+    def tell(self, what: str) -> None:
+        """Is told once what ``until`` waits for, when that takes long."""
 
-    A server that has not yet found its client loses the request, or the answer. So a request that
-    must be carried out once needs a look at ``asked``, and at what has become of it.
-    """
+    def hint(self) -> str:
+        """Return what to add when something is not there."""
+        return ""
 
-    def __init__(self, client: Client, request: Any) -> None:
-        """Take note; ``answer`` sends it."""
-        self._client, self._request = client, request
-        self._futures: list[Any] = []
-        self._ask_again = 0.0
+    def call(self, client: Client, request: Any) -> tuple[Any, bool]:
+        """Call a service; return its answer, and whether it was asked only once.
 
-    @property
-    def asked(self) -> int:
-        """How many times it was sent."""
-        return len(self._futures)
+        A server that has not yet found its client loses the request, or the answer: so it is sent
+        again until it is answered. Who is asked twice may say that it is done already.
+        """
+        self.until(client.service_is_ready, f"service {client.service_name}")
+        futures: list[Any] = []
+        ask_again = 0.0
 
-    def answer(self) -> Any:
-        """Return the answer, None until it is there; the executor must run meanwhile."""
-        if (now := time.monotonic()) > self._ask_again:
-            with held():
-                self._futures.append(self._client.call_async(self._request))
-            self._ask_again = now + REPEAT
-        return next((future.result() for future in self._futures if future.done()), None)
+        def answer() -> Any:
+            nonlocal ask_again
+            if (now := time.monotonic()) > ask_again:
+                with held():
+                    futures.append(client.call_async(request))
+                ask_again = now + REPEAT
+            return next((future.result() for future in futures if future.done()), None)
+
+        return self.until(answer, f"answer of {client.service_name}"), len(futures) == 1
 
 
 def spin(executor: Executor, duration: float) -> None:

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from featherstone_ros.control.joint_space import JointSpace
-    from featherstone_ros.tools.controller_client import ControllerClient, Sample
+    from featherstone_ros.tools.controller_client import ControllerClient
+    from featherstone_ros.tools.motion_client import Sample
 
 ROTATION = "rotation"
 

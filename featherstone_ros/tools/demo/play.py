@@ -127,9 +127,8 @@ class Stage:
                     self.namespace, self.domain, partial(_check, nodes), not options.real_time
                 ) as session,
             ):
-                names = self.robot.model.joint_names
                 session.take_arm_over()
-                recording = session.drive(names, motion, progress)
+                recording = session.drive(self.robot.model, motion, progress)
                 period = None if options.real_time else 1.0 / options.rate
                 return measure(self.law, recording, motion, period)
 

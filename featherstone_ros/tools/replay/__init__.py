@@ -42,7 +42,8 @@ from featherstone_ros.tools.result import Console, Result, write_files
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from featherstone_ros.tools.controller_client import ControllerClient, Sample
+    from featherstone_ros.tools.controller_client import ControllerClient
+    from featherstone_ros.tools.motion_client import Sample
     from featherstone_ros.tools.replay.comparison import Replayed
     from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 

@@ -10,7 +10,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.tools import panels
-from featherstone_ros.tools.controller_client import Sample
+from featherstone_ros.tools.motion_client import Sample
 from featherstone_ros.tools.style import BLUE, RED, milli, picture
 from featherstone_ros.tools.trajectory_check import started, trajectory_of
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory

@@ -8,21 +8,18 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import numpy as np
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros import Dynamics
-from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
-from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
-from featherstone_ros.tools.node_status import by_joint
+from featherstone_ros.tools.motion_client import MotionClient
 from featherstone_ros.tools.pending_trajectory import Heard, sending
-from featherstone_ros.tools.rclpy_calls import decode, take_waiting
 from featherstone_ros.tools.run.status_line import ArmStatus
 from featherstone_ros.tools.signals import held
-from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, to_message
+from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 FIND, LOOK = 1.0, 0.05  # [s] for finding other nodes, and between two looks
 
@@ -56,8 +53,12 @@ def already_there(nodes: set[str]) -> FeatherstoneError:
     )
 
 
-class ArmListener(DiagnosticsListener):
-    """Receives what the nodes publish; a context manager."""
+class ArmListener(MotionClient):
+    """Receives what both nodes publish; a context manager.
+
+    Attributes:
+        arm: What is heard of it.
+    """
 
     def __init__(
         self,
@@ -70,25 +71,21 @@ class ArmListener(DiagnosticsListener):
 
         ``plan``: a trajectory to send as soon as the controller accepts one, or None.
         """
-        self.status = ArmStatus()
+        self.arm = ArmStatus()
         self._arm, self._dynamics, self._say = arm, Dynamics(arm.model), say
-        self._namespace, self._prefix = namespace, f"{namespace}/" if namespace else ""
+        self._prefix = f"{namespace}/" if namespace else ""
         self._sending: Iterator[str] = iter(())
         with held(until_next=True):
-            super().__init__("featherstone_run", namespace)
             # States come at a high rate: ``hear`` takes only the latest, without a callback.
-            self._states = self.queue(JointState, "joint_states", depth=1)
+            super().__init__("run", f"{self._prefix}{CONTROLLER}", namespace, depth=1)
             self._errors = self.queue(JointState, f"{CONTROLLER}/error", depth=1)
-            self._trajectory = self.node.create_publisher(
-                JointTrajectory, f"{CONTROLLER}/joint_trajectory", 1
-            )
         if plan:
-            self._sending = sending(self._heard, partial(self._send, plan))
+            self._sending = sending(self._heard, partial(self.send, plan))
 
     def require_alone(self) -> None:
         """Check that no other node has the names of those that are to be started."""
         end = time.monotonic() + FIND
-        wanted, there = nodes_in(self._namespace), set[str]()
+        wanted, there = nodes_in(self._prefix.strip("/")), set[str]()
         while there != wanted and time.monotonic() < end:
             self.spin(LOOK)
             with held():
@@ -100,35 +97,21 @@ class ArmListener(DiagnosticsListener):
     def hear(self, duration: float) -> ArmStatus:
         """Listen for some time [s]; return what was heard last."""
         self.spin(duration)
-        names = {node.name.strip("/"): node for node in self.table.nodes}
-        self.status.nodes = {
-            name.removeprefix(self._prefix): node
-            for name, node in names.items()
-            if name.startswith(self._prefix)
+        self.arm.nodes = {
+            node.name.removeprefix(self._prefix): node
+            for node in self.table.nodes
+            if node.name.startswith(self._prefix)
         }
-        for data, _ in take_waiting(self._errors)[-1:]:
-            (self.status.error,) = self._of_message(data, "position")
-        for data, _ in take_waiting(self._states)[-1:]:
-            self.status.effort = self._torque(*self._of_message(data, "effort", "position"))
+        for error in self.samples(self._arm.model, self._errors):
+            self.arm.error = error.position
+        for state in self.samples(self._arm.model):
+            if not np.isnan(state.effort).any():
+                gravity = self._dynamics.gravity(state.position)
+                self.arm.effort = self._arm.units.measured_torque(state.effort, gravity)
         if said := next(self._sending, ""):
             self._say(said)
-        return self.status
-
-    def _of_message(self, data: bytes, *fields: str) -> list[Floats | None]:
-        """Return fields of a JointState in joint order, None where a joint is missing."""
-        message = decode(data, JointState)
-        return [by_joint(message.name, getattr(message, f), self._arm.model) for f in fields]
-
-    def _torque(self, effort: Floats | None, q: Floats | None) -> Floats | None:
-        """Return the torque (n,) that an effort, in the drives' units, means at a position."""
-        if effort is None or q is None:
-            return None
-        return self._arm.units.measured_torque(effort, self._dynamics.gravity(q))
+        return self.arm
 
     def _heard(self) -> Heard:
-        nodes, is_connected = self.status.nodes, self._trajectory.get_subscription_count() > 0
-        return Heard(nodes.get(CONTROLLER), nodes.get(TWIN), is_connected, time.monotonic())
-
-    def _send(self, plan: UncheckedTrajectory) -> None:
-        with held():
-            self._trajectory.publish(to_message(plan))
+        nodes = self.arm.nodes
+        return Heard(nodes.get(CONTROLLER), nodes.get(TWIN), self.is_connected, time.monotonic())
