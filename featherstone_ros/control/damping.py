@@ -28,7 +28,6 @@ GUIDING = 0.02  # share of the effort limit at the velocity limit: a person move
 BRAKING = 0.2  # the same in a fault
 COASTING = 1.0  # [s] time constant of a joint without limits, at its largest inertia
 REVERSED = 2.0  # a velocity times damping over inertia, held for its inverse, reverses the motion
-MAX_STEPS = 200
 MIN_SHARE = 1e-4  # of the damping that is wanted: below, the search is given up
 
 
@@ -81,26 +80,23 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
     """
     loop = loop.under(Mode.GRAVITY_COMPENSATION)
     d = np.maximum(wanted, GAIN_MARGIN * loop.timing.latency * loop.gravity_gain)
-    given_up, zero, worst = MIN_SHARE * d, np.zeros_like(d), None
-    tried: set[tuple[int, bytes]] = set()  # from there on it would go in a circle
+    given_up = MIN_SHARE * d
+    tried: set[bytes] = set()  # from there on it would go in a circle
     max_decay = min(REVERSED / silence if silence else np.inf, NO_MARGIN / loop.timing.latency)
     while (fastest := loop.fastest_decay(d))[0] > max_decay:
         d = np.where(fastest[1], STEP * d, d)
-    for _ in range(MAX_STEPS):
-        worst = loop.worst_first(zero, d, worst)
-        if worst is None:
-            return Damping(d, wanted, loop.timing)
-        d = np.where(worst.contributing, d / STEP if worst.creeps else d * STEP, d)
-        here = worst.posture, d.astype(np.float32).tobytes()  # but for rounding
+    while (worst := loop.worst(np.zeros_like(d), d)) is not None:
+        here = d.astype(np.float32).tobytes()  # but for rounding
         if (d < given_up).any() or here in tried:
-            break
+            joint = loop.joint_names[worst.joint]
+            raise NoStableGainsError(
+                worst.joint,
+                f"joint {joint!r}: no damping is stable with {loop.timing}; a shorter delay would "
+                "help, or inertia of the drives (`armature`)",
+            )
         tried.add(here)
-    index = worst.joint if worst else 0
-    raise NoStableGainsError(
-        index,
-        f"joint {loop.joint_names[index]!r}: no damping is stable with {loop.timing}; a shorter "
-        "delay would help, or inertia of the drives (`armature`)",
-    )
+        d = np.where(worst.contributing, d / STEP if worst.creeps else d * STEP, d)
+    return Damping(d, wanted, loop.timing)
 
 
 @remembered

@@ -99,29 +99,11 @@ class Feedback:
         """P and D (2, n), as if no drive closed a loop of its own."""
         if self.drives_follow:
             return self._given
-        self._require_possible()
         gains = self._given
         if self.chosen is not None:
             gains = np.where(self._is_unset, [self.chosen.p, self.chosen.d], self._given)
         self._require_stable(gains)
         return gains
-
-    def _require_possible(self) -> None:
-        """Raise ValueError if no D makes the loop of a joint with its set P stable.
-
-        Only where the rotor's inertia is known: without it a bound would refuse gains that are
-        good.
-        """
-        if not self.has_gains:
-            return
-        p, bound = self._given[0], self._loop_of_mode.largest_p
-        for i in np.flatnonzero((self._armature > 0.0) & (p >= bound)):
-            joint = self._model.joint_names[i]
-            raise ValueError(
-                f"gains.{joint}.p is {p[i]:g}, expected less than {bound[i]:.4g}: with "
-                f"gains.period {self._timing.period:g} s, the joint's inertia and "
-                f"armature.{joint}, no d makes it stable"
-            )
 
     def _require_stable(self, gains: Floats) -> None:
         """Raise ValueError if set gains swing a joint up, whatever rotors may be that nobody told.

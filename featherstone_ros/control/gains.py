@@ -10,6 +10,11 @@ friction, which only help, are left out. The laws differ in K_x and K_v only:
     feedforward           K_x = P          K_v = D
     computed_torque       K_x = M P - G    K_v = M D    gravity is that of the measured position
     gravity_compensation  K_x = -G         K_v = D      likewise; the gravity hold and a fault, too
+
+Gains are chosen by one number. Were P = gamma D and G = 0, the loop would fall apart into one for
+each eigenvector of M^-1 D: the largest eigenvalue times the latency tells whether D is too much
+(``NO_MARGIN``). Chosen gains nearly have that form; what is left is up to the loop's eigenvalues,
+which alone judge gains that are set.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import factorial, pi
 
 import numpy as np
@@ -100,23 +105,18 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Gains:
-    """Gains, (n,) each: of torque [N m/rad, N m s/rad], or of acceleration [1/s^2, 1/s]."""
-
-    p: Floats
-    d: Floats
-
-
-@dataclass(frozen=True)
-class ChosenGains(Gains):
+class ChosenGains:
     """Gains from the model.
 
     Attributes:
+        p, d: (n,) each: of torque [N m/rad, N m s/rad], or of acceleration [1/s^2, 1/s].
         reduced: Joint name to its bandwidth [rad/s], where the loop's period and delay do not allow
             the requested one.
         bandwidth: (n,) of every joint [rad/s].
     """
 
+    p: Floats
+    d: Floats
     reduced: dict[str, float]
     bandwidth: Floats | float = np.nan
 
@@ -127,15 +127,13 @@ class UnstableMode:
 
     Attributes:
         value: Eigenvalue: growth and turn per period.
-        posture: Number of the posture.
-        joint: The joint whose gains change its growth most.
-        contributing: (n,) joints that change the growth of this mode, or of one of the same
-            posture with similar growth, about as much as ``joint`` does.
+        joint: The joint whose feedback does most of its work.
+        contributing: (n,) joints whose feedback does about as much, in it or in another mode of the
+            same posture with similar growth.
         timing: Of the loop.
     """
 
     value: complex
-    posture: int
     joint: int
     contributing: NDArray[np.bool_]
     timing: Timing
@@ -258,16 +256,6 @@ class SampledLoop:
         return np.diagonal(self.inertia, axis1=1, axis2=2).max(axis=0)
 
     @property
-    def largest_p(self) -> Floats:
-        """(n,) position gain of each joint from which on no velocity gain makes its loop stable.
-
-        Without any delay, Jury's criterion for an inertia m that is sampled once per period h asks
-        for P h / 2 < D < 2 m / h, so for P < 4 m / h^2.
-        """
-        m = np.ones(len(self.joint_names)) if self.computed else self.heaviest
-        return np.asarray(4.0 * m / self.timing.period**2)
-
-    @property
     def gravity_gain(self) -> Floats:
         """(n,) least position gains k that keep gravity from tipping the arm over: k + G >= 0.
 
@@ -292,72 +280,46 @@ class SampledLoop:
         """Tell whether the loop is stable in all postures, with ``GAIN_MARGIN`` in hand."""
         return self.worst(p, d) is None
 
-    def worst(
-        self, p: Floats, d: Floats, posture: int | None = None, margin: float = GAIN_MARGIN
-    ) -> UnstableMode | None:
+    def worst(self, p: Floats, d: Floats, margin: float = GAIN_MARGIN) -> UnstableMode | None:
         """Return the worst unstable mode of these gains (n,), or ``margin`` times them; or None.
 
-        ``posture``: number of the only one to look at; ``margin`` 1: these gains alone.
+        ``margin`` 1: these gains alone.
         """
-        of = slice(None) if posture is None else slice(posture, posture + 1)
         for factor in (margin, 1.0) if margin > 1.0 else (1.0,):
-            transition = self.transition(factor * p, factor * d, of)
+            transition = self.transition(factor * p, factor * d)
             radius = np.abs(np.linalg.eigvals(transition)).max(axis=1)
             found = int(np.argmax(radius))
             if radius[found] > 1.0 + ROUNDING:
-                number = found + (posture or 0)
-                return self._worst_mode(transition[found], factor * p, factor * d, number)
+                return self._worst_mode(transition[found], factor * p, factor * d, found)
         return None
 
     def _worst_mode(self, transition: Floats, p: Floats, d: Floats, posture: int) -> UnstableMode:
-        """Return the mode with the largest eigenvalue of a transition (N, N), of one posture.
-
-        Joints contribute as far as a change of both of their gains in proportion changes its
-        growth: dA = E dK v, with E the way of a command into the state, gives the eigenvalue's
-        change w dA v with the left and right eigenvectors w, v (w v = 1).
-        """
+        """Return the mode with the largest eigenvalue of a transition (N, N), of one posture."""
         values, vectors = np.linalg.eig(transition)
         size, n = np.abs(values), len(p)
         growth = size - 1.0
         unstable = np.argsort(-size)[: int((growth >= CONTRIBUTING * growth.max()).sum())]
-        enters = np.zeros((len(transition), n))
-        enters[2 * n : 3 * n] = np.eye(n)
-        if not self._whole_periods:
-            enters[: 2 * n] = self._plant[1][posture]
-        try:
-            left = np.linalg.solve(vectors, enters)[unstable]
-        except np.linalg.LinAlgError:  # eigenvectors that coincide
-            left = np.linalg.lstsq(vectors, enters, rcond=None)[0][unstable]
-        one = self.inertia[posture] if self.computed else np.eye(n)
         x, velocity = vectors[:n, unstable].T, vectors[n : 2 * n, unstable].T
         if self.mode is Mode.GRAVITY_COMPENSATION:
             x = np.zeros_like(x)
-        change = -(left @ one) * (p * x + d * velocity) * values[unstable, None].conj()
-        nobody = np.zeros(n, bool)
-        worst = UnstableMode(complex(values[unstable[0]]), posture, 0, nobody, self.timing)
-        faster = -change.real if worst.creeps else change.real
-        contributing = faster >= CONTRIBUTING * faster.max(axis=1, keepdims=True)
-        return replace(worst, joint=int(faster[0].argmax()), contributing=contributing.any(axis=0))
+        force = p * x + d * velocity
+        if self.computed:
+            force = force * np.diag(self.inertia[posture])
+        work = np.abs(force * velocity)
+        contributing = work >= CONTRIBUTING * work.max(axis=1, keepdims=True)
+        joint, value = int(work[0].argmax()), complex(values[unstable[0]])
+        return UnstableMode(value, joint, contributing.any(axis=0), self.timing)
 
-    def worst_first(self, p: Floats, d: Floats, before: UnstableMode | None) -> UnstableMode | None:
-        """Return an unstable mode as ``worst`` does, of the posture of the one before if it can.
-
-        A search that corrects gains one after the other looks at all postures only when that one
-        is stable.
-        """
-        found = self.worst(p, d, before.posture) if before else None
-        return found or self.worst(p, d)
-
-    def transition(self, p: Floats, d: Floats, of: slice = slice(None)) -> Floats:
-        """Return the matrices (B, N, N) that lead from one sample to the next, of some postures.
+    def transition(self, p: Floats, d: Floats) -> Floats:
+        """Return the matrices (B, N, N) that lead from one sample to the next, of each posture.
 
         The state is x (n), xd (n), and the commands that have not taken effect yet, the newest
         first.
         """
-        free, new, old = (part[of] for part in self._plant)
+        free, new, old = self._plant
         batch, twice, _ = free.shape
         n, waiting = twice // 2, max(1, self._whole_periods + self._is_between)
-        command = -np.concatenate(self._feedback(p, d, of), axis=2)
+        command = -np.concatenate(self._feedback(p, d), axis=2)
         A = np.zeros((batch, twice + n * waiting, twice + n * waiting))
         A[:, :twice, :twice] = free
         A[:, twice : twice + n, :twice] = command
@@ -373,14 +335,13 @@ class SampledLoop:
             A[:, :twice, acting : acting + n] += new
         return A
 
-    def _feedback(self, p: Floats, d: Floats, of: slice) -> tuple[Floats, Floats]:
+    def _feedback(self, p: Floats, d: Floats) -> tuple[Floats, Floats]:
         """Return K_x and K_v, (B, n, n) each."""
-        inertia, stiffness = self.inertia[of], self.stiffness[of]
         if self.computed:
-            return inertia * p - stiffness, inertia * d
-        one = np.ones((len(inertia), 1, 1))
+            return self.inertia * p - self.stiffness, self.inertia * d
+        one = np.ones((len(self.inertia), 1, 1))
         if self.mode is Mode.GRAVITY_COMPENSATION:
-            return -stiffness, one * np.diag(d)
+            return -self.stiffness, one * np.diag(d)
         return one * np.diag(p), one * np.diag(d)
 
     @property
@@ -527,22 +488,22 @@ def choose(
     if not is_computed:
         wanted = np.minimum(wanted, 1.0 / loop.timing.latency)
 
-    def at(share: Floats, part: float) -> Gains:
+    def at(share: Floats, part: float) -> tuple[Floats, Floats]:
         if is_computed:
             w = part * share * wanted
-            return Gains(w**2, 2.0 * damping_ratio * w)
+            return w**2, 2.0 * damping_ratio * w
         most = m * (part * wanted) ** 2
         d = share**2 * 2.0 * damping_ratio * np.sqrt(m * (k + most))
-        return Gains(k + np.minimum(share**2 * most, (0.5 * d / MIN_DAMPING_RATIO) ** 2 / m), d)
+        return k + np.minimum(share**2 * most, (0.5 * d / MIN_DAMPING_RATIO) ** 2 / m), d
 
-    gains = _reduce(loop, cutoff, bandwidth, at)
-    reached = np.sqrt(gains.p if is_computed else np.maximum(gains.p - k, 0.0) / m)
+    p, d = _reduce(loop, cutoff, bandwidth, at)
+    reached = np.sqrt(p if is_computed else np.maximum(p - k, 0.0) / m)
     slow = {
         joint: float(w)
         for joint, w, most in zip(loop.joint_names, reached, wanted, strict=True)
         if w < most * (1.0 - ROUNDING)
     }
-    return ChosenGains(gains.p, gains.d, slow, reached)
+    return ChosenGains(p, d, slow, reached)
 
 
 def wanted_bandwidth(m: Floats, bandwidth: float, coulomb: ArrayLike) -> Floats:
@@ -552,9 +513,12 @@ def wanted_bandwidth(m: Floats, bandwidth: float, coulomb: ArrayLike) -> Floats:
 
 
 def _reduce(
-    loop: SampledLoop, cutoff: float, bandwidth: float, at: Callable[[Floats, float], Gains]
-) -> Gains:
-    """Reduce the gains of joints that feed unstable modes until none is left.
+    loop: SampledLoop,
+    cutoff: float,
+    bandwidth: float,
+    at: Callable[[Floats, float], tuple[Floats, Floats]],
+) -> tuple[Floats, Floats]:
+    """Reduce the gains of joints that feed unstable modes until none is left; return P and D.
 
     D must exceed P times the latency, or the loop would not be stable for drives with more inertia
     than is known. Without measured velocities the loop should be stable, too. Where that cannot be
@@ -573,22 +537,20 @@ def _reduce(
         (GENTLER, False),
         (GENTLER**2, False),
     ):
-        share, worst = np.ones(len(loop.joint_names)), None
-        while not loop.computed and share.min() > SLOWEST:
-            decay, joints = loop.fastest_decay(at(share, part).d)
-            if decay * loop.timing.latency <= NO_MARGIN:
-                break
-            share[joints] *= STEP  # quicker than by the eigenvalues of the whole loop
+        share = np.ones(len(loop.joint_names))
         while share.min() > SLOWEST:
-            gains = at(share, part)
-            worst = loop.worst_first(gains.p, gains.d, worst)
-            if (gains.d < gains.p * loop.timing.latency).any() and not loop.computed:
-                break
-            if worst is None and is_estimated:
-                worst = estimating.worst(gains.p, gains.d, margin=1.0)
-            if worst is None:
-                return gains
-            share[worst.contributing] *= STEP
+            p, d = at(share, part)
+            decay, joints = loop.fastest_decay(d)
+            if loop.computed or decay * loop.timing.latency <= NO_MARGIN:
+                if not loop.computed and (d < p * loop.timing.latency).any():
+                    break
+                mode = loop.worst(p, d)
+                if mode is None and is_estimated:
+                    mode = estimating.worst(p, d, margin=1.0)
+                if mode is None:
+                    return p, d
+                joints = mode.contributing
+            share[joints] *= STEP
         culprits.append(int(np.argmin(share)))
     joint = loop.joint_names[culprits[0]]
     raise NoStableGainsError(

@@ -203,26 +203,6 @@ def test_the_joint_with_the_bad_gain_is_named(gain, value, words):
     assert finding.joint == joint and words in str(finding.mode)
 
 
-@both_laws
-@pytest.mark.parametrize("joint", few_or_all([1, 6], range(7)))
-def test_no_velocity_gain_stabilises_the_largest_position_gain(joint, mode):
-    model, timing = Model.from_file(robot_file("panda")), Timing(0.002, 0.0)
-    loop = SampledLoop(model, 0.1, timing, mode=mode)
-    gains = choose(loop, mode, 8.0, 1.0)
-    most = loop.largest_p[joint]
-    for share in np.geomspace(1e-3, 1e3, 60):
-        p, d = np.array(gains.p), np.array(gains.d)
-        p[joint], d[joint] = 1.001 * most, share * most * timing.period
-        assert radius(loop, p, d).min() > 1.0
-
-
-def test_below_the_largest_position_gain_there_is_a_velocity_gain():
-    timing = Timing(0.002, 0.0)
-    loop = SampledLoop(Model.from_urdf(urdf_text.chain("only")), 0.1, timing)
-    p = 0.9 * loop.largest_p
-    assert radius(loop, p, 0.95 * loop.largest_p * 0.5 * timing.period).max() < 1.0
-
-
 def test_a_slow_loop_gets_slower_joints_and_says_which():
     model = Model.from_file(robot_file("panda"))
     fast = choose(SampledLoop(model, timing=Timing(0.001, 0.0)), Mode.FEEDFORWARD, 8.0, 1.0)
