@@ -17,7 +17,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.end_effector import MOVES, EndEffectorArrival
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
 from featherstone_ros.control.phases import TRACKING, Phase
-from featherstone_ros.control.settings import OF_END_EFFECTOR, ControllerSettings, Mode
+from featherstone_ros.control.settings import OF_END_EFFECTOR, OF_VIRTUAL_ARM, ControllerSettings
 from featherstone_ros.model import Model
 
 SETTLING = 0.5  # [s] in which an arm may creep in, or be pushed
@@ -81,7 +81,7 @@ class ArrivalWatch:
         text, error = "", np.zeros(len(bound))
         if self._tip and settings.mode in OF_END_EFFECTOR:
             text = self._look_at_tip(self._tip, moment, settings, dynamics)
-            if settings.mode is Mode.ADMITTANCE:  # the joints follow the virtual arm
+            if settings.mode in OF_VIRTUAL_ARM:
                 moves = bool((np.abs(moment.desired[1]) > MOVES).any())
                 error = self._lag(moment, bound, moves)
         else:

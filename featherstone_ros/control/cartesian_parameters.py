@@ -30,7 +30,13 @@ from featherstone_ros.control.cartesian_impedance import (
     unsoftened,
 )
 from featherstone_ros.control.payload import payload_of
-from featherstone_ros.control.settings import OF_END_EFFECTOR, ControllerSettings, Mode
+from featherstone_ros.control.settings import (
+    OF_END_EFFECTOR,
+    OF_SPRING,
+    OF_VIRTUAL_ARM,
+    ControllerSettings,
+    Mode,
+)
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model import Model
 from featherstone_ros.parameter import (
@@ -145,9 +151,9 @@ def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     tip_of(values, model)
     offset_of(values)
     settings = impedance_settings(values, model)
-    if Mode(values["mode"]) is Mode.ADMITTANCE:
+    if Mode(values["mode"]) in OF_VIRTUAL_ARM:
         settings = virtual_settings(settings, contact_delay(values))
-    if Mode(values["mode"]) is Mode.CARTESIAN_IMPEDANCE and any(values["free_damping"]):
+    if Mode(values["mode"]) in OF_SPRING and any(values["free_damping"]):
         require_slow_damping(values, model, settings)
     return prepared(settings, model)
 
@@ -204,7 +210,7 @@ def sensed_weight(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
 
 def contact_margin(values: Mapping[str, Value], settings: ControllerSettings) -> str:
     """Return in one line what contact mode admittance bears; empty in other modes."""
-    if settings.mode is not Mode.ADMITTANCE or settings.impedance is None:
+    if settings.mode not in OF_VIRTUAL_ARM or settings.impedance is None:
         return ""
     delay, law = contact_delay(values), settings.impedance
     inertia, damping = law["shaped_inertia"], damping_of(law)
@@ -226,7 +232,7 @@ def contact_delay(values: Mapping[str, Value]) -> float:
 
 def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:
     """Return in one line why the end effector may oscillate; empty if it is stable."""
-    if Mode(values["mode"]) is not Mode.CARTESIAN_IMPEDANCE:
+    if Mode(values["mode"]) not in OF_SPRING:
         return ""
     armature = per_joint(values, "armature.{}", model.joint_names)
     settings = impedance_settings(values, model)

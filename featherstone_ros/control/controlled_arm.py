@@ -35,7 +35,13 @@ from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.payload import gravity_and_payload, model_with_payload
 from featherstone_ros.control.reach import reach
 from featherstone_ros.control.retiming.retime import Retimed, retime
-from featherstone_ros.control.settings import Choice, ControllerSettings, Interpolation, Mode
+from featherstone_ros.control.settings import (
+    OF_SPRING,
+    Choice,
+    ControllerSettings,
+    Interpolation,
+    Mode,
+)
 from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
@@ -336,7 +342,7 @@ class ControlledArm:
         return bool(self.values["output"] == Output.JOINT_STATE)
 
     @property
-    def commands_joints(self) -> bool:
+    def has_position_loops(self) -> bool:
         """Whether some drives have position loops of their own, which take positions."""
         return bool(self.feedback.follows.any())
 
@@ -355,7 +361,7 @@ class ControlledArm:
         """
         values, model = self.values, self.unloaded
         feedback, _ = self.feedback, self.units
-        if self.commands_joints and self.mode is Mode.CARTESIAN_IMPEDANCE:
+        if self.has_position_loops and self.mode in OF_SPRING:
             raise ValueError(
                 "mode is cartesian_impedance, which drives with position loops (output: "
                 "joint_state, drives.<joint>.command: position) would work against: expected mode "
@@ -405,7 +411,7 @@ class ControlledArm:
             notify,
             self.tip,
             self.offset,
-            self.commands_joints,
+            self.has_position_loops,
             **options,
         )
 

@@ -13,7 +13,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros._control import ARRIVED_AT, ARRIVED_TURNED, EFFORT, SnapshotRequest
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import DELAY_MARGIN, unsoftened
-from featherstone_ros.control.settings import ControllerSettings, Mode
+from featherstone_ros.control.settings import OF_VIRTUAL_ARM, ControllerSettings
 from featherstone_ros.kinematics import pose_error
 from featherstone_ros.model import Model
 
@@ -48,7 +48,8 @@ class EndEffectorArrival:
         moves = (np.abs(moment.desired[1]) > MOVES).any()
         if law is None or wrench.any() or (distance(remaining) > NEAR).any() or moves:
             return None
-        R = self._axes(q, dynamics) if law["tip_axes"] else np.eye(6)
+        there = dynamics.link_pose(q, self._tip) @ self._offset
+        R = np.kron(np.eye(2), there[:3, :3] if law["tip_axes"] else np.eye(3))
         root = np.sqrt(np.asarray(law["stiffness"], dtype=np.float64))
         e = np.where(root > 0.0, R.T @ (error + remaining), 0.0)
         # What dry friction, a contact or a wrong model must balance, since the arm stands.
@@ -56,7 +57,7 @@ class EndEffectorArrival:
         if not settings.hardware_adds_gravity:
             left = left - moment.gravity
         sticks = bool((np.abs(left) <= STICKS * settings.drives.coulomb).all())
-        sticks &= settings.mode is not Mode.ADMITTANCE  # the virtual arm has no friction
+        sticks &= settings.mode not in OF_VIRTUAL_ARM  # the virtual arm has no friction
         bound, away = MAX_ERROR if sticks else MIN_ERROR, distance(e)
         if (away <= bound).all():
             return ""
@@ -77,13 +78,6 @@ class EndEffectorArrival:
             "" if (away <= MAX_ERROR).all() else off_text(away, "where it was to stand", MAX_ERROR)
         )
 
-    def _axes(self, q: Floats, dynamics: Dynamics) -> Floats:
-        """Return the end effector's axes (6, 6), for vectors linear and angular."""
-        R = dynamics.link_pose(q, self._tip)[:3, :3] @ self._offset[:3, :3]
-        axes = np.zeros((6, 6))
-        axes[:3, :3] = axes[3:, 3:] = R
-        return axes
-
     def _reason(
         self,
         J: Floats,
@@ -103,7 +97,7 @@ class EndEffectorArrival:
         above, below = q > model.upper - margin, q < model.lower + margin
         pressed = np.where(above, torque, 0.0) - np.where(below, torque, 0.0)
         joint = int(np.argmax(pressed))
-        driven = settings.mode is not Mode.ADMITTANCE
+        driven = settings.mode not in OF_VIRTUAL_ARM
         weight = np.abs(moment.gravity) / settings.effort_limit
         if driven and weight.max() > WEIGHT:
             return self._no_harder(int(np.argmax(weight)), settings)

@@ -33,7 +33,9 @@ class Mode(Choice):
 
 
 WITHOUT_GAINS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)  # of the joints
-OF_END_EFFECTOR = (Mode.CARTESIAN_IMPEDANCE, Mode.ADMITTANCE)  # it is led, not the joints
+OF_SPRING = (Mode.CARTESIAN_IMPEDANCE,)  # torques are those of the end effector's spring
+OF_VIRTUAL_ARM = (Mode.ADMITTANCE,)  # a wrench moves one, which the joints follow
+OF_END_EFFECTOR = OF_SPRING + OF_VIRTUAL_ARM  # it is led, not the joints
 OF_ACCELERATIONS = (Mode.COMPUTED_TORQUE,)  # gains are; of torques otherwise
 
 
@@ -208,7 +210,7 @@ class ControllerSettings:
         """
         if self.fault_damping is None:
             object.__setattr__(self, "fault_damping", self.damping)
-        if self.mode is Mode.ADMITTANCE and not (self.impedance or {}).get("inertia_shaping", True):
+        if self.mode in OF_VIRTUAL_ARM and not (self.impedance or {}).get("inertia_shaping", True):
             raise ValueError(
                 "impedance: mode admittance expects what control.admittance.virtual_settings gives"
             )

@@ -12,7 +12,7 @@ from featherstone_ros.control.diagnostics import following, phase_text, summary
 from featherstone_ros.control.drive_watch import DriveWatch
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
-from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
+from featherstone_ros.control.settings import OF_END_EFFECTOR, OF_SPRING, OF_VIRTUAL_ARM
 from featherstone_ros.control.state_period import StatePeriod
 from featherstone_ros.control.tracking_error import TrackingWarning, TrackingWatch
 from featherstone_ros.control.trajectory import TrajectoryError
@@ -144,7 +144,7 @@ class ControllerDiagnostics:
         """Return what the mode needs and does not get; empty for nothing."""
         settings, last = self._loop.settings, self._loop.controller.wrench_at
         silence = self._loop.now - last
-        yields = settings.mode is Mode.ADMITTANCE
+        yields = settings.mode in OF_VIRTUAL_ARM
         presses = settings.mode in OF_END_EFFECTOR and self._node.parameters["force_axes"]
         if not (yields or presses) or silence <= settings.wrench_timeout:
             return ""
@@ -196,6 +196,6 @@ class ControllerDiagnostics:
         """Return the complaint about the tracking error; none if no motion is tracked."""
         error, settings = None, self._loop.settings
         follows = moment is not None and Phase(moment.phase) in TRACKING
-        if follows and settings.mode is not Mode.CARTESIAN_IMPEDANCE:
+        if follows and settings.mode not in OF_SPRING:
             error = moment.desired[0] - moment.q
         return self._tracking.update(self._loop.now, error, settings.path_tolerance)

@@ -149,7 +149,7 @@ class ClosedLoop:
         ahead = self.delay + 0.5 * self.period
         self.controller = self.arm.controller(notify, units=units, ahead=ahead)
         self.now = 0.0
-        self._commands_joints, self._converts = self.arm.commands_joints, units is not None
+        self._has_position_loops, self._converts = self.arm.has_position_loops, units is not None
         if self._converts and self.arm.units.without_effect:
             notify(self.arm.units.without_effect)
         if connect := getattr(plant, "connect", None):
@@ -172,7 +172,7 @@ class ClosedLoop:
             command = self.controller.update(now)
         if command is not None:
             command = command.copy()
-            q, qd = self.controller.position_command if self._commands_joints else (None, None)
+            q, qd = self.controller.position_command if self._has_position_loops else (None, None)
             told = self.controller.told if self._converts else None
             self.plant.write(now + self.delay, Command(command, q, qd, told))
         return self._sample(command)

@@ -40,7 +40,7 @@ def test_what_is_not_given_is_as_declared():
     assert arm.drives.coulomb.tolist() == [0.5, 0.5]
     assert arm.limits.effort.tolist() == [20.0, 20.0]
     assert arm.values == {name: one.default for name, one in arm.parameters.items()}
-    assert arm.tip == "" and not arm.commands_joints
+    assert arm.tip == "" and not arm.has_position_loops
 
 
 def test_a_text_a_path_and_a_model_describe_the_same_arm(tmp_path):
@@ -215,7 +215,7 @@ def test_a_joint_whose_drive_is_told_positions_has_neither_gains_nor_damping():
     """The other one has those that it has beside a drive of torques."""
     servo = {"drives.elbow.command": "position", "drives.elbow.stiffness": 100.0}
     plain, mixed = ControlledArm.of(URDF), ControlledArm.of(URDF, servo)
-    assert mixed.commands_joints and not mixed.sends_joints
+    assert mixed.has_position_loops and not mixed.sends_joints
     for name in ("p", "d", "damping", "fault_damping"):
         of_torques, given = getattr(plain.settings, name), getattr(mixed.settings, name)
         assert given.tolist() == [of_torques[0], 0.0] and of_torques.all()
