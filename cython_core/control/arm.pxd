@@ -129,6 +129,11 @@ cdef inline bint drives_end_effector(const Arm* arm) noexcept nogil:
     return arm.settings.mode == CARTESIAN_IMPEDANCE
 
 
+cdef inline bint moves_virtual_arm(const Arm* arm) noexcept nogil:
+    """Whether a wrench moves a virtual arm, which the joints follow."""
+    return arm.settings.mode == ADMITTANCE
+
+
 cdef inline bint accelerates(const Arm* arm) noexcept nogil:
     """Whether gains are of accelerations, not of torques."""
     return arm.settings.mode == COMPUTED_TORQUE

@@ -278,7 +278,7 @@ cdef inline double take_damping(Impedance* law) noexcept nogil:
     return fmax(dissipated, 0.0)                                # shaped, it may be negative
 
 
-cdef inline void follow(Impedance* law, double* v) noexcept nogil:
+cdef inline void follow_target(Impedance* law, double* v) noexcept nogil:
     """followed, and the end effector's velocity v that it gives, in compliance axes (rule 6)."""
     cdef double share = fmin(fmax(2.0 - max_strain(law), 0.0), 1.0)
     cdef double* rate = law.followed
@@ -309,7 +309,7 @@ cdef inline double find_wrench(Impedance* law, const double* gravity,
     cdef double[6] e, v, F, drag, pull
     cdef Py_ssize_t k
     pose_error(law.pose, law.desired, law.error + 3, law.error)
-    follow(law, v)
+    follow_target(law, v)
     damper(law, v, drag)
     pull_of_target(law, drag, pull)
     to_axes(law, law.error, 1, e)

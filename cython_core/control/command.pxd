@@ -4,7 +4,8 @@
 from libc.math cimport NAN, expm1, fabs, fmin
 from libc.string cimport memcpy, memset
 
-from control.arm cimport Arm, combine, drives_end_effector, gravity, leads_end_effector, pass_time
+from control.arm cimport (Arm, combine, drives_end_effector, gravity, leads_end_effector,
+                          moves_virtual_arm, pass_time)
 from control.cartesian_impedance cimport cartesian_impedance, update_inertia, update_kinematics
 from control.cartesian_mode cimport (CartesianMode, drop_stale, follow_wrench, joint_motion,
                                      move_target, rest_anchored, return_to_anchor)
@@ -20,7 +21,7 @@ from control.phase_changes cimport arrive, let_time_pass, respond
 from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
 from control.position_governor cimport (PositionGovernor, ServoGovernor, govern_positions,
                                         govern_servos)
-from control.settings cimport ADMITTANCE, FEEDFORWARD, JointLimits
+from control.settings cimport FEEDFORWARD, JointLimits
 from control.state_clock cimport StateClock, is_overdue
 from control.state_observer cimport Observer, common, max_speed_share
 from control.stuck_joints cimport StuckJoints
@@ -108,12 +109,12 @@ cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck
     for i in range(n):
         task.desired[i] += c.observer.q[i]
         sent.torque[i] += sent.gravity_torque[i]
-        stuck.given[i] = sent.torque[i]
+        stuck.feedback[i] = sent.torque[i]
     slide_end_effector(task, &c.arm, sent.torque, dt)
     add_drives(&drives, n, c.observer.q, task.desired + n, task.desired + 2 * n, task.presliding,
                sent.torque)
     for i in range(n):
-        stuck.given[i] -= sent.torque[i]                        # what is not feedback
+        stuck.feedback[i] -= sent.torque[i]                     # what is not feedback
 
 
 cdef inline bint has_lost_wrench(CartesianMode* mode, const Controller* c,
@@ -157,8 +158,8 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
     for a model without inertia, NULL.
     """
     cdef Py_ssize_t i
-    if is_open_loop(&c.machine) or not (drives_end_effector(&c.arm)
-                                    or (c.sent.let_go and c.machine.phase == FLOATING)):
+    cdef bint leaves = c.sent.leaves_end_effector and c.machine.phase == FLOATING
+    if is_open_loop(&c.machine) or not (drives_end_effector(&c.arm) or leaves):
         return NULL
     if (not is_tracking(&c.machine)
             and update_inertia(&c.task.cartesian.law, c.arm.models.newest.model,
@@ -175,7 +176,8 @@ cdef inline double longest_step(const Controller* c) noexcept nogil:
     """How much time one command may make up for where drives follow positions [s]. In a slow loop
     a gap makes no command late that comes as soon as the last two.
     """
-    return max(max(2.0 * usual_step(c), LONGEST_STEP), min(c.sent.apart[0], c.sent.apart[1]))
+    return max(max(2.0 * usual_step(c), LONGEST_STEP),
+               min(c.sent.intervals[0], c.sent.intervals[1]))
 
 
 cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* servos,
@@ -211,7 +213,7 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
         for i in range(c.n):
             sent.torque[i] = torque[i] - sent.gravity_torque[i]
         added, torque = sent.gravity_torque, sent.torque
-    sent.let_go &= transfer_left(&sent.governor) > 0.0
+    sent.leaves_end_effector &= transfer_left(&sent.governor) > 0.0
     if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt,
                   max(c.arm.settings.command_period, LONGEST_STEP)):
         return False
@@ -220,7 +222,8 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
     share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and sent.has_begun else 1.0
     for i in range(c.n):
         sent.acting[i] += share * (sent.governor.command[i] - sent.acting[i])
-    sent.apart[1], sent.apart[0] = sent.apart[0], now - sent.at if sent.has_begun else 0.0
+    sent.intervals[1] = sent.intervals[0]
+    sent.intervals[0] = now - sent.at if sent.has_begun else 0.0
     sent.at, sent.has_begun = now, True
     sent.count += 1
     return True
@@ -292,7 +295,7 @@ cdef inline void lead_joints(Task* task, const Controller* c, double time,
         memcpy(task.desired, c.observer.q, 2 * c.n * sizeof(double))
         memset(task.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
     elif is_tracking(&c.machine) and not leads_end_effector(&c.arm):
-        sample_held(task, &c.arm.limits, time, min(dt, c.sent.apart[0]), dt)
+        sample_held(task, &c.arm.limits, time, min(dt, c.sent.intervals[0]), dt)
         keep_within_limits(&c.observer, slack, task.desired)
 
 
@@ -308,7 +311,7 @@ cdef inline void mode_torque(Task* task, Command* sent, StuckJoints* stuck, cons
         joint_law(c, sent.torque)
 
 
-cdef inline void note_given(StuckJoints* stuck, const Controller* c) noexcept nogil:
+cdef inline void complete_feedback(StuckJoints* stuck, const Controller* c) noexcept nogil:
     """Complete the feedback that is in the command, where it leads the end effector. It moves a
     joint no further than the whole command, which a limit may have cut.
     """
@@ -319,7 +322,7 @@ cdef inline void note_given(StuckJoints* stuck, const Controller* c) noexcept no
             whole = c.sent.governor.command[i] + c.sent.contact[i]
             if not c.arm.settings.hardware_adds_gravity:
                 whole -= c.sent.gravity_torque[i]
-            stuck.given[i] = common(whole, whole + stuck.given[i])
+            stuck.feedback[i] = common(whole, whole + stuck.feedback[i])
 
 
 cdef inline void note_errors(Governor* governor, const Controller* c, double dt) noexcept nogil:
@@ -343,7 +346,7 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     memset(c.sent.contact, 0, c.n * sizeof(double))
     if let_time_pass(c, now, time):
         return False
-    if is_tracking(&c.machine) and c.arm.settings.mode == ADMITTANCE:
+    if is_tracking(&c.machine) and moves_virtual_arm(&c.arm):
         if has_lost_wrench(&c.task.cartesian, c, now):
             respond(c, now, &no_wrench)
         lead_virtual_arm(&c.task, c, now, dt, c.sent.contact)
@@ -363,7 +366,7 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     if is_tracking(&c.machine) or c.machine.phase == FLOATING:
         mode_torque(&c.task, &c.sent, &c.stuck, c, now, dt)
         if issue_command(&c.sent, &c.positions, &c.servos, c, now, dt, c.sent.torque):
-            note_given(&c.stuck, c)
+            complete_feedback(&c.stuck, c)
             note_errors(&c.sent.governor, c, dt)
             return True
         respond(c, now, &not_finite)

@@ -32,10 +32,10 @@ from control.open_loop_stop cimport is_over, open_loop_command, unseen_since
 from control.phase_changes cimport begin_tracking, give_up, respond, take_over
 from control.phases cimport HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WAITING
 from control.settings cimport Settings
-from control.startup cimport begin
+from control.startup cimport begin_commands
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
                                   note_old, overdue_at, pass_time, watch_clocks)
-from control.state_observer cimport Observer, is_repetition, observe, oldest
+from control.state_observer cimport Observer, is_repetition, observe_state, oldest
 from control.stuck_joints cimport StuckJoints, is_stuck, push_joints
 
 cdef struct Before:          # what was known before a state
@@ -122,8 +122,8 @@ cdef inline bint observe_arm(StateClock* clock, Observer* o, StuckJoints* stuck,
     count_turns(o, c.turned, q)
     pass_time(clock, now, stamp, on_its_way, live, state_timeout)
     # Drives that are told a position seldom are there long before the next, and stand by then.
-    usable = observe(o, q, qd, clock.dt, clock.gap > state_timeout,
-                     not (c.positions.used and held_for(clock) > 0.0), &c.arm.settings)
+    usable = observe_state(o, q, qd, clock.dt, clock.gap > state_timeout,
+                           not (c.positions.used and held_for(clock) > 0.0), &c.arm.settings)
     if is_stuck(stuck, o):
         return False
     # In a gap, commands need not have acted.
@@ -173,7 +173,7 @@ cdef inline bint confirm(Observer* o, const double* q, const double* qd,
     from there: settings may have changed since.
     """
     if not o.begun:
-        return observe(o, q, qd, 0.0, False, True, settings)
+        return observe_state(o, q, qd, 0.0, False, True, settings)
     o.confirmed = True
     o.accepted += 1
     return True
@@ -195,7 +195,7 @@ cdef inline bint go_on(Controller* c, double now, const Before* before,
     cdef double state_timeout = c.arm.settings.state_timeout, dt = c.clock.time - before.time
     cdef Reason gap = because(CAUSE_GAP, -1, dt, state_timeout)
     if c.machine.phase == WAITING or c.machine.phase == SILENT:
-        return begin(c, now, effort)
+        return begin_commands(c, now, effort)
     if before.is_open_loop:
         if not (c.observer.confirmed or c.observer.reset):
             return False

@@ -126,7 +126,7 @@ cdef class CompiledController(CycleOwner):
         c.sent.bias = m.doubles(n)
         c.sent.speed.speed, c.sent.speed.bias = c.arm.limits.velocity, c.sent.bias
         c.sent.speed.Minv = c.task.cartesian.law.Minv
-        c.sent.speed.acceleration, c.sent.speed.given_up = m.doubles(n), m.doubles(n)
+        c.sent.speed.acceleration, c.sent.speed.reduction = m.doubles(n), m.doubles(n)
         c.sent.speed.qd = c.observer.qd
         self.control.part, self.control.shown = m.doubles(3 * n), m.doubles(n)
         self.control.there = <bint*> m.block(n, np.intc)
@@ -157,7 +157,7 @@ cdef class CompiledController(CycleOwner):
         s.speed, s.gained = m.doubles(n), m.doubles(n)
         s.lower_bound, s.expected = m.doubles(3 * n), m.doubles(3 * n)
         s.inertia, s.friction, s.max_friction = m.doubles(n), m.doubles(n), m.doubles(n)
-        s.given, s.scratch = m.doubles(n), m.doubles(10 * n)
+        s.feedback, s.scratch = m.doubles(n), m.doubles(10 * n)
 
     cdef _set_limits(self, space):
         cdef JointLimits* limits = &self.control.controller.arm.limits

@@ -128,9 +128,9 @@ cdef struct Command:         # what the drives are told
     double* acting           # (n,) mean of the commands since the last state was measured
     double* contact          # (n,) effort of what the end effector touches, as far as measured
     bint has_begun           # there has been a command since the controller was activated
-    bint let_go              # the transfer from the torque that led the end effector still goes on
+    bint leaves_end_effector # the transfer from the torque that led the end effector still goes on
     double at                # steady time of the last command
-    double[2] apart          # time from one command to the next: the last [s], and before
+    double[2] intervals      # time from one command to the next: the last [s], and before
     long long count
 
 cdef struct Controller:

@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from control.arm cimport gravity, leads_end_effector
+from control.arm cimport gravity, leads_end_effector, moves_virtual_arm
 from control.cartesian_impedance cimport max_strain
 from control.cartesian_mode cimport CartesianTarget
 from control.controller_state cimport Controller, is_tracking
@@ -15,9 +15,8 @@ from control.events cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, GRANTED, Reason, 
 from control.impedance_modes cimport spring_left
 from control.motion cimport Path
 from control.phase_changes cimport activate, respond
-from control.request_handlers cimport (ZeroPayload, configure, follow, hold, take_model,
-                                       take_set_point, take_target, zero_wrench)
-from control.settings cimport ADMITTANCE
+from control.request_handlers cimport (ZeroPayload, configure, follow_trajectory, hold,
+                                       take_model, take_set_point, take_target, zero_wrench)
 from control.settings_check cimport CheckPayload, SettingsChange, why_not_configure
 from cycle cimport STOP_REQUESTED, Request
 from dynamics_interface cimport DynamicsInterface
@@ -71,8 +70,8 @@ cdef struct SnapshotPayload:
 cdef inline Refusal take_path(ControlCycle* cycle, FollowPayload* payload) noexcept nogil:
     """Follow a path, which replaces the one in use."""
     cdef Controller* c = &cycle.controller
-    cdef Refusal refusal = follow(&c.task, &c.machine, &c.observer, c, payload.path, payload.start,
-                                  &payload.detail)
+    cdef Refusal refusal = follow_trajectory(&c.task, &c.machine, &c.observer, c, payload.path,
+                                             payload.start, &payload.detail)
     if refusal == GRANTED:
         release(cycle, cycle.path_number)
         cycle.path_number = payload.number
@@ -103,7 +102,7 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
         memcpy(snapshot.end_effector, c.task.cartesian.law.error, 6 * sizeof(double))
         memcpy(snapshot.end_effector + 6, c.task.cartesian.law.remaining, 6 * sizeof(double))
         memcpy(snapshot.end_effector + 12, c.task.cartesian.wrench, 6 * sizeof(double))
-        if c.arm.settings.mode == ADMITTANCE:
+        if moves_virtual_arm(&c.arm):
             memcpy(snapshot.end_effector + 18, c.task.cartesian.law.external, 6 * sizeof(double))
         figures.strain = max_strain(&c.task.cartesian.law)
         figures.spring_left = spring_left(&c.task.cartesian.law)

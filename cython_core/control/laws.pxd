@@ -14,7 +14,7 @@
 from libc.string cimport memset
 
 from control.arm cimport Arm, accelerates, combine, drives_end_effector, feeds_forward, gravity
-from control.settings cimport ADMITTANCE, FEEDFORWARD, TERMS_GRAVITY, JointSettings
+from control.settings cimport GRAVITY_COMPENSATION, TERMS_GRAVITY, JointSettings
 from control.torque_governor cimport all_finite
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives, drag, standing_torque, take_standing
@@ -137,17 +137,17 @@ cdef inline void law(const Arm* arm, const double* state, const double* desired,
     held: how long the command will act [s] in a slow loop, else 0.
     """
     cdef Py_ssize_t n = arm.models.n, i
-    if arm.settings.mode == FEEDFORWARD or arm.settings.mode == ADMITTANCE:
+    if arm.settings.mode == GRAVITY_COMPENSATION or drives_end_effector(arm):
+        damped_gravity(arm, state, 1.0, torque)
+        return
+    if accelerates(arm):
+        computed_torque(arm, state, desired, sliding, held, torque)
+    else:
         model_torque(arm, desired, sliding, torque)
         for i in range(n):
             torque[i] += feedback(&arm.joints, i, n, state, desired)
         if held > 0.0:
             add_predicted_feedback(arm, state, desired, held, torque)
-    elif accelerates(arm):
-        computed_torque(arm, state, desired, sliding, held, torque)
-    else:
-        damped_gravity(arm, state, 1.0, torque)
-        return
     for i in range(n):
         torque[i] += desired[3 * n + i]
 

@@ -265,17 +265,17 @@ cdef extern from *:
 cdef struct ForceAxes:       # for each axis
     bint[3] leads            # the target is led by the force
     bint[3] touches          # there has been contact since the force was asked for
-    double[3] apart          # time without it since then [s]
+    double[3] free_for       # time without it since then [s]
     double[6] more           # what the last step has added to the spring's wrench, base axes
 
 
 cdef inline bint is_apart(ForceAxes* axes, Py_ssize_t k, double pressed, double dt) noexcept nogil:
     """Whether contact was there and is lost. pressed: share of the asked force that is measured."""
     if pressed > TOUCHES:
-        axes.touches[k], axes.apart[k] = True, 0.0
+        axes.touches[k], axes.free_for[k] = True, 0.0
     elif axes.touches[k] and pressed < LOST_SHARE:
-        axes.apart[k] += dt
-    return axes.apart[k] > LOST_TIME
+        axes.free_for[k] += dt
+    return axes.free_for[k] > LOST_TIME
 
 
 cdef inline double led_speed(const Impedance* law, Py_ssize_t k, double asked, double sensed,
@@ -326,7 +326,7 @@ cdef inline void lead_by_force(ForceAxes* axes, Impedance* law, const double* wr
         if axes.leads[k]:
             axes.leads[k] = not is_apart(axes, k, -sensed[k] / asked[k], dt)
         else:
-            axes.touches[k], axes.apart[k] = False, 0.0
+            axes.touches[k], axes.free_for[k] = False, 0.0
         if axes.leads[k]:
             displacement[k] = dt * led_speed(law, k, asked[k], sensed[k], error[k])
         if law.settings.force_axes[k] != 0.0:

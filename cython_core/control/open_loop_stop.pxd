@@ -15,7 +15,7 @@ from control.events cimport CAUSE_STUCK
 from control.fault_bounds cimport EFFORT_SHARE, LESS, LONGER, SHORTEST_OPEN_LOOP, STOP_LOOKS
 from control.laws cimport damped_gravity, dead_reckoning, motion_torque, slide
 from control.motion cimport sample, stop_from
-from control.position_governor cimport max_acceleration, speed_at_rest
+from control.position_governor cimport drive_acceleration, speed_at_rest
 from control.settings cimport JointLimits, JointSettings
 from control.state_clock cimport age_of_state
 from control.state_observer cimport Observer, missing_for, return_to_state
@@ -36,7 +36,7 @@ cdef inline void reckon_followed(const Controller* c, double now, double* state)
     cdef Py_ssize_t i
     memcpy(state, c.positions.q, 2 * c.n * sizeof(double))
     for i in range(c.n):
-        state[c.n + i] = speed_at_rest(state[c.n + i], max_acceleration(&c.arm.limits, i), idle)
+        state[c.n + i] = speed_at_rest(state[c.n + i], drive_acceleration(&c.arm.limits, i), idle)
 
 
 cdef inline void reckon(const Controller* c, double now, double* state) noexcept nogil:

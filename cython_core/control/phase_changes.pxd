@@ -384,7 +384,7 @@ cdef inline void begin_reference(StateMachine* m) noexcept nogil:
 cdef inline void change_law(Controller* c, Mode before) noexcept nogil:
     """Go over from another mode to the one in force."""
     cdef bint led_end_effector = is_of_end_effector(before)
-    c.sent.let_go |= led_end_effector and c.floats
+    c.sent.leaves_end_effector |= led_end_effector and c.floats
     if c.floats:
         fire(&c.machine, FLOAT)
         c.machine.fault.code = NO_CAUSE

@@ -42,7 +42,7 @@ cdef struct PositionGovernor:
     double* qd               # velocity
 
 
-cdef inline double max_acceleration(const JointLimits* limits, Py_ssize_t i) noexcept nogil:
+cdef inline double drive_acceleration(const JointLimits* limits, Py_ssize_t i) noexcept nogil:
     return DRIVE_ACCELERATION * fmin(limits.velocity[i], FALLBACK_SPEED)
 
 
@@ -114,7 +114,7 @@ cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits
     cdef bint follows
     cdef Py_ssize_t i
     for i in range(g.n):
-        a = max_acceleration(limits, i)
+        a = drive_acceleration(limits, i)
         g.qd[i] = speed_at_rest(g.qd[i], a, dt - h)
         follows = isfinite(goal[i]) and isfinite(speed[i])
         if h > 0.0:

@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, fabs, round
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from control.arm cimport ModelBlend, change_model, leads_end_effector
+from control.arm cimport ModelBlend, change_model, leads_end_effector, moves_virtual_arm
 from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport CartesianMode, CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
@@ -24,7 +24,7 @@ from control.motion cimport (BLEND_SPEED, TAKEOVER, Path, any_nonzero, follow_pa
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, hold_as_asked,
                                     stands)
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
-from control.settings cimport ADMITTANCE, GRAVITY_COMPENSATION, JointSettings, Mode, Settings
+from control.settings cimport GRAVITY_COMPENSATION, JointSettings, Mode, Settings
 from control.settings_check cimport SettingsChange, conflict
 from control.state_observer cimport Observer
 from control.stuck_joints cimport StuckJoints
@@ -60,8 +60,9 @@ cdef inline Refusal hold(Controller* c) noexcept nogil:
     return GRANTED
 
 
-cdef inline Refusal follow(Task* task, StateMachine* m, Observer* o, const Controller* c,
-                           const Path* path, double start, Reason* detail) noexcept nogil:
+cdef inline Refusal follow_trajectory(Task* task, StateMachine* m, Observer* o,
+                                      const Controller* c, const Path* path, double start,
+                                      Reason* detail) noexcept nogil:
     """Follow a trajectory from now on; ``start`` is when its time is zero, by the controller's
     time; -inf: now.
     """
@@ -162,7 +163,7 @@ cdef inline Refusal take_target(CartesianMode* mode, StateMachine* m, const Cont
         return refusal
     if not leads_end_effector(&c.arm):
         return FOLLOWS_NO_POSES
-    if c.arm.settings.mode == ADMITTANCE and not mode.measured.is_there:
+    if moves_virtual_arm(&c.arm) and not mode.measured.is_there:
         return NO_WRENCH
     set_target(mode, now, target)
     begin_reference(m)

@@ -121,7 +121,7 @@ cdef inline Reason why_not_begin(const Controller* c, const double* effort) noex
     return because(NO_CAUSE, -1, 0.0, 0.0)
 
 
-cdef inline bint begin(Controller* c, double now, const double* effort) noexcept nogil:
+cdef inline bint begin_commands(Controller* c, double now, const double* effort) noexcept nogil:
     """Begin with the effort that holds the arm now, unless none can, or the positions cannot be the
     arm's.
 

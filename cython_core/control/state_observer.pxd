@@ -166,7 +166,7 @@ cdef inline void begin_joint(Observer* o, Py_ssize_t i, double q, double qd) noe
         o.step[i] = ENCODER_STEP
 
 
-cdef inline Reason begin(Observer* o, const double* q) noexcept nogil:
+cdef inline Reason begin_observation(Observer* o, const double* q) noexcept nogil:
     """Take the first state over."""
     cdef Py_ssize_t i
     for i in range(o.n):
@@ -331,8 +331,9 @@ cdef inline Reason observe_joint(Observer* o, Py_ssize_t i, double q, double qd,
     return velocity if position.code == ACCEPTED else position
 
 
-cdef inline bint observe(Observer* o, const double* q, const double* qd, double dt, bint is_gap,
-                         bint has_speed, const Settings* settings) noexcept nogil:
+cdef inline bint observe_state(Observer* o, const double* q, const double* qd, double dt,
+                               bint is_gap, bint has_speed,
+                               const Settings* settings) noexcept nogil:
     """Use a joint state that was measured dt [s] after the last one; NaN where it was not measured.
 
     is_gap: there was no state for state_timeout before it; has_speed: the velocities tell more than
@@ -348,7 +349,7 @@ cdef inline bint observe(Observer* o, const double* q, const double* qd, double 
     cdef Py_ssize_t i
     o.reset, o.inconsistent, o.last.code = False, -1, ACCEPTED
     if not o.begun:
-        o.last = begin(o, q)
+        o.last = begin_observation(o, q)
         o.rejected[<int> o.last.code] += o.last.code != ACCEPTED
         o.accepted += o.begun
         return o.begun

@@ -67,7 +67,7 @@ cdef struct StuckJoints:
                              # affects no other
     double* friction         # known friction that the feedforward does not compensate
     double* max_friction     # the same of the largest that it may have
-    double* given            # feedback in the last command that led the end effector
+    double* feedback         # feedback in the last command that led the end effector
     double* scratch          # (10, n)
 
 
@@ -252,9 +252,9 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef Py_ssize_t n = s.n, i, k, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
     cdef double h = dt / steps
     if drives_end_effector(arm):
-        memcpy(push, s.given, n * sizeof(double))
+        memcpy(push, s.feedback, n * sizeof(double))
         for i in range(n):
-            push[n + i] = s.given[i] - contact[i]
+            push[n + i] = s.feedback[i] - contact[i]
     else:
         feedback_efforts(arm, o.q, s.speed, desired, push)
     take_push(s, arm, o, desired, push, dt, braked)

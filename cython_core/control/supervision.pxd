@@ -4,7 +4,7 @@
 
 from libc.math cimport fabs
 
-from control.arm cimport drives_end_effector, leads_end_effector
+from control.arm cimport drives_end_effector, leads_end_effector, moves_virtual_arm
 from control.controller_state cimport Controller, StateMachine, Supervision, is_tracking
 from control.events cimport (CAUSE_CONTACT_INSTABILITY, CAUSE_HELD, CAUSE_INCONSISTENT_VELOCITY,
                              CAUSE_IN_A_ROW, CAUSE_OFF_PATH, CAUSE_OFF_SPEED, CAUSE_OFTEN,
@@ -15,7 +15,6 @@ from control.fault_bounds cimport (ABANDONED_TIME, APART, IMPACT_TIME, MAX_ABAND
 from control.impedance_state cimport Impedance
 from control.phase_changes cimport declare_fault, respond
 from control.phases cimport REFERENCE, TRAJECTORY
-from control.settings cimport ADMITTANCE
 from control.state_observer cimport Observer, seen_state
 from control.stuck_joints cimport first_stuck
 from task_space.pose cimport norm
@@ -177,7 +176,7 @@ cdef inline bint would_be_sensed(const Controller* c, const Reason* reason) noex
     """Whether drives do not follow in mode admittance, which yields to what its sensor measures:
     that is something else than there is.
     """
-    return (c.arm.settings.mode == ADMITTANCE and c.task.cartesian.measured.is_there
+    return (moves_virtual_arm(&c.arm) and c.task.cartesian.measured.is_there
             and reason.code == CAUSE_OFF_PATH)
 
 

@@ -53,7 +53,7 @@ cdef struct SpeedLimit:
     const double* Minv       # (n, n), of the arm and its rotors
     const double* bias       # (n,) b, without what the drives add by themselves
     double* acceleration     # (n,) scratch: caused by the next command
-    double* given_up         # (n,) scratch: torque wanted minus torque commanded
+    double* reduction        # (n,) scratch: torque wanted minus torque commanded
 
 cdef struct TorqueRange:     # torques that the next command may have
     double* low              # (n,)
@@ -64,7 +64,7 @@ cdef inline double within(double x, double low, double high) noexcept nogil:
     return max(min(x, high), low)
 
 
-cdef inline double max_acceleration(double left, double jerk, double reaction) noexcept nogil:
+cdef inline double acceleration_left(double left, double jerk, double reaction) noexcept nogil:
     """The largest acceleration if the speed may still grow by ``left``; negative beyond the limit.
     """
     if left <= 0.0:
@@ -75,8 +75,8 @@ cdef inline double max_acceleration(double left, double jerk, double reaction) n
 cdef inline double limited(double acceleration, double qd, double limit, double jerk,
                            double reaction) noexcept nogil:
     """A joint's acceleration, as far as its speed limit allows."""
-    return within(acceleration, -max_acceleration(limit + qd, jerk, reaction),
-                  max_acceleration(limit - qd, jerk, reaction))
+    return within(acceleration, -acceleration_left(limit + qd, jerk, reaction),
+                  acceleration_left(limit - qd, jerk, reaction))
 
 
 cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed, Py_ssize_t n,
@@ -90,7 +90,7 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
     cdef Py_ssize_t i, j, sweep
     cdef bint changed
     for i in range(n):
-        a[i], limits.given_up[i] = 0.0, 0.0
+        a[i], limits.reduction[i] = 0.0, 0.0
         for j in range(n):
             a[i] += limits.Minv[i * n + j] * (torque[j] - limits.bias[j])
     for sweep in range(SWEEPS):
@@ -99,7 +99,7 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
             if not isfinite(limits.speed[i]):
                 continue
             inverse = limits.Minv[i * (n + 1)]
-            free = a[i] + inverse * limits.given_up[i]          # if this joint gave nothing up
+            free = a[i] + inverse * limits.reduction[i]         # if this joint gave nothing up
             change = (limited(free, limits.qd[i], SPEED_SHARE * limits.speed[i], inverse * rate[i],
                               reaction) - a[i]) / inverse
             change = within(torque[i] + change, allowed.low[i], allowed.high[i]) - torque[i]
@@ -107,7 +107,7 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
                 continue
             changed = True
             torque[i] += change
-            limits.given_up[i] -= change
+            limits.reduction[i] -= change
             for j in range(n):
                 a[j] += limits.Minv[j * n + i] * change
         if not changed:

@@ -12,7 +12,7 @@ from control.settings cimport JointLimits, JointSettings, Settings
 from control.torque_governor cimport (Governor, SpeedLimit, begin_transfer, govern, push_no_further,
                                       start_from, transfer_weight)
 from control.state_clock cimport StateClock, pass_time, start_clock
-from control.state_observer cimport (REJECTIONS, Observer, forget, observe, oldest,
+from control.state_observer cimport (REJECTIONS, Observer, forget, observe_state, oldest,
                                      predict, reach, speed_reach)
 from dynamics_interface cimport DynamicsInterface
 
@@ -63,7 +63,7 @@ cdef class TorqueGovernor:
         self.its.moving, self.its.feedback = own(self.owned, n), own(self.owned, 2 * n)
         self.its.noise = own(self.owned, n)
         self.its.allowed.low, self.its.allowed.high = own(self.owned, n), own(self.owned, n)
-        self.speed.acceleration, self.speed.given_up = own(self.owned, n), own(self.owned, n)
+        self.speed.acceleration, self.speed.reduction = own(self.owned, n), own(self.owned, n)
         self.settings.effort_limit, self.settings.torque_rate = (
             own(self.owned, n), own(self.owned, n))
         self.command = view(self, self.its.command, n)
@@ -242,8 +242,8 @@ cdef class JointObserver:
             dt: Time since the last one [s].
         """
         cdef Py_ssize_t n = self.its.n
-        return bool(observe(&self.its, numbers(q, n, "q"), numbers(qd, n, "qd"), dt,
-                            dt > self.settings.state_timeout, True, &self.settings))
+        return bool(observe_state(&self.its, numbers(q, n, "q"), numbers(qd, n, "qd"), dt,
+                                  dt > self.settings.state_timeout, True, &self.settings))
 
     def accelerate(self, cnp.ndarray qdd not None):
         """Say which acceleration (n,) the command causes."""
