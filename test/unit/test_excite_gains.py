@@ -43,4 +43,4 @@ def test_gains_that_the_controller_refuses_are_refused_before_the_search(tmp_pat
     )
     command = ["excite", "--urdf", "ur5e", "--parameters", str(file), "--output"]
     assert cli.main([*command, str(tmp_path / "e.yaml")]) == 1
-    assert "not start: gains.elbow_joint.p is 1e+09" in capsys.readouterr().err
+    assert "not start: gains.elbow_joint.p = 1e+09" in capsys.readouterr().err
