@@ -85,7 +85,8 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
     max_decay = min(REVERSED / silence if silence else np.inf, NO_MARGIN / loop.timing.latency)
     while (fastest := loop.fastest_decay(d))[0] > max_decay:
         d = np.where(fastest[1], STEP * d, d)
-    while (worst := loop.worst(np.zeros_like(d), d)) is not None:
+    zero, worst = np.zeros_like(d), loop.worst(np.zeros_like(d), d)
+    while worst is not None:
         here = d.astype(np.float32).tobytes()  # but for rounding
         if (d < given_up).any() or here in tried:
             joint = loop.joint_names[worst.joint]
@@ -96,6 +97,8 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
             )
         tried.add(here)
         d = np.where(worst.contributing, d / STEP if worst.creeps else d * STEP, d)
+        # All postures take long, so first the one that was not stable.
+        worst = loop.worst(zero, d, only=worst.posture) or loop.worst(zero, d)
     return Damping(d, wanted, loop.timing)
 
 

@@ -11,10 +11,10 @@ friction, which only help, are left out. The laws differ in K_x and K_v only:
     computed_torque       K_x = M P - G    K_v = M D    gravity is that of the measured position
     gravity_compensation  K_x = -G         K_v = D      likewise; the gravity hold and a fault, too
 
-Gains are chosen by one number. Were P = gamma D and G = 0, the loop would fall apart into one for
-each eigenvector of M^-1 D: the largest eigenvalue times the latency tells whether D is too much
-(``NO_MARGIN``). Chosen gains nearly have that form; what is left is up to the loop's eigenvalues,
-which alone judge gains that are set.
+Gains of torque are chosen by one number. Were P = gamma D and G = 0, the loop would fall apart into
+one for each eigenvector of M^-1 D: the largest eigenvalue times the latency tells whether D is too
+much (``NO_MARGIN``). Chosen gains nearly have that form; what is left is up to the loop's
+eigenvalues, which alone judge gains that are set.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ class UnstableMode:
 
     Attributes:
         value: Eigenvalue: growth and turn per period.
+        posture: Number of the posture.
         joint: The joint whose feedback does most of its work.
         contributing: (n,) joints whose feedback does about as much, in it or in another mode of the
             same posture with similar growth.
@@ -134,6 +135,7 @@ class UnstableMode:
     """
 
     value: complex
+    posture: int
     joint: int
     contributing: NDArray[np.bool_]
     timing: Timing
@@ -280,17 +282,21 @@ class SampledLoop:
         """Tell whether the loop is stable in all postures, with ``GAIN_MARGIN`` in hand."""
         return self.worst(p, d) is None
 
-    def worst(self, p: Floats, d: Floats, margin: float = GAIN_MARGIN) -> UnstableMode | None:
+    def worst(
+        self, p: Floats, d: Floats, margin: float = GAIN_MARGIN, only: int | None = None
+    ) -> UnstableMode | None:
         """Return the worst unstable mode of these gains (n,), or ``margin`` times them; or None.
 
-        ``margin`` 1: these gains alone.
+        ``margin`` 1: these gains alone. ``only``: the posture to look at, None: all.
         """
+        of = slice(None) if only is None else slice(only, only + 1)
         for factor in (margin, 1.0) if margin > 1.0 else (1.0,):
-            transition = self.transition(factor * p, factor * d)
+            transition = self.transition(factor * p, factor * d, of)
             radius = np.abs(np.linalg.eigvals(transition)).max(axis=1)
             found = int(np.argmax(radius))
             if radius[found] > 1.0 + ROUNDING:
-                return self._worst_mode(transition[found], factor * p, factor * d, found)
+                posture = found + (only or 0)
+                return self._worst_mode(transition[found], factor * p, factor * d, posture)
         return None
 
     def _worst_mode(self, transition: Floats, p: Floats, d: Floats, posture: int) -> UnstableMode:
@@ -308,18 +314,18 @@ class SampledLoop:
         work = np.abs(force * velocity)
         contributing = work >= CONTRIBUTING * work.max(axis=1, keepdims=True)
         joint, value = int(work[0].argmax()), complex(values[unstable[0]])
-        return UnstableMode(value, joint, contributing.any(axis=0), self.timing)
+        return UnstableMode(value, posture, joint, contributing.any(axis=0), self.timing)
 
-    def transition(self, p: Floats, d: Floats) -> Floats:
-        """Return the matrices (B, N, N) that lead from one sample to the next, of each posture.
+    def transition(self, p: Floats, d: Floats, of: slice = slice(None)) -> Floats:
+        """Return the matrices (B, N, N) that lead from one sample to the next, of some postures.
 
         The state is x (n), xd (n), and the commands that have not taken effect yet, the newest
         first.
         """
-        free, new, old = self._plant
+        free, new, old = (part[of] for part in self._plant)
         batch, twice, _ = free.shape
         n, waiting = twice // 2, max(1, self._whole_periods + self._is_between)
-        command = -np.concatenate(self._feedback(p, d), axis=2)
+        command = -np.concatenate(self._feedback(p, d, of), axis=2)
         A = np.zeros((batch, twice + n * waiting, twice + n * waiting))
         A[:, :twice, :twice] = free
         A[:, twice : twice + n, :twice] = command
@@ -335,13 +341,14 @@ class SampledLoop:
             A[:, :twice, acting : acting + n] += new
         return A
 
-    def _feedback(self, p: Floats, d: Floats) -> tuple[Floats, Floats]:
+    def _feedback(self, p: Floats, d: Floats, of: slice) -> tuple[Floats, Floats]:
         """Return K_x and K_v, (B, n, n) each."""
+        inertia, stiffness = self.inertia[of], self.stiffness[of]
         if self.computed:
-            return self.inertia * p - self.stiffness, self.inertia * d
-        one = np.ones((len(self.inertia), 1, 1))
+            return inertia * p - stiffness, inertia * d
+        one = np.ones((len(inertia), 1, 1))
         if self.mode is Mode.GRAVITY_COMPENSATION:
-            return -self.stiffness, one * np.diag(d)
+            return -stiffness, one * np.diag(d)
         return one * np.diag(p), one * np.diag(d)
 
     @property
@@ -540,8 +547,8 @@ def _reduce(
         share = np.ones(len(loop.joint_names))
         while share.min() > SLOWEST:
             p, d = at(share, part)
-            decay, joints = loop.fastest_decay(d)
-            if loop.computed or decay * loop.timing.latency <= NO_MARGIN:
+            decay, joints = (0.0, None) if loop.computed else loop.fastest_decay(d)
+            if decay * loop.timing.latency <= NO_MARGIN:
                 if not loop.computed and (d < p * loop.timing.latency).any():
                     break
                 mode = loop.worst(p, d)

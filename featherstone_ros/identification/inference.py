@@ -47,7 +47,7 @@ ROUNDS, TRIES = 40, 8  # of steps at most, and of dampings for a step
 DAMPING = 1e-2  # of the first step, relative
 CONVERGED = 0.02  # least growth of a probability's logarithm by a step
 RELINEARISED = 3  # times, in encoders' offsets
-SLIGHT = 1.0  # evidence that a step of it may cost: an explanation is the best where it is linear
+SLIGHT = 1.0  # evidence that a step of it may cost: a posterior is the best where it is linear
 # Candidates for the prior deviation of theta, and how much less probable (the logarithm) they are.
 THETAS = {0.15: 0.0, 0.3: 2.0, 0.6: 5.0}
 # Prior deviations of a load's mass [kg], first moment [kg m] and inertia [kg m^2], of an offset
@@ -223,7 +223,7 @@ class Inference:
         return self.posterior(hypothesis)
 
     def tuned(self, hypothesis: Hypothesis, widths: Sequence[Width]) -> list[Posterior]:
-        """Choose them likewise, among these widths; return the explanations with each."""
+        """Choose them likewise, among these widths; return the posteriors with each."""
         for _ in range(2):
             self.width = max(widths, key=lambda w: self.posterior(hypothesis, w).evidence)
             found = self.posterior(hypothesis)
@@ -465,7 +465,7 @@ class Solver:
         return float(needed_from_scipy("special").log_ndtr(np.maximum(ratio, -GIVING)).sum())
 
     def _beginning(self, similar: Posterior) -> Floats:
-        """Return the unknowns of an explanation with the same gains."""
+        """Return the unknowns of a posterior with the same gains."""
         *_, c, d, p = self.at
         shifts = np.zeros(self.n) + np.array(self.hypothesis.shifts or 0.0)
         x = np.empty(p)

@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = sys.argv[1:] if argv is None else argv
     # Before NumPy is loaded: for small matrices more threads cost far more than they save.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         with ended_by_signals(for_good=argv is None):
             parser = _parser(words[:1] if words[:1] and words[0] in COMMANDS else COMMANDS)

@@ -213,7 +213,6 @@ def node_environment(domain: int, discovery_range: str, log_folder: Path) -> dic
         "ROS_DOMAIN_ID": str(domain),
         "ROS_AUTOMATIC_DISCOVERY_RANGE": discovery_range,
         "ROS_LOG_DIR": str(log_folder),
-        "OMP_NUM_THREADS": "1",
     }
     package = str(Path(featherstone_ros.__file__).resolve().parents[1])
     if package not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):

@@ -114,7 +114,7 @@ class Participant:
         spin_once(self._executor, timeout)
 
     def until(self, condition: Callable[[], Any], what: str) -> Any:
-        """Wait until a condition returns something true, as when that is there; return it."""
+        """Wait until a condition returns something true; return it. ``what``: it is then there."""
         begin, is_told = time.monotonic(), False
         while not (result := condition()):
             waited = time.monotonic() - begin

@@ -49,7 +49,7 @@ def taught(
     controller joins them by quintics: no step of the torque.
 
     ``arm``: its joints are those of the positions, in that order. ``time`` (N,) stamps of the joint
-    states [s]. ``position``: n times (n,) [rad or m]. ``marks``: when a part ended and the next one
+    states [s]. ``position``: N times (n,) [rad or m]. ``marks``: when a part ended and the next one
     began [s].
     """
     stamps, first = np.unique(time, return_index=True)

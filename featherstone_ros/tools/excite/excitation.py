@@ -42,7 +42,7 @@ WIDEST = 2.0  # [rad or m] to either side of the start
 REDUCTION, MIN_SCALE = 0.85, 0.02  # factor while a motion does not fit, and their product
 POSES, ROUNDS = 64, 32  # drawn for each start, at once and one after the other
 STARTS, STEPS, CHILDREN = 24, 60, 6  # of the search
-LARGE = 16  # joints from which on it is shorter: each motion takes time by their square and more
+LARGE = 16  # joints above which it is shorter: each motion takes time by their square and more
 WEAK = 1e4  # condition number from which something is hardly told
 STEP_SIZE = 0.3  # of a coefficient's change, relative to their size
 
@@ -173,7 +173,8 @@ class Excitation:
             progress: Called with the steps done and their total.
 
         Raises:
-            IdentificationError: No motion from there fits; the message says why.
+            FeatherstoneError: The arm touches itself or the floor at the start, or no motion from
+                there fits; the message says why.
         """
         if start is not None:
             self.clearance = self.clearance.standing(np.asarray(start, dtype=float))

@@ -105,9 +105,9 @@ class ArmListener(MotionClient):
         for error in self.samples(self._arm.model, self._errors):
             self.arm.error = error.position
         for state in self.samples(self._arm.model):
-            if not np.isnan(state.effort).any():
-                gravity = self._dynamics.gravity(state.position)
-                self.arm.effort = self._arm.units.measured_torque(state.effort, gravity)
+            gravity, is_known = self._dynamics.gravity(state.position), np.isfinite(state.effort)
+            torque = self._arm.units.measured_torque(state.effort, gravity)
+            self.arm.effort = torque if is_known.all() else None
         if said := next(self._sending, ""):
             self._say(said)
         return self.arm
