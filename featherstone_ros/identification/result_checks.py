@@ -55,9 +55,12 @@ def weights_as_offsets(joints: Sequence[str], drives: Drives, gravity: Floats) -
     ]
 
 
-def worse(joints: Sequence[str], after: Explanation, before: Explanation) -> str:
-    """Name joints of which the result leaves far more than what was before; empty: none."""
-    those = (after.rms > WORSE * before.rms) & (1.0 - after.r2 > OF_TORQUE**2)
+def worse(joints: Sequence[str], after: Explanation, before: Explanation, least: Floats) -> str:
+    """Name joints of which the result leaves far more than what was before; empty: none.
+
+    ``least`` (n,) RMS that nobody minds [N m or N].
+    """
+    those = (after.rms > WORSE * before.rms) & (after.rms > least)
     return ", ".join(
         f"{joints[k]} {after.rms[k]:.3g} instead of {before.rms[k]:.3g} N m or N"
         for k in np.flatnonzero(those).tolist()

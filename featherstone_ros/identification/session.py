@@ -43,6 +43,8 @@ from featherstone_ros.identification.usage import telling, usage
 from featherstone_ros.model import EARTH
 from featherstone_ros.progress import Progress
 
+REST = 2.0  # [s] at an end of a motion that is part of it
+LEFT = 0.01  # of the range of a joint from where it rests: it moves
 NEEDED = 6.1  # periods of the cut-off that are held out: a little more than the filter needs
 
 
@@ -286,13 +288,26 @@ def split(
 ) -> tuple[list[Recording], list[Recording]]:
     """Return the fitted part and the held-out part: the other recordings, or the last thirds.
 
-    Of a short recording more than a third is held out: what the filter needs.
+    Thirds of the time in which the arm moves: a rest at an end counts for ``REST`` at most. Of a
+    short recording more than a third is held out: what the filter needs.
     """
     if len(recordings) > fitted:
         return list(recordings[:fitted]), list(recordings[fitted:])
-    shares = [min(HELD_OUT, 1.0 - NEEDED / cut_off / np.ptp(r.time)) for r in recordings]
+    shares = [min(_share(r), 1.0 - NEEDED / cut_off / np.ptp(r.time)) for r in recordings]
     pairs = list(zip(recordings, shares, strict=True))
     return [r.between(0, share) for r, share in pairs], [r.between(share, 1) for r, share in pairs]
+
+
+def _share(recording: Recording) -> float:
+    """Return the share of a recording's time that the first two thirds of its motion take."""
+    time, q = recording.time - recording.time[0], recording.position
+    far = LEFT * np.ptp(q, axis=0)
+    has_left, is_to_come = ((np.abs(q - q[at]) > far).any(axis=1) for at in (0, -1))
+    if not has_left.any():
+        return HELD_OUT
+    begin = max(time[has_left.argmax()] - REST, 0.0) / time[-1]
+    end = min((time[is_to_come][-1] + REST) / time[-1], 1.0)
+    return float(begin + HELD_OUT * (end - begin))
 
 
 def with_friction(

@@ -292,6 +292,18 @@ def test_less_motion_is_enough_with_another_recording_held_out_or_by_force():
         arm.motion(*part, 2.0)
 
 
+@pytest.mark.parametrize(("before", "after"), [(0.0, 0.0), (0.0, 30.0), (30.0, 0.0), (20.0, 20.0)])
+def test_the_last_third_of_the_motion_is_held_out_however_long_it_rests(before, after):
+    """The recorder is started before the arm moves, and goes on when it stands."""
+    _, q, qd, tau = known_arm.record(known_arm.NOMINAL, duration=12.0)
+    rests = round(before * 100), round(after * 100)
+    q, qd, tau = (np.pad(x, (rests, (0, 0)), "edge") for x in (q, qd, tau))
+    recording = Recording("", known_arm.NAMES, 0.01 * np.arange(len(q)), q, qd, tau)
+    (fitted,), (held,) = split([recording], 1, 2.0)
+    assert held.time[0] - before == pytest.approx(8.0, abs=1.4)
+    assert fitted.time[-1] <= held.time[0]
+
+
 # Bodies within their links' volumes.
 
 

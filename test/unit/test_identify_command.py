@@ -317,8 +317,12 @@ def test_a_refusal_names_the_joint_that_is_explained_worse_and_what_to_do():
     torque, noise = random.normal(size=(2, 1000, 2))
     urdf = explain("", torque, torque + [0.1, 0.3] * noise)
     found = SimpleNamespace(faults=(), joint_names=("shoulder", "elbow"))
-    assert reasons_against(found, explain("", torque, torque + [0.11, 0.3] * noise), urdf) == []
-    (why,) = reasons_against(found, explain("", torque, torque + [0.05, 0.5] * noise), urdf)
+    better, worse = (
+        explain("", torque, torque + share * noise) for share in ([0.11, 0.3], [0.05, 0.5])
+    )
+    assert reasons_against(found, better, urdf, np.full(2, 0.02)) == []
+    assert reasons_against(found, worse, urdf, np.ones(2)) == []
+    (why,) = reasons_against(found, worse, urdf, np.full(2, 0.02))
     assert re.search(r"elbow 0\.5\d* instead of 0\.3\d* N m", why) and "shoulder" not in why
     assert "excite" in why and "--held-out" in why
 

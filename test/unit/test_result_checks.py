@@ -96,9 +96,10 @@ def test_a_joint_that_is_explained_much_worse_is_named_however_well():
     torque, noise = random.normal(size=(2, 1000, 2))
     before = explain("", torque, torque + [0.01, 0.01] * noise)
     after = explain("", torque, torque + [0.08, 0.012] * noise)
-    assert result_checks.worse(JOINTS, after, before).startswith("lift 0.08")
-    assert "arm" not in result_checks.worse(JOINTS, after, before)
-    assert result_checks.worse(JOINTS, before, before) == ""
+    told = result_checks.worse(JOINTS, after, before, np.full(2, 0.02))
+    assert told.startswith("lift 0.08") and "arm" not in told
+    assert result_checks.worse(JOINTS, before, before, np.full(2, 0.02)) == ""
+    assert result_checks.worse(JOINTS, after, before, np.full(2, 0.1)) == ""
 
 
 def test_a_factor_that_all_links_have_is_told():

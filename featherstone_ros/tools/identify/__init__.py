@@ -139,7 +139,8 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     judged, cut_off = found.judged, found.cut_off
     _, before = score(found.before, found.held_out, judged, cut_off, "before")
     _, after = score(found.arm, found.held_out, judged, cut_off)
-    wrong = [*report.reasons_against(found, after, before), *report.forbidden(found)]
+    least = report.least_error(found)
+    wrong = [*report.reasons_against(found, after, before, least), *report.forbidden(found)]
     if wrong and not args.force:
         raise FeatherstoneError(" ".join([*wrong, "Nothing is written (--force writes)."]))
     sources = ", ".join(Path(bag).name for bag in args.bags)

@@ -12,8 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros import Dynamics
+from featherstone_ros.arrays import Floats
+from featherstone_ros.identification.evidence import OF_TORQUE, RESOLVED
 from featherstone_ros.identification.explanation import Explanation
-from featherstone_ros.identification.filtering import joined
+from featherstone_ros.identification.filtering import SmoothMotion, joined
 from featherstone_ros.identification.result_checks import (
     common_factor,
     frictionless,
@@ -111,7 +113,7 @@ def doubts(found: Identification, held_out: Explanation) -> list[str]:
 
 def scaled(found: Identification, refused: bool = False) -> list[str]:
     """Say by what factor all links came out, where it is one; or that far off, to refuse."""
-    motion = joined([found.arm.motion(part, found.cut_off) for part in found.fitted])
+    motion = fitted(found)
     now, was = (
         Dynamics(model).rnea(*motion.state)[:, found.judged]
         for model in (found.arm.model, found.model)
@@ -128,7 +130,7 @@ def scaled(found: Identification, refused: bool = False) -> list[str]:
 
 def forbidden(found: Identification) -> list[str]:
     """Say what of a result is nonsense, however well it explains the torque."""
-    motion = joined([found.arm.motion(part, found.cut_off) for part in found.fitted])
+    motion = fitted(found)
     drives, gravity = found.arm.drives.of_joints(found.judged), Dynamics(found.arm.model).gravity
     borne = gravity(motion.position)[:, found.judged]
     return [
@@ -137,16 +139,36 @@ def forbidden(found: Identification) -> list[str]:
     ]
 
 
-def reasons_against(found: Identification, held_out: Explanation, before: Explanation) -> list[str]:
-    """Return faults of the recordings, and whether the given URDF explains them better."""
-    more = before.r2 - held_out.r2
+def fitted(found: Identification) -> SmoothMotion:
+    """Return the motion that was fitted."""
+    return joined([found.arm.motion(part, found.cut_off) for part in found.fitted])
+
+
+def least_error(found: Identification) -> Floats:
+    """Return the RMS (n,) of a torque's error that nobody minds [N m or N].
+
+    In a rest, any little error is all that there is: the motion that was fitted is what counts.
+    """
+    limit = found.model.effort_limit[list(found.judged)]
+    share = OF_TORQUE * fitted(found).effort[:, found.judged].std(axis=0)
+    return np.maximum(share, RESOLVED * np.where(np.isfinite(limit), limit, 0.0))
+
+
+def reasons_against(
+    found: Identification, held_out: Explanation, before: Explanation, least: Floats
+) -> list[str]:
+    """Return faults of the recordings, and whether the given URDF explains them better.
+
+    ``least``: see ``worse``.
+    """
+    more = np.where(held_out.rms > least, before.r2 - held_out.r2, 0.0)
     those = np.flatnonzero(more > TOLERATED)
     joints = ", ".join(
         f"{found.joint_names[j]} {held_out.rms[j]:.3g} instead of {before.rms[j]:.3g} N m or N"
         for j in those[np.argsort(-more[those])]
     )
     if np.nansum(more) <= TOLERATED * len(more):
-        joints = worse(found.joint_names, held_out, before)
+        joints = worse(found.joint_names, held_out, before, least)
     if not joints:
         return list(found.faults)
     return [
