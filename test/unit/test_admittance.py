@@ -16,7 +16,7 @@ from featherstone_ros.control.admittance import (
     stiffest_contact,
     virtual_settings,
 )
-from featherstone_ros.control.cartesian_impedance import CartesianImpedance, CartesianSettings
+from featherstone_ros.control.cartesian_impedance import CartesianImpedance, CartesianSettings, Wall
 from featherstone_ros.control.controller import TorqueController, compiled_controller
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
@@ -255,6 +255,14 @@ def test_wrenches_before_the_activation_count_as_the_last_of_them():
     assert np.abs(expected[-1] - expected[0]).max() > 1e-5
     for heard in ([nothing, push], [nothing] * 4 + [push] * 2, [push] * 5):
         np.testing.assert_array_equal(led_after(*heard), expected)
+
+
+def test_wall_stops_the_hand():
+    start = ContactBench().pose[2, 3]
+    wall = Wall((0, 0, 1), start - 0.02, 5000.0, 100.0)
+    bench = ContactBench(stiffness=FREE_Z, walls=(wall,))
+    bench.run(4.0, [0, 0, -30, 0, 0, 0])
+    assert bench.led[2, 3] == pytest.approx(start - 0.02 - 29.0 / 5000.0, abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", few_or_all([0], range(4)))

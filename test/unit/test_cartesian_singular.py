@@ -101,9 +101,6 @@ def test_torque_at_a_singular_posture_is_bounded_by_that_of_force_and_moment(rob
 
 
 # Postures from which the way in a direction leads through others in which the wrist is singular.
-
-
-# Postures from which the way in a direction leads through others in which the wrist is singular.
 THROUGH = {
     400.0: ([0.30, -1.62, 1.58, -1.10, -1.59, -0.85], [-1.0, 2.7, -0.8]),
     1500.0: ([-2.18, -2.08, 0.04, 0.99, 1.68, -2.46], [1.1, 1.9, -2.0]),

@@ -4,6 +4,7 @@ The states are given as they are meant, whatever is commanded; positions and vel
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import control_arm
 import numpy as np
@@ -225,6 +226,17 @@ def test_an_arm_that_its_drives_cannot_hold_is_not_taken_over(joint, share):
     bench.run(0.1)
     assert bench.controller.phase is Phase.HOLDING
     assert bench.controller.hold_reason == ""
+
+@pytest.mark.parametrize("joint", [0, 1])
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_an_effort_limit_that_would_no_longer_hold_the_arm_is_refused_by_name(joint, share):
+    bench = Bench().start()
+    limit = np.full(2, 20.0)
+    limit[joint] = share * np.abs(bench.gravity()[joint])
+    words = f"joint {NAMES[joint]!r} would need .* less than its effort limit of"
+    with pytest.raises(ValueError, match=words) if share < 1.0 else nullcontext():
+        bench.configure(effort_limit=limit)
+    assert bench.run(0.1).controller.phase is Phase.HOLDING
 
 
 @pytest.mark.parametrize(("beyond", "is_said"), [(0.19, False), (0.21, True), (-6.01, True)])
