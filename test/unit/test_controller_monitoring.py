@@ -227,6 +227,7 @@ def test_an_arm_that_its_drives_cannot_hold_is_not_taken_over(joint, share):
     assert bench.controller.phase is Phase.HOLDING
     assert bench.controller.hold_reason == ""
 
+
 @pytest.mark.parametrize("joint", [0, 1])
 @pytest.mark.parametrize("share", [0.99, 1.01])
 def test_an_effort_limit_that_would_no_longer_hold_the_arm_is_refused_by_name(joint, share):
