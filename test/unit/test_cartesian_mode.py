@@ -135,6 +135,23 @@ def test_velocities_alone_lead_the_hand_until_they_end(speed):
     assert bench.largest_step() <= 1 + 1e-9
 
 
+@pytest.mark.parametrize("other", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_law_of_the_joints_holds_the_arm_where_the_hand_left_it(other, moving):
+    bench = Bench(mode=other).run(0.3)
+    bench.configure(mode=Mode.CARTESIAN_IMPEDANCE)
+    bench.run(0.5)
+    if moving:
+        bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
+        bench.run(0.6)
+    before = bench.pose
+    bench.configure(mode=other)
+    bench.run(1.0)
+    assert bench.phase is Phase.HOLDING
+    assert np.abs(np.diff(bench.commands, axis=0)).max() < 0.2  # [N m] in a millisecond
+    assert np.linalg.norm(bench.error(before)[:3]) < (0.06 if moving else 1e-3)
+
+
 @pytest.mark.parametrize("blend_time", [0.2, 1.0])
 @pytest.mark.parametrize("other", [Mode.GRAVITY_COMPENSATION, Mode.FEEDFORWARD])
 def test_hand_that_is_pulled_with_all_force_is_let_go_without_speeding(other, blend_time):

@@ -148,6 +148,13 @@ def weight(arm):
     return Dynamics(arm.model).gravity([0.6, 0.5])
 
 
+def test_another_gravity_is_another_model():
+    arm = ControlledArm.of(URDF)
+    moon = arm.with_parameters(gravity=[0.0, 0.0, -1.62])
+    assert moon.is_loaded_otherwise(arm) and not arm.is_loaded_otherwise(arm)
+    np.testing.assert_allclose(weight(moon), weight(arm) * -1.62 / arm.values["gravity"][2])
+
+
 def test_a_payload_is_exchanged_by_name():
     arm = ControlledArm.of(URDF, NAMED)
     bare, gripped = weight(ControlledArm.of(URDF)), weight(ControlledArm.of(URDF, PAYLOAD))

@@ -102,6 +102,19 @@ def test_future_trajectory_replaces_the_old_one_at_once_and_leads_to_its_first_p
     assert bench.largest_rate() <= 1.0
 
 
+def test_effort_of_a_trajectory_is_added_to_the_command(bench):
+    points = [
+        Point(0.0, bench.arm.q, effort=[0.0, 0.0]),
+        Point(0.5, bench.arm.q, effort=[1.0, 0.0]),
+    ]
+    bench.controller.set_trajectory(bench.now, NAMES, points)
+    bench.run(0.5)
+    desired = bench.controller.desired()
+    feedback = bench.settings.p * desired.position_error + bench.settings.d * desired.velocity_error
+    extra = bench.commands[-1][1] - desired.effort - feedback
+    assert_allclose(extra, [1.0, 0.0], atol=0.01)
+
+
 def test_trajectories_of_the_past_are_let_go(bench):
     for i in range(50):
         bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q + 0.01 * (i % 3))], 5.0)
@@ -427,6 +440,18 @@ def test_fall_back_leads_into_the_damped_gravity_hold_and_recovers_by_itself_wit
     assert bench.controller.phase is Phase.HOLDING
     assert bench.largest_step(begin) < 0.15  # 0.2 N m is the rate limit
     assert_allclose(bench.arm.qd, 0.0, atol=0.02)
+
+
+def test_fall_back_again_and_again_ends_in_the_damped_gravity_hold(bench):
+    follow(bench, 0.3)
+    begin = len(bench.commands) - 1
+    for _ in range(50):
+        bench.controller.fall_back(bench.now)
+        bench.run(0.01)
+    assert bench.controller.phase is Phase.DAMPED
+    damping = bench.settings.damping * bench.compiled.qd
+    assert_allclose(bench.commands[-1][1], bench.gravity() - damping)
+    assert bench.largest_step(begin) < 0.15
 
 
 # Deactivation
