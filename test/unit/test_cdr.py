@@ -245,7 +245,11 @@ test_what_cdr_cannot_hold_is_refused = refusals(
     ),
     (ValueError, "surrogates not allowed", lambda: codec.JointStateEncoder(["\ud800"], "")),
     *(
-        (OverflowError, "", lambda stamp=stamp: codec.JointStateEncoder(NAMES).encode(*stamp))
-        for stamp in ((2**31, 0), (0, 2**32), (0, -1))
+        (OverflowError, text, lambda stamp=stamp: codec.JointStateEncoder(NAMES).encode(*stamp))
+        for text, stamp in (
+            ("value too large to convert to int32_t", (2**31, 0)),
+            ("value too large to convert to uint32_t", (0, 2**32)),
+            ("can't convert negative value to uint32_t", (0, -1)),
+        )
     ),
 )

@@ -143,7 +143,7 @@ def test_a_run_is_spoilt_if_commands_are_missing_or_the_motion_was_given_up(moti
 def test_in_simulated_time_each_state_counts_and_messages_take_none(robot, motion, recording):
     stamp = np.arange(-100, 4100) * PERIOD + PERIOD / 2
     position, velocity, _ = motion.at(stamp)
-    whole = replace(recording, stamp=stamp, position=position, effort=velocity)
+    whole = replace(recording, stamp=stamp, position=position + 1e-3, effort=velocity)
     run = measure("full", whole, motion, PERIOD)
     assert run.traffic is None and len(run.time) == 4000
     heard = np.delete(np.arange(len(stamp)), 2000)

@@ -66,7 +66,7 @@ def test_every_command_names_a_middleware_that_is_not_there(monkeypatch):
         ("real_time", "may_have_priority", lambda: False, "rtprio 98"),
         ("processor", "platform.machine", lambda: "x86_64", "FEATHERSTONE_"),
         ("clock", "CLOCK", "hpet\n", "clocksource"),
-        ("clock", "CLOCK", "tsc\n", ""),
+        ("clock", "CLOCK", "tsc\n", None),
     ],
 )
 def test_what_slows_a_machine_down_is_told_with_the_remedy(
@@ -79,7 +79,7 @@ def test_what_slows_a_machine_down_is_told_with_the_remedy(
     monkeypatch.setattr(f"{machine.__name__}.{changed}", value)
     line = getattr(machine, look)()
     assert line.level == (Level.WARN if said else Level.OK)
-    assert said in line.remedy
+    assert said in line.remedy if said else not line.remedy
 
 
 def test_what_to_do_stands_below_what_was_found():
