@@ -134,6 +134,8 @@ def test_intervals_are_of_the_size_of_the_errors():
     rates = {way: rated(off[:, :1], wide[:, :1]) for way, (off, wide) in found.items()}
     assert rates["URDF"][0] > 0.7 and 0.5 < rates["URDF"][1] < 2.0
     assert rates["difference"][0] > 0.8 and rates["difference"][1] > 0.8
+    for off, wide in found.values():
+        assert rated(off[:, FIGURES["com"]], wide[:, FIGURES["com"]])[0] > 0.8
 
 
 @pytest.mark.study

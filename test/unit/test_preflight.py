@@ -1,5 +1,6 @@
 """Will a trajectory stay within the motors: torque along it, limits, how much slower."""
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -181,6 +182,17 @@ def test_a_trajectory_slowed_down_as_advised_fits_and_one_less_so_does_not(name,
     assert not verdict.fits and 1.0 < verdict.slow_down < inf
     assert check_file(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
     assert not check_file(slower(given, 0.999 * verdict.slow_down), arm).verdict.fits
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_torque_alone_decides_where_there_are_no_speed_limits(name):
+    arm = ControlledArm.from_robot(name)
+    free = replace(arm.unloaded, velocity_limit=np.full(arm.model.n, inf))
+    verdict = check_file(fast_motion(name, 0.3), replace(arm, unloaded=free)).verdict
+    assert {excess.quantity for excess in verdict.excesses} == {"torque"}
+    slowed = verdict.demand.slowed(verdict.slow_down)
+    share = (np.abs(slowed.torque) / arm.limits.effort).max()
+    assert share == pytest.approx(1.0, abs=2e-6)
 
 
 # Verdicts

@@ -143,6 +143,10 @@ def test_points_that_reverse_a_joint_in_no_time_do_not_fit(run):
     assert "velocity of joint 'elbow_joint' jumps from 2.83 to -2.83 rad/s at 0.500 s" in text
     assert "infinite acceleration" in text
     assert "Interpolated by straight lines: the points have positions only." in text
+    factor = float(text.partition("; or ")[2].split()[0])
+    assert run(turning(0.9 * np.pi / factor))[0] == 0
+    assert run(turning(0.9 * np.pi / (0.999 * factor)))[0] == 1
+    assert run(turning(1.5, velocities=REST))[0] == 0  # a cubic
 
 
 def test_mixed_fields_are_told(run):

@@ -78,11 +78,22 @@ def test_limits_hold_between_the_points_and_are_used(load):
     assert np.median(used) > 0.9 - load
 
 
+def test_the_torque_has_no_steps(timed):
+    """Its rate is the default; Coulomb friction has one where a joint turns back."""
+    time, q, qd, qdd = sampled(timed)
+    smooth = replace(DRIVES, coulomb=np.zeros(2))
+    torque = smooth.torque(fr.Dynamics(ARM), q, qd, qdd, 0.0)
+    rate = np.abs(torque[50:] - torque[:-50]) / (time[50] * TIGHT.effort)
+    assert 45.0 < rate.max() < 50.5
+
+
 def test_corners_are_rounded_within_the_tolerance_and_the_ends_reached(timed):
     _, q, _, _ = sampled(timed)
     off = from_lines(q, PATH)
     assert 0.01 < off.max() < 0.0501
     assert_allclose(timed.positions[[0, -1]], PATH[[0, -1]], atol=1e-9)
+    for field in (timed.velocities, timed.accelerations):
+        assert_allclose(field[[0, -1]], 0.0, atol=1e-9)
 
 
 def test_without_blend_the_arm_stops_at_each_corner(timed):
