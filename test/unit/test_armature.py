@@ -1,6 +1,7 @@
 """The least inertia of the drives, assumed where no gains are stable without."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -45,6 +46,16 @@ def test_it_is_the_least_share_that_will_do(timing):
     for less in [0.0, *(s for s in SHARES if s < least)]:
         with pytest.raises(NoStableGainsError):
             gains(less * heaviest, timing)
+
+
+def test_the_armature_that_a_refusal_advises_is_enough():
+    slow = ControlledArm.of(ARM).with_parameters({"gains.period": 0.004, "gains.delay": 0.008})
+    with pytest.raises(NoStableGainsError) as refused:
+        slow.settings  # noqa: B018
+    said = slow.feedback.remedy(refused.value)
+    advised = dict(re.findall(r"(armature\.\w+) ([\d.e+-]+)", said))
+    assert advised and said.endswith("would do")
+    assert slow.with_parameters({k: float(v) for k, v in advised.items()}).settings.p.all()
 
 
 def test_only_the_joint_that_needs_it_gets_any():

@@ -19,10 +19,13 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros.control.armature import min_armature
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.gains import (
+    DAMPING_RATIO,
     ChosenGains,
     SampledLoop,
     Timing,
+    choose,
 )
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
@@ -186,6 +189,12 @@ def test_friction_is_measured_by_the_range_of_a_short_joint(upper, is_named, set
     said, _ = set_up(urdf_text.chain("finger", kind="prismatic", axis="1 0 0", inside=inside))
     assert ("this far off [rad, m]: finger" in said) is is_named
     assert "test: 1 joint " in said
+
+
+def test_the_armature_of_which_the_file_tells_reduces_no_gain(panda):
+    loop = SampledLoop(panda.model, panda.rotors)
+    gains = choose(loop, Mode.FEEDFORWARD, panda.asked, DAMPING_RATIO, panda.model.friction)
+    assert panda.gains.reduced and not gains.reduced
 
 
 def test_the_file_has_the_gains_that_drive_and_what_wrong_friction_leaves_at_each_joint(panda):
