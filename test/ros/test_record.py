@@ -37,3 +37,10 @@ def test_a_signal_ends_the_bag_as_a_whole(ros: Ros):
     assert "Traceback" not in process.output and "/left/robot_description" in process.output
     (states,) = read_joint_states(ros.folder / "swing")
     assert states.topic == "/left/joint_states" and (states.position == 0.5).all()
+
+
+def test_without_a_message_there_is_no_bag_and_a_topic_that_was_asked_for_is_named(ros: Ros):
+    process = ros.run([*COMMAND, "--duration", "0.6", "/joint_states"], fork=True)
+    assert process.wait() == 1, process.output
+    assert "no message came on /joint_states" in process.output
+    assert not (ros.folder / "swing").exists()
