@@ -1,5 +1,7 @@
 """Sound recordings are accused of nothing and identified; a fault's culprit is named, or none."""
 
+import re
+
 import numpy as np
 import pytest
 from recording_campaign import (
@@ -19,6 +21,9 @@ from recording_campaign import (
 )
 from studies import few_or_all, study
 
+from featherstone_ros.identification.faults import find_faults
+from featherstone_ros.identification.model_order import Fitting
+
 SOUND = [(arm, kind, plant) for arm in ARMS for kind in MOTIONS for plant in PLANTS]
 SPOILS = [(f, arm) for f in FAULTS for arm in SPOILED if f != "sibling" or arm in SIBLINGS]
 
@@ -35,6 +40,18 @@ def test_an_arm_as_described_is_accused_of_nothing(arm, kind, plant, clean):
     """
     case = Case(arm, kind, plant, seed=0, clean=clean)
     assert said(case.model, sound(case))[0] == []
+
+
+@pytest.mark.parametrize("every", [2, 5])
+def test_a_twin_of_100_or_40_states_a_second_is_accused_of_nothing(every):
+    """The last links of a Z1 weigh .2 % of their joints' friction."""
+    case = Case("z1", "retimed", "twin", seed=0, clean=True)
+    recording = sound(case)
+    recording = recording.where(np.arange(len(recording.time)) % every == 0)
+    found = find_faults(Fitting(case.model, [recording], range(case.model.n), 2.0))
+    assert found.texts == () and found.delay == 0.0
+    delay, deviation = map(float, re.search(r"efforts (\S+) ± (\S+) ms", found.notes[0]).groups())
+    assert abs(delay) <= deviation
 
 
 @pytest.mark.study

@@ -237,6 +237,24 @@ def test_a_delay_of_the_efforts_is_estimated_and_named(simulated, late):
         assert named(model, mended).texts == ()
 
 
+def test_late_efforts_are_told_of_the_real_recording(real):
+    model, recording = real
+    effort = interpolated(recording.time - 0.05, recording.time, recording.effort)
+    (text,) = named(model, replace(recording, effort=effort)).texts
+    assert "ms after the motion" in text
+
+
+@pytest.mark.parametrize("degrees", [study(2.0), 10.0, 90.0])
+def test_an_arm_that_is_mounted_otherwise_is_told_by_gravitys_direction(degrees):
+    angle = np.radians(degrees)
+    down = 9.81 * np.array([0.6 * np.sin(angle), -0.8 * np.sin(angle), -np.cos(angle)])
+    real = known_arm.deformed().with_gravity(tuple(down))
+    recording = Recording("", known_arm.NAMES, *known_arm.record(real, duration=LENGTH))
+    (text,) = named(known_arm.NOMINAL, recording).texts
+    said = re.search(r"Gravity is turned by .* \(--gravity (\S+) (\S+) (\S+)\)", text).groups()
+    np.testing.assert_allclose(list(map(float, said)), down, atol=0.1)
+
+
 @pytest.mark.parametrize("mass", [0.0, 1.5, 3.0])
 def test_a_load_that_the_description_lacks_is_told_with_its_mass(mass):
     """But one of 1.5 kg, which heavier links explain as well, is left untold."""
