@@ -53,7 +53,7 @@ class Options:
     """Options of an identification.
 
     Attributes:
-        held_out: Recordings to score with; if none, the last third of each recording is held out.
+        held_out: Recordings to score with; if none, the last third of each motion is held out.
         joints: Joints whose effort counts; None: all that were recorded with effort.
         topic: Topic of the joint states; None: the one with the most joints.
         cut_off: Of the filter [Hz].

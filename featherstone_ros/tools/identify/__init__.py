@@ -7,7 +7,7 @@ and everything else unchanged, and a parameter file for both nodes. Torque canno
 that are fixed to each other, so these are scaled together.
 
 The score is computed from data that were not fitted: --held-out, or else the last third of each
-recording. `evaluate BAG --urdf OUTPUT --with PARAMETERS` prints the same score. Base parameters,
+motion. `evaluate BAG --urdf OUTPUT --with PARAMETERS` prints the same score. Base parameters,
 the combinations that torque depends on, are given with standard deviations (--json, --plot), and
 those that the data do not determine are named.
 
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="BAG",
-        help="recordings to score with (default: the last third of each recording)",
+        help="recordings to score with (default: the last third of each motion)",
     )
     parser.add_argument(
         "--fix",
