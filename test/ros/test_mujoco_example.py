@@ -44,8 +44,8 @@ def test_an_arm_in_mujoco_follows_and_arrives(ros):
     errors = ros.collect(JointState, "feedforward_controller/error", DEEP)
     ros.status("running", "feedforward_controller")
     goal = start + np.minimum(1.2, 0.7 * (model.upper - start))
-    ros.move(joints, goal, 2.5, accelerations=[0.0] * model.n)
-    end = seconds(errors[-1].header.stamp) + REST
+    there = ros.move(joints, goal, 2.5, accelerations=[0.0] * model.n)
+    end = seconds(there.header.stamp) + REST
     ros.wait_for(lambda: seconds(errors[-1].header.stamp) > end, "rest")
     off = np.abs([message.position for message in errors])
     print(f"{1e3 * off.max():.1f} mrad off at worst, {1e3 * off[-1].max():.1f} mrad at the end")
