@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 from support import RUNNING, Ros, children, is_alive, set_priority
 
@@ -33,6 +34,8 @@ def test_a_trajectory_is_followed_and_ctrl_c_ends_both_nodes(ros):
     process = start(ros, str(robot_file("ur5e")))  # as a path: without the package's parameters
     nodes = children(process.pid)
     assert len(nodes) == 2
+    commands = [Path(f"/proc/{pid}/cmdline").read_text() for pid in nodes]
+    assert any("~/wrench:=digital_twin/external_wrench" in command for command in commands)
     ros.move(JOINTS, [0.1] * 6)
     process.send(signal.SIGINT)
     time.sleep(0.3)
