@@ -78,3 +78,14 @@ def finite_number(
 def positive_number(name: str, value: ArrayLike) -> float:
     """Return an argument as a finite number above 0."""
     return float(positive_array(name, value, ()))
+
+
+def ends_of_motion(position: Floats, far: ArrayLike) -> tuple[int, int] | None:
+    """Return the first sample away from the first one and the last away from the last one.
+
+    ``position`` (N, n), N >= 1; ``far``: by more than this in a joint. None: it never is.
+    """
+    away, to_come = (
+        np.flatnonzero((np.abs(position - position[end]) > far).any(axis=1)) for end in (0, -1)
+    )
+    return (int(away[0]), int(to_come[-1])) if len(away) else None

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros import Model
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, ends_of_motion
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import JointStates, read_joint_states, storage
 from featherstone_ros.identification.base_parameters import base_parameters
@@ -301,12 +301,11 @@ def split(
 def _share(recording: Recording) -> float:
     """Return the share of a recording's time that the first two thirds of its motion take."""
     time, q = recording.time - recording.time[0], recording.position
-    far = LEFT * np.ptp(q, axis=0)
-    has_left, is_to_come = ((np.abs(q - q[at]) > far).any(axis=1) for at in (0, -1))
-    if not has_left.any():
+    ends = ends_of_motion(q, LEFT * np.ptp(q, axis=0))
+    if ends is None:
         return HELD_OUT
-    begin = max(time[has_left.argmax()] - REST, 0.0) / time[-1]
-    end = min((time[is_to_come][-1] + REST) / time[-1], 1.0)
+    begin = max(time[ends[0]] - REST, 0.0) / time[-1]
+    end = min((time[ends[1]] + REST) / time[-1], 1.0)
     return float(begin + HELD_OUT * (end - begin))
 
 

@@ -11,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, ends_of_motion
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.feasibility import round_up
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, joint_order
@@ -117,15 +117,11 @@ def within_limits(arm: ControlledArm, time: Floats, position: Floats) -> Uncheck
 
 def in_motion(time: Floats, position: Floats) -> tuple[Floats, Floats] | None:
     """Return the samples from the last one at rest before the motion to the first one after it."""
-    if not len(time):
+    ends = ends_of_motion(position, STILL) if len(time) else None
+    if ends is None:
         return None
-    has_left, is_to_come = (
-        (np.abs(position - position[end]) > STILL).any(axis=1) for end in (0, -1)
-    )
-    if not has_left.any():
-        return None
-    begin, end = int(has_left.argmax()) - 1, len(time) - int(is_to_come[::-1].argmax())
-    return time[begin : end + 1], position[begin : end + 1]
+    moves = slice(ends[0] - 1, ends[1] + 2)
+    return time[moves], position[moves]
 
 
 def smooth(time: Floats, position: Floats) -> tuple[Floats, Floats, Floats, Floats]:
