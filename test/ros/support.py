@@ -51,7 +51,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import featherstone_ros
 
-DEADLINE = 45.0  # [s] for anything awaited: reached only when a test fails
+DEADLINE = 90.0  # [s] for anything awaited: reached only when a test fails
 MATCHING = 0.1  # [s] in which a discovered subscriber discovers its publisher
 RUNNING = 50  # SCHED_FIFO priority of nodes; not while they start, which computes for a second
 ASK_AGAIN = 2.0  # [s] after which a service is asked again
@@ -62,7 +62,7 @@ BEGINS = {  # lifecycle states in which these transitions are possible
     "cleanup": "inactive",
 }
 ATTEMPT = 5.0  # [s] after which other things are done again
-LONGEST = 4 * DEADLINE  # [s] for all times that something is done
+LONGEST = 2 * DEADLINE  # [s] for all times that something is done
 REPEATS: Counter[str] = Counter()  # how often something was done again: test/conftest.py prints it
 DEEP = QoSProfile(depth=5000)
 LOOK = 100_000_000  # [ns] between two looks whether a listener is to end
