@@ -171,15 +171,11 @@ class ControllerLoop(LoopMode):
         try:
             answer = self._ask(request.kind, request)
         except TimeoutError as error:
-            self._let_go(request)
+            self.controller.let_go(request)
             raise TrajectoryError(f"the loop is too busy: {error}") from None
         if answer:
-            self._let_go(request)
+            self.controller.let_go(request)
             raise TrajectoryError(self.text_of(request.why(answer)))
-
-    def _let_go(self, request: _control.ControlRequest) -> None:
-        if isinstance(request, _control.FollowRequest):
-            self.controller.release(request.path.number)
 
     def snapshot(self) -> _control.SnapshotRequest:
         """Return a snapshot of the loop's state.

@@ -113,6 +113,7 @@ def test_a_trajectory_begins_where_the_arm_may_come_in_time(wait, sign, share, a
     place = bench.compiled.q + sign * share * allowed * X
     request = _control.FollowRequest(path(Point(wait, place), Point(wait + 1.0, place)))
     assert bench.compiled.apply(request, bench.now) == answer
+    assert bench.compiled.objects == (1 if answer else 2)  # the model, and what is followed
     if answer:
         assert_allclose(request.why(answer)[1:], [1, share * allowed, allowed])
 
