@@ -35,7 +35,8 @@ cdef struct StateMachine:    # times: of a steady clock [s]
     Reason fault            # that nobody has asked to end yet; NO_CAUSE: none
     Reason fallen           # why DAMPED does not end before hold_until
     bint brakes              # it begins with a motion that comes to rest; so may SETTLING
-    bint bears               # SETTLING goes back to it for good if the arm sinks
+    bint bears               # SETTLING goes back to it for good if the arm sinks; of other phases
+                             # neither is true
     double held_since
     double hold_until
     double noted_at          # time of the last report of something wrong with a state
@@ -67,6 +68,8 @@ cdef inline bint fire(StateMachine* m, Event event) noexcept nogil:
     if following < 0:
         return False
     m.phase = <Phase> following
+    if m.phase != DAMPED and m.phase != SETTLING:
+        m.brakes = m.bears = False
     note(m, NOTE_PHASE, event, <int> before, <int> m.phase, 0.0, 0.0)
     return True
 

@@ -80,7 +80,6 @@ cdef inline void begin_tracking(Controller* c) noexcept nogil:
     hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
     begin_supervision(&c.watch, c.n)
     memset(c.sent.governor.feedback, 0, 2 * c.n * sizeof(double))
-    c.machine.brakes = c.machine.bears = False
     if c.floats:
         fire(&c.machine, FLOAT)
 

@@ -96,16 +96,28 @@ def test_no_stop_makes_an_arm_faster(robot):
 @pytest.mark.parametrize(
     "robot, link, mass", [("panda", "panda_hand", 1.5), ("ur5e", "tool0", 4.0)]
 )
-@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize(
+    ("moves", "update_on"), [(False, "state"), (True, "state"), (True, "timer")]
+)
 def test_a_deactivated_arm_comes_to_rest_with_a_load_that_is_not_known(
-    robot, link, mass, moves, mujoco
+    robot, link, mass, moves, update_on, mujoco
 ):
-    """Without feedback it would sink for as long as commands go on, which would be for ever."""
+    """Without feedback it would sink for as long as commands go on; then they end."""
     start = np.asarray(load(robot).start, float)
     ask = {0.1: trajectory([Point(1.0, start + 0.3)])} if moves else {}
     twin = {"payload.mass": mass, "payload.link": link}
-    played = play(Scene(robot, {**ask, 0.5: deactivate}, 2.8, twin=twin, mujoco=mujoco))
+    played = play(
+        Scene(
+            robot,
+            {**ask, 0.5: deactivate},
+            2.8,
+            parameters={"update_on": update_on},
+            twin=twin,
+            mujoco=mujoco,
+        )
+    )
     at_rest = played.since(0.5 + 0.25)  # stop_time
     assert np.abs(played.q[at_rest] - played.q[at_rest.start]).max() < 0.04
     assert np.abs(played.qd[played.since(1.7)]).max() < 0.05
     assert played.loop.controller.phase is Phase.INACTIVE
+    assert np.isnan(played.record.command[played.record.phase == Phase.INACTIVE]).all()
