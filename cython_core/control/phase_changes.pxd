@@ -84,6 +84,14 @@ cdef inline void begin_tracking(Controller* c) noexcept nogil:
         fire(&c.machine, FLOAT)
 
 
+cdef inline void brake(Controller* c) noexcept nogil:
+    """Come to rest from the present state, in a phase in which the arm is damped from then on: the
+    torque that brakes it would throw it if it faded as slowly as decay_time.
+    """
+    hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
+    c.machine.brakes = True
+
+
 cdef inline void begin_hold(StateMachine* m, Task* task, Governor* governor, double now,
                             double decay_time) noexcept nogil:
     """Begin to hold the arm without a desired position."""
@@ -150,7 +158,7 @@ cdef inline bint abandon(Controller* c, double now, const Reason* reason) noexce
         return False
     note_cause(&c.machine, reason)
     if c.machine.phase == SETTLING:                             # it did not follow its stop
-        begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
+        brake(c)
     elif reason.code == CAUSE_EXECUTOR:                        # the arm is on its path
         stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
     elif reason.code == CAUSE_NO_WRENCH:                       # the virtual arm comes to rest
@@ -251,7 +259,8 @@ cdef inline void take_over(Controller* c, double now) noexcept nogil:
     cdef bint was_open_loop = is_open_loop(&c.machine)
     fire(&c.machine, STATE)
     if c.machine.phase != HOLDING:                              # leaving
-        begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
+        c.machine.held_since = now
+        brake(c)
         return
     begin_tracking(c)
     if c.machine.fault.code != NO_CAUSE:
@@ -317,6 +326,7 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
             and time >= c.task.motion.end + settling_time(&c.arm.settings)):
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
         c.machine.hold_until = max(c.machine.hold_until, now + c.arm.settings.decay_time)
+        c.machine.bears = c.machine.phase == SETTLING
     if (c.machine.phase == DAMPED and now >= c.machine.hold_until and not c.machine.brakes
             and fire(&c.machine, RECOVER)):
         begin_tracking(c)
@@ -324,8 +334,7 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
         c.machine.bears = True
     if sinks(c):
-        hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
-        c.machine.brakes = True
+        brake(c)
     if c.machine.phase == REFERENCE and not leads_end_effector(&c.arm):
         rest_at_set_point(&c.task, c, now, time)
         if runs_into_limit(&c.task.motion, time, c.task.desired, usual_step(c), &c.arm.limits):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from arm_scene import Scene, deactivate, hold, load, moved, play, trajectory
+from arm_scene import Scene, deactivate, hold, load, lost_after, moved, play, trajectory
 from drawn_scenes import bounds, failures, robot_of
 from studies import SWEEP
 
@@ -121,3 +121,25 @@ def test_a_deactivated_arm_comes_to_rest_with_a_load_that_is_not_known(
     assert np.abs(played.qd[played.since(1.7)]).max() < 0.05
     assert played.loop.controller.phase is Phase.INACTIVE
     assert np.isnan(played.record.command[played.record.phase == Phase.INACTIVE]).all()
+
+
+def shifted_after(begin):
+    """Return what shifts positions by .3 rad from a time on [s]."""
+    return lambda state: state if state.stamp < begin else state._replace(q=state.q + 0.3)
+
+
+@pytest.mark.parametrize("robot", ["panda", "ur5e"])
+@pytest.mark.parametrize("decay_time", [0.5, 2.0])
+@pytest.mark.parametrize(
+    "lie",
+    [lost_after(0.9, 1.0), lost_after(0.9, 1.05), shifted_after(0.9)],
+    ids=["gap", "open loop", "jump"],
+)
+def test_a_stop_on_the_way_out_that_is_disturbed_throws_no_arm(robot, lie, decay_time):
+    """The torque that braked it faded as slowly as decay_time: 3.5 times the fastest speed."""
+    start = np.asarray(load(robot).start, float)
+    zero = np.zeros_like(start)
+    ask = {0.4: trajectory([Point(0.8, start + 0.6, zero, zero)]), 0.8: deactivate}
+    played = play(Scene(robot, ask, 2.5, parameters={"decay_time": decay_time}, state=lie))
+    speed = np.abs(played.qd / load(robot).model.velocity_limit)
+    assert speed[played.since(0.8)].max() < 1.01 * speed[: played.since(0.8).start].max()
