@@ -8,7 +8,7 @@ import pytest
 from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
 from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
-from featherstone_ros.identification.explanation import determination, rms
+from featherstone_ros.identification.explanation import rms
 from featherstone_ros.identification.recording import Recording, choose
 from featherstone_ros.identification.suspicions import suspicions
 
@@ -296,12 +296,6 @@ def test_a_joint_that_moves_one_way_only_is_doubtful():
     found = fit(motion, motion.velocity + 1.0)
     assert "both directions" in found.doubtful[0]
     np.testing.assert_allclose(found.torque(motion), motion.velocity + 1.0)
-
-
-def test_determination_is_one_less_the_share_left_over():
-    measured = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
-    r2 = determination(measured, np.array([[1.0, 0.0], [0.0, 0.0], [-1.0, 0.0]]))
-    assert r2[0] == pytest.approx(1 - 2 / 8) and np.isnan(r2[1])
 
 
 # Effort that is something else.

@@ -212,11 +212,6 @@ def test_a_slow_loop_gets_slower_joints_and_says_which():
     assert slow.d.sum() < fast.d.sum()
 
 
-def test_rotors_make_room_for_the_bandwidth():
-    model = Model.from_file(robot_file("panda"))
-    assert choose(SampledLoop(model, armature=0.5), Mode.FEEDFORWARD, 8.0, 1.0).reduced == {}
-
-
 def test_acceleration_gains_are_those_of_the_bandwidth():
     model = Model.from_file(robot_file("ur5e"))
     loop = SampledLoop(model, mode=Mode.COMPUTED_TORQUE)

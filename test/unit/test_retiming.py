@@ -18,6 +18,7 @@ from featherstone_ros.control.settings import ControllerSettings, Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import presliding
+from featherstone_ros.tools.trajectory_check import started
 
 pytestmark = pytest.mark.filterwarnings("error")  # a joint without limits is none of NumPy's
 ARM = model()
@@ -186,18 +187,9 @@ def test_a_trajectory_keeps_its_curve_and_loses_its_pauses():
     off = [np.abs(curve - at).max(axis=1).min() for at in sampled(timed, 5e-3)[1]]
     assert max(off) < 1e-3
     assert (np.linalg.norm(timed.velocities[1:-1], axis=1) > 1e-3).all()
-    waits = [*spline_points(times, PATH), Point(9.0, PATH[-1], np.zeros(2))]
-    waiting = Trajectory(NAMES, waits, space())
+    stops = zip((*times, 9.0), (*PATH, PATH[-1]), strict=True)
+    waiting = Trajectory(NAMES, [Point(t, q, np.zeros(2)) for t, q in stops], space())
     assert len(of_motion(started(waiting), 0.0, 9.0)) == len(of_motion(started(waiting), 0.0, 2.5))
-
-
-def spline_points(times, path):
-    rest = np.zeros(2)
-    return [Point(t, q, rest) for t, q in zip(times, path, strict=True)]
-
-
-def started(trajectory):
-    return trajectory.motion(trajectory.times[0], trajectory.state(0), ControllerSettings.stop_time)
 
 
 def test_the_arm_stops_where_a_path_turns_back():

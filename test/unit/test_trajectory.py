@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from featherstone_ros import Model
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.motion import Motion, MotionState
+from featherstone_ros.control.motion import MotionState
 from featherstone_ros.control.trajectory import (
     Point,
     Trajectory,
@@ -41,20 +41,6 @@ def rest(position: np.ndarray = HOME) -> MotionState:
 def jump(a: MotionState, b: MotionState) -> float:
     """Largest difference in position, velocity, acceleration and effort."""
     return np.abs(a.rows() - b.rows()).max()
-
-
-def continuous(motion: Motion, begin: float, end: float) -> bool:
-    """Whether position and velocity never change faster than their slopes allow."""
-    times = np.arange(begin, end, 1e-4)
-    states = [motion.state(t) for t in times]
-    position = np.array([state.position for state in states])
-    velocity = np.array([state.velocity for state in states])
-    acceleration = np.array([state.acceleration for state in states])
-    reach = 1e-4 * np.abs(velocity).max() + 1e-9
-    gain = 1e-4 * np.abs(acceleration).max() + 1e-9
-    return (np.abs(np.diff(position, axis=0)) <= reach).all() and (
-        np.abs(np.diff(velocity, axis=0)) <= gain
-    ).all()
 
 
 # Accepted

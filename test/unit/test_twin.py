@@ -300,13 +300,6 @@ def test_divergence_stops_at_the_last_good_state_and_reset_recovers(model):
     np.testing.assert_array_equal(twin.q, START)
 
 
-def test_the_implicit_integrator_is_stable_there(model):
-    twin = make(model, **{**UNSTABLE, "integrator": SimulatorSettings.integrator, "viscous": 1e5})
-    set_state(twin, START, [1.0, 1.0])
-    run(twin, 1000)
-    assert twin.fault == ""
-
-
 @pytest.mark.parametrize("path", few_or_all(UNLIKE_ROBOTS, [p for p in ROBOTS if p.name != EMPTY]))
 def test_an_arm_with_nothing_set_loses_energy_under_gravity_torque(path):
     """Some have a damping times a millisecond of many times the inertia, as the iCub's wrists."""

@@ -60,12 +60,9 @@ def test_commands_and_joint_commands_are_taken_in_either_byte_order(twin, big_en
     ("topic", "data", "reason"),
     [
         ("commands", float64_multi_array([1.0]), "command has 1 values, expected 2"),
-        ("commands", float64_multi_array([1.0] * 3), "command has 3 values, expected 2"),
         ("commands", float64_multi_array([np.nan, 1.0]), "command of shoulder is nan, expected a"),
         ("commands", float64_multi_array([1.0, np.inf]), "command of elbow is inf"),
         ("commands", float64_multi_array([1.0, 2.0])[:-4], "ends within data"),
-        ("commands", b"", "message of 0 bytes ends within the encapsulation header"),
-        ("commands", b"\7\7\7\7", "is 0x0707, expected 0x0000 or 0x0001: no plain CDR"),
         (
             "joint_commands",
             joint_state(["elbow", "knee"], [], [], [1.0, 1.0]),
@@ -76,14 +73,7 @@ def test_commands_and_joint_commands_are_taken_in_either_byte_order(twin, big_en
             joint_state(["elbow", "k" * 40], [], [], [1.0, 1.0]),
             f"unknown joints: {'k' * 32}…",
         ),
-        (
-            "joint_commands",
-            joint_state(["elbow", "elbow"], [], [], [1.0, 1.0]),
-            "joints named twice: elbow",
-        ),
         ("joint_commands", joint_state(["elbow"], [], [], []), "effort has 0 values, expected 1"),
-        ("joint_commands", joint_state(["elbow"], [], [], [1.0, 2.0]), "effort has 2 values"),
-        ("joint_commands", joint_state(["elbow"], [1.0, 2.0]), "position has 2 values"),
         ("joint_commands", joint_state(["elbow"], [np.nan]), "position of elbow is nan"),
         ("joint_commands", joint_state(["elbow"], [1.0], [np.inf]), "velocity of elbow is inf"),
         ("joint_commands", joint_state(["elbow"], [1.0], [1e6]), "velocity of elbow is 1e+06"),
@@ -105,25 +95,6 @@ def test_bad_message_is_refused_with_a_reason_and_changes_nothing(twin, topic, d
     assert effort_of(twin) == [3.0, 2.0]  # the command from before
     assert twin.wrenches == {}
     assert twin.refused == 1
-
-
-def test_message_cut_off_anywhere_never_changes_anything(twin):
-    whole = {
-        "commands": float64_multi_array([4.0, 1.0], [("label", 2, 2)]),
-        "joint_commands": joint_state(["elbow", "shoulder"], [1.0, 1.0], [1.0, 1.0], [1.1, 1.1]),
-        "external_wrench": wrench_stamped("tool", np.ones(6)),
-        "set_state": joint_state(["elbow", "shoulder"], [1.0, 1.0], [1.0, 1.0], [1.1, 1.1]),
-    }
-    before = np.r_[twin.q, twin.qd]
-    count = 0
-    for topic, data in whole.items():
-        for size in range(len(data)):
-            send(twin, topic, data[:size])
-            count += 1
-    np.testing.assert_array_equal(np.r_[twin.q, twin.qd], before)
-    assert effort_of(twin) == [3.0, 2.0]  # the command from before
-    assert twin.wrenches == {}
-    assert twin.refused == count
 
 
 def test_a_flood_of_bad_messages_is_counted_but_told_now_and_then(twin):
@@ -156,8 +127,7 @@ def test_a_frame_that_is_no_links_means_one_link_or_is_refused(twin):
 
 def test_wrenches_on_more_links_than_there_is_room_for_are_refused():
     links = "".join(
-        f'<link name="l{k}"/><joint name="f{k}" type="fixed"><parent link="tool"/>'
-        f'<child link="l{k}"/></joint>'
+        urdf_text.link(f"l{k}", None) + urdf_text.joint(f"f{k}", "tool", f"l{k}", "fixed")
         for k in range(70)
     )
     model = fr.Model.from_urdf(ARM.replace("</robot>", links + "</robot>"))
