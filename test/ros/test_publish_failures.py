@@ -27,7 +27,8 @@ def test_a_topic_without_messages_is_an_error(ros, node, topic, parameters):
     file.write_text(json.dumps({"/**": {"ros__parameters": parameters}}))
     where = f"featherstone_ros.nodes.{node}"
     process = ros.run(
-        [sys.executable, PROGRAM, where, topic, "--ros-args", "--params-file", str(file)]
+        [sys.executable, PROGRAM, where, topic, "--ros-args", "--params-file", str(file)],
+        fork=True,
     )
     process.wait_for_output("activate: done")
     states = ros.node.create_publisher(JointState, "joint_states", 10)

@@ -30,22 +30,6 @@ def start(ros: Ros, *arguments: str):
     return process
 
 
-def test_a_trajectory_is_followed_and_ctrl_c_ends_both_nodes(ros):
-    process = start(ros, str(robot_file("ur5e")))  # as a path: without the package's parameters
-    nodes = children(process.pid)
-    assert len(nodes) == 2
-    commands = [Path(f"/proc/{pid}/cmdline").read_text() for pid in nodes]
-    assert any("~/wrench:=digital_twin/external_wrench" in command for command in commands)
-    ros.move(JOINTS, [0.1] * 6)
-    process.send(signal.SIGINT)
-    time.sleep(0.3)
-    process.send(signal.SIGINT)  # of somebody impatient
-    assert process.wait() == 0, process.output
-    assert "Traceback" not in process.output
-    assert process.output.endswith("both nodes have ended\n")
-    assert not any(is_alive(pid) for pid in nodes)
-
-
 def write_plan(ros: Ros) -> str:
     plan = ros.folder / "plan.yaml"
     point = {"positions": [0.1] * 6, "velocities": [0.0] * 6, "time_from_start": {"sec": 1}}
@@ -56,7 +40,7 @@ def write_plan(ros: Ros) -> str:
 def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros):
     """As after one gap in the joint states; here of a second publisher of commands.
 
-    SIGTERM ends both nodes as Ctrl-C does. In a namespace, they and all topics are there.
+    In a namespace, both nodes and all topics are there. Ctrl-C ends them, also if pressed twice.
     """
     namespace = "/cell/left"
     ros.node.create_publisher(Float64MultiArray, f"{namespace}/feedforward_controller/commands", 1)
@@ -68,18 +52,24 @@ def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros):
     arguments = ("--trajectory", write_plan(ros), "--parameters", str(patient))
     process = start(ros, str(robot_file("ur5e")), *arguments, "--namespace", namespace)
     nodes = children(process.pid)
+    assert len(nodes) == 2
+    commands = [Path(f"/proc/{pid}/cmdline").read_text() for pid in nodes]
+    assert any("~/wrench:=digital_twin/external_wrench" in command for command in commands)
     ros.wait_for(
         lambda: states and all(abs(q - 0.1) < 0.01 for q in states[-1].position), "arm at the goal"
     )
-    process.send(signal.SIGTERM)
+    process.send(signal.SIGINT)
+    time.sleep(0.3)
+    process.send(signal.SIGINT)
     assert process.wait() == 0, process.output
-    assert "Traceback" not in process.output and "both nodes have ended" in process.output
+    assert "Traceback" not in process.output
+    assert process.output.endswith("both nodes have ended\n")
     assert not any(is_alive(pid) for pid in nodes)
 
 
 def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of(ros):
     """And of several parameter files the later one counts. A second run refuses before it starts
-    anything.
+    anything. Nodes whose command is killed outlive it by no more than they take to come to rest.
     """
     one, other, own = (ros.folder / f"{name}.yaml" for name in ("one", "other", "own"))
     one.write_text("/**/feedforward_controller: {ros__parameters: {stop_time: 0.5}}")
@@ -105,13 +95,14 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
     assert "--namespace" in said
     beside = start(ros, "panda", "--namespace", "left", "--real-time")
     assert not ros.get_parameter(f"/left{CONTROLLER}", "use_sim_time")
-    beside.send(signal.SIGINT)
-    assert beside.wait() == 0, beside.output
+    nodes = children(beside.pid)
+    os.kill(beside.pid, signal.SIGKILL)
+    ros.wait_for(lambda: not any(is_alive(pid) for pid in nodes), "end of both nodes")
     process.send(signal.SIGINT)  # its arm sinks: the gravity hold at the end knows no load either
     assert process.wait() in (0, 1) and "Traceback" not in process.output
 
 
-def test_of_runs_that_start_together_one_goes_on(ros):
+def test_of_runs_that_start_together_one_goes_on_until_sigterm(ros):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
     runs = [ros.run(command, fork=True) for _ in range(3)]
     ros.wait_for(lambda: sum(run.is_running for run in runs) == 1, "refusals")
@@ -122,8 +113,9 @@ def test_of_runs_that_start_together_one_goes_on(ros):
             assert f"{TWIN} and {CONTROLLER}, of another run" in run.output, run.output
             assert "--namespace" in run.output and "Traceback" not in run.output
     first.wait_for_output(" mrad ")
-    first.send(signal.SIGINT)
+    first.send(signal.SIGTERM)
     assert first.wait() == 0, first.output
+    assert first.output.endswith("both nodes have ended\n")
 
 
 def test_ctrl_c_while_the_nodes_start_ends_them(ros):
@@ -134,14 +126,6 @@ def test_ctrl_c_while_the_nodes_start_ends_them(ros):
     assert process.wait() == 0, process.output
     assert process.output.endswith("both nodes have ended\n") and "Traceback" not in process.output
     assert not any(is_alive(pid) for pid in nodes)
-
-
-def test_nodes_outlive_their_command_by_no_more_than_it_takes_to_come_to_rest(ros):
-    process = start(ros, str(robot_file("ur5e")))
-    nodes = children(process.pid)
-    assert len(nodes) == 2
-    os.kill(process.pid, signal.SIGKILL)
-    ros.wait_for(lambda: not any(is_alive(pid) for pid in nodes), "end of both nodes")
 
 
 def test_what_a_node_refuses_is_shown(ros):
