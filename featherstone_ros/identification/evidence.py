@@ -25,8 +25,9 @@ TOLD = 0.1  # deviation of a gain (relative) or an offset [rad or m] that still 
 # What is named: a ratio, [rad or m], [s], [rad] and [kg].
 MIN_GAIN, MIN_OFFSET, MIN_DELAY, MIN_TILT, MIN_LOAD = 1.2, 0.03, 0.01, 0.03, 0.05
 # Of a result: an offset by the weight that its joint bears; what is left by what was left before,
-# if it is more than a share of the torque; a factor that all links have, and its spread.
-WEIGHT, WORSE, OF_TORQUE, COMMON, ALIKE = 0.5, 1.5, 0.02, 1.1, 0.3
+# or as a share of the variance, if it is more than a share of the torque; a factor that all links
+# have, and its spread.
+WEIGHT, WORSE, LOST, OF_TORQUE, COMMON, ALIKE = 0.5, 1.5, 0.01, 0.02, 1.1, 0.3
 RESOLVED = 1e-4  # share of a joint's effort limit below which nobody measures
 OF_LINKS, OF_DRIVE = 0.005, 0.03  # shares of their torque that no model of them explains
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from featherstone_ros import Model
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.evidence import ALIKE, COMMON, OF_TORQUE, WEIGHT, WORSE
+from featherstone_ros.identification.evidence import ALIKE, COMMON, LOST, OF_TORQUE, WEIGHT, WORSE
 from featherstone_ros.identification.explanation import (
     RIGID,
     Explanation,
@@ -56,14 +56,18 @@ def weights_as_offsets(joints: Sequence[str], drives: Drives, gravity: Floats) -
 
 
 def worse(joints: Sequence[str], after: Explanation, before: Explanation, least: Floats) -> str:
-    """Name joints of which the result leaves far more than what was before; empty: none.
+    """Name joints of which the result leaves more than what was before, worst first; empty: none.
 
+    What all leave is compared by variances; where these are alike, what each leaves by its size.
     ``least`` (n,) RMS that nobody minds [N m or N].
     """
-    those = (after.rms > WORSE * before.rms) & (after.rms > least)
+    lost = np.where(after.rms > least, before.r2 - after.r2, 0.0)
+    those = lost > LOST
+    if np.nansum(lost) <= LOST * len(lost):
+        those = (after.rms > WORSE * before.rms) & (after.rms > least)
     return ", ".join(
         f"{joints[k]} {after.rms[k]:.3g} instead of {before.rms[k]:.3g} N m or N"
-        for k in np.flatnonzero(those).tolist()
+        for k in sorted(np.flatnonzero(those).tolist(), key=lambda k: -lost[k])
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,11 @@ class Identification:
     def joint_names(self) -> tuple[str, ...]:
         """The joints whose effort counted."""
         return tuple(self.model.joint_names[j] for j in self.judged)
+
+    @cached_property
+    def motion(self) -> SmoothMotion:
+        """The motion that was fitted, filtered."""
+        return joined([self.arm.motion(part, self.cut_off) for part in self.fitted])
 
 
 def identify(

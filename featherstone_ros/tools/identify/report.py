@@ -15,7 +15,6 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.evidence import OF_TORQUE, RESOLVED
 from featherstone_ros.identification.explanation import Explanation
-from featherstone_ros.identification.filtering import SmoothMotion, joined
 from featherstone_ros.identification.result_checks import (
     common_factor,
     frictionless,
@@ -33,7 +32,6 @@ from featherstone_ros.tools.study import load_text, score_table, scores
 from featherstone_ros.tools.style import new_table, sentences
 
 MAX_NAMED = 8  # of what could not be identified
-TOLERATED = 0.01  # share of a joint's variance that may be left more than by the URDF
 
 
 def tables(
@@ -113,9 +111,8 @@ def doubts(found: Identification, held_out: Explanation) -> list[str]:
 
 def scaled(found: Identification, refused: bool = False) -> list[str]:
     """Say by what factor all links came out, where it is one; or that far off, to refuse."""
-    motion = fitted(found)
     now, was = (
-        Dynamics(model).rnea(*motion.state)[:, found.judged]
+        Dynamics(model).rnea(*found.motion.state)[:, found.judged]
         for model in (found.arm.model, found.model)
     )
     factor = common_factor(now, was)
@@ -130,18 +127,12 @@ def scaled(found: Identification, refused: bool = False) -> list[str]:
 
 def forbidden(found: Identification) -> list[str]:
     """Say what of a result is nonsense, however well it explains the torque."""
-    motion = fitted(found)
     drives, gravity = found.arm.drives.of_joints(found.judged), Dynamics(found.arm.model).gravity
-    borne = gravity(motion.position)[:, found.judged]
+    borne = gravity(found.motion.position)[:, found.judged]
     return [
         *weights_as_offsets(found.joint_names, drives, borne),
         *scaled(found, refused=True),
     ]
-
-
-def fitted(found: Identification) -> SmoothMotion:
-    """Return the motion that was fitted."""
-    return joined([found.arm.motion(part, found.cut_off) for part in found.fitted])
 
 
 def least_error(found: Identification) -> Floats:
@@ -150,7 +141,7 @@ def least_error(found: Identification) -> Floats:
     In a rest, any little error is all that there is: the motion that was fitted is what counts.
     """
     limit = found.model.effort_limit[list(found.judged)]
-    share = OF_TORQUE * fitted(found).effort[:, found.judged].std(axis=0)
+    share = OF_TORQUE * found.motion.effort[:, found.judged].std(axis=0)
     return np.maximum(share, RESOLVED * np.where(np.isfinite(limit), limit, 0.0))
 
 
@@ -161,14 +152,7 @@ def reasons_against(
 
     ``least``: see ``worse``.
     """
-    more = np.where(held_out.rms > least, before.r2 - held_out.r2, 0.0)
-    those = np.flatnonzero(more > TOLERATED)
-    joints = ", ".join(
-        f"{found.joint_names[j]} {held_out.rms[j]:.3g} instead of {before.rms[j]:.3g} N m or N"
-        for j in those[np.argsort(-more[those])]
-    )
-    if np.nansum(more) <= TOLERATED * len(more):
-        joints = worse(found.joint_names, held_out, before, least)
+    joints = worse(found.joint_names, held_out, before, least)
     if not joints:
         return list(found.faults)
     return [
