@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from example_robots import ROBOTS, example_robot
 from studies import study
-from urdf_text import geared_arm
+from urdf_text import geared_arm, joint, link, robot
 
 from featherstone_ros.control.armature import SHARES, assumed_armature, in_words, min_armature
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -74,19 +74,15 @@ def test_the_search_ends_where_a_joint_moves_next_to_no_inertia():
 
 def arm_with_a_link_of(mass):
     """Return an arm of two joints about one axis, with a mass and inertia between them."""
-    links = [("near", mass, 0.0, mass), ("far", 1.0, 0.1, 1e-3)]
-    text = "".join(
-        f'<link name="{name}"><inertial><origin xyz="{x} 0 0"/><mass value="{m}"/><inertia '
-        f'ixx="{i}" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-        for name, m, x, i in links
-    )
-    for joint, parent, child in (("inner", "base", "near"), ("outer", "near", "far")):
-        text += (
-            f'<joint name="{joint}" type="revolute"><parent link="{parent}"/>'
-            f'<child link="{child}"/><axis xyz="0 0 1"/>'
-            '<limit lower="-2" upper="2" velocity="2" effort="50"/></joint>'
+    limit = '<limit lower="-2" upper="2" velocity="2" effort="50"/>'
+    return Model.from_urdf(
+        robot(
+            link("base"), link("near", mass, "0 0 0", (mass,) * 3),
+            link("far", 1.0, "0.1 0 0", (1e-3,) * 3),
+            joint("inner", "base", "near", inside=limit, xyz="0 0 0"),
+            joint("outer", "near", "far", inside=limit, xyz="0 0 0"),
         )
-    return Model.from_urdf(f'<robot name="r"><link name="base"/>{text}</robot>')
+    )  # fmt: skip
 
 
 def test_a_joint_that_nothing_resists_is_named():

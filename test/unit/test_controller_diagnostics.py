@@ -17,22 +17,19 @@ from featherstone_ros.control.phases import Phase
 PAGE = (Path(__file__).parents[2] / "docs/diagnostics.md").read_text()
 WHY = "joint 'elbow' is 0.2 away"
 
+OK, WARN, ERROR = DiagnosticLevel.OK, DiagnosticLevel.WARN, DiagnosticLevel.ERROR
+UNSEEN = "waiting for a joint state"
 # Phase: level, line, phase and what is followed, in the words that users match.
 QUIET = {
-    Phase.FLOATING: (DiagnosticLevel.OK, "running: hold", "running", "hold"),
-    Phase.HOLDING: (DiagnosticLevel.OK, "running: hold", "running", "hold"),
-    Phase.TRAJECTORY: (DiagnosticLevel.OK, "running: trajectory", "running", "trajectory"),
-    Phase.REFERENCE: (DiagnosticLevel.OK, "running: reference", "running", "reference"),
-    Phase.WAITING: (DiagnosticLevel.ERROR, WHY, "waiting for a joint state", "hold"),
-    Phase.SILENT: (
-        DiagnosticLevel.ERROR,
-        f"{WHY}: no commands, waiting for joint states",
-        "waiting for a joint state",
-        "hold",
-    ),
-    Phase.INACTIVE: (DiagnosticLevel.ERROR, f"{WHY}: inactive", "inactive", "hold"),
+    Phase.FLOATING: (OK, "running: hold", "running", "hold"),
+    Phase.HOLDING: (OK, "running: hold", "running", "hold"),
+    Phase.TRAJECTORY: (OK, "running: trajectory", "running", "trajectory"),
+    Phase.REFERENCE: (OK, "running: reference", "running", "reference"),
+    Phase.WAITING: (ERROR, WHY, UNSEEN, "hold"),
+    Phase.SILENT: (ERROR, f"{WHY}: no commands, waiting for joint states", UNSEEN, "hold"),
+    Phase.INACTIVE: (ERROR, f"{WHY}: inactive", "inactive", "hold"),
 }
-HELD = (DiagnosticLevel.ERROR, f"{WHY}: gravity hold", "gravity hold", "hold")
+HELD = (ERROR, f"{WHY}: gravity hold", "gravity hold", "hold")
 
 
 @pytest.mark.parametrize("phase", Phase, ids=lambda phase: phase.name)
@@ -52,76 +49,31 @@ def test_every_phase_has_its_level_line_and_words(phase):
 )
 def test_a_controller_that_waits_for_its_first_state_only_warns_and_says_why(finding, more):
     said = summary(Phase.WAITING, "", finding)
-    assert said == (DiagnosticLevel.WARN, f"waiting for joint states{more}")
+    assert said == (WARN, f"waiting for joint states{more}")
 
 
-# Finding: level, line, the running phases in which it counts.
 RUNNING = {Phase.FLOATING, Phase.HOLDING, Phase.TRAJECTORY, Phase.REFERENCE}
+STIFF = RUNNING - {Phase.FLOATING}
+NO_WRENCH = "no wrench on ~/wrench so far"
+SHORT = "did not arrive: elbow 21.8 mrad"
+# Finding: its value, level, line, the running phases in which it counts.
 PROBLEMS = [
-    ("duplicates", "2 publishers on x", DiagnosticLevel.WARN, "2 publishers on x", RUNNING),
-    ("is_silent", True, DiagnosticLevel.ERROR, "the control loop does not answer", RUNNING),
-    (
-        "publish_failure",
-        "cannot publish on /commands",
-        DiagnosticLevel.ERROR,
-        "cannot publish on /commands",
-        RUNNING,
-    ),
-    ("unheard", "/commands", DiagnosticLevel.WARN, "nobody listens to /commands", RUNNING),
-    ("off_path", "far off", DiagnosticLevel.WARN, "far off", RUNNING),
-    ("lost", "far off", DiagnosticLevel.ERROR, "far off", RUNNING),
-    (
-        "not_arrived",
-        "did not arrive: elbow 21.8 mrad (expected 3)",
-        DiagnosticLevel.WARN,
-        "did not arrive: elbow 21.8 mrad",
-        RUNNING,
-    ),
-    (
-        "is_abandoned",
-        True,
-        DiagnosticLevel.WARN,
-        f"the last motion was abandoned: {WHY}",
-        RUNNING - {Phase.FLOATING},
-    ),
-    (
-        "is_late",
-        True,
-        DiagnosticLevel.WARN,
-        "commands come too late, see deadline.cycle_time",
-        RUNNING,
-    ),
-    ("is_saturated", True, DiagnosticLevel.WARN, "effort limits reached", RUNNING),
-    (
-        "standing",
-        "simulated time stands at 3.210 for 4 s",
-        DiagnosticLevel.WARN,
-        "simulated time stands at",
-        RUNNING,
-    ),
-    (
-        "is_strained",
-        True,
-        DiagnosticLevel.WARN,
-        "the end effector is so far from its desired pose that",
-        RUNNING,
-    ),
-    (
-        "missing",
-        "no wrench on ~/wrench so far: the end effector is held, and follows no target",
-        DiagnosticLevel.WARN,
-        "no wrench on ~/wrench so far",
-        RUNNING,
-    ),
-    (
-        "preflight",
-        "too fast",
-        DiagnosticLevel.WARN,
-        "the arm cannot follow the trajectory: too fast",
-        {Phase.TRAJECTORY},
-    ),
-    ("refusal", "reference: no", DiagnosticLevel.WARN, "refused reference: no", RUNNING),
-    ("drives", "lift: hot", DiagnosticLevel.WARN, "lift: hot", RUNNING),
+    ("duplicates", "2 publishers on x", WARN, "2 publishers on x", RUNNING),
+    ("is_silent", True, ERROR, "the control loop does not answer", RUNNING),
+    ("publish_failure", "cannot publish on /a", ERROR, "cannot publish on /a", RUNNING),
+    ("unheard", "/commands", WARN, "nobody listens to /commands", RUNNING),
+    ("off_path", "far off", WARN, "far off", RUNNING),
+    ("lost", "far off", ERROR, "far off", RUNNING),
+    ("not_arrived", f"{SHORT} (expected 3)", WARN, SHORT, RUNNING),
+    ("is_abandoned", True, WARN, f"the last motion was abandoned: {WHY}", STIFF),
+    ("is_late", True, WARN, "commands come too late, see deadline.cycle_time", RUNNING),
+    ("is_saturated", True, WARN, "effort limits reached", RUNNING),
+    ("standing", "simulated time stands at 3.2 for 4 s", WARN, "simulated time stands at", RUNNING),
+    ("is_strained", True, WARN, "the end effector is so far from its desired pose that", RUNNING),
+    ("missing", f"{NO_WRENCH}: the end effector is held", WARN, NO_WRENCH, RUNNING),
+    ("preflight", "x", WARN, "the arm cannot follow the trajectory: x", {Phase.TRAJECTORY}),
+    ("refusal", "reference: no", WARN, "refused reference: no", RUNNING),
+    ("drives", "lift: hot", WARN, "lift: hot", RUNNING),
 ]
 
 
@@ -140,7 +92,7 @@ def test_all_findings_are_known_and_told_together():
     names = diagnostics.PROBLEMS.keys()
     assert everything.keys() == names - {"unusable"}  # there are states where one of them counts
     level, line = summary(Phase.TRAJECTORY, WHY, everything)
-    assert level == DiagnosticLevel.ERROR
+    assert level == ERROR
     assert len(line.split("; ")) == len(everything)
 
 

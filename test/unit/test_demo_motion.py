@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import urdf_text
 
 import featherstone_ros as fr
 from featherstone_ros.control.joint_space import JointSpace
@@ -8,15 +9,13 @@ from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.tools.multi_sine import POINT_SPACING, load_share, plan
 from featherstone_ros.tools.robot_setup import load
 
-SLIDER = """
-<robot name="slider">
-  <link name="base"/>
-  <link name="carriage"><inertial><mass value="{mass}"/>
-    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="slide" type="prismatic"><parent link="base"/><child link="carriage"/>
-    <axis xyz="0 0 1"/><limit lower="-0.02" upper="0.02" velocity="0.5" effort="100"/></joint>
-</robot>
-"""
+LIMIT = '<limit lower="-0.02" upper="0.02" velocity="0.5" effort="100"/>'
+
+
+def slider(mass):
+    carriage = urdf_text.link("carriage", mass, "0 0 0", (1, 1, 1))
+    slide = urdf_text.joint("slide", "base", "carriage", "prismatic", LIMIT)
+    return fr.Model.from_urdf(urdf_text.robot(urdf_text.link("base"), carriage, slide))
 
 
 @pytest.fixture(scope="module", params=["panda", "ur5e"])
@@ -83,7 +82,7 @@ def test_trajectory_points_lose_nothing_of_the_motion(robot, motion):
 
 
 def test_motion_swings_faster_where_there_is_little_room():
-    model = fr.Model.from_urdf(SLIDER.format(mass=0.1))
+    model = slider(0.1)
     motion = plan(model, fr.Dynamics(model).rnea, [0.0])
     _, position, velocity, _ = motion.samples(0.001)
     assert np.abs(position).max() <= 0.02
@@ -91,7 +90,7 @@ def test_motion_swings_faster_where_there_is_little_room():
 
 
 def test_motion_gets_smaller_where_torque_does_not_suffice():
-    model = fr.Model.from_urdf(SLIDER.format(mass=6.0))
+    model = slider(6.0)
     dynamics = fr.Dynamics(model)
     motion = plan(model, dynamics.rnea, [0.0])
     assert load_share(motion, model, dynamics.rnea) <= 0.8

@@ -185,25 +185,19 @@ def test_cancelled_goal_ends_if_the_arm_cannot_be_seen(bench):
     assert goal.update() is GoalStatus.CANCELED
 
 
-def other_trajectory(bench):
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q)])
-
-
-def set_point(bench):
-    bench.set_point(Point(0.0, bench.compiled.desired[0]))
-
-
-def let_states_stop(bench):
-    bench.run(0.2, states=False)
-
-
 ENDS = {
-    "another trajectory": (other_trajectory, "another trajectory"),
-    "set-points": (set_point, "set-points"),
+    "another trajectory": (
+        lambda bench: bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, Q)]),
+        "another trajectory",
+    ),
+    "set-points": (
+        lambda bench: bench.set_point(Point(0.0, bench.compiled.desired[0])),
+        "set-points",
+    ),
     "hold": (lambda bench: bench.controller.hold(bench.now), "asked to hold"),
     "mode": (lambda bench: bench.configure(mode=Mode.GRAVITY_COMPENSATION), "gravity_compensation"),
     "deactivation": (lambda bench: bench.controller.deactivate(bench.now), "deactivated"),
-    "no states": (let_states_stop, "no usable joint state"),
+    "no states": (lambda bench: bench.run(0.2, states=False), "no usable joint state"),
     "late commands": (lambda bench: bench.controller.fall_back(bench.now), "unexpected exception"),
 }
 
@@ -225,7 +219,7 @@ def test_goal_is_aborted_with_the_reason_when_its_motion_ends(bench, end):
 
 
 def test_old_causes_are_not_why_a_goal_ends(bench):
-    let_states_stop(bench)
+    bench.run(0.2, states=False)
     bench.run(0.3)
     bench.arm.set_state(Q, np.zeros(2))
     bench.run(0.5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import urdf_text
 
 from featherstone_ros.control.armature import max_armature
 from featherstone_ros.control.payload import model_with_payload, reach
@@ -70,12 +71,7 @@ def test_payload_that_no_arm_carries_is_refused_by_name(robot, name, value):
 
 
 def test_bounds_of_joint_figures_follow_the_limits_where_there_are_any():
-    model = Model.from_urdf(
-        """<robot name="free"><link name="base"/><link name="arm"><inertial><mass value="1"/>
-        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-        <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/></joint>
-        </robot>"""
-    )
+    model = Model.from_urdf(urdf_text.chain("turn", kind="continuous"))
     assert max_armature(model).tolist() == [1e4]
     assert min_torque_rate(model.effort_limit).tolist() == [1e-3]
     for robot in ARMS.values():

@@ -1,13 +1,19 @@
-"""What a real Panda measured while it moved is what its model predicts."""
+"""What a real Panda measured while it moved is what its model predicts, also to a shadow."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import featherstone_ros as fr
+from featherstone_ros.model.drives import Drives
+from featherstone_ros.observer import Shadow, ShadowSettings
+from featherstone_ros.observer.effort_contract import ContractState
+
 pytest.importorskip("rosbags")
 pytest.importorskip("scipy")
 
+from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
@@ -56,3 +62,42 @@ def test_the_nodes_get_friction_that_can_be(evaluation):
     written = evaluation.drives
     assert (written.coulomb > 0).all()
     assert (written.viscous >= 0).all() and (written.armature >= 0).all()
+
+
+# What a shadow says of it
+
+GAIN = 25.0  # [1/s]
+
+
+@pytest.fixture(scope="module")
+def model(evaluation):
+    return fr.Model.from_file(URDF, joints=evaluation.joint_names)
+
+
+def residuals(shadow):
+    """Return what a shadow says after each state of the recording."""
+    (said,) = read_joint_states(BAG)
+    states = zip(said.stamp.tolist(), said.position, said.velocity, said.effort, strict=True)
+    updates = [shadow.update(*state) for state in states]
+    return [update.residual for update in updates if update is not None and update.residual]
+
+
+def test_residual_of_the_raw_recording_is_hardly_more_and_no_contact(evaluation, model):
+    friction = evaluation.drives
+    drives = Drives(np.zeros_like(friction.viscous), friction.viscous, friction.coulomb)
+    shadow = Shadow(model, ShadowSettings(observer_gain=GAIN, drives=drives))
+    said = residuals(shadow)
+    torque = np.sqrt(np.mean(np.square([residual.torque for residual in said]), axis=0))
+    written = evaluation.explanations[-1].rms
+    offset = np.abs(evaluation.drives.offset)  # the nodes have no parameter for it
+    np.testing.assert_allclose(torque, np.hypot(written, offset), atol=0.2)
+    assert not any(residual.contact for residual in said)
+    assert shadow.passed_over == {"repeated": 14}
+    assert shadow.restarts == 0
+    assert shadow.judge.in_motion.finding is ContractState.KEPT
+
+
+def test_friction_of_the_description_too_small_is_no_other_contract(model):
+    shadow = Shadow(model, ShadowSettings(observer_gain=GAIN))
+    residuals(shadow)
+    assert shadow.judge.in_motion.finding is not ContractState.BROKEN

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from random_trees import TREES
+from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
+from featherstone_ros.observer.settings import default_link
 
 MS = 1_000_000
 ONE = fr.Model.from_urdf(TREES["one prismatic joint"])
@@ -91,3 +93,11 @@ class TestContact:
         assert_array_equal(shadow.contact, [True])
         shadow.update(10_000 * MS, [0.0], [0.0], [0.0])
         assert not shadow.contact.any()
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1)])
+def test_the_tip_is_found_in_a_file_that_lists_joints_from_the_tip_on(order):
+    """On the SO-101 it was the shoulder, whose load no joint feels."""
+    links = (link(f"l{k}") for k in range(4))
+    joints = (joint(f"j{k}", f"l{k - 1}", f"l{k}", axis="0 1 0") for k in order)
+    assert default_link(fr.Model.from_urdf(robot(*links, *joints))) == "l3"

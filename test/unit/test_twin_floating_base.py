@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import urdf_text
 from cdr_messages import Writer
 from comparison import assert_equal_to_rounding
 from drive_settings import with_drives
@@ -22,11 +23,8 @@ PLACE = {
     "initial_base_orientation": (0.5, -0.5, 0.5, 0.5),
 }
 FRICTIONLESS = {"viscous": 0.0, "coulomb": 0.0}
-BOAT = ARM.replace(
-    '<link name="base"/>',
-    '<link name="base"><inertial><mass value="5"/><inertia ixx="0.3" iyy="0.3" izz="0.3" ixy="0" '
-    'ixz="0" iyz="0"/></inertial></link>',
-)
+BASE = urdf_text.link("base", 5, "0 0 0", (0.3, 0.3, 0.3))
+BOAT = ARM.replace(urdf_text.link("base", None), BASE)
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
 
 
