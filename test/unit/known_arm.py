@@ -83,8 +83,11 @@ def write(folder, signals, storage="sqlite3", names=NAMES):
     return str(folder)
 
 
-def save(path, signals):
-    """Write a recording as a table, which takes less than a bag does; return its path as text."""
-    fields = dict(zip(("time", "position", "velocity", "effort"), signals, strict=True))
-    np.savez(path, joint_names=NAMES, **fields)
+def save(path, signals, names=NAMES):
+    """Write a recording as a table, which takes less than a bag does; return its path as text.
+
+    A signal that is None is left out.
+    """
+    fields = zip(("time", "position", "velocity", "effort"), signals, strict=True)
+    np.savez(path, joint_names=names, **{key: x for key, x in fields if x is not None})
     return str(path)

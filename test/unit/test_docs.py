@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import featherstone_ros
 from featherstone_ros.control.causes import CAUSES
 from featherstone_ros.control.reasons import REJECTIONS
 from featherstone_ros.tools import cli
@@ -26,6 +27,19 @@ def test_every_python_line_runs(document, monkeypatch):
     for block in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         lines_above = text.count("\n", 0, block.start(1))  # so that a traceback shows the line
         exec(compile("\n" * lines_above + block[1], str(document), "exec"), names)
+
+
+def test_example_of_the_readme_runs_in_any_folder(tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    text = (SOURCE / "README.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict = {}
+    threads = featherstone_ros.get_num_threads()
+    exec(example, names)
+    featherstone_ros.set_num_threads(threads)
+    assert names["sim"].time == pytest.approx(1.0)
+    assert names["there"].success
+    assert not caplog.records
 
 
 PAGES = [*DOCUMENTS, SOURCE / "README.md", SOURCE / "examples" / "README.md"]

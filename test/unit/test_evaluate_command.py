@@ -8,7 +8,6 @@ import re
 import threading
 from types import SimpleNamespace
 
-import bag_writer
 import known_arm
 import numpy as np
 import pytest
@@ -34,13 +33,15 @@ def arm():
 
 @pytest.fixture
 def record(tmp_path):
-    """Write a bag of joint states and a description; return the arguments of the command."""
+    """Write a table, or a bag, and a description; return the arguments of the command."""
 
-    def write(*signals, storage="sqlite3", topic="/joint_states", **options):
-        messages = recorded_arm.states(*signals, **options)
-        bag_writer.write(tmp_path / "bag", {topic: messages}, storage)
+    def write(*signals, storage=None):
+        if storage is None:
+            recording = known_arm.save(tmp_path / "arm.npz", signals, NAMES)
+        else:
+            recording = known_arm.write(tmp_path / "bag", signals, storage, NAMES)
         (tmp_path / "arm.urdf").write_text(recorded_arm.URDF)
-        return ["evaluate", str(tmp_path / "bag"), "--urdf", str(tmp_path / "arm.urdf")]
+        return ["evaluate", recording, "--urdf", str(tmp_path / "arm.urdf")]
 
     return write
 

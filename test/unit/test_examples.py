@@ -1,4 +1,7 @@
-"""The Monte Carlo study: what a run is, where errors come from, and that Dask changes no bit."""
+"""The examples: the Monte Carlo study, the stream of a policy, the peg on a plane.
+
+Of the study: what a run is, where errors come from, and that Dask changes no bit.
+"""
 
 import contextlib
 import io
@@ -15,12 +18,15 @@ from test_laws import law as product_law
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.settings import Terms
+from featherstone_ros.control.settings import Interpolation, Terms
 from featherstone_ros.parameter import of_joints
+from featherstone_ros.tools.robot_setup import load
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.append(str(EXAMPLES))
 import monte_carlo  # noqa: E402
+import peg_on_a_plane  # noqa: E402
+import policy_stream  # noqa: E402
 from monte_carlo import Study, StudyResult, Tracking, drive, prepare  # noqa: E402
 
 TOO_LITTLE, ENOUGH = 23 * 24, 24 * 24  # states
@@ -187,3 +193,48 @@ def test_commands_in_the_documentation_are_understood(file):
     assert commands
     for command in commands:
         monte_carlo.arguments("").parse_args(shlex.split(command)[2:])
+
+
+# A spline follows a policy closer and more smoothly than lines
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("robot", policy_stream.TIPS)
+def test_a_spline_follows_more_closely_and_smoothly(robot):
+    proposal = policy_stream.proposed(robot)
+    way = policy_stream.circle(proposal.model, policy_stream.TIPS[robot], proposal.start)
+    linear, spline = (
+        policy_stream.follow(proposal, way, kind, 0.005, 0.1) for kind in Interpolation
+    )
+    assert spline.error() < 0.01
+    assert spline.error() < linear.error()
+    assert spline.velocity_step() < 0.3 * linear.velocity_step()
+
+
+# The peg on a plane presses as two springs in series do, and stays where it is led
+
+
+@pytest.mark.parametrize("stiffness", [pytest.param(200.0, marks=pytest.mark.study), 1000.0])
+def test_peg_presses_as_two_springs_in_a_row(stiffness):
+    panda = fr.Model.from_urdf(load("panda").text, joints=[f"panda_joint{k}" for k in range(1, 8)])
+    record = peg_on_a_plane.press(panda, stiffness, 0.02)
+    expected = peg_on_a_plane.expected(stiffness, 0.02)
+    assert record.pressed() == pytest.approx(expected, rel=0.02)
+    assert record.strayed() < 0.005
+    assert record.force[-1, 2] == 0  # lifted
+    assert_allclose(record.position[-1], peg_on_a_plane.SLIDE, atol=1e-3)
+
+
+@pytest.mark.study
+@pytest.mark.parametrize(
+    ("example", "arguments", "picture", "said"),
+    [
+        (policy_stream, [], "stream.png", "spline"),
+        (peg_on_a_plane, ["--stiffness", "300"], "peg.png", "300 N/m"),
+    ],
+)
+def test_picture_is_written(example, arguments, picture, said, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    assert example.main([*arguments, "--output", str(tmp_path)]) == 0
+    assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+    assert said in capsys.readouterr().out

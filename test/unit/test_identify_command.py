@@ -266,29 +266,34 @@ def test_an_unknown_link_is_named(result, capsys):
     assert "no link 'hook'; valid names" in error_of(capsys, command)
 
 
-@pytest.fixture
-def off(tmp_path):
-    """What identify is to do with a recording of which an encoder is off, and its output.
+THREE = NAMES[1:4]  # joints: six take several times as long
 
-    Of three joints: six take several times as long.
+
+@pytest.fixture
+def wrong(tmp_path):
+    """Record with an encoder that is off [rad], or efforts some samples late.
+
+    Return what identify is to do with that, and its output.
     """
-    t, q, qd, qdd = (x[..., 1:4] if x.ndim > 1 else x for x in known_arm.motion(12.0))
-    arm = fr.Model.from_file(known_arm.URDF, joints=NAMES[1:4])
-    tau = fr.Dynamics(arm).rnea(q, qd, qdd) + known_arm.VISCOUS[1:4] * qd
-    fields = {"position": q + 0.3 * np.eye(3)[1], "velocity": qd, "effort": tau}
-    np.savez(tmp_path / "arm.npz", joint_names=NAMES[1:4], time=t, **fields)
-    output = tmp_path / "arm.urdf"
-    bag = str(tmp_path / "arm.npz")
-    return ["identify", bag, "--urdf", "ur5e", "--output", str(output)], output
+
+    def record(off=0.0, late=0):
+        t, q, qd, qdd = (x[..., 1:4] if x.ndim > 1 else x for x in known_arm.motion(12.0))
+        arm = fr.Model.from_file(known_arm.URDF, joints=THREE)
+        tau = fr.Dynamics(arm).rnea(q, qd, qdd) + known_arm.VISCOUS[1:4] * qd
+        signals = t, q + off * np.eye(3)[1], qd, np.roll(tau, late, axis=0)
+        bag, output = known_arm.save(tmp_path / "arm.npz", signals, THREE), tmp_path / "arm.urdf"
+        return ["identify", bag, "--urdf", "ur5e", "--output", str(output)], output
+
+    return record
 
 
 @pytest.mark.parametrize(
     ("option", "status"), [("--fix offsets", 0), study("", 1), study("--force", 0)]
 )
 def test_an_encoders_offset_is_named_and_corrected_where_that_is_asked_for(
-    option, status, off, capsys
+    option, status, wrong, capsys
 ):
-    command, output = off
+    command, output = wrong(off=0.3)
     assert cli.main([*command, *option.split()]) == status
     said = capsys.readouterr()
     told = " ".join(f"{said.out} {said.err}".split())
@@ -297,19 +302,18 @@ def test_an_encoders_offset_is_named_and_corrected_where_that_is_asked_for(
     assert output.exists() is (status == 0)
 
 
-def test_a_delay_of_the_efforts_is_corrected_where_that_is_asked_for(tmp_path, capsys):
+def test_a_delay_of_the_efforts_is_corrected_where_that_is_asked_for(wrong, tmp_path, capsys):
     """30 ms: uncorrected, nothing is written; corrected, friction is that of the arm."""
-    time, q, qd, tau = known_arm.record(known_arm.deformed(), duration=20.0)
-    bag = known_arm.save(tmp_path / "arm.npz", (time, q, qd, np.roll(tau, 3, axis=0)))
-    output, told = tmp_path / "arm.urdf", tmp_path / "arm.json"
-    command = ["identify", bag, "--urdf", "ur5e", "--output", str(output), "--json", str(told)]
+    command, output = wrong(late=3)
+    told = tmp_path / "arm.json"
+    command += ["--json", str(told)]
     assert cli.main(command) == 1 and not output.exists()
     assert "--fix delay" in capsys.readouterr().err
     assert cli.main([*command, "--fix", "delay"]) == 0 and output.exists()
     assert "Corrected: All efforts come 30 ±" in " ".join(capsys.readouterr().out.split())
     friction = json.loads(told.read_text())["friction"]
-    viscous = [friction[name]["viscous"] for name in NAMES]
-    np.testing.assert_allclose(viscous, known_arm.VISCOUS, rtol=0.05)
+    viscous = [friction[name]["viscous"] for name in THREE]
+    np.testing.assert_allclose(viscous, known_arm.VISCOUS[1:4], rtol=0.05)
 
 
 def test_a_refusal_names_the_joint_that_is_explained_worse_and_what_to_do():

@@ -6,7 +6,7 @@ from studies import few_or_all, study
 
 from featherstone_ros import Model
 from featherstone_ros.control.cartesian_impedance import CartesianImpedance
-from featherstone_ros.control.streams import OUTLASTS, PoseStream
+from featherstone_ros.control.streams import OUTLASTS, PoseStream, StreamWatch, Takeover
 
 MODEL = Model.from_robot("panda")
 MIDDLE = 0.5 * (MODEL.lower + MODEL.upper)
@@ -76,3 +76,23 @@ def test_poses_that_are_no_stream_have_no_velocity(since):
     pose[:3, 3] = 0.1
     twist, lasting = stream.velocity(5.0 + since, pose)
     assert lasting == 0.0 and not twist.any()
+
+
+# Trajectories that follow each other: how the diagnostics tell how they fit together.
+
+
+def figures(watch):
+    return [text.split()[0] for text in watch.report().values()]
+
+
+def test_the_worst_since_the_last_report_is_told():
+    watch = StreamWatch(["shoulder", "elbow"])
+    assert watch.report() == {}
+    watch.note(Takeover(1.0, 2.0, 0.1, np.array([0.0, 0.02])))
+    watch.note(Takeover(1.5, 2.5, 0.3, np.array([0.01, 0.0])))  # overlaps
+    assert figures(watch) == ["0.300", "0.0200", "0.000"]
+    assert "(elbow)" in watch.report()["jump between trajectories [rad or m]"]
+    watch.note(Takeover(2.7, 3.0, 0.2, np.array([0.003, 0.0])))
+    watch.note(Takeover(3.1, 4.0, 0.2, np.array([0.0, 0.0])))
+    assert figures(watch) == ["0.200", "0.0030", "0.300"]  # 0.2 s and 0.1 s between them
+    assert figures(watch) == ["0.200", "0.0030", "0.300"]  # until the next one
