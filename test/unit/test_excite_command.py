@@ -13,6 +13,7 @@ from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.clearance import Clearance, _gaps
@@ -21,6 +22,7 @@ from featherstone_ros.tools.excite.excitation import Excitation
 from featherstone_ros.tools.posture import start_posture
 from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.trajectory_files import read
+from featherstone_ros.tools.trial_drive import follow
 
 pytest.importorskip("scipy")
 pytest.importorskip("matplotlib")
@@ -242,3 +244,41 @@ def test_the_search_of_many_joints_is_shorter_and_ends_where_its_progress_does(m
     whole, short = told
     assert whole[-1] == (24 + 8 * 6, 24 + 8 * 6) and short[-1] == (24 + 2 * 6, 24 + 2 * 6)
     assert len(whole) == 24 + 8 * 6 and len(short) < 24 + 2 * 6
+
+
+# The motion is rehearsed on an arm with other masses and friction
+
+LIMIT = '<limit effort="20" velocity="3" lower="-3" upper="3"/>'
+REST = (0.0,)
+TURN = [Point(0.0, REST, REST, REST), Point(2.0, (1.0,), REST, REST)]
+
+
+def wrist(p):
+    """Return a light wrist with that stiffness [N m/rad]; its rotor is heavier than itself."""
+    hand = urdf_text.link("hand", 0.1, "0 0 0", (1e-4, 1e-4, 1e-4))
+    joint = urdf_text.joint("wrist", "base", "hand", inside=LIMIT)
+    model = fr.Model.from_urdf(urdf_text.robot(urdf_text.link("base"), hand, joint))
+    gains = {"gains.wrist.p": p, "gains.wrist.d": 0.2 * np.sqrt(p)}
+    return ControlledArm.of(model, gains | {"armature.wrist": 0.02, "path_tolerance": 0.1})
+
+
+def test_low_gains_follow_the_arm_that_is_known_and_abandon_another():
+    """Friction of 1 N m that the controller does not know keeps the wrist 1 / p from its place."""
+    low, high = wrist(p=4.0), wrist(p=40.0)
+    known = follow(low, np.zeros(1), TURN)
+    assert not known.trouble and known.peak < 0.01
+    other = follow(low, np.zeros(1), TURN, excess=0.3, rubbing=0.05)
+    assert "'wrist'" in other.trouble and "path_tolerance" in other.trouble
+    stiff = follow(high, np.zeros(1), TURN, excess=0.3, rubbing=0.05)
+    assert not stiff.trouble and stiff.peak == pytest.approx(1.0 / 40.0, rel=0.5)
+
+
+def test_gains_that_the_controller_refuses_are_refused_before_the_search(tmp_path, capsys):
+    file = tmp_path / "arm.yaml"
+    file.write_text(
+        "/**:\n  ros__parameters:\n    gains: {elbow_joint: {p: 1.0e9}}\n"
+        "    armature: {elbow_joint: 0.5}\n"
+    )
+    command = ["excite", "--urdf", "ur5e", "--parameters", str(file), "--output"]
+    assert cli.main([*command, str(tmp_path / "e.yaml")]) == 1
+    assert "not start: gains.elbow_joint.p = 1e+09" in capsys.readouterr().err
