@@ -10,7 +10,7 @@ IMPORTED = (
     "featherstone_ros.nodes.digital_twin",
     "featherstone_ros.nodes.feedforward_controller",
     "featherstone_ros.nodes.torque_markers",
-    "featherstone_ros.tools.cli",  # and what its commands beside nodes import
+    # What commands beside nodes import.
     "featherstone_ros.tools.controller_client",
     "featherstone_ros.tools.replay.comparison",
     "featherstone_ros.tools.run.session",

@@ -15,9 +15,8 @@ from test_realtime_parameters import TIMING
 from test_twin import ARM, START
 
 # isort: split
-from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 import featherstone_ros as fr
@@ -107,24 +106,6 @@ def test_bad_commands_are_refused_reported_and_change_nothing(ros):
     states.clear()
     ros.wait_for(lambda: len(states) > 5, "states")
     assert {tuple(m.effort) for m in states} == {(3.0, 2.0)}
-
-
-def test_external_wrench_acts_on_the_link_named(ros):
-    start(ros, **LOCKSTEP, hold_until_command=False)
-    states = ros.collect(JointState, "/joint_states")
-    wrenches = ros.publisher(WrenchStamped, "/digital_twin/external_wrench")
-    commands = ros.publisher(Float64MultiArray, COMMANDS)
-    wrench = Wrench(force=Vector3(x=3.0, y=0.0, z=-2.0), torque=Vector3(y=0.5))
-    wrenches.publish(WrenchStamped(header=Header(frame_id="hand"), wrench=wrench))
-    ros.status("no link 'hand'")
-    wrenches.publish(WrenchStamped(header=Header(frame_id="lower"), wrench=wrench))
-    ros.status(**{"wrenches on": "lower"})
-    commands.publish(Float64MultiArray(data=[0.0, 0.0]))
-    state = latest(ros, states, lambda m: seconds(m.header.stamp) > 0.0)
-    simulator = fr.Simulator(fr.Model.from_urdf(ARM))
-    simulator.reset(START)
-    simulator.step([0.0, 0.0], 5, {"lower": [3.0, 0.0, -2.0, 0.0, 0.5, 0.0]})
-    np.testing.assert_array_equal(state.position, simulator.q)
 
 
 def test_pause_step_set_state_and_reset(ros):

@@ -27,7 +27,6 @@ from test_lifecycle import SLIDER
 from featherstone_ros.nodes.lifecycle import ModelNode
 
 RESTLESS = str(Path(__file__).with_name("restless_node.py"))
-NODES = ["digital_twin", "feedforward_controller"]
 GONE = "cleanup, stands: True"
 
 
@@ -158,13 +157,10 @@ def test_cleanup_right_after_deactivate_waits_for_the_arm(ros):
 
 def test_closed_output_at_the_start_is_no_signal(ros):
     python = shlex.quote(sys.executable)
-    command = f"exec {python} -m featherstone_ros.{{}} --ros-args -p rate:=100.0 >&- 2>&-"
-    processes = [ros.run(["sh", "-c", command.format(node)]) for node in NODES]
-    for node, process in zip(NODES, processes, strict=True):
-        ros.wait_for_state(f"/{node}", "unconfigured")
-        for _ in range(5):
-            assert not ros.change_state(f"/{node}", "configure")  # and says why, if it could
-        assert process.is_running
-    for process in processes:
-        process.send(signal.SIGTERM)
-        assert process.wait() == 0
+    process = ros.run(["sh", "-c", f"exec {python} -m featherstone_ros.digital_twin >&- 2>&-"])
+    ros.wait_for_state("/digital_twin", "unconfigured")
+    for _ in range(5):
+        assert not ros.change_state("/digital_twin", "configure")  # and says why, if it could
+    assert process.is_running
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0

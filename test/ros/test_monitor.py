@@ -4,11 +4,14 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Iterator
 
+import pytest
 from support import (  # skips this module where ROS is missing
     DEADLINE,
     NodeProcess,
     Ros,
+    ros_in_free_domain,
 )
 from terminal import in_terminal, read_until, read_until_end
 
@@ -26,9 +29,12 @@ def monitor(ros: Ros, *options: str) -> NodeProcess:
     return ros.run([*COMMAND, *options], fork=True)
 
 
-def start_twins(ros: Ros) -> None:
-    for namespace in ("left", "right"):
-        ros.start("featherstone_ros.digital_twin", TWIN, "-r", f"__ns:=/{namespace}")
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory) -> Iterator[Ros]:
+    with ros_in_free_domain(tmp_path_factory.mktemp("twins")) as ros:
+        for namespace in ("left", "right"):
+            ros.start("featherstone_ros.digital_twin", TWIN, "-r", f"__ns:=/{namespace}")
+        yield ros
 
 
 def test_once_fails_if_nobody_is_heard(ros):
@@ -52,22 +58,20 @@ def test_once_fails_if_a_node_has_an_error(ros):
     assert "no usable joint states" in process.output
 
 
-def test_lines_without_a_terminal_and_once_show_every_namespace(ros):
-    start_twins(ros)
-    process = monitor(ros)
+def test_lines_without_a_terminal_and_once_show_every_namespace(twins):
+    process = monitor(twins)
     process.wait_for_output("OK     left/digital_twin | active | ")
     process.wait_for_output("OK     right/digital_twin | active | ")
     process.stop(signal.SIGINT)
     assert "\x1b" not in process.output
-    process = monitor(ros, "--once", "--timeout", "40")
+    process = monitor(twins, "--once", "--timeout", "40")
     assert process.wait() == 0, process.output
     for name in ("left/digital_twin", "right/digital_twin"):
         assert re.search(rf"{name} \| active", process.output), process.output
 
 
-def test_ctrl_c_in_a_terminal_ends_it(ros):
-    start_twins(ros)
-    with in_terminal(ros, *COMMAND) as (process, master, _):
+def test_ctrl_c_in_a_terminal_ends_it(twins):
+    with in_terminal(twins, *COMMAND) as (process, master, _):
         seen = read_until(master, b"right/digital_twin", b"active")
         os.write(master, b"\x03")
         seen += read_until_end(master, process)

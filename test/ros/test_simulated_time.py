@@ -62,9 +62,8 @@ PUSH = WrenchStamped(
     header=Header(frame_id="tool0"), wrench=Wrench(force=Vector3(x=3.0, y=8.0, z=0.0))
 )
 LAWS = {
-    "by the timer": {"update_on": "timer", "rate": 1.0 / PERIOD},
     "admittance": {"mode": "admittance", "output": "joint_state"},
-    "two controllers": {},
+    "two controllers": {"update_on": "timer", "rate": 1.0 / PERIOD},
 }
 
 

@@ -7,33 +7,23 @@ sensors are exact, and the arm is as described; the others have quantised encode
 the links are up to 10 % off.
 
 Each answer is judged: ``right`` names the culprit, ``untold`` says that the motion cannot tell,
-``silent`` says nothing, ``wrong`` names another. ``results`` are compared with the arm as it is.
-
-    python test/scenes/recording_campaign.py sound [--seeds 1] [--arms ur5e z1] [--plants twin]
-    python test/scenes/recording_campaign.py faults [--seeds 1] [--arms ur5e z1] [--faults sign]
-    python test/scenes/recording_campaign.py results [--seeds 3] [--kinds excited]
+``silent`` says nothing, ``wrong`` names another. What is identified is compared with the arm as it
+is. Tests of all this: test_clean_recordings.py.
 """
 
-import argparse
 import contextlib
 import io
-import sys
 import tempfile
 import zlib
-from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
-from scipy.interpolate import BPoly
-
-if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "unit")]
-
 from arm_scene import MujocoArm
 from example_robots import ROBOTS
+from scipy.interpolate import BPoly
 from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
@@ -553,57 +543,3 @@ def covered(errors: list[tuple[float, float]]) -> tuple[float, float]:
     off, wide = np.abs(np.array(errors)).T
     off, wide = np.maximum(off - 0.05, 0.0), wide + 0.05
     return float((off < 1.96 * wide).mean()), float(np.sqrt(((off / wide) ** 2).mean()))
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["sound", "faults", "results"])
-    parser.add_argument("--arms", nargs="+")
-    parser.add_argument("--kinds", nargs="+", default=MOTIONS)
-    parser.add_argument("--plants", nargs="+", default=PLANTS)
-    parser.add_argument("--faults", nargs="+", default=list(FAULTS))
-    parser.add_argument("--seeds", type=int, default=1)
-    args = parser.parse_args()
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    errors: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    worst: list[float] = []
-    spoiled = args.what == "faults"
-    for seed in range(args.seeds):
-        for arm in args.arms or (SPOILED if spoiled else ARMS):
-            for number, name in enumerate(args.faults if spoiled else args.kinds):
-                if spoiled:
-                    kind = args.kinds[(number + seed) % len(args.kinds)]
-                    plant = args.plants[(number + seed) % len(args.plants)]
-                    case = Case(arm, kind, plant, seed)
-                    found = judged(case, FAULTS[name](case))
-                    counts[name][found.word] += 1
-                    for what, pair in found.errors.items():
-                        if name not in ("sibling", "swapped", "mirrored", "amperes"):
-                            errors[what].append(pair)
-                    print(name, case, found.word, *found.texts, sep=" | ", flush=True)
-                    continue
-                for plant in args.plants:
-                    if args.what == "results":
-                        off, wrong = compared(Case(arm, name, plant, seed))
-                        counts["intervals"]["cover"] += int((np.abs(off) < 1.96).sum())
-                        counts["intervals"]["all"] += len(off)
-                        worst.append(wrong)
-                        share = (np.abs(off) < 1.96).mean()
-                        print(arm, name, plant, seed, f"{share:.0%}, {wrong:.2%}", flush=True)
-                        continue
-                    case = Case(arm, name, plant, seed, clean=True)
-                    against = identified(case)
-                    counts[name]["refused" if against else "accepted"] += 1
-                    print(case, against or "accepted", sep=" | ", flush=True)
-    for name, words in counts.items():
-        print(f"{name:12}", dict(words))
-    if worst:
-        print(f"torque of random states: median {np.median(worst):.2%}, worst {max(worst):.2%} off")
-    for what, pairs in errors.items():
-        share, ratio = covered(pairs)
-        print(f"{what}: {len(pairs)} told, {share:.0%} within 1.96 deviations, RMS {ratio:.2f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,9 @@
 """The scenes' own arms: what is played is what the arm's physics and its controller do."""
 
 import numpy as np
-from arm_scene import Scene, load, lost_after, play, trajectory
+from arm_scene import Scene, load, play, trajectory
 from numpy.testing import assert_allclose
 
-from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import Point
 
 START, ZERO = load("ur5e").start, np.zeros(6)
@@ -16,10 +15,3 @@ def test_mujoco_moves_the_arm_as_our_simulator_does():
     assert_allclose(ours.q[-1], START + 0.3, atol=2e-3)
     assert_allclose(theirs.q, ours.q, atol=2e-3)
     assert theirs.speed.max() > 0.1
-
-
-def test_states_are_lost_when_the_scene_says_so():
-    played = play(Scene("ur5e", {0.2: THERE}, 0.8, state=lost_after(0.6)))
-    assert played.record.phase[-1] == Phase.OPEN_LOOP
-    assert "no usable joint state" in played.text
-    assert played.speed[played.since(0.6)].max() < 1.0
