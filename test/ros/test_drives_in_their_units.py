@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from support import DEEP, LOCKSTEP, Ros, seconds
+from support import DEEP, LOCKSTEP, seconds
 
 # isort: split
 from sensor_msgs.msg import JointState
@@ -35,44 +35,29 @@ def drives(*each: dict[str, object]) -> dict[str, object]:
 MIXED = drives(SERVO, SERVO, DUTY, DUTY, MOTOR | {"command": "current"}, {})
 
 
-class Controlled:
-    """Both nodes in lockstep, what drives are told, and where the arm is."""
-
-    def __init__(self, ros: Ros, real: dict[str, object], known: dict[str, object]) -> None:
-        self.ros, self.units = ros, DriveUnits.of(known, NAMES)
-        rotors = {f"armature.{name}": 0.1 for name in NAMES}
-        home = {f"initial_positions.{j}": float(q) for j, q in zip(NAMES, START, strict=True)}
-        timing = {"gains.period": 1.0 / RATE, "gains.delay": 1.0 / RATE}
-        self.states = ros.collect(JointState, "joint_states", DEEP)
-        ros.start_pair(
-            robot_file("panda").read_text(),
-            twin={**rotors, **home, **LOCKSTEP, "rate": RATE, **real},
-            controller={**rotors, **timing, **known},
-        )
-        self.run_until(0.5)
-
-    def run_until(self, end: float) -> None:
-        """Let simulated time pass [s]."""
-
-        def is_over() -> bool:
-            return bool(self.states) and seconds(self.states[-1].header.stamp) > end
-
-        self.ros.wait_for(is_over, f"simulated time {end:.2f}")
-
-    def of_state(self, field: str) -> np.ndarray:
-        state = self.states[-1]
-        values = dict(zip(state.name, getattr(state, field), strict=True))
-        return np.array([values[name] for name in NAMES])
-
-
 def test_an_arm_follows_and_units_stay_as_they_are(ros):
     """That its drives are told no step: test_drive_borders.py, test_position_governor.py."""
-    arm = Controlled(ros, MIXED, MIXED)
-    torque = arm.units.measured_torque(arm.of_state("effort"), fr.Dynamics(MODEL).gravity(START))
-    np.testing.assert_allclose(torque, fr.Dynamics(MODEL).gravity(START), atol=0.3)
+    rotors = {f"armature.{name}": 0.1 for name in NAMES} | MIXED
+    home = {f"initial_positions.{j}": float(q) for j, q in zip(NAMES, START, strict=True)}
+    timing = {"gains.period": 1.0 / RATE, "gains.delay": 1.0 / RATE}
+    states = ros.collect(JointState, "joint_states", DEEP)
+    text = robot_file("panda").read_text()
+    twin = {**rotors, **home, **LOCKSTEP, "rate": RATE}
+    ros.start_pair(text, twin=twin, controller=rotors | timing)
+
+    def wait_until(end: float) -> JointState:
+        """Let simulated time pass [s]; return the state then."""
+        is_over = lambda: states and seconds(states[-1].header.stamp) > end  # noqa: E731
+        ros.wait_for(is_over, f"simulated time {end:.2f}")
+        assert list(states[-1].name) == NAMES
+        return states[-1]
+
+    gravity = fr.Dynamics(MODEL).gravity(START)
+    torque = DriveUnits.of(MIXED, NAMES).measured_torque(wait_until(0.5).effort, gravity)
+    np.testing.assert_allclose(torque, gravity, atol=0.3)
     there = ros.move(NAMES, START + WAY, 2.0, within=0.02)
-    arm.run_until(seconds(there.header.stamp) + 1.0)
-    assert np.abs(arm.of_state("position") - START - WAY).max() < 2e-3
+    end = wait_until(seconds(there.header.stamp) + 1.0)
+    assert np.abs(end.position - START - WAY).max() < 2e-3
     result = ros.set_parameters(NODE, {"drives.panda_joint4.torque_constant": 0.2})[0]
     assert not result.successful
     assert "drives.panda_joint4.torque_constant is fixed until the node is cleaned" in result.reason
