@@ -1,20 +1,17 @@
 """Identification of the real arm: links, friction and payloads from recordings.
 
-From a bag to equations: ``bags`` (from ``storage_files``) or ``tables`` give ``joint_states``,
-``recording`` (which of them), ``cleaning`` (even samples), ``filtering`` (smooth motion with
-acceleration), ``usage`` (what of it is used), ``suspicions`` (is the motion in radians? and of
-recordings too poor for more, is effort torque?), ``regression`` (linear equations), ``faults``
-(what is wrong with the recording, by the evidence of ``inference``; ``couplings``: are drives
-coupled?). From equations to a model:
-``bodies`` (deformations that stay physically possible), ``friction``, ``model_order`` (which law of
-friction), ``fit``, ``base_parameters`` and ``uncertainty`` (what the data alone determine),
-``recording_checks`` (is the recording good enough), ``result_checks`` (and the result?);
-``evidence`` has their thresholds, ``session.identify`` runs all of them.
+From a bag to equations: ``bags`` (from ``storage_files``) or ``tables`` give the joint states of
+``recording``, which chooses those of a model; ``recording_checks`` (what of it is used, is it good
+enough), ``filtering`` (even samples, smooth motion with acceleration), ``regression`` (linear
+equations), ``faults`` (what is wrong with the recording, by the evidence of ``inference``;
+``couplings``: are drives coupled?). From equations to a model: ``bodies`` (deformations that stay
+physically possible), ``friction``, ``model_order`` (which law of friction), ``fit``,
+``base_parameters`` and ``uncertainty`` (what the data alone determine, and how wrong the arm's own
+model may be), ``result_checks`` (is the result good enough); ``session.identify`` runs all of them.
 ``payload`` and ``online`` identify the load on a link (``first_moment``: where the torque tells no
-mass), ``arm_error`` says how wrong the arm's own model may be; ``effort_gains`` finds what torque a
-unit of effort is, from a known load. ``arm`` predicts torque, ``explanation`` rates the prediction,
-``payload_report`` describes a payload;
-``blas`` keeps linear algebra to one thread, ``errors`` has the exceptions.
+mass); ``effort_gains`` finds what torque a unit of effort is, from a known load. ``arm`` predicts
+torque, ``explanation`` rates the prediction and has the thresholds of all that is said of it,
+``payload_report`` describes a payload; ``errors`` has the exceptions.
 """
 
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters

@@ -25,19 +25,12 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification import tables
-from featherstone_ros.identification.joint_states import (
-    BagError,
-    JointStates,
-    Nanoseconds,
-    NothingRecordedError,
-)
+from featherstone_ros.identification.errors import BagError, NothingRecordedError
+from featherstone_ros.identification.recording import FIELDS, JointStates
 from featherstone_ros.identification.storage_files import MAGIC, Mcap, Sqlite, Stored, Topic
 from featherstone_ros.identification.storage_files import zstd as _zstd
 from featherstone_ros.model.file_kind import RECORDING, STORAGE, mistaken
 from featherstone_ros.progress import Progress
-
-# From where they are known.
-__all__ = ["BagError", "JointStates", "Nanoseconds", "NothingRecordedError"]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
@@ -48,7 +41,6 @@ REMEDY = (
     "; the file of a recorder that was killed is repaired by `mcap recover FILE -o NEW.mcap` (from "
     "mcap.dev), then `ros2 bag reindex FOLDER`"
 )
-JOINT_STATE_FIELDS = ("position", "velocity", "effort")
 
 
 def read_joint_states(
@@ -78,7 +70,7 @@ def read_joint_states(
     notes: list[str] = []
     for name, received, message in _messages(path, JOINT_STATE, topic, progress, notes):
         names = tuple(message.name)
-        rows = [_row(message, field, len(names), name) for field in JOINT_STATE_FIELDS]
+        rows = [_row(message, field, len(names), name) for field in FIELDS]
         found[name, names].append(_nanoseconds(message.header.stamp), received, rows)
     states = [columns.joint_states(*key, tuple(notes)) for key, columns in found.items()]
     return sorted(states, key=lambda group: -len(group.stamp))
@@ -88,7 +80,7 @@ class _Columns:
     """Joint states as they come, in memory for their figures alone: recordings have gigabytes."""
 
     def __init__(self) -> None:
-        self._times, self._fields = array("q"), tuple(array("d") for _ in JOINT_STATE_FIELDS)
+        self._times, self._fields = array("q"), tuple(array("d") for _ in FIELDS)
 
     def append(self, stamp: int, received: int, rows: Iterable[Floats]) -> None:
         self._times.extend((stamp, received))

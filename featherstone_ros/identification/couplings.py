@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.evidence import KIND, least_noise
+from featherstone_ros.identification.explanation import KIND, least_noise
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import correlation_length
 from featherstone_ros.identification.model_order import Fitting

@@ -35,15 +35,15 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import SIZE
 from featherstone_ros.identification.errors import IdentificationError
-from featherstone_ros.identification.evidence import CERTAIN, KNOWN, MIN_GAIN, VAGUE
+from featherstone_ros.identification.explanation import CERTAIN, KNOWN, MIN_GAIN, VAGUE
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import WIDTHS
 from featherstone_ros.identification.inference import Hypothesis, Inference
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.recording import Recording, interpolated, is_constant
+from featherstone_ros.identification.regression import one_thread
 
 LINKS = [(mass, *[shape] * (SIZE - 1)) for mass, shape in product(WIDTHS, WIDTHS)]  # as ``fit``
 BLOCKS = 20  # of the jackknife

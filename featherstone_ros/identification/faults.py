@@ -18,7 +18,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.couplings import couplings, in_words
 from featherstone_ros.identification.effort_gains import BY_LOAD, gains_by_links
-from featherstone_ros.identification.evidence import (
+from featherstone_ros.identification.explanation import (
     CERTAIN,
     KIND,
     KNOWN,
@@ -30,8 +30,8 @@ from featherstone_ros.identification.evidence import (
     SIZE,
     TOLD,
     VAGUE,
+    squares_about_mean,
 )
-from featherstone_ros.identification.explanation import squares_about_mean
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.inference import THETAS, Hypothesis, Inference, Posterior
 from featherstone_ros.identification.model_order import Fitting

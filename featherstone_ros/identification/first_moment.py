@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.arm_error import NEGLIGIBLE
 from featherstone_ros.identification.errors import IdentificationError
-from featherstone_ros.identification.evidence import CERTAIN
+from featherstone_ros.identification.explanation import CERTAIN
+from featherstone_ros.identification.uncertainty import NEGLIGIBLE
 
 LEVER = 0.1  # [m] scales the first moment to the mass
 UNKNOWN = 100.0  # [kg] prior deviation of the mass, and of the first moment / LEVER

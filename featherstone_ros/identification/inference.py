@@ -33,7 +33,7 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import SIZE, Bodies
-from featherstone_ros.identification.evidence import OF_LINKS, least_noise
+from featherstone_ros.identification.explanation import OF_LINKS, least_noise
 from featherstone_ros.identification.filtering import SmoothMotion, needed_from_scipy
 from featherstone_ros.identification.fit import correlation_length
 from featherstone_ros.identification.friction import Law

@@ -14,8 +14,7 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.arm import Arm, Errors
 from featherstone_ros.identification.bodies import Bodies
-from featherstone_ros.identification.cleaning import clean
-from featherstone_ros.identification.filtering import SmoothMotion, joined, smooth_all
+from featherstone_ros.identification.filtering import SmoothMotion, clean, joined, smooth_all
 from featherstone_ros.identification.fit import (
     FOLDS,
     WIDTHS,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from featherstone_ros.identification.evidence import CERTAIN
+from featherstone_ros.identification.explanation import CERTAIN
 from featherstone_ros.identification.first_moment import FirstMoment
 from featherstone_ros.identification.payload import Payload
 

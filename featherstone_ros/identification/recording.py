@@ -1,4 +1,4 @@
-"""Selects the joint states of a bag that belong to a model's joints."""
+"""Joint states of a recording, whatever file they come from, and those of a model's joints."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats, Indices
-from featherstone_ros.identification.bags import JOINT_STATE_FIELDS as FIELDS
-from featherstone_ros.identification.bags import JointStates, Nanoseconds
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.urdf import parse
 
+Nanoseconds: TypeAlias = NDArray[np.int64]
+
+FIELDS = ("position", "velocity", "effort")  # of joint states
 UNCHANGED = 1e-9  # share of its size by which a constant effort differs
 PAUSE, PAUSE_PERIODS = 0.1, 3.5  # a longer one [s and periods] is not interpolated over
 HELD_OUT = 2 / 3  # share of the time after which a recording is held out
@@ -28,6 +29,31 @@ SPARSE, FINEST = 10, 1e-4  # samples, and [s], between shifts that are tried
 MIN_LATER = 3  # states in a row that come earlier than others, for a clock that was set back
 UNTOLD = 10**9  # [ns] that stand for the time that passed when a clock was set back
 MIN_OVERLAP = 0.5  # share of a recording that another of the same motion must cover
+
+
+@dataclass(frozen=True, eq=False)
+class JointStates:
+    """The joint states on one topic that name the same joints in the same order.
+
+    Attributes:
+        topic: The topic's name.
+        joint_names: n names, in the order of the messages.
+        stamp: (N,) header stamps, in order of reception; 0 where not set [ns].
+        received: (N,) times of reception [ns].
+        position: (N, n) [rad or m], NaN where a message leaves the field empty.
+        velocity: (N, n) [rad/s or m/s], likewise.
+        effort: (N, n) [N m or N], likewise.
+        notes: What was taken for what, in words.
+    """
+
+    topic: str
+    joint_names: tuple[str, ...]
+    stamp: Nanoseconds
+    received: Nanoseconds
+    position: Floats
+    velocity: Floats
+    effort: Floats
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ differentiated. Then every column of A and the measured torque pass the same fil
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ from featherstone_ros.identification.filtering import (
     SmoothMotion,
     ZeroPhase,
     long_enough,
+    needed_from_scipy,
     smooth,
     weight,
 )
@@ -29,10 +31,7 @@ from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, smooth_sign
 
-FASTEST, RATE = (
-    2.5,
-    20.0,
-)  # times the cut-off is fitted, given so many samples per period
+FASTEST, RATE = 2.5, 20.0  # times the cut-off is fitted, given so many samples per period
 WIDER = 2.5  # times the cut-off: frequency of the filter before differentiation
 DENSE = 8.0  # samples per period of that filter's frequency at which columns are computed
 SPARSE = 4.0  # samples per period of the cut-off that are kept: more are redundant
@@ -165,3 +164,17 @@ def placed(own: Floats) -> Floats:
 def drive_columns(motion: SmoothMotion, law: Law, links: Floats) -> Floats:
     """Return (N, n, terms n): the factors of each joint's terms, see ``Law.columns``."""
     return placed(own_columns(motion, law, links))
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Return a context in which linear algebra keeps to one thread, where that can be set.
+
+    Of small matrices on busy cores: more threads cost far more than they save.
+    """
+    for part in ("linalg", "optimize", "signal"):  # their libraries must be loaded before the limit
+        needed_from_scipy(part)
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    return threadpool_limits(1)

@@ -8,9 +8,14 @@ import numpy as np
 
 from featherstone_ros import Model
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.evidence import ALIKE, COMMON, LOST, OF_TORQUE, WEIGHT, WORSE
 from featherstone_ros.identification.explanation import (
+    ALIKE,
+    COMMON,
+    LOST,
+    OF_TORQUE,
     RIGID,
+    WEIGHT,
+    WORSE,
     Explanation,
     rms,
 )

@@ -12,9 +12,8 @@ import numpy as np
 from featherstone_ros import Model
 from featherstone_ros.arrays import Floats, ends_of_motion
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.bags import JointStates, read_joint_states, storage
+from featherstone_ros.identification.bags import read_joint_states, storage
 from featherstone_ros.identification.base_parameters import base_parameters
-from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import Explanation, explain
@@ -27,6 +26,7 @@ from featherstone_ros.identification.model_order import Fitting, fit_parts
 from featherstone_ros.identification.payload import Payload, forgotten_load
 from featherstone_ros.identification.recording import (
     HELD_OUT,
+    JointStates,
     Recording,
     choose,
     in_one_order,
@@ -38,9 +38,11 @@ from featherstone_ros.identification.recording_checks import (
     clipped_efforts,
     require_enough,
     still_joints,
+    telling,
+    usage,
 )
+from featherstone_ros.identification.regression import one_thread
 from featherstone_ros.identification.uncertainty import Estimate, estimate
-from featherstone_ros.identification.usage import telling, usage
 from featherstone_ros.model import EARTH
 from featherstone_ros.progress import Progress
 

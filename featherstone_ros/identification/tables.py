@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.joint_states import BagError, JointStates
+from featherstone_ros.identification.errors import BagError
+from featherstone_ros.identification.recording import FIELDS, JointStates
 
 SUFFIXES = (".csv", ".npz")
 MAX_COLUMNS = 10_000
@@ -61,7 +62,7 @@ def _named(states: JointStates, joints: Sequence[Sequence[str]], path: Path) -> 
             "joint_names=[...])"
         )
     order = sorted(range(n), key=lambda k: int(states.joint_names[k]))
-    fields = {f: getattr(states, f)[:, order] for f in ("position", "velocity", "effort")}
+    fields = {f: getattr(states, f)[:, order] for f in FIELDS}
     note = f"the file names no joints: its columns are taken for {', '.join(names)}, in this order"
     return replace(states, joint_names=names, notes=(note,), **fields)
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from featherstone_ros.identification.bags import JOINT_STATE_FIELDS, JointStates
-from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import rms
-from featherstone_ros.identification.recording import Recording, choose
-from featherstone_ros.identification.suspicions import suspicions
+from featherstone_ros.identification.filtering import clean
+from featherstone_ros.identification.recording import FIELDS, JointStates, Recording, choose
+from featherstone_ros.identification.recording_checks import suspicions
 
 pytest.importorskip("scipy")
 
@@ -96,7 +95,7 @@ def test_where_one_part_pauses_nothing_is_made_up():
     kept = np.r_[0:40, 70:100]
     second = replace(
         second,
-        **{f: getattr(second, f)[kept] for f in ("stamp", "received", *JOINT_STATE_FIELDS)},
+        **{f: getattr(second, f)[kept] for f in ("stamp", "received", *FIELDS)},
     )
     time = choose([first, second], ["a", "b"]).time
     assert len(time) == 68 and np.diff(time).max() == pytest.approx(0.32)

@@ -9,13 +9,11 @@ import urdf_text
 
 import featherstone_ros as fr
 from featherstone_ros.identification.bags import JointStates, read_joint_states
-from featherstone_ros.identification.cleaning import clean
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import determination
-from featherstone_ros.identification.filtering import smooth_all
+from featherstone_ros.identification.filtering import clean, smooth_all
 from featherstone_ros.identification.recording import Recording, choose
-from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough
-from featherstone_ros.identification.usage import usage
+from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough, usage
 
 NAMES = ("a", "b")
 CUT_OFF = 2.0  # [Hz] whose filter needs stretches of 3 s

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from featherstone_ros.identification.explanation import FITTED, GRAVITY, KNOWN, RIGID, WRITTEN
+from featherstone_ros.identification.explanation import FITTED, GIVEN, GRAVITY, RIGID, WRITTEN
 from featherstone_ros.identification.friction import FittedDrives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.tools import panels, study
@@ -20,8 +20,8 @@ from featherstone_ros.tools.outputs import each_joint, parameter_text, rounded
 from featherstone_ros.tools.study import load_text, r2_text, scores
 from featherstone_ros.tools.style import BLUE, YELLOW, new_table, sentences
 
-STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan", KNOWN: "bold cyan"}
-COLOURS = {RIGID: YELLOW, FITTED: BLUE, KNOWN: BLUE}  # of curves
+STYLES = {GRAVITY: "red", RIGID: "yellow", FITTED: "bold cyan", WRITTEN: "cyan", GIVEN: "bold cyan"}
+COLOURS = {RIGID: YELLOW, FITTED: BLUE, GIVEN: BLUE}  # of curves
 
 
 def tables(evaluation: Evaluation) -> Group:

@@ -11,13 +11,12 @@ import numpy as np
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.blas import one_thread
 from featherstone_ros.identification.couplings import couplings, in_words
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import (
     FITTED,
+    GIVEN,
     GRAVITY,
-    KNOWN,
     RIGID,
     WRITTEN,
     Explanation,
@@ -33,7 +32,13 @@ from featherstone_ros.identification.model_order import (
 )
 from featherstone_ros.identification.payload import Payload, forgotten_load
 from featherstone_ros.identification.recording import Recording
-from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough
+from featherstone_ros.identification.recording_checks import (
+    clipped_efforts,
+    motion_suspicions,
+    require_enough,
+    suspicions,
+)
+from featherstone_ros.identification.regression import one_thread
 from featherstone_ros.identification.result_checks import unexplained, weights_as_offsets
 from featherstone_ros.identification.session import (
     Options,
@@ -41,10 +46,6 @@ from featherstone_ros.identification.session import (
     score,
     split,
     with_friction,
-)
-from featherstone_ros.identification.suspicions import (
-    motion_suspicions,
-    suspicions,
 )
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.progress import Progress
@@ -156,7 +157,7 @@ def evaluate(
         for torque in (dynamics.gravity(whole.position), dynamics.rnea(*whole.state))
     )
     explanations = [explain(GRAVITY, motion.effort, gravity), explain(RIGID, motion.effort, rigid)]
-    variants, fitted, offsets = {KNOWN: arm} if options.known else {}, None, []
+    variants, fitted, offsets = {GIVEN: arm} if options.known else {}, None, []
     if options.fits:
         for name in (FITTED, WRITTEN):
             variants[name], found = with_friction(

@@ -13,8 +13,7 @@ from rich.text import Text
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.evidence import OF_TORQUE, RESOLVED
-from featherstone_ros.identification.explanation import Explanation
+from featherstone_ros.identification.explanation import OF_TORQUE, RESOLVED, Explanation
 from featherstone_ros.identification.result_checks import (
     common_factor,
     frictionless,
