@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from featherstone_ros._control import DRIVE_ACCELERATION, FALLBACK_SPEED
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
-from featherstone_ros.model.joint_arrays import require
+from featherstone_ros.model.arguments import require
 
 TURN = 2.0 * np.pi  # [rad]
 HALF_TURN_SLACK = 1e-9  # turns: this close to half a turn, a position is taken as given

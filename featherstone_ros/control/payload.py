@@ -9,11 +9,11 @@ import numpy as np
 
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
-from featherstone_ros.model.inertia_rules import COARSE, moments_text
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES, misspelt
 from featherstone_ros.model.primitives import inertial
 from featherstone_ros.model.pseudo_inertia import inertia_matrix
 from featherstone_ros.model.robot_description import Inertial
+from featherstone_ros.model.rules import COARSE, moments_text
 
 PARTS = ("link", "mass", "com", "inertia")  # of a payload, as its parameters are named
 MIN_REACH = 1.0  # [m] that a payload may extend on any arm, even a small one

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.errors import ModelError
-from featherstone_ros.inspection.free_model import free_model
 from featherstone_ros.inspection.geometry import shapes
-from featherstone_ros.inspection.mass_matrix import degenerate_joints
 from featherstone_ros.inspection.sizes import (
     Size,
     gyration,
@@ -20,12 +18,16 @@ from featherstone_ros.inspection.sizes import (
     sizes,
     unknown_sizes,
 )
-from featherstone_ros.inspection.whole_robot import implausible, weak_joints
+from featherstone_ros.inspection.whole_robot import (
+    degenerate_joints,
+    free_model,
+    implausible,
+    weak_joints,
+)
 from featherstone_ros.model import urdf
 from featherstone_ros.model.finding import Finding, Rule, Severity, worst
-from featherstone_ros.model.inertia_rules import impossible_inertias
-from featherstone_ros.model.joint_rules import odd_joints, odd_mimics
 from featherstone_ros.model.robot_description import Joint, Link, RobotDescription
+from featherstone_ros.model.rules import impossible_inertias, odd_joints, odd_mimics
 
 REFUSED = Rule(
     "refused",

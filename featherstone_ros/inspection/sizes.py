@@ -15,8 +15,8 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.inspection.geometry import PLACEHOLDER, Box, Shape
 from featherstone_ros.model.finding import Finding, Rule, Severity
-from featherstone_ros.model.inertia_rules import POINT, carriers, is_helper, is_possible
 from featherstone_ros.model.robot_description import Inertial, Link, RobotDescription
+from featherstone_ros.model.rules import POINT, carriers, is_helper, is_possible
 
 MARGIN = 0.1  # of the radius, by which real parts may extend beyond the geometry
 FAR_OUT = 0.5  # of the radius

@@ -1,14 +1,21 @@
-"""Rules on the whole robot: placeholders, far too much mass, joints that cannot hold it."""
+"""Rules on the whole robot, with all joints free that are to move.
+
+Placeholders, far too much mass, joints that cannot hold it, and joints that move (nearly) no
+inertia, for which forward dynamics has no solution.
+"""
+
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from featherstone_ros._core import Dynamics
-from featherstone_ros.inspection.free_model import MAX_JOINTS, random_postures
+from featherstone_ros.arrays import Floats
 from featherstone_ros.inspection.sizes import reach
-from featherstone_ros.model import Model
+from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.finding import Finding, Rule, Severity
-from featherstone_ros.model.inertia_rules import HELPERS, carriers
-from featherstone_ros.model.robot_description import Inertial, RobotDescription
+from featherstone_ros.model.model import what_moves
+from featherstone_ros.model.robot_description import Inertial, RobotDescription, without_ground
+from featherstone_ros.model.rules import HELPERS, carriers, weightless_joints
 
 SHORTEST = 0.05  # [m] below this reach, mass is not judged
 # [kg/m^3] of the cube of a robot's reach: arms have 10 to 120
@@ -36,6 +43,26 @@ CANNOT_HOLD = Rule(
     "cannot hold the robot against gravity with its effort limit",
     "the torque governor clamps the command, and the arm sinks; masses or the limit are wrong",
 )
+FEW_POSTURES = 5  # the middle of all ranges, and four random ones
+BAD, HOPELESS = 1e8, 1e12  # condition numbers that leave 8 and 4 of 16 digits
+NEARLY_SINGULAR = Rule(
+    "singular-mass-matrix",
+    "makes the mass matrix nearly singular",
+    "almost no inertia resists the joint: forward dynamics loses digits and a simulation needs a "
+    "tiny time step; give the links beyond it inertia, or the joint an armature",
+)
+INDEFINITE = Rule(
+    "indefinite-mass-matrix",
+    "makes the mass matrix indefinite",
+    "in some posture the joint accelerates against its torque: the model is useless for simulation "
+    "and control",
+)
+UNCHECKED = Rule(
+    "mass-matrix-unchecked",
+    "has too many joints for a check of its mass matrix",
+    "whether inertia resists every motion is not known",
+)
+MAX_JOINTS = 300  # that are checked: the time grows with their cube
 
 
 def implausible(robot: RobotDescription) -> list[Finding]:
@@ -99,3 +126,70 @@ def _weight(robot: RobotDescription, inertials: list[Inertial]) -> list[Finding]
     severity = Severity.ERROR if mass > ABSURD * length**3 else Severity.WARNING
     text = f"the moving links weigh {mass:.4g} kg, the joints span {length:.3g} m"
     return [Finding(severity, TOO_HEAVY, "robot", robot.name, text)]
+
+
+def degenerate_joints(model: Model, idle: list[str]) -> list[Finding]:
+    """Check the joint-space inertia of a robot, given its ``free_model``."""
+    if model.n > MAX_JOINTS:
+        return [*weightless_joints(idle), Finding(Severity.NOTE, UNCHECKED, "robot", model.name)]
+    return weightless_joints(idle) + (_nearly_singular(model) if model.n else [])
+
+
+def _nearly_singular(model: Model) -> list[Finding]:
+    """Name the joint that moves most in each motion that almost no inertia resists.
+
+    Such a motion is an eigenvector of M whose eigenvalue is small relative to the greatest.
+    """
+    found: dict[
+        str, tuple[float, float]
+    ] = {}  # joint: least resistance, and relative to the greatest
+    for M in Dynamics(model).crba(_postures(model)):
+        if not np.isfinite(M).all():
+            continue
+        resistance, motions = np.linalg.eigh(M)
+        ratios = resistance / np.abs(resistance).max()
+        for k in np.flatnonzero(ratios < 1 / BAD):
+            joint = model.joint_names[int(np.argmax(np.abs(motions[:, k])))]
+            found[joint] = min(found.get(joint, (np.inf, 0.0)), (ratios[k], resistance[k]))
+    return [_finding(joint, *values) for joint, values in found.items()]
+
+
+def _finding(joint: str, ratio: float, resistance: float) -> Finding:
+    text = f"an eigenvalue is {resistance:.2g}, {ratio:.2g} of the greatest"
+    if ratio < -1 / HOPELESS:
+        return Finding(Severity.ERROR, INDEFINITE, "joint", joint, text)
+    severity = Severity.ERROR if ratio < 1 / HOPELESS else Severity.WARNING
+    return Finding(severity, NEARLY_SINGULAR, "joint", joint, text)
+
+
+def _postures(model: Model) -> np.ndarray:
+    q = random_postures(model, FEW_POSTURES)
+    q[0] = middle(model)
+    return q
+
+
+def free_model(
+    robot: RobotDescription,
+    joints: Iterable[str] | None = None,
+    locked: Mapping[str, float] | None = None,
+    base: str = "fixed",
+) -> tuple[Model, list[str]]:
+    """Return a robot's model and the joints that move no inertia, which it locks.
+
+    A base that floats is held. Arguments as for ``Model.from_urdf``.
+    """
+    if base == "floating":
+        robot = without_ground(robot)
+    chosen, tree, idle = what_moves(robot, joints, locked, tolerated=1.0)
+    return Model.from_bodies(robot, chosen, tree, EARTH), idle
+
+
+def random_postures(model: Model, count: int) -> Floats:
+    """Return (count, n) positions within the limits, the same in every call [rad or m]."""
+    lower, upper = model.position_range
+    return lower + np.random.default_rng(0).uniform(size=(count, model.n)) * (upper - lower)
+
+
+def middle(model: Model) -> Floats:
+    """Return the (n,) positions midway between the limits [rad or m]."""
+    return model.position_range.mean(axis=0)

@@ -1,14 +1,21 @@
-"""Checks of the numbers of a model: a ``ModelError`` names the argument."""
+"""Checks of numbers that callers give; those of joints are named by the joint."""
+
+from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros.arrays import Floats, finite_array, finite_number, positive_array
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.rotations import rotation_from_rpy
+
+if TYPE_CHECKING:
+    from featherstone_ros import Model
+
 
 HUGE = 1e100  # beyond any real robot, and its square is still finite
 ORTHONORMAL = 1e-9  # greatest entry of R R^T - 1 allowed, well above rounding
@@ -48,3 +55,36 @@ def rotation_matrix(name: str, value: ArrayLike) -> Floats:
     if np.abs(R @ R.T - np.eye(3)).max() > ORTHONORMAL or np.linalg.det(R) < 0:
         raise ModelError(f"{name} is {R.tolist()}, expected orthonormal rows and determinant 1")
     return R
+
+
+def joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
+    """Return values as (n,) array."""
+    array = np.asarray(values, dtype=float)
+    if array.shape != (model.n,):
+        names = ", ".join(model.joint_names)
+        raise ValueError(f"{what} has {array.size} values, expected {model.n}: {names}")
+    return array
+
+
+def finite_joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
+    """Return values, one for all or one per joint, as (n,) array."""
+    array = np.array(np.broadcast_to(values, model.n) if np.ndim(values) == 0 else values, float)
+    array = joint_array(array, model, what)
+    require(np.isfinite(array), array, model.joint_names, what, "a finite number")
+    return array
+
+
+def not_negative_joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
+    """Return values, one for all or one per joint, as (n,) array of nothing below 0."""
+    array = finite_joint_array(values, model, what)
+    require(array >= 0.0, array, model.joint_names, what, "at least 0")
+    return array
+
+
+def require(
+    good: NDArray[np.bool_], values: Floats, names: Sequence[str], what: str, expected: str
+) -> None:
+    """Raise ValueError naming the first value that is not good."""
+    if not good.all():
+        index = int(np.argmin(good))
+        raise ValueError(f"{what} of {names[index]} is {values[index]}, expected {expected}")

@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.model import read_description
+from featherstone_ros.model.robots import robot_source, split_source
 from featherstone_ros.model.share import package_folders
-from featherstone_ros.model.xacro_files import robot_source, split_source
 
 SHOWN = 60  # [characters] of a bad value in messages
 EXPECTED = (

@@ -10,8 +10,12 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.model.mimic import resolve_mimics
-from featherstone_ros.model.robot_description import Mimic, RobotDescription, name_list
+from featherstone_ros.model.robot_description import (
+    Mimic,
+    RobotDescription,
+    name_list,
+    resolve_mimics,
+)
 
 LEAST_SLACK = 0.1  # [rad or m]
 FARTHEST = 1e4  # [rad or m] that a joint without limits is believed to be

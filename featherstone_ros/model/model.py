@@ -20,8 +20,6 @@ from featherstone_ros.model.arguments import finite
 from featherstone_ros.model.body_tree import BodyTree, inertial_of, parameters_of
 from featherstone_ros.model.file_kind import DESCRIPTION, mistaken
 from featherstone_ros.model.finding import Severity, summary
-from featherstone_ros.model.inertia_rules import impossible_inertias
-from featherstone_ros.model.joint_rules import odd_mimics, weightless_joints
 from featherstone_ros.model.joint_selection import JointSelection
 from featherstone_ros.model.primitives import inertial
 from featherstone_ros.model.robot_description import (
@@ -30,8 +28,8 @@ from featherstone_ros.model.robot_description import (
     name_list,
     without_ground,
 )
-from featherstone_ros.model.robots import robot_file, robot_names
-from featherstone_ros.model.xacro_files import RobotFile, expand, robot_source
+from featherstone_ros.model.robots import RobotFile, expand, robot_file, robot_names, robot_source
+from featherstone_ros.model.rules import impossible_inertias, odd_mimics, weightless_joints
 
 logger = logging.getLogger(__name__)
 

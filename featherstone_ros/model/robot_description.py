@@ -1,14 +1,24 @@
-"""A robot as its URDF describes it: links and joints that form one tree, as plain data."""
+"""A robot as its URDF describes it: links and joints that form one tree, as plain data.
+
+Each planar joint is split into three joints with one axis. Chains of mimic joints lead to one free
+joint; how the algorithms couple them to it: "coupled" in cython_core/dynamics/system.pxd.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
+from featherstone_ros.model.arguments import HUGE
 from featherstone_ros.model.finding import Finding
+from featherstone_ros.model.rotations import unit_vector
+
+UPRIGHT = 0.9  # cosine: an axis closer to the plane's normal is a poor direction in the plane
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,8 +58,8 @@ class Joint:
 
     Attributes:
         name: Unique among the joints.
-        type: One of ``urdf.JOINT_TYPES`` except "planar" (see ``planar_joints``), or "screw", which
-            a URDF cannot express.
+        type: One of ``urdf.JOINT_TYPES`` except "planar" (see ``split_planar_joints``), or
+            "screw", which a URDF cannot express.
         parent: Name of the parent link.
         child: Name of the child link, whose frame is the joint's frame.
         rotation: (3, 3) orientation of the joint's frame at position 0 in the parent's frame.
@@ -201,3 +211,79 @@ def _walk(children: dict[str, list[Joint]], roots: list[str]) -> tuple[Joint, ..
         tree.append(joint)
         pending.extend(reversed(children[joint.child]))
     return tuple(tree)
+
+
+def split_planar_joints(robot: RobotDescription) -> RobotDescription:
+    """Replace each planar joint ``j`` by three joints with massless links between them.
+
+    They are ``j/x`` and ``j/y`` (prismatic) and ``j/theta`` (continuous); the links are ``j/x`` and
+    ``j/y``.
+    """
+    planar = [joint for joint in robot.joints if joint.type == "planar"]
+    if not planar:
+        return robot
+    frames = (Link(f"{joint.name}/{part}", None) for joint in planar for part in "xy")
+    parts = (part for joint in robot.joints for part in _split(joint))
+    return assemble(robot.name, (*robot.links, *frames), tuple(parts), robot.oddities)
+
+
+def _split(joint: Joint) -> Iterable[Joint]:
+    """Yield the three single joints that make up a planar joint; any other joint as it is."""
+    if joint.type != "planar":
+        yield joint
+        return
+    normal = joint.axis
+    x = np.array([1.0, 0.0, 0.0] if abs(normal[0]) < UPRIGHT else [0.0, 1.0, 0.0])
+    x = unit_vector(x - (x @ normal) * normal)
+    x_link, y_link = f"{joint.name}/x", f"{joint.name}/y"
+    yield replace(joint, name=x_link, type="prismatic", child=x_link, axis=x)
+    joint = replace(joint, rotation=np.eye(3), translation=np.zeros(3))
+    y = np.cross(normal, x)
+    yield replace(joint, name=y_link, type="prismatic", parent=x_link, child=y_link, axis=y)
+    yield replace(joint, name=f"{joint.name}/theta", type="continuous", parent=y_link)
+
+
+def resolve_mimics(robot: RobotDescription) -> dict[str, Mimic]:
+    """Return each follower's final leader, with multipliers and offsets of the chain combined.
+
+    A joint whose leader does not exist is not a follower: real files have such joints (the Alex
+    humanoid with Psyonic hands), with drives of their own.
+    """
+    joints = {joint.name: joint for joint in robot.joints}
+    resolved: dict[str, Mimic] = {}
+    for name in joints:
+        chain: dict[str, Mimic] = {}
+        while name not in resolved and (mimic := _known_mimic(joints[name], joints)):
+            if name in chain:
+                loop = name_list(list(chain))
+                raise ModelError(f"<mimic> of joints {loop} forms a loop, expected a free leader")
+            chain[name] = mimic
+            name = mimic.leader
+        for follower, mimic in reversed(chain.items()):
+            whole = resolved[follower] = _compose(mimic, resolved.get(mimic.leader))
+            if not max(abs(whole.multiplier), abs(whole.offset)) < HUGE:
+                raise ModelError(
+                    f"joint {follower!r}: <mimic> comes to {whole.multiplier:g} * {whole.leader!r} "
+                    f"+ {whole.offset:g}, expected values below {HUGE:g}"
+                )
+    return resolved
+
+
+def orphans(robot: RobotDescription) -> list[str]:
+    """Return the joints whose ``<mimic>`` names a leader that the robot does not have."""
+    names = {joint.name for joint in robot.joints}
+    return [j.name for j in robot.joints if j.mimic is not None and j.mimic.leader not in names]
+
+
+def _known_mimic(joint: Joint, joints: Mapping[str, Joint]) -> Mimic | None:
+    return joint.mimic if joint.mimic is not None and joint.mimic.leader in joints else None
+
+
+def _compose(mimic: Mimic, of_leader: Mimic | None) -> Mimic:
+    if of_leader is None:
+        return mimic
+    return Mimic(
+        of_leader.leader,
+        mimic.multiplier * of_leader.multiplier,
+        mimic.multiplier * of_leader.offset + mimic.offset,
+    )

@@ -12,12 +12,12 @@ from featherstone_ros import Model, Simulator, UnknownNameError
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._shadow import MAX_PLAUSIBLE, CompiledShadow, LockedPlaces, Snapshot
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.joint_arrays import (
+from featherstone_ros.model.arguments import (
     finite_joint_array,
     not_negative_joint_array,
     require,
 )
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer.effort_contract import (
     CONTRACTS,
     MOTOR_CURRENT,

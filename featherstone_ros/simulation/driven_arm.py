@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats, finite_array, finite_number
+from featherstone_ros.model.arguments import not_negative_joint_array
 from featherstone_ros.model.drive_units import POSITION, DriveUnits
-from featherstone_ros.model.joint_arrays import not_negative_joint_array
 from featherstone_ros.simulation.closed_loop import JointState
 
 GEAR_FREQUENCY = 60.0  # [Hz] of a rotor on its gear

@@ -21,9 +21,9 @@ from featherstone_ros._twin import ANSWERS, REQUESTS, Snapshot
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.message_templates import BaseMessage
+from featherstone_ros.model.arguments import finite_joint_array, not_negative_joint_array
 from featherstone_ros.model.drive_units import DUTY, POSITION
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.joint_arrays import finite_joint_array, not_negative_joint_array
 
 from .drive_gains import drive_bounds, drive_gains
 from .settings import SimulatorSettings, unit_quaternion

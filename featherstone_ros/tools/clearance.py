@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError, UnknownNameError
-from featherstone_ros.inspection.free_model import random_postures
 from featherstone_ros.inspection.geometry import boxes, shapes
+from featherstone_ros.inspection.whole_robot import random_postures
 from featherstone_ros.model import Model, urdf
 
 FLOOR = "floor"  # what links are checked against beside each other

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from featherstone_ros import __version__
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.xacro_files import ARGUMENT
+from featherstone_ros.model.robots import ARGUMENT
 from featherstone_ros.text import shortened
 from featherstone_ros.tools import COMMANDS
 from featherstone_ros.tools.options import (

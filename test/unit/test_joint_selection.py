@@ -8,7 +8,7 @@ from urdf_text import chain, joint, link, robot
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model import urdf
 from featherstone_ros.model.joint_selection import choose
-from featherstone_ros.model.mimic import orphans
+from featherstone_ros.model.robot_description import orphans
 
 
 def mimic(leader, multiplier=None, offset=None):

@@ -30,8 +30,8 @@ from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
+from featherstone_ros.model.arguments import finite_joint_array
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.joint_arrays import finite_joint_array
 from featherstone_ros.progress import Progress
 
 SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.model.finding import Severity
-from featherstone_ros.model.xacro_files import argument_texts
+from featherstone_ros.model.robots import argument_texts
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.proposal import Proposal
 from featherstone_ros.tools.setup.files import EFFORT_CONTROLLER, assumption, sentence
