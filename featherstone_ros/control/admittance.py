@@ -56,13 +56,7 @@ def bisect(rising: Callable[[float], float], bound: float) -> float:
 def virtual_settings(settings: CartesianSettings, delay: float) -> CartesianSettings:
     """Return the settings of the law that moves the virtual arm of mode admittance.
 
-    Args:
-        settings: Those of the end effector.
-        delay: From a wrench to the motion that answers it [s].
-
-    Raises:
-        ValueError: An axis has no damping, or its inertia is too small for the damping or a
-            stiffness (named).
+    ``delay``: from a wrench to the motion that answers it [s].
     """
     law = {name: broadcast(name, getattr(settings, name), 6) for name in OF_DAMPING}
     inertia, stiffness = law["shaped_inertia"], law["stiffness"]

@@ -42,17 +42,11 @@ MAX_NAMED = 4  # joints that are found one by one; where it is more, all joints 
 
 @dataclass(frozen=True, eq=False)
 class StableArm:
-    """An arm with stable gains.
+    """An arm with stable gains."""
 
-    Attributes:
-        armature: (n,) least inertia of the drives, 0 where none is needed [kg m^2 or kg].
-        gains: With it.
-        damping: Likewise.
-    """
-
-    armature: Floats
-    gains: ChosenGains
-    damping: Damping
+    armature: Floats  # (n,) least inertia of the drives, 0 where none is needed [kg m^2 or kg]
+    gains: ChosenGains  # with it
+    damping: Damping  # likewise
 
 
 def min_armature(
@@ -64,14 +58,7 @@ def min_armature(
     it, or on all where these gains would not bear more. Joints whose armature the model knows keep
     it.
 
-    Args:
-        model: The arm.
-        bandwidth: Of the gains [rad/s].
-        timing: Of the loop; None: the defaults.
-
-    Raises:
-        NoStableGainsError: None is enough; of the arm without any.
-        SingularInertiaError: A joint moves so little that nothing resists its acceleration.
+    ``bandwidth``: of the gains [rad/s].
     """
     timing = timing or Timing()
 

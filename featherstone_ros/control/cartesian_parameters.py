@@ -114,11 +114,7 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
 
 
 def tip_of(values: Mapping[str, Value], model: Model) -> str:
-    """Return the link that the mode moves, empty for none.
-
-    Raises:
-        ValueError: The model has no such link, no joint moves it, or the mode needs one.
-    """
+    """Return the link that the mode moves, empty for none."""
     tip = str(values["tip"])
     if tip:
         try:
@@ -134,20 +130,12 @@ def tip_of(values: Mapping[str, Value], model: Model) -> str:
 
 
 def offset_of(values: Mapping[str, Value]) -> Floats:
-    """Return the end effector's frame in the tip's, (4, 4).
-
-    Raises:
-        ValueError: It is not a pose.
-    """
+    """Return the end effector's frame in the tip's, (4, 4)."""
     return one_pose("tip_offset", values["tip_offset"])
 
 
 def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
-    """Return ``ControllerSettings.impedance`` for a set of parameter values.
-
-    Raises:
-        ValueError: They do not fit together.
-    """
+    """Return ``ControllerSettings.impedance`` for a set of parameter values."""
     tip_of(values, model)
     offset_of(values)
     settings = impedance_settings(values, model)
@@ -173,11 +161,7 @@ def require_slow_damping(
 
 
 def impedance_settings(values: Mapping[str, Value], model: Model) -> CartesianSettings:
-    """Return the law's settings for a set of parameter values.
-
-    Raises:
-        ValueError: A box has no inside.
-    """
+    """Return the law's settings for a set of parameter values."""
     posture = [values[f"nullspace.posture.{joint}"] or [np.nan] for joint in model.joint_names]
     walls = [
         Wall((x, y, z), offset, stiffness, damping)

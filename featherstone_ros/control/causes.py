@@ -25,17 +25,12 @@ EVENTS = {  # of an action
 
 
 class CauseRow(NamedTuple):
-    """What is known of a cause.
+    """What is known of a cause."""
 
-    Attributes:
-        fault_classes: Those of docs/faults.md, empty if it is no fault of joint states or commands.
-        action: What the controller does; it may go on to a fault, see OFTEN and IN_A_ROW.
-        text: For the joint, what was found, and the bound that it was compared with.
-    """
-
+    # those of docs/faults.md, empty if it is no fault of joint states or commands
     fault_classes: tuple[int, ...]
-    action: Action
-    text: str
+    action: Action  # what the controller does; it may go on to a fault, see OFTEN and IN_A_ROW
+    text: str  # for the joint, what was found, and the bound that it was compared with
 
 
 CAUSES = {

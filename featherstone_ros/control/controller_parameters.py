@@ -306,10 +306,6 @@ def require_effort_for_friction(drives: Drives, limit: Floats, model: Model) -> 
     """Check that the friction to be compensated leaves the drives an effort.
 
     ``limit``: (n,) the effort limits, 0 where nothing is to be controlled.
-
-    Raises:
-        ValueError: Friction alone takes more than a joint's limit at half its speed limit, at most
-            at ``BRISK``.
     """
     speed = np.minimum(0.5 * model.velocity_limit, BRISK)
     ends = np.nan_to_num([model.lower, model.upper], posinf=0.0, neginf=0.0)

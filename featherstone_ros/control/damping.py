@@ -33,17 +33,11 @@ MIN_SHARE = 1e-4  # of the damping that is wanted: below, the search is given up
 
 @dataclass(frozen=True)
 class Damping:
-    """Damping of a law, chosen from the model.
+    """Damping of a law, chosen from the model."""
 
-    Attributes:
-        value: (n,) [N m s/rad] or [N s/m].
-        wanted: (n,) the same if the loop had no delay.
-        timing: Period and delay for which it was chosen.
-    """
-
-    value: Floats
-    wanted: Floats
-    timing: Timing
+    value: Floats  # (n,) [N m s/rad] or [N s/m]
+    wanted: Floats  # (n,) the same if the loop had no delay
+    timing: Timing  # period and delay for which it was chosen
 
     def reason(self, joint: int) -> str:
         """Return in a few words where the value of a joint comes from."""
@@ -74,9 +68,6 @@ def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> D
     More where gravity that comes late would pump the arm. Stable with margin in all postures. If
     the last command acts through a silence [s], the damping of a velocity that was may reverse the
     motion, but no more.
-
-    Raises:
-        NoStableGainsError: None is stable; names a joint and a remedy.
     """
     loop = loop.under(Mode.GRAVITY_COMPENSATION)
     d = np.maximum(wanted, GAIN_MARGIN * loop.timing.latency * loop.gravity_gain)

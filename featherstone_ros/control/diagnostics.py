@@ -19,17 +19,11 @@ class DiagnosticLevel(IntEnum):
 
 
 class Problem(NamedTuple):
-    """What the diagnostics say of something that was found.
+    """What the diagnostics say of something that was found."""
 
-    Attributes:
-        text: With ``what`` was found, and the ``reason`` why the arm is, or was last, held.
-        level: Theirs.
-        phases: In which it matters.
-    """
-
-    text: str
+    text: str  # with ``what`` was found, and the ``reason`` why the arm is, or was last, held
     level: DiagnosticLevel = DiagnosticLevel.WARN
-    phases: frozenset[Phase] = RUNNING
+    phases: frozenset[Phase] = RUNNING  # in which it matters
 
 
 NO_STATES = frozenset({Phase.WAITING})
@@ -64,10 +58,8 @@ PROBLEMS = {
 def summary(phase: Phase, reason: str, found: Mapping[str, object]) -> tuple[DiagnosticLevel, str]:
     """Return the level and the line of the diagnostics.
 
-    Args:
-        phase: The controller's phase.
-        reason: Why the arm is held, or is not taken over; empty if there is no reason.
-        found: What was found, or whether, by the name of its row in ``PROBLEMS``.
+    ``reason``: why the arm is held or not taken over, or empty; ``found``: what was found, by the
+    name of its row in ``PROBLEMS``.
     """
     if phase is Phase.SILENT:
         return DiagnosticLevel.ERROR, f"{reason}: no commands, waiting for joint states"

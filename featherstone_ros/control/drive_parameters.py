@@ -39,11 +39,7 @@ def drive_parameters(model: Model, index: int, armature: float) -> Iterator[Para
 
 
 def require_same_units(values: Mapping[str, Value], before: Mapping[str, Value]) -> None:
-    """Check that drives keep their units, which nobody exchanges under an arm that is held.
-
-    Raises:
-        ValueError: Another value of a parameter ``drives.<joint>.*`` (named).
-    """
+    """Check that drives keep their units, which nobody exchanges under an arm that is held."""
     for name in values:
         if name.startswith("drives.") and values[name] != before[name]:
             raise ValueError(f"{name} is fixed until the node is cleaned up and configured")

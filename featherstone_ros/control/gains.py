@@ -76,15 +76,10 @@ class TimingError(ValueError):
 
 @dataclass(frozen=True)
 class Timing:
-    """When the loop acts.
+    """When the loop acts."""
 
-    Attributes:
-        period: Between two commands [s].
-        delay: From the measurement of a state to the resulting torque [s].
-    """
-
-    period: float = 0.002
-    delay: float = 0.002
+    period: float = 0.002  # between two commands [s]
+    delay: float = 0.002  # from the measurement of a state to the resulting torque [s]
 
     def __post_init__(self) -> None:
         """Raise TimingError if there are too many commands on their way."""
@@ -123,22 +118,15 @@ class ChosenGains:
 
 @dataclass(frozen=True)
 class UnstableMode:
-    """An unstable mode of the joints.
+    """An unstable mode of the joints."""
 
-    Attributes:
-        value: Eigenvalue: growth and turn per period.
-        posture: Number of the posture.
-        joint: The joint whose feedback does most of its work.
-        contributing: (n,) joints whose feedback does about as much, in it or in another mode of the
-            same posture with similar growth.
-        timing: Of the loop.
-    """
-
-    value: complex
-    posture: int
-    joint: int
+    value: complex  # eigenvalue: growth and turn per period
+    posture: int  # number of the posture
+    joint: int  # the joint whose feedback does most of its work
+    # (n,) joints whose feedback does about as much, in it or in another mode of the same posture
+    # with similar growth
     contributing: NDArray[np.bool_]
-    timing: Timing
+    timing: Timing  # of the loop
 
     @property
     def creeps(self) -> bool:
@@ -155,19 +143,12 @@ class UnstableMode:
 
 @dataclass(frozen=True)
 class Unstable:
-    """Gains of a joint with which the loop is unstable or has no margin.
+    """Gains of a joint with which the loop is unstable or has no margin."""
 
-    Attributes:
-        joint: Index.
-        given: Position and velocity gain (2,).
-        advised: Those with which the loop is stable (2,).
-        mode: What the arm does with the given ones.
-    """
-
-    joint: int
-    given: Floats
-    advised: Floats
-    mode: UnstableMode
+    joint: int  # index
+    given: Floats  # position and velocity gain (2,)
+    advised: Floats  # those with which the loop is stable (2,)
+    mode: UnstableMode  # what the arm does with the given ones
 
 
 class SampledLoop:
@@ -193,9 +174,6 @@ class SampledLoop:
 
         ``at``: (B, n) postures; None: the most demanding of ``postures(model)``. The law of
         gravity_compensation has velocity gains only, its damping.
-
-        Raises:
-            ModelError: The arm has more than ``MAX_JOINTS``.
         """
         if model.n > MAX_JOINTS:
             raise ModelError(
@@ -409,12 +387,7 @@ def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:
 
 
 def _mobility(inertia: Floats, joints: Sequence[str]) -> Floats:
-    """Return the inverse of inertia matrices (..., n, n).
-
-    Raises:
-        SingularInertiaError: Nothing resists a joint's acceleration, as far as numbers tell.
-        ModelError: A joint would accelerate against its torque.
-    """
+    """Return the inverse of inertia matrices (..., n, n)."""
     least, largest = np.linalg.eigvalsh(inertia)[:, [0, -1]].T
     at = int(np.argmin(least / np.maximum(largest, np.finfo(float).tiny)))
     if not least[at] >= -INDEFINITE * largest[at]:
@@ -532,9 +505,6 @@ def _reduce(
     had, as for an arm of little inertia that gravity tips over, it is done without, and begun with
     less stiffness. ``at``: returns the gains for a share (n,) of what is wanted, of a part of the
     bandwidth; ``bandwidth``: that is wanted, for the error.
-
-    Raises:
-        NoStableGainsError: One is always left.
     """
     estimating = loop.estimating(cutoff)
     culprits: list[int] = []

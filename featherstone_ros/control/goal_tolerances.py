@@ -77,17 +77,11 @@ RUNNING = GoalVerdict(GoalStatus.RUNNING)
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Tolerances of a goal; 0 is no bound.
+    """Tolerances of a goal; 0 is no bound."""
 
-    Attributes:
-        path: (2, n) position [rad or m] and velocity [rad/s or m/s] on the way.
-        goal: (2, n) the same at the end.
-        goal_time: Time allowed after the end of the motion to reach the goal [s].
-    """
-
-    path: Floats
-    goal: Floats
-    goal_time: float = 0.0
+    path: Floats  # (2, n) position [rad or m] and velocity [rad/s or m/s] on the way
+    goal: Floats  # (2, n) the same at the end
+    goal_time: float = 0.0  # time allowed after the end of the motion to reach the goal [s]
 
 
 def goal_tolerances(
@@ -99,17 +93,8 @@ def goal_tolerances(
 ) -> Tolerances:
     """Return the tolerances of a goal: its own, and the defaults for the others.
 
-    Args:
-        defaults: From the parameters.
-        names: The joints, in order.
-        path: control_msgs/JointTolerance of the goal message; 0 stands for the default and -1 for
-            no bound.
-        goal: Likewise.
-        goal_time: Likewise [s].
-
-    Raises:
-        TrajectoryError: A joint is unknown, a number is invalid, or an acceleration has a bound
-            although accelerations are not measured (named).
+    ``path``, ``goal``: control_msgs/JointTolerance, where 0 stands for the default and -1 for no
+    bound, as in ``goal_time`` [s].
     """
     return Tolerances(
         _overridden(defaults.path, names, path, "path_tolerance"),
@@ -172,14 +157,7 @@ def with_others(
 ) -> tuple[list[str], list[Point]]:
     """Return a trajectory of all joints; those that it does not name stay where they are.
 
-    Args:
-        names: Joint names of the points' fields, at least one.
-        points: Its points.
-        joints: All joints, in order.
-        position: Where they stay (n,) [rad] or [m].
-
-    Raises:
-        JointsError: It names none.
+    ``names``: of the points' fields, at least one; ``position``: (n,) where the joints stay.
     """
     if not names:
         raise JointsError(f"no joint is named; the joints are {', '.join(joints)}")

@@ -22,39 +22,25 @@ def _unlimited() -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class JointSpace:
-    """Joints and limits; arrays are (n,) in joint order, infinite where there is no limit.
-
-    Attributes:
-        names: Joint names.
-        types: Joint types, as ``Model.joint_types``.
-        lower: Lower position limits [rad] or [m].
-        upper: Upper position limits [rad] or [m].
-        velocity: [rad/s] or [m/s].
-        effort: [N m] or [N].
-        acceleration: Of a speed that grows [rad/s^2] or [m/s^2].
-        deceleration: Of a speed that falls, positive [rad/s^2] or [m/s^2].
-        jerk: [rad/s^3] or [m/s^3].
-        reach: (2, n) acceleration and jerk that the drives have for what the controller makes of
-            its own: see ``rates``.
-    """
+    """Joints and limits; arrays are (n,) in joint order, infinite where there is no limit."""
 
     names: tuple[str, ...]
-    types: tuple[str, ...]
-    lower: Floats
-    upper: Floats
-    velocity: Floats
-    effort: Floats
+    types: tuple[str, ...]  # joint types, as ``Model.joint_types``
+    lower: Floats  # lower position limits [rad] or [m]
+    upper: Floats  # upper position limits [rad] or [m]
+    velocity: Floats  # [rad/s] or [m/s]
+    effort: Floats  # [N m] or [N]
+    # of a speed that grows [rad/s^2] or [m/s^2]
     acceleration: Floats = field(default_factory=_unlimited)
+    # of a speed that falls, positive [rad/s^2] or [m/s^2]
     deceleration: Floats = field(default_factory=_unlimited)
-    jerk: Floats = field(default_factory=_unlimited)
+    jerk: Floats = field(default_factory=_unlimited)  # [rad/s^3] or [m/s^3]
+    # (2, n) acceleration and jerk that the drives have for what the controller makes of its own:
+    # see ``rates``
     reach: Floats = field(default_factory=_unlimited)
 
     def __post_init__(self) -> None:
-        """Check the limits.
-
-        Raises:
-            ValueError: One is not a number, or negative where that is none.
-        """
+        """Check the limits."""
         for limit in fields(self)[2:-1]:
             values = np.broadcast_to(getattr(self, limit.name), len(self.names))
             signed = limit.name in ("lower", "upper")
@@ -66,9 +52,8 @@ class JointSpace:
     def of(cls, model: Model, effort: Floats | None = None) -> JointSpace:
         """Return a model's.
 
-        Args:
-            model: The arm; a limit of 0, other than of the position, means none.
-            effort: (n,) the usable effort instead of the model's, taken as it is [N m] or [N].
+        A limit of 0, other than of the position, means none. ``effort``: (n,) the usable one
+        instead of the model's, taken as it is.
         """
         speed, most, *rates = (
             np.where(limit > 0.0, limit, np.inf)

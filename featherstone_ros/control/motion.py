@@ -15,19 +15,12 @@ FINEST = 5000  # samples of a piece at most: memory goes by the number of pieces
 
 @dataclass(frozen=True)
 class MotionState:
-    """The state of a motion at one time; arrays are (n,) in joint order, or (K, n) for several.
+    """The state of a motion at one time; arrays are (n,) in joint order, or (K, n) for several."""
 
-    Attributes:
-        position: [rad] or [m].
-        velocity: [rad/s] or [m/s].
-        acceleration: [rad/s^2] or [m/s^2].
-        effort: Feedforward effort in addition to the model's [N m] or [N].
-    """
-
-    position: Floats
-    velocity: Floats
-    acceleration: Floats
-    effort: Floats
+    position: Floats  # [rad] or [m]
+    velocity: Floats  # [rad/s] or [m/s]
+    acceleration: Floats  # [rad/s^2] or [m/s^2]
+    effort: Floats  # feedforward effort in addition to the model's [N m] or [N]
 
     def at(self, index: int) -> MotionState:
         """Return one of several states."""
@@ -80,16 +73,10 @@ class Motion:
     ) -> tuple[Floats, Floats]:
         """Evaluate the motion over a stretch of time, on both sides of every corner.
 
-        Args:
-            begin: [s].
-            end: [s], >= begin.
-            step: Longest time between two samples [s], but no piece has more than ``FINEST``; inf:
-                the corners and the middles between.
-            max_samples: With twice as many samples or more, only every second, third, ... is taken.
-
-        Returns:
-            Times (N,), and the samples (4, N, n). Where a piece or the correction begins or ends
-            there are two samples of the same time, since velocity and acceleration may jump there.
+        Times (N,) and samples (4, N, n), two of the same time where a piece or the correction
+        begins or ends: there velocity and acceleration may jump. ``step``: longest time between two
+        [s], but no piece has more than ``FINEST``; inf: the corners and the middles between. With
+        twice ``max_samples`` or more, only every second, third, ... is taken.
         """
         between = [t for t in [*self.corners, *self._compiled.correction] if begin < t < end]
         corners = np.unique([begin, *between, end])

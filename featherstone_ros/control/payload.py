@@ -20,11 +20,7 @@ MIN_REACH = 1.0  # [m] that a payload may extend on any arm, even a small one
 
 
 def payload_of(values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the payload in force: what its parameters' names begin with, and their values.
-
-    Raises:
-        ValueError: ``payload.name`` is no payload's; with the nearest.
-    """
+    """Return the payload in force: what its parameters' names begin with, and their values."""
     name, names = str(values.get("payload.name", "")), values.get(PAYLOAD_NAMES, [])
     if name and name not in names:
         raise ValueError(
@@ -45,13 +41,7 @@ def _numbers(values: Mapping[str, Any], name: str) -> tuple[str, dict[str, Any]]
 
 
 def model_with_payload(values: Mapping[str, Any], model: Model) -> Model:
-    """Return the arm with the parameters' gravity and the payload in force.
-
-    Raises:
-        ValueError: ``payload.name`` is no payload's. Or of any payload, also one that is not in
-            force: a value cannot be used, the link is missing or unknown, or it is no body that
-            the arm could carry.
-    """
+    """Return the arm with the parameters' gravity and the payload in force."""
     model = model.with_gravity(values["gravity"])
     for name in values.get(PAYLOAD_NAMES, []):
         _body(*_numbers(values, name), model)

@@ -24,11 +24,7 @@ def reach(model: Model, effort: Floats, armature: Floats, torque_rate: Floats) -
     The acceleration is the effort that gravity leaves, over the inertia that the joint moves; the
     jerk is the rate of the effort over the same. inf where there is no limit, or no inertia.
 
-    Args:
-        model: The arm with its payload.
-        effort: (n,) limits [N m or N], inf where there is none.
-        armature: (n,) of the drives [kg m^2 or kg].
-        torque_rate: (n,) [N m/s or N/s].
+    ``torque_rate``: (n,) of the effort [N m/s or N/s].
     """
     rng = np.random.default_rng(0)
     lower, upper = (np.clip(limit, -np.pi, np.pi) for limit in (model.lower, model.upper))

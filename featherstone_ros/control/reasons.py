@@ -55,19 +55,12 @@ REFUSALS = {
 
 
 class Reason(NamedTuple):
-    """Why the arm is held, a request is refused, or a state is not used.
-
-    Attributes:
-        code: Which one.
-        joint: Index of the joint, -1 for none.
-        found: What was found.
-        bound: What it was compared with.
-    """
+    """Why the arm is held, a request is refused, or a state is not used."""
 
     code: Cause | Refusal | Rejection
-    joint: int = -1
+    joint: int = -1  # index of the joint, -1 for none
     found: float = 0.0
-    bound: float = 0.0
+    bound: float = 0.0  # what it was compared with
 
     @classmethod
     def of(cls, kind: type[Cause | Rejection], record: Record) -> Reason:

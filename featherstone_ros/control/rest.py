@@ -11,15 +11,10 @@ from featherstone_ros.model import Model
 
 
 class LastMotion(NamedTuple):
-    """The motion in the last joint state.
+    """The motion in the last joint state."""
 
-    Attributes:
-        text: The joints that moved with their speeds, fastest first; empty: all stood.
-        age: Of the state [s].
-    """
-
-    text: str
-    age: float
+    text: str  # the joints that moved with their speeds, fastest first; empty: all stood
+    age: float  # of the state [s]
 
 
 def last_motion(controller: _control.CompiledController, model: Model, now: float) -> LastMotion:

@@ -203,11 +203,7 @@ class ControllerSettings:
     impedance: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            ValueError: With the name of the setting, what was found and what is expected.
-        """
+        """Check the values."""
         if self.fault_damping is None:
             object.__setattr__(self, "fault_damping", self.damping)
         if self.mode in OF_VIRTUAL_ARM and not (self.impedance or {}).get("inertia_shaping", True):

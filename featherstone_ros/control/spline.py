@@ -17,13 +17,8 @@ def spline_velocities(
     Its acceleration is continuous, and zero at the first point: what comes before is a line, or the
     way that the arm is led in.
 
-    Args:
-        times: (K,) strictly increasing [s].
-        positions: (K, n) [rad or m].
-        ends_at_rest: At the last point; else the acceleration is zero there.
-
-    Returns:
-        (K, n) [rad/s or m/s].
+    ``times``: (K,) strictly increasing [s]; ``positions`` and velocities: (K, n); ``ends_at_rest``:
+    at the last point, else the acceleration is zero there.
 
     Source: de Boor, A Practical Guide to Splines, 2001, chapter IV: continuity of the second
     derivative gives a tridiagonal system, here solved from the first point to the last and back.

@@ -16,19 +16,13 @@ OUTLASTS = 1.5  # periods without a pose until it is taken for ended: they come 
 
 
 class Takeover(NamedTuple):
-    """A trajectory replaces what was asked for before. Times are the controller's [s].
-
-    Attributes:
-        time: When.
-        end: When the trajectory reaches its last point.
-        age: Time since its stamp [s]; 0 where it has none or starts later.
-        jump: (n,) from the position that was asked for to the trajectory's [rad or m]; the motion
-            blends it in. 0 before its first point.
-    """
+    """A trajectory replaces what was asked for before. Times are the controller's [s]."""
 
     time: float
-    end: float
-    age: float
+    end: float  # when the trajectory reaches its last point
+    age: float  # time since its stamp [s]; 0 where it has none or starts later
+    # (n,) from the position that was asked for to the trajectory's [rad or m]; the motion blends it
+    # in. 0 before its first point.
     jump: Floats
 
     @classmethod

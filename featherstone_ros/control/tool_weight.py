@@ -29,23 +29,14 @@ LEAST = 1e-3  # [kg, kg m] deviation at least
 
 @dataclass(frozen=True, eq=False)
 class Tool:
-    """What explains zeros, but for the payload that was known.
+    """What explains zeros, but for the payload that was known."""
 
-    Attributes:
-        mass: [kg].
-        deviation: Its standard deviation [kg].
-        moment: (3,) mass times centre of mass, in the end effector's frame [kg m].
-        moment_deviation: About that of each [kg m].
-        offset: (6,) of the sensor alone, in any posture [N, N m].
-        misfit: Standard deviation of the zeros, of force and moment [N, N m].
-    """
-
-    mass: float
-    deviation: float
-    moment: Floats
-    moment_deviation: float
-    offset: Floats
-    misfit: tuple[float, float]
+    mass: float  # [kg]
+    deviation: float  # its standard deviation [kg]
+    moment: Floats  # (3,) mass times centre of mass, in the end effector's frame [kg m]
+    moment_deviation: float  # about that of each [kg m]
+    offset: Floats  # (6,) of the sensor alone, in any posture [N, N m]
+    misfit: tuple[float, float]  # standard deviation of the zeros, of force and moment [N, N m]
 
 
 class ToolWeight:

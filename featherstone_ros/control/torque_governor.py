@@ -19,8 +19,7 @@ def default_torque_rate(effort_limit: Floats) -> Floats:
     effort limits needs w limits per second. With much less, an arm that is pushed hard oscillates
     for ever between the limits (at 10 per second, a Panda whose wrist is hit at 2 rad/s).
 
-    Args:
-        effort_limit: (n,) [N m] or [N], inf or 0 where there is none.
+    ``effort_limit``: (n,) inf or 0 where there is none.
     """
     return _rate(effort_limit, DEFAULT_RATE, UNLIMITED_RATE)
 

@@ -176,10 +176,6 @@ class Trajectory:
         act twice: it is recognised where every point has it, with friction or without, within
         ``OWN_TORQUE`` of the largest of its joint along the trajectory. In doubt, as where one
         point differs, efforts are taken as they are.
-
-        Args:
-            dynamics: The arm's, with its payload.
-            drives: Friction and armature.
         """
         states = self._states
         if not self._has_effort.all() or not self.has_effort:
@@ -269,9 +265,6 @@ class Trajectory:
 
         As a set-point's, an acceleration may be ``SPEED_UP`` velocity limits per second; between
         points that are closer in time, what changes the velocity by its limit.
-
-        Raises:
-            LimitsError: One does.
         """
         times, duration = self.times, np.diff(self.times)[:, None]
         bound = np.maximum(SPEED_UP, 1.0 / duration)
@@ -293,14 +286,8 @@ class Trajectory:
         A point still to come may be as far away as the velocity limits allow until then, plus the
         tolerance; where the trajectory is already under way, the tolerance alone counts.
 
-        Args:
-            elapsed: Time since the trajectory's start [s], negative if it lies ahead.
-            arm: Position it will begin from (n,) [rad] or [m].
-            tolerance: [rad] or [m].
-
-        Raises:
-            LimitsError: It is a single point ahead, a goal that is not reached in time.
-            TrajectoryError: It ends in the past, or begins too far away.
+        ``elapsed``: since the trajectory's start, negative if that lies ahead [s]; ``arm``: (n,)
+        the position that it will begin from; ``tolerance`` [rad or m].
         """
         arm, velocity = np.ascontiguousarray(arm), np.ascontiguousarray(self._space.velocity)
         why, begin = self.compiled().why_not_start(elapsed, arm, velocity, tolerance)
@@ -318,9 +305,8 @@ class Trajectory:
     def compiled(self, transition: float = 0.0, tolerance: Floats | None = None) -> CompiledPath:
         """Return the trajectory as the compiled controller follows it.
 
-        Args:
-            transition: Time in which one that ends with velocity is stopped [s]; 0: at once.
-            tolerance: (2, n) how far position and velocity may be off on the way, 0 for no bound.
+        ``transition``: time in which one that ends with velocity is stopped, 0: at once [s];
+        ``tolerance``: (2, n) of position and velocity on the way, 0 for no bound.
         """
         return CompiledPath(
             self.times,
@@ -363,19 +349,11 @@ def plan_start(
     The loop that controls the arm goes on meanwhile; it checks the start again when it adopts the
     trajectory.
 
-    Args:
-        trajectory: The trajectory; positions of its continuous joints are moved by whole turns to
-            the desired ones.
-        moment: The controller's state: a ``SnapshotRequest``.
-        settings: The controller's.
-        delay: Time from the last joint state to its start [s], negative if that lies in the past;
-            None: it starts with the next joint state.
-        inspect: Called last with the motion that will follow, its times counted from the
-            trajectory's start, and the time at which it takes over; may raise TrajectoryError.
-        before: The path that is followed until then.
-
-    Raises:
-        TrajectoryError: It cannot.
+    ``trajectory``: its continuous joints are moved by whole turns to the desired positions.
+    ``delay``: from the last joint state to its start, negative if that lies in the past [s]; None:
+    it starts with the next joint state. ``inspect``: called last with the motion that will follow,
+    its times counted from the trajectory's start, and the time at which it takes over; may raise
+    TrajectoryError. ``before``: the path that is followed until then.
     """
     elapsed, desired = -(delay or 0.0), MotionState(*moment.desired)
     trajectory.turn_towards(elapsed, desired.position)
@@ -406,9 +384,6 @@ def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:
     """Return a streamed set-point, checked as far as it does not depend on the arm's state.
 
     Its time is not used. Joints that turn without end go the shortest way from ``near`` (n,).
-
-    Raises:
-        TrajectoryError: It is refused.
     """
     state = Trajectory(space.names, [replace(point, time=0.0)], space, True).state(0)
     state = replace(state, position=state.position - space.turns(state.position - near))
@@ -418,11 +393,7 @@ def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:
 
 
 def check_speed(values: Floats, limit: Floats, field: str, space: JointSpace) -> None:
-    """Check the velocity or acceleration (n,) of a set-point, which lasts until the next one.
-
-    Raises:
-        TrajectoryError: One is beyond its limit.
-    """
+    """Check the velocity or acceleration (n,) of a set-point, which lasts until the next one."""
     excess = np.abs(values) - SET_POINT_SPEED * limit
     worst = int(np.argmax(excess))
     if excess[worst] > 0.0:
@@ -447,11 +418,7 @@ def largest_acceleration(
 
 
 def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return each joint's index among a trajectory's names.
-
-    Raises:
-        JointsError: Unless the names are the joints, each once.
-    """
+    """Return each joint's index among a trajectory's names."""
     at: dict[str, int] = {}
     for i, name in enumerate(names):
         if name not in joints:
@@ -473,11 +440,7 @@ def timed(points: Sequence[Point], frequency: float) -> Sequence[Point]:
 
 
 def check_times(times: list[float]) -> list[float]:
-    """Return the times if they begin at 0 or later, increase strictly and are finite.
-
-    Raises:
-        TrajectoryError: They do not.
-    """
+    """Return the times if they begin at 0 or later, increase strictly and are finite."""
     if times[-1] == np.inf:
         raise TrajectoryError(f"point {len(times) - 1}: time_from_start is inf s, expected a time")
     if not times[0] >= 0.0:
@@ -492,11 +455,7 @@ def check_times(times: list[float]) -> list[float]:
 
 
 def check_fields(index: int, point: Point) -> None:
-    """Check which fields a point has.
-
-    Raises:
-        TrajectoryError: One is missing.
-    """
+    """Check which fields a point has."""
     if not len(point.positions):
         raise TrajectoryError(f"point {index}: no positions; they are required")
     if len(point.accelerations) and not len(point.velocities):
@@ -508,11 +467,7 @@ def gather(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Collect one field of all points.
 
-    Returns:
-        (K, n) values in joint order, 0 where a point does not have the field; (K,) who has it.
-
-    Raises:
-        TrajectoryError: Wrong length, or a number is not finite.
+    Values (K, n) in joint order, 0 where a point does not have the field, and (K,) who has it.
     """
     values = np.zeros((len(points), len(order)))
     present = np.zeros(len(points), dtype=bool)
@@ -532,11 +487,7 @@ def gather(
 
 
 def check_pieces(position: Floats, effort: Floats, times: list[float]) -> None:
-    """Check that the interpolation between all points can be computed.
-
-    Raises:
-        TrajectoryError: It overflows.
-    """
+    """Check that the interpolation between all points can be computed."""
     good = np.isfinite(position).all(axis=(1, 2)) & np.isfinite(effort).all(axis=(1, 2))
     if not good.all():
         i = int(np.argmin(good))
@@ -550,9 +501,6 @@ def check_limits(states: MotionState, space: JointSpace, may_end_moving: bool) -
     """Check K points against the joints' limits, and that the last one stands still.
 
     An effort that a drive does not have is in another unit.
-
-    Raises:
-        TrajectoryError: One is outside.
     """
     q, effort, last = states.position, states.effort, states.velocity[-1:]
     if at := first((q < space.lower - LIMIT_SLACK) | (q > space.upper + LIMIT_SLACK)):

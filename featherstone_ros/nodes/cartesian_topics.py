@@ -19,12 +19,7 @@ from featherstone_ros.model import Model
 def frame_pose(
     frame: str, tip: str, model: Model, dynamics: Dynamics, q: Floats, unknown: Collection[str]
 ) -> Floats:
-    """Return the pose (4, 4) of a ``frame_id`` in the base frame, with the arm at q (n,).
-
-    Raises:
-        MessageError: It is neither empty nor a link; or a joint of which nobody has said where it
-            stands (``unknown``) lies between it and the arm.
-    """
+    """Return the pose (4, 4) of a ``frame_id`` in the base frame, with the arm at q (n,)."""
     if frame in ("", model.base_link):
         return np.eye(4)
     if frame not in model.link_names:
@@ -49,9 +44,6 @@ def target_of(
     """Return the target's ``pose`` (4, 4), or ``twist`` or ``wrench`` (6,), in the base frame.
 
     ``frame``: (4, 4) that of the message.
-
-    Raises:
-        MessageError: It is not finite, or its quaternion's length is not 1.
     """
     try:
         if isinstance(message, PoseStamped):

@@ -39,11 +39,7 @@ def command_topics(
     taken: Iterable[str],
     resolve: Callable[[str], str],
 ) -> dict[str, list[str]]:
-    """Return the topics, resolved, that command some of the twin's joints, and which.
-
-    Raises:
-        ValueError: A topic is one of ``taken`` (named with its joint).
-    """
+    """Return the topics, resolved, that command some of the twin's joints, and which."""
     own = {resolve(topic): topic for topic in taken}
     topics: dict[str, list[str]] = {}
     for joint in joints:

@@ -57,11 +57,7 @@ class ControllerLoop(LoopMode):
     REFUSAL_MEMORY = SHOW_REFUSAL
 
     def __init__(self, node: ModelNode, arm: ControlledArm) -> None:
-        """Make the controller and the topics it publishes on; it answers nothing yet.
-
-        Raises:
-            ValueError: The settings need a tip, and there is none.
-        """
+        """Make the controller and the topics it publishes on; it answers nothing yet."""
         sends_joints = arm.sends_joints
         topics: dict[str, type] = {
             "joint_commands" if sends_joints else "commands": (
@@ -160,11 +156,7 @@ class ControllerLoop(LoopMode):
             loop.runner.post(request.kind, request.address, request)
 
     def ask(self, request: _control.ControlRequest) -> None:
-        """Have the loop do something.
-
-        Raises:
-            TrajectoryError: The loop refuses, has no time for it, or has ended.
-        """
+        """Have the loop do something."""
         if self.running.has_ended:
             raise TrajectoryError("the loop has ended")
         self.controller.keep_alive(request)
@@ -178,21 +170,13 @@ class ControllerLoop(LoopMode):
             raise TrajectoryError(self.text_of(request.why(answer)))
 
     def snapshot(self) -> _control.SnapshotRequest:
-        """Return a snapshot of the loop's state.
-
-        Raises:
-            TrajectoryError: The loop has no time to answer.
-        """
+        """Return a snapshot of the loop's state."""
         snapshot = _control.SnapshotRequest(len(self.space.names))
         self.ask(snapshot)
         return snapshot
 
     def plan(self, arm: ControlledArm, loaded: Model | None) -> Callable[[], None]:
-        """Return what goes over to other parameters; ``loaded``: with another payload or gravity.
-
-        Raises:
-            TrajectoryError: They cannot be taken in the arm's present state.
-        """
+        """Return what goes over to other parameters; ``loaded``: with other payload or gravity."""
         configure, change = _control.ConfigureRequest(arm.settings, arm.space.rates), None
         if loaded is not None:
             transition = arm.values["payload.transition_time"]

@@ -21,16 +21,11 @@ SOONEST = 0.1  # [s] between two reports: their causes may come in floods
 
 @dataclass(frozen=True)
 class Report:
-    """A node's condition.
+    """A node's condition."""
 
-    Attributes:
-        level: ``OK``, ``WARN`` or ``ERROR`` of this module.
-        message: One line for a person.
-        values: Details by name; shown with ``str``.
-    """
-
-    level: bytes = OK
-    message: str = "running"
+    level: bytes = OK  # ``OK``, ``WARN`` or ``ERROR`` of this module
+    message: str = "running"  # one line for a person
+    # details by name; shown with ``str``
     values: Mapping[str, object] = field(default_factory=dict)
 
 

@@ -43,11 +43,7 @@ PARAMETERS = (
 
 
 def base_topics(node: ModelNode) -> list[tuple[Publisher, BaseMessage]]:
-    """Return the topics of a floating base, each with its message; none where the base is fixed.
-
-    Raises:
-        ValueError: ``world_frame`` cannot be the frame that the base moves in.
-    """
+    """Return the topics of a floating base, each with its message; none where the base is fixed."""
     base, world = node.model.base_link, str(node.parameters["world_frame"])
     if not node.model.floating:
         _warn_of_what_is_idle(node)

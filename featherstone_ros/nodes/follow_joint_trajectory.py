@@ -116,11 +116,7 @@ class Goals:
             self._server.conclude(handle, result(verdict))
 
     def _follow(self, handle: ServerGoalHandle, tolerances: Tolerances, request: Any) -> None:
-        """Have the loop follow a goal.
-
-        Raises:
-            TrajectoryError: It refuses.
-        """
+        """Have the loop follow a goal."""
         causes = self._loop.snapshot().causes
         self._motions.follow(request)
         tracker = GoalTracker(request.path.number, tolerances, self._joints, causes)

@@ -100,15 +100,8 @@ def package_node(
 ) -> Node:
     """Return the action that starts one of the package's nodes as the launch arguments say.
 
-    Args:
-        context: Holds the values of the launch arguments.
-        executable: Its name, e.g. ``"digital_twin"``.
-        parameters: These override the parameter files.
-        remappings: In addition to that of ``joint_states``.
-        files: Whether the node reads the parameter files.
-        joint_states: Topic, if another than the launch argument's.
-        name: Of the node, if another than the executable's.
-        more: Further parameter files, which override the others.
+    ``parameters`` override the parameter files, of which ``more`` override the others and ``files``
+    says whether the node reads any; ``remappings``: beside that of ``joint_states``.
     """
     paths = [*(parameter_files(context) if files else []), *more]
     return Node(

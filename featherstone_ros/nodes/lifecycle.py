@@ -166,11 +166,7 @@ class ModelNode(LifecycleNode):
         """Destroy what ``configure`` made."""
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
-        """Check a new set of parameter values while configured, return what makes it effective.
-
-        Raises:
-            ValueError: With the reason why the set is refused.
-        """
+        """Check a new set of parameter values while configured, return what makes it effective."""
         return do_nothing
 
     def diagnose(self) -> Report:

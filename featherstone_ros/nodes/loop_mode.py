@@ -132,11 +132,7 @@ class LoopMode:
         return self._loop
 
     def _ask(self, request: int, payload: Any = None) -> int:
-        """Ask the loop for something; return its answer.
-
-        Raises:
-            TimeoutError: It has no time; nothing happens.
-        """
+        """Ask the loop for something; return its answer."""
         address = 0 if payload is None else payload.address
         return self.running.runner.request(request, address, payload, self.ANSWER_TIMEOUT)
 

@@ -21,9 +21,6 @@ def decode(kind: type, message: bytes) -> Any:
     """Decode the bytes that a raw subscription has taken as a message of a type.
 
     rclpy drops other bytes silently, yet prints several lines to standard error each time.
-
-    Raises:
-        MalformedMessageError: They are not a message of this type, or too many.
     """
     longest = LONGEST_TRAJECTORY if kind is JointTrajectory else LONGEST
     if len(message) > longest:

@@ -131,11 +131,7 @@ class MotionInput:
     def plan_trajectory(
         self, message: JointTrajectory, tolerances: Tolerances
     ) -> PlannedTrajectory:
-        """Return the request to follow a trajectory, with its own tolerances.
-
-        Raises:
-            TrajectoryError: It is refused.
-        """
+        """Return the request to follow a trajectory, with its own tolerances."""
         self._require_tracking()  # before the look at the state, which is zero until the first one
         space, settings, snapshot = self._loop.space, self._loop.settings, self._loop.snapshot()
         frequency = float(self._node.parameters["policy_frequency"])
@@ -180,11 +176,7 @@ class MotionInput:
         return request
 
     def follow(self, request: PlannedTrajectory) -> None:
-        """Have the loop follow what was planned.
-
-        Raises:
-            TrajectoryError: It refuses.
-        """
+        """Have the loop follow what was planned."""
         self._loop.ask(request)
         self.followed = request
         self.stream.note(request.takeover)
@@ -203,11 +195,7 @@ class MotionInput:
             raise TrajectoryError(self._loop.text_of(Reason(Refusal(refusal))))
 
     def _inspect(self, velocity: Floats, motion: Motion, begin: float) -> str:
-        """Return why the arm cannot follow; empty if it can, or if ``preflight`` is off.
-
-        Raises:
-            LimitsError: It cannot, and is refused.
-        """
+        """Return why the arm cannot follow; empty if it can, or if ``preflight`` is off."""
         node, loop = self._node, self._loop
         if node.parameters["preflight"] == Preflight.OFF:
             return ""
@@ -219,11 +207,7 @@ class MotionInput:
         return self._judge(problem, "the trajectory", node.get_logger(), refused)
 
     def _judge(self, problem: str, what: str, log: Any, refused: bool = False) -> str:
-        """Warn of what the arm cannot follow, and return the problem.
-
-        Raises:
-            LimitsError: There is one, and it is refused, or ``preflight`` is ``reject``.
-        """
+        """Warn of what the arm cannot follow, and return the problem."""
         refused = refused or self._node.parameters["preflight"] == Preflight.REJECT
         if problem and refused:
             raise LimitsError(f"the arm cannot follow: {problem}")

@@ -117,11 +117,7 @@ class Parameters(Mapping[str, Value]):
         return getattr(self._node, "_parameter_overrides", {})  # rclpy has no public access.
 
     def declare(self, parameters: Iterable[Parameter]) -> None:
-        """Declare parameters; values from the command line or a file replace the defaults.
-
-        Raises:
-            StartError: If such a value is refused; says which and why.
-        """
+        """Declare parameters; values from the command line or a file replace the defaults."""
         for parameter in parameters:
             try:
                 self._declare(parameter)

@@ -155,11 +155,7 @@ class PayloadService:
 
 
 def _online(node: ModelNode, model: Model, link: str) -> Any:
-    """Return a search; imports scipy only now, which takes a while and may be missing.
-
-    Raises:
-        FeatherstoneError: There is no such link, or no scipy.
-    """
+    """Return a search; imports scipy only now, which takes a while and may be missing."""
     from featherstone_ros.identification.arm import Arm
     from featherstone_ros.identification.filtering import needed_from_scipy
     from featherstone_ros.identification.online import OnlinePayload

@@ -114,8 +114,7 @@ class ThreadLoop:
     def stop(self, within: float = 1.0) -> bool:
         """End the cycle when it is safe, and wait for that; then rclpy's handles are free.
 
-        Returns:
-            Whether it has ended; False if the middleware holds the thread up.
+        False if the middleware holds the thread up.
         """
         atexit.unregister(self._finish)
         if not self._finish(within):

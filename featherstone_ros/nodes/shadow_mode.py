@@ -50,11 +50,7 @@ class ShadowMode(LoopMode):
     """
 
     def __init__(self, node: ModelNode) -> None:
-        """Make the shadow and the topics it publishes on; the node has a model.
-
-        Raises:
-            ValueError: Parameters that do not fit the model.
-        """
+        """Make the shadow and the topics it publishes on; the node has a model."""
         places = locked_positions(node.parameters, node.model)
         model = model_with_payload(node.parameters, node.model.with_locked(places))
         shadow = Shadow(model, shadow_settings(node.parameters, model))

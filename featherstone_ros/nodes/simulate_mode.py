@@ -57,11 +57,7 @@ class SimulateMode(LoopMode):
     """
 
     def __init__(self, node: ModelNode) -> None:
-        """Make the twin and the topics it publishes on; the node has a model.
-
-        Raises:
-            ValueError: Parameters that the simulator refuses, or a topic twice.
-        """
+        """Make the twin and the topics it publishes on; the node has a model."""
         model = model_with_payload(node.parameters, node.model)
         publish_clock = bool(node.parameters["publish_clock"])
         base_topics = floating_base.base_topics(node)
@@ -143,11 +139,7 @@ class SimulateMode(LoopMode):
         return replace(settings, follows_ros_time=sim_time and not settings.owns_time)
 
     def plan(self, values: Mapping[str, Value]) -> Commit:
-        """Prepare the twin for new settings or a payload; state, command and time go on.
-
-        Raises:
-            ValueError: They cannot be used, or change the topics or units of commands.
-        """
+        """Prepare the twin for new settings or a payload; state, command and time go on."""
         require_same_units(values, self._node.parameters)
         fixed = (f"command_topic.{joint}" for joint in self._node.model.joint_names)
         for name in (WRENCH_LINK, *fixed):

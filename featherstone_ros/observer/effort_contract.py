@@ -41,24 +41,16 @@ class ContractState(IntEnum):
 
 
 class ContractVerdict(NamedTuple):
-    """The result of a check.
+    """The result of a check."""
 
-    Attributes:
-        finding: What was found.
-        text: The reason, one sentence for the user.
-    """
-
-    finding: ContractState
-    text: str
+    finding: ContractState  # what was found
+    text: str  # the reason, one sentence for the user
 
 
 def contract_of(units: DriveUnits) -> tuple[str, Floats]:
     """Return the contract that the drives' units make, and the torque per current or per cent (n,).
 
     Under another contract than ``MOTOR_CURRENT``, what it would be: 1 where that is not known.
-
-    Raises:
-        ValueError: Only some joints lack gravity or friction: a contract holds for the whole arm.
     """
     for word in OF_ALL:
         has = np.array([effort == word for effort in units.effort])

@@ -97,11 +97,7 @@ class ShadowSettings:
     )
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ValueError: One is not finite.
-        """
+        """Check the numbers."""
         check_finite(self)
 
 
@@ -130,11 +126,7 @@ def shadow_parameters(model: Model) -> Iterator[Parameter]:
 
 
 def shadow_settings(values: Mapping[str, Value], model: Model) -> ShadowSettings:
-    """Return a shadow's settings from the twin's parameters.
-
-    Raises:
-        ValueError: Units that the drives of one arm do not have.
-    """
+    """Return a shadow's settings from the twin's parameters."""
     units = DriveUnits.of(values, model.joint_names)
     contract, gain = contract_of(units)
     others = [word for word in units.command if word != TORQUE]

@@ -41,9 +41,6 @@ class LatencyHistogram:
         """Return a duration that ``p`` percent do not exceed [s]; 0 if there is none.
 
         It is the end of the bucket in which the smallest such duration lies, at most ``max``.
-
-        Raises:
-            ValueError: ``p`` is not within 0 to 100.
         """
         if not 0.0 <= p <= 100.0:
             raise ValueError(f"p is {p}, expected 0 to 100")
@@ -70,11 +67,7 @@ class LatencyHistogram:
 
     @classmethod
     def from_text(cls, text: str) -> LatencyHistogram:
-        """Return the histogram that ``text`` describes; its ``max`` is the end of a bucket.
-
-        Raises:
-            ValueError: It is not what ``text`` returns.
-        """
+        """Return the histogram that ``text`` describes; its ``max`` is the end of a bucket."""
         histogram = cls()
         for entry in text.split():
             end, separator, count = entry.partition(":")

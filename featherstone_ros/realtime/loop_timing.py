@@ -20,9 +20,7 @@ class LoopTiming:
     def __init__(self, loop: RclLoop, clock: Callable[[], float] = monotonic) -> None:
         """Begin.
 
-        Args:
-            loop: The source of the counts.
-            clock: Steady time [s].
+        ``clock``: steady time [s].
         """
         self._loop = loop
         self._clock = clock
@@ -33,8 +31,7 @@ class LoopTiming:
     def report(self, lost: str = "states lost") -> dict[str, object]:
         """Return the timing of the last second, and the counts since the beginning.
 
-        Args:
-            lost: The name of the counter of lost messages.
+        ``lost``: the name of the counter of lost messages.
         """
         now = self._clock()
         if not self._reported or now - self._begun >= REPORT_PERIOD:

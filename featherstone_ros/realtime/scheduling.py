@@ -25,16 +25,11 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Scheduling:
-    """The scheduling that a loop requests from the operating system.
+    """The scheduling that a loop requests from the operating system."""
 
-    Attributes:
-        priority: 1 to 99 for SCHED_FIFO; 0 leaves the thread's scheduling as it is.
-        cpus: Numbers of the processors that may run the thread; empty for all.
-        lock_memory: Keep all memory of the process in RAM, so that nothing waits for a page.
-    """
-
-    priority: int = 0
-    cpus: tuple[int, ...] = ()
+    priority: int = 0  # 1 to 99 for SCHED_FIFO; 0 leaves the thread's scheduling as it is
+    cpus: tuple[int, ...] = ()  # numbers of the processors that may run the thread; empty for all
+    # keep all memory of the process in RAM, so that nothing waits for a page
     lock_memory: bool = False
 
     def enter(self) -> list[str]:
@@ -43,8 +38,7 @@ class Scheduling:
         With a priority, threads that the calling one waits for change, too, see
         ``favour_other_threads``.
 
-        Returns:
-            A line for each request that was not allowed, with the way to allow it.
+        Returns a line for each request that was not allowed, with the way to allow it.
         """
         problems = []
         if self.cpus:

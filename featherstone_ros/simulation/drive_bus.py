@@ -71,11 +71,7 @@ class DriveBus:
         return self._bus.read(now)
 
     def write(self, at: float, command: Command) -> None:
-        """Send what the drives are told.
-
-        Raises:
-            ValueError: It comes from no ``ClosedLoop`` around this plant.
-        """
+        """Send what the drives are told."""
         if command.told is None:
             raise ValueError("told is None, expected the command of a ClosedLoop around DriveBus")
         self._bus.write(at, command.told)

@@ -151,11 +151,7 @@ class DrivenArm:
         return JointState(self.q, self.qd, self.effort, now)
 
     def write(self, at: float, command: Floats) -> None:
-        """Take what the drives are told from a time on.
-
-        Raises:
-            ValueError: It is not finite; the command before stays.
-        """
+        """Take what the drives are told from a time on."""
         self._coming.append((at, finite_array("command", command, self.command.shape)))
 
     def advance(self, duration: float) -> None:

@@ -52,11 +52,7 @@ class Noise:
     seed: int = declared(0, "seed of the sensor noise: the same seed gives the same noise", 0)
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ValueError: One is not finite.
-        """
+        """Check the numbers."""
         check_finite(self)
 
 
@@ -155,11 +151,7 @@ class SimulatorSettings:
     follows_ros_time: bool = False
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ValueError: One is not finite.
-        """
+        """Check the numbers."""
         check_finite(self)
 
     @property

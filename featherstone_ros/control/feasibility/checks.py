@@ -71,10 +71,7 @@ def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
     sender's, ``BLEND_SPEED`` more. From the first point on, positions may be ``LIMIT_SLACK``
     beyond the limits, as those of points; an arm may come from further outside.
 
-    Args:
-        verdict: Of ``check_trajectory``.
-        motion: The same.
-        velocity: The desired velocity before (n,) [rad/s] or [m/s].
+    ``velocity``: (n,) the desired one before.
     """
     demand, first = verdict.demand, float(motion.corners[0])
     blended = demand.time < (first if velocity.any() else motion.blended_until)

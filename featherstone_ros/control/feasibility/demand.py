@@ -27,24 +27,15 @@ class Demand:
     Coulomb friction does not change: it depends on the direction of motion, not on the speed. Where
     friction is not so simple, this is an upper bound: what grows with the load does with that of
     both parts, and viscous friction is not thinned.
-
-    Attributes:
-        time: (N,) [s].
-        position: [rad] or [m].
-        velocity: [rad/s] or [m/s].
-        acceleration: [rad/s^2] or [m/s^2].
-        standing: Gravity, Coulomb friction, and the motion's extra effort.
-        viscous: Viscous friction.
-        inertial: Accelerations, centrifugal and Coriolis forces, armature.
     """
 
-    time: Floats
-    position: Floats
-    velocity: Floats
-    acceleration: Floats
-    standing: Floats
+    time: Floats  # (N,) [s]
+    position: Floats  # [rad] or [m]
+    velocity: Floats  # [rad/s] or [m/s]
+    acceleration: Floats  # [rad/s^2] or [m/s^2]
+    standing: Floats  # gravity, Coulomb friction, and the motion's extra effort
     viscous: Floats
-    inertial: Floats
+    inertial: Floats  # accelerations, centrifugal and Coriolis forces, armature
 
     @property
     def torque(self) -> Floats:
@@ -90,15 +81,8 @@ def demand(
 ) -> Demand:
     """Sample a motion and its torque.
 
-    Args:
-        dynamics: The arm's.
-        drives: Friction, armature, spring and offset.
-        motion: In the same joint order.
-        begin: [s].
-        end: [s].
-        step: Longest time between two samples [s]; corners of the motion are sampled anyway.
-        with_extra_effort: Whether the motion's own effort adds to the model's.
-        max_samples: Approximate number of samples; with more corners than that, some are left out.
+    ``begin``, ``end`` and ``step``, the longest time between two samples, in s. Corners of the
+    motion are sampled anyway, but for some where there are more than ``max_samples``.
     """
     time, (q, qd, qdd, extra) = motion.trace(begin, end, step, max_samples)
     asked = demand_of(dynamics, drives, time, q, qd, qdd)
@@ -110,13 +94,7 @@ def demand_of(
 ) -> Demand:
     """Return what a sampled motion asks.
 
-    Args:
-        dynamics: The arm's.
-        drives: Friction, armature, spring and offset.
-        time: (N,) [s].
-        q: (N, n) [rad or m].
-        qd: (N, n) [rad/s or m/s].
-        qdd: (N, n) [rad/s^2 or m/s^2].
+    ``time``: (N,) [s]; ``q``, ``qd``, ``qdd``: (N, n).
     """
     gravity = dynamics.gravity(q)
     rigid = dynamics.rnea(q, qd, qdd) - gravity

@@ -33,28 +33,19 @@ JUMP = "jump"
 
 
 class Quantity(NamedTuple):
-    """Something bounded, at N times.
+    """Something bounded, at N times."""
 
-    Attributes:
-        name: ``"position"``, ``"velocity"``, ``"acceleration"``, ``"deceleration"``, ``"jerk"``,
-            ``"torque"``, or ``JUMP`` of the velocity.
-        time: (N,) [s].
-        values: (N, n).
-        lower: (n,) limit.
-        upper: (n,) limit.
-        slack: (n,), or of all joints, by which values may be beyond.
-        power: In s times the time the values are s to this power times smaller; 0: not so simply.
-        before: (N, n) velocity before a jump.
-    """
-
+    # ``"position"``, ``"velocity"``, ``"acceleration"``, ``"deceleration"``, ``"jerk"``,
+    # ``"torque"``, or ``JUMP`` of the velocity
     name: str
-    time: Floats
-    values: Floats
-    lower: Floats
-    upper: Floats
-    slack: Floats | float
+    time: Floats  # (N,) [s]
+    values: Floats  # (N, n)
+    lower: Floats  # (n,) limit
+    upper: Floats  # (n,) limit
+    slack: Floats | float  # (n,), or of all joints, by which values may be beyond
+    # in s times the time the values are s to this power times smaller; 0: not so simply
     power: int = 0
-    before: Floats | None = None
+    before: Floats | None = None  # (N, n) velocity before a jump
 
     def largest_rate(self) -> float:
         """Return the greatest x, up to 1, such that x to the power times all values fits."""
@@ -67,25 +58,15 @@ class Quantity(NamedTuple):
 
 @dataclass(frozen=True)
 class Excess:
-    """The largest excess of a motion over a limit of one joint.
-
-    Attributes:
-        joint: Name.
-        quantity: As of ``Quantity``.
-        value: The value reached; of a jump, by how much.
-        limit: The limit that it exceeds.
-        unit: Of both.
-        time: When, since the trajectory's start [s].
-        before: The velocity before a jump.
-    """
+    """The largest excess of a motion over a limit of one joint."""
 
     joint: str
-    quantity: str
-    value: float
+    quantity: str  # as of ``Quantity``
+    value: float  # the value reached; of a jump, by how much
     limit: float
-    unit: str
-    time: float
-    before: float = 0.0
+    unit: str  # of both
+    time: float  # when, since the trajectory's start [s]
+    before: float = 0.0  # the velocity before a jump
 
     def share(self) -> float:
         """Return the value as a multiple of the limit."""
@@ -129,11 +110,7 @@ def quantities(demand: Demand, limits: JointSpace) -> list[Quantity]:
 def jumps(motion: Motion, begin: float, velocity: Floats, limits: JointSpace) -> Quantity:
     """Return the jumps of the velocity.
 
-    Args:
-        motion: Its pieces meet at the corners; its lead-in is smooth.
-        begin: When it takes over [s].
-        velocity: The desired velocity until then (n,) [rad/s or m/s].
-        limits: Of the same joints.
+    ``begin``: when the motion takes over [s]; ``velocity``: (n,) the desired one until then.
     """
     time = np.append(begin, motion.corners[motion.corners > begin])
     _, before, *_ = motion.sample(time, np.nextafter(time, -np.inf))
@@ -198,10 +175,6 @@ def slow_down(demand: Demand, limits: JointSpace) -> float:
     largest x that all of them allow cannot be above the least of those roots: starting from the
     limits of what goes with a power of x, and going from one to the next finds it, whatever the
     shape of the parabolas. Position limits are not considered: no speed helps there.
-
-    Args:
-        demand: The motion at its own speed.
-        limits: Of the same joints.
     """
     x = min(row.largest_rate() for row in quantities(demand, limits) if row.power)
     most = np.broadcast_to(limits.effort, demand.standing.shape)

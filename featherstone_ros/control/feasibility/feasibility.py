@@ -26,16 +26,11 @@ from featherstone_ros.model.drives import Drives
 
 @dataclass(frozen=True, eq=False)
 class Feasibility:
-    """The result of a check.
+    """The result of a check."""
 
-    Attributes:
-        demand: Position, speed and torque of the motion.
-        limits: Those of the arm.
-        excesses: Where it exceeds the limits; velocity jumps, which no motor can follow, last.
-    """
-
-    demand: Demand
-    limits: JointSpace
+    demand: Demand  # position, speed and torque of the motion
+    limits: JointSpace  # those of the arm
+    # where it exceeds the limits; velocity jumps, which no motor can follow, last
     excesses: list[Excess]
 
     @property
