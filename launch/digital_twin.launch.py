@@ -15,7 +15,7 @@ from featherstone_ros.nodes.launch_support import (
     package_node,
     value,
 )
-from featherstone_ros.simulation.settings import PACED
+from featherstone_ros.simulation.simulator_settings import PACED
 
 
 def start(context: LaunchContext) -> list[Node]:

@@ -9,7 +9,7 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch_ros.actions import Node
 
 from featherstone_ros.nodes.launch_support import common_arguments, package_node, value
-from featherstone_ros.simulation.settings import SIMULATED
+from featherstone_ros.simulation.simulator_settings import SIMULATED
 
 TOPICS = {
     "commands": "topic of the torques, e.g. /forward_command_controller/commands",

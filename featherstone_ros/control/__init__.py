@@ -10,20 +10,19 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
   no settings, and what is made of them.
 - ``settings``, ``torque_governor``: every setting, checked.
 - ``gains``: gains from the model, and whether gains are stable as a sampled loop.
-- ``state_period``: whether joint states come as often as gains are made for.
 - ``damping``: the same for the damping of the gravity hold and of a fault.
 - ``feedback``: both for a set of parameters, set or chosen, and what is said of it.
 - ``armature``: the inertia of the drives that is assumed where no gains are stable without.
-- ``joint_space``: the joints with their limits; ``reach``: what their drives can accelerate.
+- ``joint_space``: the joints with their limits, and what their drives can accelerate.
 - ``motion``, ``trajectory``: a JointTrajectory checked, when it starts, and the motion that it is.
 - ``feasibility``: whether the motors can follow it; ``retiming``: as fast as they can.
-- ``goal_tolerances``, ``tracking_error``: the outcome of an action's goal; how well the arm
-  follows.
+- ``goal_tolerances``: the outcome of an action's goal.
 - ``spline``: velocities for points that come without.
 - ``streams``: how trajectories that follow each other fit together; velocities for poses.
 - ``tool_weight``: what a wrench sensor's zeros in several postures tell of the tool.
 - ``arrival``, ``end_effector``: whether the arm, or its tip, is where it was asked to go.
-- ``diagnostics``: level and line of the diagnostics; ``drive_watch``: what limits of drives bind.
+- ``diagnostics``: level and line of the diagnostics, how well the arm follows, how often joint
+  states come; ``drive_watch``: what limits of drives bind.
 - ``payload``: the model with payload and gravity from the parameters.
 - ``reasons``, ``unusable_messages``: text for the compiled controller's records, and for
   messages that cannot be used.

@@ -31,9 +31,8 @@ from featherstone_ros.control.drive_parameters import assumption
 from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import Timing
 from featherstone_ros.control.goal_tolerances import Tolerances
-from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.joint_space import JointSpace, reach
 from featherstone_ros.control.payload import gravity_and_payload, model_with_payload
-from featherstone_ros.control.reach import reach
 from featherstone_ros.control.retiming.retime import Retimed, retime
 from featherstone_ros.control.settings import (
     OF_SPRING,

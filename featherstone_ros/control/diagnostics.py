@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
+from math import inf
 from typing import NamedTuple
 
+import numpy as np
+
+from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import RUNNING, SILENT, TEXTS, TRACKING, Phase
 
 
@@ -89,3 +94,88 @@ def phase_text(phase: Phase) -> str:
 def following(phase: Phase) -> str:
     """Return what is followed, in the same stable words."""
     return TEXTS[phase if phase in TRACKING else Phase.HOLDING]
+
+
+WINDOW = 1.0  # [s] over which joint states are counted
+SLOWER = 1.5  # times longer than expected
+
+
+class StatePeriod:
+    """The mean time between joint states, by the controller's time: that of their stamps.
+
+    Attributes:
+        text: That they come too slowly, empty if they do not.
+    """
+
+    def __init__(self) -> None:
+        """Have counted none."""
+        self._begin, self._before = -inf, 0
+        self._was_slow, self.text = False, ""
+
+    def update(self, now: float, count: int, expected: float, silence: float) -> str:
+        """Count; return ``text``.
+
+        Two windows in a row have to say so: a gap is nothing of the kind. ``count``: of all states
+        so far; those further apart than ``silence`` have stopped [s].
+        """
+        elapsed = now - self._begin
+        if 0.0 <= elapsed < WINDOW:  # it begins anew where the clock does
+            return self.text
+        measured = elapsed / max(count - self._before, 1)
+        is_slow = self._before > 0 and SLOWER * expected < measured < silence
+        self.text = (
+            f"joint states come every {1e3 * measured:.2g} ms, gains are chosen and checked for "
+            f"gains.period {1e3 * expected:.4g} ms"
+        ) * (is_slow and self._was_slow)
+        self._begin, self._before, self._was_slow = now, count, is_slow
+        return self.text
+
+
+NOTABLE = 0.25  # share of the path tolerance that causes a warning
+USUAL_TOLERANCE = 0.3  # [rad or m] path tolerance used if none is set
+STAYS = 5.0  # [s] after which a lasting error is serious
+GROWN = 2.0  # growth since the first warning that is serious, too
+
+
+@dataclass(frozen=True)
+class TrackingWarning:
+    """A warning about the tracking error; without text there is none."""
+
+    text: str = ""
+    is_serious: bool = False
+
+
+class TrackingWatch:
+    """Distinguishes passing errors, as in a fast motion, from lasting or growing ones."""
+
+    def __init__(self, names: Sequence[str], reach: Floats | None = None) -> None:
+        """Begin.
+
+        ``reach``: (n,) the joints' range: the error of a joint with a shorter range than the
+        tolerance, as a gripper's finger, is compared with that; None: none is shorter.
+        """
+        self._names = names
+        some = np.zeros(len(names)) if reach is None else reach
+        self._reach = np.where(some > 0.0, some, np.inf)
+        self._since = 0.0
+        self._first = 0.0  # error at the first warning; 0: none
+
+    def update(self, now: float, error: Floats | None, tolerance: float) -> TrackingWarning:
+        """Return the warning of an error (n,) of the position; None: none is desired.
+
+        ``tolerance``: the error that ends a motion [rad or m]; 0: none.
+        """
+        bounds = np.minimum(tolerance or USUAL_TOLERANCE, self._reach)
+        worst = 0 if error is None else int(np.argmax(np.abs(error) / bounds))
+        size = 0.0 if error is None else float(np.abs(error[worst]))
+        tolerance = float(bounds[worst])
+        if size <= NOTABLE * tolerance:
+            self._first = 0.0
+            return TrackingWarning()
+        if not self._first:
+            self._since, self._first = now, size
+        lasting = now - self._since
+        text = f"joint {self._names[worst]!r} is {size:.3g} away from where it should be"
+        if lasting > 0.0:
+            text += f", for {lasting:.0f} s"
+        return TrackingWarning(text, lasting > STAYS or size > min(tolerance, GROWN * self._first))

@@ -8,18 +8,22 @@ import numpy as np
 
 from featherstone_ros.control.arrival import ArrivalWatch
 from featherstone_ros.control.controller import lost_of, rejections
-from featherstone_ros.control.diagnostics import following, phase_text, summary
+from featherstone_ros.control.diagnostics import (
+    StatePeriod,
+    TrackingWarning,
+    TrackingWatch,
+    following,
+    phase_text,
+    summary,
+)
 from featherstone_ros.control.drive_watch import DriveWatch
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.control.settings import OF_END_EFFECTOR, OF_SPRING, OF_VIRTUAL_ARM
-from featherstone_ros.control.state_period import StatePeriod
-from featherstone_ros.control.tracking_error import TrackingWarning, TrackingWatch
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes import cartesian_topics
 from featherstone_ros.nodes.controller_loop import ControllerLoop
-from featherstone_ros.nodes.diagnostics_publisher import Report
-from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers, publishers_of
+from featherstone_ros.nodes.diagnostics_publisher import DuplicatePublishers, Report, publishers_of
 from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
 from featherstone_ros.nodes.locked_report import LockedJointsReport
 from featherstone_ros.nodes.motion_input import MotionInput

@@ -17,24 +17,20 @@ from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.locked_joints import locked_parameters
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
-from featherstone_ros.nodes import (
-    floating_base,
-    payload_service,
-    realtime_parameters,
-)
-from featherstone_ros.nodes.command_topics import topic_parameter
+from featherstone_ros.nodes import floating_base, payload_service
 from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.shadow_mode import ShadowMode
-from featherstone_ros.nodes.simulate_mode import SimulateMode
-from featherstone_ros.observer.settings import (
+from featherstone_ros.nodes.simulate_mode import SimulateMode, topic_parameter
+from featherstone_ros.observer.shadow_settings import (
     ShadowSettings,
     shadow_parameters,
 )
 from featherstone_ros.parameter import Parameter, Value, default_of, of_length, parameters_of
-from featherstone_ros.simulation import parameters as simulation
+from featherstone_ros.realtime import scheduling
+from featherstone_ros.simulation import twin_parameters as simulation
 
 Mode = SimulateMode | ShadowMode
 MODES: dict[str, type[Mode]] = {
@@ -65,7 +61,7 @@ PARAMETERS = (
     *parameters_of(Drives),
     *PAYLOAD_PARAMETERS,
     *payload_service.PARAMETERS,
-    *realtime_parameters.PARAMETERS,
+    *scheduling.PARAMETERS,
 )
 
 

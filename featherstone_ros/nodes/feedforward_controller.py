@@ -30,7 +30,6 @@ from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
-from featherstone_ros.nodes import realtime_parameters
 from featherstone_ros.nodes.controller_diagnostics import ControllerDiagnostics
 from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.diagnostics_publisher import Report
@@ -38,6 +37,7 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.motion_input import MotionInput
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.parameter import Parameter, Value
+from featherstone_ros.realtime import scheduling
 from featherstone_ros.text import plain
 
 CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
@@ -57,9 +57,7 @@ class FeedforwardController(ModelNode):
         self._loop: ControllerLoop | None = None  # while configured
         self._served: list[Any] = []  # likewise, where control_msgs is installed
         self._last_motion = LastMotion("", 0.0)
-        super().__init__(
-            "feedforward_controller", (*PARAMETERS, *realtime_parameters.PARAMETERS), context
-        )
+        super().__init__("feedforward_controller", (*PARAMETERS, *scheduling.PARAMETERS), context)
 
     def joint_parameters(self, model: Model) -> Iterable[Parameter]:
         """Return those of every joint, and of every payload that has a name."""

@@ -29,13 +29,13 @@ from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.locked_joints import locked_positions
 from featherstone_ros.model.parameter_files import misspelt
 from featherstone_ros.nodes.callback_groups import SeldomGroup
-from featherstone_ros.nodes.description_check import check_description
 from featherstone_ros.nodes.diagnostics_publisher import (
     ERROR,
     OK,
     WARN,
     DiagnosticsPublisher,
     Report,
+    check_description,
 )
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.parameters import Commit, Parameters

@@ -21,7 +21,7 @@ from featherstone_ros import _control
 from featherstone_ros._enumerations import Refusal
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controller import target_request
-from featherstone_ros.control.feasibility.checks import (
+from featherstone_ros.control.feasibility.feasibility import (
     Preflight,
     check_set_point,
     check_trajectory,

@@ -21,7 +21,7 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.qos import LATCHED
-from featherstone_ros.observer.settings import default_link
+from featherstone_ros.observer.shadow_settings import default_link
 from featherstone_ros.parameter import Parameter
 
 POLL_PERIOD = 0.1  # [s] between two collections of the states received

@@ -23,14 +23,13 @@ from featherstone_ros.nodes import payload_service, realtime_loop
 from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.locked_report import LockedJointsReport
-from featherstone_ros.nodes.loop_mode import LoopMode
+from featherstone_ros.nodes.loop_mode import LoopMode, RecentText
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.qos import EVERY, RELIABLE
-from featherstone_ros.nodes.refusals import RecentText
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.effort_contract import ContractState, ContractVerdict
-from featherstone_ros.observer.restart_reason import restart_reason
-from featherstone_ros.observer.settings import shadow_settings
+from featherstone_ros.observer.shadow import restart_reason
+from featherstone_ros.observer.shadow_settings import shadow_settings
 from featherstone_ros.parameter import Value
 
 INPUTS = {"joint_states": JointState, "~/commands": Float64MultiArray}

@@ -6,13 +6,15 @@ Python does: parameters and services as requests to the loop, and the log and th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeVar
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.validate_topic_name import validate_topic_name
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -24,18 +26,17 @@ from featherstone_ros.control.payload import model_with_payload
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model.locked_joints import absurd_text
 from featherstone_ros.nodes import floating_base, realtime_loop
-from featherstone_ros.nodes.command_topics import command_topics
-from featherstone_ros.nodes.diagnostics_publisher import ERROR, Report
-from featherstone_ros.nodes.duplicate_publishers import DuplicatePublishers
+from featherstone_ros.nodes.diagnostics_publisher import ERROR, DuplicatePublishers, Report
+from featherstone_ros.nodes.execution import one_line
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.locked_report import LockedJointsReport
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.qos import AHEAD, EVERY, RELIABLE
-from featherstone_ros.parameter import Value
+from featherstone_ros.parameter import Parameter, Value
 from featherstone_ros.simulation import SimulatorSettings, Twin
-from featherstone_ros.simulation.parameters import twin_settings
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
+from featherstone_ros.simulation.twin_parameters import twin_settings
 
 Answer = TypeVar("Answer", Trigger.Response, SetBool.Response)
 
@@ -238,3 +239,45 @@ class SimulateMode(LoopMode):
             waiting = f"lockstep: time stands at {values['simulation time [s]']} without commands"
         late = "fell behind real time; what was missed is given up" if behind else ""
         return self._report(values, *duplicates, waiting, late)
+
+
+def topic_parameter(joint: str) -> Parameter:
+    """Return the parameter that names a joint's topic."""
+    return Parameter(
+        f"command_topic.{joint}",
+        "",
+        "topic beside ~/commands with efforts for this joint and the others that have the same "
+        "(std_msgs/Float64MultiArray, in the order of joints); empty: none; fixed while "
+        "configured",
+        check=topic_fault,
+    )
+
+
+def topic_fault(topic: str) -> str | None:
+    """Return why a text is no topic's name; None if it is one, or empty."""
+    try:
+        if topic:
+            validate_topic_name(topic)
+    except InvalidTopicNameException as error:
+        return one_line(error)
+    return None
+
+
+def command_topics(
+    values: Mapping[str, Value],
+    joints: Sequence[str],
+    taken: Iterable[str],
+    resolve: Callable[[str], str],
+) -> dict[str, list[str]]:
+    """Return the topics, resolved, that command some of the twin's joints, and which."""
+    own = {resolve(topic): topic for topic in taken}
+    topics: dict[str, list[str]] = {}
+    for joint in joints:
+        if given := str(values[f"command_topic.{joint}"]):
+            if (topic := resolve(given)) in own:
+                raise ValueError(
+                    f"command_topic.{joint} is {given!r}, expected another topic than the twin's "
+                    + own[topic]
+                )
+            topics.setdefault(topic, []).append(joint)
+    return topics

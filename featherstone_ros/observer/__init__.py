@@ -3,12 +3,11 @@
 The processing of a state is compiled (cython_core/observer/); a loop runs it, or Python.
 
 - ``shadow``: processes a stream of joint states.
-- ``settings``: its settings.
+- ``shadow_settings``: its settings.
 - ``effort_contract``: the meaning of the arm's effort field, and whether it agrees with it.
-- ``restart_reason``: why the observer restarted, in words.
 """
 
-from featherstone_ros.observer.settings import ShadowSettings
 from featherstone_ros.observer.shadow import Shadow
+from featherstone_ros.observer.shadow_settings import ShadowSettings
 
 __all__ = ["Shadow", "ShadowSettings"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -10,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros import Model, Simulator, UnknownNameError
 from featherstone_ros._core import BoundDynamics
+from featherstone_ros._enumerations import RestartReason
 from featherstone_ros._shadow import MAX_PLAUSIBLE, CompiledShadow, LockedPlaces, Snapshot
 from featherstone_ros.arrays import Floats
+from featherstone_ros.errors import DivergenceError, SingularInertiaError
 from featherstone_ros.model.arguments import (
     finite_joint_array,
     not_negative_joint_array,
@@ -26,14 +29,29 @@ from featherstone_ros.observer.effort_contract import (
     ContractVerdict,
     EffortJudge,
 )
-from featherstone_ros.observer.restart_reason import restart_reason
-from featherstone_ros.observer.settings import (
+from featherstone_ros.observer.shadow_settings import (
     COMMANDED,
     EFFORT_SOURCES,
     ShadowSettings,
     default_link,
     default_threshold,
 )
+
+
+def restart_reason(kind: int, joint: int, figure: float, joint_names: Sequence[str]) -> str:
+    """Return the reason, by ``RestartReason``, joint and figure; empty: it did not restart."""
+    if kind == RestartReason.JUMPED_BACK:
+        return f"time jumped back by {figure:.3g} s"
+    if kind == RestartReason.GAP:
+        return f"no new joint state for {figure:.3g} s"
+    if kind == RestartReason.SINGULAR:
+        return f"no answer of the model: {SingularInertiaError(joint_names[joint])}"
+    if kind == RestartReason.DIVERGED:
+        return f"no answer of the model: {DivergenceError(joint_names[joint], figure)}"
+    if kind == RestartReason.BEYOND_BOUNDS:
+        return "no answer of the model: values beyond all bounds"
+    return ""
+
 
 FIELDS = ("position", "velocity", "effort")
 _numbers = count()

@@ -2,5 +2,5 @@
 
 - ``histogram``: a histogram of durations.
 - ``loop_timing``: latency and jitter of a compiled loop, for the diagnostics.
-- ``scheduling``: real-time priority and processors of a thread, locked memory.
+- ``scheduling``: real-time priority and processors of a thread, locked memory; its parameters.
 """

@@ -6,10 +6,12 @@ import ctypes
 import os
 import pwd
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from featherstone_ros.parameter import Parameter, Value
 
 MCL_CURRENT, MCL_FUTURE = 1, 2  # <sys/mman.h>
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # <malloc.h>
@@ -149,3 +151,38 @@ def lock_memory() -> bool:
     libc.mallopt(M_TRIM_THRESHOLD, -1)
     libc.mallopt(M_MMAP_MAX, 0)
     return True
+
+
+PARAMETERS = (
+    Parameter(
+        "realtime.priority",
+        0,
+        "SCHED_FIFO priority of the loop's thread; 0: the scheduling of the process",
+        0,
+        99,
+        read_only=True,
+    ),
+    Parameter(
+        "realtime.cpu_affinity",
+        [],
+        "processors on which that thread may run; empty: all",
+        kind=int,
+        check=refuse_missing_cpus,
+        read_only=True,
+    ),
+    Parameter(
+        "realtime.lock_memory",
+        False,
+        "keep the memory of the process in RAM",
+        read_only=True,
+    ),
+)
+
+
+def scheduling(values: Mapping[str, Value]) -> Scheduling:
+    """Return what the parameters say about the loop's scheduling."""
+    return Scheduling(
+        values["realtime.priority"],
+        tuple(map(int, values["realtime.cpu_affinity"])),
+        bool(values["realtime.lock_memory"]),
+    )

@@ -1,8 +1,8 @@
 """The digital twin without ROS, and a loop of controller and arm. Callers pass the time.
 
-- ``settings``: the settings; ``parameters``: how the node's parameters become them.
-- ``twin``: the simulated arm; its compiled part is in ``cython_core/simulation``.
-- ``drive_gains``: gains and bounds of simulated drives that follow positions.
+- ``simulator_settings``; ``twin_parameters``: how the node's parameters become them.
+- ``twin``: the simulated arm, and the gains of its drives that follow positions; its compiled part
+  is in ``cython_core/simulation``.
 - ``closed_loop``: an arm that moves under its controller, simulated or on a bus.
 - ``simulated_arm``: the simulated one.
 - ``driven_arm``: an arm whose drives are told currents, duty cycles or positions, with play.
@@ -10,7 +10,7 @@
 """
 
 from .driven_arm import DrivenArm
-from .settings import Noise, SimulatorSettings
+from .simulator_settings import Noise, SimulatorSettings
 from .twin import Twin
 
 __all__ = ["DrivenArm", "Noise", "SimulatorSettings", "Twin"]

@@ -13,7 +13,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.simulation.closed_loop import Command, JointState
-from featherstone_ros.simulation.settings import SimulatorSettings
+from featherstone_ros.simulation.simulator_settings import SimulatorSettings
 
 
 class SimulatedArm:

@@ -56,7 +56,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.simulation.settings import SimulatorSettings
+from featherstone_ros.simulation.simulator_settings import SimulatorSettings
 from featherstone_ros.simulation.twin import Twin, nanoseconds
 
 TICK = 0.001  # [s]

@@ -22,7 +22,7 @@ from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import ControllerSettings, Mode
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.simulation.drive_gains import drive_gains
+from featherstone_ros.simulation.twin import drive_gains
 
 STEP = 5e-4  # [s] of the simulation
 PERIOD = 4  # steps between joint states

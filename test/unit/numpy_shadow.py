@@ -9,7 +9,7 @@ from featherstone_ros.observer.effort_contract import (
     WITHOUT_FRICTION,
     WITHOUT_GRAVITY,
 )
-from featherstone_ros.observer.settings import default_threshold
+from featherstone_ros.observer.shadow_settings import default_threshold
 
 PLAY = 0.5  # of the presliding displacement, within which an encoder may flicker
 

@@ -8,7 +8,7 @@ from urdf_text import chain
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.feasibility.checks import check_set_point
+from featherstone_ros.control.feasibility.feasibility import check_set_point
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import MotionState
 from featherstone_ros.control.settings import Interpolation

@@ -10,9 +10,9 @@ from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.observer.settings import ShadowSettings
 from featherstone_ros.observer.shadow import Shadow
-from featherstone_ros.simulation.settings import SimulatorSettings
+from featherstone_ros.observer.shadow_settings import ShadowSettings
+from featherstone_ros.simulation.simulator_settings import SimulatorSettings
 from featherstone_ros.simulation.twin import Twin
 
 MODEL = control_arm.model()

@@ -22,8 +22,8 @@ from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, set_point
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
-from featherstone_ros.simulation.drive_gains import drive_gains
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
+from featherstone_ros.simulation.twin import drive_gains
 
 PERIOD = 0.002  # [s] between joint states
 LONGEST = 0.005  # [s] of motion that one command may make up for

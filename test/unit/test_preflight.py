@@ -12,10 +12,16 @@ from studies import study
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.feasibility.checks import MAX_VALUES, check_trajectory, is_beyond
 from featherstone_ros.control.feasibility.demand import Demand, demand, demand_of
 from featherstone_ros.control.feasibility.excesses import slow_down
-from featherstone_ros.control.feasibility.feasibility import Feasibility, check, round_up
+from featherstone_ros.control.feasibility.feasibility import (
+    MAX_VALUES,
+    Feasibility,
+    check,
+    check_trajectory,
+    is_beyond,
+    round_up,
+)
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError

@@ -8,7 +8,7 @@ from featherstone_ros.control import CartesianImpedance
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.observer import Shadow
-from featherstone_ros.observer.settings import ShadowSettings
+from featherstone_ros.observer.shadow_settings import ShadowSettings
 from featherstone_ros.simulation import DrivenArm, SimulatorSettings, Twin
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.drive_bus import DriveBus

@@ -14,7 +14,7 @@ from featherstone_ros._shadow import INPUTS, OUTPUTS, RECORDS, REQUESTS, StateBu
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.observer.restart_reason import restart_reason
+from featherstone_ros.observer.shadow import restart_reason
 from featherstone_ros.tools.robot_setup import load
 
 MODEL = load("panda").model

@@ -16,7 +16,7 @@ import featherstone_ros as fr
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import CONTRACTS
-from featherstone_ros.simulation.settings import INTEGRATORS
+from featherstone_ros.simulation.simulator_settings import INTEGRATORS
 
 NAMES = ["chain", "mimic", "three prismatic", "fixed between"]
 MORE = [*NAMES, "massless between", "all at once", "along axes"]

@@ -1,6 +1,6 @@
 """Joint states that come more slowly than gains are made for are told, gaps and silence are not."""
 
-from featherstone_ros.control.state_period import StatePeriod
+from featherstone_ros.control.diagnostics import StatePeriod
 
 
 def texts(counts, expected=0.002, silence=0.1):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from featherstone_ros.control.tracking_error import STAYS, TrackingWarning, TrackingWatch
+from featherstone_ros.control.diagnostics import STAYS, TrackingWarning, TrackingWatch
 
 NAMES = ("shoulder", "elbow")
 TOLERANCE = 0.4

@@ -8,7 +8,7 @@ from test_twin import ARM, START, make, run
 import featherstone_ros as fr
 from featherstone_ros.model.robots import robot_file, robot_names
 from featherstone_ros.simulation import SimulatorSettings, Twin
-from featherstone_ros.simulation.drive_gains import FULL_SPEED, drive_gains
+from featherstone_ros.simulation.twin import FULL_SPEED, drive_gains
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from featherstone_ros._twin import INPUTS, OUTPUTS, RECORDS
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.simulation import SimulatorSettings, Twin
-from featherstone_ros.simulation.settings import Noise
+from featherstone_ros.simulation.simulator_settings import Noise
 
 FINGER = urdf_text.link("finger", 0.1, "0 0 0", (1e-3,) * 3) + urdf_text.joint(
     "claw", "tool", "finger", xyz="0 0 0", axis="0 1 0",

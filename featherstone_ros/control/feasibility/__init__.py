@@ -2,5 +2,5 @@
 
 ``demand`` computes position, speed and torque of every joint, ``excesses`` finds where they exceed
 the arm's limits, and by which factor to slow it down; ``feasibility`` is the verdict, and
-``checks`` applies it to the controller's input.
+what of it is asked of the controller's input.
 """

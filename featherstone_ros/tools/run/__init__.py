@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING
 
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model.parameter_files import CONTROLLER, TWIN
-from featherstone_ros.simulation.settings import PACED, SIMULATED
+from featherstone_ros.simulation.simulator_settings import PACED, SIMULATED
 from featherstone_ros.tools.options import (
     add_files,
     add_number,
@@ -185,7 +185,7 @@ def _parameters(
 ) -> dict[str, dict[str, object]]:
     """Return the parameters of each node."""
     from featherstone_ros.model.parameter_files import as_ros_reads
-    from featherstone_ros.observer.settings import default_link
+    from featherstone_ros.observer.shadow_settings import default_link
     from featherstone_ros.tools.robot_setup import described
 
     files = [*arm.files, *(args.twin_parameters or ())]

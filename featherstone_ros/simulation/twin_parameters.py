@@ -16,9 +16,8 @@ from featherstone_ros.parameter import (
     per_joint,
     values_of,
 )
-from featherstone_ros.simulation.drive_gains import drive_gains
-from featherstone_ros.simulation.settings import Noise, SimulatorSettings
-from featherstone_ros.simulation.twin import home_positions
+from featherstone_ros.simulation.simulator_settings import Noise, SimulatorSettings
+from featherstone_ros.simulation.twin import drive_gains, home_positions
 
 PARAMETERS = (
     *parameters_of(SimulatorSettings),
