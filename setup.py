@@ -53,6 +53,7 @@ DIRECTIVES = {
     "cdivision": True,
     "embedsignature": True,
     "emit_code_comments": DEBUG,  # two fifths of the C
+    "infer_types": True,  # locals by what they are assigned; declared where that is ambiguous
     "initializedcheck": DEBUG,
 }
 # -fno-wrapv undoes the -fwrapv of CPython's own flags, which keeps loops from being vectorised.

@@ -42,9 +42,6 @@ cdef inline double share(const ModelBlend* b) noexcept nogil:
 cdef inline void combine(const ModelBlend* b, const double* q, const double* qd,
                          const double* qdd, double* tau) noexcept nogil:
     """tau = ID(q, qd, qdd), NULL being zero."""
-    cdef double weight
-    cdef Py_ssize_t i
-    cdef int k
     b.newest.model.rnea(b.newest.model.self, q, qd, qdd, tau)
     if b.olds == 0:
         return
@@ -71,7 +68,6 @@ cdef inline void pass_time(ModelBlend* b, double dt) noexcept nogil:
 
 cdef inline void normalise(ModelBlend* b) noexcept nogil:
     cdef double total = 0.0
-    cdef int k
     for k in range(b.olds):
         total += b.old[k].weight
     for k in range(b.olds):
@@ -84,7 +80,6 @@ cdef inline void change_model(ModelBlend* b, const DynamicsInterface* model, uin
     duration is 0.
     """
     cdef double newest = share(b)
-    cdef int k
     for k in range(b.olds):
         b.old[k].weight *= 1.0 - newest
     if b.olds == MAX_MODELS:
@@ -101,7 +96,6 @@ cdef inline void change_model(ModelBlend* b, const DynamicsInterface* model, uin
 
 cdef inline bint uses(const ModelBlend* b, uint64_t number) noexcept nogil:
     """Whether a model is still in use."""
-    cdef int k
     for k in range(b.olds):
         if b.old[k].number == number:
             return True

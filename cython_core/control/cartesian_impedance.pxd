@@ -89,9 +89,8 @@ cdef inline void approach_part(Impedance* law, Py_ssize_t part, double dt) noexc
     cdef double* velocity = law.desired_velocity + 3 * part
     cdef double rate = law.settings.approach_rate[part], max_speed = law.settings.max_speed[part]
     cdef double max_acceleration = law.settings.max_acceleration[part]
-    cdef double distance = norm(remaining), speed, size, factor
+    cdef double distance = norm(remaining)
     cdef double[3] change
-    cdef Py_ssize_t k
     speed = fmin(fmin(rate * distance, sqrt(max_acceleration * distance)), max_speed)
     for k in range(3):
         change[k] = law.target_velocity[3 * part + k] - velocity[k]
@@ -113,7 +112,6 @@ cdef inline void approach_part(Impedance* law, Py_ssize_t part, double dt) noexc
 cdef inline void displace(double* pose, const double* velocity, double time) noexcept nogil:
     """Move a pose (16) by a velocity (6) that lasts for a time [s]."""
     cdef double[3] phi
-    cdef Py_ssize_t k
     for k in range(3):
         pose[4 * k + 3] += time * velocity[k]
         phi[k] = time * velocity[3 + k]
@@ -131,7 +129,6 @@ cdef inline void approach(Impedance* law, double dt) noexcept nogil:
 cdef inline void blend_stiffness(Impedance* law, double dt) noexcept nogil:
     """Lead the stiffness from the old one to the one that is set, with zero slope at both ends."""
     cdef double p = 1.0
-    cdef Py_ssize_t k
     law.elapsed += dt
     if law.elapsed < law.settings.transition_time:
         p = law.elapsed / law.settings.transition_time
@@ -163,7 +160,6 @@ cdef inline double strain(const double* stiffness, double max_force,
     """An error (3) relative to s_max, from which the spring pulls with its largest force (rule 1).
     """
     cdef double s2 = 0.0, k_max = 0.0
-    cdef Py_ssize_t k
     for k in range(3):
         s2 += stiffness[k] * e[k] * e[k]
         k_max = fmax(k_max, stiffness[k])
@@ -182,7 +178,6 @@ cdef inline void spring(const double* stiffness, double max_force, const double*
                         double* f) noexcept nogil:
     """f = K e, (3); beyond s_max it keeps the length that it has there (rule 1)."""
     cdef double factor = 1.0 / fmax(strain(stiffness, max_force, e), 1.0)
-    cdef Py_ssize_t k
     for k in range(3):
         f[k] = factor * stiffness[k] * e[k]
 
@@ -190,7 +185,6 @@ cdef inline void spring(const double* stiffness, double max_force, const double*
 cdef inline void limit(double largest, double* f) noexcept nogil:
     """Shorten f, (3), to a length if it is longer."""
     cdef double size = norm(f)
-    cdef Py_ssize_t k
     if size > largest:
         for k in range(3):
             f[k] *= largest / size
@@ -204,7 +198,6 @@ cdef inline void limit_wrench(const Impedance* law, double* F) noexcept nogil:
 cdef inline void spring_wrench(const Impedance* law, const double* e, double* F) noexcept nogil:
     """F = K e with the moment of a rotation vector (rule 1)."""
     cdef double[3] gradient, turned
-    cdef Py_ssize_t i
     spring(law.stiffness, law.settings.max_wrench[0], e, F)
     spring(law.stiffness + 3, law.settings.max_wrench[1], e + 3, gradient)
     for i in range(3):
@@ -223,8 +216,6 @@ cdef inline void add_walls(const Impedance* law, double* F) noexcept nogil:
     within it.
     """
     cdef const Wall* wall
-    cdef double depth, rate, push
-    cdef Py_ssize_t i, k
     for i in range(law.walls.count):
         wall = &law.walls.wall[i]
         depth, rate = wall.offset, 0.0
@@ -241,7 +232,6 @@ cdef inline void add_walls(const Impedance* law, double* F) noexcept nogil:
 cdef inline void pull_of_target(const Impedance* law, const double* drag,
                                 double* pull) noexcept nogil:
     """pull: D V_d, given in compliance axes, and the feed-forward, bounded together; base axes."""
-    cdef Py_ssize_t k
     from_axes(law, drag, pull)
     for k in range(6):
         pull[k] += law.feedforward[k]
@@ -253,8 +243,7 @@ cdef inline void limit_load(Impedance* law, const double* gravity,
     """Lighten the load as far as the joints' effort limits (n,) ask for, beside gravity's torque
     (n,).
     """
-    cdef double share = 1.0, torque, room
-    cdef Py_ssize_t i
+    cdef double share = 1.0
     for i in range(law.n):
         torque = joint_effort(law, law.load, i)
         room = fmax(EFFORT * effort[i] - (gravity[i] if torque > 0.0 else -gravity[i]), 0.0)
@@ -268,7 +257,6 @@ cdef inline double take_damping(Impedance* law) noexcept nogil:
     """F = load - D V. Returns what that takes out of the end effector [W]."""
     cdef double[6] v, drag, D_v
     cdef double dissipated = 0.0
-    cdef Py_ssize_t k
     to_axes(law, law.velocity, 1, v)
     damper(law, v, drag)
     from_axes(law, drag, D_v)
@@ -282,7 +270,7 @@ cdef inline void follow_target(Impedance* law, double* v) noexcept nogil:
     """followed, and the end effector's velocity v that it gives, in compliance axes (rule 6)."""
     cdef double share = fmin(fmax(2.0 - max_strain(law), 0.0), 1.0)
     cdef double* rate = law.followed
-    cdef Py_ssize_t n = law.n, i, k
+    cdef Py_ssize_t n = law.n
     to_axes(law, law.desired_velocity, 1, v)
     times_inertia(law.L, v)
     for i in range(n):
@@ -307,7 +295,6 @@ cdef inline double find_wrench(Impedance* law, const double* gravity,
     as the feed-forward.
     """
     cdef double[6] e, v, F, drag, pull
-    cdef Py_ssize_t k
     pose_error(law.pose, law.desired, law.error + 3, law.error)
     follow_target(law, v)
     damper(law, v, drag)
@@ -337,7 +324,7 @@ cdef inline void find_weight_gradient(const Impedance* law, const DynamicsInterf
     cdef double* gradient = law.scratch
     cdef double* after = law.scratch + law.n
     cdef double* moved = law.scratch + 2 * law.n
-    cdef Py_ssize_t n = law.n, i, k
+    cdef Py_ssize_t n = law.n
     memcpy(moved, q, n * sizeof(double))
     moved[joint] = q[joint] - WEIGHT_STEP
     arm.gravity(arm.self, moved, gradient)
@@ -360,9 +347,9 @@ cdef inline void relieve(const Impedance* law, Py_ssize_t joint, double share, c
     cdef const double* gradient = law.scratch
     cdef const double* response = law.scratch + law.n
     cdef double* pull = law.scratch + 2 * law.n
-    cdef double size = 0.0, speed = 0.0, fade = fmin(fmax(share - 1.0, 0.0), 1.0), force
+    cdef double size = 0.0, speed = 0.0, fade = fmin(fmax(share - 1.0, 0.0), 1.0)
     cdef double mobility = FLAT * FLAT * law.Minv[joint * (law.n + 1)]
-    cdef Py_ssize_t n = law.n, i, k
+    cdef Py_ssize_t n = law.n
     for i in range(n):
         pull[i] = joint_effort(law, law.load, i)
         for k in range(i):
@@ -383,8 +370,6 @@ cdef inline void limit_weight(const Impedance* law, const DynamicsInterface* arm
     """Keep the load from leading the arm to where gravity's torque (n,) takes too much of the
     effort limits (n,).
     """
-    cdef double taken
-    cdef Py_ssize_t i
     for i in range(law.n):
         taken = fabs(gravity[i]) - HEAVY * effort[i]
         if taken > 0.0 and effort[i] > 0.0:
@@ -406,7 +391,7 @@ cdef extern from *:
 cdef inline void null_velocity(const Impedance* law, const double* qd, double* out) noexcept nogil:
     """out = N^T qd, the joints' motion that does not move the end effector."""
     cdef double[6] v
-    cdef Py_ssize_t i, k, n = law.n
+    cdef Py_ssize_t n = law.n
     to_axes(law, law.velocity, 1, v)
     times_inertia(law.L, v)
     for i in range(n):
@@ -418,7 +403,7 @@ cdef inline void null_velocity(const Impedance* law, const double* qd, double* o
 cdef inline void project(const Impedance* law, double* torque) noexcept nogil:
     """torque <- N torque, the part that does not move the end effector."""
     cdef double[6] a
-    cdef Py_ssize_t i, k, n = law.n
+    cdef Py_ssize_t n = law.n
     for k in range(6):
         a[k] = 0.0
         for i in range(n):
@@ -438,8 +423,8 @@ cdef inline void add_posture(Impedance* law, const double* q, const double* qd, 
     cdef double* u = law.scratch                                # N^T qd
     cdef double* torque = law.scratch + law.n
     cdef double* damping = law.scratch + 2 * law.n
-    cdef double power = 0.0, share, ratio, w, inertia, stiffness
-    cdef Py_ssize_t i, n = law.n
+    cdef double power = 0.0
+    cdef Py_ssize_t n = law.n
     null_velocity(law, qd, u)
     for i in range(n):
         ratio, inertia = law.joints.damping_ratio[i], 1.0 / law.Minv[i * (n + 1)]
@@ -476,8 +461,7 @@ cdef inline void add_repulsion(const Impedance* law, const double* q, const doub
                                double* tau) noexcept nogil:
     """tau += what keeps the joints away from their stops: it only pushes, and only before a stop.
     """
-    cdef double margin, strength, inertia, max_stiffness, w = max_frequency(&law.settings, 1.0)
-    cdef Py_ssize_t i
+    cdef double w = max_frequency(&law.settings, 1.0)
     for i in range(law.n):
         margin, strength = law.joints.margin[i], law.joints.repulsion[i]
         if margin > 0.0 and strength > 0.0:
@@ -491,8 +475,7 @@ cdef inline void add_repulsion(const Impedance* law, const double* q, const doub
 
 cdef inline void limit_speed(const Impedance* law, const double* qd, double* tau) noexcept nogil:
     """Take out of tau what drives a joint beyond its speed limit (rule 8)."""
-    cdef double rate = fmin(1.0 / BRAKING, max_frequency(&law.settings, 1.0)), speed, limit, slow
-    cdef Py_ssize_t i
+    cdef double rate = fmin(1.0 / BRAKING, max_frequency(&law.settings, 1.0))
     for i in range(law.n):
         speed, limit = fabs(qd[i]), law.joints.max_speed[i]
         slow = SLOW * limit
@@ -506,7 +489,6 @@ cdef inline void limit_speed(const Impedance* law, const double* qd, double* tau
 cdef inline void update_kinematics(Impedance* law, const DynamicsInterface* arm, const double* q,
                                    const double* qd) noexcept nogil:
     """Find the end effector's pose, Jacobian and velocity."""
-    cdef Py_ssize_t i, k
     arm.frame(arm.self, law.link, law.offset, q, law.pose, law.J)
     for i in range(6):
         law.velocity[i] = 0.0
@@ -521,8 +503,7 @@ cdef inline Py_ssize_t update_inertia(const Impedance* law, const DynamicsInterf
     Returns 1 + the index of a joint that moves no inertia, or 0.
     """
     cdef double* column = law.scratch
-    cdef double share
-    cdef Py_ssize_t n = law.n, i, j, k, failure = arm.minv(arm.self, q, law.Minv)
+    cdef Py_ssize_t n = law.n, failure = arm.minv(arm.self, q, law.Minv)
     for i in range(n if failure == 0 else 0):
         if armature[i] == 0.0:
             continue
@@ -541,7 +522,6 @@ cdef inline Py_ssize_t update_law(Impedance* law, const DynamicsInterface* arm,
 
     Returns 1 + the index of a joint that moves no inertia, or 0.
     """
-    cdef Py_ssize_t failure
     update_kinematics(law, arm, q, qd)
     failure = update_inertia(law, arm, armature, q)
     if failure:
@@ -563,7 +543,6 @@ cdef inline void joint_torques(Impedance* law, const DynamicsInterface* arm, con
     dissipated: what the damping of the end effector takes out [W].
     gravity, effort: as for cartesian_impedance.
     """
-    cdef Py_ssize_t i
     for i in range(law.n):
         tau[i] = joint_effort(law, law.wrench, i)
     if arm != NULL:

@@ -57,7 +57,6 @@ cdef inline double find_virtual_wrench(Impedance* law) noexcept nogil:
     damping takes out [W].
     """
     cdef double[6] e, v, drag, push, F
-    cdef Py_ssize_t k
     pose_error(law.pose, law.desired, law.error + 3, law.error)
     to_axes(law, law.desired_velocity, 1, v)
     for k in range(6):
@@ -106,8 +105,8 @@ cdef inline bint move_virtual_arm(VirtualArm* v, Impedance* law, const DynamicsI
     """Advance the virtual arm by a time dt [s]; False if a joint moves no inertia, or the motion is
     not finite. braking: rate at which all speeds decay besides [1/s].
     """
-    cdef Py_ssize_t n = law.n, steps = <Py_ssize_t> (dt / VIRTUAL_STEP) + 1, k, i, j
-    cdef double h = dt / steps, share, bound
+    cdef Py_ssize_t n = law.n, steps = <Py_ssize_t> (dt / VIRTUAL_STEP) + 1
+    cdef double h = dt / steps
     cdef double* acceleration = law.scratch
     memcpy(v.qdd, v.qd, n * sizeof(double))
     for k in range(steps):
@@ -210,7 +209,6 @@ cdef inline void begin_mode(CartesianMode* mode, const DynamicsInterface* arm, c
                             const double* qd, double stop_time) noexcept nogil:
     """Bring the end effector to rest; the posture is the present one where none is asked for."""
     cdef Impedance* law = &mode.law
-    cdef Py_ssize_t i
     come_to_rest(mode, arm, q, qd, stop_time)
     for i in range(law.n):
         law.joints.posture[i] = q[i] if isnan(mode.asked_posture[i]) else mode.asked_posture[i]
@@ -257,7 +255,6 @@ cdef inline bint drop_stale(CartesianMode* mode, double now, double timeout) noe
     Returns whether a wrench ends.
     """
     cdef bint ends = False
-    cdef Py_ssize_t k
     if now - mode.twist_at > fmin(timeout, mode.twist_lasts):
         memset(mode.law.target_velocity, 0, 6 * sizeof(double))
     if now - mode.wrench_at > timeout:
@@ -316,7 +313,7 @@ cdef inline void joint_motion(const Impedance* law, const double* x, const doubl
     """
     cdef double[6] v
     cdef double share = 1.0
-    cdef Py_ssize_t n = law.n, i, k
+    cdef Py_ssize_t n = law.n
     to_axes(law, x, 1, v)
     times_inertia(law.L, v)
     for i in range(n):
@@ -331,7 +328,6 @@ cdef inline void joint_motion(const Impedance* law, const double* x, const doubl
 
 cdef inline void write_pose(const double* pose, double* out) noexcept nogil:
     """out = position and quaternion x y z w of a pose (16)."""
-    cdef Py_ssize_t k
     for k in range(3):
         out[k] = pose[4 * k + 3]
     quaternion_of(pose, 4, out + 3)

@@ -45,8 +45,7 @@ cdef inline void keep_within_limits(const Observer* o, double slack,
     """Keep the desired position within the limits and a slack, or at the arm if it is beyond them:
     the arm must not press on a stop for ever. desired: (3, n).
     """
-    cdef double lower, upper
-    cdef Py_ssize_t n = o.n, i
+    cdef Py_ssize_t n = o.n
     for i in range(n):
         lower = min(o.limits.lower[i] - slack, o.q[i])
         upper = max(o.limits.upper[i] + slack, o.q[i])
@@ -57,7 +56,6 @@ cdef inline void keep_within_limits(const Observer* o, double slack,
 
 cdef inline void find_contact_effort(const CartesianMode* mode, double* contact) noexcept nogil:
     """Find the effort (n,) of what the end effector touches."""
-    cdef Py_ssize_t i
     for i in range(mode.law.n):
         contact[i] = joint_effort(&mode.law, mode.measured.contact, i)
 
@@ -69,8 +67,6 @@ cdef inline void slide_end_effector(Task* task, const Arm* arm, const double* to
     """
     cdef CartesianMode* mode = &task.cartesian
     cdef const double* speed = task.desired + mode.law.n
-    cdef double more
-    cdef Py_ssize_t i
     for i in range(mode.law.n):
         more = joint_effort(&mode.law, mode.force_axes.more, i)
         if more == 0.0 or speed[i] != 0.0:
@@ -90,7 +86,7 @@ cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck
     cdef CartesianMode* mode = &task.cartesian
     cdef JointDrives drives = drives_of(&c.arm.joints)
     cdef double timeout = c.arm.settings.target_timeout
-    cdef Py_ssize_t n = c.n, i
+    cdef Py_ssize_t n = c.n
     dt = fmin(dt, c.arm.settings.state_timeout)
     mode.measured.is_there = is_fresh(&mode.measured, now, c.arm.settings.wrench_timeout)
     if drop_stale(mode, now, timeout):
@@ -157,7 +153,6 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
     """The joints' speed limit while the end effector is led or has just been let go; otherwise, and
     for a model without inertia, NULL.
     """
-    cdef Py_ssize_t i
     cdef bint leaves = c.sent.leaves_end_effector and c.machine.phase == FLOATING
     if is_open_loop(&c.machine) or not (drives_end_effector(&c.arm) or leaves):
         return NULL
@@ -206,8 +201,6 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
                                const double* torque) noexcept nogil:
     """Turn an effort that includes gravity into the next command; False if it is not finite."""
     cdef const double* added = NULL
-    cdef double share
-    cdef Py_ssize_t i
     if c.arm.settings.hardware_adds_gravity:                    # where the torque is for
         gravity(&c.arm.models, c.observer.q, sent.gravity_torque)
         for i in range(c.n):
@@ -237,9 +230,7 @@ cdef inline void damped_torque(Supervision* watch, const Controller* c, double n
     gravity's torque alone is left for a while.
     """
     cdef const Observer* o = &c.observer
-    cdef double fastest
     cdef bint coasts
-    cdef Py_ssize_t i
     if c.machine.phase == FAULT:
         fastest = max_speed_share(o)
         if fastest > FASTER * max(watch.braked_from, 1.0):
@@ -271,8 +262,7 @@ cdef inline void sample_held(Task* task, const JointLimits* limits, double time,
     feedback.
     """
     cdef double* desired = task.desired
-    cdef Py_ssize_t n = task.motion.n, i
-    cdef double a, bound
+    cdef Py_ssize_t n = task.motion.n
     for i in range(n):
         task.driven[i] += dt * desired[2 * n + i]
     sample(&task.motion, time, desired)
@@ -315,8 +305,6 @@ cdef inline void complete_feedback(StuckJoints* stuck, const Controller* c) noex
     """Complete the feedback that is in the command, where it leads the end effector. It moves a
     joint no further than the whole command, which a limit may have cut.
     """
-    cdef double whole
-    cdef Py_ssize_t i
     if drives_end_effector(&c.arm):
         for i in range(c.n):
             whole = c.sent.governor.command[i] + c.sent.contact[i]
@@ -327,8 +315,6 @@ cdef inline void complete_feedback(StuckJoints* stuck, const Controller* c) noex
 
 cdef inline void note_errors(Governor* governor, const Controller* c, double dt) noexcept nogil:
     """Note what errors ask for in the command, where they are its feedback; see note_feedback."""
-    cdef double asked
-    cdef Py_ssize_t i
     if c.arm.settings.mode == FEEDFORWARD:
         for i in range(c.n):
             asked = feedback(&c.arm.joints, i, c.n, c.observer.q, c.task.desired)

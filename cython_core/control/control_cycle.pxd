@@ -45,7 +45,6 @@ cdef inline bint collect(ControlCycle* cycle) noexcept nogil:
 cdef inline void note_sequence(ControlCycle* cycle, int64_t sequence) noexcept nogil:
     """Note when sequence numbers fall back, as those of several publishers often do."""
     cdef bint falls = False
-    cdef Py_ssize_t i
     if sequence < 0:
         return
     for i in range(cycle.controller.n):
@@ -74,7 +73,6 @@ cdef inline double transit_time(const IncomingMessage* incoming, double stamp,
 cdef inline int64_t period_of(const Controller* c, int64_t now) noexcept nogil:
     """Time until the next tick [ns]: short without states, when ticks alone give commands."""
     cdef int64_t period = <int64_t> (c.arm.settings.period * 1e9)
-    cdef double until
     if is_open_loop(&c.machine):
         return OPEN_LOOP_PERIOD
     if c.arm.settings.on_timer:
@@ -111,7 +109,6 @@ cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incomin
     cdef Reader* r = &cycle.reader
     cdef double[6] wrench
     cdef double stamp
-    cdef int32_t link
     cdef bint live
     begin_message(&cycle.refusals, INPUT_WRENCH, incoming, cycle.now, output, r)
     link = read_wrench(&cycle.refusals, r, &cycle.links, cycle.wrench_link, wrench, &stamp)
@@ -150,9 +147,8 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
     """Answer a serialised JointState."""
     cdef Controller* c = &cycle.controller
     cdef Reader* r = &cycle.reader
-    cdef double stamp, on_its_way
     cdef long long accepted = c.observer.accepted
-    cdef bint live, commands
+    cdef bint live
     open_message(r, incoming.data, incoming.size)
     read_joint_state(r, &cycle.names, &cycle.message)
     if r.fault == MESSAGE_WHOLE or r.fault == FOREIGN:
@@ -208,7 +204,6 @@ cdef inline int64_t on_due(void* self) noexcept nogil:
 cdef inline void on_tick(void* self, int64_t now, Output* output) noexcept nogil:
     """Check the age of the state, or command by the timer."""
     cdef ControlCycle* cycle = <ControlCycle*> self
-    cdef int64_t period
     begin_call(cycle, now, output)
     if check_age(&cycle.controller, now * 1e-9):
         send_command(cycle)

@@ -59,7 +59,6 @@ cdef inline void count_turns(Observer* o, double* turned, double* q) noexcept no
     """Add whole turns to the positions of continuous joints: they may be measured modulo a turn.
     turned: (n,) what was added.
     """
-    cdef Py_ssize_t i
     for i in range(o.n):
         if o.limits.continuous[i] and o.begun and isfinite(q[i]):
             turned[i] = 2.0 * M_PI * round((o.q[i] - q[i]) / (2.0 * M_PI))
@@ -71,7 +70,6 @@ cdef inline bint is_last_again(const Controller* c, double now, double stamp,
     """Whether a state without a stamp, as one at the time 0 has none, is the last one again: at its
     time, and the same to the bit.
     """
-    cdef Py_ssize_t i
     if stamp != 0.0 or c.clock.stamp != 0.0 or now != c.clock.received:
         return False
     for i in range(c.n):
@@ -83,7 +81,6 @@ cdef inline bint is_last_again(const Controller* c, double now, double stamp,
 cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout, double now,
                            double stamp, double on_its_way, bint again) noexcept nogil:
     """Whether a state is newer than the last and was not on its way for too long."""
-    cdef double late
     o.last = because(ACCEPTED, -1, 0.0, 0.0)
     watch_clocks(clock, now, on_its_way)
     if again or is_old(clock, now, stamp):
@@ -118,7 +115,6 @@ cdef inline bint observe_arm(StateClock* clock, Observer* o, StuckJoints* stuck,
                              bint live, double* q, const double* qd) noexcept nogil:
     """Bring the estimate of the arm's state up to a joint state; returns whether there is one."""
     cdef double state_timeout = c.arm.settings.state_timeout
-    cdef bint usable
     count_turns(o, c.turned, q)
     pass_time(clock, now, stamp, on_its_way, live, state_timeout)
     # Drives that are told a position seldom are there long before the next, and stand by then.
@@ -227,8 +223,7 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     measured; effort: NULL if it was not.
     """
     cdef Before before = before_state(c)
-    cdef Reason unseen
-    cdef bint usable, commands = False
+    cdef bint commands = False
     c.updated, c.stalled = now, False
     if is_awaited(&c.machine, &c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp,
                   on_its_way, is_last_again(c, now, stamp, q)):

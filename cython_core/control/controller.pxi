@@ -161,7 +161,6 @@ cdef class CompiledController(CycleOwner):
 
     cdef _set_limits(self, space):
         cdef JointLimits* limits = &self.control.controller.arm.limits
-        cdef Py_ssize_t i
         turns, rates = space.continuous, space.rates
         for i in range(self.control.controller.n):
             limits.lower[i], limits.upper[i] = space.lower[i], space.upper[i]
@@ -218,7 +217,7 @@ cdef class CompiledController(CycleOwner):
         Returns:
             The command (n,) [N m] or [N], overwritten by the next call, or None.
         """
-        cdef Py_ssize_t n = self.control.controller.n, i
+        cdef Py_ssize_t n = self.control.controller.n
         cdef double* measured = NULL
         memcpy(self.control.part, numbers(q, n, "q"), n * sizeof(double))
         if qd is None:

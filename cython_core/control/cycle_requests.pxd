@@ -111,9 +111,6 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
 cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double time) noexcept nogil:
     """Do what is asked for at a steady time [s]; returns why not, if it is refused."""
     cdef Controller* c = &cycle.controller
-    cdef SetPointPayload* set_point
-    cdef const ModelPayload* model
-    cdef const CheckPayload* check
     cdef Reason failure = because(CAUSE_FAILURE, -1, 0.0, 0.0)
     cdef Reason end = because(CAUSE_DEACTIVATED, -1, 0.0, 0.0)
     if request.kind == REQUEST_HOLD:

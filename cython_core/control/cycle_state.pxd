@@ -126,7 +126,6 @@ cdef inline void release(ControlCycle* cycle, uint64_t number) noexcept nogil:
 cdef inline void release_unused(ControlCycle* cycle) noexcept nogil:
     """Release the path once no motion uses it, and the models that have lost their weight."""
     cdef const Controller* c = &cycle.controller
-    cdef int k
     if cycle.path_number and c.task.motion.path == NULL:
         release(cycle, cycle.path_number)
         cycle.path_number = 0
@@ -146,7 +145,6 @@ cdef inline void stand_locked(ControlCycle* cycle) noexcept nogil:
     cdef bint commanding = answers_states(&c.machine) or is_open_loop(&c.machine)
     cdef double duration = (min(cycle.now - cycle.locked_at, LOCKED_GAP) * 1e-9 if commanding
                             else INFINITY)
-    cdef int k
     cycle.locked_at = cycle.now
     if not follow_locked(&cycle.locked, duration):
         return
@@ -172,7 +170,7 @@ cdef inline void take_deadline(ControlCycle* cycle, const DeadlinePayload* paylo
 cdef inline int count_late(Deadline* deadline, int64_t now, bint late) noexcept nogil:
     """Count a command; returns how many were late within the last second."""
     cdef int64_t bucket = now // 100000000
-    cdef int k, total = 0
+    cdef int total = 0
     while deadline.bucket < bucket:
         deadline.bucket = max(deadline.bucket + 1, bucket - BUCKETS)
         deadline.counts[deadline.bucket % BUCKETS] = 0
@@ -234,8 +232,7 @@ cdef inline void convert_command(DriveBorder* border, const Controller* c,
     """Put the command in the drives' units, within their own limits."""
     cdef const DriveUnits* u = &border.units
     cdef const double* torque = c.sent.governor.command
-    cdef double duration = min(now - border.sent, SHORT) * 1e-9 if border.sent else 0.0, asked
-    cdef Py_ssize_t i
+    cdef double duration = min(now - border.sent, SHORT) * 1e-9 if border.sent else 0.0
     for i in range(c.n):
         if u.law[i] == LAW_POSITION:
             border.command[i] = c.servos.governor.q[i] - c.turned[i]
@@ -252,7 +249,6 @@ cdef inline void convert_command(DriveBorder* border, const Controller* c,
 cdef inline void take_torques(const DriveUnits* u, const ModelBlend* models, const double* q,
                               double* weight, double* effort) noexcept nogil:
     """Make torques of measured efforts (n,). weight: (n,) scratch."""
-    cdef Py_ssize_t i
     if not u.measures:
         return
     if u.hides:
@@ -267,7 +263,7 @@ cdef inline void compare_efforts(DriveBorder* border, const Controller* c,
     told, whatever the arm's model, load or contact.
     """
     cdef const double* command = c.sent.governor.command
-    cdef Py_ssize_t i, n = c.n
+    cdef Py_ssize_t n = c.n
     if not c.sent.has_begun or c.positions.used or not is_measured(c, effort):
         return
     for i in range(n):
@@ -286,7 +282,7 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
     cdef bint with_torque = cycle.border.units.any_position
     cdef const double* q = c.servos.governor.q if with_torque else c.positions.q
     cdef int64_t stamp = <int64_t> cycle.sec * SECOND + cycle.nanosec
-    cdef Py_ssize_t n = c.n, i
+    cdef Py_ssize_t n = c.n
     for i in range(n):
         cycle.shown[i] = q[i] - c.turned[i]
     if stamp != 0:
@@ -303,7 +299,6 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
 cdef inline const double* without_positions(ControlCycle* cycle) noexcept nogil:
     """What drives are told, 0 for positions: in JointStates these have a place of their own."""
     cdef const DriveBorder* border = &cycle.border
-    cdef Py_ssize_t i
     for i in range(cycle.controller.n):
         cycle.shown[i] = 0.0 if border.units.law[i] == LAW_POSITION else border.command[i]
     return cycle.shown
@@ -320,7 +315,6 @@ cdef inline void work_out_model_torque(const Controller* c, double* torque) noex
 cdef inline void write_row(Template* message, Py_ssize_t n, int before, const double* values,
                            const double* less, double* scratch) noexcept nogil:
     """Write values, minus ``less`` unless NULL, in place of one of a JointState's arrays."""
-    cdef Py_ssize_t i
     for i in range(n):
         scratch[i] = values[i] - (less[i] if less != NULL else 0.0)
     write_last(message, <int32_t> n, before, scratch)
@@ -336,7 +330,6 @@ cdef inline void show(ControlCycle* cycle) noexcept nogil:
     cdef Controller* c = &cycle.controller
     cdef int32_t sec = cycle.sec
     cdef uint32_t nanosec = cycle.nanosec
-    cdef int64_t time
     if cycle.now < cycle.show_due:
         return
     cycle.show_due = max(cycle.show_due + cycle.show_period, cycle.now)
@@ -369,7 +362,7 @@ cdef inline void show_end_effector(ControlCycle* cycle, int32_t sec,
 cdef inline void show_joints(ControlCycle* cycle, int32_t sec, uint32_t nanosec) noexcept nogil:
     """Publish the desired state of the joints and the error."""
     cdef Controller* c = &cycle.controller
-    cdef Py_ssize_t n = c.n, i
+    cdef Py_ssize_t n = c.n
     work_out_model_torque(c, c.sent.torque)
     write_stamp(&cycle.desired, sec, nanosec)
     write_stamp(&cycle.error, sec, nanosec)

@@ -74,7 +74,7 @@ cdef class CompiledImpedance:
         Returns:
             1 + the index of a joint that moves no inertia, or 0.
         """
-        cdef Py_ssize_t n = self.arm.n, failure
+        cdef Py_ssize_t n = self.arm.n
         cdef const double* q_ = numbers(q, n, "q")
         cdef const double* qd_ = numbers(qd, n, "qd")
         cdef double* gravity_ = result(gravity, n, "gravity")

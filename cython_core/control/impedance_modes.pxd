@@ -37,7 +37,6 @@ cdef inline double max_frequency(const ImpedanceSettings* settings, double z) no
 cdef inline void change_axes(const double* R, Py_ssize_t row, Py_ssize_t column, const double* x,
                              Py_ssize_t columns, double* out) noexcept nogil:
     """out = R x of both halves of (6, columns). row, column: steps in R from one to the next."""
-    cdef Py_ssize_t half, i, c
     for half in range(2):
         for i in range(3):
             for c in range(columns):
@@ -74,7 +73,6 @@ cdef inline double joint_effort(const Impedance* law, const double* F,
                                 Py_ssize_t joint) noexcept nogil:
     """J^T F of one joint, for a wrench on the end effector, base axes."""
     cdef double effort = 0.0
-    cdef Py_ssize_t k
     for k in range(6):
         effort += law.J[k * law.n + joint] * F[k]
     return effort
@@ -82,8 +80,7 @@ cdef inline double joint_effort(const Impedance* law, const double* F,
 
 cdef inline void find_inertia(Impedance* law) noexcept nogil:
     """Jc, T, A = J M^-1 J^T + B and its L, in compliance axes (rules 3, 4 and 7)."""
-    cdef Py_ssize_t n = law.n, i, j, k
-    cdef double* row
+    cdef Py_ssize_t n = law.n
     to_axes(law, law.J, n, law.Jc)
     for i in range(6):
         row = law.T + i * n
@@ -104,8 +101,7 @@ cdef inline void modes_of_spring(Impedance* law) noexcept nogil:
     """The modes on the spring and their damping (rule 3)."""
     cdef double[36] P
     cdef double[72] scratch
-    cdef double v, energy, ratio, largest = 0.0
-    cdef Py_ssize_t i, j, k
+    cdef double largest = 0.0
     for i in range(6):
         for j in range(i + 1):
             P[6 * i + j] = 0.0
@@ -137,8 +133,6 @@ cdef inline void modes_of_shape(Impedance* law) noexcept nogil:
     cdef const double* m = law.settings.shaped_inertia
     cdef double[36] P
     cdef double[72] scratch
-    cdef double mu
-    cdef Py_ssize_t i, j, k
     for i in range(6):
         for j in range(i + 1):
             P[6 * i + j] = P[6 * j + i] = sqrt(m[i] * m[j]) * law.A[6 * i + j]
@@ -159,8 +153,6 @@ cdef inline void find_modes(Impedance* law) noexcept nogil:
     """The modes; those faster than the delay allows are slowed, with the same damping ratio (rule
     9).
     """
-    cdef double w, share
-    cdef Py_ssize_t k
     if law.settings.inertia_shaping:
         modes_of_shape(law)
     else:
@@ -179,7 +171,6 @@ cdef inline void through_modes(const double* W, const double* factor, const doub
                                double* F) noexcept nogil:
     """F <- W diag(factor) V^T F."""
     cdef double[6] z
-    cdef Py_ssize_t i, k
     for k in range(6):
         z[k] = 0.0
     for i in range(6):
@@ -196,7 +187,6 @@ cdef inline void through_modes(const double* W, const double* factor, const doub
 cdef inline void reduce_spring(const Impedance* law, double* F) noexcept nogil:
     """Make the spring's wrench K e, in compliance axes, that of softened or shaped springs."""
     cdef bint softened = False
-    cdef Py_ssize_t k
     for k in range(6):
         softened |= law.softened[k] != 1.0
     if law.settings.inertia_shaping:
@@ -210,8 +200,7 @@ cdef inline void reduce_spring(const Impedance* law, double* F) noexcept nogil:
 cdef inline double spring_left(const Impedance* law) noexcept nogil:
     """What softening (rule 9) leaves of the torque that the spring has for the present error."""
     cdef double[6] e, full, soft
-    cdef double torque, whole, size = 0.0, left = 0.0
-    cdef Py_ssize_t i, j
+    cdef double size = 0.0, left = 0.0
     to_axes(law, law.error, 1, e)
     for i in range(6):
         full[i] = law.stiffness[i] * e[i]
@@ -239,7 +228,6 @@ cdef inline double shaped_damping(const Impedance* law, Py_ssize_t k) noexcept n
 cdef inline void damper(const Impedance* law, const double* v, double* F) noexcept nogil:
     """F = D v plus the additional damping; compliance axes."""
     cdef const ImpedanceSettings* settings = &law.settings
-    cdef Py_ssize_t k
     if settings.inertia_shaping:
         for k in range(6):
             F[k] = shaped_damping(law, k) * v[k]
@@ -256,8 +244,7 @@ cdef inline double delay_margin(const Impedance* law) noexcept nogil:
 
     Half a sampling period is part of it. ``damping`` is left out.
     """
-    cdef double margin = INFINITY, w
-    cdef Py_ssize_t k
+    cdef double margin = INFINITY
     for k in range(6):
         w = law.mode_frequency[k]
         if w > 0.0:
@@ -272,7 +259,7 @@ cdef inline bint find_bending(Impedance* law, const DynamicsInterface* arm,
     """Find the modes of the arm that the wrench makes stiff, or unstable; False if there are none.
     """
     cdef double[3] point
-    cdef Py_ssize_t n = law.n, i
+    cdef Py_ssize_t n = law.n
     for i in range(3):
         point[i] = law.pose[4 * i + 3]
     arm.geometric_stiffness(arm.self, law.link, point, q, law.load, law.bending)
@@ -288,7 +275,6 @@ cdef inline double damping_of_end_effector(const Impedance* law, const double* x
     """x^T J^T D J x of a motion of the joints (n,)."""
     cdef double[6] v, drag
     cdef double power = 0.0
-    cdef Py_ssize_t i, k
     for k in range(6):
         v[k] = 0.0
         for i in range(law.n):
@@ -312,8 +298,7 @@ cdef inline void damp_bending(Impedance* law, const DynamicsInterface* arm, cons
     cdef double* mode = law.scratch                             # joint motion of one
     cdef double* force = law.scratch + law.n
     cdef double* speed = law.scratch + 2 * law.n
-    cdef double along
-    cdef Py_ssize_t n = law.n, i, k
+    cdef Py_ssize_t n = law.n
     if not find_bending(law, arm, q):
         return
     memcpy(speed, qd, n * sizeof(double))

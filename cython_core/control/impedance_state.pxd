@@ -128,7 +128,6 @@ cdef inline void place_impedance(Impedance* law, double* memory, Py_ssize_t n) n
 
 cdef inline void configure_impedance(Impedance* law, const ImpedanceChange* change) noexcept nogil:
     """Take settings: the stiffness changes gradually; a posture that is not given stays."""
-    cdef Py_ssize_t i
     memcpy(law.old_stiffness, law.stiffness, 6 * sizeof(double))
     law.elapsed = 0.0
     law.settings, law.walls = change.settings, change.walls
@@ -141,7 +140,6 @@ cdef inline void configure_impedance(Impedance* law, const ImpedanceChange* chan
 
 cdef inline void start_impedance(Impedance* law) noexcept nogil:
     """Begin at rest, the target being where the end effector is."""
-    cdef Py_ssize_t k
     memcpy(law.target, law.pose, 16 * sizeof(double))
     memcpy(law.desired, law.pose, 16 * sizeof(double))
     for k in range(6):

@@ -27,7 +27,6 @@ cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement
     Whatever the arm does, they follow what is asked of it: friction cannot be over-compensated into
     a limit cycle.
     """
-    cdef Py_ssize_t i
     for i in range(n):
         sliding[i] = presliding(sliding[i], velocity[i], dt, displacement)
 
@@ -68,7 +67,7 @@ cdef inline void damped_gravity(const Arm* arm, const double* state, double shar
                                 double* torque) noexcept nogil:
     """g(q) - share * D qd: holds the arm up wherever it is; gravity compensation."""
     cdef JointDrives drives = drives_of(&arm.joints)
-    cdef Py_ssize_t n = arm.models.n, i
+    cdef Py_ssize_t n = arm.models.n
     gravity(&arm.models, state, torque)
     for i in range(n):
         torque[i] += (standing_torque(&drives, i, state[i])
@@ -90,12 +89,11 @@ cdef inline void add_predicted_feedback(const Arm* arm, const double* state, con
     """
     cdef const DynamicsInterface* model = arm.models.newest.model
     cdef const JointSettings* joints = &arm.joints
-    cdef Py_ssize_t n = model.n, i
+    cdef Py_ssize_t n = model.n
     cdef double* still = arm.models.scratch
     cdef double* applied = still + n
     cdef double* diagonal = still + 2 * n
     cdef double* gained = still + 3 * n
-    cdef double error
     memset(still, 0, n * sizeof(double))
     model.gravity(model.self, state, applied)
     for i in range(n):
@@ -119,8 +117,7 @@ cdef inline void computed_torque(const Arm* arm, const double* state, const doub
     cdef const JointSettings* joints = &arm.joints
     cdef JointDrives drives = drives_of(joints)
     cdef double* acceleration = arm.models.scratch
-    cdef double error, wanted
-    cdef Py_ssize_t n = arm.models.n, i
+    cdef Py_ssize_t n = arm.models.n
     for i in range(n):
         error = desired[n + i] - state[n + i]
         wanted = joints.p[i] * (desired[i] - state[i] + held * error) + joints.d[i] * error
@@ -136,7 +133,7 @@ cdef inline void law(const Arm* arm, const double* state, const double* desired,
 
     held: how long the command will act [s] in a slow loop, else 0.
     """
-    cdef Py_ssize_t n = arm.models.n, i
+    cdef Py_ssize_t n = arm.models.n
     if arm.settings.mode == GRAVITY_COMPENSATION or drives_end_effector(arm):
         damped_gravity(arm, state, 1.0, torque)
         return
@@ -173,10 +170,10 @@ cdef inline void accelerate(const DynamicsInterface* model, const JointDrives* d
     Where neither links nor armature move, only the speed is known. speed: (2, n) with the
     acceleration found; scratch: (2, n).
     """
-    cdef Py_ssize_t n = model.n, i
+    cdef Py_ssize_t n = model.n
     cdef double* applied = scratch
     cdef double* diagonal = scratch + n
-    cdef double d, implicit = max(h, RECKONING_STEP)
+    cdef double implicit = max(h, RECKONING_STEP)
     for i in range(n):
         d = drag(drives, i, effort[i], speed[i], STICKING_SPEED)
         diagonal[i] = drives.armature[i] + implicit * d
@@ -200,7 +197,7 @@ cdef inline void dead_reckoning(const Arm* arm, const double* command, const dou
     cdef double* applied = scratch
     cdef double* added_gravity = scratch + 3 * model.n
     cdef JointDrives drives = drives_of(&arm.joints)
-    cdef Py_ssize_t n = model.n, i, k
+    cdef Py_ssize_t n = model.n
     cdef Py_ssize_t steps = max(<Py_ssize_t> (duration / RECKONING_STEP + 0.5), 1)
     cdef double h = duration / steps
     for k in range(steps):

@@ -53,7 +53,6 @@ cdef struct MeasuredWrench:  # at the end effector's origin, in its axes
 
 cdef inline void rotate(const double* R, const double* x, double* out) noexcept nogil:
     """out = R x of a vector (3); R: that of a pose (16)."""
-    cdef Py_ssize_t i
     for i in range(3):
         out[i] = R[4 * i] * x[0] + R[4 * i + 1] * x[1] + R[4 * i + 2] * x[2]
 
@@ -63,7 +62,6 @@ cdef inline void move_wrench(const double* pose, const double* wrench, double* o
     in which the pose is.
     """
     cdef double[3] origin
-    cdef Py_ssize_t k
     for k in range(3):
         origin[k] = pose[4 * k + 3]
     rotate(pose, wrench, out)
@@ -81,7 +79,6 @@ cdef inline bint is_same(MeasuredWrench* measured, const double* sample) noexcep
     """Whether a sample (6) is the last one again: it came twice, or from a driver that is faster
     than its sensor.
     """
-    cdef double since
     if measured.count and memcmp(sample, measured.samples[measured.count % WINDOW],
                                  6 * sizeof(double)) == 0:
         return measured.at - measured.gated_at < SAME * measured.interval
@@ -95,7 +92,6 @@ cdef inline void gate_number(MeasuredWrench* measured, Py_ssize_t k, double samp
                              double reach) noexcept nogil:
     """Find what is used of one of the six numbers; reach: at least."""
     cdef double low = sample, high = sample, before = measured.certain[k]
-    cdef Py_ssize_t i
     for i in range(WINDOW):
         low, high = fmin(low, measured.samples[i][k]), fmax(high, measured.samples[i][k])
     measured.certain[k] = fmin(fmax(before, low), high)
@@ -110,7 +106,6 @@ cdef inline void gate_number(MeasuredWrench* measured, Py_ssize_t k, double samp
 cdef inline void gate_sample(MeasuredWrench* measured, const double* sample,
                              const double* dead_zone) noexcept nogil:
     """Take a sample (6); dead_zone: of force and moment."""
-    cdef Py_ssize_t k
     if is_same(measured, sample):
         return
     measured.gated_at = measured.at
@@ -142,8 +137,6 @@ cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings
     on_its_way: [s] by two clocks, NaN if unknown; it counts as that of a joint state.
     """
     cdef double[6] sample
-    cdef double at
-    cdef Py_ssize_t k
     watch_clocks(&measured.clock, now, on_its_way)
     lateness(&measured.clock, now, on_its_way)
     at = now - late_by(&measured.clock, on_its_way, timeout)
@@ -160,7 +153,6 @@ cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings
 
 cdef inline void shift_zero(MeasuredWrench* measured, const double* by) noexcept nogil:
     """Add to the sensor's offset (6), as if it had always had it: no sample is sudden for that."""
-    cdef Py_ssize_t k, i
     for k in range(6):
         measured.offset[k] += by[k]
         measured.wrench[k] -= by[k]
@@ -172,7 +164,6 @@ cdef inline void shift_zero(MeasuredWrench* measured, const double* by) noexcept
 
 cdef inline void find_weight(const Impedance* law, double* out) noexcept nogil:
     """out, (6): the payload's weight in a measured wrench, in the end effector's axes."""
-    cdef Py_ssize_t i, k
     for k in range(3):
         out[k] = out[3 + k] = 0.0
         for i in range(3):
@@ -189,7 +180,6 @@ cdef inline bint is_fresh(const MeasuredWrench* measured, double now,
 cdef inline void leave_dead_zone(double width, double* f) noexcept nogil:
     """Shorten f, (3), by a width: an offset of the sensor moves nothing."""
     cdef double size = norm(f), share = fmax(1.0 - width / size, 0.0) if size > 0.0 else 0.0
-    cdef Py_ssize_t k
     for k in range(3):
         f[k] *= share
 
@@ -200,7 +190,6 @@ cdef inline void find_sensed(Impedance* law, const MeasuredWrench* measured) noe
     """
     cdef double* f = law.sensed
     cdef double[3] arm
-    cdef Py_ssize_t k
     if not measured.is_there:
         memset(f, 0, 6 * sizeof(double))
         return
@@ -216,8 +205,6 @@ cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
                               double dt) noexcept nogil:
     """Let the contact follow what is sensed, as fast as contacts change; limited as that of a wall.
     """
-    cdef double bound, step, sensed
-    cdef Py_ssize_t k
     for k in range(6):
         bound = law.settings.max_wrench[k // 3]
         step = bound * dt / CONTACT_TIME
@@ -228,7 +215,6 @@ cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
 cdef inline void find_external(Impedance* law) noexcept nogil:
     """Find what of the measured wrench moves the virtual arm; limited as that of a wall."""
     cdef double* f = law.external
-    cdef Py_ssize_t k
     memcpy(f, law.sensed, 6 * sizeof(double))
     for k in range(2):
         leave_dead_zone(law.settings.dead_zone[k], f + 3 * k)
@@ -292,7 +278,6 @@ cdef inline double led_speed(const Impedance* law, Py_ssize_t k, double asked, d
 cdef inline void displacement_between(const double* pose, const double* target,
                                       double* out) noexcept nogil:
     """out, (6): from the position of a pose (16) to that of another; no rotation."""
-    cdef Py_ssize_t k
     for k in range(3):
         out[k], out[3 + k] = target[4 * k + 3] - pose[4 * k + 3], 0.0
 
@@ -300,7 +285,6 @@ cdef inline void displacement_between(const double* pose, const double* target,
 cdef inline void shift(const Impedance* law, const double* by, double* pose) noexcept nogil:
     """Move a pose (16) by a displacement (6) in compliance axes."""
     cdef double[6] displacement
-    cdef Py_ssize_t k
     from_axes(law, by, displacement)
     for k in range(3):
         pose[4 * k + 3] += displacement[k]
@@ -314,7 +298,6 @@ cdef inline void lead_by_force(ForceAxes* axes, Impedance* law, const double* wr
     measured: whether ``law.sensed`` is.
     """
     cdef double[6] asked, sensed, error, displacement
-    cdef Py_ssize_t k
     to_axes(law, wrench, 1, asked)
     to_axes(law, law.sensed, 1, sensed)
     displacement_between(law.pose, law.target, displacement)
@@ -344,7 +327,6 @@ cdef inline void keep_force_axes(const ForceAxes* axes, const Impedance* law,
                                  double* pose) noexcept nogil:
     """Give a new target (16) the present position along the axes that the force leads."""
     cdef double[6] displacement, kept
-    cdef Py_ssize_t k
     displacement_between(pose, law.target, displacement)
     to_axes(law, displacement, 1, kept)
     for k in range(3):
@@ -361,8 +343,6 @@ cdef inline void keep_force_axes(const ForceAxes* axes, const Impedance* law,
 
 cdef inline void note_reading(Readings* r, const double* wrench, double at) noexcept nogil:
     """Take a reading (6) of a steady time [s]."""
-    cdef double share, difference
-    cdef Py_ssize_t k
     if r.count == 0:
         r.begin = r.last = at
         memcpy(r.mean, wrench, 6 * sizeof(double))

@@ -131,7 +131,6 @@ cdef inline void add_polynomial_of(const double* c, Py_ssize_t n, Py_ssize_t i, 
 cdef inline void add_polynomial(const double* c, Py_ssize_t n, double t,
                                 double* state) noexcept nogil:
     """The same for all joints, (6, n) coefficients."""
-    cdef Py_ssize_t i
     for i in range(n):
         add_polynomial_of(c, n, i, t, state)
 
@@ -155,7 +154,7 @@ cdef inline void part_coefficients(Part part, double size, double duration,
 cdef inline void add_correction_of(const double* size, const double* lasts, Py_ssize_t n,
                                    Py_ssize_t i, double t, double* state) noexcept nogil:
     """Add value, slope and curvature of a joint's correction at t to a motion state."""
-    cdef double duration = lasts[i], x = size[i], s, left
+    cdef double duration = lasts[i], x = size[i]
     if x != 0.0 and t < duration:
         s = t / duration
         left = 1.0 - s
@@ -181,7 +180,6 @@ cdef inline void add_correction_of(const double* size, const double* lasts, Py_s
 
 cdef inline void add_line(const double* c, Py_ssize_t n, double t, double* effort) noexcept nogil:
     """Add the value of (2, n) coefficients at t."""
-    cdef Py_ssize_t i
     for i in range(n):
         effort[i] += c[i] + t * c[n + i]
 
@@ -189,7 +187,7 @@ cdef inline void add_line(const double* c, Py_ssize_t n, double t, double* effor
 cdef inline Py_ssize_t piece_at(const Path* path, Py_ssize_t guess, double t) noexcept nogil:
     """The last piece that has begun at t, or the first; mostly the guess or the next one.
     """
-    cdef Py_ssize_t low = 0, high = path.pieces, middle
+    cdef Py_ssize_t low = 0, high = path.pieces
     if path.times[guess] <= t:
         if guess + 1 == path.pieces or t < path.times[guess + 1]:
             return guess
@@ -216,7 +214,6 @@ cdef inline void sample_path(const Path* path, Py_ssize_t n, Py_ssize_t k, doubl
 cdef inline void sample_without_correction(Motion* m, double inside, double time,
                                            double* state) noexcept nogil:
     cdef Py_ssize_t n = m.n
-    cdef double since
     memset(state, 0, 4 * n * sizeof(double))
     if m.path != NULL and inside >= m.path_start + m.path.times[0]:
         m.piece = piece_at(m.path, m.piece, inside - m.path_start)
@@ -236,9 +233,8 @@ cdef inline Reason why_not_start(const Path* path, Py_ssize_t n, double elapsed,
     tolerance; where the path is already under way, the tolerance alone counts. begin: (4, n) the
     motion state there. Told of is the joint that is the furthest beyond.
     """
-    cdef double wait = max(path.times[0] - elapsed, 0.0), distance, allowed
+    cdef double wait = max(path.times[0] - elapsed, 0.0)
     cdef Reason worst = because(GRANTED, -1, 0.0, 0.0)
-    cdef Py_ssize_t i
     memset(begin, 0, 4 * n * sizeof(double))
     sample_path(path, n, piece_at(path, 0, elapsed), elapsed, begin)
     if elapsed > path.duration:
@@ -277,8 +273,6 @@ cdef inline void sample_inside(Motion* m, double inside, double time,
 
     Where one polynomial ends and the next begins, this tells the two apart.
     """
-    cdef double since
-    cdef Py_ssize_t i
     sample_without_correction(m, inside, time, state)
     if inside < m.correction_end:
         since = max(time - m.correction_start, 0.0)
@@ -296,7 +290,6 @@ cdef inline void sample(Motion* m, double time, double* state) noexcept nogil:
 
 cdef inline void straight(Py_ssize_t n, const double* start, const double* end, double duration,
                           double* c) noexcept nogil:
-    cdef Py_ssize_t i
     memset(c, 0, 6 * n * sizeof(double))
     for i in range(n):
         c[i] = start[i]
@@ -306,8 +299,6 @@ cdef inline void straight(Py_ssize_t n, const double* start, const double* end, 
 cdef inline void cubic(Py_ssize_t n, const double* start, const double* end, double duration,
                        double* c) noexcept nogil:
     """Through both positions with both velocities."""
-    cdef double displacement, gain
-    cdef Py_ssize_t i
     memset(c, 0, 6 * n * sizeof(double))
     for i in range(n):
         displacement = end[i] - start[i] - start[n + i] * duration
@@ -335,7 +326,6 @@ cdef inline void quintic_of(Py_ssize_t n, Py_ssize_t i, const double* start, con
 
 cdef inline void quintic(Py_ssize_t n, const double* start, const double* end, double duration,
                          double* c) noexcept nogil:
-    cdef Py_ssize_t i
     for i in range(n):
         quintic_of(n, i, start, end, duration, c)
 
@@ -352,14 +342,12 @@ cdef inline void connect(Py_ssize_t n, const double* start, const double* end, D
 
 cdef inline void line(Py_ssize_t n, const double* start, const double* end, double duration,
                       double* c) noexcept nogil:
-    cdef Py_ssize_t i
     for i in range(n):
         c[i] = start[i]
         c[n + i] = (end[i] - start[i]) / duration
 
 
 cdef inline bint any_nonzero(const double* x, Py_ssize_t count) noexcept nogil:
-    cdef Py_ssize_t i
     for i in range(count):
         if x[i] != 0.0:
             return True
@@ -390,7 +378,7 @@ cdef inline void hold_at(Motion* m, double time, const double* position) noexcep
 
 cdef inline void extrapolate(Motion* m, double time, const double* state) noexcept nogil:
     """Continue from a motion state at constant acceleration and effort, without an end."""
-    cdef Py_ssize_t n = m.n, i
+    cdef Py_ssize_t n = m.n
     memset(m.base, 0, 6 * n * sizeof(double))
     memset(m.base_effort, 0, 2 * n * sizeof(double))
     for i in range(n):
@@ -412,7 +400,6 @@ cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
 
     A quintic from rest to rest peaks at 15/8 of its mean velocity.
     """
-    cdef Py_ssize_t i
     for i in range(n):
         shortest = max(shortest, 1.875 * fabs(offset[i]) / (BLEND_SPEED * velocity_limit[i]))
     return shortest
@@ -430,7 +417,6 @@ cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* c
         change: (2, n) of what is asked for, corrections left out.
     """
     cdef double x = 0.0, v = 0.0
-    cdef Py_ssize_t i
     if path.period == 0.0:
         return longest
     for i in range(n):
@@ -467,7 +453,7 @@ cdef inline double time_to_limit(double distance, double v, double a,
     """How long a stop takes that ends at a limit, from a distance before it [s]; ``duration`` where
     none does.
     """
-    cdef double root = 0.25 * v * v + a * distance / 3.0, speed
+    cdef double root = 0.25 * v * v + a * distance / 3.0
     speed = 0.5 * v + copysign(sqrt(max(root, 0.0)), distance)
     if root < 0.0 or not distance * speed > 0.0:
         return duration
@@ -507,7 +493,7 @@ cdef inline double stop_of_joint(const JointLimits* limits, Py_ssize_t i, double
     where it would leave the range (a joint beyond it goes no further), or where its acceleration,
     not its speed, would lead it far. fade: how long the acceleration takes.
     """
-    cdef double lower = min(limits.lower[i], q), upper = max(limits.upper[i], q), end
+    cdef double lower = min(limits.lower[i], q), upper = max(limits.upper[i], q)
     cdef double jerk = limits.jerk[i], least = braking_time(v, a, limits.deceleration[i], jerk)
     cdef double faded = shortest_fade(a, jerk) / HARDEST
     if fabs(a) * duration > 3.0 * fabs(v):
@@ -533,7 +519,7 @@ cdef inline void return_of_joint(const JointLimits* limits, Py_ssize_t i, double
 
     Both the stop and the return brake at first: they share the deceleration.
     """
-    cdef double bound = 0.5 * limits.deceleration[i], jerk = 0.5 * limits.jerk[i], x
+    cdef double bound = 0.5 * limits.deceleration[i], jerk = 0.5 * limits.jerk[i]
     lasts[n] = max(braking_time(v, 0.0, bound, jerk), SHORTEST_STOP)
     x = 0.5 * fabs(v) * lasts[n]
     lasts[0] = max(lasts[n], sqrt(5.7736 * x / bound), cbrt(60.0 * x / jerk))
@@ -549,8 +535,6 @@ cdef inline void stopping_position(Py_ssize_t n, const double* state, double dur
 
     A joint that already stands beyond a limit stays there.
     """
-    cdef double q, v, a, end
-    cdef Py_ssize_t i
     for i in range(n):
         q, v, a = state[i], state[n + i], state[2 * n + i]
         lasts[n + i] = stop_of_joint(limits, i, q, v, a, duration, &lasts[2 * n + i])
@@ -578,7 +562,6 @@ cdef inline void begin_correction(Motion* m, double time, const double* offset) 
     the longest.
     """
     cdef double longest = 0.0
-    cdef Py_ssize_t i
     for i in range(m.n):
         longest = max(longest, joint_lasts(m, i))
     line(m.n, offset + 3 * m.n, m.zero, longest, m.correction_effort)
@@ -593,7 +576,7 @@ cdef inline void stop_from(Motion* m, double time, const double* state, double d
     acceleration and jerk allow, all the way within the position limits.
     """
     cdef double* offset = m.offset
-    cdef Py_ssize_t n = m.n, i
+    cdef Py_ssize_t n = m.n
     memcpy(offset, state, 4 * n * sizeof(double))
     stopping_position(n, state, duration, limits, m.lasts, offset)
     hold_at(m, time, offset)
@@ -612,7 +595,6 @@ cdef inline bint is_outside(const JointLimits* limits, Py_ssize_t i, double star
 cdef inline bint leaves_range(Motion* m, double time, const double* state, double wait,
                               const JointLimits* limits) noexcept nogil:
     """Whether the motion leaves the range on its way from a state within a time [s]."""
-    cdef Py_ssize_t i, k
     for k in range(1, LOOKS):
         for i in range(m.n):
             if is_outside(limits, i, state[i],
@@ -629,8 +611,6 @@ cdef inline double look_at(const Motion* m, Py_ssize_t i, Py_ssize_t k) noexcept
 cdef inline bint correction_leaves_range(Motion* m, Py_ssize_t i, double time, double start,
                                          const JointLimits* limits) noexcept nogil:
     """Whether a joint's correction leads a motion out of the range that would stay in it."""
-    cdef double position
-    cdef Py_ssize_t k
     for k in range(1, LOOKS):
         position = position_without_correction(m, i, time + look_at(m, i, k))
         m.look[i] = position
@@ -658,8 +638,7 @@ cdef inline bint is_too_fast(Motion* m, Py_ssize_t i, double bound) noexcept nog
     """Whether a joint's correction is faster than a bound and than the velocity that it removes:
     the next one begins with what this has added.
     """
-    cdef double v = m.correction[m.n + i], own
-    cdef Py_ssize_t k
+    cdef double v = m.correction[m.n + i]
     for k in range(1, LOOKS):
         m.look[m.n + i] = 0.0
         add_correction_of(m.correction, m.lasts, m.n, i, look_at(m, i, k), m.look)
@@ -675,9 +654,8 @@ cdef inline bint adds_speed(Motion* m, Py_ssize_t i, double time, double start,
     leads to and the velocity from which it begins: a difference of velocities that is kept while
     the path turns round adds to the path's.
     """
-    cdef double fastest = fabs(start), all = 0.0, since, at, v
-    cdef Py_ssize_t n = m.n, k
-    cdef const double* c
+    cdef double fastest = fabs(start), all = 0.0, since
+    cdef Py_ssize_t n = m.n
     for k in range(1, LOOKS + 1):
         at = look_at(m, i, k)
         c = polynomials_at(m, time + at, &since)
@@ -695,9 +673,8 @@ cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, doub
 
     start: acceleration from which it begins; a limit that it is beyond does not hold.
     """
-    cdef Py_ssize_t n = m.n, k
-    cdef double own, all, since, bound, step, s, at = 0.0, before = start, own_before = 0.0
-    cdef const double* c
+    cdef Py_ssize_t n = m.n
+    cdef double since, at = 0.0, before = start, own_before = 0.0
     for k in range(1, LOOKS + 1):
         step = look_at(m, i, k) - at
         at += step
@@ -727,7 +704,7 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
     share: as of ``blend``.
     """
     cdef Py_ssize_t n = m.n
-    cdef double v = offset[n + i], a = offset[2 * n + i], x, jerk = limits.jerk[i]
+    cdef double v = offset[n + i], a = offset[2 * n + i], jerk = limits.jerk[i]
     cdef double bound = min(limits.acceleration[i], limits.deceleration[i])
     cdef double speed = share * limits.velocity[i], faster = BEND_SPEED * limits.velocity[i]
     m.lasts[n + i] = max(duration, braking_time(v, a, bound, jerk))
@@ -758,11 +735,10 @@ cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double*
     leave the range, which counts for more. What removes the velocity goes first, but not so long
     that it adds speed, since the arm falls behind with what removes the distance.
     """
-    cdef Py_ssize_t n = m.n, k
+    cdef Py_ssize_t n = m.n
     cdef double hardest = HARDEST * max(min(limits.acceleration[i], limits.deceleration[i]),
                                         fabs(state[2 * n + i]))
     cdef double longer = 0.0
-    cdef bint whole
     plan_correction(m, i, offset, duration, 1.0, 1.0, share, limits)
     for whole in range(2):
         longer = 1.0
@@ -791,7 +767,6 @@ cdef inline void blend(Motion* m, double time, const double* state, const double
     share: of the velocity limit that the correction may take: BLEND_SPEED, and all joints arrive
     together; in a stream CATCH_UP_SPEED, beside the velocity that is removed.
     """
-    cdef Py_ssize_t i
     duration = max(duration, SHORTEST_STOP)
     if share == BLEND_SPEED:
         duration = lead_in_duration(m.n, offset, limits.velocity, duration)
@@ -803,8 +778,7 @@ cdef inline void blend(Motion* m, double time, const double* state, const double
 cdef inline bint is_reached(const Motion* m, const double* offset, double h,
                            const JointLimits* limits) noexcept nogil:
     """Whether an offset (4, n), its effort aside, is no more than what a step h [s] may change."""
-    cdef Py_ssize_t n = m.n, i
-    cdef double bound
+    cdef Py_ssize_t n = m.n
     for i in range(n):
         bound = min(limits.acceleration[i], limits.deceleration[i])
         if not (fabs(offset[i]) <= 0.5 * bound * h * h and fabs(offset[n + i]) <= bound * h):
@@ -819,7 +793,6 @@ cdef inline void follow_set_point(Motion* m, double time, const double* state,
     led in to within a duration [s], unless a step h [s] reaches it.
     """
     cdef double* offset = m.offset
-    cdef Py_ssize_t i
     extrapolate(m, time, set_point)
     for i in range(4 * m.n):
         offset[i] = state[i] - set_point[i]
@@ -832,8 +805,6 @@ cdef inline bint runs_into_limit(const Motion* m, double time, const double* sta
     """Whether an extrapolation leads a joint out of its range unless it is braked within a step h
     [s]. state: what is asked for.
     """
-    cdef double q, v, way
-    cdef Py_ssize_t i
     for i in range(m.n):
         q, v = state[i], state[m.n + i]
         if v * slope_at(m.base, m.n, i, max(time - m.base_start, 0.0)) <= 0.0:
@@ -860,8 +831,7 @@ cdef inline bint leads_too_fast(const Motion* m, const double* state, double wai
     """Whether the polynomial that leads a moving arm to a first point is beyond the limits of
     velocity and acceleration, and beyond what the arm does already.
     """
-    cdef double since, v, a, bound
-    cdef Py_ssize_t n = m.n, i, k
+    cdef Py_ssize_t n = m.n
     for k in range(LOOKS + 1):
         since = wait * k / LOOKS
         for i in range(n):
@@ -876,7 +846,6 @@ cdef inline bint leads_too_fast(const Motion* m, const double* state, double wai
 cdef inline bint is_in_reach(Py_ssize_t n, const double* state, const double* point, double wait,
                              const double* velocity_limit) noexcept nogil:
     """Whether the velocity limits allow to reach a position from another within a time."""
-    cdef Py_ssize_t i
     for i in range(n):
         if fabs(point[i] - state[i]) > velocity_limit[i] * wait:
             return False
@@ -886,7 +855,7 @@ cdef inline bint is_in_reach(Py_ssize_t n, const double* state, const double* po
 cdef inline void extend_back(Motion* m, double time, const Path* path,
                              double wait) noexcept nogil:
     """Begin a path a time before its first point, with the velocity that it has there."""
-    cdef Py_ssize_t n = m.n, i
+    cdef Py_ssize_t n = m.n
     memset(m.base, 0, 6 * n * sizeof(double))
     for i in range(n):
         m.base[n + i] = path.coefficients[n + i]
@@ -914,7 +883,7 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     """
     cdef double* offset = m.offset
     cdef double wait = start + path.times[0] - time
-    cdef Py_ssize_t n = m.n, i
+    cdef Py_ssize_t n = m.n
     cdef double share = CATCH_UP_SPEED if path.period > 0.0 else BLEND_SPEED
     cdef bint begins_as_given = path.period == 0.0 and not any_nonzero(state + n, 2 * n)
     cdef bint waits = begins_as_given and path.pieces == 1 and wait < transition

@@ -87,7 +87,7 @@ cdef class CompiledPath:
     def __init__(self, times, points, degrees, has_effort, double stop_time,
                  cnp.ndarray lower not None, cnp.ndarray upper not None, tolerance=None,
                  double period=0.0, velocity=None, rates=None):
-        cdef Py_ssize_t count = len(times), n = len(lower), more = 0, k
+        cdef Py_ssize_t count = len(times), n = len(lower), more = 0
         cdef list kept = []
         cdef cnp.ndarray rest = None, lasts
         cdef JointLimits limits = joint_limits(n, lower, upper, velocity, rates, kept)
@@ -138,7 +138,7 @@ cdef class CompiledPath:
         its time is over, and there.
         """
         cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2), last = len(self.points) - 1
-        cdef Py_ssize_t i, k, part, power
+        cdef Py_ssize_t k
         cdef cnp.ndarray size = self.points[last, :3].copy(), one = np.zeros(6)
         cdef cnp.ndarray whole = np.zeros((3, 6, n))
         size[0] += (size[1] * lasts[1] / 2.0 + size[2] * lasts[2] ** 2 / 12.0) - rest
@@ -215,7 +215,7 @@ cdef class CompiledMotion:
     def sample(self, cnp.ndarray times not None, cnp.ndarray inside not None):
         """Motion states (4, N, n) at times (N,), each of the polynomials that hold at ``inside``.
         """
-        cdef Py_ssize_t n = self.motion.n, count = cnp.PyArray_SIZE(times), i, row
+        cdef Py_ssize_t n = self.motion.n, count = cnp.PyArray_SIZE(times)
         cdef const double* time = numbers(times, count, "times")
         cdef const double* within = numbers(inside, count, "inside")
         cdef cnp.ndarray states = np.empty((4, count, n)), state = np.empty(4 * n)

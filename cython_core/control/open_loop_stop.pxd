@@ -33,7 +33,6 @@ cdef inline void reckon_followed(const Controller* c, double now, double* state)
     no command comes.
     """
     cdef double idle = now - c.sent.at - longest_step(c)
-    cdef Py_ssize_t i
     memcpy(state, c.positions.q, 2 * c.n * sizeof(double))
     for i in range(c.n):
         state[c.n + i] = speed_at_rest(state[c.n + i], drive_acceleration(&c.arm.limits, i), idle)
@@ -46,7 +45,6 @@ cdef inline void reckon(const Controller* c, double now, double* state) noexcept
     """
     cdef const Observer* o = &c.observer
     cdef double age = age_of_state(&c.clock, now) - o.advanced - o.ahead
-    cdef Py_ssize_t i
     memcpy(state, o.q, 2 * c.n * sizeof(double))
     if c.machine.hold.code == CAUSE_STUCK:
         add_expected(&c.stuck, &c.arm, c.task.desired, state, state + c.n)
@@ -67,9 +65,8 @@ cdef inline double effort_share(Task* task, const Controller* c, double now,
     cdef const JointSettings* joints = &c.arm.joints
     cdef double* torque = c.scratch
     cdef double* before = c.scratch + c.n
-    cdef double share = 0.0, step
+    cdef double share = 0.0
     cdef JointLimits limits = c.arm.limits
-    cdef Py_ssize_t i, k
     # Its efforts are looked at here, in the posture in which it is: they say how short it may be.
     limits.velocity = limits.acceleration = limits.deceleration = limits.jerk = c.unlimited
     stop_from(&task.motion, now, task.state, duration, &limits)
@@ -91,7 +88,7 @@ cdef inline void plan_stop(Task* task, const Controller* c, double now) noexcept
     Nobody sees whether the arm follows: so it is as short as the effort limits allow, or as a
     longer one would not take less.
     """
-    cdef double duration = SHORTEST_OPEN_LOOP, share, before = INFINITY
+    cdef double duration = SHORTEST_OPEN_LOOP, before = INFINITY
     memset(task.state, 0, 4 * c.n * sizeof(double))
     if c.positions.used:
         reckon_followed(c, now, task.state)

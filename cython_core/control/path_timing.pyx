@@ -27,8 +27,7 @@ cdef void tangents(double[::1] grid, double[::1] x, double[:, ::1] mean) noexcep
 
     From and to rest it is the time of the one interval there is.
     """
-    cdef Py_ssize_t k, count = len(grid) - 1
-    cdef double p, q, took, left, right, rest, share
+    cdef Py_ssize_t count = len(grid) - 1
     mean[:] = 0.0
     for k in range(count):
         p, q = sqrt(x[k]), sqrt(x[k + 1])
@@ -50,8 +49,8 @@ cdef double of_duration(
     double[::1] grid, double[::1] x, double[::1] gradient, double[:, ::1] hessian
 ) noexcept nogil:
     """Write gradient and diagonals of the Hessian of the duration's logarithm; return it [s]."""
-    cdef Py_ssize_t k, i, count = len(grid) - 1
-    cdef double p, q, length, total = 0.0
+    cdef Py_ssize_t count = len(grid) - 1
+    cdef double total = 0.0
     cdef double[2] root
     gradient[:] = 0.0
     hessian[:] = 0.0
@@ -78,7 +77,7 @@ cdef double around(double[::1] values, Py_ssize_t k) noexcept nogil:
 
 cdef void factorise(double[:, ::1] a) noexcept nogil:
     """Replace the diagonals of a positive definite matrix by its factors L D L^T."""
-    cdef Py_ssize_t k, count = len(a)
+    cdef Py_ssize_t count = len(a)
     for k in range(count):
         if k >= 1:
             a[k, 0] -= a[k - 1, 1] * a[k - 1, 1] * a[k - 1, 0]
@@ -91,7 +90,7 @@ cdef void factorise(double[:, ::1] a) noexcept nogil:
 
 cdef void substitute(double[:, ::1] a, double[::1] x) noexcept nogil:
     """Replace the right side by the solution."""
-    cdef Py_ssize_t k, count = len(a)
+    cdef Py_ssize_t count = len(a)
     for k in range(count):
         if k >= 1:
             x[k] -= a[k - 1, 1] * x[k - 1]
@@ -117,10 +116,10 @@ cdef bint solve(
     double[:, ::1] hessian, double[::1] gradient, double[::1] step,
     int max_steps, double gap, double within,
 ) noexcept nogil:
-    cdef Py_ssize_t k, m, d, count = len(grid), width = high.shape[1]
+    cdef Py_ssize_t count = len(grid), width = high.shape[1]
     cdef double number = <double> (count * width)
-    cdef double value, most, root, weight, wanted, near, far, total, off, undecided
-    cdef double aim, change, both, of_slack, of_force, left
+    cdef double value, root, weight, wanted
+    cdef double change
     cdef int number_of_step, corrects
     cdef bint begins = True
     cdef Row *row
@@ -260,7 +259,6 @@ def find(double[:, :, ::1] linear, double[:, :, ::1] roots, double[:, ::1] high,
             or mean.shape[1] != 4 or hessian.shape[0] != count or hessian.shape[1] != 3
             or vectors.shape[0] != 2 or vectors.shape[1] != count):
         raise ValueError("the arrays' shapes do not agree")
-    cdef bint found
     with nogil:
         found = solve(linear, roots, high, rate, grid, x, <Row *> &of_rows[0, 0, 0], mean, hessian,
                       vectors[0], vectors[1], max_steps, gap, within)

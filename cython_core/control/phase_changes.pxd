@@ -245,7 +245,6 @@ cdef inline double standing_speed(const Observer* o, Py_ssize_t i) noexcept nogi
 cdef inline bint stands(const Observer* o) noexcept nogil:
     """Whether the last state shows an arm at rest."""
     cdef const double* qd = seen_state(o) + o.n
-    cdef Py_ssize_t i
     for i in range(o.n):
         if fabs(qd[i]) > standing_speed(o, i):
             return False

@@ -53,7 +53,6 @@ cdef inline double speed_at_rest(double speed, double braking, double idle) noex
 
 cdef inline void start_positions(PositionGovernor* g, const double* q) noexcept nogil:
     """Begin at rest at a position (n,)."""
-    cdef Py_ssize_t i
     for i in range(g.n):
         g.q[i], g.qd[i] = q[i], 0.0
 
@@ -81,7 +80,6 @@ cdef inline void follow_position(double* q, double* qd, double goal, double spee
 
     max_speed, a: bounds of velocity and acceleration.
     """
-    cdef double off, slip, next
     lower, upper = fmin(lower - LIMIT_SLACK, q[0]), fmax(upper + LIMIT_SLACK, q[0])
     if not lower <= goal <= upper:
         goal, speed = fmin(fmax(goal, lower), upper), 0.0
@@ -110,9 +108,7 @@ cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits
     goal, speed: (n,) what is asked for; dt: since the last command [s], of which ``longest`` may
     move the joints.
     """
-    cdef double h = fmin(dt, longest), a
-    cdef bint follows
-    cdef Py_ssize_t i
+    cdef double h = fmin(dt, longest)
     for i in range(g.n):
         a = drive_acceleration(limits, i)
         g.qd[i] = speed_at_rest(g.qd[i], a, dt - h)
@@ -155,7 +151,6 @@ cdef inline void start_servos(ServoGovernor* g, const JointLimits* limits, const
 
     A stiffness that is stated too small asks for a position beyond the limits.
     """
-    cdef Py_ssize_t i
     for i in range(g.governor.n):
         g.offset[i] = offset_for(g, i, torque[i], 0.0, 0.0)
         g.goal[i] = g.governor.q[i] = within_joint(limits, i, q[i], q[i] + g.offset[i])
@@ -170,8 +165,7 @@ cdef inline void govern_servos(ServoGovernor* g, const JointLimits* limits,
     A torque does not lead a command beyond a joint's limits. ahead: by which the position is to be
     [s]; dt, longest: as of govern_positions.
     """
-    cdef double h = fmin(dt, longest), q, offset
-    cdef Py_ssize_t i
+    cdef double h = fmin(dt, longest)
     for i in range(g.governor.n):
         q = positions.q[i]
         offset = offset_for(g, i, torque[i], positions.qd[i], ahead)

@@ -99,8 +99,6 @@ cdef inline void estimate_velocity(SetPoints* stream, const Controller* c, doubl
     Over as many mean intervals as have passed: that messages come early or late does not show as a
     velocity. One beyond the limit is that of another stream, or of a jump.
     """
-    cdef double passed, share, speed, count
-    cdef Py_ssize_t i
     if since <= 0.0:
         stream.period = 0.0
         memset(velocity, 0, c.n * sizeof(double))
@@ -129,7 +127,6 @@ cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* govern
     cdef double time = time_of_command(c), since = since_set_point(c, now)
     cdef SetPoints* stream = &task.set_points
     cdef double* wanted = c.scratch
-    cdef Py_ssize_t i
     cdef Refusal refusal = why_no_joints(c)
     if refusal != GRANTED:
         return refusal
@@ -179,8 +176,6 @@ cdef struct ZeroPayload:
 cdef inline Reason why_not_zero(const Controller* c, double now) noexcept nogil:
     """Why the sensor's offset cannot be found now."""
     cdef const MeasuredWrench* measured = &c.task.cartesian.measured
-    cdef double found, bound
-    cdef Py_ssize_t half
     if c.machine.phase != HOLDING or not stands(&c.observer):
         return because(NOT_STILL, -1, 0.0, 0.0)
     if not (is_fresh(measured, now, c.arm.settings.wrench_timeout)
@@ -199,7 +194,6 @@ cdef inline Refusal zero_wrench(CartesianMode* mode, const Controller* c, double
     """Take what the sensor reads, but for the payload's weight, as its offset from now on."""
     cdef MeasuredWrench* measured = &mode.measured
     cdef double[6] by
-    cdef Py_ssize_t k
     answer.detail = why_not_zero(c, now)
     if answer.detail.code != GRANTED:
         return <Refusal> answer.detail.code
@@ -222,7 +216,6 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
     cdef Mode before = c.arm.settings.mode
     cdef bint same_law = (settings.mode == before and not leads_end_effector(&c.arm)
                           and (c.machine.phase == FLOATING or is_tracking(&c.machine)))
-    cdef Py_ssize_t i
     if refusal != GRANTED:
         return refusal
     if same_law:

@@ -58,6 +58,5 @@ cdef struct JointLimits:     # (n,) each, +-inf where there is none
 cdef inline void place_rows(double** rows, size_t size, double* memory,
                             Py_ssize_t n) noexcept nogil:
     """Let all pointers of a structure of that size [bytes] point to rows (n,) of an array."""
-    cdef size_t k
     for k in range(size // sizeof(double*)):
         rows[k] = memory + k * n

@@ -36,7 +36,6 @@ cdef inline void stopping_effort(double stop_time, const JointSettings* joints,
     """
     cdef const double* qd = state + model.n
     cdef JointDrives drives = drives_of(joints)
-    cdef Py_ssize_t i
     for i in range(model.n):
         acceleration[i] = -qd[i] / stop_time
     model.rnea(model.self, state, qd, acceleration, effort)
@@ -62,7 +61,6 @@ cdef inline bint takes_too_much(const Controller* c, CheckPayload* check, const 
     Those in force may suffice no longer, as after a push; then others must be no worse.
     """
     cdef const JointSettings* joints = &check.change.joints
-    cdef Py_ssize_t i
     for i in range(c.n):
         if not suffices(joints, i, after[i]) and (
                 joints.effort_limit[i] < c.arm.joints.effort_limit[i]

@@ -33,7 +33,6 @@ cdef inline Py_ssize_t disputed(const Controller* c, const double* effort) noexc
 
     Effort or position is wrong, unless something else holds the arm.
     """
-    cdef Py_ssize_t i
     if not is_measured(c, effort):
         return -1
     for i in range(c.n):
@@ -50,8 +49,6 @@ cdef inline bint is_plausible_effort(const Controller* c, const double* effort) 
     An effort far from gravity is not what the drives apply: it would throw the arm. Without an
     effort limit there is no measure of "far".
     """
-    cdef double limit
-    cdef Py_ssize_t i
     for i in range(c.n):
         limit = c.arm.joints.effort_limit[i]
         if isinf(limit) or not fabs(effort[i] - c.sent.gravity_torque[i]) <= BEYOND_GRAVITY * limit:
@@ -81,7 +78,6 @@ cdef inline double standing_effort(const Controller* c, Py_ssize_t i) noexcept n
 
 cdef inline Py_ssize_t too_heavy(const Controller* c) noexcept nogil:
     """The first joint whose effort limit is too small for its ``gravity_torque``, or -1."""
-    cdef Py_ssize_t i
     for i in range(c.n):
         if not suffices(&c.arm.joints, i, standing_effort(c, i)):
             return i
@@ -91,7 +87,6 @@ cdef inline Py_ssize_t too_heavy(const Controller* c) noexcept nogil:
 cdef inline Py_ssize_t outside(const Controller* c, Py_ssize_t first, double slack) noexcept nogil:
     """The next joint from ``first`` on that stands further beyond its limits than ``slack``, or -1.
     """
-    cdef Py_ssize_t i
     for i in range(first, c.n):
         if not c.arm.limits.lower[i] - slack <= c.observer.q[i] <= c.arm.limits.upper[i] + slack:
             return i
@@ -127,8 +122,6 @@ cdef inline bint begin_commands(Controller* c, double now, const double* effort)
 
     Drives that follow positions begin with the measured one, when a second state agrees with it.
     """
-    cdef Py_ssize_t i
-    cdef Reason reason
     if c.positions.used and not c.observer.confirmed:
         return False
     gravity(&c.arm.models, c.observer.q, c.sent.gravity_torque)

@@ -89,7 +89,6 @@ cdef inline double elapsed(const StateClock* k, double now, double stamp) noexce
 
     Where the clock of the stamps was set back, by arrival.
     """
-    cdef double dt
     if stamp > 0.0:  # the last one may have been 0: a simulation's first state
         dt = stamp - k.stamp
         if stamp_order(dt, CLOCK_JUMP) in (OLDER, SAME, NEWER):
@@ -142,7 +141,6 @@ cdef inline double lateness(StateClock* k, double now, double on_its_way) noexce
     The shortest is taken from three states in a row: a single early one has a wrong stamp, and all
     states after it would seem late.
     """
-    cdef double longest_of_three
     if isnan(on_its_way):
         return 0.0
     longest_of_three = max(on_its_way, k.transits[0], k.transits[1])
@@ -188,7 +186,7 @@ cdef inline void pass_time(StateClock* k, double now, double stamp, double on_it
     """Advance to a state; by the difference of its stamp from the first, so that rounding errors do
     not add up. live: the arm has moved meanwhile, which a simulation need not have.
     """
-    cdef double late = late_by(k, on_its_way, state_timeout) if live else 0.0, apart, left
+    cdef double late = late_by(k, on_its_way, state_timeout) if live else 0.0
     k.dt = k.gap = 0.0
     if k.received == -INFINITY or live:
         k.strayed = 0.0 if live else UNSURE

@@ -116,7 +116,6 @@ cdef inline double max_discrepancy(const Observer* o, Py_ssize_t i) noexcept nog
 cdef inline double oldest(const Observer* o) noexcept nogil:
     """The longest time for which a joint had no usable position [s]."""
     cdef double age = 0.0
-    cdef Py_ssize_t i
     for i in range(o.n):
         age = max(age, o.age[i])
     return age
@@ -137,7 +136,6 @@ cdef inline double max_speed_share(const Observer* o) noexcept nogil:
     """The speed of the fastest joint over its limit."""
     cdef const double* qd = seen_state(o) + o.n
     cdef double fastest = 0.0
-    cdef Py_ssize_t i
     for i in range(o.n):
         fastest = max(fastest, fabs(qd[i]) / o.limits.velocity[i])
     return fastest
@@ -168,7 +166,6 @@ cdef inline void begin_joint(Observer* o, Py_ssize_t i, double q, double qd) noe
 
 cdef inline Reason begin_observation(Observer* o, const double* q) noexcept nogil:
     """Take the first state over."""
-    cdef Py_ssize_t i
     for i in range(o.n):
         if not isfinite(q[i]):
             return because(REJECTED_NOT_FINITE, i, q[i], 0.0)
@@ -183,7 +180,6 @@ cdef inline Reason begin_observation(Observer* o, const double* q) noexcept nogi
 
 cdef inline void predict(Observer* o, double dt) noexcept nogil:
     """Advance the estimate by a time [s]."""
-    cdef Py_ssize_t i
     for i in range(o.n):
         o.q[i] += dt * (o.qd[i] + 0.5 * dt * o.qdd[i])
         o.qd[i] += dt * o.qdd[i]
@@ -203,7 +199,6 @@ cdef inline bint is_frozen(const Observer* o, Py_ssize_t i) noexcept nogil:
 
 cdef inline void trust_velocities(Observer* o) noexcept nogil:
     """Use measured velocities again that were inconsistent: somebody has looked at it."""
-    cdef Py_ssize_t i
     for i in range(o.n):
         o.age[o.n + i] = o.disagreed[i] = o.discrepancy[i] = 0.0
 
@@ -232,7 +227,7 @@ cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double qd,
 cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
                                  double dt) noexcept nogil:
     """Whether a position is used, given the prediction in ``q``."""
-    cdef double off = fabs(q - o.q[i]), bound = reach(o, i, o.age[i]), shown
+    cdef double off = fabs(q - o.q[i]), bound = reach(o, i, o.age[i])
     if not isfinite(q):
         return because(REJECTED_NOT_FINITE, i, q, 0.0)
     if q == o.accepted_q[i]:
@@ -313,9 +308,8 @@ cdef inline Reason observe_joint(Observer* o, Py_ssize_t i, double q, double qd,
     lag: mean velocity within dt minus that at its end, by the prediction; left: share of what is
     compared over time that is left after dt; 0 after a gap.
     """
-    cdef double age = o.age[i] + dt, shown, displacement = 0.0
+    cdef double age = o.age[i] + dt, displacement = 0.0
     cdef bint within
-    cdef Reason velocity, position
     o.age[i], o.age[o.n + i], o.unchanged[i] = age, o.age[o.n + i] + dt, o.unchanged[i] + dt
     position = gate_position(o, i, q, qd, dt)
     shown = o.qd[i]
@@ -342,11 +336,9 @@ cdef inline bint observe_state(Observer* o, const double* q, const double* qd, d
     Returns whether there is an estimate: that no joint was without a usable position for
     state_timeout.
     """
-    cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER), lag
+    cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER)
     cdef bint reckoned = STAMP_JITTER < o.ahead <= dt           # commands went on by the model
     cdef bint agrees = True  # positions alone tell what an inconsistent velocity does not
-    cdef Reason result
-    cdef Py_ssize_t i
     o.reset, o.inconsistent, o.last.code = False, -1, ACCEPTED
     if not o.begun:
         o.last = begin_observation(o, q)

@@ -79,8 +79,7 @@ cdef inline void feedback_efforts(const Arm* arm, const double* q, const double*
     cdef const JointSettings* joints = &arm.joints
     cdef double* weight = arm.models.scratch
     cdef double* total = arm.models.scratch + arm.models.n
-    cdef double* row
-    cdef Py_ssize_t n = arm.models.n, i, k
+    cdef Py_ssize_t n = arm.models.n
     for i in range(n):
         push[i] = joints.p[i] * (desired[i] - q[i]) + joints.d[i] * (desired[n + i] - qd[i])
         push[n + i] = joints.p[i] * (desired[i] - q[i]) + joints.d[i] * desired[n + i]
@@ -147,8 +146,8 @@ cdef inline void take_push(StuckJoints* s, const Arm* arm, const Observer* o,
     """Find the change of each joint's push; push: (2, n) that has acted since the state before, dt
     [s] ago. braked: (n,) becomes for how long it had acted then on a joint's mean speed [s].
     """
-    cdef bint leads = drives_end_effector(arm), moves
-    cdef Py_ssize_t n = s.n, i
+    cdef bint leads = drives_end_effector(arm)
+    cdef Py_ssize_t n = s.n
     for i in range(n):
         moves = s.begins or o.reset or is_seen_to_move(o, i)
         s.inertia[i] = VAST if moves else arm.joints.armature[i]
@@ -167,7 +166,6 @@ cdef inline void take_push(StuckJoints* s, const Arm* arm, const Observer* o,
 
 cdef inline bint is_pushed(const StuckJoints* s, const JointSettings* joints) noexcept nogil:
     """Whether any joint that is not seen to move is pushed beyond its friction, or moves unseen."""
-    cdef Py_ssize_t i
     for i in range(s.n):
         if not s.moved[i] and (fabs(s.change[i]) > joints.coulomb[i]
                                or fabs(s.lower_bound[s.n + i]) > STICKING_SPEED
@@ -182,8 +180,6 @@ cdef inline void find_friction(StuckJoints* s, const Arm* arm,
     some of it, or adds to it, as its presliding state says.
     """
     cdef const JointSettings* joints = &arm.joints
-    cdef double borne
-    cdef Py_ssize_t i
     for i in range(s.n):
         borne = 0.0
         if feeds_forward(arm):
@@ -195,7 +191,6 @@ cdef inline void find_friction(StuckJoints* s, const Arm* arm,
 cdef inline void driving_effort(const Arm* arm, const double* q, const double* desired,
                                 const double* weight, double* effort) noexcept nogil:
     """The effort (n,) with which the feedforward accelerates the joints. weight: (n,) gravity's."""
-    cdef Py_ssize_t i
     memset(effort, 0, arm.models.n * sizeof(double))
     if feeds_forward(arm):
         combine(&arm.models, q, NULL, desired + 2 * arm.models.n, effort)
@@ -223,7 +218,7 @@ cdef inline void move_joints(const Arm* arm, const JointDrives* drives, const do
     braked: (n,) for how long [s] what brakes a joint has done so before; no joint turns round then.
     NULL: joints may turn. displacement: (3, n), scratch: (4, n).
     """
-    cdef Py_ssize_t n = arm.models.n, i
+    cdef Py_ssize_t n = arm.models.n
     cdef double* speed = displacement + n
     cdef double* before = scratch + 3 * n
     memset(scratch, 0, n * sizeof(double))                      # velocity, for the model
@@ -249,7 +244,7 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef double* braked = s.scratch + 8 * s.n
     cdef double* driving = s.scratch + 9 * s.n
     cdef JointDrives known = drives_of(&arm.joints), worst = known
-    cdef Py_ssize_t n = s.n, i, k, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
+    cdef Py_ssize_t n = s.n, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
     cdef double h = dt / steps
     if drives_end_effector(arm):
         memcpy(push, s.feedback, n * sizeof(double))
@@ -281,7 +276,6 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
 cdef inline Py_ssize_t first_stuck(const StuckJoints* s, const Observer* o, double* moved,
                                    double* bound) noexcept nogil:
     """The first joint that must have moved by more than a bound, and has not, or -1."""
-    cdef Py_ssize_t i
     for i in range(s.n):
         moved[0] = fabs(common(s.lower_bound[i], s.expected[i]))
         bound[0] = max(PUSHED_MOTION, unseen(o, i))
@@ -303,7 +297,7 @@ cdef inline void add_expected(const StuckJoints* s, const Arm* arm, const double
     """Add to positions that stay the same how far their joints are expected to have moved; desired:
     (4, n) of the last command.
     """
-    cdef Py_ssize_t n = s.n, i
+    cdef Py_ssize_t n = s.n
     for i in range(n):
         q[i] += s.expected[i]
         qd[i] = s.expected[n + i] + (desired[n + i] if feeds_forward(arm) else 0.0)

@@ -37,8 +37,6 @@ cdef inline void watch_speed(Supervision* s, const Observer* o, const double* de
     bump lasts. desired_speed: (n,).
     """
     cdef const double* qd = seen_state(o) + o.n
-    cdef double ratio
-    cdef Py_ssize_t i
     dt = min(dt, 0.5 * SPEEDING_TIME)  # a single state shows no speed
     for i in range(o.n):
         ratio = fabs(qd[i]) / (SPEEDING * max(o.limits.velocity[i], fabs(desired_speed[i])))
@@ -54,8 +52,6 @@ cdef inline void watch_oscillation(Supervision* s, const Observer* o, const doub
     desired: (2, n) position, velocity.
     """
     cdef const double* seen = seen_state(o)
-    cdef double error, bound, direction, off
-    cdef Py_ssize_t i
     for i in range(o.n):
         error, bound = seen[o.n + i] - desired[o.n + i], SWING * o.limits.velocity[i]
         off = seen[i] - desired[i]
@@ -97,8 +93,8 @@ cdef inline void watch_path(const Observer* o, const double* desired, double pat
 
     desired: (2, n) position, velocity; own: (2, n) tolerances of the trajectory, 0: none.
     """
-    cdef double share = 1.0, error, bound
-    cdef Py_ssize_t n = o.n, i, joint = -1
+    cdef double share = 1.0
+    cdef Py_ssize_t n = o.n, joint = -1
     for i in range(n):
         error, bound = fabs(desired[i] - o.q[i]), smaller_tolerance(path_tolerance, own[i])
         if bound > 0.0 and error > share * bound:
@@ -183,7 +179,6 @@ cdef inline bint would_be_sensed(const Controller* c, const Reason* reason) noex
 cdef inline void supervise(Controller* c, double now, double dt) noexcept nogil:
     """Look for what is wrong, and do what is to be done about the worst of it."""
     cdef bint was_trajectory = c.machine.phase == TRAJECTORY
-    cdef Reason worst
     c.watch.abandoned = max(c.watch.abandoned - dt * MAX_ABANDONED / ABANDONED_TIME, 0.0)
     c.watch.incident = max(c.watch.incident - dt, 0.0)
     worst = find_worst(&c.watch, c, dt)

@@ -86,9 +86,7 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
     rate: (n,) torque rates; dt: time between commands [s].
     """
     cdef double* a = limits.acceleration
-    cdef double reaction = fmax(REACTION, 2.0 * dt), inverse, free, change
-    cdef Py_ssize_t i, j, sweep
-    cdef bint changed
+    cdef double reaction = fmax(REACTION, 2.0 * dt)
     for i in range(n):
         a[i], limits.reduction[i] = 0.0, 0.0
         for j in range(n):
@@ -161,7 +159,6 @@ cdef inline void shift_transfer(Governor* g, const double* step, double duration
     command: steps that follow each other quickly do not freeze it.
     """
     cdef double weight = transfer_left(g)
-    cdef Py_ssize_t i
     if g.begins or duration <= 0.0:
         return
     for i in range(g.n):
@@ -187,7 +184,6 @@ cdef inline void push_no_further(Governor* g, const double* qd) noexcept nogil:
 
     It may be what caused this motion, and would act for as long as no state comes.
     """
-    cdef Py_ssize_t i
     for i in range(g.n):
         g.moving[i] = qd[i] if fabs(qd[i]) > STANDING_SPEED else 0.0
 
@@ -197,7 +193,6 @@ cdef inline bint is_missed(const Governor* g, const double* qd) noexcept nogil:
     sink under what it held.
     """
     cdef double power = 0.0
-    cdef Py_ssize_t i
     for i in range(g.n):
         power += g.difference[i] * qd[i]
     return power < 0.0 and not g.begins
@@ -206,14 +201,12 @@ cdef inline bint is_missed(const Governor* g, const double* qd) noexcept nogil:
 cdef inline void start_from(Governor* g, const JointSettings* joints,
                             const double* effort) noexcept nogil:
     """Begin anew, as if this effort, clamped to the limits, had been the last command."""
-    cdef Py_ssize_t i
     for i in range(g.n):
         g.command[i] = max(min(effort[i], joints.effort_limit[i]), -joints.effort_limit[i])
     g.begins = g.transferring = False
 
 
 cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
-    cdef Py_ssize_t i
     for i in range(count):
         if not isfinite(x[i]):
             return False
@@ -223,7 +216,6 @@ cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
 cdef inline void take_difference(Governor* g) noexcept nogil:
     """Store the last command, but for its noise, minus what is asked for; see ``push_no_further``.
     """
-    cdef Py_ssize_t i
     for i in range(g.n):
         g.difference[i] = g.command[i] - g.noise[i] - g.asked[i]
         if g.difference[i] * g.moving[i] > 0.0:
@@ -246,7 +238,6 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
     """
     cdef bint repeats = g.begins
     cdef double weight = advance_transfer(g, dt)
-    cdef Py_ssize_t i
     if repeats:
         take_difference(g)
     for i in range(g.n):
@@ -262,9 +253,7 @@ cdef inline bint find_allowed(Governor* g, const JointSettings* joints, const do
                               double duration) noexcept nogil:
     """Find the range of the next command; returns whether an effort limit excludes what is wanted.
     """
-    cdef double bias, low, high, step
     cdef bint saturated = False
-    cdef Py_ssize_t i
     for i in range(g.n):
         bias, step = 0.0 if added == NULL else added[i], joints.torque_rate[i] * duration
         low, high = -joints.effort_limit[i] - bias, joints.effort_limit[i] - bias
@@ -284,8 +273,7 @@ cdef inline bint govern(Governor* g, const JointSettings* joints, const double* 
     sum. speed: NULL where speed is limited otherwise. dt: time since the last command [s];
     longest: of it, the torque rate of which this command may use up.
     """
-    cdef bint saturated, changed = False
-    cdef Py_ssize_t i
+    cdef bint changed = False
     if not all_finite(asked, g.n):
         return False
     memcpy(g.asked, asked, g.n * sizeof(double))

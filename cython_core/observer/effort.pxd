@@ -28,7 +28,6 @@ cdef struct Friction:
 
 cdef inline void begin_motion(Py_ssize_t n, const double* q, Friction* friction) noexcept nogil:
     """Nothing is known of how an arm came to a position (n,)."""
-    cdef Py_ssize_t i
     for i in range(n):
         friction.low[i], friction.high[i], friction.position[i] = -1.0, 1.0, q[i]
 
@@ -36,8 +35,6 @@ cdef inline void begin_motion(Py_ssize_t n, const double* q, Friction* friction)
 cdef inline void follow_motion(const ShadowSettings* settings, Py_ssize_t n, double dt,
                                const double* q, Friction* friction) noexcept nogil:
     """Advance the presliding states to a position (n,), dt [s] later."""
-    cdef double moved
-    cdef Py_ssize_t i
     for i in range(n):
         moved = counted_motion(&friction.position[i], q[i], settings.displacement)
         if moved == 0.0:
@@ -55,8 +52,6 @@ cdef inline void joint_torque(const ShadowSettings* settings, Py_ssize_t n, cons
     friction in it [N m or N].
     """
     cdef const double* effort = state + 2 * n
-    cdef double moving, coulomb, load
-    cdef Py_ssize_t i
     for i in range(n):
         coulomb, load = settings.drives.coulomb[i], settings.drives.load[i]
         moving = moving_torque(&settings.drives, i, state[i], state[n + i])
@@ -118,7 +113,6 @@ cdef inline void begin_rest(RestMeans* rest, Py_ssize_t n) noexcept nogil:
 cdef inline bint has_moved(RestMeans* rest, Py_ssize_t n, const double* q) noexcept nogil:
     """Take a position; return whether those of this standstill are too far apart."""
     cdef bint moved = False
-    cdef Py_ssize_t i
     for i in range(n):
         rest.lowest[i] = min(q[i], rest.lowest[i]) if rest.count else q[i]
         rest.highest[i] = max(q[i], rest.highest[i]) if rest.count else q[i]
@@ -134,7 +128,6 @@ cdef inline bint update_rest(RestMeans* rest, Py_ssize_t n, double dt, const dou
     The means are then ready; call ``begin_rest`` before the next state.
     """
     cdef bint still = True
-    cdef Py_ssize_t i
     if has_moved(rest, n, q):
         begin_rest(rest, n)
         return False
@@ -164,8 +157,6 @@ cdef inline void begin_sliding(SlidingMeans* sliding, Py_ssize_t n) noexcept nog
 
 cdef inline double median(Py_ssize_t count, double* x) noexcept nogil:
     """Median of at least one number; sorts x in place."""
-    cdef Py_ssize_t i, k
-    cdef double value
     for i in range(1, count):
         value, k = x[i], i
         while k > 0 and x[k - 1] > value:
@@ -186,8 +177,7 @@ cdef inline bint update_sliding(SlidingMeans* sliding, const ShadowSettings* set
     of the friction; of these, the median over the joints. Errors that depend on position alone,
     such as those of gravity, cancel in the differences.
     """
-    cdef Py_ssize_t i, k, begin, ready = 0, frictional = 0
-    cdef double bound, friction
+    cdef Py_ssize_t ready = 0, frictional = 0
     for i in range(n):
         bound = settings.drives.viscous[i] * MIN_SLIDING_SPEED + 0.5 * settings.drives.coulomb[i]
         frictional += bound > 0.0

@@ -56,9 +56,8 @@ cdef inline void observe(MomentumObserver* observer, const ShadowSettings* setti
     """Advance to the next state (position and velocity, then effort), dt [s] later; dt = 0 restarts
     the observer at r = 0.
     """
-    cdef Py_ssize_t n = dynamics.n, i, k
+    cdef Py_ssize_t n = dynamics.n
     cdef const double* qd = state + n
-    cdef double p, beta, low, high, pdot, share
     if dt == 0.0:
         memset(observer.low, 0, n * sizeof(double))
         memset(observer.high, 0, n * sizeof(double))
@@ -92,7 +91,7 @@ cdef inline void estimate_wrench(const DynamicsInterface* dynamics, Py_ssize_t l
                                  const double* q, const double* torque, double* J,
                                  double* wrench) noexcept nogil:
     """Force [N] and torque [N m] (6,) on a link, at its origin, in its axes. J: (6, n) scratch."""
-    cdef Py_ssize_t n = dynamics.n, i, j, k
+    cdef Py_ssize_t n = dynamics.n
     cdef double[36] A
     cdef double[16] pose
     cdef double[6] w

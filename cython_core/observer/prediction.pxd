@@ -17,7 +17,6 @@ cdef extern from *:
 cdef inline bint all_finite(Py_ssize_t count, const double* x) noexcept nogil:
     """Whether all numbers and the sum of their squares are finite."""
     cdef double total = 0.0
-    cdef Py_ssize_t i
     for i in range(count):
         total += x[i] * x[i]
     return isfinite(total)
@@ -36,8 +35,6 @@ cdef inline Py_ssize_t predict(const ShadowSettings* settings, Py_ssize_t n, dou
     cdef double* qd = predicted + n
     cdef double* qdd = scratch
     cdef double* applied = scratch + n
-    cdef double rest
-    cdef Py_ssize_t steps, each, i, failure
     memcpy(predicted, state, 2 * n * sizeof(double))
     if duration == 0.0:
         return 0

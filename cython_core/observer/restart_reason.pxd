@@ -1,4 +1,4 @@
-# Why the observer restarts at a state; featherstone_ros/observer/restart_reason.py has the texts.
+# Why the observer restarts at a state; featherstone_ros/observer/shadow.py has the texts.
 
 cpdef enum RestartReason:    # beside it joint and figure
     NO_RESTART

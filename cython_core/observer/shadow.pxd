@@ -67,7 +67,6 @@ cdef inline void restart(Shadow* shadow) noexcept nogil:
 
 cdef inline Py_ssize_t first_absurd(const double* values, Py_ssize_t count) noexcept nogil:
     """Index of the first value that is not finite or larger than ABSURD, -1 if there is none."""
-    cdef Py_ssize_t i
     for i in range(count):
         if not fabs(values[i]) <= ABSURD:
             return i
@@ -138,8 +137,6 @@ cdef inline void detect_contact(Shadow* shadow) noexcept nogil:
     """
     cdef const double* before = shadow.before
     cdef const double* now = shadow.observer.external
-    cdef Py_ssize_t i
-    cdef double size
     shadow.in_contact = False
     for i in range(shadow.n):
         size = min(fabs(before[i]), fabs(now[i])) if before[i] * now[i] > 0.0 else 0.0
@@ -155,7 +152,7 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
     Returns False if forward dynamics or the observer fails.
     """
     cdef const ShadowSettings* settings = shadow.settings
-    cdef Py_ssize_t n = shadow.n, k
+    cdef Py_ssize_t n = shadow.n
     cdef double dt = shadow.timeline.dt
     if not predict_ahead(shadow, dt, shadow.expected):
         return False

@@ -42,7 +42,6 @@ cdef void publish(Output* output, int topic, const Template* message) noexcept n
 cdef void publish_joints(Output* output, int topic, Template* message, int64_t time, int32_t n,
                          const double* values) noexcept nogil:
     """A JointState of values (3, n), if the topic has subscribers."""
-    cdef int32_t k
     if not output.is_watched(output.loop, topic):
         return
     write_time(message.data + HEADER_SIZE, time)
@@ -75,7 +74,6 @@ cdef void put_record(int kind, int32_t index, double a, double b, double c, doub
 cdef void record_outcome(const Shadow* shadow, int64_t now, Output* output) noexcept nogil:
     """Records of the last state's results for Python."""
     cdef const Outcome* outcome = &shadow.outcome
-    cdef int32_t i
     if outcome.restart_reason != NO_RESTART:
         put_record(RESTARTED, outcome.joint, <int> outcome.restart_reason, outcome.figure, 0.0, 0.0,
                    now, output)
@@ -160,9 +158,8 @@ cdef bint read_state(ShadowCycle* cycle, Reader* r, int64_t now, Output* output)
 cdef void take_state(ShadowCycle* cycle, Reader* r, int64_t now, Output* output) noexcept nogil:
     """sensor_msgs/JointState of the arm."""
     cdef Shadow* shadow = &cycle.shadow
-    cdef int32_t n = cycle.joints.n, bad
+    cdef int32_t n = cycle.joints.n
     cdef const double* state = cycle.parts.values
-    cdef int64_t time
     if not (read_state(cycle, r, now, output) and collect_joints(&cycle.parts, &cycle.message)):
         return
     time = time_of_state(cycle, output)

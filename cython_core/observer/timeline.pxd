@@ -27,7 +27,6 @@ cdef struct Timeline:
 cdef inline bint is_repeated(Py_ssize_t n, const double* last, const double* state) noexcept nogil:
     """Whether a state (3, n) equals the last one although some joint has a velocity."""
     cdef bint moves = False
-    cdef Py_ssize_t k
     for k in range(3 * n):
         if state[k] != last[k]:
             return False
@@ -39,7 +38,6 @@ cdef inline Continuity check_continuity(Timeline* its, double max_gap, Py_ssize_
                                         const double* last, const double* state) noexcept nogil:
     """How a state (3, n), measured at a time [ns], follows on the last good one; sets ``dt``."""
     cdef bint begun = its.begun
-    cdef StampOrder order
     its.dt = (time - its.time) / 1e9
     order = stamp_order(its.dt, max_gap)
     if begun and order != SET_BACK and (order == SAME or is_repeated(n, last, state)):

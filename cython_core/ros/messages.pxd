@@ -146,7 +146,6 @@ cdef inline Doubles read_doubles(Reader* r, Field field) noexcept nogil:
 
 
 cdef inline double double_at(const Doubles* values, size_t k) noexcept nogil:
-    cdef uint64_t bits
     cdef double value
     memcpy(&bits, values.data + sizeof(double) * k, sizeof(double))
     if values.big_endian:
@@ -188,9 +187,6 @@ cdef inline Doubles read_joint_field(Reader* r, size_t count, bint required,
 cdef inline void read_joint_names(Reader* r, JointNames* names,
                                   JointStateMessage* message) noexcept nogil:
     """Header and names of a sensor_msgs/JointState, and the indices of the arm's joints in them."""
-    cdef Text text
-    cdef size_t k
-    cdef int32_t joint
     message.found, message.unknown.data, message.unknown.length = 0, NULL, 0
     for joint in range(names.n + names.others):
         message.index[joint] = -1
@@ -236,7 +232,6 @@ cdef inline void read_joint_state(Reader* r, JointNames* names,
 cdef inline void gather(const JointStateMessage* message, const Doubles* values, int32_t n,
                         double* out) noexcept nogil:
     """The values of the arm's joints, in its order; NaN where the message has none."""
-    cdef int32_t joint
     for joint in range(n):
         out[joint] = (double_at(values, message.index[joint])
                       if message.index[joint] >= 0 and values.length else NAN)
@@ -252,7 +247,6 @@ cdef struct JointParts:      # a state that comes in one message or in several
 cdef inline void gather_named(JointParts* parts, const JointStateMessage* message,
                               const Doubles* values, double* out) noexcept nogil:
     """The values of the joints that the message names; the others keep theirs."""
-    cdef int32_t joint
     gather(message, values, parts.n, parts.scratch)
     for joint in range(parts.n):
         if message.index[joint] >= 0:
@@ -262,7 +256,7 @@ cdef inline void gather_named(JointParts* parts, const JointStateMessage* messag
 cdef inline bint collect_joints(JointParts* parts, const JointStateMessage* message) noexcept nogil:
     """Take the values of a message; return whether the state is now complete."""
     cdef bint complete = True
-    cdef int32_t n = parts.n, joint
+    cdef int32_t n = parts.n
     if message.found == n:
         gather(message, &message.position, n, parts.values)
         gather(message, &message.velocity, n, parts.values + n)
@@ -285,7 +279,7 @@ cdef inline Doubles read_multi_array(Reader* r) noexcept nogil:
 
     Its layout is ignored, as forward_command_controller does.
     """
-    cdef size_t k, dimensions = read_item_count(r, 3 * sizeof(uint32_t), FIELD_LAYOUT)
+    cdef size_t dimensions = read_item_count(r, 3 * sizeof(uint32_t), FIELD_LAYOUT)
     for k in range(dimensions):
         read_text(r, FIELD_LAYOUT)
         read_uint32(r, FIELD_LAYOUT)

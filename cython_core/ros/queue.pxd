@@ -53,7 +53,6 @@ cdef inline bint take_record(Records* records, Record* record) noexcept nogil:
 
 cdef inline Slot* free_slot(Requests* requests) noexcept nogil:
     """Return a slot without a request, NULL if there is none."""
-    cdef int i
     for i in range(REQUESTS):
         if load32(&requests.slots[i].state, ACQUIRE) == FREE:
             return &requests.slots[i]
@@ -68,7 +67,6 @@ cdef inline void put_request(Requests* requests, Slot* slot) noexcept nogil:
 
 cdef inline Slot* take_request(Requests* requests) noexcept nogil:
     """Return the oldest request, NULL if there is none."""
-    cdef Slot* slot
     if requests.taken == load64(&requests.put, ACQUIRE):
         return NULL
     slot = &requests.slots[requests.ring[requests.taken % REQUESTS]]

@@ -69,7 +69,6 @@ cdef inline const char* find_functions(Rcl* rcl) noexcept nogil:
         "rcutils_uint8_array_init",
         "rcutils_reset_error",
     ]
-    cdef int i
     if library == NULL:
         return "librcl.so"
     for i in range(sizeof(Rcl) // sizeof(void*)):
@@ -106,7 +105,6 @@ cdef inline bint check_layout(const Rcl* rcl) noexcept nogil:
     cdef Trial trial
     cdef Serialized message
     cdef Allocator allocator
-    cdef size_t i
     memset(&trial, 0, sizeof(trial))
     memset(&message, 0, sizeof(message))
     memset(&message.spare, 0xA5, sizeof(message.spare))

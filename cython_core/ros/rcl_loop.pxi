@@ -158,8 +158,7 @@ cdef class RclLoop:
     cdef int _tell(self, bint begin) noexcept:
         """Register the callback for new messages, or remove it; return rcl's code."""
         cdef OnMessage call = NULL
-        cdef Topic* topic
-        cdef int i, code = 0
+        cdef int code = 0
         if begin:
             call = on_message
         for i in range(self.loop.topic_count):
@@ -174,7 +173,6 @@ cdef class RclLoop:
     def beat(self):
         """Show the cycle that Python is alive, and who subscribes; to be called periodically."""
         cdef size_t count = 0
-        cdef int i
         for i in range(self.loop.destination_count):
             if self.loop.rcl.subscription_count(self.loop.destinations[i].publisher, &count) != 0:
                 self.loop.rcl.forget_error()
@@ -309,7 +307,6 @@ cdef class RclLoop:
 
     cdef int await_answer(self, Slot* slot, int64_t deadline) except -1:
         cdef uint32_t state = load32(&slot.state, ACQUIRE)
-        cdef int64_t now
         while state != DONE:
             now = steady_now()
             if now > deadline and state == WAITING:

@@ -93,7 +93,6 @@ cdef inline bint read_efforts(Refusals* refusals, Reader* r, int32_t n, double b
     False if it is refused.
     """
     cdef Doubles values = read_multi_array(r)
-    cdef int32_t i
     if r.fault == MESSAGE_WHOLE and values.length != <size_t> n:
         r.claimed, r.expected = values.length, n
         refuse_message(r, OTHER_LENGTH, FIELD_DATA)
@@ -123,9 +122,7 @@ cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links
 
     Returns the link's index; -1 if it is refused.
     """
-    cdef Text frame
     cdef Doubles values
-    cdef int32_t link, i
     stamp[0] = <int32_t> read_uint32(r, FIELD_STAMP)
     stamp[0] += 1e-9 * read_uint32(r, FIELD_STAMP)
     frame = read_text(r, FIELD_FRAME)
@@ -150,7 +147,6 @@ cdef inline void refuse_joints(Refusals* refusals, int reason, int field, const 
                                int32_t n) noexcept nogil:
     """Refuse the current message because it lacks joints: those with a negative index (n,)."""
     cdef uint64_t[4] value
-    cdef int32_t i
     memset(value, 0, sizeof(value))
     for i in range(min(n, 256)):
         if index[i] < 0:

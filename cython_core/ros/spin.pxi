@@ -103,7 +103,6 @@ cdef void* refuse_to_allocate(size_t size, void* state) noexcept nogil:
 cdef int publish(void* self, int output, const uint8_t* data, size_t size) noexcept nogil:
     cdef Loop* loop = <Loop*> self
     cdef Destination* destination = &loop.destinations[output]
-    cdef int code
     if output >= loop.destination_count:   # after ``close``
         return PUBLISH_FAILED
     loop.outgoing.buffer, loop.outgoing.length, loop.outgoing.capacity = <uint8_t*> data, size, size
@@ -184,7 +183,7 @@ cdef void handle_message(Loop* loop, int input, const IncomingMessage* incoming,
 
     published: when it was published [ns], for the jitter; 0 leaves the jitter out.
     """
-    cdef int64_t begin = steady_now(), end
+    cdef int64_t begin = steady_now()
     loop.has_published = False
     loop.cycle.message(loop.cycle.self, input, incoming, time_now(&loop.time), &loop.output)
     loop.timing.messages += 1
@@ -206,7 +205,7 @@ cdef void handle_tick(Loop* loop, int64_t woken) noexcept nogil:
 
     woken: when the loop woke up for it [ns], for the jitter; 0 leaves the jitter out.
     """
-    cdef int64_t begin = steady_now(), end
+    cdef int64_t begin = steady_now()
     cdef int64_t due = steady_time_of(&loop.time, loop.cycle.due(loop.cycle.self))
     if begin < due:
         return
@@ -246,7 +245,6 @@ cdef bint may_end(Loop* loop, int64_t now) noexcept nogil:
     """
     cdef int64_t stop_by = end_of(loop)
     cdef Request request
-    cdef bint is_safe
     if not stop_by:
         return False
     if not loop.is_stopping:
@@ -283,7 +281,6 @@ cdef void wait(Loop* loop, int64_t now) noexcept nogil:
     """Sleep until there is something to do."""
     cdef int64_t until = min(steady_time_of(&loop.time, loop.cycle.due(loop.cycle.self)),
                              now + POLL_PERIOD)
-    cdef uint32_t signal
     store32(&loop.is_asleep, 1, IN_ONE_ORDER)
     signal = load32(&loop.signal, IN_ONE_ORDER)
     if until > now and not has_work(loop):
@@ -297,7 +294,6 @@ cdef bint takes_at_once(const Loop* loop) noexcept nogil:
 
 
 cdef bint has_work(Loop* loop) noexcept nogil:
-    cdef int i
     if takes_at_once(loop):
         for i in range(loop.topic_count):
             if load32(&loop.topics[i].waiting, IN_ONE_ORDER):
@@ -312,7 +308,6 @@ cdef void take_unnoticed(Loop* loop, int64_t now) noexcept nogil:
     In simulated time only where none has come since the last look: one that is not counted may be
     taken before what was published before it.
     """
-    cdef int i
     cdef bint come = loop.timing.messages != loop.messages_at_poll
     loop.last_poll, loop.messages_at_poll = now, loop.timing.messages
     if loop.time.simulated and come:
@@ -327,9 +322,7 @@ cdef void take_all(Loop* loop) noexcept nogil:
     was published before them counts. So they are counted first: with one that comes only now, what
     was published before it may not have been seen.
     """
-    cdef Topic* topic
     cdef uint32_t taken
-    cdef int i
     for i in range(loop.topic_count):
         topic = &loop.topics[i]
         topic.counted = exchange32(&topic.waiting, 0, IN_ONE_ORDER)
@@ -345,7 +338,6 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
     """Pass a topic's oldest message to the cycle; return whether there was one."""
     cdef Topic* topic = &loop.topics[input]
     cdef IncomingMessage incoming
-    cdef int code
     loop.incoming.buffer, loop.incoming.length, loop.incoming.capacity = (
         loop.memory, 0, loop.largest)
     code = loop.rcl.take(topic.subscription, &loop.incoming, &loop.info, NULL)

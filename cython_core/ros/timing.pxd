@@ -63,8 +63,6 @@ cdef struct Sequences:       # of a topic's messages
 
 cdef inline Sequence* sequence_of(Sequences* sequences, const uint64_t* publisher) noexcept nogil:
     """Return the entry of a publisher; a new one replaces another's."""
-    cdef Sequence* sequence
-    cdef int k
     for k in range(MAX_PUBLISHERS):
         sequence = &sequences.of[k]
         if (sequence.is_known and sequence.publisher[0] == publisher[0]

@@ -15,8 +15,6 @@ cdef struct Generator:
 
 cdef inline void seed(Generator* g, uint64_t number) noexcept nogil:
     """Seed by splitmix64, as the authors of xoshiro recommend."""
-    cdef uint64_t z
-    cdef int k
     for k in range(4):
         number += 0x9E3779B97F4A7C15ULL
         z = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9ULL
@@ -48,7 +46,6 @@ cdef inline double between_minus_one_and_one(Generator* g) noexcept nogil:
 
 cdef inline double standard_normal(Generator* g) noexcept nogil:
     """A normal number of mean 0 and deviation 1."""
-    cdef double x, y, square, scale
     if g.has_spare:
         g.has_spare = False
         return g.spare

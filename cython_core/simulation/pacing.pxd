@@ -42,7 +42,6 @@ cdef inline void set_pace(Pace* pace, double period, double factor, int64_t now)
 
 cdef inline int64_t next_due(const Pace* pace) noexcept nogil:
     """When to check the clock next [ns]; 0: at once."""
-    cdef double punctual
     if pace.real_period == 0.0:
         return 0
     punctual = pace.origin + (pace.done + pace.per_tick + 0.5) * pace.real_period
@@ -55,7 +54,6 @@ cdef inline int64_t count_due(Pace* pace, int64_t now, bint in_steps, double* la
 
     in_steps: ``now`` is another simulation's time, to which the last of them belongs.
     """
-    cdef int64_t behind, max_behind
     lag[0] = 0.0
     if pace.real_period == 0.0:
         return 1

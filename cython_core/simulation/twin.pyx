@@ -151,7 +151,6 @@ cdef class Twin(CycleOwner):
             twin_due, twin_tick, twin_is_safe_to_end)
 
     cdef int list_joints(self, CommandTopic* topic, joints) except -1:
-        cdef Py_ssize_t k
         topic.n = len(joints)
         topic.joint = <int32_t*> self.memory.block(topic.n, np.int32)
         for k in range(topic.n):
@@ -159,7 +158,6 @@ cdef class Twin(CycleOwner):
         return 0
 
     cdef int take_base_messages(self, messages) except -1:
-        cdef BaseMessage* base
         if len(messages) > (MAX_BASE_MESSAGES if self.twin.arm.base else 0):
             raise ValueError(f"base_messages: got {len(messages)}, too many")
         for content, stamp, pose, twist in messages:
@@ -299,7 +297,6 @@ cdef class Twin(CycleOwner):
     def _loads(self):
         """The wrenches that act now: (link index, wrench (6,)) each."""
         cdef const Loads* loads = &self.twin.arm.loads
-        cdef Py_ssize_t k
         return [(loads.load[k].link, [loads.load[k].wrench[i] for i in range(6)])
                 for k in range(loads.count)]
 
@@ -309,7 +306,6 @@ cdef class Twin(CycleOwner):
         """Take what the drives are told (n,); releases the brakes."""
         cdef TwinArm* arm = &self.twin.arm
         cdef const double* told = numbers(command, self.n, "command")
-        cdef Py_ssize_t i
         for i in range(self.n):
             command_drive(arm, i, told[i])
             self.twin.commanded[i] = True

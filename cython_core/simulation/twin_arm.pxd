@@ -129,7 +129,6 @@ cdef inline void engage_brake(TwinArm* arm, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline void list_brakes(TwinArm* arm) noexcept nogil:
-    cdef Py_ssize_t i
     arm.held.count = 0
     for i in range(arm.n):
         if arm.braked[i]:
@@ -146,10 +145,9 @@ cdef inline void plan_braking(TwinArm* arm) noexcept nogil:
     step; joint stops still act.
     """
     cdef const SimulatorSettings* settings = arm.settings
-    cdef double h = settings.time_step, left, t, slowing, after, there
+    cdef double h = settings.time_step
     cdef double lowest = -INFINITY, highest = INFINITY
-    cdef double* motion
-    cdef Py_ssize_t instants = settings.simulator.instants, i, j, k
+    cdef Py_ssize_t instants = settings.simulator.instants
     for j in range(arm.held.count):
         i = arm.held.freedom[j] - arm.base
         left = max(arm.braking_left[i] - h, 0.0)
@@ -171,7 +169,6 @@ cdef inline void plan_braking(TwinArm* arm) noexcept nogil:
 cdef inline void end_braking(TwinArm* arm) noexcept nogil:
     """Move the joints that are held to the end of the time step."""
     cdef const double* motion
-    cdef Py_ssize_t i, j
     for j in range(arm.held.count):
         i = arm.held.freedom[j] - arm.base
         motion = arm.held.motion + 3 * (arm.settings.simulator.instants * arm.held.count + j)
@@ -189,7 +186,6 @@ cdef inline Py_ssize_t find_brake_effort(TwinArm* arm) noexcept nogil:
     """
     cdef const SimulatorSettings* settings = arm.settings
     cdef const SimulatorInterface* simulator = settings.simulator
-    cdef Py_ssize_t i, j, failure
     memset(arm.qdd_all, 0, arm.base * sizeof(double))
     failure = simulator.hold(simulator.simulator, base_is_free(arm), arm.q_all, arm.qd_all,
                              &arm.loads, arm.qdd_all, arm.scratch)
@@ -245,8 +241,6 @@ cdef inline Law law_of(const TwinArm* arm, Py_ssize_t i) noexcept nogil:
 cdef inline void lose_in_gears(TwinArm* arm) noexcept nogil:
     """Bring the torques of motors that are told currents or duties behind their gears."""
     cdef const DriveUnits* u = &arm.settings.units
-    cdef double torque
-    cdef Py_ssize_t i
     for i in range(arm.n):
         if law_of(arm, i) in (LAW_TORQUE, LAW_POSITION):
             continue
@@ -286,7 +280,7 @@ cdef inline double spring_effort(const TwinArm* arm, Py_ssize_t i, double q,
 cdef inline void allowed_speeds(const TwinArm* arm, Py_ssize_t i, double q, double qd,
                                 double* lowest, double* highest) noexcept nogil:
     """After a step from a state."""
-    cdef double fastest = arm.settings.drive_speed[i], distance, speed
+    cdef double fastest = arm.settings.drive_speed[i]
     cdef double h = arm.settings.time_step, acceleration = arm.settings.drive_acceleration[i]
     lowest[0], highest[0] = -fastest, fastest
     # A servo that is told torques as offsets moves past what it is told.
@@ -346,7 +340,6 @@ cdef inline bint change_pieces(TwinArm* arm, bint one, const double* q, const do
                                double* stiffness) noexcept nogil:
     """Whether some drive is on another piece, of which ``one`` or all are changed."""
     cdef bint another = False
-    cdef Py_ssize_t i
     for i in range(arm.n):
         another |= closes_loop(arm, i) and change_piece(arm, i, q[i], qd[i], stiffness + i)
         if another and one:
@@ -356,7 +349,7 @@ cdef inline bint change_pieces(TwinArm* arm, bint one, const double* q, const do
 
 cdef inline Py_ssize_t servo_step(TwinArm* arm) noexcept nogil:
     """One time step with drives that close their own loop."""
-    cdef Py_ssize_t n = arm.n, last = ATTEMPTS * (n + 1), i, attempt, failure
+    cdef Py_ssize_t n = arm.n, last = ATTEMPTS * (n + 1)
     cdef double* armature_all = arm.scratch + arm.nq
     cdef double* start_q = armature_all + arm.nq
     cdef double* start_qd = start_q + arm.nq
@@ -386,7 +379,6 @@ cdef inline Py_ssize_t servo_step(TwinArm* arm) noexcept nogil:
 
 cdef inline Py_ssize_t drive(TwinArm* arm, int64_t steps) noexcept nogil:
     """Advance; returns what the simulator's function returns."""
-    cdef int64_t k
     cdef Py_ssize_t failure = 0
     cdef bint forced = arm.held.count < arm.n or base_is_free(arm)       # something moves by forces
     if forced and not (arm.servo or arm.held.count or arm.settings.units.loses):
@@ -419,7 +411,7 @@ cdef inline void set_fault(TwinArm* arm, FaultKind kind, Py_ssize_t freedom) noe
 
 
 cdef inline void find_divergence(TwinArm* arm) noexcept nogil:
-    cdef Py_ssize_t first = arm.nq - arm.nv, i
+    cdef Py_ssize_t first = arm.nq - arm.nv
     for i in range(arm.nv):
         if not (isfinite(arm.q_all[first + i]) and fabs(arm.qd_all[i]) <= ABSURD_SPEED):
             set_fault(arm, DIVERGED, i)
@@ -433,7 +425,6 @@ cdef inline void find_divergence(TwinArm* arm) noexcept nogil:
 cdef inline void sense(TwinArm* arm, int k, const double* values) noexcept nogil:
     """Measure the k-th of position, velocity and effort."""
     cdef double* measured = arm.measured + k * arm.n
-    cdef Py_ssize_t i
     memcpy(measured, values, arm.n * sizeof(double))
     if arm.settings.noisy:
         for i in range(arm.n):
@@ -446,7 +437,6 @@ cdef inline void report_in_units(TwinArm* arm) noexcept nogil:
     cdef const SimulatorInterface* simulator = arm.settings.simulator
     cdef double* effort = arm.measured + 2 * arm.n
     cdef double* weight = arm.scratch + arm.base
-    cdef Py_ssize_t i
     if not u.measures:
         return
     if u.hides:
@@ -459,7 +449,6 @@ cdef inline void report_in_units(TwinArm* arm) noexcept nogil:
 
 cdef inline void measure(TwinArm* arm) noexcept nogil:
     """Measure; what is not finite is a fault, and is never published."""
-    cdef Py_ssize_t i, failure
     memcpy(arm.effort, arm.applied, arm.n * sizeof(double))
     if arm.held.count:
         failure = find_brake_effort(arm)
@@ -492,7 +481,6 @@ cdef inline void measure_now(TwinArm* arm) noexcept nogil:
 cdef inline void adopt_settings(TwinArm* arm, const SimulatorSettings* settings) noexcept nogil:
     """Use these settings from now on; state, command and time are kept."""
     cdef const SimulatorSettings* before = arm.settings
-    cdef Py_ssize_t i
     if before != NULL:
         arm.elapsed_before = simulation_time(arm)
     if (before == NULL or before.noise_seed != settings.noise_seed
@@ -515,7 +503,6 @@ cdef inline void move_locked(TwinArm* arm, double duration) noexcept nogil:
 
 cdef inline bint same_noise(const SimulatorSettings* one,
                             const SimulatorSettings* other) noexcept nogil:
-    cdef int k
     for k in range(3):
         if one.deviation[k] != other.deviation[k]:
             return False
@@ -524,7 +511,6 @@ cdef inline bint same_noise(const SimulatorSettings* one,
 
 cdef inline void reset_arm(TwinArm* arm) noexcept nogil:
     """Back to the initial position at time 0, without command, wrenches and fault."""
-    cdef Py_ssize_t i
     arm.fault.kind = NO_FAULT
     arm.elapsed_before = arm.steps = arm.loads.count = 0
     memcpy(arm.q_all, arm.settings.home, arm.nq * sizeof(double))
@@ -563,7 +549,6 @@ cdef inline void take_command(TwinArm* arm, const bint* commanded, int64_t now) 
     brakes.
     """
     cdef bint cut = False
-    cdef Py_ssize_t i
     arm.servo = arm.base_held = False
     for i in range(arm.n):
         arm.servo = arm.servo or arm.follows_position[i] or arm.follows_velocity[i]
@@ -575,14 +560,12 @@ cdef inline void take_command(TwinArm* arm, const bint* commanded, int64_t now) 
 
 cdef inline void restart_timeout(TwinArm* arm, int64_t now) noexcept nogil:
     """Count the command time-outs from now, e.g. after a pause."""
-    cdef Py_ssize_t i
     for i in range(arm.n):
         if arm.command_time[i] != NEVER:
             arm.command_time[i] = now
 
 
 cdef inline void state_was_set(TwinArm* arm) noexcept nogil:
-    cdef Py_ssize_t i
     for i in range(arm.n):
         if arm.braked[i]:
             engage_brake(arm, i)
@@ -609,7 +592,6 @@ cdef inline bint apply_load(TwinArm* arm, Py_ssize_t link, const double* wrench)
 cdef inline void external_wrench(const TwinArm* arm, Py_ssize_t link,
                                  double* wrench) noexcept nogil:
     """wrench (6): what acts on a link from outside, as it was applied."""
-    cdef Py_ssize_t k
     memset(wrench, 0, 6 * sizeof(double))
     for k in range(arm.loads.count):
         if arm.loads.load[k].link == link:
@@ -618,7 +600,7 @@ cdef inline void external_wrench(const TwinArm* arm, Py_ssize_t link,
 
 cdef inline void end_loads(TwinArm* arm) noexcept nogil:
     """Remove the wrenches that have timed out; the others keep their order."""
-    cdef Py_ssize_t k, left = 0
+    cdef Py_ssize_t left = 0
     cdef int64_t now = simulation_time(arm)
     for k in range(arm.loads.count):
         if arm.load_end[k] > now:
@@ -630,7 +612,6 @@ cdef inline void end_loads(TwinArm* arm) noexcept nogil:
 cdef inline void brake_uncommanded(TwinArm* arm, int64_t now) noexcept nogil:
     """Brake the joints whose commands have ended."""
     cdef int64_t timeout = arm.settings.command_timeout
-    cdef Py_ssize_t i
     if timeout <= 0 or arm.settings.lockstep:
         return
     for i in range(arm.n):
@@ -644,7 +625,6 @@ cdef inline void advance_arm(TwinArm* arm, int64_t steps, int64_t now) noexcept 
 
     If that fails, it sets a fault and restores the last good state.
     """
-    cdef Py_ssize_t failure
     if arm.fault.kind != NO_FAULT:
         return
     if steps == 0:

@@ -95,7 +95,6 @@ cdef struct TwinCycle:
 
 cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexcept nogil:
     """The stamp of the state that was due ``lag`` [ns] ago."""
-    cdef int64_t stamp
     if twin.arm.settings.owns_time:
         return twin.epoch + simulation_time(&twin.arm)
     if not twin.is_new:
@@ -109,8 +108,7 @@ cdef int64_t stamp_now(const TwinCycle* twin, int64_t lag, Output* output) noexc
 
 cdef void publish_base(TwinCycle* twin, int64_t stamp, Output* output) noexcept nogil:
     """Messages about a floating base, if their topics have subscribers."""
-    cdef BaseMessage* base
-    cdef int k, first = CLOCK + (twin.clock.data != NULL)
+    cdef int first = CLOCK + (twin.clock.data != NULL)
     for k in range(twin.base_count):
         base = &twin.base[k]
         if not output.is_watched(output.loop, first + k):
@@ -137,7 +135,6 @@ cdef void publish_sensor(TwinCycle* twin, int64_t stamp, Output* output) noexcep
 
 cdef void count_repetition(TwinCycle* twin) noexcept nogil:
     """Note a repetition that has been published: an answer that is older may come again."""
-    cdef int k
     twin.repeats, twin.repeated = twin.repeats + 1, clock_now(CLOCK_REALTIME)
     for k in range(OWN_COMMANDS + MAX_TOPICS):
         twin.answers[k].spare += twin.answers[k].has_come
@@ -145,7 +142,6 @@ cdef void count_repetition(TwinCycle* twin) noexcept nogil:
 
 cdef bint is_answerable(const TwinCycle* twin, Output* output) noexcept nogil:
     """Whether anybody is there who may have seen a state and answer it."""
-    cdef int k
     if output.is_fed(output.loop, COMMANDS) or output.is_fed(output.loop, JOINT_COMMANDS):
         return True
     for k in range(twin.own_count):
@@ -156,7 +152,6 @@ cdef bint is_answerable(const TwinCycle* twin, Output* output) noexcept nogil:
 
 cdef void begin_by_wall(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
     """If so set, let simulated time begin at ROS time, or at most EPOCH_GRID later."""
-    cdef int64_t ros_time
     if twin.arm.settings.wall_time and simulation_time(&twin.arm) == 0:
         ros_time = output.ros_time(output.loop)
         twin.epoch = (ros_time + EPOCH_GRID - 1) // EPOCH_GRID * EPOCH_GRID
@@ -169,8 +164,7 @@ cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* outpu
     Until somebody can answer, a lockstep's state is new each time, and its time may be the wall's;
     from then on time never leaps: who has answered would miss the states of a leap.
     """
-    cdef int32_t n = <int32_t> twin.arm.n, k
-    cdef int64_t stamp
+    cdef int32_t n = <int32_t> twin.arm.n
     if twin.arm.settings.lockstep and not is_answerable(twin, output):
         twin.is_new = True
     if twin.is_new:
@@ -233,7 +227,6 @@ cdef int64_t twin_due(void* self) noexcept nogil:
 
 
 cdef void await_commands(TwinCycle* twin) noexcept nogil:
-    cdef int k
     twin.answered, twin.repeats = False, 0
     for k in range(OWN_COMMANDS + MAX_TOPICS):
         twin.answers[k].has_come = False
@@ -258,7 +251,6 @@ cdef void go_on(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
 cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
     cdef TwinCycle* twin = <TwinCycle*> self
     cdef double lag
-    cdef int64_t k, count
     if now < twin.begin:
         return
     if twin.arm.fault.kind == NO_FAULT:
@@ -279,7 +271,6 @@ cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
 cdef uint64_t digest(const uint8_t* data, size_t size) noexcept nogil:
     """FNV-1a."""
     cdef uint64_t d = 0xcbf29ce484222325, prime = 0x100000001b3
-    cdef size_t k
     for k in range(size):
         d = (d ^ data[k]) * prime
     return d
@@ -306,7 +297,6 @@ cdef bint is_spare(TwinCycle* twin, int input, const IncomingMessage* incoming) 
 
 cdef bint all_have_answered(const TwinCycle* twin) noexcept nogil:
     """Whether every topic of some joints has brought a command since the last period."""
-    cdef int k
     for k in range(twin.own_count):
         if not twin.answers[OWN_COMMANDS + k].has_come:
             return False
@@ -332,7 +322,6 @@ cdef void take_commands(TwinCycle* twin, int input, Reader* r, int64_t now,
                         Output* output) noexcept nogil:
     cdef const CommandTopic* topic = (&twin.commands if input == COMMANDS
                                       else &twin.own[input - OWN_COMMANDS])
-    cdef int32_t k
     if not read_efforts(&twin.refusals, r, topic.n, DBL_MAX, twin.wanted):
         return
     memset(twin.commanded, 0, twin.arm.n * sizeof(bint))
@@ -346,7 +335,7 @@ cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexc
     """Read a JointState that names at least one of the arm's joints and no unknown ones; whether it
     is valid.
     """
-    cdef int32_t joint, ours = 0
+    cdef int32_t ours = 0
     cdef JointStateMessage* names = &twin.names
     read_joint_names(r, &twin.joints, names)
     if r.fault == MESSAGE_WHOLE and <size_t> names.found < names.count:
@@ -366,7 +355,6 @@ cdef bint read_some_joints(TwinCycle* twin, Reader* r, bint with_position) noexc
 cdef bint gather_field(TwinCycle* twin, const Doubles* values, Field field, double limit,
                        double* out) noexcept nogil:
     """out (n,): values of the named joints; False if one exceeds ``limit`` in size."""
-    cdef int32_t i
     gather(&twin.names, values, <int32_t> twin.arm.n, out)
     for i in range(<int32_t> twin.arm.n):
         if (values.length and twin.names.index[i] >= 0
@@ -394,7 +382,7 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
     """
     cdef TwinArm* arm = &twin.arm
     cdef JointStateMessage* names = &twin.names
-    cdef Py_ssize_t n = arm.n, i
+    cdef Py_ssize_t n = arm.n
     cdef const double* wanted = twin.wanted
     cdef bint takes_position
     if not read_some_joints(twin, r, False):
@@ -427,7 +415,6 @@ cdef bint is_idle_command(const TwinArm* arm, const bint* commanded) noexcept no
 
     topic_based_ros2_control sends zero efforts before any controller is active.
     """
-    cdef Py_ssize_t i
     for i in range(arm.n):
         if commanded[i] and (arm.command[i] != 0.0 or not arm.braked[i]
                              or (arm.follows_velocity[i] and law_of(arm, i) != LAW_DUTY)
@@ -439,7 +426,7 @@ cdef bint is_idle_command(const TwinArm* arm, const bint* commanded) noexcept no
 cdef void take_set_state(TwinCycle* twin, Reader* r, int64_t now) noexcept nogil:
     """sensor_msgs/JointState: move joints without touching time, command and brakes."""
     cdef TwinArm* arm = &twin.arm
-    cdef Py_ssize_t n = arm.n, i
+    cdef Py_ssize_t n = arm.n
     if not (read_some_joints(twin, r, True) and gather_motion(twin)):
         return
     for i in range(n):
@@ -472,7 +459,6 @@ cdef void take_locked(TwinCycle* twin, const IncomingMessage* incoming, int64_t 
     cdef Record record
     cdef Reader r
     cdef double position = 0.0
-    cdef int32_t k
     open_message(&r, incoming.data, incoming.size)
     read_joint_names(&r, &twin.locked, &twin.of_locked)
     read_joint_values(&r, &twin.of_locked, False)
