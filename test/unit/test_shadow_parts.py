@@ -12,7 +12,7 @@ from urdf_text import joint, link, robot
 import featherstone_ros as fr
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.observer.settings import default_link
+from featherstone_ros.observer.shadow_settings import default_link
 
 MS = 1_000_000
 ONE = fr.Model.from_urdf(TREES["one prismatic joint"])
