@@ -1,9 +1,10 @@
-"""The law of friction that identification finds, and the position that drives it."""
+"""The law of friction that identification finds, the position that drives it, and springs."""
 
 import known_arm
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.identification.recording import Recording
@@ -65,3 +66,29 @@ def test_a_plain_arm_keeps_the_plain_law():
     _, best = fit_parts(fitting, progress=lambda done, total: told.append(done / total))
     assert not best.law.loaded and not np.any(best.law.thinning)
     assert told == sorted(told) and 0.9 < told[-1] <= 1.0
+
+
+# Torque that grows with a joint's position, as that of cables: one parameter for everything
+
+STIFFNESS = np.array([3.0, 0.0, 5.0, 0.0, 1.0, 0.5])
+
+
+def identified(stiffness, seed=0):
+    """Return the fit, the law and the deviations of an arm with other links than its URDF's."""
+    t, q, qd, tau = known_arm.record(known_arm.deformed(seed), seed=seed, duration=25.0)
+    recording = Recording("", known_arm.NAMES, t, q, qd, tau + stiffness * q)
+    fitting = Fitting(known_arm.NOMINAL, [recording], range(known_arm.n), 2.0)
+    fit, best = fit_parts(fitting)
+    return fitting.arm(best, fit)
+
+
+@pytest.mark.parametrize("seed", few_or_all([0], range(6)))
+def test_springs_are_found_where_they_are(seed):
+    arm = identified(STIFFNESS, seed)
+    assert_allclose(arm.drives.stiffness, STIFFNESS, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("seed", few_or_all([0], range(6)))
+def test_none_is_invented(seed):
+    assert not np.any(identified(0.0, seed).drives.stiffness)

@@ -38,7 +38,7 @@ def result(truth, tmp_path_factory):
     from matplotlib.figure import Figure  # takes long: not in every process that collects this
 
     folder = tmp_path_factory.mktemp("identified")
-    bag = known_arm.write(folder / "bag", known_arm.record(truth, duration=30.0))
+    bag = known_arm.write(folder / "bag", known_arm.record(truth, duration=20.0))
     files = {name: folder / f"arm.{name}" for name in ("urdf", "yaml", "json", "png")}
     pictures, save = [], Figure.savefig
     with pytest.MonkeyPatch.context() as patch:
@@ -122,7 +122,7 @@ def test_the_written_urdf_is_of_bodies_that_can_be(result):
     massive = J[:, 3, 3] > 0
     assert massive.sum() >= model.n and (np.linalg.eigvalsh(J[massive])[:, 0] > 0).all()
     inspection = examine(result["urdf"].read_text())
-    assert inspection.worst < Severity.ERROR
+    assert inspection.worst is None or inspection.worst < Severity.ERROR
     random = np.random.default_rng(0)
     M = fr.Dynamics(model).crba(random.uniform(-np.pi, np.pi, (500, model.n)))
     assert (np.linalg.eigvalsh(M)[:, 0] > 0).all()
