@@ -1,4 +1,4 @@
-"""The loop of both nodes: its timing, deadlines, scheduling, and a middleware that is unknown."""
+"""The loop of both nodes: its timing, deadlines and scheduling."""
 
 from __future__ import annotations
 
@@ -46,29 +46,6 @@ def test_controllers_diagnostics_have_the_timing(ros):
     assert set(names) <= values.keys()
     assert 0.0 < float(values["latency p50 [us]"]) <= float(values["latency max [us]"])
     assert values["states lost"] == "0"
-
-
-STRANGE = """
-import sys
-from featherstone_ros.errors import MiddlewareError
-from featherstone_ros.feedforward_controller import main
-from featherstone_ros.nodes import realtime_loop
-
-def refuse(*_, **__):
-    raise MiddlewareError("another layout")
-
-realtime_loop.RclLoop = refuse
-sys.exit(main())
-"""
-
-
-def test_a_middleware_that_the_loop_does_not_know_is_refused_by_name(ros):
-    (ros.folder / "strange.py").write_text(STRANGE)
-    ros.environment["PYTHONPATH"] += f":{ros.folder}"
-    process = ros.start("strange", {"robot_description": URDF})
-    process.wait_for_output("cannot configure: another layout")
-    assert ros.state(NODE) == "unconfigured"
-    process.stop()
 
 
 def test_missed_deadlines_are_told_and_hold_the_arm_if_wanted(ros):

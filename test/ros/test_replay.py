@@ -43,15 +43,18 @@ def scene(shared: Scene) -> Scene:
     return shared
 
 
-def write_swing(scene: Scene, **changes) -> None:
-    """Write a motion of one joint to and fro, from where the arm is at home."""
-    there = scene.home + np.eye(len(scene.home))[0] * 0.25
+SLOW = ((0.0, 0.0), (0.5, 10.0))  # seconds of motion are left when somebody sees it
+
+
+def write_motion(scene: Scene, *way: tuple[float, float], **changes) -> None:
+    """Write a motion of one joint from home, by how far it is [rad] at which time [s]."""
+    one = np.eye(len(scene.home))[0]
     points = [
-        {"positions": q.tolist(), "velocities": [0.0] * len(q), "time_from_start": time}
-        for q, time in ((scene.home, 0.0), (there, 1.0), (scene.home, 2.0))
+        {"positions": (scene.home + x * one).tolist(), "velocities": 0 * one, "time_from_start": t}
+        for x, t in way
     ]
-    swing = {"joint_names": scene.names, "points": points} | changes
-    (scene.ros.folder / "swing.yaml").write_text(json.dumps(swing))
+    motion = {"joint_names": scene.names, "points": points} | changes
+    (scene.ros.folder / "swing.yaml").write_text(json.dumps(motion, default=list))
 
 
 @contextmanager
@@ -65,24 +68,21 @@ def standing_time(scene: Scene) -> Iterator[None]:
 
 
 def test_a_replay_that_is_ended_leaves_the_arm_held(scene):
-    write_swing(scene)
+    write_motion(scene, *SLOW)
     process = scene.ros.run([*COMMAND, "replay", "swing.yaml", "--loop"], fork=True)
-    scene.ros.wait_for(lambda: scene.speed > 0.15, "motion")
+    scene.ros.wait_for(lambda: scene.speed > 0.05, "motion")
     process.send(signal.SIGINT)
     scene.ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 130, process.output
     assert "Traceback" not in process.output
     scene.wait_for_rest()
-    assert np.abs(scene.q - scene.home).max() > 0.02  # where it was, not at the end
+    assert 0.02 < np.abs(scene.q - scene.home).max() < 0.48  # where it was, not at the end
 
 
 def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(scene):
-    write_swing(scene)
-    text = (scene.ros.folder / "swing.yaml").read_text()
-    there = json.loads(text)["points"][:2]
-    write_swing(scene, points=there)
+    write_motion(scene, *SLOW)
     process = scene.ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
-    scene.ros.wait_for(lambda: scene.speed > 0.15, "motion")
+    scene.ros.wait_for(lambda: scene.speed > 0.05, "motion")
     scene.ros.call(Trigger, f"{CONTROLLER}/hold")
     scene.ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 1, process.output
@@ -90,7 +90,7 @@ def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(scene):
 
 
 def test_a_command_that_fails_at_a_mark_ends_the_replay(scene):
-    write_swing(scene)
+    write_motion(scene, (0.0, 0.0), (0.25, 1.0))
     file = scene.ros.folder / "swing.yaml"
     file.write_text("\n---\n".join([file.read_text()] * 2))
     arguments = ("--at-mark", "false", "--speed", "2")
@@ -104,9 +104,10 @@ def test_a_fault_ends_the_replay_with_its_reason(ros):
     twin, _ = ros.start_pair(PANDA, *files, twin={"rate": 200.0}, controller={"state_timeout": 1.0})
     states = ros.collect(JointState, "/joint_states", 1)
     ros.status("running: hold", CONTROLLER)
-    write_swing(SimpleNamespace(ros=ros, names=states[-1].name, home=np.array(states[-1].position)))
+    arm = SimpleNamespace(ros=ros, names=states[-1].name, home=np.array(states[-1].position))
+    write_motion(arm, *SLOW)
     process = ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
-    ros.wait_for(lambda: abs(states[-1].velocity[0]) > 0.15, "motion")
+    ros.wait_for(lambda: abs(states[-1].velocity[0]) > 0.05, "motion")
     twin.kill()
     ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 1, process.output
@@ -116,7 +117,7 @@ def test_a_fault_ends_the_replay_with_its_reason(ros):
 
 
 def test_an_unknown_joint_is_named_and_a_controller_that_is_not_there_beside_those_that_are(scene):
-    write_swing(scene, joint_names=["a", "b"])
+    write_motion(scene, *SLOW, joint_names=["a", "b"])
     with standing_time(scene):
         for_joint = run(scene, "replay", "swing.yaml")
         status, output = run(scene, "replay", "swing.yaml", "--controller", "nobody")
@@ -153,7 +154,7 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     assert process.wait() == 0, process.output
     there = dict(zip(names[::-1], home + 0.15, strict=True))
     expected = [there[joint] for joint in states[-1].name]
-    np.testing.assert_allclose(states[-1].position, expected, atol=0.02)
+    ros.wait_for(lambda: np.allclose(states[-1].position, expected, atol=0.02), "arm at the end")
 
 
 def test_a_recording_of_joint_states_is_followed_as_it_was_measured(scene):
@@ -167,4 +168,5 @@ def test_a_recording_of_joint_states_is_followed_as_it_was_measured(scene):
     bag_writer.write(scene.ros.folder / "states", {"/joint_states": states})
     status, output = run(scene, "replay", "states")
     assert status == 0 and "smoothed at 5 Hz" in output, output
+    scene.wait_for_rest()
     np.testing.assert_allclose(scene.q, scene.home + 0.2, atol=0.01)
