@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-import yaml
-from support import Ros
 
 pytest.importorskip("scipy")
 
@@ -12,11 +10,10 @@ from featherstone_ros.identification.explanation import FITTED, explain
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.model import Model
+from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools.evaluate.report import parameter_file
 from featherstone_ros.tools.evaluate.session import Evaluation
 from featherstone_ros.tools.robot_setup import load
-
-NODES = ["digital_twin", "feedforward_controller"]
 
 
 def evaluated(model: Model) -> Evaluation:
@@ -42,34 +39,19 @@ def evaluated(model: Model) -> Evaluation:
     )
 
 
-@pytest.mark.parametrize("node", NODES)
-def test_fitted_friction_is_loaded(ros: Ros, tmp_path, node):
-    robot = load("panda")
-    joints = robot.model.joint_names
-    file = tmp_path / "friction.yaml"
-    evaluation = evaluated(robot.model)
+def test_fitted_friction_is_what_both_nodes_read(tmp_path):
+    """As ROS reads such files: test_node_parameters.py, test_setup_file.py."""
+    model = load("panda").model
+    file, evaluation = tmp_path / "friction.yaml", evaluated(model)
     file.write_text(parameter_file(evaluation))
-    process = ros.start(
-        f"featherstone_ros.{node}",
-        {"robot_description": robot.text},
-        "--params-file",
-        str(file),
-    )
-    ros.wait_for_state(f"/{node}", "active")
-    fitted = evaluation.drives
-    for j, joint in enumerate(joints[:-1]):
-        expected = {
-            f"friction.{joint}.viscous": fitted.viscous[j],
-            f"friction.{joint}.coulomb": fitted.coulomb[j],
-            f"armature.{joint}": fitted.armature[j],
-        }
-        for name, value in expected.items():
-            assert ros.get_parameter(f"/{node}", name) == pytest.approx(value, rel=1e-5), name
-    # Nothing was seen of the last joint's friction: it keeps what it had, beside the offset.
-    written = yaml.safe_load(file.read_text())["/**"]["ros__parameters"]
-    assert set(written["armature"]) == set(joints[:-1])
-    assert set(written["friction"][joints[-1]]) == {"offset"}
-    for j, joint in enumerate(joints):
-        offset = written["friction"][joint]["offset"]
-        assert offset == pytest.approx(fitted.offset[j], rel=1e-5)
-    process.stop()
+    fitted, *judged, last = evaluation.drives, *model.joint_names
+    for node in ("digital_twin", "feedforward_controller"):
+        values = read_parameters(file)[node]
+        for j, joint in enumerate(judged):
+            assert values[f"friction.{joint}.viscous"] == pytest.approx(fitted.viscous[j], rel=1e-5)
+            assert values[f"friction.{joint}.coulomb"] == pytest.approx(fitted.coulomb[j], rel=1e-5)
+            assert values[f"armature.{joint}"] == pytest.approx(fitted.armature[j], rel=1e-5)
+        for joint, offset in zip(model.joint_names, fitted.offset, strict=True):
+            assert values[f"friction.{joint}.offset"] == pytest.approx(offset, rel=1e-5)
+        # Nothing was seen of the last joint's friction: it keeps what it had, beside the offset.
+        assert [name for name in values if last in name] == [f"friction.{last}.offset"]

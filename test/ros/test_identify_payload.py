@@ -99,6 +99,8 @@ def test_asked_in_vain_the_shadow_says_why_and_ends_cleanly(ros):
     ros.wait_for_state(SHADOW, "active")
     refused = ros.call(Trigger, f"{SHADOW}/identify_payload")
     assert not refused.success and "hook" in refused.message
+    (result,) = ros.set_parameters(SHADOW, {"wrench_link": "tail"})
+    assert not result.successful and "no link 'tail'" in result.reason
     assert ros.set_parameters(SHADOW, {"payload_link": LINK})[0].successful
     for _ in range(2):  # the second one begins anew
         assert ros.call(Trigger, f"{SHADOW}/identify_payload").success
@@ -106,6 +108,7 @@ def test_asked_in_vain_the_shadow_says_why_and_ends_cleanly(ros):
     assert ros.change_state(SHADOW, "deactivate")
     refused = ros.call(Trigger, f"{SHADOW}/identify_payload")
     assert not refused.success and "inactive" in refused.message
-    assert ros.change_state(SHADOW, "activate")
+    for transition in ("cleanup", "configure", "activate"):
+        assert ros.change_state(SHADOW, transition), transition
     assert ros.call(Trigger, f"{SHADOW}/identify_payload").success
     shadow.stop()

@@ -202,7 +202,7 @@ def test_arguments_of_ros_are_obeyed(ros):
 
 
 def test_read_only_parameters_are_refused_with_a_reason(active):
-    for name, value in (("joints", ["rail"]), ("lockstep", True)):
+    for name, value in (("joints", ["rail"]), ("lockstep", True), ("mode", "shadow")):
         result = active.set_parameters("/digital_twin", {name: value})[0]
         assert not result.successful
         assert "read-only" in result.reason

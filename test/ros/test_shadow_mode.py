@@ -181,26 +181,6 @@ def test_odd_joint_states_are_refused_or_passed_over_and_reported(ros):
         assert np.isfinite([*message.position, *message.velocity, *message.effort]).all()
 
 
-def test_parameters_are_checked_as_a_set(ros):
-    node = start_shadow(ros, PANDA.text, **MODEL_FIGURES)
-    ros.wait_for_state(SHADOW, "active")
-    for name, value, reason in (
-        ("wrench_link", "tail", "no link 'tail'"),
-        ("drives.panda_joint1.effort", "half", "expected one of torque, current"),
-        ("mode", "simulate", "read-only"),
-    ):
-        result = ros.set_parameters(SHADOW, {name: value, "max_gap": 1.0})[0]
-        assert not result.successful
-        assert reason in result.reason
-    assert ros.get_parameter(SHADOW, "max_gap") == 0.25
-    assert ros.set_parameters(SHADOW, {"wrench_link": "panda_hand"})[0].successful
-    assert ros.change_state(SHADOW, "deactivate")
-    assert ros.change_state(SHADOW, "cleanup")
-    assert ros.change_state(SHADOW, "configure")
-    assert ros.change_state(SHADOW, "activate")
-    node.stop()
-
-
 def test_commands_are_what_is_predicted_with_if_asked_for(ros):
     start_shadow(ros, PANDA.text, **MODEL_FIGURES, prediction_effort="commanded")
     said = outputs(ros)
