@@ -37,7 +37,7 @@ import featherstone_ros as fr
 from benchmarks import callgrind, report
 from benchmarks.cases import missing
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
-from featherstone_ros.tools.signals import ended_by_signals
+from featherstone_ros.tools.interruption import ended_by_signals
 from featherstone_ros.tools.style import new_console
 
 # What is timed on every instruction set.

@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.processes import NodeProcess, node_environment, write_parameters
 from featherstone_ros.tools.robot_setup import RobotSetup
-from featherstone_ros.tools.signals import held
 
 CONTROLLER, TWIN = "feedforward_controller", "digital_twin"
 PRIORITY = 60  # of the nodes, under SCHED_FIFO

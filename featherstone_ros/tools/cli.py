@@ -18,6 +18,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.robots import ARGUMENT
 from featherstone_ros.text import shortened
 from featherstone_ros.tools import COMMANDS
+from featherstone_ros.tools.interruption import ended_by_signals
 from featherstone_ros.tools.options import (
     add_xacro_arguments,
     require_outputs,
@@ -25,7 +26,6 @@ from featherstone_ros.tools.options import (
     require_urdf,
 )
 from featherstone_ros.tools.result import conclude
-from featherstone_ros.tools.signals import ended_by_signals
 
 _DESCRIPTION = """\
 Model-based torque control and digital twins for any URDF arm, in ROS 2.

@@ -31,8 +31,8 @@ from featherstone_ros.tools.result import Console, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
     from featherstone_ros.tools.node_status import NodeStatus
+    from featherstone_ros.tools.rclpy_calls import DiagnosticsListener
 
 POLL = 0.25  # [s]
 QUIET = 5.0  # [s] without any node, after which that is said
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> Result:
     """Write a line for each node and second until Ctrl-C."""
-    from featherstone_ros.tools.diagnostics_listener import DiagnosticsListener
+    from featherstone_ros.tools.rclpy_calls import DiagnosticsListener
 
     with DiagnosticsListener("monitor") as listener:
         if args.once:

@@ -143,7 +143,7 @@ def _bare_arm(
 ) -> Arm:
     """Return the arm without the load, by the recording without it or by its files."""
     from featherstone_ros.identification.session import identify
-    from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.progress_bar import delayed_progress
     from featherstone_ros.tools.study import load_arm
 
     if not args.bare:

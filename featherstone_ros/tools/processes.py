@@ -16,7 +16,7 @@ import featherstone_ros
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
 from featherstone_ros.realtime.scheduling import session_niceness, set_session_niceness
-from featherstone_ros.tools import signals
+from featherstone_ros.tools.interruption import count, held
 from featherstone_ros.tools.outputs import parameter_text
 
 _STOP_TIMEOUT = 8.0  # [s] for a clean stop after SIGINT, and again after SIGTERM: longer than a
@@ -79,7 +79,7 @@ class NodeProcess:
         command = ["setpriv", "--pdeathsig", "INT", *node] if shutil.which("setpriv") else node
         with contextlib.ExitStack() as unless_started:
             # Raised within Popen, an exception would leave a process behind.
-            with signals.held(), self._log.open("a") as log:
+            with held(), self._log.open("a") as log:
                 self._process = subprocess.Popen(
                     command,
                     cwd=folder,
@@ -139,18 +139,18 @@ class NodeProcess:
 
         Another Ctrl-C meanwhile kills it at once.
         """
-        count = signals.count()
-        with signals.held():
+        before = count()
+        with held():
             try:
                 for signum in (signal.SIGINT, signal.SIGTERM):
                     end = time.monotonic() + _STOP_TIMEOUT
-                    if self._process.poll() is None and signals.count() == count:
+                    if self._process.poll() is None and count() == before:
                         self._process.send_signal(signum)
-                    while time.monotonic() < end and signals.count() == count and self._lives():
+                    while time.monotonic() < end and count() == before and self._lives():
                         pass
             finally:
                 if self._process.poll() is None:
-                    self.was_hurried = signals.count() != count
+                    self.was_hurried = count() != before
                     self._process.kill()
             return self._process.wait()
 
@@ -190,7 +190,7 @@ def twin_and_controller(
             write_parameters(file, parameters[node], node)
             own = [*arguments, "--params-file", str(file)]
             own += _REMAPPED[node]
-            with signals.held():  # a process has an owner before it can be left behind
+            with held():  # a process has an owner before it can be left behind
                 process = NodeProcess(node, own, environment, logs)
                 processes.append(stack.enter_context(process))
         yield

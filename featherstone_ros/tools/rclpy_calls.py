@@ -1,12 +1,14 @@
-"""How tools take part in ROS: nodes in a domain, and calls of rclpy that no signal interrupts."""
+"""How tools take part in ROS: nodes in a domain, what they hear, and calls no signal interrupts."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -16,11 +18,12 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
+from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.nodes.execution import is_start_error, one_line
-from featherstone_ros.tools.node_status import PATIENCE, SAY
-from featherstone_ros.tools.signals import held
+from featherstone_ros.tools.interruption import held
+from featherstone_ros.tools.node_status import PATIENCE, SAY, StatusTable
 
 LONGEST_HOLD = 0.05  # [s] in which a signal may have to wait
 REPEAT = 1.5  # [s] after which a service is asked again
@@ -184,3 +187,35 @@ def decode(data: bytes, kind: type) -> Any:
     """Return a message of that kind."""
     with held():
         return deserialize_message(data, kind)
+
+
+class DiagnosticsListener(Participant):
+    """Fills a status table from /diagnostics while it spins.
+
+    Attributes:
+        table: The last status of every node heard.
+    """
+
+    def __init__(self, name: str, namespace: str = "", domain: int | None = None) -> None:
+        """Join a ROS domain as a node of that name and namespace, and listen."""
+        self.table = StatusTable()
+        with held(until_next=True):
+            super().__init__(name, namespace, domain)
+            self.subscribe(DiagnosticArray, "/diagnostics", self._take, depth=100)
+
+    def _take(self, message: DiagnosticArray) -> None:
+        self.table.hear(message.status, time.monotonic())
+
+
+def receive(topic: str) -> JointTrajectory:
+    """Wait for a message, without a time limit."""
+    received: list[JointTrajectory] = []
+    with Participant("preflight") as ros:
+        # Reliable, since the message may be the only one and come while DDS is still making the
+        # connection; best effort beside it, since only that is served by such publishers.
+        for reliability in (ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT):
+            ros.subscribe(JointTrajectory, topic, received.append, 1, reliability)
+        print(f"waiting for a trajectory on {topic}", file=sys.stderr, flush=True)
+        while not received:
+            ros.wait()
+    return received[0]

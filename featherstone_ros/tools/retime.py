@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from functools import partial
 
     from featherstone_ros.control.controlled_arm import ControlledArm
-    from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.progress_bar import delayed_progress
     from featherstone_ros.tools.taught_motion import smoothed
     from featherstone_ros.tools.trajectory_check import check_file, trajectory_of
     from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml, chosen, read

@@ -43,8 +43,13 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from featherstone_ros.control.joint_space import JointSpace
-    from featherstone_ros.tools.controller_client import ControllerClient
-    from featherstone_ros.tools.motion_client import Sample
+    from featherstone_ros.tools.motion_client import ControllerClient, Sample
+import os
+import select
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 ROTATION = "rotation"
 
@@ -75,8 +80,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     """Let the arm be led, and write what it was led along."""
     from featherstone_ros.control.trajectory import TrajectoryError
     from featherstone_ros.identification.filtering import needed_from_scipy
-    from featherstone_ros.tools.controller_client import ControllerClient
-    from featherstone_ros.tools.keys import single_keys
+    from featherstone_ros.tools.motion_client import ControllerClient
     from featherstone_ros.tools.taught_motion import fitted, taught
     from featherstone_ros.tools.trajectory_files import as_yaml
 
@@ -173,3 +177,28 @@ def _line(samples: Sequence[Sample], marks: Sequence[float], limits: JointSpace)
         f"{last.time - first.time:5.1f} s   {far} from its start ({limits.names[joint]})   "
         f"marks: {len(marks)}   space: end   m: mark   q: quit",
     )
+
+
+@contextmanager
+def single_keys(with_earlier: bool = False) -> Iterator[Callable[[], str]]:
+    """Read keys without Return and without echo while the context lasts; Ctrl-C works as usual.
+
+    ``with_earlier``: return what was typed before, too, while the command was starting. Yields a
+    function that returns what has been typed since the last call; always "" where standard input is
+    not a terminal.
+    """
+    if sys.stdin is None or not sys.stdin.isatty():
+        yield lambda: ""
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    def typed() -> str:
+        is_ready = select.select([terminal], [], [], 0.0)[0]
+        return os.read(terminal, 64).decode(errors="replace") if is_ready else ""
+
+    tty.setcbreak(terminal, termios.TCSADRAIN if with_earlier else termios.TCSAFLUSH)
+    try:
+        yield typed
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)

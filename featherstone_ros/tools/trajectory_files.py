@@ -80,7 +80,7 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
         return _recorded(path, topic)
     if source.startswith("/"):
         require_ros()
-        from featherstone_ros.tools.trajectory_topic import receive
+        from featherstone_ros.tools.rclpy_calls import receive
 
         return [from_message(receive(source))]
     raise SourceError(f"no file {source!r}; the name of a topic begins with /")

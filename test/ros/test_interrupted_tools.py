@@ -8,8 +8,8 @@ import pytest
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
+from featherstone_ros.tools.interruption import ended_by_signals
 from featherstone_ros.tools.rclpy_calls import LONGEST_HOLD, decode, spin, take_waiting
-from featherstone_ros.tools.signals import ended_by_signals
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import COMMANDS, cli
 from featherstone_ros.tools.demo import add_arguments
+from featherstone_ros.tools.interruption import ended_by_signals
 from featherstone_ros.tools.processes import NodeProcess, ProcessError, node_environment
 from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.result import Result
 from featherstone_ros.tools.robot_setup import described, load, with_heavier_links
-from featherstone_ros.tools.signals import ended_by_signals
 
 
 def output_of(capsys, *arguments):

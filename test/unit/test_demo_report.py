@@ -8,14 +8,14 @@ import pytest
 from rich.console import Console
 
 import featherstone_ros as fr
-from featherstone_ros.tools.demo.measure import (
+from featherstone_ros.tools.demo.report import (
     LAWS,
     DemoRecording,
+    DemoReport,
     MeasurementError,
     improvement,
     measure,
 )
-from featherstone_ros.tools.demo.report import DemoReport
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.outputs import json_text
 from featherstone_ros.tools.panels import seen_from, segments

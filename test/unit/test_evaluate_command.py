@@ -17,7 +17,7 @@ from rich.console import Console
 from studies import few_or_all, study
 
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.progress import delayed_progress
+from featherstone_ros.tools.progress_bar import delayed_progress
 
 pytest.importorskip("scipy")
 

@@ -29,7 +29,7 @@ from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools import cli, progress, trajectory_files
+from featherstone_ros.tools import cli, progress_bar, trajectory_files
 from featherstone_ros.tools.posture import EASY, gravity_load, start_posture
 from featherstone_ros.tools.proposal import propose, tool_link
 from featherstone_ros.tools.setup.files import _key, _number, parameter_file, paths
@@ -120,8 +120,8 @@ def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
 
 def test_progress_is_shown_from_the_beginning_on(tmp_path, capsys, monkeypatch):
     """Also of the choice of gains, which takes longest; a pipe gets what it gets otherwise."""
-    at_once = partial(progress.delayed_progress, delay=0.0)
-    monkeypatch.setattr(progress, "delayed_progress", at_once)
+    at_once = partial(progress_bar.delayed_progress, delay=0.0)
+    monkeypatch.setattr(progress_bar, "delayed_progress", at_once)
     model = tmp_path / "arm.urdf"
     model.write_text(robot_file("ur5e").read_text())
     seen = []

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
+from featherstone_ros.tools.interruption import count, ended_by_signals, held
 from featherstone_ros.tools.processes import NodeProcess, node_environment
-from featherstone_ros.tools.signals import count, ended_by_signals, held
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_signal_that_is_ignored_stays_ignored(signum):
 def test_process_that_ends_is_not_disturbed_any_more(tmp_path):
     program = """
 import atexit, signal
-from featherstone_ros.tools.signals import ended_by_signals
+from featherstone_ros.tools.interruption import ended_by_signals
 atexit.register(signal.raise_signal, signal.SIGINT)
 with ended_by_signals(for_good=True):
     pass

@@ -9,8 +9,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.tools import panels
-from featherstone_ros.tools.demo.measure import LAWS, Run
-from featherstone_ros.tools.demo.report import DemoReport
+from featherstone_ros.tools.demo.report import LAWS, DemoReport, Run
 from featherstone_ros.tools.style import (
     BLUE,
     FAINT,

@@ -1,24 +1,51 @@
-"""Runs the demo from start to end."""
+"""Runs the demo from start to end: sends the motion, sets parameters, records messages.
+
+Recording leaves the processor to the nodes: messages wait in the middleware's queues, are taken out
+as bytes now and then, and are decoded after the run. Their time stamps are the middleware's.
+"""
 
 import argparse
 import logging
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy.client import Client
+from rclpy.qos import ReliabilityPolicy
+from rclpy.time import Time
 from rich.padding import Padding
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
 
+from featherstone_ros import Model
+from featherstone_ros.arrays import Floats
+from featherstone_ros.control.diagnostics import following, phase_text
+from featherstone_ros.control.phases import Phase
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
-from featherstone_ros.tools.demo.measure import LAWS, MeasurementError, Run, measure
+from featherstone_ros.nodes.qos import AHEAD
 from featherstone_ros.tools.demo.picture import animate, draw
-from featherstone_ros.tools.demo.report import DemoReport
-from featherstone_ros.tools.demo.session import LEAD, DemoNode
-from featherstone_ros.tools.multi_sine import MultiSine, load_share, plan
+from featherstone_ros.tools.demo.report import (
+    LAWS,
+    DemoRecording,
+    DemoReport,
+    MeasurementError,
+    Run,
+    measure,
+)
+from featherstone_ros.tools.interruption import held
+from featherstone_ros.tools.motion_client import MotionClient
+from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine, load_share, plan
+from featherstone_ros.tools.node_status import by_joint
 from featherstone_ros.tools.outputs import json_text, parameter_text
 from featherstone_ros.tools.processes import (
     NodeProcess,
@@ -26,14 +53,174 @@ from featherstone_ros.tools.processes import (
     own_domain,
     twin_and_controller,
 )
-from featherstone_ros.tools.progress import delayed_progress
+from featherstone_ros.tools.progress_bar import delayed_progress
+from featherstone_ros.tools.rclpy_calls import decode, take_waiting
 from featherstone_ros.tools.result import Console, Result
 from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links
 from featherstone_ros.tools.style import number
+from featherstone_ros.tools.trajectory_files import from_arrays
 
+POLL_PERIOD = 0.02  # [s] between two looks at the messages in real time
+_STANDSTILL = 20.0  # [s] without a joint state
+_LATE = 5.0  # [s] for which desired positions may still come after the states of a motion
+_BREATH = 0.002  # [s] in simulated time
+_SETTLING = 0.5  # [s] in which the controller takes the arm over
+LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and come to rest
+
+Message = tuple[bytes, int, int]  # serialized, sent and received [ns]
 DISTURBED = 3  # exit status
 _ATTEMPTS = 3  # at a run of which the recorder missed messages
 _BRAKES_AFTER = 0.2  # [s] without a command, so that the arm does not fall if the controller hangs
+
+
+class DemoNode(MotionClient):
+    """One node that talks to twin and controller in the demo's namespace; a context manager."""
+
+    def __init__(
+        self, namespace: str, domain: int, watch: Callable[[], None], simulated: bool
+    ) -> None:
+        """Join the domain; ``watch`` is called often, and raises if a node has died.
+
+        ``simulated``: time is: no message is to be lost, whatever that costs the nodes.
+        """
+        self._watch, self._simulated = watch, simulated
+        reliability = (ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE)[simulated]
+        how = AHEAD.depth, reliability
+        with held(until_next=True):
+            super().__init__("demo", f"{namespace}/{CONTROLLER}", namespace, domain, *how)
+            self._subscriptions = [
+                self.states,
+                self.queue(Float64MultiArray, f"{CONTROLLER}/commands", *how),
+                self.queue(JointState, f"{CONTROLLER}/desired", *how),
+            ]
+            self._life = self.client(ChangeState, "change_state")
+            self._pause = self.client(SetBool, f"{self.space}/{TWIN}/pause")
+
+    def while_waiting(self) -> None:
+        """Look after the nodes."""
+        self._watch()
+
+    def take_arm_over(self) -> None:
+        """Have the controller hold the arm; in simulated time, while that stands.
+
+        What the arm does from then on depends on the messages alone, not on when they come.
+        """
+        self._change_controller("configure")
+        self.until(lambda: take_waiting(self.states), f"message on {self.states.topic_name}")
+        self.until(lambda: self.is_connected, "listener to trajectories")
+        if self._simulated:
+            self._call(self._pause, SetBool.Request(data=True))
+        self._change_controller("activate")
+        self._await_phase(Phase.HOLDING)
+        if not self._simulated:
+            self.spin(_SETTLING)
+
+    def drive(
+        self, model: Model, motion: MultiSine, progress: Callable[[float], None]
+    ) -> DemoRecording:
+        """Send the motion, in simulated time while that stands; record until it is over.
+
+        It starts ``LEAD`` seconds after the call; ``progress`` is told the time since then [s].
+        """
+        begin = 0 if self._simulated else self.node.get_clock().now().nanoseconds
+        start = begin + round(1e9 * LEAD)
+        self.send(from_arrays(model.joint_names, *motion.samples(POINT_SPACING)), start)
+        messages: list[list[Message]] = [[] for _ in self._subscriptions]
+        if self._simulated:
+            self._await_phase(Phase.TRAJECTORY)
+            self._collect([[] for _ in messages])  # those of before
+            self._call(self._pause, SetBool.Request(data=False))
+        states, _, desired = messages
+        now, end = 0.0, LEAD + motion.duration
+        deadline = time.monotonic() + _STANDSTILL
+        while now < end or _newest(desired, begin) < end:
+            self._watch()
+            self._collect(messages)
+            if now < min(heard := _newest(states, begin), end):
+                now = heard
+                deadline = time.monotonic() + (_STANDSTILL if now < end else _LATE)
+            if time.monotonic() > deadline:
+                if now >= end:
+                    break  # what has not come is lost; the run is judged by the rest
+                why = f"no joint state after {now:.3f} s; the nodes' logs say why"
+                raise FeatherstoneError(why)
+            progress(now)
+            time.sleep(_BREATH if self._simulated else POLL_PERIOD)
+        return _decode(messages, model, start)
+
+    def _await_phase(self, phase: Phase) -> None:
+        """Wait until the controller says that it is in a phase."""
+        said = {
+            "phase": phase_text(Phase.HOLDING),  # of all that it runs in
+            "following": following(phase),
+        }
+
+        def is_there() -> bool:
+            return self.status is not None and said.items() <= self.status.values.items()
+
+        self.until(is_there, f"controller that follows {following(phase)!r}")
+
+    def _call(self, client: Client, request: Any) -> Any:
+        """Call a service; return its answer, or None if it was carried out and only that lost."""
+        answer, is_first = self.call(client, request)
+        return answer if answer.success or is_first else None
+
+    def _change_controller(self, transition: str) -> None:
+        request = ChangeState.Request(transition=Transition(label=transition))
+        answer = self._call(self._life, request)
+        if answer and not answer.success:
+            raise FeatherstoneError(f"the controller refused to {transition}; its log says why")
+
+    def _collect(self, messages: list[list[Message]]) -> None:
+        for subscription, taken in zip(self._subscriptions, messages, strict=True):
+            taken.extend(
+                (data, info["source_timestamp"], info["received_timestamp"])
+                for data, info in take_waiting(subscription)
+            )
+
+
+def _newest(messages: list[Message], begin: int) -> float:
+    """Return the last stamp of joint states since ``begin`` [ns], in seconds; 0: there is none."""
+    if not messages:
+        return 0.0
+    stamp = decode(messages[-1][0], JointState).header.stamp
+    return 1e-9 * (Time.from_msg(stamp).nanoseconds - begin)
+
+
+def _decode(messages: list[list[Message]], model: Model, start: int) -> DemoRecording:
+    """Turn bytes into arrays, with times since ``start`` [ns].
+
+    A state that a lockstep has repeated is the same to the bit, and counts once.
+    """
+    states, commands, desired = messages
+    states = list({message[0]: message for message in states}.values())
+    stamp, position, effort = _columns(states, model)
+    desired_stamp, desired_position, _ = _columns(desired, model)
+
+    def seconds(times: Iterable[int]) -> Floats:
+        return 1e-9 * (np.array([*times], dtype=np.int64) - start).astype(np.float64)
+
+    return DemoRecording(
+        stamp=seconds(stamp),
+        position=position,
+        effort=effort,
+        state_sent=seconds(sent for _, sent, _ in states),
+        command_sent=seconds(sent for _, sent, _ in commands),
+        command_received=seconds(received for _, _, received in commands),
+        desired_stamp=seconds(desired_stamp),
+        desired=desired_position,
+    )
+
+
+def _columns(messages: list[Message], model: Model) -> tuple[list[int], Floats, Floats]:
+    """Return stamps [ns], positions and efforts (N, n) of joint states."""
+    states = [decode(data, JointState) for data, _, _ in messages]
+    stamps = [Time.from_msg(state.header.stamp).nanoseconds for state in states]
+    position, effort = (
+        np.reshape([by_joint(s.name, getattr(s, field), model) for s in states], (-1, model.n))
+        for field in ("position", "effort")
+    )
+    return stamps, position, effort
 
 
 def play(options: argparse.Namespace, console: Console) -> Result:

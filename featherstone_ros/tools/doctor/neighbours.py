@@ -14,8 +14,8 @@ from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
 from featherstone_ros.nodes.diagnostics_publisher import publishers_of
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.tools.doctor.machine import Line
+from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.rclpy_calls import Participant, decode, take_waiting
-from featherstone_ros.tools.signals import held
 
 FIND, PATIENCE, HEAR = 2.0, 6.0, 0.8  # [s] for finding the others, at most, and for hearing them
 STILL = 1.0  # [s] without anybody new: all are found

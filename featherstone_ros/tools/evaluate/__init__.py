@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools.evaluate import report
     from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
     from featherstone_ros.tools.outputs import json_text
-    from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.progress_bar import delayed_progress
 
     if args.known and (args.fit_friction or args.fit_armature or args.parameters):
         raise FeatherstoneError("--with fits nothing: leave out --fit-... and --parameters")

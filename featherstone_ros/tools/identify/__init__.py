@@ -114,7 +114,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools.identify import effort_units, report
     from featherstone_ros.tools.identify.picture import draw
     from featherstone_ros.tools.outputs import json_text
-    from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.progress_bar import delayed_progress
     from featherstone_ros.tools.study import load_arm
 
     urdf = robot_file(args.urdf)

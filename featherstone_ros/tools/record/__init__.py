@@ -77,10 +77,10 @@ def _topic(text: str) -> str:
 
 def run(args: argparse.Namespace, console: Console) -> Result:
     """Record until Ctrl-C."""
+    from featherstone_ros.tools.interruption import held
     from featherstone_ros.tools.processes import ros_domain
     from featherstone_ros.tools.record.bag import Bag
     from featherstone_ros.tools.record.listen import TopicListener
-    from featherstone_ros.tools.signals import held
 
     folder = args.output or Path(time.strftime("recording_%Y-%m-%d_%H-%M-%S"))
     require_writable(folder)
@@ -104,7 +104,7 @@ def _record(listener: TopicListener, bag: Bag, console: Console, duration: float
     """Record; return why it has ended."""
     from rich.live import Live
 
-    from featherstone_ros.tools.signals import held
+    from featherstone_ros.tools.interruption import held
 
     began = now = time.monotonic()
     looked, reported, shown = 0.0, 0.0, 0

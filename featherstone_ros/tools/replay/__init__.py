@@ -42,8 +42,7 @@ from featherstone_ros.tools.result import Console, Result, write_files
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from featherstone_ros.tools.controller_client import ControllerClient
-    from featherstone_ros.tools.motion_client import Sample
+    from featherstone_ros.tools.motion_client import ControllerClient, Sample
     from featherstone_ros.tools.replay.comparison import Replayed
     from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
@@ -66,7 +65,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from functools import partial
 
     from featherstone_ros.tools import trajectory_files
-    from featherstone_ros.tools.controller_client import ControllerClient
+    from featherstone_ros.tools.motion_client import ControllerClient
     from featherstone_ros.tools.replay.comparison import draw, in_short
     from featherstone_ros.tools.taught_motion import fitted, of_arm, slowed, slower, smoothed
 
@@ -106,7 +105,7 @@ def _replay(
     """Follow all the trajectories once."""
     import numpy as np
 
-    from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.progress_bar import delayed_progress
     from featherstone_ros.tools.replay.comparison import Replayed
     from featherstone_ros.tools.taught_motion import way_to
     from featherstone_ros.tools.trajectory_check import trajectory_of

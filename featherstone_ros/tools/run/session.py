@@ -15,10 +15,10 @@ from featherstone_ros import Dynamics
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
+from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.motion_client import MotionClient
 from featherstone_ros.tools.pending_trajectory import Heard, sending
 from featherstone_ros.tools.run.status_line import ArmStatus
-from featherstone_ros.tools.signals import held
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 FIND, LOOK = 1.0, 0.05  # [s] for finding other nodes, and between two looks

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from functools import partial
 
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.progress import delayed_progress
+    from featherstone_ros.tools.progress_bar import delayed_progress
     from featherstone_ros.tools.proposal import propose
     from featherstone_ros.tools.setup import files
     from featherstone_ros.tools.setup.report import draw, next_steps, summary
