@@ -49,20 +49,11 @@ def read_joint_states(
     progress: Progress | None = None,
     joints: Sequence[Sequence[str]] = (),
 ) -> list[JointStates]:
-    """Read all joint states of a recording.
+    """Return the joint states of a recording, or of a table (.csv, .npz) with named columns.
 
-    Args:
-        path: The recording, or a table (.csv, .npz) with named columns.
-        topic: Read this topic alone.
-        progress: Told now and then how far reading is.
-        joints: Names for the columns of a table that names no joints: the first list that has as
-            many is taken, and a note says so.
-
-    Returns:
-        One entry per topic and list of joint names, at least one; those with most messages first.
-
-    Raises:
-        BagError: The recording cannot be read, or has no joint states (on that topic).
+    One entry per topic and list of joint names, at least one; those with most messages first.
+    ``topic``: read it alone. ``joints``: names for the columns of a table that names no joints: the
+    first list that has as many is taken, and a note says so.
     """
     if Path(path).suffix.lower() in tables.SUFFIXES:
         return [tables.read_table(Path(path), joints)]

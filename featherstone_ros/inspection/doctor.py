@@ -106,14 +106,10 @@ def examine(
     locked: Mapping[str, float] | None = None,
     base: str = "fixed",
 ) -> Inspection:
-    """Inspect a robot description; every fault is a finding, not an exception.
+    """Inspect a URDF; every fault is a finding, not an exception.
 
-    Args:
-        text: URDF.
-        folder: The file's folder, to find meshes; None if the text came without a file.
-        joints: Those that move, the others are locked; None: all that are not ``locked``.
-        locked: Where locked joints stand [rad or m].
-        base: ``"fixed"`` or ``"floating"``, as for ``Model.from_urdf``.
+    ``folder``: the file's, to find meshes; None if the text came without a file. ``joints``,
+    ``locked`` and ``base`` as for ``Model.from_urdf``.
     """
     try:
         root = urdf.read_xml(text)

@@ -88,18 +88,10 @@ class NodeParameters(dict[str, object]):
 
 
 def read_parameters(*paths: Path) -> dict[str, NodeParameters]:
-    """Read ROS parameter files for both nodes.
+    """Return the parameters of each node, by its name, from ROS parameter files.
 
-    Args:
-        paths: Files with the keys ``/**`` (both nodes), ``/**/digital_twin`` and so on. What a
-            later one sets overrides the earlier ones.
-
-    Returns:
-        Node name to its parameters.
-
-    Raises:
-        ParameterFileError: A file cannot be read or is not a parameter file; or ROS, whose reader
-            names no parameter, cannot read a value.
+    Their keys are ``/**`` (both nodes), ``/**/digital_twin`` and so on; what a later file sets
+    overrides the earlier ones. What ROS could not read, whose reader names no parameter, is refused.
     """
     source = paths[0] if len(paths) == 1 else " and ".join(map(str, paths))
     merged = {node: NodeParameters({}, source) for node in NODES}

@@ -167,18 +167,10 @@ def robot_names() -> list[str]:
 
 
 def robot_file(robot: str) -> RobotFile:
-    """Find a robot's description.
+    """Return the absolute path of a robot's description, with the arguments of its xacro.
 
-    Args:
-        robot: One of ``robot_names()``, or the path of a URDF or xacro file, which the xacro's
-            arguments may follow: ``ur.urdf.xacro name:=ur5e ur_type:=ur5e``.
-
-    Returns:
-        The absolute path of the file, with the arguments.
-
-    Raises:
-        UnknownNameError: It is neither; the message lists the names.
-        ModelError: Arguments are given to what is not xacro, or are not of that form.
+    ``robot``: one of ``robot_names()``, or the path of a URDF or xacro file, which the xacro's
+    arguments may follow: ``ur.urdf.xacro name:=ur5e ur_type:=ur5e``.
     """
     name, arguments = split_source(robot)
     if name in robot_names():

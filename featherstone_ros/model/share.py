@@ -8,17 +8,11 @@ from defusedxml import ElementTree
 
 
 def share_directory() -> Path:
-    """Find the folder that holds ``config/`` and ``launch/``.
+    """Return the absolute path of the folder that holds ``config/`` and ``launch/``.
 
     In a source tree (editable and symlink installs too) it is the folder above the package, so
     edits take effect at once; in an installation it is ``share/featherstone_ros`` under the
     package's prefix: a virtual environment, a colcon install space or ``/opt/ros``.
-
-    Returns:
-        The absolute path of the folder.
-
-    Raises:
-        FileNotFoundError: The package was installed without its files.
     """
     above = Path(__file__).resolve().parents[2:]
     for folder in (above[0], *(prefix / "share" / "featherstone_ros" for prefix in above)):
@@ -63,10 +57,6 @@ def _name_in(manifest: Path) -> str:
 
 
 def version() -> str:
-    """Return the package's version, as package.xml has it.
-
-    Raises:
-        FileNotFoundError: The package was installed without its files.
-    """
+    """Return the package's version, as package.xml has it."""
     text: str = ElementTree.parse(share_directory() / "package.xml").findtext("version")
     return text

@@ -43,19 +43,11 @@ _CODES = {
 
 
 def parse(text: str | bytes) -> RobotDescription:
-    """Read a URDF.
+    """Return the links and joints of a URDF, checked to form one tree of finite values.
 
-    Args:
-        text: The XML; its encoding declaration applies to bytes and is ignored in a str.
-
-    Returns:
-        The links and joints of the robot, checked to form one tree of finite values. A planar joint
-        ``j`` is replaced by three: ``j/x`` and ``j/y`` (prismatic) and ``j/theta`` (continuous),
-        with massless links ``j/x`` and ``j/y`` between them.
-
-    Raises:
-        ModelError: The text is not a usable URDF; the message names the culprit.
-        TypeError: ``text`` is neither str nor bytes.
+    A planar joint ``j`` is replaced by three: ``j/x`` and ``j/y`` (prismatic) and ``j/theta``
+    (continuous), with massless links ``j/x`` and ``j/y`` between them. The encoding that XML
+    declares applies to bytes and is ignored in a str.
     """
     return read_robot(read_xml(text))
 

@@ -65,16 +65,9 @@ class Clearance:
         folder: Path | None,
         waived: Sequence[tuple[str, str]] = (),
     ) -> Clearance:
-        """Put boxes around the links of a description.
+        """Put boxes around the links of a URDF, whose meshes are looked for in a folder.
 
-        Args:
-            model: Of the description.
-            text: Its URDF.
-            folder: Where meshes are looked for.
-            waived: Pairs of links that may touch, or of one and ``FLOOR``.
-
-        Raises:
-            UnknownNameError: There is no such link.
+        ``waived``: pairs of links that may touch, or of one and ``FLOOR``.
         """
         for name in (name for pair in waived for name in pair):
             if name not in (*model.link_names, FLOOR):
@@ -147,11 +140,7 @@ class Clearance:
         return self.links[self.above[k - len(self.pairs)]], FLOOR
 
     def standing(self, q: Floats) -> Clearance:
-        """Return the check for an arm that starts at q (n,), with the distances there allowed.
-
-        Raises:
-            FeatherstoneError: It touches itself or the floor there.
-        """
+        """Return the check for an arm that starts at q (n,), with the distances there allowed."""
         there = np.hstack(self._distances(q[None]))[0]
         touching = [
             f"{self.named(k)} overlap by {-1e3 * there[k]:.0f} mm"
@@ -210,12 +199,8 @@ class Clearance:
 def _gaps(A: Floats, B: Floats, way: Floats, a: Floats, b: Floats) -> Floats:
     """Return the largest gap (...) between the shadows of two boxes on their axes.
 
-    Args:
-        A: (..., 3, 3) axes of the first.
-        B: Of the second.
-        way: (..., 3) from the centre of the first to that of the second.
-        a: (..., 3) half edges of the first.
-        b: Of the second.
+    ``A``, ``B`` (..., 3, 3) the axes of each; ``a``, ``b`` (..., 3) half their edges; ``way``
+    (..., 3) from the centre of the first to that of the second.
     """
     At = np.swapaxes(A, -1, -2)
     C = At @ B

@@ -40,15 +40,11 @@ Examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand.
+    """Run one subcommand; return the exit status.
 
-    Args:
-        argv: Arguments without the program's name; those of the process by default.
-
-    Returns:
-        The exit status: 0 on success, 1 on a reported error or a closed output pipe, 2 for what is
-        no command (without any, all are listed), or cannot be read where 1 is an answer; where
-        Ctrl-C keeps a command from its end 130, SIGTERM 143.
+    It is 0 on success, 1 on a reported error or a closed output pipe, 2 for what is no command
+    (without any, all are listed), or cannot be read where 1 is an answer; where Ctrl-C keeps a
+    command from its end 130, SIGTERM 143.
     """
     words = sys.argv[1:] if argv is None else argv
     # Before NumPy is loaded: for small matrices more threads cost far more than they save.

@@ -156,13 +156,8 @@ def to_message(trajectory: UncheckedTrajectory) -> Any:
 def parse(text: str, where: str) -> list[UncheckedTrajectory]:
     """Return the trajectories in a YAML text of one or more documents.
 
-    Args:
-        text: JointTrajectory messages as ``ros2 topic echo`` prints them, or messages that hold
-            one (action goals, MoveIt's RobotTrajectory).
-        where: Name of the source, for errors.
-
-    Raises:
-        SourceError: The text holds anything else.
+    They are JointTrajectory messages as ``ros2 topic echo`` prints them, or messages that hold one
+    (action goals, MoveIt's RobotTrajectory). ``where``: name of the source, for errors.
     """
     return _trajectories(partial(parse_yaml, text), where)
 

@@ -130,19 +130,7 @@ class Evaluation:
 def evaluate(
     bag: str | Path, urdf: str | Path, options: EvaluationOptions, progress: Progress | None = None
 ) -> Evaluation:
-    """Compare what a model predicts with what was measured.
-
-    Args:
-        bag: The recording, see ``bags``.
-        urdf: Robot description, .urdf or .xacro.
-        options: See ``EvaluationOptions``.
-        progress: Called with the messages read and their total.
-
-    Raises:
-        BagError: The recording cannot be read.
-        ModelError: The description cannot be used.
-        IdentificationError: The recording lacks what the model's joints need.
-    """
+    """Compare what a model predicts with what was measured."""
     (recording,), names, notes = recorded([bag], urdf, options, progress)
     joints = recording.joint_names
     arm = load_arm(urdf, joints, options.known, options.gravity)

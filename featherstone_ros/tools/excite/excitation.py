@@ -117,17 +117,9 @@ class Excitation:
         harmonics: int = 5,
         speed: float = 0.8,
     ) -> None:
-        """Prepare.
+        """Prepare for ``duration`` [s], with at least 2 sines (``harmonics``) per joint.
 
-        Args:
-            arm: Links, drives and limits.
-            clearance: Of the arm from itself and the floor.
-            duration: [s].
-            harmonics: Sines per joint, at least 2.
-            speed: Share of the velocity limits.
-
-        Raises:
-            IdentificationError: An argument is out of range.
+        ``speed``: share of the velocity limits.
         """
         highest = int(HIGHEST * duration)
         if not 2 <= harmonics <= highest:
@@ -167,14 +159,7 @@ class Excitation:
     ) -> PlannedMotion:
         """Search for a motion.
 
-        Args:
-            start: (n,) initial and final position [rad or m]; None: the search chooses one.
-            seed: Of the random search.
-            progress: Called with the steps done and their total.
-
-        Raises:
-            FeatherstoneError: The arm touches itself or the floor at the start, or no motion from
-                there fits; the message says why.
+        ``start`` (n,) initial and final position [rad or m]; None: the search chooses one.
         """
         if start is not None:
             self.clearance = self.clearance.standing(np.asarray(start, dtype=float))
