@@ -91,7 +91,7 @@ def read_parameters(*paths: Path) -> dict[str, NodeParameters]:
     """Return the parameters of each node, by its name, from ROS parameter files.
 
     Their keys are ``/**`` (both nodes), ``/**/digital_twin`` and so on; what a later file sets
-    overrides the earlier ones. What ROS could not read, whose reader names no parameter, is refused.
+    overrides the earlier ones. What ROS cannot read is refused; its reader names no parameter.
     """
     source = paths[0] if len(paths) == 1 else " and ".join(map(str, paths))
     merged = {node: NodeParameters({}, source) for node in NODES}
