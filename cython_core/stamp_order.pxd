@@ -1,6 +1,6 @@
 # How the stamp of a joint state follows that of the state before it: newer, the same, late, or of a
 # clock that has been set. The controller (control/state_clock.pxd) and the shadow
-# (observer/timeline.pxd) differ in what they do then.
+# (observer/shadow.pxd) differ in what they do then.
 
 cdef enum StampOrder:
     SET_BACK                 # a clock was: the new stamp belongs to another time

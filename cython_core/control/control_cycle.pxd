@@ -23,7 +23,7 @@ from control.state_observer cimport is_repetition
 from cycle cimport IncomingMessage, Output, Request
 from locked_positions cimport hear_message
 from ros.atomic cimport CLOCK_REALTIME, clock_now
-from ros.faults cimport FOREIGN, MESSAGE_WHOLE
+from ros.message_faults cimport FOREIGN, MESSAGE_WHOLE
 from ros.messages cimport JointParts, Reader, collect_joints, open_message, read_joint_state
 from ros.refusals cimport begin_message, read_wrench, refuse_reader, set_message
 

@@ -6,7 +6,7 @@ include "events.pxd"
 include "phases.pxd"
 include "settings.pxd"
 include "observer/restart_reason.pxd"
-include "ros/faults.pxd"
+include "ros/message_faults.pxd"
 include "simulation/fault.pxd"
 
 # Without the prefixes that keep names apart in C; Cython before 3.1 makes flags of them.

@@ -3,23 +3,124 @@
 # A state is (3, n): position, velocity and effort in joint order. shadow.pyx owns the memory of
 # these structures.
 
-from libc.math cimport fabs
+from libc.math cimport fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from dynamics_interface cimport DynamicsInterface
+from joint_drives cimport has_spring, take_standing
 from observer.effort cimport (Friction, RestMeans, SlidingMeans, begin_motion, begin_rest,
                               begin_sliding, follow_motion, joint_torque, update_rest,
                               update_sliding)
 from observer.momentum_observer cimport MomentumObserver, estimate_wrench, observe
-from observer.prediction cimport NOT_FINITE, all_finite, predict
 from observer.restart_reason cimport (NO_RESTART, RESTART_BEYOND_BOUNDS, RESTART_DIVERGED,
                                       RESTART_GAP, RESTART_JUMPED_BACK, RESTART_SINGULAR,
                                       RestartReason)
 from observer.shadow_settings cimport ShadowSettings
-from observer.timeline cimport (AFTER_GAP, AFTER_JUMP_BACK, FOLLOWS, LATE, REPEATED, Continuity,
-                                Timeline, check_continuity)
 from ros.refusals cimport ABSURD
+from stamp_order cimport NEWER, OLDER, SAME, SET_BACK, stamp_order
+
+# Whether a joint state continues the stream: repeated and late states are skipped, gaps and jumps
+# of time are found.
+#
+# A state is repeated if it has the stamp of the one before, or the same values although the arm
+# moves: a driver or recorder that samples faster than the arm measures sends each state twice, and
+# a driver that hangs sends the same state for ever. An arm at rest may measure the same twice.
+
+cdef enum Continuity:
+    FIRST                    # there is no state before it
+    FOLLOWS                  # on the last one
+    AFTER_JUMP_BACK          # time has jumped back: a new beginning
+    AFTER_GAP                # too much time has passed: a new beginning
+    REPEATED                 # skipped
+    LATE                     # skipped: older than the last one
+
+cdef struct Timeline:
+    bint begun               # there is a last good state
+    int64_t time             # when it was measured [ns]
+    double dt                # from the last good state to the newest, skipped or not [s]
+    int64_t repeated, late   # states skipped
+
+
+cdef inline bint is_repeated(Py_ssize_t n, const double* last, const double* state) noexcept nogil:
+    """Whether a state (3, n) equals the last one although some joint has a velocity."""
+    cdef bint moves = False
+    for k in range(3 * n):
+        if state[k] != last[k]:
+            return False
+        moves |= n <= k < 2 * n and state[k] != 0.0
+    return moves
+
+
+cdef inline Continuity check_continuity(Timeline* its, double max_gap, Py_ssize_t n, int64_t time,
+                                        const double* last, const double* state) noexcept nogil:
+    """How a state (3, n), measured at a time [ns], follows on the last good one; sets ``dt``."""
+    cdef bint begun = its.begun
+    its.dt = (time - its.time) / 1e9
+    order = stamp_order(its.dt, max_gap)
+    if begun and order != SET_BACK and (order == SAME or is_repeated(n, last, state)):
+        its.repeated += 1
+        return REPEATED
+    if begun and order == OLDER:
+        its.late += 1
+        return LATE
+    its.time, its.begun = time, True
+    if not begun:
+        return FIRST
+    if order == SET_BACK:
+        return AFTER_JUMP_BACK
+    return FOLLOWS if order == NEWER else AFTER_GAP
+
+
+# The state of the arm a short time ahead under constant torque: forward dynamics with friction and
+# armature, integrated by the simulator.
+
+cdef extern from *:
+    """
+    #define NOT_FINITE PY_SSIZE_T_MIN
+    """
+    const Py_ssize_t NOT_FINITE
+
+
+cdef inline bint all_finite(Py_ssize_t count, const double* x) noexcept nogil:
+    """Whether all numbers and the sum of their squares are finite."""
+    cdef double total = 0.0
+    for i in range(count):
+        total += x[i] * x[i]
+    return isfinite(total)
+
+
+cdef inline Py_ssize_t predict(const ShadowSettings* settings, Py_ssize_t n, double duration,
+                               const double* state, const double* torque, double* scratch,
+                               double* predicted) noexcept nogil:
+    """Position and velocity (2, n), ``duration`` [s] after a state (2, n) under a constant torque.
+
+    The simulator's time step is fixed. It takes the number of steps nearest to the duration; the
+    rest, positive or negative, is covered with the last acceleration. scratch: (2, n). Returns what
+    ``SimulatorInterface.advance`` returns, or NOT_FINITE.
+    """
+    cdef double* q = predicted
+    cdef double* qd = predicted + n
+    cdef double* qdd = scratch
+    cdef double* applied = scratch + n
+    memcpy(predicted, state, 2 * n * sizeof(double))
+    if duration == 0.0:
+        return 0
+    steps = max(1, <Py_ssize_t> rint(duration / settings.time_step))
+    rest = duration - steps * settings.time_step
+    memset(qdd, 0, n * sizeof(double))
+    each = 1 if has_spring(&settings.drives, n) else steps
+    for i in range(steps // each):
+        take_standing(&settings.drives, n, q, torque, applied)
+        failure = settings.simulator.advance(settings.simulator.simulator, each, applied, NULL,
+                                             NULL, NULL, q, qd, qdd)
+        if failure:
+            return failure
+    for i in range(n):
+        qd[i] += rest * qdd[i]
+        q[i] += rest * (qd[i] - 0.5 * rest * qdd[i])
+    return 0 if all_finite(n, q) and all_finite(n, qd) else NOT_FINITE
+
 
 cdef struct Outcome:         # results of the last state
     bint has_residual        # the state follows on another

@@ -20,13 +20,13 @@ from observer.restart_reason cimport NO_RESTART
 from observer.shadow_settings cimport ShadowSettings
 from observer.shadow cimport (Outcome, Shadow, adopt, command, first_absurd, joint_torque,
                               restart, update)
-from observer.state_ring cimport StateRing, next_row, oldest_row, put_row, take_row
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
-from ros.faults cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN,
-                         MESSAGE_WHOLE, MISSING_JOINTS, NOT_MEASURED, OTHER_LENGTH, Field)
+from ros.message_faults cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN,
+                                 MESSAGE_WHOLE, MISSING_JOINTS, NOT_MEASURED, OTHER_LENGTH, Field)
 from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointParts,
                            JointStateMessage, Reader, Template, collect_joints, read_joint_state,
                            write_last, write_time)
+from ros.queue cimport StateRing, next_row, oldest_row, put_row, take_row
 from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, refuse_figure,
                            refuse_joints, refuse_reader, within)
 from simulator_interface cimport SIMULATOR_INTERFACE, SimulatorInterface

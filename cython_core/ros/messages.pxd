@@ -11,10 +11,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from ros.atomic cimport SECOND
-from ros.faults cimport (CUT_OFF, FIELD_DATA, FIELD_EFFORT, FIELD_ENCAPSULATION, FIELD_FRAME,
-                         FIELD_LAYOUT, FIELD_NAME, FIELD_POSITION, FIELD_STAMP, FIELD_VELOCITY,
-                         FOREIGN, MESSAGE_WHOLE, NAMED_TWICE, NOT_PLAIN_CDR, NOT_TERMINATED,
-                         OTHER_LENGTH, TOO_LONG, TOO_MANY, Field, MessageFault)
+from ros.message_faults cimport (CUT_OFF, FIELD_DATA, FIELD_EFFORT, FIELD_ENCAPSULATION,
+                                 FIELD_FRAME, FIELD_LAYOUT, FIELD_NAME, FIELD_POSITION, FIELD_STAMP,
+                                 FIELD_VELOCITY, FOREIGN, MESSAGE_WHOLE, NAMED_TWICE, NOT_PLAIN_CDR,
+                                 NOT_TERMINATED, OTHER_LENGTH, TOO_LONG, TOO_MANY, Field,
+                                 MessageFault)
 
 cdef extern from *:
     uint32_t bswap32 "__builtin_bswap32"(uint32_t x) noexcept nogil

@@ -7,8 +7,9 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from cycle cimport IncomingMessage, Output, Record
-from ros.faults cimport (BEYOND_BOUND, FIELD_DATA, FIELD_FORCE, FIELD_FRAME, FIELD_STAMP,
-                         FIELD_TORQUE, MESSAGE_WHOLE, NOT_FINITE, OTHER_LENGTH, UNKNOWN_LINK)
+from ros.message_faults cimport (BEYOND_BOUND, FIELD_DATA, FIELD_FORCE, FIELD_FRAME, FIELD_STAMP,
+                                 FIELD_TORQUE, MESSAGE_WHOLE, NOT_FINITE, OTHER_LENGTH,
+                                 UNKNOWN_LINK)
 from ros.messages cimport (Doubles, JointNames, Reader, Text, double_at, find_joint, open_message,
                            read_multi_array, read_text, read_uint32, refuse_message, take_bytes)
 

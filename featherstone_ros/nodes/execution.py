@@ -48,7 +48,7 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
     Returns:
         Exit status: 0 after a clean stop, 1 if the node could not start, ``MOVING`` if its arm
         still moved when the commands ended; after unusual signals, see ``signals``. A process that
-        does not end by itself ends with status 4, see ``cython_core/ros/process.pxi``.
+        does not end by itself ends with status 4, see ``cython_core/ros/loop.pyx``.
     """
     open_standard_descriptors()
     signals = Signals()
