@@ -35,7 +35,7 @@ def finished(ros: Ros, *arguments: str) -> dict:
         topics.update(name for name, _ in ros.node.get_topic_names_and_types())
         return not process.is_running
 
-    ros.wait_for(has_ended, "end of the demo", 200.0)
+    ros.wait_for(has_ended, "end of the demo", 200.0, period=0.5)
     assert process.wait() == 0, process.output
     assert "Traceback" not in process.output
     report = json.loads((ros.folder / "demo/report.json").read_text())
