@@ -148,6 +148,12 @@ def test_wrench_presses_and_ends(hand):
     hand.ros.wait_for(lambda: hand.is_at(before, STUCK), "the hand back on its spring")
 
 
+def test_force_axes_without_a_sensor_are_told(hand):
+    assert hand.ros.set_parameters(CONTROLLER, {"force_axes": "z"})[0].successful
+    hand.ros.status("force_axes do nothing", CONTROLLER)
+    assert hand.ros.set_parameters(CONTROLLER, {"force_axes": ""})[0].successful
+
+
 def test_stiffness_is_set_by_its_topic_within_the_parameters_limits(hand):
     asks = hand.ros.publisher(Float64MultiArray, f"{CONTROLLER}/stiffness")
     stiffness = [150.0, 100.0, 400.0, 30.0, 20.0, 10.0]
