@@ -30,6 +30,8 @@ def demo(ros: Ros, *arguments: str) -> NodeProcess:
 def finished(ros: Ros, *arguments: str) -> dict:
     """Run the short demo to its end; return its report."""
     process, topics = demo(ros, "--duration", "1.5", "--rate", "200", *arguments), set()
+    namespace = f"/featherstone_demo_{process.pid}"
+    is_locked = ros.get_parameter(f"{namespace}/digital_twin", "lockstep")
 
     def has_ended() -> bool:
         topics.update(name for name, _ in ros.node.get_topic_names_and_types())
@@ -39,8 +41,9 @@ def finished(ros: Ros, *arguments: str) -> dict:
     assert process.wait() == 0, process.output
     assert "Traceback" not in process.output
     report = json.loads((ros.folder / "demo/report.json").read_text())
+    assert is_locked != report["real_time"]  # what repeats to the bit: test_simulated_time.py
     # It shares its time with no other simulation.
-    own = set() if report["real_time"] else {f"/featherstone_demo_{process.pid}/clock"}
+    own = {f"{namespace}/clock"} if is_locked else set()
     assert {topic for topic in topics if topic.endswith("/clock")} == own
     return report
 
