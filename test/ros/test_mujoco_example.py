@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 
 from featherstone_ros import Model
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools.posture import start_posture
+from featherstone_ros.tools.proposal import start_posture
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mujoco_arm.py"
 REST = 1.0  # [s] before the end of a motion is judged

@@ -19,8 +19,7 @@ from featherstone_ros.tools import cli
 from featherstone_ros.tools.clearance import Clearance, _gaps
 from featherstone_ros.tools.excite import LEAD_IN
 from featherstone_ros.tools.excite.excitation import Excitation
-from featherstone_ros.tools.posture import start_posture
-from featherstone_ros.tools.proposal import propose
+from featherstone_ros.tools.proposal import propose, start_posture
 from featherstone_ros.tools.trajectory_files import read
 from featherstone_ros.tools.trial_drive import follow
 

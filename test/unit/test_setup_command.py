@@ -30,8 +30,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli, progress_bar, trajectory_files
-from featherstone_ros.tools.posture import EASY, gravity_load, start_posture
-from featherstone_ros.tools.proposal import propose, tool_link
+from featherstone_ros.tools.proposal import EASY, gravity_load, propose, start_posture, tool_link
 from featherstone_ros.tools.setup.files import _key, _number, parameter_file, paths
 from featherstone_ros.tools.setup.report import summary
 from featherstone_ros.tools.trial_drive import HEAVIER, drive, first_motion
