@@ -11,7 +11,7 @@ IMPORTED = (
     "featherstone_ros.nodes.feedforward_controller",
     "featherstone_ros.nodes.torque_markers",
     # What commands beside nodes import.
-    "featherstone_ros.tools.controller_client",
+    "featherstone_ros.tools.motion_client",
     "featherstone_ros.tools.replay.comparison",
     "featherstone_ros.tools.run.session",
     "featherstone_ros.tools.run.status_line",
