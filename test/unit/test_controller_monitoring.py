@@ -386,7 +386,7 @@ def test_states_that_come_back_on_the_way_out_are_answered_until_the_arm_has_bee
     bench = Bench().start()
     bench.run(0.3, states=False)
     bench.controller.deactivate(bench.now)
-    bench.run(0.5, states=False)
+    bench.run(0.9, states=False)
     assert bench.controller.phase is Phase.LEAVING_OPEN_LOOP
     bench.run(1.24)  # stop_time and give_up_after last 1.25 s
     assert bench.controller.phase is Phase.SETTLING
