@@ -94,6 +94,19 @@ def test_base_moves_as_the_simulator_says_and_reset_puts_it_back(ros):
     ros.wait_for(lambda: base.pose.get(0.0) == POSE, "the base where it was")
 
 
+def test_controller_of_a_fixed_base_moves_an_arm_in_space(ros):
+    """It gets there, and the base gives way."""
+    base = Base(ros)
+    weightless = {"gravity": [0.0, 0.0, 0.0]}
+    gains = {"gains.shoulder.p": 60.0, "gains.shoulder.d": 10.0}
+    gains |= {"gains.elbow.p": 20.0, "gains.elbow.d": 3.0}
+    own = {"path_tolerance": 0.0, **weightless, **gains}
+    ros.start_pair(BOAT, twin=FLOATING | weightless, controller=own)
+    ros.move(["shoulder", "elbow"], [START[0] + 0.5, START[1] - 0.4], within=2e-3)
+    moved = np.array(list(base.pose.values())[-1][:3]) - POSE[:3]
+    assert np.linalg.norm(moved) > 0.01
+
+
 @pytest.mark.skipif(not importlib.util.find_spec("tf2_msgs"), reason="tf2_msgs is not installed")
 @pytest.mark.parametrize("publish_tf", [True, False])
 def test_transform_of_the_base(ros, publish_tf):

@@ -99,8 +99,11 @@ def test_asked_in_vain_the_shadow_says_why_and_ends_cleanly(ros):
     ros.wait_for_state(SHADOW, "active")
     refused = ros.call(Trigger, f"{SHADOW}/identify_payload")
     assert not refused.success and "hook" in refused.message
-    (result,) = ros.set_parameters(SHADOW, {"wrench_link": "tail"})
-    assert not result.successful and "no link 'tail'" in result.reason
+    results = ros.set_parameters(SHADOW, {"wrench_link": "tail", "max_gap": 1.0})
+    assert not any(result.successful for result in results)
+    assert "no link 'tail'" in results[0].reason
+    assert ros.get_parameter(SHADOW, "max_gap") == 0.25
+    assert ros.set_parameters(SHADOW, {"wrench_link": "panda_link7"})[0].successful
     assert ros.set_parameters(SHADOW, {"payload_link": LINK})[0].successful
     for _ in range(2):  # the second one begins anew
         assert ros.call(Trigger, f"{SHADOW}/identify_payload").success

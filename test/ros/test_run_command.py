@@ -96,6 +96,7 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
     beside = start(ros, "panda", "--namespace", "left", "--real-time")
     assert not ros.get_parameter(f"/left{CONTROLLER}", "use_sim_time")
     nodes = children(beside.pid)
+    assert len(nodes) == 2
     os.kill(beside.pid, signal.SIGKILL)
     ros.wait_for(lambda: not any(is_alive(pid) for pid in nodes), "end of both nodes")
     process.send(signal.SIGINT)  # its arm sinks: the gravity hold at the end knows no load either
@@ -113,9 +114,11 @@ def test_of_runs_that_start_together_one_goes_on_until_sigterm(ros):
             assert f"{TWIN} and {CONTROLLER}, of another run" in run.output, run.output
             assert "--namespace" in run.output and "Traceback" not in run.output
     first.wait_for_output(" mrad ")
+    nodes = children(first.pid)
     first.send(signal.SIGTERM)
     assert first.wait() == 0, first.output
-    assert first.output.endswith("both nodes have ended\n")
+    assert first.output.endswith("both nodes have ended\n") and "Traceback" not in first.output
+    assert not any(is_alive(pid) for pid in nodes)
 
 
 def test_ctrl_c_while_the_nodes_start_ends_them(ros):

@@ -124,7 +124,7 @@ test_what_cannot_be_done_is_refused = refused_commands(
     ("preflight x.yaml ur5e --fill-effort .", 2, ". cannot be written: it is a folder"),
     ("setup", 2, r"the following arguments are required: URDF \(or --urdf URDF\)"),
     ("evaluate x.mcap ur5e --filter-hz=0", 2, "--filter-hz"),
-    ("evaluate x.mcap ur5e --filter-hz=nan", 2, "--filter-hz"),
+    ("evaluate x.mcap ur5e --filter-hz=inf", 2, "--filter-hz"),
     ("evaluate x.mcap --json x.json", 2, "the following arguments are required: URDF"),
     ("identify ur5e.urdf", 2, "the following arguments are required: URDF"),
     ("inspect ur5e --urdf panda", 2, "URDF is given twice: ur5e and panda"),

@@ -237,6 +237,14 @@ def test_a_delay_of_the_efforts_is_estimated_and_named(simulated, late):
         assert named(model, mended).texts == ()
 
 
+@pytest.mark.study
+def test_late_efforts_are_told_of_the_real_recording(real):
+    model, recording = real
+    effort = interpolated(recording.time - 0.05, recording.time, recording.effort)
+    (text,) = named(model, replace(recording, effort=effort)).texts
+    assert "ms after the motion" in text
+
+
 @pytest.mark.parametrize("degrees", [study(2.0), 10.0, 90.0])
 def test_an_arm_that_is_mounted_otherwise_is_told_by_gravitys_direction(degrees):
     angle = np.radians(degrees)

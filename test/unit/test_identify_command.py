@@ -329,6 +329,10 @@ def test_a_refusal_names_the_joint_that_is_explained_worse_and_what_to_do():
     (why,) = reasons_against(found, worse, urdf, np.full(2, 0.02))
     assert re.search(r"elbow 0\.5\d* instead of 0\.3\d* N m", why) and "shoulder" not in why
     assert "excite" in why and "--held-out" in why
+    small, large = (explain("", torque, torque + s * noise) for s in ([0.01] * 2, [0.08, 0.012]))
+    (why,) = reasons_against(found, large, small, np.full(2, 0.02))  # by R^2 alone .9999 and .994
+    assert re.search(r"shoulder 0\.0[78]\d* instead of 0\.0\d* N m", why) and "elbow" not in why
+    assert reasons_against(found, large, small, np.full(2, 0.1)) == []
 
 
 @pytest.fixture(scope="module")

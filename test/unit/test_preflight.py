@@ -181,6 +181,10 @@ def test_torque_alone_decides_where_there_are_no_speed_limits(name):
     slowed = verdict.demand.slowed(verdict.slow_down)
     share = (np.abs(slowed.torque) / arm.limits.effort).max()
     assert share == pytest.approx(1.0, abs=2e-6)
+    span, asked_span = (np.ptp(d.time) for d in (slowed, verdict.demand))
+    assert span == pytest.approx(verdict.slow_down * asked_span)
+    ways = [np.diff(d.time)[:, None] * d.velocity[1:] for d in (slowed, verdict.demand)]
+    assert_allclose(*ways, rtol=1e-9, atol=1e-12)
 
 
 # Verdicts

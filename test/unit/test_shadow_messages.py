@@ -142,6 +142,10 @@ REFUSED = [
         f"effort of {NAMES[2]} is inf, expected a finite number",
     ),
     (joint_state(NAMES, ZERO, ZERO, ZERO)[:-9], "effort claims a length of 7, but 51 bytes follow"),
+    (joint_state(NAMES, [], ZERO, ZERO), "position has 0 values, expected 7"),
+    (joint_state(NAMES[:5], []), f"joints missing: {NAMES[5]}, {NAMES[6]}"),
+    (joint_state([*NAMES, NAMES[2]], [*ZERO, 0.0]), f"joints named twice: {NAMES[2]}"),
+    (b"", "message of 0 bytes ends within the encapsulation header"),
 ]
 
 
