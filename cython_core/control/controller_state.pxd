@@ -34,9 +34,8 @@ cdef struct StateMachine:    # times: of a steady clock [s]
     Reason hold             # why the arm is, or was last, held instead of moved
     Reason fault            # that nobody has asked to end yet; NO_CAUSE: none
     Reason fallen           # why DAMPED does not end before hold_until
-    bint brakes              # it begins with a motion that comes to rest; so may SETTLING
-    bint bears               # SETTLING goes back to it for good if the arm sinks; of other phases
-                             # neither is true
+    bint brakes              # DAMPED or SETTLING begins with a motion that comes to rest
+    bint bears               # SETTLING goes back to it for good if the arm sinks
     double held_since
     double hold_until
     double noted_at          # time of the last report of something wrong with a state

@@ -85,8 +85,8 @@ cdef inline void begin_tracking(Controller* c) noexcept nogil:
 
 
 cdef inline void brake(Controller* c) noexcept nogil:
-    """Come to rest from the present state, in a phase in which the arm is damped from then on: the
-    torque that brakes it would throw it if it faded as slowly as decay_time.
+    """Come to rest from the present state, then be damped: the torque that brakes an arm would
+    throw it if it faded as slowly as decay_time.
     """
     hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
     c.machine.brakes = True
@@ -100,6 +100,17 @@ cdef inline void begin_hold(StateMachine* m, Task* task, Governor* governor, dou
     m.brakes = m.bears = False
     memset(task.desired + 2 * n, 0, 2 * n * sizeof(double))
     begin_transfer(governor, decay_time)
+
+
+cdef inline void settle(Controller* c, double now) noexcept nogil:
+    """Be held on the way out, wherever the arm is and however it moves; without feedback in a mode
+    that has none, or after a fault, of which it may be the cause.
+    """
+    if c.floats or c.machine.fault.code != NO_CAUSE:
+        begin_hold(&c.machine, &c.task, &c.sent.governor, now, 0.0)
+    else:
+        c.machine.held_since = now
+        brake(c)
 
 
 # What follows a cause.
@@ -123,14 +134,14 @@ cdef inline bint begin_open_loop_stop(StateMachine* m, Task* task, Governor* gov
 
 
 cdef inline bint declare_fault(Controller* c, double now, const Reason* reason) noexcept nogil:
-    """Begin a fault, which only a request ends. No transfer from the last command, which is part of
-    what went wrong: only the rate limit remains.
+    """Begin a fault, which only a request ends; on the way out it ends the feedback. No transfer
+    from the last command, which is part of what went wrong: only the rate limit remains.
     """
-    if not fire(&c.machine, FAIL):
+    cdef bint ends = c.machine.phase == SETTLING and c.machine.brakes
+    if not ends and not fire(&c.machine, FAIL):
         return False
     note_cause(&c.machine, reason)
-    if c.machine.phase == FAULT:
-        c.machine.fault = c.machine.hold
+    c.machine.fault = reason[0]
     begin_hold(&c.machine, &c.task, &c.sent.governor, now, 0.0)
     begin_supervision(&c.watch, c.n)
     c.watch.braked_from = max_speed_share(&c.observer)
@@ -158,7 +169,7 @@ cdef inline bint abandon(Controller* c, double now, const Reason* reason) noexce
         return False
     note_cause(&c.machine, reason)
     if c.machine.phase == SETTLING:                             # it did not follow its stop
-        brake(c)
+        settle(c, now)
     elif reason.code == CAUSE_EXECUTOR:                        # the arm is on its path
         stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
     elif reason.code == CAUSE_NO_WRENCH:                       # the virtual arm comes to rest
@@ -258,8 +269,7 @@ cdef inline void take_over(Controller* c, double now) noexcept nogil:
     cdef bint was_open_loop = is_open_loop(&c.machine)
     fire(&c.machine, STATE)
     if c.machine.phase != HOLDING:                              # leaving
-        c.machine.held_since = now
-        brake(c)
+        settle(c, now)
         return
     begin_tracking(c)
     if c.machine.fault.code != NO_CAUSE:

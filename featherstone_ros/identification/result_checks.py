@@ -72,7 +72,7 @@ def worse(joints: Sequence[str], after: Explanation, before: Explanation, least:
         those = (after.rms > WORSE * before.rms) & (after.rms > least)
     return ", ".join(
         f"{joints[k]} {after.rms[k]:.3g} instead of {before.rms[k]:.3g} N m or N"
-        for k in sorted(np.flatnonzero(those).tolist(), key=lambda k: -lost[k])
+        for k in sorted(np.flatnonzero(those).tolist(), key=lambda k: -np.nan_to_num(lost)[k])
     )
 
 

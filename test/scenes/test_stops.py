@@ -1,5 +1,7 @@
 """A stop never makes an arm faster, whatever ``stop_time`` says."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 from arm_scene import Scene, deactivate, hold, load, lost_after, moved, play, trajectory
@@ -143,3 +145,32 @@ def test_a_stop_on_the_way_out_that_is_disturbed_throws_no_arm(robot, lie, decay
     played = play(Scene(robot, ask, 2.5, parameters={"decay_time": decay_time}, state=lie))
     speed = np.abs(played.qd / load(robot).model.velocity_limit)
     assert speed[played.since(0.8)].max() < 1.01 * speed[: played.since(0.8).start].max()
+
+
+def late_by(delay):
+    """Return what holds commands back for a time [s], of the last one."""
+    sent = deque()
+
+    def held_back(at, command):
+        sent.append((at, command))
+        while len(sent) > 1 and sent[1][0] <= at - delay:
+            sent.popleft()
+        return sent[0][1]
+
+    return held_back
+
+
+def test_a_fault_on_the_way_out_ends_the_feedback_after_a_gap_too():
+    """It swings up, as commands come 40 ms late: with it 7 times the fastest speed, and no end."""
+    zero, noise = np.zeros(7), np.random.default_rng(1)
+    start = np.asarray(load("panda").start, float)
+    lost = lost_after(0.7, 0.85)
+
+    def noisy(state):
+        return lost(state._replace(q=state.q + 1e-4 * noise.standard_normal(7)))
+
+    ask = {0.2: trajectory([Point(0.6, start + 0.3, zero, zero)]), 0.66: deactivate}
+    played = play(Scene("panda", ask, 2.4, state=noisy, command=late_by(0.04)))
+    assert "faster than" in played.text
+    assert played.speed[played.since(0.9)].max() < 1.3
+    assert played.speed[played.since(2.0)].max() < 0.5
