@@ -153,20 +153,22 @@ def test_what_was_led_by_hand_is_replayed(leader):
         shown = read_until(master, b"space: end")
         began = scene.now
         states.clear()
+
+        def has_heard(since: float) -> bool:
+            nonlocal shown
+            shown += read(master)
+            return float(re.findall(rb"([\d.]+) s  ", shown)[-1]) >= since - began
+
         leader.lead_by([0.0, 0.12, 0.0], 1.0)
+        since = scene.now
+        ros.wait_for(lambda: has_heard(since), "the first way in the terminal", period=0.0)
         os.write(master, b"m")
         read_until(master, b"marks: 1")
         leader.lead_by([-0.08, -0.08, -0.05], 1.0)
         since = scene.now  # states are heard twice: by the scene, and here
         ros.wait_for(lambda: seconds(states[-1].header.stamp) >= since, "the whole way")
         led = positions(states)
-
-        def has_heard_it() -> bool:
-            nonlocal shown
-            shown += read(master)
-            return float(re.findall(rb"([\d.]+) s  ", shown)[-1]) >= since - began
-
-        ros.wait_for(has_heard_it, "the whole way in the terminal", period=0.0)
+        ros.wait_for(lambda: has_heard(since), "the whole way in the terminal", period=0.0)
         os.write(master, b" ")
         status, output = end(process, master)
     assert status == 0, output
