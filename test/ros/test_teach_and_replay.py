@@ -99,7 +99,7 @@ def stamped(force, frame: str) -> WrenchStamped:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory) -> Iterator[Leader]:
     with ros_in_free_domain(tmp_path_factory.mktemp("taught")) as ros:
-        yield Leader(Scene(ros, pace=3.0, rate=100.0, tip=HAND))
+        yield Leader(Scene(ros, pace=1.0, rate=100.0, tip=HAND))
 
 
 @pytest.fixture
