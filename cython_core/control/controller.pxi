@@ -263,7 +263,7 @@ cdef class CompiledController(CycleOwner):
         self.keep_alive(request)
         on_request(&self.control, &asked, _nanoseconds(now), &self.collector.output)
         if asked.answer:
-            self.let_go(request)
+            self.release(request.number)
         return asked.answer
 
     cdef _tell(self, bint commands):
@@ -290,21 +290,14 @@ cdef class CompiledController(CycleOwner):
     # Objects that the structures point to.
 
     def keep_alive(self, request):
-        """Keep what a request brings, before it is made, until ``release`` or ``let_go``."""
-        if isinstance(request, FollowRequest):
-            self.in_use[request.path.number] = request.path
-        elif isinstance(request, ModelRequest):
-            self.in_use[request.number] = request.dynamics
-
-    def let_go(self, request):
-        """Let go of what a request brought that was not granted."""
-        if isinstance(request, FollowRequest):
-            self.release(request.path.number)
-        elif isinstance(request, ModelRequest):
-            self.release(request.number)
+        """Keep what a request brings, before it is made, until ``release``."""
+        if request.brings is not None:
+            self.in_use[request.number] = request.brings
 
     def release(self, uint64_t number):
-        """Let go of an object: a record has said that it is not in use."""
+        """Let go of an object: a record has said that it is not in use, or the request was not
+        granted.
+        """
         self.in_use.pop(number, None)
 
     # What may be read at any time, also while a loop runs: single numbers.

@@ -7,10 +7,14 @@ cdef class ControlRequest:
     Attributes:
         kind: Which one, of cycle_requests.pxd.
         address: Of its payload; this object must outlive the request.
+        brings: What the controller points to once it is granted; None: nothing.
+        number: Of that, 0 for none.
     """
 
     cdef readonly int kind
     cdef readonly size_t address
+    cdef readonly object brings
+    cdef readonly uint64_t number
     cdef Reason* refused          # NULL: it is refused without figures
 
     def __init__(self, int kind):
@@ -43,8 +47,9 @@ cdef class FollowRequest(ControlRequest):
 
     def __init__(self, CompiledPath path not None, start=None):
         super().__init__(REQUEST_FOLLOW)
-        self.path = path
-        self.payload.path, self.payload.number = &path.path, path.number
+        self.path = self.brings = path
+        self.number = self.payload.number = path.number
+        self.payload.path = &path.path
         self.payload.start = -INFINITY if start is None else start
         self.address, self.refused = <size_t> &self.payload, &self.payload.detail
 
@@ -163,11 +168,11 @@ cdef class ModelRequest(ControlRequest):
 
     cdef ModelPayload change
     cdef readonly object dynamics
-    cdef readonly uint64_t number
 
     def __init__(self, dynamics, double transition=0.0):
         super().__init__(REQUEST_MODEL)
-        self.dynamics, self.number = dynamics, next(_numbers)
+        self.dynamics = self.brings = dynamics
+        self.number = next(_numbers)
         self.change.model = interface_of(dynamics)
         self.change.number, self.change.transition = self.number, transition
         self.address = <size_t> &self.change

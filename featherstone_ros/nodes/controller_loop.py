@@ -162,10 +162,10 @@ class ControllerLoop(LoopMode):
         try:
             answer = self._ask(request.kind, request)
         except TimeoutError as error:
-            self.controller.let_go(request)
+            self.controller.release(request.number)
             raise TrajectoryError(f"the loop is too busy: {error}") from None
         if answer:
-            self.controller.let_go(request)
+            self.controller.release(request.number)
             raise TrajectoryError(self.text_of(request.why(answer)))
 
     def snapshot(self) -> _control.SnapshotRequest:
