@@ -46,11 +46,8 @@ cdef int64_t no_silence(void* loop) noexcept nogil:
 
 
 cdef class CycleOwner:
-    """What a loop runs, or Python call by call.
-
-    Attributes:
-        capsule: For a loop. Whoever has a loop run it only reads from then on, and asks for all
-            else by requests.
+    """What a loop runs, through ``capsule``, or Python call by call. Whoever has a loop run it only
+    reads from then on, and asks for all else by requests.
     """
 
     cdef Cycle cycle
@@ -68,18 +65,12 @@ cdef class CycleOwner:
 
     def message(self, int input, bytes data not None, int64_t now, int64_t ros_time=0,
                 int64_t written=0):
-        """Take a serialised message.
+        """Take a serialised message (CDR, with its header) that comes at a steady time [ns] by one
+        of ``INPUTS``. Returns what was published, a list of (one of ``OUTPUTS``, bytes), and
+        records (kind, index, time, four values).
 
-        Args:
-            input: One of ``INPUTS``.
-            data: CDR, with its header.
-            now: Steady time [ns].
-            ros_time: Time of stamps [ns]; 0: the system's.
-            written: When it was published, by the system's clock [ns]; 0: unknown.
-
-        Returns:
-            What was published: a list of (one of ``OUTPUTS``, bytes), and of records (kind, index,
-            time, four values).
+        ``ros_time``: time of stamps [ns], 0: the system's; ``written``: when the message was
+        published, by the system's clock [ns], 0: unknown.
         """
         cdef Collector collector = Collector(ros_time)
         cdef IncomingMessage incoming
@@ -90,10 +81,8 @@ cdef class CycleOwner:
         return collector.published, collector.records
 
     def request(self, int kind, int64_t now, payload=None, int64_t ros_time=0):
-        """Do what is asked for by one of ``REQUESTS``.
-
-        Returns:
-            The answer, 0 if it is done, and what ``message`` returns.
+        """Do what is asked for by one of ``REQUESTS``; returns the answer, 0 if it is done, and
+        what ``message`` returns.
         """
         cdef Collector collector = Collector(ros_time)
         cdef Request request

@@ -8,27 +8,13 @@ cdef int64_t _nanoseconds(double now) except? -1:
 
 cdef class CompiledController(CycleOwner):
     """The compiled torque controller: see featherstone_ros.control.controller.TorqueController for
-    its use from Python.
+    its use from Python, its options too.
 
-    Args:
-        space: A ``featherstone_ros.control.joint_space.JointSpace``.
-        settings: A ``featherstone_ros.control.settings.ControllerSettings``.
-        model: A ``ModelRequest``: the first model.
-        tip: Index of the link that the end effector is part of, in the model's ``link_names``; -1:
-            there is none.
-        offset: (4, 4) pose of the end effector's frame in that link's.
-        base: Name of the base link.
-        sensors: Links on which a wrench may be measured, with their poses (4, 4) in the end
-            effector's frame.
-        show_period: Time between two messages about the motion [s].
-        commands_joints: Commands are JointStates for drives with loops of their own, not efforts
-            alone.
-        units: A ``featherstone_ros.model.drive_units.DriveUnits``: what drives are told, published
-            or ``told``, and what efforts are; None: torques.
-        ahead: Time until the middle of that in which a command acts, for which drives that are told
-            positions get theirs [s].
-        wrench_link: Index of the sensor that a wrench comes from whose frame is none of them; -1:
-            it is refused.
+    ``tip``: index of the link that the end effector is part of, -1: there is none; ``offset``:
+    (4, 4) pose of the end effector's frame in it. ``sensors``: links on which a wrench may be
+    measured, with their poses (4, 4) in that frame; ``wrench_link``: index of the one that a wrench
+    comes from whose frame is none of them, -1: it is refused. ``show_period``: time between two
+    messages about the motion [s].
     """
 
     cdef readonly list sensors         # links on which a wrench may be measured, by name
@@ -204,18 +190,8 @@ cdef class CompiledController(CycleOwner):
 
     def take_state(self, double now, cnp.ndarray q not None, qd=None, effort=None,
                    double stamp=0.0):
-        """Answer a joint state.
-
-        Args:
-            now: Steady time of arrival [s].
-            q: (n,) position [rad] or [m].
-            qd: (n,) velocity, NaN where it was not measured; None: nowhere.
-            effort: (n,) what the drives measure, in their units; None if unknown.
-            stamp: Of the state [s], 0 for none; on the clock of ``now``, it tells how late the
-                state comes.
-
-        Returns:
-            The command (n,) [N m] or [N], overwritten by the next call, or None.
+        """Answer a joint state as ``TorqueController.accept_state`` does; a stamp on the clock of
+        ``now`` tells how late it comes.
         """
         cdef Py_ssize_t n = self.control.controller.n
         cdef double* measured = NULL

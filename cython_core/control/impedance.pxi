@@ -26,10 +26,8 @@ cdef cnp.ndarray take_impedance(ImpedanceChange* change, Py_ssize_t n, dict give
 cdef class CompiledImpedance:
     """The law of featherstone_ros.control.CartesianImpedance, which checks the arguments.
 
-    Args:
-        bound: A ``BoundDynamics`` that nobody else uses.
-        link: Index in ``model.link_names``.
-        offset: (4, 4) pose of the end effector's frame in the link's.
+    ``bound``: a ``BoundDynamics`` that nobody else uses; ``offset``: (4, 4) pose of the end
+    effector's frame in that of the link with this index.
     """
 
     cdef Impedance law
@@ -69,10 +67,8 @@ cdef class CompiledImpedance:
 
     def torque(self, cnp.ndarray q not None, cnp.ndarray qd not None, double dt,
                cnp.ndarray gravity not None, cnp.ndarray out not None):
-        """The law's torque (n,) after a step of time dt, and gravity's; without the GIL.
-
-        Returns:
-            1 + the index of a joint that moves no inertia, or 0.
+        """The law's torque (n,) after a step of time dt, and gravity's, without the GIL; returns 1
+        + the index of a joint that moves no inertia, or 0.
         """
         cdef Py_ssize_t n = self.arm.n
         cdef const double* q_ = numbers(q, n, "q")

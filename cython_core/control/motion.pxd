@@ -408,13 +408,10 @@ cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
 cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* change,
                                  double longest) noexcept nogil:
     """How long the takeover by a path takes at least [s]: ``longest``, but for a stream of points
-    that asks for another velocity.
+    that asks for another velocity; change: (2, n) of what is asked for, corrections left out.
 
     To follow that late would be an error. It takes TAKEOVER periods of the points. A change x of
     the position beside that of the velocity, v, is noise, to be smoothed: it takes 4 x / v.
-
-    Args:
-        change: (2, n) of what is asked for, corrections left out.
     """
     cdef double x = 0.0, v = 0.0
     if path.period == 0.0:

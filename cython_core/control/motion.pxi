@@ -34,11 +34,7 @@ def stopping_position(cnp.ndarray state not None, double duration, lower, upper,
                       rates=None):
     """Where a stop from a motion state (4, n) ends, and how long it takes in each joint: (n,) each.
 
-    Args:
-        state: Position, velocity, acceleration and effort.
-        duration: [s]; more where the limits ask for it.
-        lower, upper: (n,) position limits.
-        velocity, rates: Of ``JointSpace``, (n,) and (3, n); None: there are none.
+    ``duration`` [s]: more where the limits ask for it.
     """
     cdef Py_ssize_t n = len(lower)
     cdef cnp.ndarray position = np.empty(n), lasts = np.empty((3, n))
@@ -52,24 +48,14 @@ def stopping_position(cnp.ndarray state not None, double duration, lower, upper,
 cdef class CompiledPath:
     """A trajectory of K points as the controller follows it: immutable.
 
-    Args:
-        times: (K,) increasing times of the points from the trajectory's start [s].
-        points: (K, 4, n) position, velocity, acceleration and effort, 0 for what a point does not
-            have.
-        degrees: (K,) 0: a point has neither velocity nor acceleration, 1: it has velocity, 2: both.
-        has_effort: (K,) which points have effort.
-        stop_time: A last point that moves is followed by a stop of so long [s], more where
-            ``rates`` ask for it; 0: it is held. That of a stream is stopped anyway, and the arm
-            returns to it.
-        lower, upper: (n,) position limits, which the stop respects.
-        tolerance: (2, n) how far position and velocity may be off on the way, 0 for any distance;
-            None: any.
-        period: Mean time between the points of a stream, which had positions alone [s]; 0: it is
-            none.
-        velocity, rates: Of ``JointSpace``; None: there are none.
-
-    Attributes:
-        times: When pieces begin [s]; coefficients, effort: theirs, see motion.pxd.
+    ``times``: (K,) of the points from the trajectory's start [s]; ``points``: (K, 4, n) position,
+    velocity, acceleration and effort, 0 for what one does not have; ``degrees``: (K,) 0: a point
+    has neither velocity nor acceleration, 1: it has velocity, 2: both. ``stop_time``: a last point
+    that moves is followed by a stop of so long [s], more where ``rates`` ask for it; 0: it is held.
+    ``period``: mean time between the points of a stream, which had positions alone [s]; 0: it is
+    none. That of a stream is stopped anyway, and the arm returns to its last point.
+    ``tolerance``: (2, n) how far position and velocity may be off on the way, 0: any distance.
+    Afterwards ``times``, ``coefficients`` and ``effort`` are those of its pieces, see motion.pxd.
     """
 
     cdef Path path
@@ -173,19 +159,12 @@ cdef class CompiledPath:
 
 
 cdef class CompiledMotion:
-    """What is asked for when the controller follows a path, by the path's time.
+    """What is asked for when the controller follows a path, by the path's time: from ``now`` on,
+    when the motion state ``desired`` (4, n) was asked for. ``transition``: shortest time in which
+    that difference is removed [s].
 
-    Args:
-        path: The path.
-        now: When it takes over [s].
-        desired: (4, n) motion state that is asked for then.
-        lower, upper, velocity: (n,) the joints' limits, infinite where there is none.
-        rates: (3, n) those of acceleration, deceleration and jerk.
-        transition: Shortest time in which a difference at ``now`` is removed [s].
-
-    Attributes:
-        end: From then on the motion stands still [s]; correction: when a difference is removed,
-            from and to [s].
+    ``end``: from then on the motion stands still [s]; ``correction``: when the difference is
+    removed, from and to [s].
     """
 
     cdef Motion motion

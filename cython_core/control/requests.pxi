@@ -4,11 +4,8 @@
 cdef class ControlRequest:
     """Something that the controller is asked for; plain ones have no payload.
 
-    Attributes:
-        kind: Which one, of cycle_requests.pxd.
-        address: Of its payload; this object must outlive the request.
-        brings: What the controller points to once it is granted; None: nothing.
-        number: Of that, 0 for none.
+    ``address``: of the payload; this object must outlive the request. ``brings``: what the
+    controller points to once it is granted, None: nothing; ``number``: its number, 0 for none.
     """
 
     cdef readonly int kind
@@ -35,12 +32,7 @@ FALL_BACK_REQUEST = ControlRequest(REQUEST_FALL_BACK)
 
 
 cdef class FollowRequest(ControlRequest):
-    """Follow a path.
-
-    Args:
-        path: A ``CompiledPath``.
-        start: When its time is zero, by the controller's time [s]; None: now.
-    """
+    """Follow a path; ``start``: when its time is zero, by the controller's time [s]; None: now."""
 
     cdef FollowPayload payload
     cdef readonly CompiledPath path
@@ -55,11 +47,8 @@ cdef class FollowRequest(ControlRequest):
 
 
 cdef class SetPointRequest(ControlRequest):
-    """Follow a set-point.
-
-    Args:
-        state: (4, n) position, velocity, acceleration and effort.
-        has_velocity: It tells its velocity; else that is estimated from a stream.
+    """Follow a set-point (4, n) of position, velocity, acceleration and effort; a velocity that it
+    does not have is estimated from a stream.
     """
 
     cdef SetPointPayload payload
@@ -105,11 +94,8 @@ JOINT_SETTINGS = joint_settings_names()
 
 
 cdef class ConfigureRequest(ControlRequest):
-    """Take other settings, a ``featherstone_ros.control.settings.ControllerSettings``.
-
-    Args:
-        settings: All of them.
-        rates: (3, n) as ``JointSpace.rates``; None: as they are.
+    """Take other settings, a ``featherstone_ros.control.settings.ControllerSettings``, all of them;
+    ``rates``: (3, n) as ``JointSpace.rates``, None: as they are.
     """
 
     cdef SettingsChange change
@@ -138,13 +124,9 @@ cdef class ConfigureRequest(ControlRequest):
 
 
 cdef class TargetRequest(ControlRequest):
-    """Lead the end effector; base axes, what is None stays as it is.
-
-    Args:
-        pose: (4, 4).
-        twist: (6,) linear, then angular velocity at the target.
-        wrench: (6,) force, then moment to press with.
-        lasting: After that time the velocity ends, also before ``target_timeout`` [s].
+    """Lead the end effector: ``pose`` (4, 4), ``twist`` (6,) there, and ``wrench`` (6,) to press
+    with, base axes; what is None stays as it is. ``lasting``: after that time the velocity ends,
+    also before ``target_timeout`` [s].
     """
 
     cdef CartesianTarget target
@@ -159,11 +141,8 @@ cdef class TargetRequest(ControlRequest):
 
 
 cdef class ModelRequest(ControlRequest):
-    """Go over to another payload or gravity.
-
-    Args:
-        dynamics: A ``BoundDynamics``, for nobody else's use.
-        transition: [s]; 0 at once.
+    """Go over to another payload or gravity, a ``BoundDynamics`` for nobody else's use, within a
+    time [s]; 0 at once.
     """
 
     cdef ModelPayload change
@@ -180,10 +159,6 @@ cdef class ModelRequest(ControlRequest):
 
 cdef class CheckRequest(ControlRequest):
     """Tell why other settings cannot be taken, and another model if there is one; changes nothing.
-
-    Args:
-        settings: A ``ConfigureRequest``.
-        model: A ``ModelRequest``; None: as it is.
     """
 
     cdef CheckPayload check
@@ -200,12 +175,8 @@ cdef class CheckRequest(ControlRequest):
 
 
 cdef class ZeroRequest(ControlRequest):
-    """Take what the sensor of the wrench reads as its offset.
-
-    Attributes:
-        offset: (6,) of force and moment in the end effector's frame, once it is granted
-            [N, N m].
-        rotation: (3, 3) of that frame in the base frame.
+    """Take what the sensor of the wrench reads as its offset; once granted, ``offset`` (6,) of
+    force and moment in the end effector's frame [N, N m], and that frame's ``rotation`` (3, 3).
     """
 
     cdef ZeroPayload zero

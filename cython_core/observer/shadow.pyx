@@ -56,22 +56,13 @@ MAX_PLAUSIBLE = ABSURD
 
 
 cdef class Snapshot:
-    """Settings of a shadow as compiled code reads them. Keep this object while they are in use.
+    """Settings of a shadow as compiled code reads them, to be kept while they are in use.
 
-    Args:
-        number: Identifies these settings in records.
-        simulator: A ``Simulator`` used for nothing else, with friction, armature, integrator and
-            time step.
-        settings: ``ShadowSettings``, checked against the model.
-        displacement: Presliding [rad or m].
-        commanded: Predict under the last commanded torque, not the measured one.
-        behind_gears: Efforts are torques without friction.
-        link: Name of the link on which the wrench is estimated.
-        joints: Arrays (n,) by the names that shadow_settings.pxd has for them: what the
-            settings say of friction, contact and the observer, for all joints.
-
-    Raises:
-        ValueError: An array is not (n,), or the simulator has prescribed motion.
+    ``number``: identifies these settings in records; ``simulator``: used for nothing else;
+    ``settings``: ``ShadowSettings``, checked against the model; ``displacement``: presliding [rad
+    or m]; ``commanded``: predict under the last commanded torque, not the measured one;
+    ``behind_gears``: efforts are torques without friction; ``link``: the one on which the wrench is
+    estimated; ``joints``: arrays (n,) by the names that shadow_settings.pxd has for them.
     """
 
     cdef ShadowSettings settings
@@ -107,11 +98,8 @@ cdef class Snapshot:
 
 
 cdef class StateBuffer:
-    """A ring buffer to which a shadow in a loop writes states, and from which Python reads them.
-
-    Args:
-        n: Number of joints.
-        capacity: Number of states; those that find it full are dropped.
+    """A ring buffer to which a shadow in a loop writes states of n joints, and from which Python
+    reads them; states that find it full are dropped.
     """
 
     cdef StateRing ring
@@ -142,15 +130,8 @@ cdef class StateBuffer:
 
 
 cdef class CompiledShadow(CycleOwner):
-    """The compiled part of ``featherstone_ros.observer.Shadow``.
-
-    Args:
-        dynamics: A ``BoundDynamics`` used for nothing else.
-        joint_names: n names, in the order of all arrays.
-        snapshot: The first settings.
-
-    Raises:
-        ValueError: The three differ in the number of joints.
+    """The compiled part of ``featherstone_ros.observer.Shadow``; ``dynamics``: a ``BoundDynamics``
+    used for nothing else.
     """
 
     cdef ShadowCycle state

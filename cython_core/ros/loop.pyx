@@ -76,17 +76,11 @@ cdef void* exit_later(void* seconds) noexcept nogil:
 
 
 def await_signal(int fd, double rest, double end):
-    """Wait for the number of a signal; from then on all loops come to rest, and the process ends.
+    """Wait for a signal's number from a pipe (see ``signal.set_wakeup_fd``) and return it. From
+    then on all loops come to rest, ``rest`` seconds at most, and after ``end`` seconds the process
+    ends with status 4, if it has not ended by itself.
 
     Both without the interpreter, which may be blocked: by a terminal that nobody reads, say.
-
-    Args:
-        fd: A pipe, see ``signal.set_wakeup_fd``.
-        rest: Time in which the loops are to stop when it is safe, and after which they stop [s].
-        end: Time after which the process ends with status 4, if it has not ended by itself [s].
-
-    Returns:
-        The signal's number.
     """
     cdef unsigned char number = 0
     cdef pthread_t thread

@@ -10,10 +10,8 @@ cdef class RclLoop:
     A cycle is a compiled object whose ``capsule`` is a PyCapsule "featherstone_ros.Cycle"
     (cycle.pxd). The loop sleeps on a futex until a message, a request or its time comes. The
     middleware's threads, which call ``on_message``, and Python wake it up. rcl's wait set is not
-    used: it would have to be filled and cleared for every message.
-
-    Attributes:
-        records_fd: File descriptor, an eventfd(2), written to when there are ``records``.
+    used: it would have to be filled and cleared for every message. ``records_fd`` is an eventfd(2),
+    written to when there are ``records``.
     """
 
     cdef Loop* loop
@@ -37,18 +35,11 @@ cdef class RclLoop:
                  bint is_stamped=False, size_t largest_message=65536):
         """Prepare; messages are queued from now on.
 
-        Args:
-            cycle: The cycle to run.
-            subscriptions: Those of rclpy, in the order of the cycle's inputs; no executor may take
-                from them.
-            publishers: Those of rclpy, in the order of the cycle's outputs.
-            clock: The node's rclpy clock; None for the system clock.
-            at_once: Handle messages as they come; False: at the latest just before the next tick.
-            is_stamped: Messages of the first topic have a stamp, which tells ROS time, too.
-            largest_message: Larger ones are dropped [bytes].
-
-        Raises:
-            MiddlewareError: librcl or rclpy's handles are not as expected.
+        ``subscriptions``, ``publishers``: those of rclpy, in the order of the cycle's inputs and
+        outputs, no executor may take from them; ``clock``: the node's, None: the system's;
+        ``at_once``: handle messages as they come, False: at the latest just before the next tick;
+        ``is_stamped``: those of the first topic have a stamp, which tells ROS time, too;
+        ``largest_message`` [bytes]: larger ones are dropped.
         """
         self.loop.cycle = cycle_of(cycle)
         self.cycle = cycle
@@ -129,14 +120,8 @@ cdef class RclLoop:
         return 0
 
     def follow_ros_time(self, clock_topic):
-        """Go by ROS time instead of the steady clock.
-
-        Args:
-            clock_topic: rclpy's subscription to /clock, served by no executor; None to go by the
-                steady clock again. The first is used for good.
-
-        Raises:
-            MiddlewareError: Its handle is not as expected.
+        """Go by ROS time, from rclpy's subscription to /clock that no executor serves and of which
+        the first is used for good; None: by the steady clock again.
         """
         cdef Loop* loop = self.loop
         cdef Topic* topic = &loop.topics[loop.topic_count]
@@ -207,12 +192,10 @@ cdef class RclLoop:
         return load32(&self.loop.is_running, ACQUIRE) != 0
 
     def run(self):
-        """Run the cycle in the calling thread, without the interpreter, until it has been stopped.
+        """Run the cycle in the calling thread, without the interpreter, until it has been stopped;
+        a loop runs once.
 
         Signals are blocked in this thread; its timers are exact even without real-time priority.
-
-        Raises:
-            RuntimeError: The loop runs, or has run, already.
         """
         cdef sigset_t all_signals, before
         if self.is_running or load_time(&self.loop.stop_by, ACQUIRE):
@@ -236,11 +219,7 @@ cdef class RclLoop:
             wake_up(self.loop)
 
     def close(self):
-        """Release rclpy's handles, so that they can be destroyed.
-
-        Raises:
-            RuntimeError: The loop runs.
-        """
+        """Release the handles of rclpy, so that they can be destroyed; not while the loop runs."""
         if self.is_running:
             raise RuntimeError("the loop runs; stop it first")
         if not self._is_open:
@@ -254,19 +233,8 @@ cdef class RclLoop:
     # Requests.
 
     def request(self, int kind, size_t payload=0, owner=None, double timeout=1.0):
-        """Ask the cycle for something and wait for its answer.
-
-        Args:
-            kind: One of the cycle's request numbers.
-            payload: Address of the request's data.
-            owner: Kept alive until the cycle has answered.
-            timeout: [s].
-
-        Returns:
-            The cycle's answer, 0 if it has done it.
-
-        Raises:
-            TimeoutError: The cycle had not begun with it in time; the request is withdrawn.
+        """Ask the cycle for something and wait for its answer, 0 if it has done it. ``owner``: of
+        the payload at that address, kept alive until then; a TimeoutError withdraws the request.
         """
         cdef Slot* slot = self.ask(kind, payload, owner, True)
         try:
@@ -281,10 +249,8 @@ cdef class RclLoop:
         return self.release(slot)
 
     def post(self, int kind, size_t payload=0, owner=None):
-        """Ask the cycle for something without waiting; the order with ``request`` is kept.
-
-        Raises:
-            TimeoutError: Too many requests are waiting already.
+        """Ask the cycle for something without waiting; the order with ``request`` is kept. Too many
+        that wait already are a TimeoutError.
         """
         self.ask(kind, payload, owner, False)
 

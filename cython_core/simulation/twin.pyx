@@ -62,20 +62,13 @@ RECORDS = {"refused": REFUSED, "fault": FAULT, "absurd_locked": ABSURD_LOCKED}
 
 
 cdef class Snapshot:
-    """Settings of a twin as compiled code reads them. Keep this object while they are in use.
+    """Settings of a twin as compiled code reads them, to be kept while they are in use.
 
-    Args:
-        simulator: A ``Simulator`` used for nothing else, with friction, armature, stops, integrator
-            and time step.
-        settings: ``SimulatorSettings``, checked against the model.
-        home: (nq,) initial position.
-        limit, offset, stiffness, drive_p, drive_d: (n,) effort limits, constant friction, the
-            joints' springs, and the gains of the drives' own loop.
-        drive_speed, drive_acceleration: (n,) within which that keeps the joints.
-        locked: (m,) where locked joints stand as long as no joint state tells.
-
-    Raises:
-        ValueError: An array has a wrong length, or the simulator has prescribed motion.
+    ``simulator``: used for nothing else; ``settings``: ``SimulatorSettings``, checked against the
+    model; ``home``: (nq,) initial position; ``offset``, ``stiffness``: (n,) constant friction and
+    the joints' springs; ``drive_speed``, ``drive_acceleration``: (n,) within which the drives' own
+    loop of gains ``drive_p``, ``drive_d`` keeps the joints; ``locked``: (m,) where locked joints
+    stand as long as no joint state tells.
     """
 
     cdef SimulatorSettings settings
@@ -122,12 +115,7 @@ cdef class Snapshot:
 
 
 cdef class StepRequest:
-    """The payload of the request ``step``.
-
-    Attributes:
-        address: The request's payload.
-        time: Simulation time after the steps [ns].
-    """
+    """The payload of the request ``step``; ``time``: simulation time after the steps [ns]."""
 
     cdef Steps steps
 
@@ -147,25 +135,12 @@ cdef class StepRequest:
 cdef class Twin(CycleOwner):
     """The compiled part of ``featherstone_ros.simulation.Twin``: a simulated arm with its clock.
 
-    While a loop runs it (through ``capsule``), its properties may be read, but changes must be
-    requested from the loop.
-
-    Args:
-        joint_names: n names of the arm's joints, in the order of all arrays.
-        other_names: Joints that messages may name although they are not the arm's; ignored.
-        link_names: In the model's order.
-        snapshot: The first settings.
-        clock: Whether to publish simulation time.
-        base_messages: At most three messages about a floating base: tuples of bytes and the offsets
-            of stamp, pose and twist, as from ``message_templates.odometry``.
-        own_commands: Topics of commands for some joints each: the joints' indices. The inputs after
-            those in ``INPUTS``.
-        wrench_sensor: Link whose external wrench is published, as the last output; None: none.
-        wrench_link: That of external wrenches whose frame is no link's; None: they are refused.
-
-    Raises:
-        ValueError: The names do not fit the simulator, or there are too many base messages or
-            topics of commands.
+    ``other_names``: joints that messages may name although they are not the arm's, ignored;
+    ``base_messages``: about a floating base, each bytes and the offsets of stamp, pose and twist,
+    as from ``message_templates.odometry``; ``own_commands``: topics of commands for some joints
+    each, as their indices: the inputs after those in ``INPUTS``; ``wrench_sensor``: link whose
+    external wrench is published, as the last output; ``wrench_link``: that of external wrenches
+    whose frame is no link's, None: they are refused.
     """
 
     cdef TwinCycle twin
