@@ -36,10 +36,6 @@ HIGHEST_DOMAIN = 101  # above it, Linux gives the ports of a domain to other pro
 LAST_DOMAIN = 232  # whose ports are numbers of ports
 
 
-class ProcessError(FeatherstoneError):
-    """A node ended or does not answer; the message says why, with the node's last output."""
-
-
 Process = TypeVar("Process", bound="NodeProcess")
 
 
@@ -112,13 +108,13 @@ class NodeProcess:
         return whole.decode(errors="replace").splitlines()
 
     def check(self) -> None:
-        """Raise ProcessError if the process has ended."""
+        """Raise FeatherstoneError if the process has ended."""
         status = self._process.poll()
         if status is not None:
-            raise ProcessError(self.end_text(status))
+            raise FeatherstoneError(self.end_text(status))
 
     def check_end(self) -> None:
-        """Raise ProcessError if the process, once stopped, did not end in order by itself.
+        """Raise FeatherstoneError if the process, once stopped, did not end in order by itself.
 
         Ended by Python's own KeyboardInterrupt, it had not begun: a node has a handler of its own.
         Where Python itself was still starting, that is exit status 1.
@@ -126,7 +122,7 @@ class NodeProcess:
         status = self._process.wait()
         interrupted = self.last_output().rstrip().endswith("KeyboardInterrupt")
         if status and status != -signal.SIGINT and not interrupted and not self.was_hurried:
-            raise ProcessError(self.end_text(status))
+            raise FeatherstoneError(self.end_text(status))
 
     def end_text(self, status: int) -> str:
         """Return how the process ended."""

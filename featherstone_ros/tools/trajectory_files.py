@@ -30,10 +30,6 @@ DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 WRAPPERS = ("goal", "trajectory", "joint_trajectory")  # of actions and of MoveIt's messages
 
 
-class SourceError(FeatherstoneError, ValueError):
-    """No trajectory could be read; the message says why."""
-
-
 @dataclass(frozen=True)
 class UncheckedTrajectory:
     """A trajectory as it was read, before any check.
@@ -60,7 +56,9 @@ def read_timed(source: str) -> list[UncheckedTrajectory]:
     """Read all trajectories of a source as ``read`` does, to be followed."""
     found = read(source)
     if not all(trajectory.is_timed for trajectory in found):
-        raise SourceError(f"{source} has no time_from_start: featherstone-ros retime finds times")
+        raise FeatherstoneError(
+            f"{source} has no time_from_start: featherstone-ros retime finds times"
+        )
     return found
 
 
@@ -73,7 +71,7 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
     """
     path = Path(source).expanduser()
     if path.exists() and (wrong := mistaken(path, TRAJECTORY, RECORDING)):
-        raise SourceError(wrong)
+        raise FeatherstoneError(wrong)
     if path.is_file() and path.suffix in (".yaml", ".yml") and path.name != "metadata.yaml":
         return _trajectories(partial(read_yaml, path), source)
     if path.exists():
@@ -83,7 +81,7 @@ def read(source: str, topic: str | None = None) -> list[UncheckedTrajectory]:
         from featherstone_ros.tools.rclpy_calls import receive
 
         return [from_message(receive(source))]
-    raise SourceError(f"no file {source!r}; the name of a topic begins with /")
+    raise FeatherstoneError(f"no file {source!r}; the name of a topic begins with /")
 
 
 def _recorded(path: Path, topic: str | None) -> list[UncheckedTrajectory]:
@@ -111,7 +109,7 @@ def _measured(states: JointStates) -> UncheckedTrajectory:
 def chosen(found: Sequence[UncheckedTrajectory], number: int, source: str) -> UncheckedTrajectory:
     """Return one of the trajectories of a source, from 1."""
     if not 1 <= number <= len(found):
-        raise SourceError(f"--number {number}: {source} has {len(found)}")
+        raise FeatherstoneError(f"--number {number}: {source} has {len(found)}")
     return found[number - 1]
 
 
@@ -166,9 +164,9 @@ def _trajectories(load: Callable[[], list[object]], where: str) -> list[Unchecke
     try:
         documents = load()
     except (YamlError, OSError) as error:
-        raise SourceError(f"{where} is not YAML: {error}") from None
+        raise FeatherstoneError(f"{where} is not YAML: {error}") from None
     if not documents:
-        raise SourceError(f"{where} is empty")
+        raise FeatherstoneError(f"{where} is empty")
     return [_trajectory(document, where) for document in documents]
 
 
@@ -178,7 +176,9 @@ def _trajectory(document: object, where: str) -> UncheckedTrajectory:
         wrapper = next((key for key in WRAPPERS if key in inner), None)
         inner = inner[wrapper] if wrapper else None
     if not isinstance(inner, Mapping):
-        raise SourceError(f"{where}: no joint_names; expected a trajectory_msgs/JointTrajectory")
+        raise FeatherstoneError(
+            f"{where}: no joint_names; expected a trajectory_msgs/JointTrajectory"
+        )
     try:
         names = tuple(map(str, inner["joint_names"]))
         points = inner.get("points") or ()
@@ -189,7 +189,7 @@ def _trajectory(document: object, where: str) -> UncheckedTrajectory:
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         hint = "; ros2 topic echo --full-length prints all of it" if "..." in str(inner) else ""
         what = f"{error} is missing" if isinstance(error, KeyError) else plain(str(error))
-        raise SourceError(f"{where}: {what}{hint}") from None
+        raise FeatherstoneError(f"{where}: {what}{hint}") from None
 
 
 def _point(point: Mapping[str, Any]) -> Point:

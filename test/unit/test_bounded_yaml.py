@@ -2,10 +2,11 @@
 
 import pytest
 
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import bounded_yaml, parameter_files
 from featherstone_ros.model.bounded_yaml import YamlError, parse_yaml, read_yaml
 from featherstone_ros.model.parameter_files import ParameterFileError, check_names, read_parameters
-from featherstone_ros.tools.trajectory_files import SourceError, parse, read
+from featherstone_ros.tools.trajectory_files import parse, read
 
 EIGHT = ["1", "*a", "*b", "*c", "*d", "*e", "*f"]  # each in the next, eight times
 LAUGHS = "".join(
@@ -36,7 +37,7 @@ def test_what_stands_for_too_much_is_refused_by_every_reader_in_a_short_line(tex
     path.write_text(text)
     for reader, error, given in [
         (parse_yaml, YamlError, text),
-        (lambda where: read(str(where)), SourceError, path),
+        (lambda where: read(str(where)), FeatherstoneError, path),
         (read_parameters, ParameterFileError, path),
     ]:
         with pytest.raises(error, match=said) as refusal:
@@ -75,7 +76,7 @@ def test_a_file_beyond_the_size_is_not_read(tmp_path, monkeypatch):
 )
 def test_a_time_that_no_message_can_hold_is_refused(time):
     text = f"joint_names: [a]\npoints: [{{positions: [1.0], time_from_start: {time}}}]"
-    with pytest.raises(SourceError, match=r"time_from_start is .*fewer than 2"):
+    with pytest.raises(FeatherstoneError, match=r"time_from_start is .*fewer than 2"):
         parse(text, "here")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from featherstone_ros.errors import ModelError
+from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.identification.errors import BagError
 from featherstone_ros.model import read_description
@@ -10,12 +10,12 @@ from featherstone_ros.model.file_kind import kind_of
 from featherstone_ros.model.parameter_files import ParameterFileError, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_parameters
 from featherstone_ros.tools import cli
-from featherstone_ros.tools.trajectory_files import SourceError, read
+from featherstone_ros.tools.trajectory_files import read
 
 READERS = {
     "a robot description": (read_description, ModelError),
     "a parameter file": (read_parameters, ParameterFileError),
-    "a trajectory": (lambda path: read(str(path)), SourceError),
+    "a trajectory": (lambda path: read(str(path)), FeatherstoneError),
     "a recording": (lambda path: list(read_joint_states(path)), BagError),
 }
 

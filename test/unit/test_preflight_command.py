@@ -14,7 +14,6 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import cli, trajectory_files
 from featherstone_ros.tools.taught_motion import of_arm
 from featherstone_ros.tools.trajectory_files import (
-    SourceError,
     UncheckedTrajectory,
     as_yaml,
     from_arrays,
@@ -104,17 +103,17 @@ CUT = (
 )
 NO_TIME = r"file: time_from_start is .*, expected seconds"
 test_a_source_that_holds_no_trajectory_is_refused = refusals(
-    (SourceError, "is empty", lambda: parse("", "file")),
-    (SourceError, "no joint_names", lambda: parse("position: [1]", "file")),
-    (SourceError, "no joint_names", lambda: parse("- 1\n- 2", "file")),
-    (SourceError, "is not YAML", lambda: parse("a: [", "file")),
-    (SourceError, "--full-length", lambda: parse(CUT, "file")),
+    (FeatherstoneError, "is empty", lambda: parse("", "file")),
+    (FeatherstoneError, "no joint_names", lambda: parse("position: [1]", "file")),
+    (FeatherstoneError, "no joint_names", lambda: parse("- 1\n- 2", "file")),
+    (FeatherstoneError, "is not YAML", lambda: parse("a: [", "file")),
+    (FeatherstoneError, "--full-length", lambda: parse(CUT, "file")),
     *(
-        (SourceError, NO_TIME, lambda t=t: parse(timed(t), "file"))
+        (FeatherstoneError, NO_TIME, lambda t=t: parse(timed(t), "file"))
         for t in ("soon", "{s: 1}", "[1]")
     ),
     (
-        SourceError,
+        FeatherstoneError,
         "file: 'time_from_start' is missing",
         lambda: parse("joint_names: [a]\npoints: [{positions: [1]}]", "file"),
     ),

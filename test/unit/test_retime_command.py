@@ -4,9 +4,9 @@ import pytest
 from refusals import refused_commands
 
 from featherstone_ros.control.trajectory import Point
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.trajectory_files import (
-    SourceError,
     UncheckedTrajectory,
     as_yaml,
     parse,
@@ -67,7 +67,7 @@ def test_waypoints_need_no_times(tmp_path, capsys):
     assert "s, without times before; " in capsys.readouterr().out
     assert cli.main(["preflight", str(path), "ur5e"]) == 0
     assert "Without times" in capsys.readouterr().out
-    with pytest.raises(SourceError, match="no time_from_start: featherstone-ros retime"):
+    with pytest.raises(FeatherstoneError, match="no time_from_start: featherstone-ros retime"):
         read_timed(str(path))
 
 
