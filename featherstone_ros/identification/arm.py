@@ -18,18 +18,12 @@ WIDER = 2.5  # times the cut-off
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """How wrong an identified arm may be.
+    """How wrong an identified arm may be."""
 
-    Attributes:
-        law: Of its friction.
-        joints: Indices of j joints whose friction was identified.
-        factor: (p, m) factor of the covariance of the parameters of its bodies, and of each of
-            ``Law.terms`` of these joints: their errors are it times m independent ones of
-            deviation 1.
-    """
-
-    law: Law
-    joints: tuple[int, ...]
+    law: Law  # of its friction
+    joints: tuple[int, ...]  # indices of j joints whose friction was identified
+    # (p, m) factor of the covariance of the parameters of its bodies, and of each of ``Law.terms``
+    # of these joints: their errors are it times m independent ones of deviation 1
     factor: Floats
 
 

@@ -48,14 +48,10 @@ _SHEAR_AT = ([0, 1, 0], [1, 2, 2])
 
 @dataclass(frozen=True, eq=False)
 class Deformable:
-    """Bodies that can be deformed.
+    """Bodies that can be deformed."""
 
-    Attributes:
-        U: (b, 4, 4) upper triangular, U U^T the pseudo-inertia of each undeformed.
-        volume: (k, 10 b): times the parameters not negative for bodies within their volumes.
-    """
-
-    U: Floats
+    U: Floats  # (b, 4, 4) upper triangular, U U^T the pseudo-inertia of each undeformed
+    # (k, 10 b): times the parameters not negative for bodies within their volumes
     volume: Floats = field(default_factory=lambda: np.empty((0, 0)), kw_only=True)
 
     def outside(self, parameters: Floats) -> Floats:

@@ -28,17 +28,11 @@ NEGLIGIBLE = 1e-6  # relative singular value of unknowns that the torque does no
 
 @dataclass(frozen=True)
 class Coupling:
-    """A joint whose effort goes with another's velocity.
+    """A joint whose effort goes with another's velocity."""
 
-    Attributes:
-        joint: Its index.
-        other: The other's.
-        left: Share of the squares unexplained so far that the other's friction leaves.
-    """
-
-    joint: int
-    other: int
-    left: float
+    joint: int  # its index
+    other: int  # the other's
+    left: float  # share of the squares unexplained so far that the other's friction leaves
 
 
 def couplings(fitting: Fitting) -> list[Coupling]:

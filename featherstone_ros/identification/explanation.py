@@ -47,19 +47,12 @@ def least_noise(links: Floats, drive: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """A model's torque compared with the measured one.
+    """A model's torque compared with the measured one."""
 
-    Attributes:
-        name: The model's, e.g. ``RIGID``.
-        effort: (N, n) predicted [N m or N].
-        rms: (n,) root mean square of the unexplained torque [N m or N].
-        r2: (n,) share of the variance explained, NaN where the measured torque is constant.
-    """
-
-    name: str
-    effort: Floats
-    rms: Floats
-    r2: Floats
+    name: str  # the model's, e.g. ``RIGID``
+    effort: Floats  # (N, n) predicted [N m or N]
+    rms: Floats  # (n,) root mean square of the unexplained torque [N m or N]
+    r2: Floats  # (n,) share of the variance explained, NaN where the measured torque is constant
 
 
 def explain(name: str, measured: Floats, predicted: Floats) -> Explanation:

@@ -52,20 +52,14 @@ ALIKE = 0.9  # correlation of velocity and the rate of position, to compare them
 
 @dataclass(frozen=True, eq=False)
 class Faults:
-    """What is wrong with a recording.
+    """What is wrong with a recording."""
 
-    Attributes:
-        texts: Each fault in words, with the joint.
-        offsets: (n,) of the encoders, 0 where none is certain [rad or m].
-        load: A load that the last link seems to carry, in words; empty: none that is certain.
-        delay: Of all efforts, 0 where none is certain [s].
-        notes: What is always estimated, and what the motion does not tell, in words.
-    """
-
-    texts: tuple[str, ...]
-    offsets: Floats
+    texts: tuple[str, ...]  # each fault in words, with the joint
+    offsets: Floats  # (n,) of the encoders, 0 where none is certain [rad or m]
+    # A load that the last link seems to carry, in words; empty: none that is certain
     load: str = ""
-    delay: float = 0.0
+    delay: float = 0.0  # of all efforts, 0 where none is certain [s]
+    # what is always estimated, and what the motion does not tell, in words
     notes: tuple[str, ...] = ()
 
 

@@ -22,21 +22,14 @@ SEPARATE = 0.01  # relative singular value of mass and first moment that are tol
 
 @dataclass(frozen=True, eq=False)
 class FirstMoment:
-    """What is known of m (c - p), the first moment of a mass m at c about p, in the link's frame.
+    """What is known of m (c - p), the first moment of a mass m at c about p, in link axes."""
 
-    Attributes:
-        about: (3,) p, where a mass would make no difference, nearest to the link's origin [m].
-        directions: (k, 3) orthonormal, along which it is determined; k is 0 to 3.
-        values: (k,) it along each [kg m].
-        deviations: (k,) standard deviation of each [kg m].
-        separation: Relative singular value of mass and first moment: 0 where the torque leaves
-            some combination of them open, 1 where it tells all as well.
-    """
-
-    about: Floats
-    directions: Floats
-    values: Floats
-    deviations: Floats
+    about: Floats  # (3,) p, where a mass would make no difference, nearest to the link's origin [m]
+    directions: Floats  # (k, 3) orthonormal, along which it is determined; k is 0 to 3
+    values: Floats  # (k,) it along each [kg m]
+    deviations: Floats  # (k,) standard deviation of each [kg m]
+    # relative singular value of mass and first moment: 0 where the torque leaves some combination
+    # of them open, 1 where it tells all as well
     separation: float
 
     @property

@@ -22,18 +22,13 @@ ILL_CONDITIONED = 50.0  # condition number of the terms, each scaled to length 1
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """Which terms the friction of n joints has, and what enters it not linearly.
+    """Which terms the friction of n joints has, and what enters it not linearly."""
 
-    Attributes:
-        thinning: (n,) or for all joints [s/rad or s/m].
-        loaded: Whether dry friction grows with the torque of the links.
-        sprung: (n,) or for all joints, whether torque grows with the position, as of cables.
-        displacement: Over which Coulomb friction turns round [rad or m].
-    """
-
-    thinning: Floats | float = 0.0
-    loaded: bool = False
+    thinning: Floats | float = 0.0  # (n,) or for all joints [s/rad or s/m]
+    loaded: bool = False  # whether dry friction grows with the torque of the links
+    # (n,) or for all joints, whether torque grows with the position, as of cables
     sprung: NDArray[np.bool_] | bool = False
+    # over which Coulomb friction turns round [rad or m]
     displacement: float = PRESLIDING_DISPLACEMENT
 
     def columns(self, motion: SmoothMotion, links: Floats | float = 0.0) -> list[Floats]:
@@ -69,15 +64,10 @@ def drive_terms(count: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class FittedDrives:
-    """What torque says of drives.
+    """What torque says of drives."""
 
-    Attributes:
-        drives: Of n joints; what was not fitted is 0.
-        doubtful: Joint index to the reason why its separate terms are unreliable.
-    """
-
-    drives: Drives
-    doubtful: dict[int, str]
+    drives: Drives  # of n joints; what was not fitted is 0
+    doubtful: dict[int, str]  # joint index to the reason why its separate terms are unreliable
 
     def torque(self, motion: SmoothMotion) -> Floats:
         """Return the torque (N, n) that they add to that of the links [N m or N]."""

@@ -67,52 +67,33 @@ FRICTION, TERMS = [VISCOUS, Law().terms.index("coulomb"), 3], len(Law().terms) +
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What is not as it should be; joints by index, efforts by that among the judged joints.
+    """What is not as it should be; joints by index, efforts by that among the judged joints."""
 
-    Attributes:
-        mirrored: Joints whose positions and velocities have the other sign.
-        weightless: Efforts without gravity.
-        order: Which effort belongs to each judged joint; empty: its own.
-        negative: Efforts with the other sign.
-        gains: Groups of efforts; those of a group have one gain.
-        offsets: Joints whose encoder is off.
-        shifts: (n,) or none, about which they are [rad or m]: torque is not linear in positions.
-        late: By what efforts are late [s]; the delay is estimated about it.
-        gravity: In the base link's frame, about which its direction is estimated [m/s^2]; empty:
-            the model's.
-        loaded: Whether the last link may carry a load.
-    """
-
-    mirrored: tuple[int, ...] = ()
-    weightless: tuple[int, ...] = ()
-    order: tuple[int, ...] = ()
-    negative: tuple[int, ...] = ()
-    gains: tuple[tuple[int, ...], ...] = ()
-    offsets: tuple[int, ...] = ()
+    mirrored: tuple[int, ...] = ()  # joints whose positions and velocities have the other sign
+    weightless: tuple[int, ...] = ()  # efforts without gravity
+    order: tuple[int, ...] = ()  # which effort belongs to each judged joint; empty: its own
+    negative: tuple[int, ...] = ()  # efforts with the other sign
+    gains: tuple[tuple[int, ...], ...] = ()  # groups of efforts; those of a group have one gain
+    offsets: tuple[int, ...] = ()  # joints whose encoder is off
+    # (n,) or none, about which they are [rad or m]: torque is not linear in positions
     shifts: tuple[float, ...] = ()
-    late: float = 0.0
+    late: float = 0.0  # by what efforts are late [s]; the delay is estimated about it
+    # in the base link's frame, about which its direction is estimated [m/s^2]; empty: the model's
     gravity: tuple[float, ...] = ()
-    loaded: bool = True
+    loaded: bool = True  # whether the last link may carry a load
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Each judged joint's equations.
+    """Each judged joint's equations."""
 
-    Attributes:
-        products: (j, m, m) of the columns with each other.
-        samples: (j, N, m) the columns [links | offsets | tilt | delay | all efforts], of which is
-            left what the joint's drive does not explain.
-        efforts: (N, j).
-        own: (j, t, t) products of the drive's columns with each other.
-        drive: (j, t, m) what the drive explains of the columns, by its terms.
-    """
-
-    products: Floats
+    products: Floats  # (j, m, m) of the columns with each other
+    # (j, N, m) the columns [links | offsets | tilt | delay | all efforts], of which is left what
+    # the joint's drive does not explain
     samples: Floats
-    efforts: Floats
-    own: Floats
-    drive: Floats
+    efforts: Floats  # (N, j)
+    own: Floats  # (j, t, t) products of the drive's columns with each other
+    drive: Floats  # (j, t, m) what the drive explains of the columns, by its terms
 
 
 class Inference:
@@ -264,56 +245,33 @@ def horizontal(gravity: Sequence[float] | Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """A hypothesis's posterior: its mode, deviations about that, and its evidence.
-
-    Attributes:
-        hypothesis: The hypothesis.
-        evidence: Logarithm of the torque's probability, but for a constant.
-        gains: (j,) of the efforts, the sign included.
-        deviation: (j,) of their logarithms, 0 where they were not free.
-        offsets: (n,) of the encoders [rad or m], and their deviations.
-        offset_deviation: (n,) likewise.
-        delay: Of all efforts [s], and its deviation.
-        gravity: (3,) in the base link's frame [m/s^2].
-        tilt: Deviation of its direction [rad].
-        load: Mass on the last link [kg], and its deviation.
-        left: (N, j) torque that stays unexplained.
-        links: Unknowns of links, load, delay and tilt.
-        shares: RMS of efforts beside their drives (j,), and of what drives take (j,).
-    """
+    """A hypothesis's posterior: its mode, deviations about that, and its evidence."""
 
     hypothesis: Hypothesis
-    evidence: float
-    gains: Floats
-    deviation: Floats
-    offsets: Floats
-    offset_deviation: Floats
-    delay: tuple[float, float]
-    gravity: Floats
-    tilt: float
-    load: tuple[float, float]
-    left: Floats = field(repr=False)
-    links: Floats = field(repr=False)
+    evidence: float  # logarithm of the torque's probability, but for a constant
+    gains: Floats  # (j,) of the efforts, the sign included
+    deviation: Floats  # (j,) of their logarithms, 0 where they were not free
+    offsets: Floats  # (n,) of the encoders [rad or m], and their deviations
+    offset_deviation: Floats  # (n,) likewise
+    delay: tuple[float, float]  # of all efforts [s], and its deviation
+    gravity: Floats  # (3,) in the base link's frame [m/s^2]
+    tilt: float  # deviation of its direction [rad]
+    load: tuple[float, float]  # mass on the last link [kg], and its deviation
+    left: Floats = field(repr=False)  # (N, j) torque that stays unexplained
+    links: Floats = field(repr=False)  # unknowns of links, load, delay and tilt
+    # RMS of efforts beside their drives (j,), and of what drives take (j,)
     shares: tuple[Floats, Floats] = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """What some unknowns explain.
+    """What some unknowns explain."""
 
-    Attributes:
-        x: (p,) the unknowns.
-        value: (m,) factors of a joint's torque.
-        rest: (j, m) products of the columns with what is left.
-        weight: (j,) of the squares: the reciprocal of the noise, correlation counted.
-        cost: Minus the logarithm of the probability, but for a constant.
-    """
-
-    x: Floats
-    value: Floats
-    rest: Floats
-    weight: Floats
-    cost: float
+    x: Floats  # (p,) the unknowns
+    value: Floats  # (m,) factors of a joint's torque
+    rest: Floats  # (j, m) products of the columns with what is left
+    weight: Floats  # (j,) of the squares: the reciprocal of the noise, correlation counted
+    cost: float  # minus the logarithm of the probability, but for a constant
 
 
 class Solver:

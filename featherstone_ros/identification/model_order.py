@@ -53,21 +53,13 @@ UNEXPLAINED = 1e-6  # share of the variance that no law need explain
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A law of friction, and how well it explains what is not fitted.
-
-    Attributes:
-        law: The law.
-        facts: Equations of the judged joints.
-        sigma: (j,) their noise [N m or N].
-        width: (10,) of the prior about the URDF, of each component of a body's theta.
-        errors: (j,) share of the variance left unexplained in the cross-validation.
-    """
+    """A law of friction, and how well it explains what is not fitted."""
 
     law: Law
-    facts: Equations
-    sigma: Floats
-    width: Floats
-    errors: Floats
+    facts: Equations  # equations of the judged joints
+    sigma: Floats  # (j,) their noise [N m or N]
+    width: Floats  # (10,) of the prior about the URDF, of each component of a body's theta
+    errors: Floats  # (j,) share of the variance left unexplained in the cross-validation
 
     def justified_by(self, other: Candidate) -> bool:
         """Whether another law leaves clearly less unexplained, in the geometric mean."""

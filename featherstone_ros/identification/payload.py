@@ -102,17 +102,11 @@ class Payload:
 
 @dataclass(frozen=True, eq=False)
 class ArmErrors:
-    """Torque that errors of the arm may cause.
+    """Torque that errors of the arm may cause."""
 
-    Attributes:
-        columns: (N, n, m) of independent errors, whose deviation is the width.
-        widths: (k,) candidates.
-        probability: (k,) of each.
-    """
-
-    columns: Floats
-    widths: Floats
-    probability: Floats
+    columns: Floats  # (N, n, m) of independent errors, whose deviation is the width
+    widths: Floats  # (k,) candidates
+    probability: Floats  # (k,) of each
 
     @property
     def width(self) -> float:

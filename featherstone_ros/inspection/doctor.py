@@ -43,19 +43,13 @@ NOTHING_MOVES = Rule(
 
 @dataclass(frozen=True)
 class Inspection:
-    """The result of an inspection.
+    """The result of an inspection."""
 
-    Attributes:
-        name: The robot's; empty where the description could not be read.
-        robot: Its links and joints; None where the description could not be read.
-        sizes: Of the links whose size is known.
-        findings: The worst first, then by rule and in document order.
-    """
-
-    name: str = ""
+    name: str = ""  # the robot's; empty where the description could not be read
+    # its links and joints; None where the description could not be read
     robot: RobotDescription | None = None
-    sizes: dict[str, Size] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    sizes: dict[str, Size] = field(default_factory=dict)  # of the links whose size is known
+    findings: tuple[Finding, ...] = ()  # the worst first, then by rule and in document order
 
     @property
     def worst(self) -> Severity | None:

@@ -51,16 +51,11 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class Shape:
-    """The geometry of one link, visual and collision.
+    """The geometry of one link, visual and collision."""
 
-    Attributes:
-        drawn: Whether there is any geometry.
-        box: Around all of it; None if some of it could not be measured.
-        unknown: The reason for each piece of geometry that could not be measured.
-    """
-
-    drawn: bool = False
-    box: Box | None = None
+    drawn: bool = False  # whether there is any geometry
+    box: Box | None = None  # around all of it; None if some of it could not be measured
+    # the reason for each piece of geometry that could not be measured
     unknown: tuple[str, ...] = ()
 
 

@@ -81,15 +81,10 @@ _INERTIA_UNITS = {
 
 
 class Size(NamedTuple):
-    """How large a link is.
+    """How large a link is."""
 
-    Attributes:
-        radius: Half the diagonal of its box, or a guess from the joints if it has no shape [m].
-        box: None for a guess.
-    """
-
-    radius: float
-    box: Box | None
+    radius: float  # half the diagonal of its box, or a guess from the joints if it has no shape [m]
+    box: Box | None  # None for a guess
 
 
 def sizes(robot: RobotDescription, shapes: Mapping[str, Shape]) -> dict[str, Size]:

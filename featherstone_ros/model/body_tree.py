@@ -26,19 +26,12 @@ EXTENDED = np.longdouble  # more digits than a double, where the machine offers 
 
 
 class Followed(NamedTuple):
-    """A body behind a locked joint, which stands at ``multiplier`` x + ``offset``.
+    """A body behind a locked joint, which stands at ``multiplier`` x + ``offset``."""
 
-    Attributes:
-        body: Its index.
-        joint: Index of the position x among those of ``Model.locked_joints``.
-        multiplier: 1 but for a follower.
-        offset: Likewise 0.
-    """
-
-    body: int
-    joint: int
-    multiplier: float
-    offset: float
+    body: int  # its index
+    joint: int  # index of the position x among those of ``Model.locked_joints``
+    multiplier: float  # 1 but for a follower
+    offset: float  # likewise 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,58 +41,37 @@ class BodyTree:
     A body is a link moved by a free joint or by a joint that mimics one; its frame is that link's
     URDF frame.
     Links behind fixed or locked joints belong to the body (or the base) that carries them.
-
-    Attributes:
-        joint_names: The n degrees of freedom.
-        body_names: The N + 1 names of base link and bodies.
-        link_names: All L links.
-        parent: (N,) body each body is jointed to, -1 for the base.
-        rotation: (N, 3, 3) orientation of the joint's frame, at position 0, in the parent body.
-        translation: (N, 3) origin of that frame in the parent body [m].
-        axis: (N, 3) unit vector of the joint in its frame.
-        motion: (N, 2) rotation about and translation along the axis per unit of position.
-        dof: (N,) index of the degree of freedom that moves the body.
-        multiplier: (N,) joint position = multiplier * q[dof] + offset.
-        offset: (N,) see ``multiplier``.
-        mass: (N + 1,) of the base and each body with all it carries [kg].
-        first_moment: (N + 1, 3) mass times centre of mass, in the body's frame [kg m].
-        inertia: (N + 1, 3, 3) about the origin of the body's frame, in its axes [kg m^2].
-        first_moment_rest: (N + 1, 3) the digits of ``first_moment`` that a double cannot hold:
-            referred to a distant centre of mass, most leading digits cancel.
-        inertia_rest: (N + 1, 3, 3) the same for ``inertia``.
-        link_body: (L,) body that carries each link, -1 for the base.
-        link_rotation: (L, 3, 3) orientation of the link's frame in that body's frame.
-        link_translation: (L, 3) origin of the link's frame in that body's frame [m].
-        link_locked: (L,) the locked joints between the base and each link.
-        joint_body: (n,) the body behind the joint of each degree of freedom.
-        link_parameters: (L, 10) of each link: mass, first moment and, about the origin of the
-            link's frame, inertia xx xy xz yy yz zz, in the link's axes.
-        followed: Bodies behind locked joints that compiled code may move; no degree of freedom
-            does (their ``multiplier`` is 0).
     """
 
-    joint_names: tuple[str, ...]
-    body_names: tuple[str, ...]
-    link_names: tuple[str, ...]
-    parent: Indices
+    joint_names: tuple[str, ...]  # the n degrees of freedom
+    body_names: tuple[str, ...]  # the N + 1 names of base link and bodies
+    link_names: tuple[str, ...]  # all L links
+    parent: Indices  # (N,) body each body is jointed to, -1 for the base
+    # (N, 3, 3) orientation of the joint's frame, at position 0, in the parent body
     rotation: Floats
-    translation: Floats
-    axis: Floats
-    motion: Floats
-    dof: Indices
-    multiplier: Floats
-    offset: Floats
-    mass: Floats
-    first_moment: Floats
-    inertia: Floats
+    translation: Floats  # (N, 3) origin of that frame in the parent body [m]
+    axis: Floats  # (N, 3) unit vector of the joint in its frame
+    motion: Floats  # (N, 2) rotation about and translation along the axis per unit of position
+    dof: Indices  # (N,) index of the degree of freedom that moves the body
+    multiplier: Floats  # (N,) joint position = multiplier * q[dof] + offset
+    offset: Floats  # (N,) see ``multiplier``
+    mass: Floats  # (N + 1,) of the base and each body with all it carries [kg]
+    first_moment: Floats  # (N + 1, 3) mass times centre of mass, in the body's frame [kg m]
+    inertia: Floats  # (N + 1, 3, 3) about the origin of the body's frame, in its axes [kg m^2]
+    # (N + 1, 3) the digits of ``first_moment`` that a double cannot hold: referred to a distant
+    # centre of mass, most leading digits cancel
     first_moment_rest: Floats
-    inertia_rest: Floats
-    link_body: Indices
-    link_rotation: Floats
-    link_translation: Floats
-    link_locked: tuple[frozenset[str], ...]
-    joint_body: Indices
+    inertia_rest: Floats  # (N + 1, 3, 3) the same for ``inertia``
+    link_body: Indices  # (L,) body that carries each link, -1 for the base
+    link_rotation: Floats  # (L, 3, 3) orientation of the link's frame in that body's frame
+    link_translation: Floats  # (L, 3) origin of the link's frame in that body's frame [m]
+    link_locked: tuple[frozenset[str], ...]  # (L,) the locked joints between the base and each link
+    joint_body: Indices  # (n,) the body behind the joint of each degree of freedom
+    # (L, 10) of each link: mass, first moment and, about the origin of the link's frame, inertia xx
+    # xy xz yy yz zz, in the link's axes
     link_parameters: Floats
+    # bodies behind locked joints that compiled code may move; no degree of freedom does (their
+    # ``multiplier`` is 0)
     followed: tuple[Followed, ...] = ()
 
     def __post_init__(self) -> None:

@@ -20,36 +20,22 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that descriptions are checked against.
+    """A rule that descriptions are checked against."""
 
-    Attributes:
-        name: Identifier for programs.
-        fault: What is wrong where the rule is broken: continues "link 'a' ...".
-        consequence: What follows if nothing is done.
-    """
-
-    name: str
-    fault: str
-    consequence: str
+    name: str  # identifier for programs
+    fault: str  # what is wrong where the rule is broken: continues "link 'a' ..."
+    consequence: str  # what follows if nothing is done
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One element that breaks one rule.
+    """One element that breaks one rule."""
 
-    Attributes:
-        severity: How bad it is.
-        rule: The rule broken.
-        kind: "link", "joint" or "robot".
-        name: The element's name.
-        found: The values found, and what was expected; may be empty.
-    """
-
-    severity: Severity
-    rule: Rule
-    kind: str
-    name: str
-    found: str = ""
+    severity: Severity  # how bad it is
+    rule: Rule  # the rule broken
+    kind: str  # "link", "joint" or "robot"
+    name: str  # the element's name
+    found: str = ""  # the values found, and what was expected; may be empty
 
     @property
     def element(self) -> str:

@@ -28,17 +28,12 @@ class UnknownJointError(ModelError, UnknownNameError):
 
 @dataclass(frozen=True, slots=True)
 class JointSelection:
-    """How each moving joint of a URDF is treated: it is in exactly one of the three.
+    """How each moving joint of a URDF is treated: it is in exactly one of the three."""
 
-    Attributes:
-        joint_names: The free joints: entry k of every array of positions, speeds or torques.
-        mimics: Followers of the free joints, chains multiplied out.
-        locked: Constant positions [rad or m], followers of locked joints included.
-    """
-
+    # the free joints: entry k of every array of positions, speeds or torques
     joint_names: tuple[str, ...]
-    mimics: dict[str, Mimic]
-    locked: dict[str, float]
+    mimics: dict[str, Mimic]  # followers of the free joints, chains multiplied out
+    locked: dict[str, float]  # constant positions [rad or m], followers of locked joints included
 
 
 def choose(

@@ -54,51 +54,33 @@ class Mimic(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Joint:
-    """One ``<joint>``; positions in rad (revolute, continuous, screw) or m (prismatic).
+    """One ``<joint>``; positions in rad (revolute, continuous, screw) or m (prismatic)."""
 
-    Attributes:
-        name: Unique among the joints.
-        type: One of ``urdf.JOINT_TYPES`` except "planar" (see ``split_planar_joints``), or
-            "screw", which a URDF cannot express.
-        parent: Name of the parent link.
-        child: Name of the child link, whose frame is the joint's frame.
-        rotation: (3, 3) orientation of the joint's frame at position 0 in the parent's frame.
-        translation: (3,) origin of the joint's frame in the parent's frame [m].
-        axis: (3,) unit vector in the joint's frame.
-        lower: Least position; -inf where there is none.
-        upper: Greatest position; inf where there is none.
-        velocity: Greatest speed [rad/s or m/s]; inf where there is none.
-        effort: Greatest torque or force [N m or N]; inf where there is none.
-        acceleration: Greatest, of a speed that grows [rad/s^2 or m/s^2]; inf where there is none.
-        deceleration: Greatest, of a speed that falls [rad/s^2 or m/s^2]; inf where there is none.
-        jerk: Greatest change of the acceleration [rad/s^3 or m/s^3]; inf where there is none.
-        damping: Viscous friction [N m s/rad or N s/m].
-        friction: Coulomb friction [N m or N].
-        armature: Inertia of its drive, reflected to the joint; 0 where nothing tells it [kg m^2 or
-            kg].
-        mimic: The joint it follows, if any.
-        pitch: Advance of a screw along its axis per radian [m/rad].
-    """
-
-    name: str
+    name: str  # unique among the joints
+    # one of ``urdf.JOINT_TYPES`` except "planar" (see ``split_planar_joints``), or "screw", which a
+    # URDF cannot express
     type: str
-    parent: str
-    child: str
-    rotation: Floats
-    translation: Floats
-    axis: Floats
-    lower: float = -math.inf
-    upper: float = math.inf
-    velocity: float = math.inf
-    effort: float = math.inf
+    parent: str  # name of the parent link
+    child: str  # name of the child link, whose frame is the joint's frame
+    rotation: Floats  # (3, 3) orientation of the joint's frame at position 0 in the parent's frame
+    translation: Floats  # (3,) origin of the joint's frame in the parent's frame [m]
+    axis: Floats  # (3,) unit vector in the joint's frame
+    lower: float = -math.inf  # least position; -inf where there is none
+    upper: float = math.inf  # greatest position; inf where there is none
+    velocity: float = math.inf  # greatest speed [rad/s or m/s]; inf where there is none
+    effort: float = math.inf  # greatest torque or force [N m or N]; inf where there is none
+    # greatest, of a speed that grows [rad/s^2 or m/s^2]; inf where there is none
     acceleration: float = math.inf
+    # greatest, of a speed that falls [rad/s^2 or m/s^2]; inf where there is none
     deceleration: float = math.inf
+    # greatest change of the acceleration [rad/s^3 or m/s^3]; inf where there is none
     jerk: float = math.inf
-    damping: float = 0.0
-    friction: float = 0.0
+    damping: float = 0.0  # viscous friction [N m s/rad or N s/m]
+    friction: float = 0.0  # Coulomb friction [N m or N]
+    # inertia of its drive, reflected to the joint; 0 where nothing tells it [kg m^2 or kg]
     armature: float = 0.0
-    mimic: Mimic | None = None
-    pitch: float = 0.0
+    mimic: Mimic | None = None  # the joint it follows, if any
+    pitch: float = 0.0  # advance of a screw along its axis per radian [m/rad]
 
     @property
     def moves(self) -> bool:
@@ -108,22 +90,14 @@ class Joint:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RobotDescription:
-    """A checked URDF: exactly one tree.
+    """A checked URDF: exactly one tree."""
 
-    Attributes:
-        name: As written; empty where it is missing.
-        base_link: Name of the root of the tree; empty if there is no link at all.
-        links: In document order.
-        joints: In document order.
-        tree: The same joints depth first, every parent before its children.
-        oddities: What its text says that is not read, or that others do not read.
-    """
-
-    name: str
-    base_link: str
-    links: tuple[Link, ...]
-    joints: tuple[Joint, ...]
-    tree: tuple[Joint, ...]
+    name: str  # as written; empty where it is missing
+    base_link: str  # name of the root of the tree; empty if there is no link at all
+    links: tuple[Link, ...]  # in document order
+    joints: tuple[Joint, ...]  # in document order
+    tree: tuple[Joint, ...]  # the same joints depth first, every parent before its children
+    # what its text says that is not read, or that others do not read
     oddities: tuple[Finding, ...] = ()
 
 

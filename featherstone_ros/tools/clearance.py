@@ -35,27 +35,16 @@ TOUCH = 0.005  # [m] by which boxes may come closer than at the start, or than u
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """Boxes around the links of a model.
+    """Boxes around the links of a model."""
 
-    Attributes:
-        model: The robot.
-        links: Names of the links that have a box.
-        centres: (k, 3) of each box in its link's frame [m].
-        halves: (k, 3) half its edges [m].
-        pairs: Indices of the links that are checked against each other.
-        above: Indices of links that must stay above the floor.
-        unknown: Names of links whose geometry could not be measured.
-        needed: Least distance [m] that each pair and each link above the floor must keep.
-    """
-
-    model: Model
-    links: tuple[str, ...]
-    centres: Floats
-    halves: Floats
-    pairs: tuple[tuple[int, int], ...]
-    above: tuple[int, ...]
-    unknown: tuple[str, ...]
-    needed: Floats
+    model: Model  # the robot
+    links: tuple[str, ...]  # names of the links that have a box
+    centres: Floats  # (k, 3) of each box in its link's frame [m]
+    halves: Floats  # (k, 3) half its edges [m]
+    pairs: tuple[tuple[int, int], ...]  # indices of the links that are checked against each other
+    above: tuple[int, ...]  # indices of links that must stay above the floor
+    unknown: tuple[str, ...]  # names of links whose geometry could not be measured
+    needed: Floats  # least distance [m] that each pair and each link above the floor must keep
 
     @classmethod
     def of(

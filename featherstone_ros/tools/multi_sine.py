@@ -22,21 +22,13 @@ UNLIMITED_VELOCITY = 2.0  # [rad/s or m/s] in place of a missing velocity limit
 
 @dataclass(frozen=True)
 class MultiSine:
-    """A windowed multi-sine per joint, three times continuously differentiable, rest to rest.
+    """A windowed multi-sine per joint, three times continuously differentiable, rest to rest."""
 
-    Attributes:
-        centre: (n,) position at both ends [rad or m].
-        amplitude: (n,) scale of each joint's sines [rad or m].
-        frequency: (n,) base frequency of each joint [rad/s].
-        duration: Length [s].
-        ramp: Time over which the swing grows at the start and decays at the end [s].
-    """
-
-    centre: Floats
-    amplitude: Floats
-    frequency: Floats
-    duration: float
-    ramp: float
+    centre: Floats  # (n,) position at both ends [rad or m]
+    amplitude: Floats  # (n,) scale of each joint's sines [rad or m]
+    frequency: Floats  # (n,) base frequency of each joint [rad/s]
+    duration: float  # length [s]
+    ramp: float  # time over which the swing grows at the start and decays at the end [s]
 
     @classmethod
     def of_unit_swings(

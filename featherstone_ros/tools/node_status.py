@@ -31,24 +31,15 @@ class Note:
 
 @dataclass
 class NodeStatus:
-    """The last status of one node.
+    """The last status of one node."""
 
-    Attributes:
-        name: Full name without the leading slash, e.g. ``left/feedforward_controller``.
-        state: Of its lifecycle.
-        level: Of its own status.
-        message: Its own status in one line.
-        values: Details by name.
-        notes: Its further statuses that are not OK, by name.
-        heard: Steady time of the last message [s].
-    """
-
-    name: str
-    state: str
-    level: DiagnosticLevel
-    message: str
-    values: Mapping[str, str]
-    heard: float
+    name: str  # full name without the leading slash, e.g. ``left/feedforward_controller``
+    state: str  # of its lifecycle
+    level: DiagnosticLevel  # of its own status
+    message: str  # its own status in one line
+    values: Mapping[str, str]  # details by name
+    heard: float  # steady time of the last message [s]
+    # its further statuses that are not OK, by name
     notes: dict[str, Note] = field(default_factory=dict)
 
     @property

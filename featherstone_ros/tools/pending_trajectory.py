@@ -16,20 +16,14 @@ REFUSED = "messages refused on joint_trajectory"  # in the controller's diagnost
 
 
 class Heard(NamedTuple):
-    """What is known at a time when a trajectory is to be sent.
+    """What is known at a time when a trajectory is to be sent."""
 
-    Attributes:
-        controller: Its last diagnostics, None: none was heard.
-        twin: Its last diagnostics, likewise. Its brakes are on until it hears a command: a motion
-            that begins before is one of an arm that does not move.
-        is_connected: Whether the controller subscribes to the topic.
-        now: Steady time [s].
-    """
-
-    controller: NodeStatus | None
+    controller: NodeStatus | None  # its last diagnostics, None: none was heard
+    # its last diagnostics, likewise. Its brakes are on until it hears a command: a motion that
+    # begins before is one of an arm that does not move
     twin: NodeStatus | None
-    is_connected: bool
-    now: float
+    is_connected: bool  # whether the controller subscribes to the topic
+    now: float  # steady time [s]
 
 
 def sending(heard: Callable[[], Heard], send: Callable[[], None]) -> Iterator[str]:

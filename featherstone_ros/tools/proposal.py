@@ -57,37 +57,23 @@ DIGITS = 2  # of the result, if it is as good with them
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """What the parameter file says; arrays (n,) in joint order.
+    """What the parameter file says; arrays (n,) in joint order."""
 
-    Attributes:
-        urdf: The file.
-        text: URDF text.
-        model: The arm, all joints that move.
-        armature: Drives' inertia: the URDF's, or assumed where nothing could be stable without [kg
-            m^2 or kg].
-        inspection: Findings on the description.
-        loop: The closed loop that gains were chosen for.
-        gains: Of mode feedforward.
-        damping: Of hand guiding and the gravity hold.
-        asked: Requested bandwidth [rad/s].
-        rotors: Drives' inertia with which every joint would get it [kg m^2 or kg]; None if every
-            joint does without, or none of ``SHARES`` is enough.
-        start: Where the twin begins [rad or m].
-        tip: The link of the tool; empty if ambiguous.
-    """
-
-    urdf: Path
-    text: str
-    model: Model
+    urdf: Path  # the file
+    text: str  # URDF text
+    model: Model  # the arm, all joints that move
+    # drives' inertia: the URDF's, or assumed where nothing could be stable without [kg m^2 or kg]
     armature: Floats
-    inspection: Inspection
-    loop: SampledLoop
-    gains: ChosenGains
-    damping: Damping
-    asked: float
+    inspection: Inspection  # findings on the description
+    loop: SampledLoop  # the closed loop that gains were chosen for
+    gains: ChosenGains  # of mode feedforward
+    damping: Damping  # of hand guiding and the gravity hold
+    asked: float  # requested bandwidth [rad/s]
+    # drives' inertia with which every joint would get it [kg m^2 or kg]; None if every joint does
+    # without, or none of ``SHARES`` is enough
     rotors: Floats | None
-    start: Floats
-    tip: str
+    start: Floats  # where the twin begins [rad or m]
+    tip: str  # the link of the tool; empty if ambiguous
 
     @cached_property
     def arm(self) -> ControlledArm:

@@ -19,17 +19,11 @@ File = tuple[Path | None, Content]  # None: not asked for
 
 @dataclass(frozen=True)
 class Result:
-    """What a command has found.
+    """What a command has found."""
 
-    Attributes:
-        shown: Tables and lines, to be printed.
-        files: To be written before.
-        status: Of the command's end.
-    """
-
-    shown: Sequence[RenderableType] = ()
-    files: Sequence[File] = ()
-    status: int = 0
+    shown: Sequence[RenderableType] = ()  # tables and lines, to be printed
+    files: Sequence[File] = ()  # to be written before
+    status: int = 0  # of the command's end
 
 
 def conclude(result: Result, console: Console) -> int:

@@ -32,26 +32,17 @@ OF_DRIVES = ("armature.", "friction.", "presliding_displacement")  # parameters 
 
 @dataclass(frozen=True)
 class RobotSetup:
-    """A robot ready to be driven.
+    """A robot ready to be driven."""
 
-    Attributes:
-        name: For titles.
-        path: Of its description.
-        text: Its URDF.
-        model: Of the joints that the controller moves.
-        files: Parameter files of both nodes, of which a later one overrides the earlier; none:
-            their defaults.
-        parameters: Node name to its parameters, dots in their names.
-        has_assumed_drives: Whether the drives' inertia is assumed.
-    """
-
-    name: str
-    path: Path
-    text: str
-    model: Model
+    name: str  # for titles
+    path: Path  # of its description
+    text: str  # its URDF
+    model: Model  # of the joints that the controller moves
+    # parameter files of both nodes, of which a later one overrides the earlier; none: their
+    # defaults
     files: Sequence[Path]
-    parameters: Mapping[str, NodeParameters]
-    has_assumed_drives: bool = False
+    parameters: Mapping[str, NodeParameters]  # node name to its parameters, dots in their names
+    has_assumed_drives: bool = False  # whether the drives' inertia is assumed
 
     @property
     def start(self) -> Floats:

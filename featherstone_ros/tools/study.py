@@ -91,19 +91,12 @@ def load_text(load: Payload) -> str:
 
 @dataclass(frozen=True)
 class Beside:
-    """A panel beside all others.
+    """A panel beside all others."""
 
-    Attributes:
-        heading: Above it.
-        height: Least of it [inch].
-        margin: To the right of it [inch].
-        draw: Draws it.
-    """
-
-    heading: str
-    height: float
-    margin: float
-    draw: Callable[[Axes], None]
+    heading: str  # above it
+    height: float  # least of it [inch]
+    margin: float  # to the right of it [inch]
+    draw: Callable[[Axes], None]  # draws it
 
 
 def draw(

@@ -21,21 +21,13 @@ from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 @dataclass(frozen=True, eq=False)
 class FileCheck:
-    """What the command reports on.
+    """What the command reports on."""
 
-    Attributes:
-        unchecked: The trajectory as it was read.
-        arm: The arm that is to follow it.
-        verdict: Whether it can.
-        filled: The trajectory with the model's effort.
-        refusal: Why a controller refuses it whatever the arm can do; empty if it does not.
-    """
-
-    unchecked: UncheckedTrajectory
-    arm: ControlledArm
-    verdict: Feasibility
-    filled: UncheckedTrajectory
-    refusal: str = ""
+    unchecked: UncheckedTrajectory  # the trajectory as it was read
+    arm: ControlledArm  # the arm that is to follow it
+    verdict: Feasibility  # whether it can
+    filled: UncheckedTrajectory  # the trajectory with the model's effort
+    refusal: str = ""  # why a controller refuses it whatever the arm can do; empty if it does not
 
     @property
     def is_at_once(self) -> bool:

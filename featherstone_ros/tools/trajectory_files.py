@@ -32,19 +32,12 @@ WRAPPERS = ("goal", "trajectory", "joint_trajectory")  # of actions and of MoveI
 
 @dataclass(frozen=True)
 class UncheckedTrajectory:
-    """A trajectory as it was read, before any check.
+    """A trajectory as it was read, before any check."""
 
-    Attributes:
-        names: Joint names.
-        points: Fields in the order of ``names``.
-        is_timed: Whether its points have times; where none has, they are a second apart.
-        is_measured: Whether its points are joint states, of this and maybe other arms.
-    """
-
-    names: tuple[str, ...]
-    points: tuple[Point, ...]
-    is_timed: bool = True
-    is_measured: bool = False
+    names: tuple[str, ...]  # joint names
+    points: tuple[Point, ...]  # fields in the order of ``names``
+    is_timed: bool = True  # whether its points have times; where none has, they are a second apart
+    is_measured: bool = False  # whether its points are joint states, of this and maybe other arms
 
     @property
     def has_effort(self) -> bool:

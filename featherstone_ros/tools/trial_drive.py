@@ -33,17 +33,11 @@ STICKING = 0.5  # share of its effort limit from which friction is why a joint d
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """The result of one trial drive.
+    """The result of one trial drive."""
 
-    Attributes:
-        excess: Relative excess of the arm's masses over the controller's model.
-        record: What happened, at least one sample.
-        trouble: Why it ended early, empty if it did not.
-    """
-
-    excess: float
-    record: Record
-    trouble: str
+    excess: float  # relative excess of the arm's masses over the controller's model
+    record: Record  # what happened, at least one sample
+    trouble: str  # why it ended early, empty if it did not
 
     @property
     def peak(self) -> Floats:

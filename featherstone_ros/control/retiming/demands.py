@@ -29,17 +29,12 @@ HEADROOM = 0.9  # share of what a limit leaves that a margin may take
 
 @dataclass(frozen=True, eq=False)
 class RetimingLimits:
-    """What a timing has to respect.
+    """What a timing has to respect."""
 
-    Attributes:
-        joints: Limits of position, velocity, effort, acceleration, deceleration and jerk.
-        torque_rate: (n,) greatest change of torque per second, dry friction apart [N m/s or N/s].
-        link_speed: Link name to the greatest speed of its origin [m/s].
-    """
-
-    joints: JointSpace
+    joints: JointSpace  # limits of position, velocity, effort, acceleration, deceleration and jerk
+    # (n,) greatest change of torque per second, dry friction apart [N m/s or N/s]
     torque_rate: Floats
-    link_speed: Mapping[str, float]
+    link_speed: Mapping[str, float]  # link name to the greatest speed of its origin [m/s]
 
     @property
     def acceleration(self) -> Floats:
@@ -61,19 +56,12 @@ class RetimingLimits:
 
 @dataclass(frozen=True, eq=False)
 class ArmOnPath:
-    """An arm with its limits.
+    """An arm with its limits."""
 
-    Attributes:
-        model: The arm, with its payload.
-        dynamics: The same's.
-        drives: Friction and armature.
-        limits: What it has to respect.
-    """
-
-    model: Model
-    dynamics: Dynamics
-    drives: Drives
-    limits: RetimingLimits
+    model: Model  # the arm, with its payload
+    dynamics: Dynamics  # the same's
+    drives: Drives  # friction and armature
+    limits: RetimingLimits  # what it has to respect
 
     def link_speeds(self, q: Floats, qd: Floats) -> Floats:
         """Return the speeds of the limited links, as shares of their limits (N, links)."""
@@ -86,21 +74,13 @@ class ArmOnPath:
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """By how much limits are lowered where a timing exceeded them between the nodes of a grid.
+    """By how much limits are lowered where a timing exceeded them between the nodes of a grid."""
 
-    Attributes:
-        speed: (N,) share of the squared speed that is left.
-        acceleration: (N, n) taken off.
-        jerk: (N, n) taken off.
-        torque: (N, n) taken off.
-        torque_rate: (N, n) taken off.
-    """
-
-    speed: Floats
-    acceleration: Floats
-    jerk: Floats
-    torque: Floats
-    torque_rate: Floats
+    speed: Floats  # (N,) share of the squared speed that is left
+    acceleration: Floats  # (N, n) taken off
+    jerk: Floats  # (N, n) taken off
+    torque: Floats  # (N, n) taken off
+    torque_rate: Floats  # (N, n) taken off
 
     @classmethod
     def none(cls, intervals: int, joints: int) -> Margins:

@@ -32,19 +32,12 @@ SPACINGS = np.linspace(1 / 3, 1 / 2, 6)  # reaches between a blend's control poi
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """A smooth path.
+    """A smooth path."""
 
-    Attributes:
-        length: About its length in joint space [rad or m].
-        curve: Polynomials of the positions (n,) by the length, or what is about it.
-        joints: (K,) lengths at which the third derivative jumps, from 0 to the length.
-        grid: Lengths, from 0 on, in which to look at it at first.
-    """
-
-    length: float
-    curve: Any
-    joints: Floats
-    grid: Floats
+    length: float  # about its length in joint space [rad or m]
+    curve: Any  # polynomials of the positions (n,) by the length, or what is about it
+    joints: Floats  # (K,) lengths at which the third derivative jumps, from 0 to the length
+    grid: Floats  # lengths, from 0 on, in which to look at it at first
 
     @classmethod
     def through(cls, along: Floats, positions: Floats) -> Stretch:

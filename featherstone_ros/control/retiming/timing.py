@@ -38,25 +38,15 @@ SLOWER = (2.0, 8.0, 64.0)  # than what it begins from, so that it begins within 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The limits of one quantity a u + b x + root sqrt(x) + c of n joints on a grid of N intervals.
+    """Limits of one quantity a u + b x + root sqrt(x) + c, of n joints on a grid of N intervals."""
 
-    Attributes:
-        a: (N + 1, n) per acceleration of the path.
-        b: (N + 1, n) per squared speed of the path.
-        root: (N + 1, n) per speed of the path.
-        c: (N + 1, n) at rest.
-        lower: (N, n) least values.
-        upper: (N, n) greatest values.
-        rate: (N, n) greatest change per second.
-    """
-
-    a: Floats
-    b: Floats
-    root: Floats
-    c: Floats
-    lower: Floats
-    upper: Floats
-    rate: Floats
+    a: Floats  # (N + 1, n) per acceleration of the path
+    b: Floats  # (N + 1, n) per squared speed of the path
+    root: Floats  # (N + 1, n) per speed of the path
+    c: Floats  # (N + 1, n) at rest
+    lower: Floats  # (N, n) least values
+    upper: Floats  # (N, n) greatest values
+    rate: Floats  # (N, n) greatest change per second
 
 
 def durations(grid: Floats, x: Floats) -> Floats:

@@ -259,23 +259,14 @@ def play(options: argparse.Namespace, console: Console) -> Result:
 
 @dataclass(frozen=True)
 class Stage:
-    """Twin and controller, started anew for each run, so that none depends on the one before.
+    """Twin and controller, started anew for each run, so that none depends on the one before."""
 
-    Attributes:
-        robot: As the controller knows it.
-        excess: Of the twin's masses over it, relative.
-        law: Key of ``LAWS``.
-        options: See ``featherstone-ros demo --help``.
-        namespace: Of the nodes.
-        domain: Of ROS.
-    """
-
-    robot: RobotSetup
-    excess: float
-    law: str
-    options: argparse.Namespace
-    namespace: str
-    domain: int
+    robot: RobotSetup  # as the controller knows it
+    excess: float  # of the twin's masses over it, relative
+    law: str  # key of ``LAWS``
+    options: argparse.Namespace  # see ``featherstone-ros demo --help``
+    namespace: str  # of the nodes
+    domain: int  # of ROS
 
     def parameters(self) -> dict[str, dict[str, object]]:
         """Return the parameters of both nodes."""

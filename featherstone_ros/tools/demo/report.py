@@ -39,67 +39,40 @@ class DemoRecording:
 
     Times are in seconds since the start of the motion, on the clock of the state's stamps, which
     on one machine is also the clock of the middleware's time stamps, unless time is simulated.
-
-    Attributes:
-        stamp: (N,) stamps of the joint states.
-        position: (N, n) [rad or m].
-        effort: (N, n) torque applied by the twin [N m or N].
-        state_sent: (N,) when the twin's middleware sent each state.
-        command_sent: (M,) when the controller's middleware sent each command.
-        command_received: (M,) when the recorder's middleware received each command.
-        desired_stamp: (K,) stamps of the published desired states.
-        desired: (K, n) desired positions [rad or m].
     """
 
-    stamp: Floats
-    position: Floats
-    effort: Floats
-    state_sent: Floats
-    command_sent: Floats
-    command_received: Floats
-    desired_stamp: Floats
-    desired: Floats
+    stamp: Floats  # (N,) stamps of the joint states
+    position: Floats  # (N, n) [rad or m]
+    effort: Floats  # (N, n) torque applied by the twin [N m or N]
+    state_sent: Floats  # (N,) when the twin's middleware sent each state
+    command_sent: Floats  # (M,) when the controller's middleware sent each command
+    command_received: Floats  # (M,) when the recorder's middleware received each command
+    desired_stamp: Floats  # (K,) stamps of the published desired states
+    desired: Floats  # (K, n) desired positions [rad or m]
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """How the messages of one run came, in real time.
+    """How the messages of one run came, in real time."""
 
-    Attributes:
-        state_rate: Joint states per second.
-        command_rate: Commands per second.
-        latency: (M,) from sending a state to receiving the command computed from it [s].
-        silence: Longest time without a command [s].
-    """
-
-    state_rate: float
-    command_rate: float
-    latency: Floats
-    silence: float
+    state_rate: float  # joint states per second
+    command_rate: float  # commands per second
+    latency: Floats  # (M,) from sending a state to receiving the command computed from it [s]
+    silence: float  # longest time without a command [s]
 
 
 @dataclass(frozen=True)
 class Run:
-    """The result of one run of the motion; arrays in model joint order.
+    """The result of one run of the motion; arrays in model joint order."""
 
-    Attributes:
-        law: Key of ``LAWS``.
-        time: (N,) stamps of the states [s].
-        position: (N, n) of the arm [rad or m].
-        error: (N, n) desired minus actual position at the state's stamp [rad or m].
-        effort: (N, n) torque applied [N m or N].
-        departure: Greatest distance of the controller's desired positions from the motion
-            [rad or m].
-        traffic: None in simulated time, in which messages take none.
-    """
-
-    law: str
-    time: Floats
-    position: Floats
-    error: Floats
-    effort: Floats
+    law: str  # key of ``LAWS``
+    time: Floats  # (N,) stamps of the states [s]
+    position: Floats  # (N, n) of the arm [rad or m]
+    error: Floats  # (N, n) desired minus actual position at the state's stamp [rad or m]
+    effort: Floats  # (N, n) torque applied [N m or N]
+    # greatest distance of the controller's desired positions from the motion [rad or m]
     departure: float
-    traffic: Traffic | None = None
+    traffic: Traffic | None = None  # None in simulated time, in which messages take none
 
     @property
     def spoilt(self) -> str:
@@ -216,25 +189,15 @@ def _check_complete(what: str, time: Floats, duration: float) -> None:
 
 @dataclass(frozen=True)
 class DemoReport:
-    """Three runs on one robot.
+    """Three runs on one robot."""
 
-    Attributes:
-        robot: As the controller knows it.
-        motion: The motion driven.
-        runs: One per law, in the order of ``LAWS``.
-        rate: Joint states per second requested.
-        conditions: Conditions of the measurement, in lines of text.
-        model_error: Relative excess of the arm's masses over the controller's model.
-        repeated: Which runs were driven again, and why.
-    """
-
-    robot: RobotSetup
-    motion: MultiSine
-    runs: Sequence[Run]
-    rate: float
-    conditions: Sequence[str] = ()
-    model_error: float = 0.0
-    repeated: Sequence[str] = ()
+    robot: RobotSetup  # as the controller knows it
+    motion: MultiSine  # the motion driven
+    runs: Sequence[Run]  # one per law, in the order of ``LAWS``
+    rate: float  # joint states per second requested
+    conditions: Sequence[str] = ()  # conditions of the measurement, in lines of text
+    model_error: float = 0.0  # relative excess of the arm's masses over the controller's model
+    repeated: Sequence[str] = ()  # which runs were driven again, and why
 
     @property
     def unit(self) -> str:

@@ -33,19 +33,12 @@ FEW = 100_000_000  # [byte]
 
 @dataclass(frozen=True)
 class Line:
-    """What was found of one thing.
+    """What was found of one thing."""
 
-    Attributes:
-        subject: Of what, in a word or two.
-        text: What was found.
-        level: How bad it is.
-        remedy: What to do about it; empty: nothing.
-    """
-
-    subject: str
-    text: str
-    level: Level = Level.OK
-    remedy: str = ""
+    subject: str  # of what, in a word or two
+    text: str  # what was found
+    level: Level = Level.OK  # how bad it is
+    remedy: str = ""  # what to do about it; empty: nothing
 
 
 def check_machine(ros: Line, environment: Mapping[str, str] = os.environ) -> Iterator[Line]:

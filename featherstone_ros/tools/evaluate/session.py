@@ -57,16 +57,12 @@ class EvaluationOptions(Options):
     """Options of an evaluation, beside those of an identification.
 
     The motion of all joints in both bag and description is used; others are locked.
-
-    Attributes:
-        fit_friction: Fit viscous, Coulomb and constant torque, both unbounded and bounded below by
-            0.
-        fit_armature: Fit the drives' inertia with them.
-        known: Parameter file of the nodes with everything but the links: nothing is fitted.
     """
 
+    # fit viscous, Coulomb and constant torque, both unbounded and bounded below by 0
     fit_friction: bool = False
-    fit_armature: bool = False
+    fit_armature: bool = False  # fit the drives' inertia with them
+    # parameter file of the nodes with everything but the links: nothing is fitted
     known: Path | None = None
 
     @property
@@ -77,34 +73,21 @@ class EvaluationOptions(Options):
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A recording explained.
+    """A recording explained."""
 
-    Attributes:
-        source: The recording's name.
-        arm: The most detailed model, as the nodes take it: without negative friction.
-        judged: Indices of its n joints whose effort counted.
-        motion: Their measured motion, filtered.
-        cut_off: Of the filter [Hz].
-        explanations: From the least to the most detailed model.
-        fitted: The fitted drives of these joints, if a fit was requested.
-        notes: What was changed in the recording, in words.
-        suspicions: Signs that effort is not joint torque, in words.
-        held_out: The most detailed model on the last third of the recording, after any fit to the
-            rest; None where it is too short for that.
-        load: On the last link, that would explain most of the rest.
-    """
-
-    source: str
-    arm: Arm
-    judged: tuple[int, ...]
-    motion: SmoothMotion
-    cut_off: float
-    explanations: tuple[Explanation, ...]
-    fitted: FittedDrives | None
-    notes: tuple[str, ...] = ()
-    suspicions: tuple[str, ...] = ()
+    source: str  # the recording's name
+    arm: Arm  # the most detailed model, as the nodes take it: without negative friction
+    judged: tuple[int, ...]  # indices of its n joints whose effort counted
+    motion: SmoothMotion  # their measured motion, filtered
+    cut_off: float  # of the filter [Hz]
+    explanations: tuple[Explanation, ...]  # from the least to the most detailed model
+    fitted: FittedDrives | None  # the fitted drives of these joints, if a fit was requested
+    notes: tuple[str, ...] = ()  # what was changed in the recording, in words
+    suspicions: tuple[str, ...] = ()  # signs that effort is not joint torque, in words
+    # the most detailed model on the last third of the recording, after any fit to the rest; None
+    # where it is too short for that
     held_out: Explanation | None = None
-    load: Payload | None = None
+    load: Payload | None = None  # on the last link, that would explain most of the rest
 
     @property
     def joint_names(self) -> tuple[str, ...]:

@@ -49,21 +49,13 @@ STEP_SIZE = 0.3  # of a coefficient's change, relative to their size
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A finite Fourier series per joint.
+    """A finite Fourier series per joint."""
 
-    Attributes:
-        start: (n,) position at both ends [rad or m].
-        number: (H, n) of periods in the duration.
-        a: (H, n) velocity amplitudes of the cosines [rad/s or m/s].
-        b: (H, n) velocity amplitudes of the sines.
-        duration: [s].
-    """
-
-    start: Floats
-    number: Floats
-    a: Floats
-    b: Floats
-    duration: float
+    start: Floats  # (n,) position at both ends [rad or m]
+    number: Floats  # (H, n) of periods in the duration
+    a: Floats  # (H, n) velocity amplitudes of the cosines [rad/s or m/s]
+    b: Floats  # (H, n) velocity amplitudes of the sines
+    duration: float  # [s]
 
     def at(self, time: Floats) -> tuple[Floats, Floats, Floats]:
         """Return position, velocity and acceleration (N, n) at times (N,) from 0 to duration."""
@@ -87,23 +79,14 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class PlannedMotion:
-    """A planned motion and its figures.
+    """A planned motion and its figures."""
 
-    Attributes:
-        series: The motion.
-        before: Condition number of the first motion within the limits.
-        after: Condition number of this one.
-        clearance: Least distance along it [m], inf without geometry.
-        unknowns: Number of base parameters and drive terms.
-        untold: Names of those of which the motion tells hardly anything.
-    """
-
-    series: Series
-    before: float
-    after: float
-    clearance: float
-    unknowns: int
-    untold: tuple[str, ...] = ()
+    series: Series  # the motion
+    before: float  # condition number of the first motion within the limits
+    after: float  # condition number of this one
+    clearance: float  # least distance along it [m], inf without geometry
+    unknowns: int  # number of base parameters and drive terms
+    untold: tuple[str, ...] = ()  # names of those of which the motion tells hardly anything
 
 
 class Excitation:

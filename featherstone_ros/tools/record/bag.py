@@ -24,29 +24,17 @@ FOREVER = (9223372036, 854775807)  # [s, ns] as ROS writes a duration without en
 
 @dataclass
 class RecordedTopic:
-    """A topic, with what is recorded of it.
+    """A topic, with what is recorded of it."""
 
-    Attributes:
-        name: With its namespace.
-        kind: Of its messages, e.g. ``sensor_msgs/msg/JointState``.
-        is_reliable: Whether all its publishers repeat what is lost.
-        is_latched: Whether they keep the last message for those who come later.
-        count: Number of messages.
-        size: Of their contents [byte].
-        lost: Number of messages that are known not to have come.
-        first: When the first one came [ns].
-        last: When the last one came [ns].
-    """
-
-    name: str
-    kind: str
-    is_reliable: bool = False
-    is_latched: bool = False
-    count: int = 0
-    size: int = 0
-    lost: int = 0
-    first: int = 0
-    last: int = 0
+    name: str  # with its namespace
+    kind: str  # of its messages, e.g. ``sensor_msgs/msg/JointState``
+    is_reliable: bool = False  # whether all its publishers repeat what is lost
+    is_latched: bool = False  # whether they keep the last message for those who come later
+    count: int = 0  # number of messages
+    size: int = 0  # of their contents [byte]
+    lost: int = 0  # number of messages that are known not to have come
+    first: int = 0  # when the first one came [ns]
+    last: int = 0  # when the last one came [ns]
 
     @property
     def rate(self) -> float:

@@ -19,17 +19,13 @@ WAITING = "waiting for the nodes"
 
 @dataclass
 class ArmStatus:
-    """The latest messages from a simulated arm.
+    """The latest messages from a simulated arm."""
 
-    Attributes:
-        error: (n,) desired minus actual position [rad or m]; None: nothing heard.
-        effort: (n,) torque that the drives apply [N m or N]; None: nothing heard.
-        nodes: Their last diagnostics, by name.
-    """
-
+    # (n,) desired minus actual position [rad or m]; None: nothing heard
     error: Floats | None = None
+    # (n,) torque that the drives apply [N m or N]; None: nothing heard
     effort: Floats | None = None
-    nodes: dict[str, NodeStatus] = field(default_factory=dict)
+    nodes: dict[str, NodeStatus] = field(default_factory=dict)  # their last diagnostics, by name
 
 
 def line(arm: ArmStatus, limits: JointSpace, elapsed: float, now: float) -> Text:
