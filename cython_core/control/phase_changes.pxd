@@ -21,9 +21,9 @@ from control.measured_wrench cimport measure_anew
 from control.motion cimport (TAKEOVER, follow_set_point, leads_to_rest, runs_into_limit, sample,
                              stop_from)
 from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, DAMPED, DEACTIVATE, FAIL, FALL_BACK, FAULT,
-                             FLOAT, FOLLOW, GIVE_UP, HOLD, HOLDING, INACTIVE, OPEN_LOOP, RECOVER,
-                             REFERENCE, SETTLED, SETTLING, SET_POINT, SET_POINTS_STOPPED, STATE,
-                             STATES_STOPPED, STOPPED, STOPPING, TRACK)
+                             FLOAT, FLOATING, FOLLOW, GIVE_UP, HOLD, HOLDING, INACTIVE, OPEN_LOOP,
+                             RECOVER, REFERENCE, SETTLED, SETTLING, SET_POINT, SET_POINTS_STOPPED,
+                             STATE, STATES_STOPPED, STOPPED, STOPPING, TRACK)
 from control.settings cimport CARTESIAN_IMPEDANCE, Mode, Settings
 from control.state_clock cimport start_clock
 from control.state_observer cimport (Observer, forget, max_speed_share, seen_state,
@@ -100,6 +100,14 @@ cdef inline void begin_hold(StateMachine* m, Task* task, Governor* governor, dou
     m.brakes = m.bears = False
     memset(task.desired + 2 * n, 0, 2 * n * sizeof(double))
     begin_transfer(governor, decay_time)
+
+
+cdef inline void hold_what_floats(Controller* c, double now) noexcept nogil:
+    """Begin to hold an arm that floated. What is left of the torque before that, of a motion
+    perhaps, goes as at any stop: as slowly as decay_time it would throw the arm.
+    """
+    begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.blend_time)
+    push_no_further(&c.sent.governor, c.observer.qd)
 
 
 cdef inline void settle(Controller* c, double now) noexcept nogil:
@@ -201,6 +209,7 @@ cdef inline bint fall_back(Controller* c, double now, const Reason* reason) noex
     cdef double decay_time = c.arm.settings.decay_time
     cdef bint cannot = reason.code == CAUSE_NOT_FINITE
     cdef bint moves = is_tracking(m) and not cannot, stops = m.phase == STOPPING
+    cdef bint floated = m.phase == FLOATING
     cdef bint begins = fire(m, FALL_BACK)
     m.fallen, m.hold_until = reason[0], now + decay_time
     if begins:
@@ -209,6 +218,8 @@ cdef inline bint fall_back(Controller* c, double now, const Reason* reason) noex
         if not stops:
             stop_motion(c)
         m.brakes = True
+    elif begins and floated:
+        hold_what_floats(c, now)
     elif begins or (m.brakes and cannot):
         begin_hold(m, &c.task, &c.sent.governor, now, decay_time)
     return begins
@@ -216,12 +227,15 @@ cdef inline bint fall_back(Controller* c, double now, const Reason* reason) noex
 
 cdef inline bint leave(Controller* c, double now, const Reason* reason) noexcept nogil:
     """Come to rest; then the commands end. Returns whether they had not been ending."""
+    cdef bint floated = c.machine.phase == FLOATING
     if not fire(&c.machine, DEACTIVATE):
         return False
     note_cause(&c.machine, reason)
     if c.machine.phase == STOPPING:
         stop_motion(c)
         c.machine.held_since = now
+    elif floated:
+        hold_what_floats(c, now)
     elif c.machine.phase == SETTLING and not c.machine.brakes:
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
     elif c.machine.phase == INACTIVE:

@@ -147,6 +147,27 @@ def test_a_stop_on_the_way_out_that_is_disturbed_throws_no_arm(robot, lie, decay
     assert speed[played.since(0.8)].max() < 1.01 * speed[: played.since(0.8).start].max()
 
 
+def fall_back(loop):
+    loop.controller.fall_back(loop.now)
+
+
+@pytest.mark.parametrize("robot", ["panda", "ur5e"])
+@pytest.mark.parametrize("end", [deactivate, fall_back])
+def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(robot, end):
+    """Its torque faded as slowly as decay_time: 6.8 times the fastest speed."""
+    start = np.asarray(load(robot).start, float)
+    zero = np.zeros_like(start)
+    ask = {
+        0.4: trajectory([Point(0.8, start + 0.6, zero, zero)]),
+        0.6: lambda loop: loop.configure({"mode": "gravity_compensation"}),
+        0.65: end,
+    }
+    played = play(Scene(robot, ask, 2.0, parameters={"decay_time": 2.0}))
+    after = played.since(0.65)
+    speed = np.abs(played.qd / load(robot).model.velocity_limit)
+    assert speed[after].max() < 1.05 * speed[: after.start].max()
+
+
 def late_by(delay):
     """Return what holds commands back for a time [s], of the last one."""
     sent = deque()
