@@ -8,7 +8,7 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``controlled_arm``: an arm with its parameters, and all that follows from both; begin here.
 - ``controller_parameters``, ``cartesian_parameters``, ``drive_parameters``: the parameters that are
   no settings, and what is made of them.
-- ``settings``, ``torque_governor``: every setting, checked.
+- ``choices``: mode and timing; ``settings``, ``torque_governor``: every setting, checked.
 - ``gains``: gains from the model, and whether gains are stable as a sampled loop.
 - ``damping``: the same for the damping of the gravity hold and of a fault.
 - ``feedback``: both for a set of parameters, set or chosen, and what is said of it.

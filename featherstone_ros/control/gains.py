@@ -30,11 +30,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, remembered
+from featherstone_ros.control.choices import BANDWIDTH as BANDWIDTH
+from featherstone_ros.control.choices import DAMPING_RATIO as DAMPING_RATIO
+from featherstone_ros.control.choices import Timing as Timing
 from featherstone_ros.control.settings import OF_ACCELERATIONS, ControllerSettings, Mode
 from featherstone_ros.errors import ModelError, SingularInertiaError
 from featherstone_ros.model import Model
 
-BANDWIDTH, DAMPING_RATIO = 30.0, 1.0  # [rad/s] and 1: defaults
 FASTEST = 100.0  # [rad/s] to which friction may raise the bandwidth of a joint
 UNCERTAIN = 0.3  # share of the Coulomb friction that may be wrong
 ARRIVED = 0.005  # [rad or m] that wrong friction may cost, where the loop bears such gains
@@ -50,7 +52,6 @@ NO_MARGIN = 0.8  # a damping over inertia times latency that leaves no GAIN_MARG
 SLOWEST = 0.02  # share of the bandwidth below which the search is given up
 GENTLER = 0.25  # of the bandwidth, with which it is begun anew
 CONTRIBUTING = 0.3  # least share of the largest contribution for a joint to count
-MAX_PERIODS = 20  # that a command may be on its way: each is a state of the loop for every joint
 ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
 TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
 INDEFINITE = 1e-9  # share of the largest eigenvalue of an inertia by which rounding makes one < 0
@@ -68,35 +69,6 @@ class NoStableGainsError(ValueError):
         """Say why."""
         super().__init__(message)
         self.index = index
-
-
-class TimingError(ValueError):
-    """A delay of so many periods that no gains can be found."""
-
-
-@dataclass(frozen=True)
-class Timing:
-    """When the loop acts."""
-
-    period: float = 0.002  # between two commands [s]
-    delay: float = 0.002  # from the measurement of a state to the resulting torque [s]
-
-    def __post_init__(self) -> None:
-        """Raise TimingError if there are too many commands on their way."""
-        if self.delay > MAX_PERIODS * self.period:
-            raise TimingError(
-                f"delay is {self.delay:g} s, {self.delay / self.period:.0f} periods of "
-                f"{self.period:g} s; expected at most {MAX_PERIODS} periods"
-            )
-
-    @property
-    def latency(self) -> float:
-        """Time from a measurement to the middle of that in which its command acts [s]."""
-        return self.delay + 0.5 * self.period
-
-    def __str__(self) -> str:
-        """Name both in milliseconds."""
-        return f"period {1e3 * self.period:.3g} ms, delay {1e3 * self.delay:.3g} ms"
 
 
 @dataclass(frozen=True)

@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.choices import Choice as Choice
+from featherstone_ros.control.choices import Mode as Mode
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.parameter import REQUIRED, declared
-
-
-class Choice(str, Enum):
-    """A word that is one of a few (enum.StrEnum, which Python 3.10 does not have)."""
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value
-
-
-class Mode(Choice):
-    """The control law."""
-
-    GRAVITY_COMPENSATION = "gravity_compensation"
-    FEEDFORWARD = "feedforward"
-    COMPUTED_TORQUE = "computed_torque"
-    CARTESIAN_IMPEDANCE = "cartesian_impedance"
-    ADMITTANCE = "admittance"
-
 
 WITHOUT_GAINS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)  # of the joints
 OF_SPRING = (Mode.CARTESIAN_IMPEDANCE,)  # torques are those of the end effector's spring

@@ -18,13 +18,9 @@ from featherstone_ros.lazy import exporter
 
 __all__ = ["EARTH", "Model", "errors_naming", "read_description", "read_file"]
 
+EARTH = (0.0, 0.0, -9.81)  # [m/s^2]
+
 if TYPE_CHECKING:
-    from featherstone_ros.model.model import (
-        EARTH,
-        Model,
-        errors_naming,
-        read_description,
-        read_file,
-    )
+    from featherstone_ros.model.model import Model, errors_naming, read_description, read_file
 else:
     __getattr__, __dir__ = exporter(__name__, "model")

@@ -15,7 +15,14 @@ from numpy.typing import ArrayLike
 from featherstone_ros._core import difference_of, integrated
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.model import body_tree, joint_limits, joint_selection, urdf, urdf_edit
+from featherstone_ros.model import (
+    EARTH,
+    body_tree,
+    joint_limits,
+    joint_selection,
+    urdf,
+    urdf_edit,
+)
 from featherstone_ros.model.arguments import finite
 from featherstone_ros.model.body_tree import BodyTree, inertial_of, parameters_of
 from featherstone_ros.model.file_kind import DESCRIPTION, mistaken
@@ -33,7 +40,6 @@ from featherstone_ros.model.rules import impossible_inertias, odd_mimics, weight
 
 logger = logging.getLogger(__name__)
 
-EARTH = (0.0, 0.0, -9.81)  # [m/s^2]
 BASES = ("fixed", "floating")
 LIMITS = (
     *("lower", "upper", "velocity_limit", "effort_limit"),

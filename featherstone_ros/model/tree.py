@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.model import robot_description
+from featherstone_ros.model import EARTH, robot_description
 from featherstone_ros.model.arguments import at_least, finite, not_negative, rotation_matrix
-from featherstone_ros.model.model import EARTH, Model
+from featherstone_ros.model.model import Model
 from featherstone_ros.model.primitives import ORIGIN, UNTURNED, together
 from featherstone_ros.model.robot_description import (
     Inertial,

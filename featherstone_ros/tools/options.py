@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
+from featherstone_ros.model import EARTH
 
 RECORDING = "a bag's folder, a .db3 or .mcap file, or a .csv or .npz table with named columns"
 
@@ -243,8 +244,6 @@ def add_controller(parser: argparse.ArgumentParser) -> None:
 
 def add_gravity_option(parser: argparse.ArgumentParser) -> None:
     """Declare how the arm is mounted."""
-    from featherstone_ros.model.model import EARTH
-
     parser.add_argument(
         "--gravity",
         type=between(-100, 100),  # as the nodes' parameter

@@ -34,8 +34,7 @@ from featherstone_ros.control.gains import (
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
-from featherstone_ros.model import Model, errors_naming, read_description
-from featherstone_ros.model.model import EARTH
+from featherstone_ros.model import EARTH, Model, errors_naming, read_description
 from featherstone_ros.model.transmissions import (
     commanded_by_position,
     reductions,

@@ -11,12 +11,12 @@ from studies import few_or_all, study
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros import errors as fr_errors
+from featherstone_ros.control.choices import TimingError
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
     SampledLoop,
     Timing,
-    TimingError,
     choose,
     error_of_friction,
     postures,

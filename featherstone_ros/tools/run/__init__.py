@@ -52,9 +52,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from featherstone_ros.control.settings import Mode
-from featherstone_ros.model.parameter_files import CONTROLLER, TWIN
-from featherstone_ros.simulation.simulator_settings import PACED, SIMULATED
+from featherstone_ros.control.choices import Mode
 from featherstone_ros.tools.options import (
     add_files,
     add_number,
@@ -136,6 +134,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     """Start the nodes and show their status until Ctrl-C."""
     import tempfile
 
+    from featherstone_ros.model.parameter_files import CONTROLLER, TWIN
     from featherstone_ros.tools import trajectory_files
     from featherstone_ros.tools.processes import node_environment, ros_domain, twin_and_controller
     from featherstone_ros.tools.robot_setup import described
@@ -184,8 +183,9 @@ def _parameters(
     args: argparse.Namespace, arm: RobotSetup, goes_by_wall: bool
 ) -> dict[str, dict[str, object]]:
     """Return the parameters of each node."""
-    from featherstone_ros.model.parameter_files import as_ros_reads
+    from featherstone_ros.model.parameter_files import CONTROLLER, TWIN, as_ros_reads
     from featherstone_ros.observer.shadow_settings import default_link
+    from featherstone_ros.simulation.simulator_settings import PACED, SIMULATED
     from featherstone_ros.tools.robot_setup import described
 
     files = [*arm.files, *(args.twin_parameters or ())]

@@ -33,7 +33,7 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
-from featherstone_ros.control.gains import BANDWIDTH, Timing, TimingError
+from featherstone_ros.control.choices import BANDWIDTH, Timing, TimingError
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.progress import Progress
 from featherstone_ros.tools.options import (
