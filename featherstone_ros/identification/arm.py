@@ -29,17 +29,11 @@ class Errors:
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """A model and its drives.
+    """A model and its drives."""
 
-    Attributes:
-        model: The links, payload included.
-        drives: Those of its joints.
-        errors: Of an arm that was identified; None: not known.
-    """
-
-    model: Model
-    drives: Drives
-    errors: Errors | None = None
+    model: Model  # the links, payload included
+    drives: Drives  # those of its joints
+    errors: Errors | None = None  # of an arm that was identified; None: not known
 
     @classmethod
     def without_drives(cls, model: Model) -> Arm:

@@ -29,19 +29,13 @@ NEGLIGIBLE = 1e-8  # relative to the greatest diagonal entry of R
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Which of p parameters are independent, and how the others combine with them.
+    """Which of p parameters are independent, and how the others combine with them."""
 
-    Attributes:
-        names: p names, of bodies' ("link3.mx") and drives' parameters ("armature.joint3").
-        independent: (r,) indices, ascending.
-        dependent: (p - r,) indices, ascending.
-        K: (r, p - r), base = x[independent] + K x[dependent].
-    """
-
+    # p names, of bodies' ("link3.mx") and drives' parameters ("armature.joint3")
     names: tuple[str, ...]
-    independent: Indices
-    dependent: Indices
-    K: Floats
+    independent: Indices  # (r,) indices, ascending
+    dependent: Indices  # (p - r,) indices, ascending
+    K: Floats  # (r, p - r), base = x[independent] + K x[dependent]
 
     @cached_property
     def mapping(self) -> Floats:

@@ -80,27 +80,16 @@ class Deformable:
 
 @dataclass(frozen=True, eq=False)
 class Bodies(Deformable):
-    """The b bodies of a model that move and have mass, base first.
+    """The b bodies of a model that move and have mass, base first."""
 
-    Attributes:
-        model: The robot.
-        names: For each body, the link whose frame is the body's.
-        frame_link: (b,) index of that link.
-        members: Indices of the links that form each body.
-        J: (b, 4, 4) pseudo-inertia of each in its frame, from the model.
-        prior: (b, 4, 4) the same made positive definite: an impossible body is thickened.
-        repaired: Names of the bodies that were thickened.
-        massless: Names of moving bodies without mass, which are not deformed.
-    """
-
-    model: Model
-    names: tuple[str, ...]
-    frame_link: NDArray[np.intp]
-    members: tuple[NDArray[np.intp], ...]
-    J: Floats
-    prior: Floats
-    repaired: tuple[str, ...]
-    massless: tuple[str, ...]
+    model: Model  # the robot
+    names: tuple[str, ...]  # for each body, the link whose frame is the body's
+    frame_link: NDArray[np.intp]  # (b,) index of that link
+    members: tuple[NDArray[np.intp], ...]  # indices of the links that form each body
+    J: Floats  # (b, 4, 4) pseudo-inertia of each in its frame, from the model
+    prior: Floats  # (b, 4, 4) the same made positive definite: an impossible body is thickened
+    repaired: tuple[str, ...]  # names of the bodies that were thickened
+    massless: tuple[str, ...]  # names of moving bodies without mass, which are not deformed
 
     @classmethod
     def of(cls, model: Model, boxes: Mapping[str, tuple[Floats, Floats]] | None = None) -> Bodies:

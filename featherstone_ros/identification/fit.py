@@ -47,15 +47,10 @@ NEARLY = 1e-5  # likewise, where only the widths are compared
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The result of a fit.
+    """The result of a fit."""
 
-    Attributes:
-        theta: (10 b,) deformation of the bodies.
-        drives: Each of ``Law.terms`` of n joints.
-    """
-
-    theta: Floats
-    drives: Floats
+    theta: Floats  # (10 b,) deformation of the bodies
+    drives: Floats  # each of ``Law.terms`` of n joints
 
     def unknowns(self, bodies: Deformable) -> Floats:
         """Return x in the order of ``regression``."""

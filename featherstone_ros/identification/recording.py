@@ -33,57 +33,34 @@ MIN_OVERLAP = 0.5  # share of a recording that another of the same motion must c
 
 @dataclass(frozen=True, eq=False)
 class JointStates:
-    """The joint states on one topic that name the same joints in the same order.
+    """The joint states on one topic that name the same joints in the same order."""
 
-    Attributes:
-        topic: The topic's name.
-        joint_names: n names, in the order of the messages.
-        stamp: (N,) header stamps, in order of reception; 0 where not set [ns].
-        received: (N,) times of reception [ns].
-        position: (N, n) [rad or m], NaN where a message leaves the field empty.
-        velocity: (N, n) [rad/s or m/s], likewise.
-        effort: (N, n) [N m or N], likewise.
-        notes: What was taken for what, in words.
-    """
-
-    topic: str
-    joint_names: tuple[str, ...]
-    stamp: Nanoseconds
-    received: Nanoseconds
-    position: Floats
-    velocity: Floats
-    effort: Floats
-    notes: tuple[str, ...] = ()
+    topic: str  # the topic's name
+    joint_names: tuple[str, ...]  # n names, in the order of the messages
+    stamp: Nanoseconds  # (N,) header stamps, in order of reception; 0 where not set [ns]
+    received: Nanoseconds  # (N,) times of reception [ns]
+    position: Floats  # (N, n) [rad or m], NaN where a message leaves the field empty
+    velocity: Floats  # (N, n) [rad/s or m/s], likewise
+    effort: Floats  # (N, n) [N m or N], likewise
+    notes: tuple[str, ...] = ()  # what was taken for what, in words
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Joint states as they were recorded, in order of reception, joints in the model's order.
+    """Joint states as they were recorded, in order of reception, joints in the model's order."""
 
-    Attributes:
-        topic: Their topic.
-        joint_names: n names.
-        time: (N,) stamps, or times of reception where stamps are not set; 0 at the first [s].
-        position: (N, n) [rad or m].
-        velocity: (N, n) [rad/s or m/s]; None if not recorded.
-        effort: (N, n) [N m or N].
-        recorded: States there were before those that lack something were dropped; 0: as many as are
-            left.
-        dropped: Why the others were, in words.
-        constant: Joints whose effort never changes, as if it were not measured, and its value.
-        notes: What was taken for what, in words.
-    """
-
-    topic: str
-    joint_names: tuple[str, ...]
-    time: Floats
-    position: Floats
-    velocity: Floats | None
-    effort: Floats
+    topic: str  # their topic
+    joint_names: tuple[str, ...]  # n names
+    time: Floats  # (N,) stamps, or times of reception where stamps are not set; 0 at the first [s]
+    position: Floats  # (N, n) [rad or m]
+    velocity: Floats | None  # (N, n) [rad/s or m/s]; None if not recorded
+    effort: Floats  # (N, n) [N m or N]
+    # states there were before those that lack something were dropped; 0: as many as are left
     recorded: int = 0
-    dropped: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()  # why the others were, in words
+    # joints whose effort never changes, as if it were not measured, and its value
     constant: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was taken for what, in words
 
     @property
     def duration(self) -> float:

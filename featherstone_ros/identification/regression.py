@@ -41,15 +41,10 @@ Prepared: TypeAlias = tuple[SmoothMotion, float]  # a motion, and its period [s]
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """N samples of n equations in p unknowns.
+    """N samples of n equations in p unknowns."""
 
-    Attributes:
-        A: (N, n, p) filtered regressor [N m or N per unit of x].
-        tau: (N, n) filtered torque [N m or N].
-    """
-
-    A: Floats
-    tau: Floats
+    A: Floats  # (N, n, p) filtered regressor [N m or N per unit of x]
+    tau: Floats  # (N, n) filtered torque [N m or N]
 
     def of(self, joints: Sequence[int]) -> Equations:
         """Return the equations of these joints only."""

@@ -31,25 +31,15 @@ NEGLIGIBLE = 1e-9  # relative singular value of unknowns that the torque does no
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """r base parameters and the friction of j joints, without any prior.
+    """r base parameters and the friction of j joints, without any prior."""
 
-    Attributes:
-        names: r + 3 j names, r + 4 j if friction grows with the load.
-        value: By least squares.
-        deviation: Standard deviation of each; inf where the data do not determine it.
-        urdf: From the description; NaN for friction.
-        fitted: From the fitted possible bodies and drives.
-        scale: Standard deviation of each if every body were known to 30 %; inf for friction.
-        identified: Whether the data are more precise than ``scale``.
-    """
-
-    names: tuple[str, ...]
-    value: Floats
-    deviation: Floats
-    urdf: Floats
-    fitted: Floats
-    scale: Floats
-    identified: NDArray[np.bool_]
+    names: tuple[str, ...]  # r + 3 j names, r + 4 j if friction grows with the load
+    value: Floats  # by least squares
+    deviation: Floats  # standard deviation of each; inf where the data do not determine it
+    urdf: Floats  # from the description; NaN for friction
+    fitted: Floats  # from the fitted possible bodies and drives
+    scale: Floats  # standard deviation of each if every body were known to 30 %; inf for friction
+    identified: NDArray[np.bool_]  # whether the data are more precise than ``scale``
 
     @property
     def unidentified(self) -> list[str]:
