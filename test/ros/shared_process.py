@@ -1,11 +1,10 @@
-"""A node with other code in its process: ``shared_process.py MODULE``.
+"""A controller with other code in its process: ``python -m shared_process``.
 
 The other code does what a file ``now`` in the working folder names, as soon as there is one.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 
 import rclpy
 
+from featherstone_ros import feedforward_controller
 from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.nodes import execution
 from featherstone_ros.nodes.feedforward_controller import FeedforwardController
@@ -83,7 +83,6 @@ def obey(orders: Path) -> None:
 
 
 if __name__ == "__main__":
-    module = sys.argv.pop(1)
     make = ModelNode.__init__
 
     def make_and_note(self, *args, **options):
@@ -95,4 +94,4 @@ if __name__ == "__main__":
     ModelNode.REST_PATIENCE, execution.LONGEST_END = 3.0, 1.0
     FeedforwardController.LONGEST_STOP = 2.0
     threading.Thread(target=obey, args=[Path("now").absolute()], daemon=True).start()
-    sys.exit(importlib.import_module(module).main())
+    sys.exit(feedforward_controller.main())

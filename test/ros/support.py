@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -379,33 +379,6 @@ class Ros:
             os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
         return process
 
-    def start_pair(
-        self,
-        text: str,
-        *arguments: str,
-        twin: Mapping[str, Any] | None = None,
-        controller: Mapping[str, Any] | None = None,
-        states: str = STATES,
-    ) -> tuple[NodeProcess, NodeProcess]:
-        """Start a twin and a controller that hear each other; return both.
-
-        Args:
-            text: The robot description.
-            arguments: Of both.
-            twin: Its parameters. Where they have lockstep, the controller's time is simulated.
-            controller: Its parameters.
-            states: Where the twin's joint states are.
-        """
-        described, known = {"robot_description": text}, twin or {}
-        names = ("commands", "joint_commands")
-        meet = [word for t in names for word in ("-r", f"~/{t}:=feedforward_controller/{t}")]
-        meet += ["-r", f"joint_states:={states}"]
-        own = (SIMULATED if known.get("lockstep") else {}) | dict(controller or {})
-        return (
-            self.start("featherstone_ros.digital_twin", {**described, **known}, *arguments, *meet),
-            self.start("featherstone_ros.feedforward_controller", {**described, **own}, *arguments),
-        )
-
     def run(
         self, command: list[str], stdout: int = subprocess.PIPE, fork: bool = False
     ) -> NodeProcess:
@@ -492,35 +465,6 @@ class Ros:
     ) -> None:
         """Publish until something is so: a busy machine may break off a motion, and rightly."""
         self.do_until(condition, what, lambda: publisher.publish(message))
-
-    def move(
-        self,
-        joints: Sequence[str],
-        goal: Iterable[float],
-        duration: float = 1.0,
-        within: float = 0.01,
-        **fields: Any,
-    ) -> JointState:
-        """Lead joints to a goal, to rest; return the first state that is there [rad or m].
-
-        ``fields`` are further ones of its point.
-        """
-        states = self.collect(JointState, STATES)
-        end = point(duration, goal, velocities=[0.0] * len(joints), **fields)
-
-        def is_there() -> JointState | None:
-            while states:
-                state = states.pop(0)
-                seen = dict(zip(state.name, state.position, strict=True))
-                at = [seen[joint] for joint in joints]
-                if np.abs(np.subtract(at, end.positions)).max() < within:
-                    return state
-            return None
-
-        publisher = self.publisher(JointTrajectory, "feedforward_controller/joint_trajectory")
-        message = JointTrajectory(joint_names=list(joints), points=[end])
-        what = f"arm at {list(end.positions)}"
-        return self.do_until(is_there, what, lambda: publisher.publish(message), 3.0 * ATTEMPT)
 
     def do_until(
         self,

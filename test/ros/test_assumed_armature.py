@@ -3,6 +3,9 @@
 from support import Ros  # skips this module where ROS is missing
 from urdf_text import geared_arm
 
+# isort: split
+from rig import Rig
+
 from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.model import Model
 
@@ -13,8 +16,8 @@ ASSUMED = float(assumed_armature(Model.from_urdf(URDF))[0])
 
 def start(ros: Ros, **parameters):
     twin = {"initial_positions.outer": 0.3, **parameters}
-    both = ros.start_pair(URDF, twin=twin, controller=parameters)
-    return dict(zip((TWIN, CONTROLLER), both, strict=True))
+    rig = Rig(ros, URDF, twin=twin, controller=parameters)
+    return {TWIN: rig.twin, CONTROLLER: rig.controller}
 
 
 def armature(ros: Ros, node: str) -> list[float]:

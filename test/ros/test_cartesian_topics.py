@@ -4,12 +4,12 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-import support  # noqa: F401  (skips where rclpy is missing)
+from support import Ros, ros_in_free_domain  # skips this module where ROS is missing
+
+# isort: split
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
-from sensor_msgs.msg import JointState
+from rig import CONTROLLER, Rig
 from std_msgs.msg import Float64MultiArray
-from support import Ros, ros_in_free_domain
-from witness import CONTROLLER, Pair
 
 import featherstone_ros as fr
 
@@ -20,11 +20,12 @@ PATIENT = {"state_timeout": 10.0, "executor_timeout": 10.0}
 STUCK = 0.015  # [m] that dry friction, some N at the hand, leaves at most on a spring of 400 N/m
 
 
-class Hand(Pair):
-    """The pair in mode cartesian_impedance, and what it says of the hand."""
+class Hand(Rig):
+    """A Panda in mode cartesian_impedance, and what its controller says of the hand."""
 
     def __init__(self, ros: Ros) -> None:
-        super().__init__(ros, RATE, tip=TIP, **PATIENT)
+        super().__init__(ros, "panda", twin={"rate": RATE}, controller={"tip": TIP, **PATIENT})
+        self.wait_until_held()
         changes = {"mode": "cartesian_impedance", "max_speed": 0.5}
         assert all(result.successful for result in ros.set_parameters(CONTROLLER, changes))
         self.poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
@@ -86,12 +87,8 @@ def hand(shared):
 
 
 def test_current_pose_is_the_tips(hand):
-    states = hand.ros.collect(JointState, "joint_states")
-    hand.ros.wait_for(lambda: states, "joint state")
-    state = dict(zip(states[-1].name, states[-1].position, strict=True))
-    model = fr.Model.from_robot("panda")
-    q = np.array([state[name] for name in model.joint_names])
-    pose = fr.Dynamics(model).link_pose(q, TIP)
+    model = hand.model
+    pose = fr.Dynamics(model).link_pose(hand.q, TIP)
     hand.ros.wait_for(lambda: hand.is_at(pose[:3, 3]), "pose of the hand")
     assert hand.poses[-1].header.frame_id == model.base_link
     assert hand.twists[-1].header.frame_id == model.base_link

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from support import DEEP, LOCKSTEP, seconds
+from support import LOCKSTEP  # skips this module where ROS is missing
 
 # isort: split
-from sensor_msgs.msg import JointState
+from rig import CONTROLLER, Rig
 
 import featherstone_ros as fr
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.robots import robot_file
 
-NODE = "/feedforward_controller"
 MODEL = fr.Model.from_robot("panda")
 NAMES = list(MODEL.joint_names)
 START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.8])
@@ -40,24 +39,19 @@ def test_an_arm_follows_and_units_stay_as_they_are(ros):
     rotors = {f"armature.{name}": 0.1 for name in NAMES} | MIXED
     home = {f"initial_positions.{j}": float(q) for j, q in zip(NAMES, START, strict=True)}
     timing = {"gains.period": 1.0 / RATE, "gains.delay": 1.0 / RATE}
-    states = ros.collect(JointState, "joint_states", DEEP)
     text = robot_file("panda").read_text()
     twin = {**rotors, **home, **LOCKSTEP, "rate": RATE}
-    ros.start_pair(text, twin=twin, controller=rotors | timing)
-
-    def wait_until(end: float) -> JointState:
-        """Let simulated time pass [s]; return the state then."""
-        is_over = lambda: states and seconds(states[-1].header.stamp) > end  # noqa: E731
-        ros.wait_for(is_over, f"simulated time {end:.2f}")
-        assert list(states[-1].name) == NAMES
-        return states[-1]
+    rig = Rig(ros, text, twin=twin, controller=rotors | timing)
+    rig.wait_until_held()
+    assert rig.names == NAMES
 
     gravity = fr.Dynamics(MODEL).gravity(START)
-    torque = DriveUnits.of(MIXED, NAMES).measured_torque(wait_until(0.5).effort, gravity)
+    torque = DriveUnits.of(MIXED, NAMES).measured_torque(rig.effort, gravity)
     np.testing.assert_allclose(torque, gravity, atol=0.3)
-    there = ros.move(NAMES, START + WAY, 2.0, within=0.02)
-    end = wait_until(seconds(there.header.stamp) + 1.0)
-    assert np.abs(end.position - START - WAY).max() < 2e-3
-    result = ros.set_parameters(NODE, {"drives.panda_joint4.torque_constant": 0.2})[0]
+    rig.lead(START + WAY, 2.0, within=0.02)
+    end = rig.now + 1.0
+    ros.wait_for(lambda: rig.now > end, "a second")
+    assert np.abs(rig.q - START - WAY).max() < 2e-3
+    result = ros.set_parameters(CONTROLLER, {"drives.panda_joint4.torque_constant": 0.2})[0]
     assert not result.successful
     assert "drives.panda_joint4.torque_constant is fixed until the node is cleaned" in result.reason

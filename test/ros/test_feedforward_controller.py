@@ -22,7 +22,6 @@ import pytest
 from control_arm import URDF, Q
 from numpy.testing import assert_allclose
 from support import (  # skips this module where ROS is missing
-    Listener,
     Ros,
     point,
     ros_in_free_domain,
@@ -33,6 +32,7 @@ from support import (  # skips this module where ROS is missing
 # isort: split
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.publisher import Publisher
+from rig import Rig
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
@@ -466,50 +466,25 @@ def test_signal_ends_it_in_gravity_hold(ros):
 def test_processes_that_are_stopped_or_killed_make_no_step(ros):
     """Of more than 200 N m/s for at most 5 ms, also when a first command is given."""
     home = {f"initial_positions.{name}": float(q) for name, q in zip(NAMES, Q, strict=True)}
-    twin = {"robot_description": URDF, "rate": 250.0, "command_timeout": 0.2, **home}
     gentle = {**PARAMETERS, **{f"torque_rate.{name}": 200.0 for name in NAMES}}
-    states = ros.collect(JointState, "joint_states")
-    commands: list[tuple[int, np.ndarray]] = []  # by number: a lost one had its share
-
-    def hear(raw: bytes, info: dict[str, Any]) -> None:
-        values = np.frombuffer(raw, offset=len(raw) - 8 * len(NAMES))
-        commands.append((info["publication_sequence_number"], values))
-
-    Listener(ros, "witness", (Float64MultiArray, f"{NODE}/commands", hear))
-    start = {
-        "twin": lambda: ros.start(
-            "featherstone_ros.digital_twin", twin, "-r", f"~/commands:={NODE}/commands"
-        ),
-        "controller": lambda: ros.start(MODULE, gentle),
-    }
-    nodes = {name: begin() for name, begin in start.items()}
+    rig = Rig(ros, URDF, twin={"rate": 250.0, "command_timeout": 0.2, **home}, controller=gentle)
 
     def go_on() -> None:
         ros.run_for(0.05)  # what is still on its way
-        count = len(commands)
-        ros.wait_for(lambda: len(commands) >= count + 100, "100 commands")
-        ros.wait_for(
-            lambda: any((state.effort == commands[-1][1]).all() for state in states[-5:]),
-            "obedience",
-        )
+        rig.wait_for_commands(100)
+        ros.wait_for(lambda: (rig.effort == rig.command).all(), "obedience", period=0.01)
 
     go_on()
-    for name in start:
-        nodes[name].send(signal.SIGSTOP)
+    for node, start in (("twin", rig.start_twin), ("controller", rig.start_controller)):
+        rig.nodes[node].send(signal.SIGSTOP)
         ros.run_for(0.3)
-        nodes[name].send(signal.SIGCONT)
+        rig.nodes[node].send(signal.SIGCONT)
         go_on()
-        nodes[name].kill()
-        nodes[name] = start[name]()
+        rig.nodes[node].kill()
+        start()
         go_on()
-    numbers, torques = map(np.array, zip(*commands, strict=True))
-    assert numbers.max() < 1e6  # a middleware that does not count would allow any step
-    assert np.isfinite(torques).all()
-    behind = np.diff(numbers)
-    count = np.where(behind > 0, behind, numbers[1:])  # those of a new process begin at 1
-    # Across all of that.
-    assert (np.abs(np.diff(torques, axis=0)).max(axis=1) <= count * (1.0 + 1e-9)).all()
-    ros.wait_for(lambda: np.abs(states[-1].velocity).max() < 0.01, "arm at rest")
-    assert np.abs(np.array(states[-1].position) - Q).max() < 0.3
-    for node in nodes.values():
+    assert rig.is_finite and rig.worst_step <= 1.0  # across all of that
+    rig.wait_for_rest()
+    assert np.abs(rig.q - Q).max() < 0.3
+    for node in rig.nodes.values():
         node.stop()

@@ -14,6 +14,7 @@ from support import (  # skips this module where ROS is missing
 # isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from nav_msgs.msg import Odometry
+from rig import Rig
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
@@ -101,8 +102,9 @@ def test_controller_of_a_fixed_base_moves_an_arm_in_space(ros):
     gains = {"gains.shoulder.p": 60.0, "gains.shoulder.d": 10.0}
     gains |= {"gains.elbow.p": 20.0, "gains.elbow.d": 3.0}
     own = {"path_tolerance": 0.0, **weightless, **gains}
-    ros.start_pair(BOAT, twin=FLOATING | weightless, controller=own)
-    ros.move(["shoulder", "elbow"], [START[0] + 0.5, START[1] - 0.4], within=2e-3)
+    rig = Rig(ros, BOAT, twin=FLOATING | weightless, controller=own)
+    rig.wait_until_held()
+    rig.lead([START[0] + 0.5, START[1] - 0.4], within=2e-3)
     moved = np.array(list(base.pose.values())[-1][:3]) - POSE[:3]
     assert np.linalg.norm(moved) > 0.01
 

@@ -18,10 +18,10 @@ from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
 from rclpy.action import ActionClient
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header
+from rig import OWN_CONTROLLER, Rig
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
-from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Q
+from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, URDF, Q
 from trajectory_msgs.msg import (
     JointTrajectory,
     MultiDOFJointTrajectory,
@@ -29,46 +29,30 @@ from trajectory_msgs.msg import (
 )
 
 ACTION = f"{NODE}/follow_joint_trajectory"
-CONTROLLER = "featherstone_ros.feedforward_controller"
-TWIN = "featherstone_ros.digital_twin"
 INITIAL = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=True)}
 # Brakes as the watchdog that an arm needs: a controller that does not run for 0.6 s, on a busy
 # machine, would leave it with a torque that throws it for good.
-TWIN_PARAMETERS = {
-    "robot_description": PARAMETERS["robot_description"],
-    "rate": 500.0,
-    "command_timeout": 0.1,
-    **INITIAL,
-}
+OF_TWIN = {"rate": 500.0, "command_timeout": 0.1, **INITIAL}
 # With margin at 500 states a second, on a busy machine, too.
 STABLE = {"gains.elbow.p": 20.0, "gains.elbow.d": 1.0, "gains.shoulder.d": 5.0}
 BRIEF = {"give_up_after": 1.0}  # [s] less than the node waits for an arm to rest before it ends
-REMAPPED = ["-r", f"{NODE}/commands:=/digital_twin/commands"]
 GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
 Result = FollowJointTrajectory.Result
 UNHURRIED = 10.0  # [s] soon in motion, and still so after the machine has stood still for seconds
 LONG = 30.0  # [s] a trajectory that is still under way when a test has done with it
 
 
-class Client:
+class Client(Rig):
     """A twin and its controller, and a client of the controller's action."""
 
-    def __init__(self, ros: Ros, module: str = CONTROLLER, **parameters: Any) -> None:
-        self.ros = ros
-        self.twin = ros.start(TWIN, TWIN_PARAMETERS)
-        own = {name.replace("__", "."): value for name, value in parameters.items()}
-        values = {**PARAMETERS, **STABLE, **PATIENT, **BRIEF, **own}
-        self.controller = ros.start(module, values, *REMAPPED)
-        self.states: list[JointState] = ros.collect(JointState, "joint_states")
-        self.commands: list[Float64MultiArray] = ros.collect(
-            Float64MultiArray, "/digital_twin/commands"
-        )
+    def __init__(self, ros: Ros, program: str = OWN_CONTROLLER) -> None:
+        own = {**PARAMETERS, **STABLE, **PATIENT, **BRIEF}
+        super().__init__(ros, URDF, twin=OF_TWIN, controller=own, program=program)
         self.feedback: list[Any] = []
         self.client = ActionClient(ros.node, FollowJointTrajectory, ACTION)
         self.hold = lambda: ros.call(Trigger, f"{NODE}/hold", repeat=False).success
-        ros.wait_for_state(NODE, "active")
+        self.wait_until_held()
         ros.wait_for(self.client.server_is_ready, "action server")
-        ros.wait_for(lambda: self.commands, "command")
 
     def send(self, end=GOAL, duration: float = 0.5, names=NAMES, **fields: Any) -> Any:
         """Send a goal; return its handle, accepted or not."""
@@ -94,24 +78,6 @@ class Client:
         future = handle.cancel_goal_async()
         answer = self.ros.wait_for(lambda: future.done() and future, "answer to a cancellation")
         return bool(answer.result().goals_canceling)
-
-    def stands(self) -> bool:
-        return bool(self.states) and np.abs(self.states[-1].velocity).max() < 0.01
-
-    def wait_until_it_moves(self) -> None:
-        self.ros.wait_for(lambda: np.abs(self.states[-1].velocity).max() > 0.02, "motion")
-
-    def wait_until_it_stands(self) -> None:
-        self.ros.wait_for(self.stands, "arm at rest")
-
-    def wait_until_it_is_at(self, q: Any) -> None:
-        """Wait for the states: on a busy machine they come later than a goal's result."""
-        self.ros.wait_for(lambda: np.abs(self.q - q).max() < 0.01, f"arm at {q}")
-
-    @property
-    def q(self) -> np.ndarray:
-        state = self.states[-1]
-        return np.array([state.position[list(state.name).index(name)] for name in NAMES])
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +106,7 @@ def arm(shared: Client) -> Iterator[Client]:
     shared.feedback.clear()
     yield shared
     assert shared.controller.is_running
-    assert np.isfinite([list(command.data) for command in shared.commands]).all()
+    assert shared.is_finite
     assert "Traceback" not in shared.controller.output
 
 
@@ -148,7 +114,7 @@ def test_goal_is_followed_with_feedback_and_succeeds(arm):
     status, result = arm.result(arm.send(names=NAMES[::-1], end=GOAL[::-1]))
     success = (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL)
     assert (status, result.error_code) == success, result.error_string + arm.controller.output
-    arm.wait_until_it_is_at(GOAL)
+    arm.wait_until_at(GOAL)
     assert len(arm.feedback) > 2
     for message in arm.feedback:
         assert list(message.joint_names) == NAMES
@@ -193,11 +159,11 @@ def test_bad_goals_are_rejected_with_their_codes_and_the_one_before_goes_on(arm)
 
 def test_cancelled_goal_stops_the_arm(arm):
     handle = arm.send(end=[q + 1.5 for q in Q], duration=UNHURRIED)
-    arm.wait_until_it_moves()
+    arm.wait_for_motion()
     assert arm.cancel(handle)
     status, result = arm.result(handle)
     assert (status, result.error_code) == (GoalStatus.STATUS_CANCELED, Result.SUCCESSFUL)
-    arm.wait_until_it_stands()
+    arm.wait_for_rest()
     assert np.abs(arm.q - [q + 1.5 for q in Q]).min() > 0.1
 
 
@@ -208,7 +174,7 @@ def test_new_goal_preempts_the_one_before(arm):
     assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
     assert "preempted" in result.error_string
     assert arm.result(second)[0] == GoalStatus.STATUS_SUCCEEDED
-    arm.wait_until_it_is_at(GOAL)
+    arm.wait_until_at(GOAL)
 
 
 def test_constraints_are_the_tolerances_of_goals_that_have_none(arm):
@@ -229,7 +195,7 @@ def test_partial_goal_leaves_the_other_joints_where_they_are(arm):
         r.successful for r in arm.ros.set_parameters(NODE, {"allow_partial_joints_goal": True})
     )
     arm.reach([0.2], names=["elbow"])
-    arm.wait_until_it_is_at([Q[0], 0.2])
+    arm.wait_until_at([Q[0], 0.2])
 
 
 def test_goal_ends_with_deactivation_and_none_is_accepted_while_inactive(arm):
@@ -277,11 +243,9 @@ def test_exception_in_the_action_stops_the_arm_and_nothing_else(ros):
     assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
     assert "unexpected exception" in result.error_string
     assert "broken on purpose" in arm.controller.output
-    arm.wait_until_it_stands()
+    arm.wait_for_rest()
     assert_allclose(arm.q, Q, atol=0.1)
-    publisher = ros.publisher(JointTrajectory, f"{NODE}/joint_trajectory")
-    publisher.publish(JointTrajectory(joint_names=NAMES, points=[point(0.5, GOAL)]))
-    arm.wait_until_it_is_at(GOAL)
+    arm.lead(GOAL, 0.5)
 
 
 def test_signal_ends_a_goal_and_the_node_in_order(ros):
@@ -307,12 +271,12 @@ def test_controller_state_says_what_is_asked_for_and_measured(arm):
     arm.reach(GOAL, duration=1.0)
     states_of_motion = [state for state in states if any(state.reference.velocities)]
     assert len(states_of_motion) > 10
-    arm.wait_until_it_stands()
+    arm.wait_for_rest()
     states.clear()
     state = arm.ros.wait_for(lambda: states and states[-1], "the state at the end")
     assert_allclose(state.reference.positions, GOAL)
     assert_allclose(state.feedback.positions, arm.q, atol=1e-3)
-    assert_allclose(state.output.effort, arm.commands[-1].data, atol=0.05)
+    assert_allclose(state.output.effort, arm.command, atol=0.05)
     for state in states_of_motion:
         assert list(state.joint_names) == NAMES
         for what in ("positions", "velocities"):

@@ -5,7 +5,6 @@ import pytest
 import yaml
 from support import (  # skips this module where ROS is missing
     ARM,
-    PACED,
     SHADOWED,
     Between,
     Ros,
@@ -18,11 +17,11 @@ pytest.importorskip("scipy")
 
 # isort: split
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rig import CONTROLLER, Rig
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-CONTROLLER = "/feedforward_controller"
 TWIN = "featherstone_ros.digital_twin"
 LINK, MASS, COM = "panda_hand", 1.2, np.array([0.02, -0.01, 0.09])
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -38,9 +37,11 @@ def start(ros: Ros) -> None:
     loaded = PANDA.model.with_payload(LINK, MASS, COM, 0.003 * np.eye(3)).to_urdf(PANDA.text)
     noise = {"noise.velocity": 1e-3, "noise.effort": 0.1, "robot_description": loaded}
     Between(ros, SHADOW)
-    ros.start_pair(
+    Rig(
+        ros,
         PANDA.text,
-        twin={**WITHOUT_FRICTION, **noise, **PACED, "real_time_factor": 4.0, "rate": 200.0},
+        pace=4.0,
+        twin={**WITHOUT_FRICTION, **noise, "rate": 200.0},
         controller=PANDA.parameters["feedforward_controller"],
         states=ARM,
     )

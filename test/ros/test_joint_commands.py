@@ -8,6 +8,7 @@ from support import seconds, status_values  # skips this module where ROS is mis
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
+from rig import Rig
 from sensor_msgs.msg import JointState
 from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, Q
 
@@ -22,10 +23,10 @@ def test_drives_follow_a_trajectory_with_the_torque_of_the_model(ros):
     initial = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=True)}
     urdf = PARAMETERS["robot_description"]
     own = {"output": "joint_state", **PATIENT}
-    ros.start_pair(urdf, twin={"rate": 500.0, **initial}, controller=own)
+    rig = Rig(ros, urdf, twin={"rate": 500.0, **initial}, controller=own)
     commands = ros.collect(JointState, f"{NODE}/joint_commands")
-    ros.wait_for(lambda: commands, "commands")
-    ros.move(NAMES, GOAL, within=1e-3, accelerations=[0.0, 0.0])
+    rig.wait_until_held()
+    rig.lead(GOAL, within=1e-3, accelerations=[0.0, 0.0])
     ros.wait_for(lambda: np.abs(commands[-1].velocity).max() == 0.0, "end of the motion")
     assert list(commands[-1].name) == NAMES
     assert_allclose(commands[-1].position, GOAL, atol=1e-12)

@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from support import DEEP, SIMULATED, seconds  # skips this module where ROS is missing
+from support import DEEP, SIMULATED, point, seconds  # skips this module where ROS is missing
 
 # isort: split
+from rig import CONTROLLER
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros import Model
 from featherstone_ros.model.robots import robot_file
@@ -41,11 +43,21 @@ def test_an_arm_in_mujoco_follows_and_arrives(ros):
     plant = ros.run([sys.executable, str(EXAMPLE), str(path), "--parameters", str(file), *LOCKED])
     described = {"robot_description": str(path), "state_publish_rate": 200.0, **SIMULATED}
     ros.start("featherstone_ros.feedforward_controller", described, "--params-file", str(file))
-    errors = ros.collect(JointState, "feedforward_controller/error", DEEP)
+    states = ros.collect(JointState, "joint_states", DEEP)
+    errors = ros.collect(JointState, f"{CONTROLLER}/error", DEEP)
     ros.status("running", "feedforward_controller")
     goal = start + np.minimum(1.2, 0.7 * (model.upper - start))
-    there = ros.move(joints, goal, 2.5, accelerations=[0.0] * model.n)
-    end = seconds(there.header.stamp) + REST
+    trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
+    still = [0.0] * model.n
+    points = [point(2.5, goal, velocities=still, accelerations=still)]
+    trajectories.publish(JointTrajectory(joint_names=joints, points=points))
+
+    def is_there() -> bool:
+        state = dict(zip(states[-1].name, states[-1].position, strict=True))
+        return np.abs([state[joint] for joint in joints] - goal).max() < 0.01
+
+    ros.wait_for(is_there, "arm at the goal")
+    end = seconds(states[-1].header.stamp) + REST
     ros.wait_for(lambda: seconds(errors[-1].header.stamp) > end, "rest")
     off = np.abs([message.position for message in errors])
     print(f"{1e3 * off.max():.1f} mrad off at worst, {1e3 * off[-1].max():.1f} mrad at the end")

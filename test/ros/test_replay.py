@@ -7,7 +7,6 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,27 +17,26 @@ from support import (  # skips this module where ROS is missing
 )
 
 # isort: split
-from neighbour import CONTROLLER, TWIN
-from scene import PANDA, Scene
+from rig import CONTROLLER, TWIN, Rig, held_panda
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from test_teach_and_replay import COMMAND, run
 
-from featherstone_ros.model.robots import robot_file, robot_parameters
+from featherstone_ros.model.robots import robot_file
 from featherstone_ros.nodes.qos import LATCHED
 
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory) -> Iterator[Scene]:
+def shared(tmp_path_factory) -> Iterator[Rig]:
     with ros_in_free_domain(tmp_path_factory.mktemp("replayed")) as ros:
-        yield Scene(ros, pace=3.0, rate=100.0)
+        yield held_panda(ros, pace=3.0, rate=100.0)
 
 
 @pytest.fixture
-def scene(shared: Scene) -> Scene:
+def rig(shared: Rig) -> Rig:
     shared.recover()
     return shared
 
@@ -46,69 +44,66 @@ def scene(shared: Scene) -> Scene:
 SLOW = ((0.0, 0.0), (0.5, 10.0))  # seconds of motion are left when somebody sees it
 
 
-def write_motion(scene: Scene, *way: tuple[float, float], **changes) -> None:
+def write_motion(rig: Rig, *way: tuple[float, float], **changes) -> None:
     """Write a motion of one joint from home, by how far it is [rad] at which time [s]."""
-    one = np.eye(len(scene.home))[0]
+    one = np.eye(len(rig.home))[0]
     points = [
-        {"positions": (scene.home + x * one).tolist(), "velocities": 0 * one, "time_from_start": t}
+        {"positions": (rig.home + x * one).tolist(), "velocities": 0 * one, "time_from_start": t}
         for x, t in way
     ]
-    motion = {"joint_names": scene.names, "points": points} | changes
-    (scene.ros.folder / "swing.yaml").write_text(json.dumps(motion, default=list))
+    motion = {"joint_names": rig.names, "points": points} | changes
+    (rig.ros.folder / "swing.yaml").write_text(json.dumps(motion, default=list))
 
 
 @contextmanager
-def standing_time(scene: Scene) -> Iterator[None]:
+def standing_time(rig: Rig) -> Iterator[None]:
     """Pause the twin: simulated time stands, which costs nothing."""
     for is_standing in (True, False):
         request = SetBool.Request(data=is_standing)
-        assert scene.ros.call(SetBool, f"{TWIN}/pause", request).success
+        assert rig.ros.call(SetBool, f"{TWIN}/pause", request).success
         if is_standing:
             yield
 
 
-def test_a_replay_that_is_ended_leaves_the_arm_held(scene):
-    write_motion(scene, *SLOW)
-    process = scene.ros.run([*COMMAND, "replay", "swing.yaml", "--loop"], fork=True)
-    scene.ros.wait_for(lambda: scene.speed > 0.05, "motion")
+def test_a_replay_that_is_ended_leaves_the_arm_held(rig):
+    write_motion(rig, *SLOW)
+    process = rig.ros.run([*COMMAND, "replay", "swing.yaml", "--loop"], fork=True)
+    rig.wait_for_motion()
     process.send(signal.SIGINT)
-    scene.ros.wait_for(lambda: not process.is_running, "end")
+    rig.ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 130, process.output
     assert "Traceback" not in process.output
-    scene.wait_for_rest()
-    assert 0.02 < np.abs(scene.q - scene.home).max() < 0.48  # where it was, not at the end
+    rig.wait_for_rest()
+    assert 0.02 < np.abs(rig.q - rig.home).max() < 0.48  # where it was, not at the end
 
 
-def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(scene):
-    write_motion(scene, *SLOW)
-    process = scene.ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
-    scene.ros.wait_for(lambda: scene.speed > 0.05, "motion")
-    scene.ros.call(Trigger, f"{CONTROLLER}/hold")
-    scene.ros.wait_for(lambda: not process.is_running, "end")
+def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(rig):
+    write_motion(rig, *SLOW)
+    process = rig.ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
+    rig.wait_for_motion()
+    rig.ros.call(Trigger, f"{CONTROLLER}/hold")
+    rig.ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 1, process.output
     assert "not come to the end of the trajectory: joint 'panda_joint1' is 0." in process.output
 
 
-def test_a_command_that_fails_at_a_mark_ends_the_replay(scene):
-    write_motion(scene, (0.0, 0.0), (0.25, 1.0))
-    file = scene.ros.folder / "swing.yaml"
+def test_a_command_that_fails_at_a_mark_ends_the_replay(rig):
+    write_motion(rig, (0.0, 0.0), (0.25, 1.0))
+    file = rig.ros.folder / "swing.yaml"
     file.write_text("\n---\n".join([file.read_text()] * 2))
     arguments = ("--at-mark", "false", "--speed", "2")
-    status, output = run(scene, "replay", "swing.yaml", *arguments)
+    status, output = run(rig, "replay", "swing.yaml", *arguments)
     assert status == 1 and "--at-mark false: exit status 1 at mark 1" in output, output
     assert "Traceback" not in output
 
 
 def test_a_fault_ends_the_replay_with_its_reason(ros):
-    files = ("--params-file", str(robot_parameters("panda")))
-    twin, _ = ros.start_pair(PANDA, *files, twin={"rate": 200.0}, controller={"state_timeout": 1.0})
-    states = ros.collect(JointState, "/joint_states", 1)
-    ros.status("running: hold", CONTROLLER)
-    arm = SimpleNamespace(ros=ros, names=states[-1].name, home=np.array(states[-1].position))
-    write_motion(arm, *SLOW)
+    rig = Rig(ros, "panda", twin={"rate": 200.0}, controller={"state_timeout": 1.0})
+    rig.wait_until_held()
+    write_motion(rig, *SLOW)
     process = ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
-    ros.wait_for(lambda: abs(states[-1].velocity[0]) > 0.05, "motion")
-    twin.kill()
+    rig.wait_for_motion()
+    rig.twin.kill()
     ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 1, process.output
     reason = r"featherstone-ros replay: feedforward_controller: no usable joint state .*: gravity"
@@ -116,11 +111,11 @@ def test_a_fault_ends_the_replay_with_its_reason(ros):
     assert "Traceback" not in process.output
 
 
-def test_an_unknown_joint_is_named_and_a_controller_that_is_not_there_beside_those_that_are(scene):
-    write_motion(scene, *SLOW, joint_names=["a", "b"])
-    with standing_time(scene):
-        for_joint = run(scene, "replay", "swing.yaml")
-        status, output = run(scene, "replay", "swing.yaml", "--controller", "nobody")
+def test_an_unknown_joint_is_named_and_a_controller_that_is_not_there_beside_those_that_are(rig):
+    write_motion(rig, *SLOW, joint_names=["a", "b"])
+    with standing_time(rig):
+        for_joint = run(rig, "replay", "swing.yaml")
+        status, output = run(rig, "replay", "swing.yaml", "--controller", "nobody")
     assert for_joint[0] == 1 and "Traceback" not in for_joint[1], for_joint
     assert "swing.yaml, trajectory 1: unknown joint 'a'; the joints" in for_joint[1]
     assert status == 1 and "Traceback" not in output, output
@@ -157,16 +152,16 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     ros.wait_for(lambda: np.allclose(states[-1].position, expected, atol=0.02), "arm at the end")
 
 
-def test_a_recording_of_joint_states_is_followed_as_it_was_measured(scene):
+def test_a_recording_of_joint_states_is_followed_as_it_was_measured(rig):
     import bag_writer  # skips this test where rosbags is missing
 
     way = 0.2 * np.clip(np.arange(0.0, 2.0, 0.02) - 0.5, 0.0, 1.0)
     states = [
-        (stamp, bag_writer.joint_state(stamp, [*scene.names, "gripper"], [*(scene.home + x), 0.0]))
+        (stamp, bag_writer.joint_state(stamp, [*rig.names, "gripper"], [*(rig.home + x), 0.0]))
         for stamp, x in zip(range(10**9, 3 * 10**9, 2 * 10**7), way.tolist(), strict=True)
     ]
-    bag_writer.write(scene.ros.folder / "states", {"/joint_states": states})
-    status, output = run(scene, "replay", "states")
+    bag_writer.write(rig.ros.folder / "states", {"/joint_states": states})
+    status, output = run(rig, "replay", "states")
     assert status == 0 and "smoothed at 5 Hz" in output, output
-    scene.wait_for_rest()
-    np.testing.assert_allclose(scene.q, scene.home + 0.2, atol=0.01)
+    rig.wait_for_rest()
+    np.testing.assert_allclose(rig.q, rig.home + 0.2, atol=0.01)

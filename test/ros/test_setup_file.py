@@ -1,7 +1,10 @@
 """What `featherstone-ros setup` writes is loaded by both nodes, which do not complain about it."""
 
-from support import status_values
+from support import status_values  # skips this module where ROS is missing
 from urdf_text import chain
+
+# isort: split
+from rig import CONTROLLER, Rig
 
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
@@ -20,14 +23,13 @@ def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
     assert cli.main(["setup", robot, "--output", str(file)]) == 0
     joints = list(load(robot).model.joint_names)
     start = read_parameters(file)["digital_twin"]
-    nodes = ros.start_pair(str(robot_file(robot)), "--params-file", str(file))
-    status = ros.wait_for_diagnostics(
-        lambda s: "feedforward_controller" in s.name and status_values(s).get("phase") == "running"
-    )
+    rig = Rig(ros, robot_file(robot).read_text(), "--params-file", str(file))
+    rig.wait_until_held()
+    status = ros.status(node=CONTROLLER, phase="running")
     assert status_values(status)["gains"] == "nothing found"
-    ros.move(joints, [start[f"initial_positions.{joint}"] + 0.1 for joint in joints])
+    rig.lead([start[f"initial_positions.{joint}"] + 0.1 for joint in joints])
     ros.wait_for_diagnostics(lambda s: s.message.startswith("running: hold") and s.level == s.OK)
-    for node in nodes:
+    for node in rig.nodes.values():
         said = [line for line in node.output.splitlines() if "[INFO]" not in line]
         # What a busy machine does to time is not the file's fault.
         late = ("a state was refused: ", "joint state for ", "the gravity hold is over")

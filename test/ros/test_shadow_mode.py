@@ -17,6 +17,7 @@ from support import (  # skips this module where ROS is missing
 
 # isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from rig import Rig
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, Header
 
@@ -94,7 +95,7 @@ def hold_arm(ros: Ros) -> None:
     """Have a controller hold an arm that waits for the shadow."""
     Between(ros, SHADOW)
     own = PANDA.parameters["feedforward_controller"]
-    ros.start_pair(PANDA.text, twin=HELD, controller=own, states=ARM)
+    Rig(ros, PANDA.text, twin=HELD, controller=own, states=ARM)
 
 
 def test_hidden_wrench_on_a_held_arm_is_found(ros):

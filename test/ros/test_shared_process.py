@@ -11,19 +11,16 @@ import signal
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support import NodeProcess, ros_in_free_domain  # skips this module where ROS is missing
+from support import ros_in_free_domain  # skips this module where ROS is missing
 
 # isort: split
-from neighbour import CONTROLLER
-from scene import FAST, STANDING, Scene
+from rig import CONTROLLER, FAST, STANDING, Rig, held_panda
 from trajectory_msgs.msg import JointTrajectory
 
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 
-PROGRAM = str(Path(__file__).with_name("shared_process.py"))
 STUCK = 4  # exit status of a process that did not end by itself
 # Forks, and how the child ends; sys.exit ends a thread, and with it the child.
 ENDS = {
@@ -37,79 +34,67 @@ ENDS = {
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     """A Panda, with other code in its controller's process; in lockstep, as forks take time."""
-    with (
-        ros_in_free_domain(tmp_path_factory.mktemp("scene")) as ros,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        run = ros.run
-
-        def run_shared(command: list[str], *more: Any, fork: bool = False) -> NodeProcess:
-            if "featherstone_ros.feedforward_controller" in command:
-                at, fork = command.index("-m"), False
-                command[at] = PROGRAM
-            return run(command, *more, fork=fork)
-
-        patch.setattr(ros, "run", run_shared)
-        yield Scene(ros, pace=1.0, executor_timeout=2.0)
+    with ros_in_free_domain(tmp_path_factory.mktemp("rig")) as ros:
+        ros.environment["PYTHONPATH"] += f":{Path(__file__).parent}"
+        own = {"program": "shared_process", "fork": False}
+        yield held_panda(ros, 1.0, **own, executor_timeout=2.0)
 
 
 @pytest.fixture
-def scene(shared: Scene) -> Scene:
+def rig(shared: Rig) -> Rig:
     """The arm in fast motion."""
     shared.recover()
     shared.move()
     return shared
 
 
-def have(scene: Scene, what: str) -> None:
+def have(rig: Rig, what: str) -> None:
     """Have the other code in the controller's process act."""
-    order = scene.ros.folder / "order"
+    order = rig.ros.folder / "order"
     order.write_text(what)
-    order.rename(scene.ros.folder / "now")
+    order.rename(rig.ros.folder / "now")
 
 
-def assert_stood_at_last_command(scene: Scene) -> None:
+def assert_stood_at_last_command(rig: Rig) -> None:
     """The arm stood when the commands ended, and it never raced."""
-    assert scene.speed_at_last_command < STANDING
-    scene.assert_no_race()
+    assert rig.speed_at_last_command < STANDING
+    rig.assert_no_race()
 
 
 @pytest.mark.alone  # a message lost meanwhile would let the lockstep stand
-def test_the_end_of_a_forked_child_ends_nothing(scene):
+def test_the_end_of_a_forked_child_ends_nothing(rig):
     # On a busy machine it may take seconds to fork, in which Python gives no sign of life.
-    patience = lambda seconds: scene.ros.set_parameters(CONTROLLER, {"executor_timeout": seconds})  # noqa: E731
+    patience = lambda seconds: rig.ros.set_parameters(CONTROLLER, {"executor_timeout": seconds})  # noqa: E731
     assert patience(10.0)[0].successful
     ended = re.compile(r"the child \d+ ended with (-?\d+)\n")
     for number, what in enumerate(ENDS, 1):
-        have(scene, what)
-        scene.ros.wait_for(
-            lambda number=number: len(ended.findall(scene.controller.output)) == number, what
+        have(rig, what)
+        rig.ros.wait_for(
+            lambda number=number: len(ended.findall(rig.controller.output)) == number, what
         )
-        scene.ros.wait_for(
-            lambda count=scene.commands: scene.commands > count + 200, "commands for a second"
-        )
-        assert scene.speed > 0.0
-        scene.assert_no_race()
-    assert list(map(int, ended.findall(scene.controller.output))) == list(ENDS.values())
+        rig.wait_for_commands(200)  # for a second
+        assert rig.speed > 0.0
+        rig.assert_no_race()
+    assert list(map(int, ended.findall(rig.controller.output))) == list(ENDS.values())
     assert patience(2.0)[0].successful
 
 
-def test_shutdown_of_ros_brings_the_arm_to_rest_before_the_commands_end(scene):
-    have(scene, "shutdown")
-    assert scene.controller.wait() == 0
-    assert_stood_at_last_command(scene)
-    assert "Traceback" not in scene.controller.output
+def test_shutdown_of_ros_brings_the_arm_to_rest_before_the_commands_end(rig):
+    have(rig, "shutdown")
+    assert rig.controller.wait() == 0
+    assert_stood_at_last_command(rig)
+    assert "Traceback" not in rig.controller.output
 
 
 def test_a_callback_that_never_returns_keeps_neither_the_arm_from_rest_nor_the_process_from_its_end(
-    scene,
+    rig,
 ):
-    have(scene, "hang")
-    scene.controller.send(signal.SIGTERM)
-    assert scene.controller.wait() == STUCK
-    assert_stood_at_last_command(scene)
+    have(rig, "hang")
+    rig.controller.send(signal.SIGTERM)
+    assert rig.controller.wait() == STUCK
+    assert_stood_at_last_command(rig)
 
 
 def test_a_trajectory_that_took_long_to_check_is_followed(shared):
@@ -118,7 +103,7 @@ def test_a_trajectory_that_took_long_to_check_is_followed(shared):
     have(shared, "think")
     shared.ros.run_for(0.5)
     shared.trajectories.publish(shared.trajectory())
-    shared.ros.wait_for(lambda: shared.speed > FAST, "the motion")
+    shared.wait_for_motion(FAST)
     shared.controller.kill()  # and the slow check with it
 
 
@@ -144,7 +129,7 @@ class Pipe:
 
 
 @pytest.fixture
-def unread(shared: Scene) -> Iterator[Scene]:
+def unread(shared: Rig) -> Iterator[Rig]:
     """The arm in fast motion; Python in the controller waits for somebody to read its output."""
     shared.controller.kill()
     with closing(Pipe()) as pipe:
@@ -159,8 +144,7 @@ def unread(shared: Scene) -> Iterator[Scene]:
 def test_output_that_nobody_reads_brings_the_arm_to_rest_and_ctrl_c_ends_the_process(unread):
     unread.ros.run_for(2.5)  # executor_timeout is 2 s
     unread.wait_for_rest()
-    count = unread.commands
-    unread.ros.wait_for(lambda: unread.commands > count + 100, "commands that hold the arm")
+    unread.wait_for_commands(100)
     unread.controller.send(signal.SIGINT)
     assert unread.controller.wait() == STUCK
     assert_stood_at_last_command(unread)

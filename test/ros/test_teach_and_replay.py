@@ -22,8 +22,7 @@ from support import (  # skips this module where ROS is missing
 
 # isort: split
 from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3, Wrench, WrenchStamped
-from neighbour import CONTROLLER, TWIN
-from scene import STANDING, Scene
+from rig import CONTROLLER, STANDING, TWIN, Rig, held_panda
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from terminal import in_terminal, read, read_until, read_until_end
@@ -44,8 +43,8 @@ class Leader:
 
     SPRING, DAMPER = 200.0, 50.0  # [N/m, N s/m]
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene, self.ros = scene, scene.ros
+    def __init__(self, rig: Rig) -> None:
+        self.rig, self.ros = rig, rig.ros
         self.poses = self.ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
         self.twists = self.ros.collect(TwistStamped, f"{CONTROLLER}/current_twist", 1)
         self.pushes = self.ros.publisher(WrenchStamped, f"{TWIN}/external_wrench")
@@ -61,7 +60,7 @@ class Leader:
 
     def lead_by(self, way, duration: float) -> None:
         """Lead the hand by a way (3,) [m] and let it go, at rest."""
-        begin, since = self.position, self.scene.now
+        begin, since = self.position, self.rig.now
         way, felt = np.array(way), None
 
         def is_there() -> bool:
@@ -69,7 +68,7 @@ class Leader:
             if felt is self.poses[-1]:
                 return False
             felt = self.poses[-1]
-            ahead = min((self.scene.now - since) / duration, 1.0) * way
+            ahead = min((self.rig.now - since) / duration, 1.0) * way
             gone = self.position - begin
             velocity = coordinates(self.twists[-1].twist.linear)
             self.push(self.SPRING * (ahead - gone) - self.DAMPER * velocity)
@@ -77,7 +76,7 @@ class Leader:
 
         self.ros.wait_for(is_there, "a hand that has been led")
         self.push(np.zeros(3))
-        self.scene.wait_for_rest()
+        self.rig.wait_for_rest()
 
 
 def coordinates(message) -> np.ndarray:
@@ -99,20 +98,20 @@ def stamped(force, frame: str) -> WrenchStamped:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory) -> Iterator[Leader]:
     with ros_in_free_domain(tmp_path_factory.mktemp("taught")) as ros:
-        yield Leader(Scene(ros, pace=1.0, rate=100.0, tip=HAND))
+        yield Leader(held_panda(ros, pace=1.0, rate=100.0, tip=HAND))
 
 
 @pytest.fixture
 def leader(shared: Leader) -> Iterator[Leader]:
-    shared.scene.recover()
+    shared.rig.recover()
     yield shared
     shared.push(np.zeros(3))
 
 
 @contextmanager
-def teaching(scene: Scene, *arguments: str) -> Iterator[tuple[subprocess.Popen, int]]:
+def teaching(rig: Rig, *arguments: str) -> Iterator[tuple[subprocess.Popen, int]]:
     """Teach in a terminal; yield the process, and the terminal's other end, once the arm floats."""
-    with in_terminal(scene.ros, *COMMAND, "teach", *arguments) as (process, master, _):
+    with in_terminal(rig.ros, *COMMAND, "teach", *arguments) as (process, master, _):
         read_until(master, b"space: begin")
         yield process, master
 
@@ -124,15 +123,15 @@ def end(process: subprocess.Popen, master: int) -> tuple[int, str]:
     return process.returncode, (seen + read(master)).decode(errors="replace")
 
 
-def run(scene: Scene, *arguments: str) -> tuple[int, str]:
+def run(rig: Rig, *arguments: str) -> tuple[int, str]:
     """Run a command without a terminal to its end."""
-    process = scene.ros.run([*COMMAND, *arguments], fork=True)
-    scene.ros.wait_for(lambda: not process.is_running, "end", 2.0 * DEADLINE)
+    process = rig.ros.run([*COMMAND, *arguments], fork=True)
+    rig.ros.wait_for(lambda: not process.is_running, "end", 2.0 * DEADLINE)
     return process.wait(), process.output
 
 
-def mode(scene: Scene) -> str:
-    return scene.ros.get_parameter(CONTROLLER, "mode")
+def mode(rig: Rig) -> str:
+    return rig.ros.get_parameter(CONTROLLER, "mode")
 
 
 def positions(states: list[JointState]) -> np.ndarray:
@@ -145,13 +144,13 @@ def distances(some: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def test_what_was_led_by_hand_is_replayed(leader):
-    scene, ros = leader.scene, leader.ros
+    rig, ros = leader.rig, leader.ros
     states = ros.collect(JointState, STATES, 5000)
-    with teaching(scene, "--output", "pick.yaml") as (process, master):
-        assert mode(scene) == FLOATING
+    with teaching(rig, "--output", "pick.yaml") as (process, master):
+        assert mode(rig) == FLOATING
         os.write(master, b" ")
         shown = read_until(master, b"space: end")
-        began = scene.now
+        began = rig.now
         states.clear()
 
         def has_heard(since: float) -> bool:
@@ -160,12 +159,12 @@ def test_what_was_led_by_hand_is_replayed(leader):
             return float(re.findall(rb"([\d.]+) s  ", shown)[-1]) >= since - began
 
         leader.lead_by([0.0, 0.12, 0.0], 1.0)
-        since = scene.now
+        since = rig.now
         ros.wait_for(lambda: has_heard(since), "the first way in the terminal", period=0.0)
         os.write(master, b"m")
         read_until(master, b"marks: 1")
         leader.lead_by([-0.08, -0.08, -0.05], 1.0)
-        since = scene.now  # states are heard twice: by the scene, and here
+        since = rig.now  # states are heard twice: by the rig, and here
         ros.wait_for(lambda: seconds(states[-1].header.stamp) >= since, "the whole way")
         led = positions(states)
         ros.wait_for(lambda: has_heard(since), "the whole way in the terminal", period=0.0)
@@ -173,9 +172,9 @@ def test_what_was_led_by_hand_is_replayed(leader):
         status, output = end(process, master)
     assert status == 0, output
     assert "the arm is held" in output and "part 2" in output
-    assert mode(scene) == HOLDING
+    assert mode(rig) == HOLDING
     parts = parse((ros.folder / "pick.yaml").read_text(), "pick.yaml")
-    arm = ControlledArm.from_robot("panda", scene.names)
+    arm = ControlledArm.from_robot("panda", rig.names)
     motions = [started(trajectory_of(part, arm)) for part in parts]
     taught = [motion.sample(np.arange(0.0, motion.end, 0.01))[0] for motion in motions]
     way = np.concatenate(taught)
@@ -186,46 +185,46 @@ def test_what_was_led_by_hand_is_replayed(leader):
     moving, led_on = (some[distances(some, rests) > 0.01] for some in (way, led))
     assert np.median(distances(moving, led)) < 1e-3
     assert np.median(distances(led_on[::10], way)) < 1e-3
-    scene.wait_for_rest()
+    rig.wait_for_rest()
     states.clear()
-    status, output = run(scene, "replay", "pick.yaml", "--plot", "pick.png", "--at-mark", "touch")
+    status, output = run(rig, "replay", "pick.yaml", "--plot", "pick.png", "--at-mark", "touch")
     assert status == 0, output
     assert (ros.folder / "1").exists()  # touched at mark 1
     assert (ros.folder / "pick.png").stat().st_size > 10_000
     print(f"{sum(len(part.points) for part in parts)} points; {output}")
     rms = float(re.search(r"RMS ([\d.e+-]+) mrad", output)[1])
     assert rms < 5.0, output
-    since = scene.now
+    since = rig.now
     ros.wait_for(lambda: seconds(states[-1].header.stamp) >= since, "the whole replay")
     heard = positions(states)
     begin = np.abs(heard - way[0]).max(axis=1).argmin()
     assert distances(heard[begin::10], way).max() < 0.02
     assert np.median(distances(way[::10], heard)) < 5e-3
-    assert np.abs(scene.q - way[-1]).max() < 0.02 and scene.speed < STANDING
+    assert np.abs(rig.q - way[-1]).max() < 0.02 and rig.speed < STANDING
 
 
 @pytest.mark.parametrize("how", [study("Ctrl-C"), "terminal lost"])
 def test_whatever_ends_teaching_the_arm_is_held_afterwards(leader, how):
-    scene = leader.scene
-    with teaching(scene, "--output", "none.yaml") as (process, master):
+    rig = leader.rig
+    with teaching(rig, "--output", "none.yaml") as (process, master):
         os.write(master, b" ")
         read_until(master, b"space: end")
         if how == "terminal lost":
             os.close(master)
         else:
             os.write(master, b"\x03")
-        scene.ros.wait_for(lambda: process.poll() is not None, "end")
+        rig.ros.wait_for(lambda: process.poll() is not None, "end")
     assert process.returncode == 130 if how == "Ctrl-C" else process.returncode != 0
-    assert mode(scene) == HOLDING
-    assert not (scene.ros.folder / "none.yaml").exists()
+    assert mode(rig) == HOLDING
+    assert not (rig.ros.folder / "none.yaml").exists()
 
 
 @pytest.mark.study
 def test_the_hand_is_led_where_it_is_free(leader):
-    scene = leader.scene
-    with teaching(scene, "--output", "y.yaml", "--free", "y") as (process, master):
-        assert mode(scene) == "cartesian_impedance"
-        assert list(scene.ros.get_parameter(CONTROLLER, "stiffness"))[:3] == [400.0, 0.0, 400.0]
+    rig = leader.rig
+    with teaching(rig, "--output", "y.yaml", "--free", "y") as (process, master):
+        assert mode(rig) == "cartesian_impedance"
+        assert list(rig.ros.get_parameter(CONTROLLER, "stiffness"))[:3] == [400.0, 0.0, 400.0]
         before = leader.position
         os.write(master, b" ")
         read_until(master, b"space: end")
@@ -235,11 +234,11 @@ def test_the_hand_is_led_where_it_is_free(leader):
         status, output = end(process, master)
     assert status == 0, output
     assert way[1] > 0.1 and np.abs(way[[0, 2]]).max() < 0.02
-    assert mode(scene) == HOLDING
-    assert list(scene.ros.get_parameter(CONTROLLER, "stiffness"))[1] == 400.0
+    assert mode(rig) == HOLDING
+    assert list(rig.ros.get_parameter(CONTROLLER, "stiffness"))[1] == 400.0
 
 
 def test_teaching_needs_the_keys_of_a_terminal(leader):
-    status, output = run(leader.scene, "teach", "--output", "none.yaml")
+    status, output = run(leader.rig, "teach", "--output", "none.yaml")
     assert status == 1 and "standard input is no terminal" in output, output
-    assert mode(leader.scene) == HOLDING
+    assert mode(leader.rig) == HOLDING
