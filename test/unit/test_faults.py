@@ -22,16 +22,26 @@ from featherstone_ros.identification.session import Options, recorded
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
 BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"
-ELBOW = {"simulated": 2, "real": 3}
+ELBOW = {"simulated": 2, "three": 2, "real": 3}
 LENGTH = 10.0  # [s] of the simulated recording
 OTHER = 1  # joint, of which each arm has an elbow beside it
+
+
+def recording_of(model, real):
+    """Return a model, and what is recorded of an arm that is really another."""
+    return model, Recording("", model.joint_names, *known_arm.record(real, duration=LENGTH))
 
 
 @pytest.fixture(scope="module")
 def simulated():
     """Return a model, and a recording of an arm that is not quite it."""
-    signals = known_arm.record(known_arm.deformed(), duration=LENGTH)
-    return known_arm.NOMINAL, Recording("", known_arm.NAMES, *signals)
+    return recording_of(known_arm.NOMINAL, known_arm.deformed())
+
+
+@pytest.fixture(scope="module")
+def three():
+    """The same with its first three joints, where no more of them are needed: of six it is long."""
+    return recording_of(known_arm.INNER, known_arm.deformed(model=known_arm.INNER))
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +51,13 @@ def real():
     return fr.Model.from_file(URDF, joints=names), recording
 
 
-@pytest.fixture(params=["simulated", study("real")])
+@pytest.fixture(params=["three", study("real")])
 def arm(request):
     """Return a model, a recording of an arm that is not quite it, and its elbow's index."""
     return *request.getfixturevalue(request.param), ELBOW[request.param]
+
+
+of_all_joints = pytest.mark.parametrize("arm", ["simulated", study("real")], indirect=True)
 
 
 def named(model, recording):
@@ -75,6 +88,7 @@ def test_a_gain_is_named_with_its_size(arm, gain):
 
 
 @pytest.mark.study
+@of_all_joints
 @pytest.mark.parametrize("gain", few_or_all([0.5], [0.09, 0.5, 12.0]))
 def test_joints_with_the_same_wrong_gain_are_all_named(arm, gain):
     """They agree with each other; most joints do not."""
@@ -101,9 +115,10 @@ def test_a_unit_that_all_efforts_share_is_told_by_the_links_that_it_would_need(s
     )
 
 
-def test_torque_without_gravity_is_told_with_what_reads_it(simulated):
-    model, recording = simulated
-    gravity = fr.Dynamics(known_arm.deformed()).gravity(recording.position)
+def test_torque_without_gravity_is_told_with_what_reads_it(three):
+    model, recording = three
+    real = known_arm.deformed(model=model)
+    gravity = fr.Dynamics(real).gravity(recording.position)
     (text,) = named(model, replace(recording, effort=recording.effort - gravity)).texts
     assert "without_gravity" in text and "--gravity 0 0 0" in text
 
@@ -130,19 +145,20 @@ def mirrored(recording, *fields):
     return replace(recording, **{f: sign * getattr(recording, f) for f in fields})
 
 
-def test_positions_of_the_wrong_sign_are_the_only_culprit(simulated):
-    model, recording = simulated
+def test_positions_of_the_wrong_sign_are_the_only_culprit(three):
+    model, recording = three
     (text,) = named(model, mirrored(recording, "position", "velocity")).texts
     assert text.startswith("elbow_joint: its position and velocity seem to have the opposite sign")
 
 
 @pytest.mark.parametrize("field", ["position", "velocity"])
-def test_a_velocity_that_is_not_the_rate_of_its_position_is_named_first(simulated, field):
-    model, recording = simulated
+def test_a_velocity_that_is_not_the_rate_of_its_position_is_named_first(three, field):
+    model, recording = three
     (text,) = named(model, mirrored(recording, field)).texts
     assert text == "elbow_joint: its position and its velocity have opposite signs."
 
 
+@of_all_joints
 @pytest.mark.parametrize("offset", few_or_all([0.04], [0.04, 0.05, 0.3]))
 def test_an_encoders_offset_is_named_and_measured(arm, offset):
     """The least one by little more than a first fault's price, ``SIZE``."""
@@ -249,9 +265,9 @@ def test_late_efforts_are_told_of_the_real_recording(real):
 def test_an_arm_that_is_mounted_otherwise_is_told_by_gravitys_direction(degrees):
     angle = np.radians(degrees)
     down = 9.81 * np.array([0.6 * np.sin(angle), -0.8 * np.sin(angle), -np.cos(angle)])
-    real = known_arm.deformed().with_gravity(tuple(down))
-    recording = Recording("", known_arm.NAMES, *known_arm.record(real, duration=LENGTH))
-    (text,) = named(known_arm.NOMINAL, recording).texts
+    model = known_arm.INNER
+    real = known_arm.deformed(model=model).with_gravity(tuple(down))
+    (text,) = named(*recording_of(model, real)).texts
     said = re.search(r"Gravity is turned by .* \(--gravity (\S+) (\S+) (\S+)\)", text).groups()
     np.testing.assert_allclose(list(map(float, said)), down, atol=0.1)
 
@@ -260,8 +276,7 @@ def test_an_arm_that_is_mounted_otherwise_is_told_by_gravitys_direction(degrees)
 def test_a_load_that_the_description_lacks_is_told_with_its_mass(mass):
     """But one of 1.5 kg, which heavier links explain as well, is left untold."""
     real = known_arm.NOMINAL.with_payload("tool0", mass, [0.0, 0.0, 0.05]) if mass else None
-    signals = known_arm.record(real or known_arm.NOMINAL, duration=LENGTH)
-    found = named(known_arm.NOMINAL, Recording("", known_arm.NAMES, *signals))
+    found = named(*recording_of(known_arm.NOMINAL, real or known_arm.NOMINAL))
     told, _, rest = found.load.partition(" ± ")
     assert found.texts == () and bool(told) is (mass == 3.0)
     if told:
