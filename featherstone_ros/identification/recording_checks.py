@@ -1,8 +1,7 @@
 """Looks recordings over: what of them is used, what is odd, and whether they are good enough.
 
-``require_enough`` refuses what is too poor for identification; ``suspicions`` says of the rest
-whether the effort seems to be joint torque with gravity; ``usage`` says in one line what was used,
-what was dropped, and why.
+``require_enough`` refuses what is too poor for identification; ``usage`` says in one line what was
+used, what was dropped, and why.
 """
 
 from __future__ import annotations
@@ -16,10 +15,9 @@ from numpy.typing import NDArray
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import LEAST_PERIODS, SmoothMotion, clean
-from featherstone_ros.identification.friction import AT_REST, fit
+from featherstone_ros.identification.friction import AT_REST
 from featherstone_ros.identification.recording import PAUSE, PAUSE_PERIODS, Recording, is_constant
 from featherstone_ros.model import Model
-from featherstone_ros.model.drive_units import ANOTHER_UNIT, IN_PROPORTION
 
 ADVICE = "record what `featherstone-ros excite` plans: every joint, both directions, half a minute"
 SHORTEST = 10.0  # [s] of motion
@@ -32,11 +30,8 @@ SATURATED = 0.05  # share of the samples at the same greatest effort
 CLIPPED = 3  # samples in a row at the same extreme, while the joint moves, that are no chance
 CORNER = 30.0  # times ``EQUAL_EFFORT``, by which effort comes to a limit: 9 times to a smooth top
 PILED_UP = 3.0  # times as many samples at an extreme as next to it: not the steps of a sensor
-MIN_SHARE = 0.2  # of a joint's effort that friction and its drive's inertia do not explain
-MIN_CORRELATION = 0.9  # from which a factor of measured to predicted torque is meaningful
 DEGREES = 1.5  # times the position limit
 TOO_FAST = 3.0  # times the speed limit
-LIKELIER = 0.25  # residual share of the squares that makes another reading likelier
 OFTEN, LACKING = 10, 0.3  # percentile of the steps of time that is the driver's; share that lacks
 FEW = 0.8  # share of a recording that is used, below which the line begins with "only"
 
@@ -184,51 +179,6 @@ def _refuse_degrees(model: Model, recordings: Sequence[Recording]) -> None:
             )
 
 
-def suspicions(
-    joints: Sequence[str], motion: SmoothMotion, rigid: Floats, gravity: Floats
-) -> list[str]:
-    """Say what the effort seems to be instead of torque.
-
-    ``motion``: of these joints, with their effort (N, n). ``rigid`` (N, n) torque predicted
-    [N m or N]. ``gravity`` (N, n) gravity's part of it.
-    """
-    measured, rigid, gravity = without_friction(motion, motion.effort, rigid, gravity)
-    telling = measured.std(axis=0) > MIN_SHARE * motion.effort.std(axis=0)
-    without = squares(measured - rigid + gravity)
-    scaled = squares(_scaled(measured, rigid))
-    another_unit = scaled < min(without, IN_PROPORTION * squares(measured))
-    if without < LIKELIER * squares(measured - rigid) and not another_unit:
-        return [
-            "The torque is explained better without gravity: does the driver report effort "
-            "without it, or is --gravity another one?"
-        ]
-    notes = []
-    for k in np.flatnonzero(telling & (rigid.std(axis=0) > 0)).tolist():
-        joint, m, p = joints[k], measured[:, k], rigid[:, k]
-        if abs(np.corrcoef(m, p)[0, 1]) < MIN_CORRELATION:
-            continue
-        factor = float(m @ p / (p @ p))
-        if factor < 0:
-            notes.append(f"{joint}: measured torque has the opposite sign of predicted torque.")
-        elif not ANOTHER_UNIT[0] < factor < ANOTHER_UNIT[1]:
-            notes.append(
-                f"{joint}: measured torque is {factor:.2g} times that predicted: another unit, a "
-                "motor's torque or current (--current-gain), or another load?"
-            )
-    return notes
-
-
-def without_friction(motion: SmoothMotion, *torques: Floats) -> list[Floats]:
-    """Return torques (N, n) minus the best fit of friction, drive inertia and offset."""
-    return [torque - fit(motion, torque, armature=True).torque(motion) for torque in torques]
-
-
-def _scaled(measured: Floats, rigid: Floats) -> Floats:
-    """Return the residual (N, n) if every joint's effort is torque in a unit of its own."""
-    factors = (measured * rigid).sum(axis=0) / np.maximum((rigid**2).sum(axis=0), 1e-300)
-    return measured - np.maximum(factors, 0.0) * rigid
-
-
 def motion_suspicions(model: Model, position: Floats, velocity: Floats | None) -> list[str]:
     """Say which unit positions and velocities seem to have, if not rad and m.
 
@@ -263,11 +213,6 @@ def degrees_suspected(model: Model, position: Floats) -> int | None:
         if np.abs(position[:, j]).max() > max(DEGREES * allowed, allowed + 1.0):
             return j
     return None
-
-
-def squares(values: Floats) -> float:
-    """Return the sum of squares."""
-    return float((values**2).sum())
 
 
 def usage(recording: Recording, cut_off: float) -> str:

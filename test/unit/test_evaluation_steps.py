@@ -9,7 +9,6 @@ from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import rms
 from featherstone_ros.identification.filtering import clean
 from featherstone_ros.identification.recording import FIELDS, JointStates, Recording, choose
-from featherstone_ros.identification.recording_checks import suspicions
 
 pytest.importorskip("scipy")
 
@@ -295,35 +294,3 @@ def test_a_joint_that_moves_one_way_only_is_doubtful():
     found = fit(motion, motion.velocity + 1.0)
     assert "both directions" in found.doubtful[0]
     np.testing.assert_allclose(found.torque(motion), motion.velocity + 1.0)
-
-
-# Effort that is something else.
-
-
-def at_rest(effort):
-    """A motion without friction: only an offset is fitted before efforts are compared."""
-    still = np.zeros_like(effort)
-    return SmoothMotion(still[:, 0], *[still] * 4, effort, still, still)
-
-
-@pytest.mark.parametrize(
-    "factor, offset, words",
-    [
-        (1.0, 0.0, None),
-        (0.8, 0.5, None),
-        (0.05, 0.0, "b: measured torque is 0.05 times that predicted"),
-        (30.0, 0.0, "b: measured torque is 30 times that predicted"),
-        (-1.0, 0.0, "b: measured torque has the opposite sign"),
-    ],
-)
-def test_effort_in_another_unit_is_suspected(factor, offset, words):
-    torque = 5 * signals(np.arange(500) * 0.01)[0]
-    noise = 0.1 * np.random.default_rng(8).standard_normal(torque.shape)
-    measured = torque * [1.0, factor] + noise * [1.0, factor] + offset
-    found = suspicions(["a", "b"], at_rest(measured), torque, 0.9 * torque[::-1])
-    assert [words] == [note[: len(words)] for note in found] if words else not found
-
-
-def test_torque_unlike_the_model_is_not_called_another_unit():
-    torque = signals(np.arange(500) * 0.01)[0]
-    assert not suspicions(["a", "b"], at_rest(0.1 * np.sign(torque[:, ::-1])), torque, 0 * torque)

@@ -11,7 +11,6 @@ import numpy as np
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.couplings import couplings, in_words
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import (
     FITTED,
@@ -35,8 +34,7 @@ from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.recording_checks import (
     clipped_efforts,
     motion_suspicions,
-    require_enough,
-    suspicions,
+    require_motion_enough,
 )
 from featherstone_ros.identification.regression import one_thread
 from featherstone_ros.identification.result_checks import unexplained, weights_as_offsets
@@ -142,11 +140,6 @@ def evaluate(
         explanations.append(score(variant, [recording], judged, cut_off, name)[1])
     faults = faults_of(arm.model, recording, whole, judged, cut_off)
     load = forgotten_load(arm, [recording], cut_off, judged, fit_drives=options.known is None)
-    worse = unexplained(names, explanations[-1])
-    if faults is None or (worse and not faults.texts):  # what does effort seem to be?
-        told = suspicions(names, motion, rigid, gravity)
-    else:
-        told = list(faults.texts)
     return Evaluation(
         source=Path(bag).name,
         arm=[arm, *variants.values()][-1],
@@ -155,13 +148,13 @@ def evaluate(
         cut_off=cut_off,
         explanations=tuple(explanations),
         fitted=fitted,
-        notes=(*notes, *(faults.notes if faults else ())),
+        notes=(*notes, *faults.notes),
         suspicions=(
             *motion_suspicions(arm.model, recording.position, recording.velocity),
-            *told,
-            *([faults.load] if faults and faults.load and load is None else []),
+            *faults.texts,
+            *([faults.load] if faults.load and load is None else []),
             *clipped_efforts(joints, [recording]),
-            *worse,
+            *unexplained(names, explanations[-1]),
             *offsets,
         ),
         load=load,
@@ -171,21 +164,15 @@ def evaluate(
 
 def faults_of(
     model: Model, recording: Recording, motion: SmoothMotion, judged: Sequence[int], cut_off: float
-) -> Faults | None:
-    """Return the recording's faults; None where it says too little.
-
-    A recording that is too short for the others may still show coupled drives.
-    """
+) -> Faults:
+    """Return the recording's faults, none where it cannot be judged."""
     try:
+        require_motion_enough(model, [recording], [motion])
         with one_thread():
-            fitting = Fitting(model, [recording], judged, cut_off)
-            coupled = couplings(fitting)
-            if coupled:
-                return Faults(tuple(in_words(model.joint_names, coupled)), np.zeros(model.n))
-            require_enough(model, [recording], [motion])
-            return in_other_units(find_faults(fitting), model, recording, cut_off)
+            found = find_faults(Fitting(model, [recording], judged, cut_off))
+            return in_other_units(found, model, recording, cut_off)
     except FeatherstoneError:
-        return None
+        return Faults((), np.zeros(model.n))
 
 
 def with_displacement(
