@@ -23,7 +23,7 @@ from featherstone_ros.model.friction import smooth_sign
 
 LEFT = 0.25  # greatest share of the squares that the other joint's friction leaves of a coupling
 KINDS = 6  # of columns for each joint
-NEGLIGIBLE = 1e-6  # relative singular value of unknowns that the torque does not determine
+DEPENDENT = 1e-6  # relative singular value of unknowns that the torque does not determine
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _evidence(independent: float, share: float) -> float:
 def _left(A: Floats, y: Floats) -> Floats:
     scale = np.linalg.norm(A, axis=0)
     A = A[:, scale > 0] / scale[scale > 0]
-    return np.asarray(y - A @ np.linalg.lstsq(A, y, rcond=NEGLIGIBLE)[0], float)
+    return np.asarray(y - A @ np.linalg.lstsq(A, y, rcond=DEPENDENT)[0], float)
 
 
 def _squares(values: Floats) -> float:

@@ -148,7 +148,7 @@ def gains_by_load(
     # Rotors are the same in both, and friction is of each one's own motion.
     drive = _drive(motion, more, motion.velocity - velocity, motion.sliding - sliding)
     motion = replace(motion, effort=motion.effort - effort)
-    return _found(model, motion, Y, drive, 1.0, mass_deviation / mass)
+    return _found(model, motion, Y, drive, mass_deviation / mass)
 
 
 def gains_by_links(model: Model, recording: Recording, cut_off: float = 2.0) -> EffortGains:
@@ -165,7 +165,7 @@ def gains_by_links(model: Model, recording: Recording, cut_off: float = 2.0) -> 
     motion = Arm.without_drives(model).motion(recording, cut_off)
     torque = Dynamics(model).rnea(*motion.state)
     drive = _drive(motion, np.abs(motion.effort), motion.acceleration)
-    first = _found(model, motion, torque[:, :, None], drive, 1.0, 0.0)
+    first = _found(model, motion, torque[:, :, None], drive)
     measured = np.flatnonzero(np.isfinite(first.gain))
     likely = replace(recording, effort=recording.effort * np.nan_to_num(first.gain))
     inference = Inference(Fitting(model, [likely], measured.tolist(), cut_off))
@@ -191,9 +191,12 @@ def _drive(motion: SmoothMotion, carried: Floats, *more: Floats) -> Floats:
 
 
 def _found(
-    model: Model, motion: SmoothMotion, Y: Floats, drive: Floats, known: float, relative: float
+    model: Model, motion: SmoothMotion, Y: Floats, drive: Floats, relative: float = 0.0
 ) -> EffortGains:
-    """Return the gains where the torque is Y (N, n, p) times parameters, the first ``known``."""
+    """Return the gains where the torque is Y (N, n, p) times parameters, the first of which is 1.
+
+    ``relative``: deviation of the torque that belongs to the first.
+    """
     measured = [k for k, effort in enumerate(motion.effort.T) if not is_constant(effort)]
     if not measured:
         raise IdentificationError("no effort changes: it tells of no torque")
@@ -205,9 +208,9 @@ def _found(
             [np.einsum("ija,ijb->jab", b, b) for b in np.array_split(columns, BLOCKS)]
         )
         total = blocks.sum(axis=0)
-        response, parameters = _first_solved(total, size, known)
+        response, parameters = _first_solved(total, size)
         without = [_solved(_roots(total - b, size), response, parameters)[0] for b in blocks]
-        plain, _ = _first_solved(total[:, plainer[:, None], plainer], size, known)
+        plain, _ = _first_solved(total[:, plainer[:, None], plainer], size)
     spread = np.sqrt(BLOCKS - 1) * np.std(without, axis=0) / np.abs(response)
     unknown_law = np.abs(response / plain - 1.0)
     gain, deviation = np.full((2, model.n), np.nan)
@@ -217,10 +220,10 @@ def _found(
     return EffortGains(model.joint_names, gain, deviation)
 
 
-def _first_solved(products: Floats, size: int, known: float) -> tuple[Floats, Floats]:
+def _first_solved(products: Floats, size: int) -> tuple[Floats, Floats]:
     """Return efforts per torque (n,), and the torque's parameters, from a first guess of both."""
     roots = _roots(products, size)
-    return _solved(roots, *_first(roots, known))
+    return _solved(roots, *_first(roots))
 
 
 def _roots(products: Floats, size: int) -> Floats:
@@ -235,15 +238,15 @@ def _roots(products: Floats, size: int) -> Floats:
     return np.sqrt(np.maximum(values, 0.0))[:, :, None] * vectors.swapaxes(1, 2)
 
 
-def _first(roots: Floats, known: float) -> tuple[Floats, Floats]:
+def _first(roots: Floats) -> tuple[Floats, Floats]:
     """Return responses and parameters by linear least squares: gains times efforts are torque."""
     n, size, _ = roots.shape
     A = np.zeros((n, size, n + size - 2))
     A[range(n), :, range(n)] = roots[:, :, -1]
     A[:, :, n:] = -roots[:, :, 1:-1]
-    x = np.linalg.lstsq(A.reshape(n * size, -1), known * roots[:, :, 0].ravel(), rcond=1e-12)[0]
+    x = np.linalg.lstsq(A.reshape(n * size, -1), roots[:, :, 0].ravel(), rcond=1e-12)[0]
     gain = np.where(np.abs(x[:n]) > 1e-300, x[:n], np.inf)
-    return 1.0 / gain, np.append(known, x[n:])
+    return 1.0 / gain, np.append(1.0, x[n:])
 
 
 def _solved(roots: Floats, response: Floats, parameters: Floats) -> tuple[Floats, Floats]:

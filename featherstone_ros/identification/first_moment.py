@@ -13,7 +13,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import CERTAIN
-from featherstone_ros.identification.uncertainty import NEGLIGIBLE
+from featherstone_ros.identification.uncertainty import UNDETERMINED
 
 LEVER = 0.1  # [m] scales the first moment to the mass
 UNKNOWN = 100.0  # [kg] prior deviation of the mass, and of the first moment / LEVER
@@ -67,7 +67,7 @@ def first_moment(R: Floats, y: Floats) -> FirstMoment:
     scale = np.array([1.0, LEVER, LEVER, LEVER])
     others = R[:, 4:] / (np.linalg.norm(R[:, 4:], axis=0) + 1e-300)
     U, s, _ = np.linalg.svd(others, full_matrices=False)
-    U = U[:, s > NEGLIGIBLE * s.max(initial=0.0)]
+    U = U[:, s > UNDETERMINED * s.max(initial=0.0)]
     own = R[:, :4] * scale
     left = own - U @ (U.T @ own)
     strengths = np.linalg.svd(left, compute_uv=False)

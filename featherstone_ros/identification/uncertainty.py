@@ -24,9 +24,9 @@ from featherstone_ros.identification.friction import drive_terms
 from featherstone_ros.identification.regression import Equations
 
 KNOWN_BEFORE = 0.3  # prior standard deviation of theta, which the data must improve on
-WIDTHS = np.geomspace(0.001, 1.0, 31)  # equally probable before the data: figures are rounded
+LINK_WIDTHS = np.geomspace(0.001, 1.0, 31)  # equally probable before the data: figures are rounded
 IMPROBABLE = 1e-3  # relative probability of widths that do not count
-NEGLIGIBLE = 1e-9  # relative singular value of unknowns that the torque does not determine
+UNDETERMINED = 1e-9  # relative singular value of unknowns that the torque does not determine
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +105,10 @@ def least_squares(A: Floats, y: Floats) -> tuple[Floats, Floats]:
     seen = scale > 0
     scale[~seen] = 1.0
     U, s, Vt = np.linalg.svd(A / scale, full_matrices=False)
-    good = s > 1e-9 * s[0]
+    good = s > UNDETERMINED * s[0]
     x = Vt[good].T @ ((U[:, good].T @ y) / s[good]) / scale
     deviation = np.sqrt(((Vt[good].T / s[good]) ** 2).sum(axis=1)) / scale
-    hidden = (Vt[~good] ** 2).sum(axis=0) > 1e-9 if (~good).any() else np.zeros(len(x), bool)
+    hidden = (Vt[~good] ** 2).sum(axis=0) > UNDETERMINED
     deviation[hidden | ~seen] = np.inf
     return x, deviation
 
@@ -136,11 +136,11 @@ def probable_widths(facts: Equations, by_theta: Floats) -> tuple[Floats, Floats]
     R, y = both.reduced(1 / noise(both))
     R, y = R[:-1], y[:-1]  # the last row is noise alone
     U, s, _ = np.linalg.svd(R[:, :p] / (np.linalg.norm(R[:, :p], axis=0) + 1e-300))
-    rest = U[:, np.count_nonzero(s > NEGLIGIBLE * s[0]) :]
+    rest = U[:, np.count_nonzero(s > UNDETERMINED * s[0]) :]
     U, s, _ = np.linalg.svd(rest.T @ R[:, p:], full_matrices=False)
     seen = U.T @ (rest.T @ y)
-    variance = 1 + (WIDTHS[:, None] * s) ** 2
+    variance = 1 + (LINK_WIDTHS[:, None] * s) ** 2
     logarithm = -0.5 * (np.log(variance) + seen**2 / variance).sum(axis=1)
     probability = np.exp(logarithm - logarithm.max())
     counted = probability > IMPROBABLE
-    return WIDTHS[counted], probability[counted] / probability[counted].sum()
+    return LINK_WIDTHS[counted], probability[counted] / probability[counted].sum()
