@@ -122,3 +122,15 @@ class DivergenceError(FeatherstoneError, ArithmeticError):
             f"{time:.9g} s; expected finite torques and a time_step short enough for the robot's "
             "speeds and stiffness (integrator 'rk4', armature or damping help as well)"
         )
+
+
+class IdentificationError(FeatherstoneError):
+    """A recording or model from which nothing is learned; the message says what is missing."""
+
+
+class BagError(FeatherstoneError):
+    """A recording that cannot be used; the message names it and says what is missing."""
+
+
+class NothingRecordedError(BagError):
+    """It can be read, but has no message of the type or topic that is asked for."""

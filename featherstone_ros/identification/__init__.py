@@ -11,13 +11,13 @@ model may be), ``result_checks`` (is the result good enough); ``session.identify
 ``payload`` and ``online`` identify the load on a link (``first_moment``: where the torque tells no
 mass); ``effort_gains`` finds what torque a unit of effort is, from a known load. ``arm`` predicts
 torque, ``explanation`` rates the prediction and has the thresholds of all that is said of it,
-``payload_report`` describes a payload; ``errors`` has the exceptions.
+``payload_report`` describes a payload.
 """
 
+from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.effort_gains import EffortGains, gains_by_links, gains_by_load
-from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.first_moment import UnseparatedError
 from featherstone_ros.identification.fit import Fit, choose_width, noise, solve
 from featherstone_ros.identification.online import OnlinePayload

@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import BagError, FeatherstoneError, NothingRecordedError
 from featherstone_ros.identification import tables
-from featherstone_ros.identification.errors import BagError, NothingRecordedError
 from featherstone_ros.identification.recording import FIELDS, JointStates
 from featherstone_ros.identification.storage_files import MAGIC, Mcap, Sqlite, Stored, Topic
 from featherstone_ros.identification.storage_files import zstd as _zstd

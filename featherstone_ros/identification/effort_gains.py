@@ -33,10 +33,9 @@ import numpy as np
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
-from featherstone_ros.errors import UnknownNameError
+from featherstone_ros.errors import IdentificationError, UnknownNameError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bodies import SIZE
-from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import CERTAIN, KNOWN, MIN_GAIN, VAGUE
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import WIDTHS

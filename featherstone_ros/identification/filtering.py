@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.recording import (
     PAUSE,
     PAUSE_PERIODS,

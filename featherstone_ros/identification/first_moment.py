@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.explanation import CERTAIN
 from featherstone_ros.identification.uncertainty import UNDETERMINED
 

@@ -20,10 +20,9 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, finite_array
-from featherstone_ros.errors import FeatherstoneError, UnknownNameError
+from featherstone_ros.errors import FeatherstoneError, IdentificationError, UnknownNameError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bodies import SIZE, Bodies, Deformable, upper_cholesky
-from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import CERTAIN, MIN_LOAD
 from featherstone_ros.identification.filtering import SmoothMotion, clean
 from featherstone_ros.identification.first_moment import UnseparatedError, first_moment

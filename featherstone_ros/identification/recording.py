@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats, Indices
-from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.errors import IdentificationError
 from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.urdf import parse
 

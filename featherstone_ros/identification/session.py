@@ -11,11 +11,11 @@ import numpy as np
 
 from featherstone_ros import Model
 from featherstone_ros.arrays import Floats, ends_of_motion
+from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import read_joint_states, storage
 from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.bodies import Bodies
-from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import Explanation, explain
 from featherstone_ros.identification.faults import find_faults, in_other_units
 from featherstone_ros.identification.filtering import SmoothMotion, joined

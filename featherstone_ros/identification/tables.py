@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.errors import BagError
+from featherstone_ros.errors import BagError
 from featherstone_ros.identification.recording import FIELDS, JointStates
 
 SUFFIXES = (".csv", ".npz")

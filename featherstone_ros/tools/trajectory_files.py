@@ -14,9 +14,8 @@ import yaml
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.trajectory import Point
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import FeatherstoneError, NothingRecordedError
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
-from featherstone_ros.identification.errors import NothingRecordedError
 from featherstone_ros.identification.recording import JointStates
 from featherstone_ros.model.bounded_yaml import YamlError, parse_yaml, read_yaml
 from featherstone_ros.model.file_kind import RECORDING, TRAJECTORY, mistaken

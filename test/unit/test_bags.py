@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from bag_writer import joint_state, joint_trajectory, message
 
+from featherstone_ros.errors import BagError
 from featherstone_ros.identification import bags
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
-from featherstone_ros.identification.errors import BagError
 from featherstone_ros.identification.session import identify
 
 STORAGES = ["sqlite3", "mcap"]

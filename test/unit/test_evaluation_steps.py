@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from featherstone_ros.identification.errors import IdentificationError
+from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.explanation import rms
 from featherstone_ros.identification.filtering import clean
 from featherstone_ros.identification.recording import FIELDS, JointStates, Recording, choose

@@ -2,9 +2,8 @@
 
 import pytest
 
-from featherstone_ros.errors import FeatherstoneError, ModelError
+from featherstone_ros.errors import BagError, FeatherstoneError, ModelError
 from featherstone_ros.identification.bags import read_joint_states
-from featherstone_ros.identification.errors import BagError
 from featherstone_ros.model import read_description
 from featherstone_ros.model.file_kind import kind_of
 from featherstone_ros.model.parameter_files import ParameterFileError, read_parameters

@@ -10,8 +10,8 @@ import recorded_arm
 import urdf_text
 
 import featherstone_ros as fr
+from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import rms
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.identification.recording import Recording

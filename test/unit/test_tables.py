@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from featherstone_ros.errors import BagError
 from featherstone_ros.identification.bags import read_joint_states
-from featherstone_ros.identification.errors import BagError
 
 TIME = np.arange(5) * 0.01
 VALUES = {"shoulder_pan": np.arange(5.0), "elbow": np.arange(5.0) ** 2}

@@ -8,8 +8,8 @@ import pytest
 import urdf_text
 
 import featherstone_ros as fr
+from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.bags import JointStates, read_joint_states
-from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import determination
 from featherstone_ros.identification.filtering import clean, smooth_all
 from featherstone_ros.identification.recording import Recording, choose

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from featherstone_ros import Dynamics, Model
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import FeatherstoneError, IdentificationError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.explanation import (
     FITTED,
     GIVEN,

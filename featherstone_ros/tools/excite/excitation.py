@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.bodies import Bodies
-from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.regression import drive_columns, link_columns

@@ -10,8 +10,8 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
+from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.effort_gains import EffortGains, gains_by_links, gains_by_load
-from featherstone_ros.identification.errors import IdentificationError
 from featherstone_ros.identification.session import Options, recorded
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import CURRENT, motor_constants
