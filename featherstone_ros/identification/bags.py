@@ -86,11 +86,9 @@ class _Columns:
         return JointStates(topic, joints, stamp, received, q, qd, effort, notes)
 
 
-def read_trajectories(
-    path: str | Path, topic: str | None = None, progress: Progress | None = None
-) -> list[Any]:
+def read_trajectories(path: str | Path, topic: str | None = None) -> list[Any]:
     """Return all messages JointTrajectory of a recording, at least one, in order of reception."""
-    return [message for *_, message in _messages(path, JOINT_TRAJECTORY, topic, progress, [])]
+    return [message for *_, message in _messages(path, JOINT_TRAJECTORY, topic, None, [])]
 
 
 def _row(message: Any, field: str, n: int, topic: str) -> Floats:

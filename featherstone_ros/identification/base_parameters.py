@@ -60,11 +60,7 @@ class BaseParameters:
 
 
 def base_parameters(
-    model: Model,
-    armature: bool = True,
-    seed: int = 0,
-    offset: bool = False,
-    negligible: float = NEGLIGIBLE,
+    model: Model, armature: bool = True, offset: bool = False, negligible: float = NEGLIGIBLE
 ) -> BaseParameters:
     """Find the base parameters of a model's bodies, see ``Bodies``.
 
@@ -76,7 +72,7 @@ def base_parameters(
     bodies = Bodies.of(model)
     names = [f"{body}.{symbol}" for body in bodies.names for symbol in SYMBOLS]
     terms = ["armature"] * armature + ["offset"] * offset
-    W = _regressor_in_random_states(model, bodies, terms, seed)
+    W = _regressor_in_random_states(model, bodies, terms)
     names += [f"{term}.{joint}" for term in terms for joint in model.joint_names]
     scale = np.linalg.norm(W, axis=0)
     scale[scale < NEGLIGIBLE * scale.max(initial=0.0)] = np.inf  # only rounding errors
@@ -93,10 +89,8 @@ def base_parameters(
     )
 
 
-def _regressor_in_random_states(
-    model: Model, bodies: Bodies, terms: Sequence[str], seed: int
-) -> Floats:
-    random, p = np.random.default_rng(seed), 10 * len(bodies.names) + model.n
+def _regressor_in_random_states(model: Model, bodies: Bodies, terms: Sequence[str]) -> Floats:
+    random, p = np.random.default_rng(0), 10 * len(bodies.names) + model.n
     lower, upper = np.sort(model.position_range, axis=0)
     B = STATES_PER_PARAMETER * p // max(model.n, 1) + 10
     q = random.uniform(lower, upper, (B, model.n))

@@ -92,10 +92,6 @@ class Clearance:
         between, below = self._distances(q)
         return float(min(between.min(initial=np.inf), below.min(initial=np.inf)))
 
-    def is_free(self, q: Floats) -> bool:
-        """Whether everything keeps its distance in poses (B, n)."""
-        return bool(self.free(q).all())
-
     def free(self, q: Floats) -> NDArray[np.bool_]:
         """Return whether everything keeps its distance in each of poses (B, n)."""
         return np.asarray((self.missing(q) <= 0.0).all(axis=1))

@@ -31,8 +31,13 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import os
+import select
 import sys
-from collections.abc import Callable, Sequence
+import termios
+import tty
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from featherstone_ros.errors import FeatherstoneError
@@ -44,12 +49,6 @@ if TYPE_CHECKING:
 
     from featherstone_ros.control.joint_space import JointSpace
     from featherstone_ros.tools.motion_client import ControllerClient, Sample
-import os
-import select
-import termios
-import tty
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 ROTATION = "rotation"
 
@@ -88,7 +87,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
         raise FeatherstoneError("standard input is no terminal: there are no keys to begin and end")
     needed_from_scipy("signal")  # before the arm floats
     with (
-        single_keys(with_earlier=True) as typed,
+        single_keys() as typed,
         ControllerClient("teach", args.controller) as controller,
     ):
         arm = controller.arm
@@ -180,16 +179,12 @@ def _line(samples: Sequence[Sample], marks: Sequence[float], limits: JointSpace)
 
 
 @contextmanager
-def single_keys(with_earlier: bool = False) -> Iterator[Callable[[], str]]:
-    """Read keys without Return and without echo while the context lasts; Ctrl-C works as usual.
+def single_keys() -> Iterator[Callable[[], str]]:
+    """Read a terminal's keys without Return and without echo; Ctrl-C works as usual.
 
-    ``with_earlier``: return what was typed before, too, while the command was starting. Yields a
-    function that returns what has been typed since the last call; always "" where standard input is
-    not a terminal.
+    Yields a function that returns what has been typed since the last call, and at first what was
+    typed while the command was starting.
     """
-    if sys.stdin is None or not sys.stdin.isatty():
-        yield lambda: ""
-        return
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
 
@@ -197,7 +192,7 @@ def single_keys(with_earlier: bool = False) -> Iterator[Callable[[], str]]:
         is_ready = select.select([terminal], [], [], 0.0)[0]
         return os.read(terminal, 64).decode(errors="replace") if is_ready else ""
 
-    tty.setcbreak(terminal, termios.TCSADRAIN if with_earlier else termios.TCSAFLUSH)
+    tty.setcbreak(terminal, termios.TCSADRAIN)
     try:
         yield typed
     finally:
