@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from xml.etree.ElementTree import tostring
 
 import numpy as np
-from defusedxml import ElementTree
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
@@ -134,15 +132,3 @@ def _with_proposal(robot: RobotSetup) -> RobotSetup:
     }
     parameters = {node: NodeParameters({**both, **own[node]}, model.name) for node in NODES}
     return replace(robot, parameters=parameters, has_assumed_drives=bool(armature.any()))
-
-
-def with_heavier_links(text: str, excess: float) -> str:
-    """Return the URDF with every mass and inertia multiplied by ``1 + excess``."""
-    if excess == 0:
-        return text
-    robot = ElementTree.fromstring(text)
-    for inertial in robot.iterfind("link/inertial"):
-        for element in (*inertial.iterfind("mass"), *inertial.iterfind("inertia")):
-            for key, value in element.items():
-                element.set(key, repr(float(value) * (1 + excess)))
-    return tostring(robot, encoding="unicode")

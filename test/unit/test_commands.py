@@ -10,7 +10,6 @@ from urdf_text import chain
 from featherstone_ros import __version__
 from featherstone_ros.control.gains import SampledLoop
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import COMMANDS, cli
 from featherstone_ros.tools.demo import add_arguments
@@ -18,7 +17,7 @@ from featherstone_ros.tools.interruption import ended_by_signals
 from featherstone_ros.tools.processes import NodeProcess, node_environment
 from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.result import Result
-from featherstone_ros.tools.robot_setup import described, load, with_heavier_links
+from featherstone_ros.tools.robot_setup import described, load
 
 
 def output_of(capsys, *arguments):
@@ -227,15 +226,6 @@ def test_a_signal_while_a_node_is_being_started_leaves_no_node_behind(
     with ended_by_signals(), pytest.raises(KeyboardInterrupt):
         NodeProcess("tools.cli", [], node_environment(1, "LOCALHOST", tmp_path), tmp_path)
     assert started[0].returncode is not None
-
-
-def test_heavier_links_are_heavier():
-    robot = load("ur5e")
-    heavier = Model.from_urdf(with_heavier_links(robot.text, 0.1))
-    for figure in ("mass", "first_moment", "inertia"):
-        before, after = getattr(robot.model.tree, figure), getattr(heavier.tree, figure)
-        assert after == pytest.approx(1.1 * before)
-    assert with_heavier_links(robot.text, 0.0) is robot.text
 
 
 def test_demo_drives_a_robot_of_its_own_parameters_with_what_setup_proposes(tmp_path):

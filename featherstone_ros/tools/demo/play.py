@@ -56,7 +56,7 @@ from featherstone_ros.tools.processes import (
 from featherstone_ros.tools.progress_bar import delayed_progress
 from featherstone_ros.tools.rclpy_calls import decode, take_waiting
 from featherstone_ros.tools.result import Console, Result
-from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links
+from featherstone_ros.tools.robot_setup import RobotSetup, load
 from featherstone_ros.tools.style import number
 from featherstone_ros.tools.trajectory_files import from_arrays
 
@@ -270,12 +270,13 @@ class Stage:
 
     def parameters(self) -> dict[str, dict[str, object]]:
         """Return the parameters of both nodes."""
-        simulated = not self.options.real_time
+        simulated, model = not self.options.real_time, self.robot.model
+        heavier = model.with_inertial_parameters((1.0 + self.excess) * model.inertial_parameters)
         own: dict[str, dict[str, object]] = {
             TWIN: {
                 "rate": self.options.rate,
                 "command_timeout": _BRAKES_AFTER,
-                "robot_description": with_heavier_links(self.robot.text, self.excess),
+                "robot_description": heavier.to_urdf(self.robot.text),
                 "lockstep": simulated,
                 "publish_clock": simulated,
             },
