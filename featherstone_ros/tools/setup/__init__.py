@@ -108,8 +108,8 @@ def run(args: argparse.Namespace, console: Console) -> Result:
             "parameters": files.parameter_file(proposal, drives),
             "picture": partial(draw, proposal, drives),
             "motion": files.motion_file(proposal),
-            "ros2_control": files.controller_file(files.ROS2_CONTROL, proposal.model),
-            "moveit": files.controller_file(files.MOVEIT, proposal.model),
+            "ros2_control": files.ros2_control_file(proposal.model),
+            "moveit": files.moveit_file(proposal.model),
             "rviz": files.rviz_file(proposal.model),
         }
     shown: list[RenderableType] = [report, *next_steps(proposal, written, drives[1])]

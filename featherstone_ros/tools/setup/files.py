@@ -20,6 +20,7 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.model.parameter_files import of_joint
 from featherstone_ros.model.robots import argument_texts
+from featherstone_ros.model.ros2_control import CONTROLLERS, manager_parameters
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.proposal import Proposal
 from featherstone_ros.tools.style import milli
@@ -28,7 +29,8 @@ from featherstone_ros.tools.trial_drive import Drive, first_motion
 
 DIGITS = 4
 WORDS = ("yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity")
-EFFORT_CONTROLLER = "effort_controller"  # forward_command_controller's name
+EFFORT_CONTROLLER = CONTROLLERS["effort"][0]
+UPDATE_RATE = 1000  # [Hz] of the controller manager
 
 # Of the nodes' parameters. A comment is one line here, and as many as it needs in the file.
 PARAMETERS = """\
@@ -150,17 +152,6 @@ ROS2_CONTROL = """\
 # For the controller manager of {name}'s ros2_control hardware, which needs effort
 # command interfaces. The joints stand in the order of feedforward_controller's ~/commands.
 
-controller_manager:
-  ros__parameters:
-    update_rate: 1000
-    joint_state_broadcaster: {{type: joint_state_broadcaster/JointStateBroadcaster}}
-    {controller}: {{type: forward_command_controller/ForwardCommandController}}
-
-{controller}:
-  ros__parameters:
-    interface_name: effort
-    joints:
-{joints}
 """
 
 
@@ -223,10 +214,15 @@ def motion_file(proposal: Proposal) -> str:
     return as_yaml(UncheckedTrajectory(proposal.model.joint_names, (there, back)))
 
 
-def controller_file(template: str, model: Model) -> str:
-    """Return the controllers of a MoveIt configuration, or those that pass torques on."""
-    joints = _lines("      - ", map(_key, model.joint_names))
-    return template.format(name=model.name, controller=EFFORT_CONTROLLER, joints=joints)
+def moveit_file(model: Model) -> str:
+    """Return the controllers of a MoveIt configuration."""
+    return MOVEIT.format(name=model.name, joints=_lines("      - ", map(_key, model.joint_names)))
+
+
+def ros2_control_file(model: Model) -> str:
+    """Return the controllers that pass torques on."""
+    content = manager_parameters(model.joint_names, "effort", UPDATE_RATE)
+    return ROS2_CONTROL.format(name=model.name) + yaml.safe_dump(content, sort_keys=False)
 
 
 def rviz_file(model: Model) -> str:
