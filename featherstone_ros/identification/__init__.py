@@ -6,7 +6,7 @@ enough), ``filtering`` (even samples, smooth motion with acceleration), ``regres
 equations), ``faults`` (what is wrong with the recording, by the evidence of ``inference``;
 ``couplings``: are drives coupled?). From equations to a model: ``bodies`` (deformations that stay
 physically possible), ``friction``, ``model_order`` (which law of friction), ``fit``,
-``base_parameters`` and ``uncertainty`` (what the data alone determine, and how wrong the arm's own
+``base_parameters`` (what the data alone determine, and how wrong the arm's own
 model may be), ``result_checks`` (is the result good enough); ``session.identify`` runs all of them.
 ``payload`` and ``online`` identify the load on a link (``first_moment``: where the torque tells no
 mass); ``effort_gains`` finds what torque a unit of effort is, from a known load. ``arm`` predicts
@@ -15,7 +15,12 @@ torque, ``explanation`` rates the prediction and has the thresholds of all that 
 """
 
 from featherstone_ros.errors import IdentificationError
-from featherstone_ros.identification.base_parameters import BaseParameters, base_parameters
+from featherstone_ros.identification.base_parameters import (
+    BaseParameters,
+    Estimate,
+    base_parameters,
+    estimate,
+)
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.effort_gains import EffortGains, gains_by_links, gains_by_load
 from featherstone_ros.identification.first_moment import UnseparatedError
@@ -25,7 +30,6 @@ from featherstone_ros.identification.payload import Payload, find_payload
 from featherstone_ros.identification.recording_checks import require_enough
 from featherstone_ros.identification.regression import Equations
 from featherstone_ros.identification.session import Identification, Options, identify
-from featherstone_ros.identification.uncertainty import Estimate, estimate
 
 __all__ = [
     "BaseParameters",

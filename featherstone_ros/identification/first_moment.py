@@ -12,8 +12,8 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import IdentificationError
+from featherstone_ros.identification.base_parameters import UNDETERMINED
 from featherstone_ros.identification.explanation import CERTAIN
-from featherstone_ros.identification.uncertainty import UNDETERMINED
 
 LEVER = 0.1  # [m] scales the first moment to the mass
 UNKNOWN = 100.0  # [kg] prior deviation of the mass, and of the first moment / LEVER

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.arm import Arm, Errors
+from featherstone_ros.identification.base_parameters import least_squares
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.filtering import SmoothMotion, clean, joined, smooth_all
 from featherstone_ros.identification.fit import (
@@ -37,7 +38,6 @@ from featherstone_ros.identification.regression import (
     placed,
     prepared,
 )
-from featherstone_ros.identification.uncertainty import least_squares
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.progress import Progress
 

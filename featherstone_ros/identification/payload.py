@@ -3,7 +3,7 @@
 The torque that the arm without its payload leaves unexplained is the link's columns of the
 regressor times the payload's parameters. If the arm's friction is not known, it is fitted at the
 same time. Errors of the arm, those of its identification, or those of its links that the torque
-allows for (see ``uncertainty``), are unknowns of known deviation: they are integrated out, so that
+allows for (``probable_widths``), are unknowns of known deviation: they are integrated out, so that
 each torque counts by how well the arm predicts it, and the deviations include them. A weak prior
 draws the payload towards a solid ball of its mass: static poses determine mass and centre of mass,
 but only fast rotations determine the inertia. How far payloads are from balls is not known: several
@@ -22,6 +22,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, finite_array
 from featherstone_ros.errors import FeatherstoneError, IdentificationError, UnknownNameError
 from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.base_parameters import least_squares, probable_widths
 from featherstone_ros.identification.bodies import SIZE, Bodies, Deformable, upper_cholesky
 from featherstone_ros.identification.explanation import CERTAIN, MIN_LOAD
 from featherstone_ros.identification.filtering import SmoothMotion, clean
@@ -36,7 +37,6 @@ from featherstone_ros.identification.regression import (
     one_thread,
     prepared,
 )
-from featherstone_ros.identification.uncertainty import least_squares, probable_widths
 from featherstone_ros.model.body_tree import parameters_of
 from featherstone_ros.model.primitives import sphere
 from featherstone_ros.model.pseudo_inertia import inertia_matrix, pseudo_inertia

@@ -14,7 +14,7 @@ from featherstone_ros.arrays import Floats, ends_of_motion
 from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import read_joint_states, storage
-from featherstone_ros.identification.base_parameters import base_parameters
+from featherstone_ros.identification.base_parameters import Estimate, base_parameters, estimate
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.explanation import Explanation, explain
 from featherstone_ros.identification.faults import find_faults, in_other_units
@@ -42,7 +42,6 @@ from featherstone_ros.identification.recording_checks import (
     usage,
 )
 from featherstone_ros.identification.regression import one_thread
-from featherstone_ros.identification.uncertainty import Estimate, estimate
 from featherstone_ros.model import EARTH
 from featherstone_ros.progress import Progress
 
