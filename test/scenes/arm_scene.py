@@ -4,7 +4,8 @@
     assert played.speed.max() < 1.2
 
 All in simulated time. A test is a row: a scene, and a bound on what is played. What is asked, and
-what is done to states and commands, are functions: of the loop, of a joint state, of a command.
+what is done to states and commands, are functions: of the loop; of a joint state, of a command
+(lies.py).
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ class Scene:
         state: What is done to a joint state; None, or returning None: it is lost.
         command: Likewise, to a command on its way to the drives.
         units: What its drives are told; None: torques.
+        joints: Of the arm, with the default parameters then; None: as the robot's file says.
         others: Joints that the controller does not move, with the motion that they have whatever
-            the arm does; the arm then has the default parameters.
+            the arm does; those of the arm are all the rest.
         twin: Parameters of the simulated arm alone, a load of which the controller does not know.
         mujoco: The arm is simulated by MuJoCo, not by our own simulator.
         period, delay: Of the loop [s]; None: those for which its gains are made.
@@ -60,6 +62,7 @@ class Scene:
     state: Callable[[JointState], JointState | None] = lambda state: state
     command: Callable[[float, Command], Command | None] = lambda at, command: command
     units: DriveUnits | None = None
+    joints: Sequence[str] | None = None
     others: Mapping[str, Moving] = field(default_factory=dict)
     twin: Mapping[str, Any] = field(default_factory=dict)
     mujoco: bool = False
@@ -217,16 +220,13 @@ def deactivate(loop: ClosedLoop) -> None:
     loop.controller.deactivate(loop.now)
 
 
-def lost_after(begin: float, end: float = np.inf) -> Callable[[JointState], JointState | None]:
-    """Lose the states from a time on [s]."""
-    return lambda state: None if begin <= state.stamp < end else state
-
-
 def play(scene: Scene) -> Played:
     """Play a scene from its beginning to its end."""
     robot = (robot_setup.described if scene.others else load)(scene.robot)
+    joints = scene.joints
     if scene.others:
         joints = [name for name in robot.model.joint_names if name not in scene.others]
+    if joints:
         arm = ControlledArm.of(robot.text, scene.parameters, joints)
     else:
         arm = robot.arm.with_parameters(scene.parameters)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from arm_scene import Scene, play, trajectory
 from numpy.testing import assert_allclose
-from unit.urdf_text import joint, link, robot
+from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
 from featherstone_ros.control.trajectory import Point

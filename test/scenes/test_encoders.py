@@ -9,14 +9,13 @@ import pytest
 from arm_scene import Ask, Played, Scene, deactivate, fall_back, load, play, trajectory
 from drive_settings import parameters_of
 from example_robots import ROBOTS
+from lies import COARSE, SERVO, in_steps
 from studies import SWEEP
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import HOLDS, RUNNING
 from featherstone_ros.control.trajectory import Point
-from featherstone_ros.simulation.closed_loop import JointState
 
-SERVO, COARSEST = 2.0 * np.pi / 4096, 0.005  # [rad] of a servo; class 2 of docs/faults.md
 ARMS = {"ur5e": (0.5, 2.0), "panda": (0.5, 1.0), "so101": (0.03, 0.05)}  # rotors, friction
 STREAM = 30.0  # [Hz]
 LASTS = 4.0  # [s]
@@ -99,23 +98,15 @@ def chunks(at: At) -> dict[float, Ask]:
 KINDS = {"trajectory": asked, "set-points": set_points, "chunks": chunks, "stops": stops}
 
 
-def in_steps(step: float, measures_velocity: bool = False) -> Callable[[JointState], JointState]:
-    def measured(state: JointState) -> JointState:
-        q = step * np.round(state.q / step)
-        return state._replace(q=q, qd=state.qd if measures_velocity else None)
-
-    return measured
-
-
 def played(name: str, rate: float, kind: str, seed: int, step: float, **more: object) -> Played:
-    has_velocity = bool(more.pop("measures_velocity", False))
+    velocities = "true" if more.pop("measures_velocity", False) else "missing"
     scene = Scene(
         path_of(name),
         KINDS[kind](to_and_fro(name, seed)),
         REST + LASTS + 0.5,
         middle(name),
         parameters(name, rate),
-        in_steps(step, has_velocity),
+        in_steps(step, velocities),
         **more,
     )
     return play(scene)
@@ -138,7 +129,7 @@ def require_no_accusation(seen: Played) -> None:
         ("ur5e", 30, "stops", 5, SERVO),  # the acceleration of one instant would lead it off
         ("so101", 50, "stops", 109, SERVO),  # braked by what is fed forward
         ("so101", 30, "chunks", 1, SERVO),
-        ("panda", 100, "trajectory", 2, COARSEST),  # commands that answer steps need their rate
+        ("panda", 100, "trajectory", 2, COARSE),  # commands that answer steps need their rate
     ],
 )
 def test_a_slow_motion_by_a_coarse_encoder_goes_on(name, rate, kind, seed, step):
@@ -174,10 +165,7 @@ def test_an_arm_whose_torque_flickers_is_not_thrown_by_the_last_of_it(rate, ask)
     names, start = load("panda").model.joint_names, np.asarray(load("panda").start, float)
     gains = {f"gains.{joint}.{gain}": 0.0 for joint in names for gain in "pd"}
     timing = {"gains.period": 1.0 / rate, "gains.delay": 1.0 / rate}
-
-    def coarse(state: JointState) -> JointState:
-        return state._replace(q=SERVO * np.round(state.q / SERVO), qd=None)
-
+    coarse = in_steps(SERVO)
     for k in range(4):
         begin = 1.5 + 0.0137 * k
         asks = {0.2: trajectory([Point(0.8, start + 0.2, np.zeros(7))]), begin: ask}

@@ -6,12 +6,13 @@ velocities that contradict the positions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from arm_scene import Ask, Played, Scene, hold, load, moved, play, trajectory
+from lies import COARSE, frozen, in_steps, since
 from studies import study
 
 from featherstone_ros import Dynamics
@@ -22,13 +23,12 @@ from featherstone_ros.control.trajectory import Point
 from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
 
-Lie = Callable[[JointState], JointState]
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 FASTEST = {"panda": 0.7, "ur5e": 1.5}  # over the speed limit: light wrists stick by much friction
 FASTEST_UNSURE = 2.6  # where positions come in coarse steps: 2.52 in a fast motion of a UR5e
 MOTIONS = ((0.1, 0.4), (0.1, 3.0), (0.4, 1.0))  # how far [rad], how long [s]
 WAYS = ((0.0, 0.1, 0.0), (0.0, 0.0, 0.2), (0.0, 0.0, -0.3), (-0.3, 0.0, 0.0))  # of the hand [m]
-PERIOD, COARSE, FINE = 0.005, 0.005, 0.0003  # [s] between states; [rad] of encoders
+PERIOD, FINE = 0.005, 0.0003  # [s] between states; [rad] of an encoder
 BEGIN = 0.4  # [s] of a motion
 BRAKED = 0.2  # [s] after the last command, as most drives do
 EACH = [*(("panda", j) for j in range(7)), *(("ur5e", j) for j in range(6))]
@@ -64,46 +64,6 @@ def led(robot: str, way: Sequence[float]) -> Ask:
 
 def by_hand(robot: str) -> dict[str, object]:
     return {"mode": "cartesian_impedance", "tip": TIPS[robot]}
-
-
-def frozen(
-    begin: float,
-    velocity: float | None = 0.0,
-    joints: Sequence[int] | slice = slice(None),
-    end: float = np.inf,
-    seen: Lie = lambda state: state,
-) -> Lie:
-    """Let joints say the position of a time [s]; velocity: None: they go on to say their own."""
-    places: list[Floats] = []
-
-    def lie(state: JointState) -> JointState:
-        state = seen(state)
-        if not begin <= state.stamp < end:
-            return state
-        places.append(state.q)
-        q, qd = state.q.copy(), state.qd.copy()
-        q[joints] = places[0][joints]
-        if velocity is not None:
-            qd[joints] = velocity
-        return state._replace(q=q, qd=qd)
-
-    return lie
-
-
-def in_steps(velocities: str, step: float = COARSE) -> Lie:
-    """Let positions come in steps; velocities: true, derived from them, or missing."""
-    last: list[Floats] = []
-    weight = 1.0 - np.exp(-2.0 * np.pi * 20.0 * PERIOD)
-
-    def lie(state: JointState) -> JointState:
-        q = step * np.round(state.q / step)
-        before, filtered = last or (q, 0.0 * q)
-        filtered = filtered + weight * ((q - before) / PERIOD - filtered)
-        last[:] = q, filtered
-        qd = {"true": state.qd, "derived": filtered, "missing": np.nan * q}[velocities]
-        return state._replace(q=q, qd=qd)
-
-    return lie
 
 
 class Brakes:
@@ -175,7 +135,7 @@ def test_positions_frozen_at_rest_end_in_silence_before_the_arm_is_fast(
 def test_positions_in_coarse_steps_that_freeze_end_in_silence(robot, velocities, way, duration):
     """Later than those in fine steps: a step may be all that a joint has moved."""
     asks = {BEGIN: moved(away(robot, way), duration)}
-    lie = frozen(BEGIN + 0.4 * duration, 0.0, seen=in_steps(velocities))
+    lie = frozen(BEGIN + 0.4 * duration, 0.0, seen=in_steps(COARSE, velocities))
     require_silence(play(scene(robot, asks, 1.4 * duration + 1.0, state=lie)), FASTEST_UNSURE)
 
 
@@ -235,7 +195,7 @@ def test_brakes_that_stop_a_motion_are_not_taken_for_frozen_positions(robot):
 def test_steps_of_an_encoder_are_not_taken_for_frozen_positions(robot, velocities, step):
     """As coarse as the 300 degrees in 1024 steps of a small servo; velocities peak at each step."""
     asks = to_and_fro(robot, ((0.005, 0.5), (0.1, 0.4), (0.1, 2.0)), 0.3)
-    played = play(scene(robot, asks, 2.3, state=in_steps(velocities, step)))
+    played = play(scene(robot, asks, 2.3, state=in_steps(step, velocities)))
     require_no_accusation(played)
     assert played.speed.max() < 0.6
 
@@ -261,10 +221,7 @@ def test_friction_that_is_not_what_the_controller_knows_freezes_nothing(robot, s
 @pytest.mark.parametrize("factor", [-1.0, 0.0, 0.3])
 def test_velocities_that_contradict_the_positions_are_named_and_throw_no_arm(factor):
     """A damper of the wrong sign: once 11 times the limit."""
-
-    def lie(state: JointState) -> JointState:
-        return state._replace(qd=factor * state.qd) if state.stamp > BEGIN + 0.3 else state
-
+    lie = since(BEGIN + 0.3, lambda state: state._replace(qd=factor * state.qd))
     played = play(scene("panda", {BEGIN: moved(away("panda", 0.4), 1.0)}, 2.3, state=lie))
     assert "velocities are inconsistent with the positions" in played.text
     assert played.speed.max() < 1.5

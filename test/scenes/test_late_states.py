@@ -5,12 +5,10 @@ The law has to see the arm of now: feedback of where it was makes it swing.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-
 import numpy as np
 import pytest
-from arm_scene import Played, Scene, load, lost_after, moved, play
+from arm_scene import Played, Scene, load, moved, play
+from lies import NEVER, Change, late, lost_after
 from studies import few_or_all
 
 from featherstone_ros.arrays import Floats
@@ -24,33 +22,15 @@ BEGIN, LATER = 0.5, 0.9  # [s] of the motion, and of what changes in it
 SIGNS = np.array([1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
 SETTINGS = [(2.0, 1.0), (3.0, 1.0), (3.0, 4.0), (0.25, 0.0), (2.0, 0.0), (0.01, 1.0), (10.0, 0.2)]
 
-Change = tuple[float, float]  # before LATER, and after it
-NEVER: Change = (0.0, 0.0)
-
 
 def goal(robot: str, way: float = 0.3) -> Floats:
     start = load(robot).start
     return start + way * SIGNS[: len(start)]
 
 
-def late(delay: Change, clock: Change = NEVER) -> Callable[[JointState], JointState | None]:
-    """Let states come late by a time, with stamps of a clock that is ahead by another [s]."""
-    on_their_way: deque[JointState] = deque()
-
-    def measured(state: JointState) -> JointState | None:
-        now, came = state.stamp, None
-        then = now >= LATER
-        on_their_way.append(state._replace(stamp=now + clock[then]))
-        while on_their_way and on_their_way[0].stamp - clock[then] + delay[then] <= now + 1e-9:
-            came = on_their_way.popleft()
-        return came
-
-    return measured
-
-
 def played(robot: str, delay: Change, clock: Change = NEVER, **more: object) -> Played:
     """Move an arm whose states are late by one time before its motion, by another in it [s]."""
-    scene = {"duration": LATER + 2.0, "state": late(delay, clock), **more}
+    scene = {"duration": LATER + 2.0, "state": late(delay, clock, LATER), **more}
     return play(Scene(robot, {BEGIN: moved(goal(robot), 1.0)}, **scene))
 
 
@@ -98,7 +78,7 @@ def test_without_late_states_no_estimate_is_advanced():
 @pytest.mark.parametrize("delay", [0.03, 0.06])
 def test_a_joint_that_sticks_is_not_taken_for_fast_since_the_model_would_move_it(delay):
     """By friction that the model does not know; noise tells that its encoder lives."""
-    random, delayed = np.random.default_rng(0), late((delay, delay))
+    random, delayed = np.random.default_rng(0), late((delay, delay), NEVER, LATER)
 
     def noisy(state: JointState) -> JointState | None:
         return delayed(state._replace(q=state.q + 1e-6 * random.normal(size=state.q.shape)))

@@ -3,12 +3,11 @@
 In turns with the one that is expected, so that half of what is heard is his.
 """
 
-import itertools
-
 import numpy as np
 import pytest
 from arm_scene import Scene, load, play, trajectory
 from drawn_scenes import ADDED, bounds
+from lies import in_turns
 
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import Point, TrajectoryError
@@ -23,12 +22,6 @@ def motion(robot):
     start = np.asarray(load(robot).start, float)
     still = np.zeros(len(start))
     return start, {BEGIN: trajectory([Point(DURATION, start + AWAY[robot], still, still)])}
-
-
-def in_turns(other):
-    """Return what lets every second one of what it is given be the other's."""
-    count = itertools.count()
-    return lambda *heard: other(*heard) if next(count) % 2 else heard[-1]
 
 
 class Holding:

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from arm_scene import Scene, load, lost_after, play, trajectory
+from arm_scene import Scene, load, play, trajectory
+from lies import lost_after
 from numpy.testing import assert_allclose
 
 from featherstone_ros.control.controlled_arm import ControlledArm

@@ -6,7 +6,6 @@ model predicts; from ``state_timeout`` on it brakes the arm.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -21,13 +20,13 @@ from arm_scene import (
     fall_back,
     hold,
     load,
-    lost_after,
     moved,
     play,
     trajectory,
 )
 from drive_settings import parameters_of
 from example_robots import example_robot
+from lies import lost_after, unreadable_after
 from studies import SWEEP, study
 
 from featherstone_ros import Dynamics
@@ -91,11 +90,6 @@ def test_a_gap_in_a_fast_motion_changes_nothing(robot, lost):
     assert played.record.phase[-1] == Phase.HOLDING
     np.testing.assert_allclose(played.q[-1], undisturbed.q[-1], atol=0.01)
     np.testing.assert_allclose(played.q, undisturbed.q, atol=0.02)
-
-
-def unreadable_after(begin: float) -> Callable[[JointState], JointState]:
-    """Lose the positions from a time on [s]; states go on to come."""
-    return lambda state: state if state.stamp < begin else state._replace(q=np.nan * state.q)
 
 
 @pytest.mark.parametrize("mujoco", [False, True])

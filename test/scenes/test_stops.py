@@ -1,11 +1,10 @@
 """A stop never makes an arm faster, whatever ``stop_time`` says."""
 
-from collections import deque
-
 import numpy as np
 import pytest
-from arm_scene import Scene, deactivate, hold, load, lost_after, moved, play, trajectory
+from arm_scene import Scene, deactivate, hold, load, moved, play, trajectory
 from drawn_scenes import bounds, failures, robot_of
+from lies import late_by, lost_after, shifted_after
 from studies import SWEEP
 
 from featherstone_ros.control.phases import Phase
@@ -125,11 +124,6 @@ def test_a_deactivated_arm_comes_to_rest_with_a_load_that_is_not_known(
     assert np.isnan(played.record.command[played.record.phase == Phase.INACTIVE]).all()
 
 
-def shifted_after(begin):
-    """Return what shifts positions by .3 rad from a time on [s]."""
-    return lambda state: state if state.stamp < begin else state._replace(q=state.q + 0.3)
-
-
 @pytest.mark.parametrize("robot", ["panda", "ur5e"])
 @pytest.mark.parametrize("decay_time", [0.5, 2.0])
 @pytest.mark.parametrize(
@@ -166,19 +160,6 @@ def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(robot, end)
     after = played.since(0.65)
     speed = np.abs(played.qd / load(robot).model.velocity_limit)
     assert speed[after].max() < 1.05 * speed[: after.start].max()
-
-
-def late_by(delay):
-    """Return what holds commands back for a time [s], of the last one."""
-    sent = deque()
-
-    def held_back(at, command):
-        sent.append((at, command))
-        while len(sent) > 1 and sent[1][0] <= at - delay:
-            sent.popleft()
-        return sent[0][1]
-
-    return held_back
 
 
 def test_a_fault_on_the_way_out_ends_the_feedback_after_a_gap_too():
