@@ -6,7 +6,6 @@ import json
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -17,10 +16,10 @@ from support import (  # skips this module where ROS is missing
 )
 
 # isort: split
-from rig import CONTROLLER, TWIN, Rig, held_panda
+from rig import CONTROLLER, Rig, held_panda
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import Trigger
 from test_teach_and_replay import COMMAND, run
 
 from featherstone_ros.model.robots import robot_file
@@ -32,7 +31,11 @@ pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a b
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory) -> Iterator[Rig]:
     with ros_in_free_domain(tmp_path_factory.mktemp("replayed")) as ros:
-        yield held_panda(ros, pace=3.0, rate=100.0)
+        rig = held_panda(ros, pace=3.0, rate=100.0)
+        write_motion(rig, *SLOW, file="nobody.yaml")
+        missing = ("nobody.yaml", "--controller", "nobody")  # which it waits for beside the tests
+        rig.nobody = ros.run([*COMMAND, "replay", *missing], fork=True)
+        yield rig
 
 
 @pytest.fixture
@@ -44,7 +47,7 @@ def rig(shared: Rig) -> Rig:
 SLOW = ((0.0, 0.0), (0.5, 10.0))  # seconds of motion are left when somebody sees it
 
 
-def write_motion(rig: Rig, *way: tuple[float, float], **changes) -> None:
+def write_motion(rig: Rig, *way: tuple[float, float], file: str = "swing.yaml", **changes) -> None:
     """Write a motion of one joint from home, by how far it is [rad] at which time [s]."""
     one = np.eye(len(rig.home))[0]
     points = [
@@ -52,17 +55,7 @@ def write_motion(rig: Rig, *way: tuple[float, float], **changes) -> None:
         for x, t in way
     ]
     motion = {"joint_names": rig.names, "points": points} | changes
-    (rig.ros.folder / "swing.yaml").write_text(json.dumps(motion, default=list))
-
-
-@contextmanager
-def standing_time(rig: Rig) -> Iterator[None]:
-    """Pause the twin: simulated time stands, which costs nothing."""
-    for is_standing in (True, False):
-        request = SetBool.Request(data=is_standing)
-        assert rig.ros.call(SetBool, f"{TWIN}/pause", request).success
-        if is_standing:
-            yield
+    (rig.ros.folder / file).write_text(json.dumps(motion, default=list))
 
 
 def test_a_replay_that_is_ended_leaves_the_arm_held(rig):
@@ -111,17 +104,11 @@ def test_a_fault_ends_the_replay_with_its_reason(ros):
     assert "Traceback" not in process.output
 
 
-def test_an_unknown_joint_is_named_and_a_controller_that_is_not_there_beside_those_that_are(rig):
+def test_an_unknown_joint_is_named(rig):
     write_motion(rig, *SLOW, joint_names=["a", "b"])
-    with standing_time(rig):
-        for_joint = run(rig, "replay", "swing.yaml")
-        status, output = run(rig, "replay", "swing.yaml", "--controller", "nobody")
-    assert for_joint[0] == 1 and "Traceback" not in for_joint[1], for_joint
-    assert "swing.yaml, trajectory 1: unknown joint 'a'; the joints" in for_joint[1]
+    status, output = run(rig, "replay", "swing.yaml")
     assert status == 1 and "Traceback" not in output, output
-    assert "waiting for nobody: no service /nobody/list_parameters yet" in output
-    assert "no service /nobody/list_parameters within 30 s" in output
-    assert "On /diagnostics: " in output
+    assert "swing.yaml, trajectory 1: unknown joint 'a'; the joints" in output
 
 
 def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
@@ -165,3 +152,12 @@ def test_a_recording_of_joint_states_is_followed_as_it_was_measured(rig):
     assert status == 0 and "smoothed at 5 Hz" in output, output
     rig.wait_for_rest()
     np.testing.assert_allclose(rig.q, rig.home + 0.2, atol=0.01)
+
+
+def test_a_controller_that_is_not_there_is_named_beside_those_that_are(rig):
+    rig.ros.wait_for(lambda: not rig.nobody.is_running, "end")
+    output = rig.nobody.output
+    assert rig.nobody.wait() == 1 and "Traceback" not in output, output
+    assert "waiting for nobody: no service /nobody/list_parameters yet" in output
+    assert "no service /nobody/list_parameters within 30 s" in output
+    assert "On /diagnostics: " in output
