@@ -1,4 +1,4 @@
-"""The outcomes of many episodes: a table, and a line for each."""
+"""The outcomes of many episodes: the worst by kind of fault, and a line for each in a file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from rich.table import Table
 
 from featherstone_ros.tools.style import new_table
 
-MILLI = 1e3
 COLUMNS = ("step", "first", "beyond", "speed", "sag", "sag_share", "recovery", "force")
+BOUNDS = ("1", "1", "1", f"{SPEED:g}; {SPEED_WITH_LOST_COMMANDS:g}", "", "1")
+BOUNDS += (f"{RECOVERY:g}; {RECOVERY_BY_HAND:g}", "")
 
 
 @dataclass(frozen=True)
@@ -54,60 +55,23 @@ class Outcome:
 
 
 def table(outcomes: Sequence[Outcome]) -> Table:
-    """Return the worst figures by kind of fault."""
+    """Return the worst figures (see ``Figures``) of each kind of fault, each class, and of all."""
     result = new_table("Worst of all episodes", "fault")
-    for column in (
-        "episodes",
-        "torque step\n/ allowed",
-        "first command\n/ step",
-        "beyond limits\n/ compliance",
-        "speed\n/ limit",
-        "sag at rest\nmrad",
-        "sag in motion\nmrad",
-        "sag\n/ allowed",
-        "recovery\ns",
-        "failed",
-    ):
+    for column in ("episodes", *COLUMNS, "failed"):
         result.add_column(column, justify="right", no_wrap=True)
-    for kind in dict.fromkeys(outcome.kind for outcome in outcomes):
-        result.add_row(kind, *row([outcome for outcome in outcomes if outcome.kind == kind]))
-    result.add_section()
-    for number in sorted({outcome.fault_class for outcome in outcomes}):
-        same = [outcome for outcome in outcomes if outcome.fault_class == number]
-        result.add_row(f"class {number}", *row(same))
-    for name, by_hand in (("led by its joints", False), ("led by its hand", True)):
-        if led := [outcome for outcome in outcomes if outcome.by_hand == by_hand]:
-            result.add_row(name, *row(led))
-    result.add_row("all", *row(outcomes))
-    result.add_row(
-        "bound",
-        *("", "1", "1", "1", f"{SPEED:g}; {SPEED_WITH_LOST_COMMANDS:g}"),
-        *("", "", "1", f"{RECOVERY:g}; {RECOVERY_BY_HAND:g}", ""),
-        style="bold",
-    )
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        led = "hand" if outcome.by_hand else "joints"
+        for name in (outcome.kind, f"class {outcome.fault_class}", f"led by its {led}", "all"):
+            groups.setdefault(name, []).append(outcome)
+    kinds = {outcome.kind: "" for outcome in outcomes}  # in their order, before the others
+    for name in sorted(groups, key=lambda name: (name == "all", kinds.get(name, name))):
+        figures = [outcome.figures for outcome in groups[name]]
+        worst = [f"{max(getattr(one, what) for one in figures):.2f}" for what in COLUMNS]
+        failed = sum(bool(one.faults) for one in figures)
+        result.add_row(name, str(len(figures)), *worst, str(failed or ""))
+    result.add_row("bound", "", *BOUNDS, "", style="bold")
     return result
-
-
-def row(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return the figures of some episodes, for a row of the table."""
-    figures = [outcome.figures for outcome in outcomes]
-    rest = [outcome.figures.sag for outcome in outcomes if outcome.at_rest]
-    motion = [outcome.figures.sag for outcome in outcomes if not outcome.at_rest]
-    failed = sum(bool(f.faults) for f in figures)
-    return [
-        str(len(outcomes)),
-        *(f"{worst(figures, name):.2f}" for name in COLUMNS[:4]),
-        f"{MILLI * max(rest):.1f}" if rest else "",
-        f"{MILLI * max(motion):.1f}" if motion else "",
-        f"{worst(figures, 'sag_share'):.2f}",
-        f"{worst(figures, 'recovery'):.2f}",
-        str(failed or ""),
-    ]
-
-
-def worst(figures: Sequence[Figures], name: str) -> float:
-    """Return the largest of one figure."""
-    return max(getattr(f, name) for f in figures)
 
 
 def write_csv(outcomes: Sequence[Outcome], path: Path) -> None:
