@@ -5,8 +5,9 @@
 from libc.math cimport fabs
 from libc.stdint cimport uint64_t
 
-from control.settings cimport (ADMITTANCE, CARTESIAN_IMPEDANCE, COMPUTED_TORQUE, TERMS_FULL,
-                               JointLimits, JointSettings, Mode, Settings)
+from control.settings cimport (FEEDBACK_ACCELERATIONS, FEEDBACK_SPRING, LEADS_END_EFFECTOR,
+                               LEADS_NOTHING, TERMS_FULL, JointLimits, JointSettings, Mode,
+                               Settings)
 from dynamics_interface cimport DynamicsInterface
 
 # Inverse dynamics while the payload or gravity changes smoothly.
@@ -109,28 +110,33 @@ cdef struct Arm:
     ModelBlend models
 
 
-cdef inline bint is_of_end_effector(Mode mode) noexcept nogil:
-    """Whether a mode leads the end effector, not the joints."""
-    return mode == CARTESIAN_IMPEDANCE or mode == ADMITTANCE
+cdef inline bint is_same(Mode one, Mode other) noexcept nogil:
+    return one.leads == other.leads and one.feedback == other.feedback
+
+
+cdef inline bint floats_free(const Arm* arm) noexcept nogil:
+    """Whether the mode has nothing to follow."""
+    return arm.settings.mode.leads == LEADS_NOTHING
 
 
 cdef inline bint leads_end_effector(const Arm* arm) noexcept nogil:
-    return is_of_end_effector(arm.settings.mode)
+    """Whether the end effector is led, not the joints."""
+    return arm.settings.mode.leads == LEADS_END_EFFECTOR
 
 
 cdef inline bint drives_end_effector(const Arm* arm) noexcept nogil:
     """Whether the torques are those of the end effector's spring, not of a motion of the joints."""
-    return arm.settings.mode == CARTESIAN_IMPEDANCE
+    return arm.settings.mode.feedback == FEEDBACK_SPRING
 
 
 cdef inline bint moves_virtual_arm(const Arm* arm) noexcept nogil:
     """Whether a wrench moves a virtual arm, which the joints follow."""
-    return arm.settings.mode == ADMITTANCE
+    return leads_end_effector(arm) and not drives_end_effector(arm)
 
 
 cdef inline bint accelerates(const Arm* arm) noexcept nogil:
     """Whether gains are of accelerations, not of torques."""
-    return arm.settings.mode == COMPUTED_TORQUE
+    return arm.settings.mode.feedback == FEEDBACK_ACCELERATIONS
 
 
 cdef inline bint feeds_forward(const Arm* arm) noexcept nogil:

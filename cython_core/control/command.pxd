@@ -21,7 +21,7 @@ from control.phase_changes cimport arrive, let_time_pass, respond
 from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
 from control.position_governor cimport (PositionGovernor, ServoGovernor, govern_positions,
                                         govern_servos)
-from control.settings cimport FEEDFORWARD, JointLimits
+from control.settings cimport FEEDBACK_TORQUES, JointLimits
 from control.state_clock cimport StateClock, is_overdue
 from control.state_observer cimport Observer, common, max_speed_share
 from control.stuck_joints cimport StuckJoints
@@ -315,7 +315,7 @@ cdef inline void complete_feedback(StuckJoints* stuck, const Controller* c) noex
 
 cdef inline void note_errors(Governor* governor, const Controller* c, double dt) noexcept nogil:
     """Note what errors ask for in the command, where they are its feedback; see note_feedback."""
-    if c.arm.settings.mode == FEEDFORWARD:
+    if c.arm.settings.mode.feedback == FEEDBACK_TORQUES and not leads_end_effector(&c.arm):
         for i in range(c.n):
             asked = feedback(&c.arm.joints, i, c.n, c.observer.q, c.task.desired)
             note_feedback(governor, i, asked, c.task.desired[c.n + i] == 0.0, dt)

@@ -151,7 +151,6 @@ cdef struct Controller:
     double* zero             # (4, n)
     double* unlimited        # (n,) inf
     double* turned           # (n,) whole turns that were added to the last position [rad]
-    bint floats              # mode gravity_compensation
     bint stalled             # this process stood still before the last ``check_age``: states may
                              # be waiting to be read
     double updated           # time of the last state or call of ``check_age``

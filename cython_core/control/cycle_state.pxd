@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from control.arm cimport ModelBlend, gravity, uses
+from control.arm cimport ModelBlend, floats_free, gravity, uses
 from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport write_pose
 from control.controller_state cimport (Controller, answers_states, is_open_loop,
@@ -15,7 +15,6 @@ from control.events cimport (CAUSE_LATE_COMMANDS, NOTE_CAUSE, NOTE_RELEASED, Rea
 from control.laws cimport model_torque
 from control.phase_changes cimport respond
 from control.phases cimport FLOATING
-from control.settings cimport GRAVITY_COMPENSATION
 from control.startup cimport is_measured
 from cycle cimport Output, Record
 from drive_units cimport LAW_POSITION, DriveUnits, clipped, current_for, drive_command, torque_of
@@ -306,7 +305,7 @@ cdef inline const double* without_positions(ControlCycle* cycle) noexcept nogil:
 
 cdef inline void work_out_model_torque(const Controller* c, double* torque) noexcept nogil:
     """Find the model's part of the last command: gravity alone if no motion is followed."""
-    if c.arm.settings.mode == GRAVITY_COMPENSATION:
+    if floats_free(&c.arm):
         gravity(&c.arm.models, c.observer.q, torque)
     else:
         model_torque(&c.arm, c.task.desired, c.task.presliding, torque)

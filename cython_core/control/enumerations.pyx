@@ -10,10 +10,11 @@ include "ros/message_faults.pxd"
 include "simulation/fault.pxd"
 
 # Without the prefixes that keep names apart in C; Cython before 3.1 makes flags of them.
-for _kind, _prefix in ((Phase, ""), (Event, ""), (Mode, ""), (Terms, "TERMS_"), (Cause, "CAUSE_"),
-                       (Action, ""), (Refusal, ""), (Rejection, "REJECTED_"), (NoteKind, "NOTE_"),
-                       (RestartReason, "RESTART_"), (MessageFault, ""), (ContentFault, ""),
-                       (Field, "FIELD_"), (FaultKind, "")):
+for _kind, _prefix in ((Phase, ""), (Event, ""), (Leads, "LEADS_"), (Feedback, "FEEDBACK_"),
+                       (Terms, "TERMS_"), (Cause, "CAUSE_"), (Action, ""), (Refusal, ""),
+                       (Rejection, "REJECTED_"), (NoteKind, "NOTE_"), (RestartReason, "RESTART_"),
+                       (MessageFault, ""), (ContentFault, ""), (Field, "FIELD_"),
+                       (FaultKind, "")):
     _members = {name.removeprefix(_prefix): int(member)
                 for name, member in _kind.__members__.items()}
     globals()[_kind.__name__] = IntEnum(_kind.__name__, _members, module=__name__)

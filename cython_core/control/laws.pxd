@@ -11,10 +11,12 @@
 # Arrays are (n,), except the arm's state: (2, n) position and velocity, and a desired motion state:
 # (4, n), see motion.pxd. ``sliding`` are presliding states (smooth_friction.pxd).
 
+from libc.math cimport NAN
 from libc.string cimport memset
 
-from control.arm cimport Arm, accelerates, combine, drives_end_effector, feeds_forward, gravity
-from control.settings cimport GRAVITY_COMPENSATION, TERMS_GRAVITY, JointSettings
+from control.arm cimport Arm, combine, drives_end_effector, feeds_forward, gravity
+from control.settings cimport (FEEDBACK_ACCELERATIONS, FEEDBACK_DAMPING, FEEDBACK_SPRING,
+                               FEEDBACK_TORQUES, TERMS_GRAVITY, Feedback, JointSettings)
 from control.torque_governor cimport all_finite
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives, drag, standing_torque, take_standing
@@ -134,17 +136,20 @@ cdef inline void law(const Arm* arm, const double* state, const double* desired,
     held: how long the command will act [s] in a slow loop, else 0.
     """
     cdef Py_ssize_t n = arm.models.n
-    if arm.settings.mode == GRAVITY_COMPENSATION or drives_end_effector(arm):
+    cdef Feedback kind = arm.settings.mode.feedback
+    if kind == FEEDBACK_DAMPING or kind == FEEDBACK_SPRING:     # the spring's: cartesian_impedance
         damped_gravity(arm, state, 1.0, torque)
         return
-    if accelerates(arm):
+    if kind == FEEDBACK_ACCELERATIONS:
         computed_torque(arm, state, desired, sliding, held, torque)
-    else:
+    elif kind == FEEDBACK_TORQUES:
         model_torque(arm, desired, sliding, torque)
         for i in range(n):
             torque[i] += feedback(&arm.joints, i, n, state, desired)
         if held > 0.0:
             add_predicted_feedback(arm, state, desired, held, torque)
+    else:
+        torque[0] = NAN
     for i in range(n):
         torque[i] += desired[3 * n + i]
 

@@ -7,7 +7,7 @@
 from libc.math cimport fabs
 from libc.string cimport memcpy, memset
 
-from control.arm cimport Arm, drives_end_effector, is_of_end_effector, leads_end_effector
+from control.arm cimport (Arm, drives_end_effector, floats_free, is_same, leads_end_effector)
 from control.cartesian_mode cimport begin_mode, is_idle, stop_target
 from control.controller_state cimport (Command, Controller, SetPoints, StateMachine,
                                        Supervision, Task, begin_supervision, fire, is_open_loop,
@@ -24,7 +24,7 @@ from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, DAMPED, DEACTIVATE, FAI
                              FLOAT, FLOATING, FOLLOW, GIVE_UP, HOLD, HOLDING, INACTIVE, OPEN_LOOP,
                              RECOVER, REFERENCE, SETTLED, SETTLING, SET_POINT, SET_POINTS_STOPPED,
                              STATE, STATES_STOPPED, STOPPED, STOPPING, TRACK)
-from control.settings cimport CARTESIAN_IMPEDANCE, Mode, Settings
+from control.settings cimport FEEDBACK_SPRING, LEADS_END_EFFECTOR, Mode, Settings
 from control.state_clock cimport start_clock
 from control.state_observer cimport (Observer, forget, max_speed_share, seen_state,
                                      trust_velocities)
@@ -80,7 +80,7 @@ cdef inline void begin_tracking(Controller* c) noexcept nogil:
     hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
     begin_supervision(&c.watch, c.n)
     memset(c.sent.governor.feedback, 0, 2 * c.n * sizeof(double))
-    if c.floats:
+    if floats_free(&c.arm):
         fire(&c.machine, FLOAT)
 
 
@@ -114,7 +114,7 @@ cdef inline void settle(Controller* c, double now) noexcept nogil:
     """Be held on the way out, wherever the arm is and however it moves; without feedback in a mode
     that has none, or after a fault, of which it may be the cause.
     """
-    if c.floats or c.machine.fault.code != NO_CAUSE:
+    if floats_free(&c.arm) or c.machine.fault.code != NO_CAUSE:
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, 0.0)
     else:
         c.machine.held_since = now
@@ -414,17 +414,17 @@ cdef inline void begin_reference(StateMachine* m) noexcept nogil:
 
 cdef inline void change_law(Controller* c, Mode before) noexcept nogil:
     """Go over from another mode to the one in force."""
-    cdef bint led_end_effector = is_of_end_effector(before)
-    c.sent.leaves_end_effector |= led_end_effector and c.floats
-    if c.floats:
+    cdef bint led_end_effector = before.leads == LEADS_END_EFFECTOR
+    c.sent.leaves_end_effector |= led_end_effector and floats_free(&c.arm)
+    if floats_free(&c.arm):
         fire(&c.machine, FLOAT)
         c.machine.fault.code = NO_CAUSE
     elif fire(&c.machine, TRACK):
         begin_tracking(c)
-    elif before != c.arm.settings.mode and (led_end_effector or leads_end_effector(&c.arm)) and (
-            c.machine.phase != FAULT):
+    elif (not is_same(before, c.arm.settings.mode) and c.machine.phase != FAULT
+            and (led_end_effector or leads_end_effector(&c.arm))):
         fire(&c.machine, HOLD)
-        if before == CARTESIAN_IMPEDANCE or drives_end_effector(&c.arm):
+        if before.feedback == FEEDBACK_SPRING or drives_end_effector(&c.arm):
             begin_tracking(c)
         else:                               # drives follow late: no step in what they follow
             hold_from(&c.task, &c.sent.governor, &c.stuck, c, c.task.desired,

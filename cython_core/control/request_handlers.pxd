@@ -5,7 +5,8 @@ from libc.math cimport INFINITY, fabs, round
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from control.arm cimport ModelBlend, change_model, leads_end_effector, moves_virtual_arm
+from control.arm cimport (ModelBlend, change_model, is_same, leads_end_effector,
+                          moves_virtual_arm)
 from control.cartesian_impedance cimport update_kinematics
 from control.cartesian_mode cimport CartesianMode, CartesianTarget, configure_mode, set_target
 from control.command cimport joint_law
@@ -24,7 +25,7 @@ from control.motion cimport (BLEND_SPEED, TAKEOVER, Path, any_nonzero, follow_pa
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, hold_as_asked,
                                     stands)
 from control.phases cimport FAULT, FLOATING, HOLDING, REFERENCE, TRAJECTORY
-from control.settings cimport GRAVITY_COMPENSATION, JointSettings, Mode, Settings
+from control.settings cimport JointSettings, Mode, Settings
 from control.settings_check cimport SettingsChange, conflict
 from control.state_observer cimport Observer
 from control.stuck_joints cimport StuckJoints
@@ -214,7 +215,7 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
     cdef const Settings* settings = &change.settings
     cdef Refusal refusal = conflict(c, settings)
     cdef Mode before = c.arm.settings.mode
-    cdef bint same_law = (settings.mode == before and not leads_end_effector(&c.arm)
+    cdef bint same_law = (is_same(settings.mode, before) and not leads_end_effector(&c.arm)
                           and (c.machine.phase == FLOATING or is_tracking(&c.machine)))
     if refusal != GRANTED:
         return refusal
@@ -228,7 +229,6 @@ cdef inline Refusal configure(Controller* c, const SettingsChange* change) noexc
     if change.impedance != NULL:
         configure_mode(&c.task.cartesian, change.impedance)
     c.stuck.begins = True
-    c.floats = settings.mode == GRAVITY_COMPENSATION
     if not (c.machine.phase == FLOATING or c.machine.phase == FAULT or is_tracking(&c.machine)):
         return GRANTED
     if same_law:

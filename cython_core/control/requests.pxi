@@ -106,7 +106,7 @@ cdef class ConfigureRequest(ControlRequest):
         super().__init__(REQUEST_CONFIGURE)
         values = vars(settings) | vars(settings.drives)
         self.change.settings = values | {
-            "mode": _enumerations.Mode[str(settings.mode).upper()],
+            "mode": {"leads": settings.mode.leads, "feedback": settings.mode.feedback},
             "terms": _enumerations.Terms[str(settings.feedforward_terms).upper()],
             "on_timer": str(settings.update_on) == "timer",
             "period": settings.period,

@@ -1,8 +1,15 @@
 # Everything about the controller that may change while it runs; requests.pxi fills it from
 # featherstone_ros.control.Settings, which has checked the values and says what each means.
 
-cpdef enum Mode:
-    GRAVITY_COMPENSATION, FEEDFORWARD, COMPUTED_TORQUE, CARTESIAN_IMPEDANCE, ADMITTANCE
+cpdef enum Leads:
+    LEADS_NOTHING, LEADS_JOINTS, LEADS_END_EFFECTOR
+
+cpdef enum Feedback:         # what errors make: damping alone, or by gains, or by its spring
+    FEEDBACK_DAMPING, FEEDBACK_TORQUES, FEEDBACK_ACCELERATIONS, FEEDBACK_SPRING
+
+cdef struct Mode:            # ``Mode`` of Python's settings names each pair
+    Leads leads
+    Feedback feedback
 
 cpdef enum Terms:
     TERMS_NONE, TERMS_GRAVITY, TERMS_FULL

@@ -5,14 +5,14 @@
 
 from libc.math cimport fabs
 
-from control.arm cimport Arm, is_of_end_effector, suffices
+from control.arm cimport Arm, is_same, suffices
 from control.controller_state cimport Controller, answers_states, is_open_loop, is_tracking
 from control.events cimport (GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Reason, Refusal,
                              because)
 from control.impedance_state cimport ImpedanceChange
 from control.laws cimport drives_of, law
 from control.phases cimport FLOATING
-from control.settings cimport JointSettings, Settings
+from control.settings cimport LEADS_END_EFFECTOR, JointSettings, Settings
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, standing_torque
 
@@ -46,7 +46,7 @@ cdef inline void stopping_effort(double stop_time, const JointSettings* joints,
 
 cdef inline Refusal conflict(const Controller* c, const Settings* settings) noexcept nogil:
     """Why the controller cannot go over to other settings in its present phase."""
-    if is_of_end_effector(settings.mode) and c.task.cartesian.law.link < 0:
+    if settings.mode.leads == LEADS_END_EFFECTOR and c.task.cartesian.law.link < 0:
         return NO_TIP
     if ((answers_states(&c.machine) or is_open_loop(&c.machine))
             and settings.hardware_adds_gravity != c.arm.settings.hardware_adds_gravity):
@@ -97,8 +97,8 @@ cdef inline Refusal why_not_configure(const Controller* c, CheckPayload* check) 
                     c.observer.q, acceleration, after)
     if takes_too_much(c, check, before, after):
         return TOO_LITTLE_EFFORT
-    if settings.mode != c.arm.settings.mode or is_of_end_effector(settings.mode) or not (
-            is_tracking(&c.machine) or c.machine.phase == FLOATING):
+    if (not is_same(settings.mode, c.arm.settings.mode) or settings.mode.leads == LEADS_END_EFFECTOR
+            or not (is_tracking(&c.machine) or c.machine.phase == FLOATING)):
         return GRANTED                                          # it begins without an error
     law_effort(c, &c.arm.settings, &c.arm.joints, before)
     law_effort(c, settings, joints, after)

@@ -64,9 +64,8 @@ def min_armature(
 
     def choose_with(armature: Floats) -> StableArm | NoStableGainsError:
         loop, cutoff = linearised(model, armature, timing), ControllerSettings.velocity_cutoff
-        law = ControllerSettings.mode
         try:
-            gains = choose(loop, law, bandwidth, DAMPING_RATIO, model.friction, cutoff)
+            gains = choose(loop, bandwidth, DAMPING_RATIO, model.friction, cutoff)
             damping = choose_damping(
                 loop, wanted_damping(model, loop), ControllerSettings.state_timeout
             )

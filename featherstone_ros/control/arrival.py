@@ -17,7 +17,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.end_effector import MOVES, EndEffectorArrival
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
 from featherstone_ros.control.phases import TRACKING, Phase
-from featherstone_ros.control.settings import OF_END_EFFECTOR, OF_VIRTUAL_ARM, ControllerSettings
+from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.model import Model
 
 SETTLING = 0.5  # [s] in which an arm may creep in, or be pushed
@@ -79,9 +79,9 @@ class ArrivalWatch:
         chosen = np.where(self._own, self._own, tolerance)
         bound = arrival_tolerance(chosen, settings, dynamics, moment.q, self._slides)
         text, error = "", np.zeros(len(bound))
-        if self._tip and settings.mode in OF_END_EFFECTOR:
+        if self._tip and settings.mode.leads_end_effector:
             text = self._look_at_tip(self._tip, moment, settings, dynamics)
-            if settings.mode in OF_VIRTUAL_ARM:
+            if settings.mode.has_virtual_arm:
                 moves = bool((np.abs(moment.desired[1]) > MOVES).any())
                 error = self._lag(moment, bound, moves)
         else:

@@ -31,9 +31,6 @@ from featherstone_ros.control.cartesian_impedance import (
 )
 from featherstone_ros.control.payload import payload_of
 from featherstone_ros.control.settings import (
-    OF_END_EFFECTOR,
-    OF_SPRING,
-    OF_VIRTUAL_ARM,
     ControllerSettings,
     Mode,
 )
@@ -121,7 +118,7 @@ def tip_of(values: Mapping[str, Value], model: Model) -> str:
             require_tip(model, tip)
         except UnknownNameError as error:
             raise ValueError(f"tip: {error}") from None
-    if not tip and Mode(values["mode"]) in OF_END_EFFECTOR:
+    if not tip and Mode(values["mode"]).leads_end_effector:
         raise ValueError(
             f"tip is empty: mode {values['mode']} needs a link; the links are "
             + ", ".join(model.link_names)
@@ -139,9 +136,9 @@ def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     tip_of(values, model)
     offset_of(values)
     settings = impedance_settings(values, model)
-    if Mode(values["mode"]) in OF_VIRTUAL_ARM:
+    if Mode(values["mode"]).has_virtual_arm:
         settings = virtual_settings(settings, contact_delay(values))
-    if Mode(values["mode"]) in OF_SPRING and any(values["free_damping"]):
+    if Mode(values["mode"]).has_spring and any(values["free_damping"]):
         require_slow_damping(values, model, settings)
     return prepared(settings, model)
 
@@ -194,7 +191,7 @@ def sensed_weight(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
 
 def contact_margin(values: Mapping[str, Value], settings: ControllerSettings) -> str:
     """Return in one line what contact mode admittance bears; empty in other modes."""
-    if settings.mode not in OF_VIRTUAL_ARM or settings.impedance is None:
+    if not settings.mode.has_virtual_arm or settings.impedance is None:
         return ""
     delay, law = contact_delay(values), settings.impedance
     inertia, damping = law["shaped_inertia"], damping_of(law)
@@ -216,7 +213,7 @@ def contact_delay(values: Mapping[str, Value]) -> float:
 
 def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:
     """Return in one line why the end effector may oscillate; empty if it is stable."""
-    if Mode(values["mode"]) not in OF_SPRING:
+    if not Mode(values["mode"]).has_spring:
         return ""
     armature = per_joint(values, "armature.{}", model.joint_names)
     settings = impedance_settings(values, model)

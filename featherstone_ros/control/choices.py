@@ -1,7 +1,12 @@
 """What is chosen of a controller before its arm is known; loads without NumPy, for ``--help``."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
+
+from featherstone_ros._enumerations import Feedback, Leads
 
 BANDWIDTH, DAMPING_RATIO = 30.0, 1.0  # [rad/s] and 1: defaults
 MAX_PERIODS = 20  # that a command may be on its way: each is a state of the loop for every joint
@@ -16,13 +21,45 @@ class Choice(str, Enum):
 
 
 class Mode(Choice):
-    """The control law."""
+    """The control law: what it leads, and what its feedback makes of errors.
 
-    GRAVITY_COMPENSATION = "gravity_compensation"
-    FEEDFORWARD = "feedforward"
-    COMPUTED_TORQUE = "computed_torque"
-    CARTESIAN_IMPEDANCE = "cartesian_impedance"
-    ADMITTANCE = "admittance"
+    All else that depends on the mode follows from these two; laws.pxd has the laws.
+    """
+
+    GRAVITY_COMPENSATION = "gravity_compensation", Leads.NOTHING, Feedback.DAMPING
+    FEEDFORWARD = "feedforward", Leads.JOINTS, Feedback.TORQUES
+    COMPUTED_TORQUE = "computed_torque", Leads.JOINTS, Feedback.ACCELERATIONS
+    CARTESIAN_IMPEDANCE = "cartesian_impedance", Leads.END_EFFECTOR, Feedback.SPRING
+    ADMITTANCE = "admittance", Leads.END_EFFECTOR, Feedback.TORQUES  # of a virtual arm's motion
+
+    leads: Leads
+    feedback: Feedback
+
+    def __new__(cls, word: str, *kind: Any) -> Mode:
+        """Make one; without its kind it is an error of the import."""
+        self = str.__new__(cls, word)
+        self._value_, (self.leads, self.feedback) = word, kind
+        return self
+
+    @property
+    def leads_end_effector(self) -> bool:
+        """Whether the end effector is led, not the joints."""
+        return self.leads is Leads.END_EFFECTOR
+
+    @property
+    def has_virtual_arm(self) -> bool:
+        """Whether a wrench moves one, which the joints follow."""
+        return self.leads_end_effector and not self.has_spring
+
+    @property
+    def has_spring(self) -> bool:
+        """Whether torques are those of the end effector's spring."""
+        return self.feedback is Feedback.SPRING
+
+    @property
+    def has_gains(self) -> bool:
+        """Whether it uses those of the joints."""
+        return self.feedback in (Feedback.TORQUES, Feedback.ACCELERATIONS)
 
 
 class TimingError(ValueError):

@@ -35,7 +35,6 @@ from featherstone_ros.control.joint_space import JointSpace, reach
 from featherstone_ros.control.payload import gravity_and_payload, model_with_payload
 from featherstone_ros.control.retiming.retime import Retimed, retime
 from featherstone_ros.control.settings import (
-    OF_SPRING,
     Choice,
     ControllerSettings,
     Interpolation,
@@ -360,7 +359,7 @@ class ControlledArm:
         """
         values, model = self.values, self.unloaded
         feedback, _ = self.feedback, self.units
-        if self.has_position_loops and self.mode in OF_SPRING:
+        if self.has_position_loops and self.mode.has_spring:
             raise ValueError(
                 "mode is cartesian_impedance, which drives with position loops (output: "
                 "joint_state, drives.<joint>.command: position) would work against: expected mode "

@@ -13,7 +13,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros._control import ARRIVED_AT, ARRIVED_TURNED, EFFORT, SnapshotRequest
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import DELAY_MARGIN, unsoftened
-from featherstone_ros.control.settings import OF_VIRTUAL_ARM, ControllerSettings
+from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.kinematics import pose_error
 from featherstone_ros.model import Model
 
@@ -57,7 +57,7 @@ class EndEffectorArrival:
         if not settings.hardware_adds_gravity:
             left = left - moment.gravity
         sticks = bool((np.abs(left) <= STICKS * settings.drives.coulomb).all())
-        sticks &= settings.mode not in OF_VIRTUAL_ARM  # the virtual arm has no friction
+        sticks &= not settings.mode.has_virtual_arm  # the virtual arm has no friction
         bound, away = MAX_ERROR if sticks else MIN_ERROR, distance(e)
         if (away <= bound).all():
             return ""
@@ -97,7 +97,7 @@ class EndEffectorArrival:
         above, below = q > model.upper - margin, q < model.lower + margin
         pressed = np.where(above, torque, 0.0) - np.where(below, torque, 0.0)
         joint = int(np.argmax(pressed))
-        driven = settings.mode not in OF_VIRTUAL_ARM
+        driven = not settings.mode.has_virtual_arm
         weight = np.abs(moment.gravity) / settings.effort_limit
         if driven and weight.max() > WEIGHT:
             return self._no_harder(int(np.argmax(weight)), settings)

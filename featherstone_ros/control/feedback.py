@@ -37,7 +37,7 @@ from featherstone_ros.control.gains import (
     one_line,
     unstable,
 )
-from featherstone_ros.control.settings import WITHOUT_GAINS, Mode
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import POSITION
 from featherstone_ros.parameter import per_joint
@@ -63,7 +63,7 @@ class Feedback:
             [values.get("output") == "joint_state" or word == POSITION for word in commands]
         )
         self.drives_follow = bool(self.follows.all())
-        self.has_gains = not self.drives_follow and self._mode not in WITHOUT_GAINS
+        self.has_gains = not self.drives_follow and self._mode.has_gains
         self._timing = Timing(values["gains.period"], values["gains.delay"])
         self._armature = self._of_joints("armature.{}")
         self._given = np.stack([self._of_joints("gains.{}.p"), self._of_joints("gains.{}.d")])
@@ -80,7 +80,7 @@ class Feedback:
     def _choose(self, bandwidth: float) -> ChosenGains:
         ratio, cutoff = self._values["gains.damping_ratio"], self._values["velocity_cutoff"]
         coulomb = self._of_joints("friction.{}.coulomb")
-        return choose(self._loop_of_mode, self._mode, bandwidth, ratio, coulomb, cutoff)
+        return choose(self._loop_of_mode, bandwidth, ratio, coulomb, cutoff)
 
     @cached_property
     def chosen(self) -> ChosenGains | None:

@@ -29,11 +29,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from featherstone_ros import Dynamics
+from featherstone_ros._enumerations import Feedback
 from featherstone_ros.arrays import Floats, remembered
 from featherstone_ros.control.choices import BANDWIDTH as BANDWIDTH
 from featherstone_ros.control.choices import DAMPING_RATIO as DAMPING_RATIO
 from featherstone_ros.control.choices import Timing as Timing
-from featherstone_ros.control.settings import OF_ACCELERATIONS, ControllerSettings, Mode
+from featherstone_ros.control.settings import ControllerSettings, Mode
 from featherstone_ros.errors import ModelError, SingularInertiaError
 from featherstone_ros.model import Model
 
@@ -195,7 +196,7 @@ class SampledLoop:
     @property
     def computed(self) -> bool:
         """Whether gains are of acceleration."""
-        return self.mode in OF_ACCELERATIONS
+        return self.mode.feedback is Feedback.ACCELERATIONS
 
     @property
     def lightest(self) -> Floats:
@@ -256,7 +257,7 @@ class SampledLoop:
         growth = size - 1.0
         unstable = np.argsort(-size)[: int((growth >= CONTRIBUTING * growth.max()).sum())]
         x, velocity = vectors[:n, unstable].T, vectors[n : 2 * n, unstable].T
-        if self.mode is Mode.GRAVITY_COMPENSATION:
+        if self.mode.feedback is Feedback.DAMPING:
             x = np.zeros_like(x)
         force = p * x + d * velocity
         if self.computed:
@@ -297,7 +298,7 @@ class SampledLoop:
         if self.computed:
             return inertia * p - stiffness, inertia * d
         one = np.ones((len(inertia), 1, 1))
-        if self.mode is Mode.GRAVITY_COMPENSATION:
+        if self.mode.feedback is Feedback.DAMPING:
             return -stiffness, one * np.diag(d)
         return one * np.diag(p), one * np.diag(d)
 
@@ -407,7 +408,6 @@ def _extreme_postures(inertia: Floats, mobility: Floats, stiffness: Floats) -> l
 @remembered
 def choose(
     loop: SampledLoop,
-    mode: Mode,
     bandwidth: float,
     damping_ratio: float,
     coulomb: ArrayLike = 0.0,
@@ -423,7 +423,6 @@ def choose(
 
     Args:
         loop: Of the arm, under the law.
-        mode: The law.
         bandwidth: w, natural frequency of a joint in its heaviest posture [rad/s]; more, up to
             ``FASTEST``, where friction that is wrong by ``UNCERTAIN`` would cost more than
             ``ARRIVED``; in computed torque, at its lightest.
@@ -434,14 +433,13 @@ def choose(
     Raises:
         NoStableGainsError: No gains are stable with margin; names a joint and a remedy.
     """
-    is_computed = mode in OF_ACCELERATIONS
     m, k = loop.heaviest, loop.gravity_gain
-    wanted = wanted_bandwidth(loop.lightest if is_computed else m, bandwidth, coulomb)
-    if not is_computed:
+    wanted = wanted_bandwidth(loop.lightest if loop.computed else m, bandwidth, coulomb)
+    if not loop.computed:
         wanted = np.minimum(wanted, 1.0 / loop.timing.latency)
 
     def at(share: Floats, part: float) -> tuple[Floats, Floats]:
-        if is_computed:
+        if loop.computed:
             w = part * share * wanted
             return w**2, 2.0 * damping_ratio * w
         most = m * (part * wanted) ** 2
@@ -449,7 +447,7 @@ def choose(
         return k + np.minimum(share**2 * most, (0.5 * d / MIN_DAMPING_RATIO) ** 2 / m), d
 
     p, d = _reduce(loop, cutoff, bandwidth, at)
-    reached = np.sqrt(p if is_computed else np.maximum(p - k, 0.0) / m)
+    reached = np.sqrt(p if loop.computed else np.maximum(p - k, 0.0) / m)
     slow = {
         joint: float(w)
         for joint, w, most in zip(loop.joint_names, reached, wanted, strict=True)

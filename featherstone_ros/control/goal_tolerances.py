@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros._control import SnapshotRequest
-from featherstone_ros._enumerations import Cause
+from featherstone_ros._enumerations import Cause, Feedback
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import TEXTS, Phase
-from featherstone_ros.control.settings import OF_ACCELERATIONS, Choice, ControllerSettings
+from featherstone_ros.control.settings import Choice, ControllerSettings
 from featherstone_ros.control.trajectory import (
     JointsError,
     Point,
@@ -144,7 +144,7 @@ def arrival_tolerance(
     prismatic. Where there is no P, as with drives that close the position loops, the most counts.
     """
     stiffness = settings.p
-    if settings.mode in OF_ACCELERATIONS:
+    if settings.mode.feedback is Feedback.ACCELERATIONS:
         stiffness = stiffness * (np.diag(dynamics.crba(q)) + settings.drives.armature)
     unknown = UNKNOWN_FRICTION * settings.drives.coulomb
     lower, upper = (np.where(slides, by[True], by[False]) for by in (MIN_ERROR, MAX_ERROR))

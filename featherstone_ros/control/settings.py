@@ -14,12 +14,6 @@ from featherstone_ros.control.choices import Mode as Mode
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.parameter import REQUIRED, declared
 
-WITHOUT_GAINS = (Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE)  # of the joints
-OF_SPRING = (Mode.CARTESIAN_IMPEDANCE,)  # torques are those of the end effector's spring
-OF_VIRTUAL_ARM = (Mode.ADMITTANCE,)  # a wrench moves one, which the joints follow
-OF_END_EFFECTOR = OF_SPRING + OF_VIRTUAL_ARM  # it is led, not the joints
-OF_ACCELERATIONS = (Mode.COMPUTED_TORQUE,)  # gains are; of torques otherwise
-
 
 class Terms(Choice):
     """What the feedforward law takes from the model."""
@@ -188,7 +182,7 @@ class ControllerSettings:
         """Check the values."""
         if self.fault_damping is None:
             object.__setattr__(self, "fault_damping", self.damping)
-        if self.mode in OF_VIRTUAL_ARM and not (self.impedance or {}).get("inertia_shaping", True):
+        if self.mode.has_virtual_arm and not (self.impedance or {}).get("inertia_shaping", True):
             raise ValueError(
                 "impedance: mode admittance expects what control.admittance.virtual_settings gives"
             )

@@ -19,7 +19,6 @@ from featherstone_ros.control.diagnostics import (
 from featherstone_ros.control.drive_watch import DriveWatch
 from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
-from featherstone_ros.control.settings import OF_END_EFFECTOR, OF_SPRING, OF_VIRTUAL_ARM
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes import cartesian_topics
 from featherstone_ros.nodes.controller_loop import ControllerLoop
@@ -148,8 +147,8 @@ class ControllerDiagnostics:
         """Return what the mode needs and does not get; empty for nothing."""
         settings, last = self._loop.settings, self._loop.controller.wrench_at
         silence = self._loop.now - last
-        yields = settings.mode in OF_VIRTUAL_ARM
-        presses = settings.mode in OF_END_EFFECTOR and self._node.parameters["force_axes"]
+        yields = settings.mode.has_virtual_arm
+        presses = settings.mode.leads_end_effector and self._node.parameters["force_axes"]
         if not (yields or presses) or silence <= settings.wrench_timeout:
             return ""
         age = f"for {silence:.1f} s" if np.isfinite(last) else "so far"
@@ -200,6 +199,6 @@ class ControllerDiagnostics:
         """Return the complaint about the tracking error; none if no motion is tracked."""
         error, settings = None, self._loop.settings
         follows = moment is not None and Phase(moment.phase) in TRACKING
-        if follows and settings.mode not in OF_SPRING:
+        if follows and not settings.mode.has_spring:
             error = moment.desired[0] - moment.q
         return self._tracking.update(self._loop.now, error, settings.path_tolerance)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from featherstone_ros._enumerations import Leads
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.node_status import PATIENCE, SAY, NodeStatus
 
 ANSWER = 3.0  # [s] after which a controller that has neither followed nor refused is worth a word
 MATCHING = 0.3  # [s] that the controller may need to find the sender that has found it
-FOLLOWING_MODES = (Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE)
+FOLLOWING_MODES = tuple(mode for mode in Mode if mode.leads is Leads.JOINTS)
 REFUSED = "messages refused on joint_trajectory"  # in the controller's diagnostics, as `following`
 
 

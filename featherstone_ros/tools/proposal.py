@@ -31,7 +31,6 @@ from featherstone_ros.control.gains import (
     error_of_friction,
     postures,
 )
-from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import EARTH, Model, errors_naming, read_description
@@ -236,7 +235,7 @@ def sufficient_rotors(model: Model, loop: SampledLoop, bandwidth: float) -> Floa
         rotors = share * loop.heaviest
         with_rotors = SampledLoop(model, rotors, loop.timing)
         try:
-            gains = choose(with_rotors, Mode.FEEDFORWARD, bandwidth, DAMPING_RATIO, model.friction)
+            gains = choose(with_rotors, bandwidth, DAMPING_RATIO, model.friction)
         except ValueError:
             continue
         if not gains.reduced:

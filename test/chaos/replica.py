@@ -53,7 +53,7 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros._twin import INPUTS
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.simulation.simulator_settings import SimulatorSettings
@@ -419,7 +419,7 @@ def outcome_of(options: tuple[Any, ...], seed: int) -> report.Outcome:
 def main() -> int:
     """Run the episodes; return 1 if one has failed."""
     parser = campaign.parser(__doc__, 10_000)
-    modes = [str(mode) for mode in OF_END_EFFECTOR]
+    modes = [str(mode) for mode in Mode if mode.leads_end_effector]
     parser.add_argument("--hand", default=modes[0], choices=modes, help="mode when led by the hand")
     parser.add_argument("--press", action="store_true", help="the hand presses on a plane")
     parser.add_argument("--arms", type=int, default=1, choices=(1, 2))

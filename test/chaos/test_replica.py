@@ -10,7 +10,7 @@ from arm import arm
 from episodes import KINDS, KINDS_IN_CONTACT, draw
 from studies import few_or_all
 
-from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
+from featherstone_ros.control.settings import Mode
 
 ARM = arm("panda")
 
@@ -89,7 +89,7 @@ CONTACT = list(KINDS_IN_CONTACT)
 SENSOR = CONTACT[len(KINDS) :]
 
 
-@pytest.mark.parametrize("mode", OF_END_EFFECTOR)
+@pytest.mark.parametrize("mode", [mode for mode in Mode if mode.leads_end_effector])
 def test_hand_that_presses_stays_within_its_bounds_whatever_its_sensor_says(mode):
     presses = replica.Replica(ARM, mode, press=True)
     for kind in SENSOR:

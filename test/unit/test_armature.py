@@ -19,7 +19,6 @@ from featherstone_ros.control.gains import (
     Timing,
     choose,
 )
-from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import SingularInertiaError
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
@@ -32,7 +31,7 @@ ARM = Model.from_urdf(URDF)
 
 def gains(armature, timing=None):
     loop = SampledLoop(ARM, armature, timing)
-    return choose(loop, Mode.FEEDFORWARD, BANDWIDTH, DAMPING_RATIO)
+    return choose(loop, BANDWIDTH, DAMPING_RATIO)
 
 
 @pytest.mark.parametrize("timing", [Timing(), Timing(0.004, 0.008)], ids=str)

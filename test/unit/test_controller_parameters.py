@@ -28,7 +28,7 @@ def settings(**changes):
 @pytest.mark.parametrize("mode", TRACKING)
 def test_without_gains_they_are_those_of_the_model(mode):
     chosen = settings(mode=str(mode), gains__bandwidth=5.0)
-    expected = choose(SampledLoop(UR5E, mode=mode), mode, 5.0, 1.0, UR5E.friction)
+    expected = choose(SampledLoop(UR5E, mode=mode), 5.0, 1.0, UR5E.friction)
     np.testing.assert_array_equal(chosen.p, expected.p)
     np.testing.assert_array_equal(chosen.d, expected.d)
     assert chosen.p.all()
@@ -38,7 +38,7 @@ def test_armature_and_delay_count():
     rotors = {f"armature__{joint}": 1.0 for joint in UR5E.joint_names}
     loop = SampledLoop(UR5E, 1.0, Timing(0.001, 0.004))
     given = arm(gains__period=0.001, gains__delay=0.004, **rotors)
-    expected = choose(loop, Mode.FEEDFORWARD, BANDWIDTH, 1.0, UR5E.friction)
+    expected = choose(loop, BANDWIDTH, 1.0, UR5E.friction)
     np.testing.assert_array_equal(given.settings.p, expected.p)
 
 

@@ -8,13 +8,14 @@ from memory import growth
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
+from featherstone_ros._enumerations import Leads
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import RUNNING, Phase
-from featherstone_ros.control.settings import OF_END_EFFECTOR, Mode
+from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 
-NOT_OF_JOINTS = (Mode.GRAVITY_COMPENSATION, *OF_END_EFFECTOR)
+NOT_OF_JOINTS = tuple(mode for mode in Mode if mode.leads is not Leads.JOINTS)
 GOAL = Q + np.array([0.8, -1.0])
 FAST = [
     Point(0.0, Q, [0.0, 0.0], [0.0, 0.0]),
@@ -214,7 +215,7 @@ def test_mode_switch_in_motion_makes_no_step(old, new):
     bench.configure(mode=new)
     bench.run(0.3)
     # 0.2 N m is the rate limit, which braking a hand that is faster than max_speed may take up.
-    most = 0.2 + 1e-9 if new in OF_END_EFFECTOR else 0.15
+    most = 0.2 + 1e-9 if new.leads_end_effector else 0.15
     assert bench.largest_step(begin) < most
 
 

@@ -99,7 +99,7 @@ def test_a_joint_moves_least_with_all_others_free_and_most_with_them_at_rest(pat
 def test_the_linear_loop_predicts_the_simulated_one(path, mode, timing, factor):
     model = Model.from_file(path)
     q = postures(model)[1]
-    chosen = choose(SampledLoop(model, timing=timing, mode=mode), mode, 8.0, 1.0)
+    chosen = choose(SampledLoop(model, timing=timing, mode=mode), 8.0, 1.0)
     p, d = factor * chosen.p, factor * chosen.d
     loop = SampledLoop(model, timing=timing, at=q, mode=mode)
     x = SMALL * np.random.default_rng(3).standard_normal(model.n)
@@ -115,7 +115,7 @@ def test_the_linear_loop_predicts_the_simulated_one(path, mode, timing, factor):
 def test_chosen_gains_are_stable_with_margin_everywhere(path, mode, timing):
     model = Model.from_file(path)
     loop = SampledLoop(model, timing=timing, mode=mode)
-    gains = choose(loop, mode, 8.0, 1.0)
+    gains = choose(loop, 8.0, 1.0)
     assert loop.is_stable(gains.p, gains.d)
     everywhere = postures(model, 60, seed=4)
     elsewhere = SampledLoop(model, timing=timing, at=everywhere, mode=mode)
@@ -136,7 +136,7 @@ def test_default_gains_of_every_robot_with_rotors_are_stable_with_margin(path):
     loop = SampledLoop(model, 0.05 * SampledLoop(model).heaviest)
     for mode in (Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE):
         under = loop.under(mode)
-        gains = choose(under, mode, BANDWIDTH, DAMPING_RATIO, model.friction)
+        gains = choose(under, BANDWIDTH, DAMPING_RATIO, model.friction)
         assert under.is_stable(gains.p, gains.d)
 
 
@@ -146,7 +146,7 @@ def test_friction_that_is_wrong_costs_little_where_the_loop_bears_it(path, mode)
     """0.8 N m at each joint, and rotors of 0.1 kg m^2: 64 to 113 mrad with 8 rad/s."""
     model = Model.from_file(path)
     loop = SampledLoop(model, 0.1, mode=mode)
-    gains = choose(loop, mode, BANDWIDTH, DAMPING_RATIO, 0.8)
+    gains = choose(loop, BANDWIDTH, DAMPING_RATIO, 0.8)
     assert error_of_friction(loop, gains.p, 0.8).max() <= 0.005 * (1.0 + 1e-9)
 
 
@@ -154,7 +154,7 @@ def test_friction_asks_for_more_than_the_bandwidth_up_to_a_bound():
     loop = SampledLoop(Model.from_urdf(urdf_text.chain("only")), 0.1, Timing(0.001, 0.0))
     m = loop.heaviest
     for coulomb in (0.0, 5.0, 1000.0):
-        gains = choose(loop, Mode.FEEDFORWARD, 10.0, 1.0, coulomb)
+        gains = choose(loop, 10.0, 1.0, coulomb)
         wanted = np.sqrt(0.3 * coulomb / 0.005 / m)
         np.testing.assert_allclose(gains.bandwidth, np.clip(wanted, 10.0, 100.0))
         assert not gains.reduced
@@ -167,7 +167,7 @@ def test_default_gains_are_stable_without_measured_velocities(path, timing):
     """The estimate's filter of 30 Hz is a delay of 5.3 ms, here of the whole loop."""
     model = Model.from_file(path)
     loop = SampledLoop(model, 0.1, timing)
-    gains = choose(loop, Mode.FEEDFORWARD, BANDWIDTH, DAMPING_RATIO)
+    gains = choose(loop, BANDWIDTH, DAMPING_RATIO)
     late = Timing(timing.period, timing.delay + 1.0 / (2.0 * np.pi * 30.0))
     assert radius(loop.at(late), gains.p, gains.d).max() < 1.02
 
@@ -176,7 +176,7 @@ def test_default_gains_are_stable_without_measured_velocities(path, timing):
 def test_what_the_check_advises_is_stable(path):
     model = Model.from_file(path)
     loop = SampledLoop(model)
-    chosen = choose(loop, Mode.FEEDFORWARD, 8.0, 1.0)
+    chosen = choose(loop, 8.0, 1.0)
     gains = np.stack([np.full(model.n, 600.0), np.full(model.n, 50.0)])
     findings = unstable(loop, gains, [chosen.p, chosen.d])
     assert findings
@@ -193,7 +193,7 @@ def test_what_the_check_advises_is_stable(path):
 def test_the_joint_with_the_bad_gain_is_named(gain, value, words):
     model = Model.from_file(robot_file("ur5e"))
     loop = SampledLoop(model, armature=0.5)
-    gains = choose(loop, Mode.FEEDFORWARD, 8.0, 1.0)
+    gains = choose(loop, 8.0, 1.0)
     wrong = {"p": gains.p.copy(), "d": gains.d.copy()}
     joint = model.joint_names.index("elbow_joint")
     if gain == "d" and not value:
@@ -205,8 +205,8 @@ def test_the_joint_with_the_bad_gain_is_named(gain, value, words):
 
 def test_a_slow_loop_gets_slower_joints_and_says_which():
     model = Model.from_file(robot_file("panda"))
-    fast = choose(SampledLoop(model, timing=Timing(0.001, 0.0)), Mode.FEEDFORWARD, 8.0, 1.0)
-    slow = choose(SampledLoop(model, timing=Timing(0.002, 0.002)), Mode.FEEDFORWARD, 8.0, 1.0)
+    fast = choose(SampledLoop(model, timing=Timing(0.001, 0.0)), 8.0, 1.0)
+    slow = choose(SampledLoop(model, timing=Timing(0.002, 0.002)), 8.0, 1.0)
     assert slow.reduced and set(fast.reduced) <= set(slow.reduced)
     assert all(0.0 < bandwidth < 8.0 for bandwidth in slow.reduced.values())
     assert slow.d.sum() < fast.d.sum()
@@ -215,7 +215,7 @@ def test_a_slow_loop_gets_slower_joints_and_says_which():
 def test_acceleration_gains_are_those_of_the_bandwidth():
     model = Model.from_file(robot_file("ur5e"))
     loop = SampledLoop(model, mode=Mode.COMPUTED_TORQUE)
-    gains = choose(loop, Mode.COMPUTED_TORQUE, 8.0, 0.7)
+    gains = choose(loop, 8.0, 0.7)
     np.testing.assert_allclose(gains.p, 64.0)
     np.testing.assert_allclose(gains.d, 11.2)
 
@@ -224,7 +224,7 @@ def test_gains_that_no_loop_can_have_are_refused_with_joint_and_remedy():
     model = Model.from_file(robot_file("panda"))
     loop = SampledLoop(model, timing=Timing(0.005, 0.01))
     with pytest.raises(ValueError, match=r"'panda_joint3'.*period 5 ms, delay 10 ms.*`armature`"):
-        choose(loop, Mode.FEEDFORWARD, 8.0, 1.0)
+        choose(loop, 8.0, 1.0)
 
 
 def test_more_periods_of_delay_than_a_loop_can_have_are_refused():

@@ -25,7 +25,6 @@ from featherstone_ros.control.gains import (
     Timing,
     choose,
 )
-from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
@@ -188,7 +187,7 @@ def test_a_joint_that_friction_holds_up_is_named_by_its_range(friction, upper, i
 
 def test_the_armature_of_which_the_file_tells_reduces_no_gain(panda):
     loop = SampledLoop(panda.model, panda.rotors)
-    gains = choose(loop, Mode.FEEDFORWARD, panda.asked, DAMPING_RATIO, panda.model.friction)
+    gains = choose(loop, panda.asked, DAMPING_RATIO, panda.model.friction)
     assert panda.gains.reduced and not gains.reduced
 
 
