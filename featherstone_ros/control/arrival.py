@@ -1,7 +1,11 @@
-"""Whether the arm is where it was asked to go: looked at now and then, for the diagnostics.
+"""Whether the arm is where it was asked to go, and if not, why: looked at now and then.
 
 The loop gives up a motion where it must, and then holds the arm where it has stopped: its error is
 small again. What counts here is what was asked for, until something else is.
+
+Where the end effector is led, something balances the torque J^T K e of its spring at rest: dry
+friction, a joint's stop, a contact, which mode admittance measures. If nothing does although it is
+away, no motion of the joints leads it that way.
 """
 
 from __future__ import annotations
@@ -12,31 +16,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
-from featherstone_ros._control import SnapshotRequest
+from featherstone_ros._control import ARRIVED_AT, ARRIVED_TURNED, EFFORT, SnapshotRequest
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.end_effector import MOVES, EndEffectorArrival
+from featherstone_ros.control.cartesian_impedance import DELAY_MARGIN, unsoftened
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
 from featherstone_ros.control.phases import TRACKING, Phase
 from featherstone_ros.control.settings import ControllerSettings
+from featherstone_ros.kinematics import pose_error
 from featherstone_ros.model import Model
 
 SETTLING = 0.5  # [s] in which an arm may creep in, or be pushed
 MAX_NAMED = 3  # joints in one message
 STANDS = 0.1  # share of the tolerance by which a desired position that stands may move
+MOVES = 1e-3  # [rad/s, m/s] of a joint: the end effector is on its way
+MIN_ERROR = np.array([0.002, np.radians(0.5)])  # [m, rad] off that always counts as there
+MAX_ERROR = np.array([0.01, np.radians(2.0)])  # that never does, whatever dry friction explains
+STICKS = 1.3  # friction over the known one
+NEAR = (ARRIVED_AT, ARRIVED_TURNED)  # from the target: there the desired pose counts as there
+SINGULAR = 0.1  # of the spring's torque, relative to its largest in any direction
+MARGIN, MARGIN_SHARE = 0.1, 0.05  # [rad, m] and share of the range from a limit that are at it
+WEIGHT = 0.84  # that gravity alone takes, where the spring may hardly raise it: the same, rule 15
+SOFTENED = 0.9  # share of the spring's stiffness below which its softening is a cause
+PRESSED = 0.5  # of the spring's largest torque, with which it presses a joint on its limit
 
 
 class ArrivalWatch:
     """Compares the arm with where it was asked to be, once it is to stand there."""
 
-    def __init__(self, model: Model, end_effector: EndEffectorArrival | None = None) -> None:
-        """Begin with an arm that nothing was asked of; ``end_effector``: None without a tip."""
-        self._names = model.joint_names
+    def __init__(self, model: Model, tip: str = "", offset: Floats | None = None) -> None:
+        """Begin with an arm that nothing was asked of.
+
+        ``tip``: empty for none; ``offset``: (4, 4) pose of the end effector's frame in the tip's.
+        """
+        self._model, self._tip = model, tip
+        self._offset = np.eye(4) if offset is None else offset
         self._slides = np.array([kind == "prismatic" for kind in model.joint_types])
         self._turns = np.array([kind == "continuous" for kind in model.joint_types])
-        self._tip = end_effector
         self._since = np.full(model.n + 1, np.inf)  # of each joint and the end effector, away
         self._before: Floats | None = None  # where the arm was to stand at the last look
-        self.is_abandoned = False
         self.forget()
 
     def forget(self) -> None:
@@ -80,24 +97,19 @@ class ArrivalWatch:
         bound = arrival_tolerance(chosen, settings, dynamics, moment.q, self._slides)
         text, error = "", np.zeros(len(bound))
         if self._tip and settings.mode.leads_end_effector:
-            text = self._look_at_tip(self._tip, moment, settings, dynamics)
+            text = self._look_at_tip(moment, settings, dynamics)
             if settings.mode.has_virtual_arm:
-                moves = bool((np.abs(moment.desired[1]) > MOVES).any())
-                error = self._lag(moment, bound, moves)
+                error = self._lag(moment, bound, bool((np.abs(moment.desired[1]) > MOVES).any()))
         else:
             error = self._error(moment, bound)
-        off = ~(np.abs(error) <= bound)
-        away = np.append(off, text != "")
-        lasts = self._lasts(now, away)
+        away = np.append(~(np.abs(error) <= bound), text != "")
+        self._since = np.where(away, np.minimum(self._since, now), np.inf)
+        lasts = now - self._since >= SETTLING
         if self.is_abandoned and self._goal is not None and not away.any():
             self.is_abandoned = False  # it is there all the same
-        joints = joints_text(self._names, error, bound, lasts[:-1], self._slides)
+        joints = joints_text(self._model.joint_names, error, bound, lasts[:-1], self._slides)
         said = [part for part in (joints, text if lasts[-1] else "") if part]
         return f"did not arrive: {'; '.join(said)}" if said else ""
-
-    def _lasts(self, now: float, away: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        self._since = np.where(away, np.minimum(self._since, now), np.inf)
-        return now - self._since >= SETTLING
 
     def _error(self, moment: SnapshotRequest, bound: Floats) -> Floats:
         """Return how far the joints are from where they are to stand (n,); 0 while they move."""
@@ -124,22 +136,92 @@ class ArrivalWatch:
         return np.asarray(desired - moment.q)
 
     def _look_at_tip(
+        self, moment: SnapshotRequest, settings: ControllerSettings, dynamics: Dynamics
+    ) -> str:
+        """Return how far the end effector is from its target and why; empty if it is there, on its
+        way, or moved by a commanded wrench.
+
+        Of a motion that was abandoned the target is forgotten: it was to stand where it last did,
+        though other joint positions may lead it there, too.
+        """
+        q, law = moment.q, settings.impedance
+        here = dynamics.link_pose(q, self._tip) @ self._offset
+        if self.is_abandoned:
+            if self._goal is None:
+                return ""
+            goal = dynamics.link_pose(self._goal, self._tip) @ self._offset
+            away = distance(pose_error(here, goal))
+            return off_text(away, "where it was to stand", MAX_ERROR)
+        error, remaining, wrench, _ = moment.end_effector
+        moves = (np.abs(moment.desired[1]) > MOVES).any()
+        if law is None or wrench.any() or (distance(remaining) > NEAR).any() or moves:
+            return ""
+        R = np.kron(np.eye(2), here[:3, :3] if law["tip_axes"] else np.eye(3))
+        root = np.sqrt(np.asarray(law["stiffness"], dtype=np.float64))
+        e = np.where(root > 0.0, R.T @ (error + remaining), 0.0)
+        # What dry friction, a contact or a wrong model must balance, since the arm stands.
+        left = moment.command - settings.drives.offset
+        if not settings.hardware_adds_gravity:
+            left = left - moment.gravity
+        sticks = bool((np.abs(left) <= STICKS * settings.drives.coulomb).all())
+        sticks &= not settings.mode.has_virtual_arm  # the virtual arm has no friction
+        text = off_text(distance(e), "its target", MAX_ERROR if sticks else MIN_ERROR)
+        if not text:
+            self._goal = q.copy()
+            return ""
+        J = root[:, None] * (R.T @ end_effector_jacobian(dynamics, q, self._tip, self._offset))
+        reason = self._reason(J, pull(e, root, law["max_wrench"]), moment, settings, sticks)
+        if moment.spring_left < SOFTENED:
+            reason = f"{self._softened(moment.spring_left, settings)}; besides, {reason}"
+        return f"{text}: {reason}"
+
+    def _reason(
         self,
-        arrival: EndEffectorArrival,
+        J: Floats,
+        force: Floats,
         moment: SnapshotRequest,
         settings: ControllerSettings,
-        dynamics: Dynamics,
+        sticks: bool,
     ) -> str:
-        """Return how far it is from its target and why; empty if it is there or moves.
+        """Return what keeps the end effector from where its spring pulls it.
 
-        Of a motion that was abandoned the target is forgotten: it was to stand where it last did.
+        J (6, n) and the spring's force (6,) are times and over the square root of the stiffness:
+        both are then in the square root of energy, which metres and radians share. ``sticks``: dry
+        friction explains that the arm stands.
         """
-        if self.is_abandoned:
-            return "" if self._goal is None else arrival.compare(self._goal, moment.q, dynamics)
-        text = arrival.look(moment, settings, dynamics)
-        if text == "":
-            self._goal = moment.q.copy()
-        return text or ""
+        model, torque, q, sensed = self._model, J.T @ force, moment.q, moment.end_effector[3]
+        margin = np.minimum(MARGIN_SHARE * (model.upper - model.lower), MARGIN)
+        above, below = q > model.upper - margin, q < model.lower + margin
+        pressed = np.where(above, torque, 0.0) - np.where(below, torque, 0.0)
+        joint = int(np.argmax(pressed))
+        driven = not settings.mode.has_virtual_arm
+        weight = np.abs(moment.gravity) / settings.effort_limit
+        load = np.abs(moment.gravity + torque) / settings.effort_limit
+        no_harder = "the effort limit of {} ({:.3g}) lets the spring pull no harder"
+        limits = list(zip(model.joint_names, settings.effort_limit, strict=True))
+        if driven and weight.max() > WEIGHT:
+            return no_harder.format(*limits[int(np.argmax(weight))])
+        if np.linalg.norm(torque) < SINGULAR * np.linalg.norm(force) * np.linalg.norm(J, 2):
+            return "singular posture or out of reach, no motion of the joints leads it there"
+        if pressed[joint] > PRESSED * np.abs(torque).max():
+            limit = model.upper[joint] if above[joint] else model.lower[joint]
+            return f"{model.joint_names[joint]} is at its limit ({q[joint]:.3g} of {limit:.3g})"
+        if sensed.any():
+            f, m = distance(sensed)
+            return f"it yields to {f:.1f} N and {m:.2f} N m on ~/wrench"
+        if driven and load.max() > EFFORT:
+            return no_harder.format(*limits[int(np.argmax(load))])
+        if sticks:
+            return "the joints' dry friction is stronger than the spring, see stiffness"
+        return "something holds it: a contact, an unknown payload, or friction that is not known"
+
+    def _softened(self, share: float, settings: ControllerSettings) -> str:
+        """Return that the controller itself has softened the spring, and what would help."""
+        delay = 1e3 * settings.impedance["delay"] / DELAY_MARGIN if settings.impedance else 0.0
+        return (
+            f"its spring is softened to {share:.2g} here, or it would oscillate with a delay of "
+            f"{delay:.3g} ms: {unsoftened(self._model.joint_names, settings.drives.armature)}"
+        )
 
 
 def joints_text(
@@ -158,3 +240,38 @@ def joints_text(
     ]
     more = len(order) - len(said)
     return ", ".join([*said, *([f"{more} more"] if more else [])])
+
+
+def off_text(away: Floats, what: str, bound: Floats) -> str:
+    """Return in words how far the end effector is [m, rad] from what; empty within a bound."""
+    (far, turned), (near, straight) = away, bound
+    if (away <= bound).all():
+        return ""
+    return (
+        f"end effector {1e3 * far:.1f} mm and {np.degrees(turned):.1f} deg from {what} (expected "
+        f"{1e3 * near:.2g} mm, {np.degrees(straight):.2g} deg)"
+    )
+
+
+def pull(e: Floats, root: Floats, largest: Floats) -> Floats:
+    """Return the spring's wrench (6,) over ``root``; its force and its moment have a ``largest``.
+
+    ``e``: (6,) error in the spring's axes; ``root``: (6,) square root of the stiffness.
+    """
+    force = (root * e).reshape(2, 3)
+    most = np.linalg.norm(force, axis=1) * root.reshape(2, 3).max(axis=1)
+    factor = np.divide(largest, most, out=np.ones(2), where=most > largest)
+    return np.asarray((factor[:, None] * force).reshape(6), dtype=np.float64)
+
+
+def distance(e: Floats) -> Floats:
+    """Return the lengths of both halves of an error (6,): [m, rad]."""
+    return np.linalg.norm(e.reshape(2, 3), axis=1)
+
+
+def end_effector_jacobian(dynamics: Dynamics, q: Floats, tip: str, offset: Floats) -> Floats:
+    """Return the Jacobian (6, n) of the end effector's frame, linear first, base axes."""
+    J = dynamics.jacobian(q, tip)
+    arm = dynamics.link_pose(q, tip)[:3, :3] @ offset[:3, 3]
+    J[:3] += np.cross(J[3:], arm, axis=0)
+    return J

@@ -10,8 +10,8 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, finite_array
+from featherstone_ros.control.arrival import end_effector_jacobian
 from featherstone_ros.control.cartesian_impedance import one_pose
-from featherstone_ros.control.end_effector import end_effector_jacobian
 from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from featherstone_ros.control.arrival import ArrivalWatch
+from featherstone_ros.control.arrival import ArrivalWatch, distance
 from featherstone_ros.control.controller import lost_of, rejections
 from featherstone_ros.control.diagnostics import (
     StatePeriod,
@@ -17,7 +17,6 @@ from featherstone_ros.control.diagnostics import (
     summary,
 )
 from featherstone_ros.control.drive_watch import DriveWatch
-from featherstone_ros.control.end_effector import EndEffectorArrival, distance
 from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes import cartesian_topics
@@ -44,8 +43,7 @@ class ControllerDiagnostics:
         self.without_margin = self.contact = ""
         model = node.model
         self._tip, self._offset = loop.arm.tip, loop.arm.offset
-        tip = EndEffectorArrival(model, self._tip, self._offset) if self._tip else None
-        self._arrival = ArrivalWatch(model, tip)
+        self._arrival = ArrivalWatch(model, self._tip, self._offset)
         self._tracking = TrackingWatch(model.joint_names, model.upper - model.lower)
         self._duplicates = DuplicatePublishers(node)
         self._period = StatePeriod()

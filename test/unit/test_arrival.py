@@ -14,7 +14,6 @@ from studies import study
 import featherstone_ros as fr
 from featherstone_ros.control.arrival import SETTLING, ArrivalWatch
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.end_effector import EndEffectorArrival
 from featherstone_ros.control.goal_tolerances import arrival_tolerance
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
@@ -290,7 +289,7 @@ class Hand(ClosedLoop):
         one = np.ones(model.n)
         plant = SimulatedArm.of(model, Drives(0.1 * one, one, friction * one), q)
         super().__init__(arm, plant, delay=0.0, period=0.002)
-        self.watch = ArrivalWatch(model, EndEffectorArrival(model, tip, np.eye(4)))
+        self.watch = ArrivalWatch(model, tip)
         self.look(0.5)
 
     def look(self, duration) -> str:
@@ -432,7 +431,7 @@ class Yielding(Hand):
         self.state = np.array([HOME, np.zeros(7)])
         arm = plain(PANDA, mode="admittance", tip=self.tip, output="joint_state")
         ClosedLoop.__init__(self, arm, self, delay=0.0, period=0.004)
-        self.watch = ArrivalWatch(PANDA, EndEffectorArrival(PANDA, self.tip, np.eye(4)))
+        self.watch = ArrivalWatch(PANDA, self.tip)
         self.look(0.5)
 
     def read(self, now) -> JointState:
