@@ -24,8 +24,8 @@ cdef class CompiledController(CycleOwner):
     cdef cnp.ndarray command_array     # (n,) the last command
 
     def __cinit__(self, space, settings, ModelRequest model not None, Py_ssize_t tip, offset,
-                  str base, dict sensors, double show_period=0.02, bint commands_joints=False,
-                  units=None, double ahead=0.0, int wrench_link=-1):
+                  str base, dict sensors, double show_period=0.02, bint sends_joints=False,
+                  bint has_position_loops=False, units=None, double ahead=0.0, int wrench_link=-1):
         cdef Py_ssize_t n = len(space.names)
         cdef Controller* c = &self.control.controller
         if interface_of(model.dynamics).n != n:
@@ -39,9 +39,10 @@ cdef class CompiledController(CycleOwner):
         fill(c.task.cartesian.law.offset, offset, 16, "offset")
         self._set_limits(space)
         copy_drive_units(&self.control.border.units, self.memory, units)
-        self.control.border.by_name = commands_joints
+        self.control.border.sends_joints = sends_joints
         c.servos.governor.used = self.control.border.units.any_position
-        c.positions.used = commands_joints or c.servos.governor.used
+        c.positions.used = (sends_joints or has_position_loops
+                            or c.servos.governor.used)
         c.servos.ahead = ahead
         if units is not None:
             c.servos.compliance = self.memory.copy(units.compliance, n)

@@ -46,7 +46,7 @@ cdef struct Deadline:        # how long a command may take after the joint state
 
 cdef struct DriveBorder:     # between the controller's torques and what drives speak
     DriveUnits units
-    bint by_name             # commands are JointStates
+    bint sends_joints        # commands are JointStates
     double* command          # (n,) the last command in the drives' units
     double* squared          # (n,) integral of the squared currents [A^2 s]
     double* cut              # (n,) how many commands the drives' own limits cut
@@ -199,7 +199,7 @@ cdef inline void check_deadline(ControlCycle* cycle, double taken) noexcept nogi
 # that watch it.
 
 cdef inline Template* command_message(ControlCycle* cycle) noexcept nogil:
-    return &cycle.joint_command if cycle.border.by_name else &cycle.command
+    return &cycle.joint_command if cycle.border.sends_joints else &cycle.command
 
 
 cdef inline void publish_command(ControlCycle* cycle) noexcept nogil:
@@ -218,7 +218,7 @@ cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
     if cycle.border.units.converts:
         convert_command(&cycle.border, &cycle.controller, cycle.now)
         command = cycle.border.command
-    if cycle.border.by_name:
+    if cycle.border.sends_joints:
         write_drives_motion(cycle)
         if cycle.border.units.any_position:
             command = without_positions(cycle)

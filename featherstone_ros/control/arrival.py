@@ -138,11 +138,11 @@ class ArrivalWatch:
     def _look_at_tip(
         self, moment: SnapshotRequest, settings: ControllerSettings, dynamics: Dynamics
     ) -> str:
-        """Return how far the end effector is from its target and why; empty if it is there, on its
-        way, or moved by a commanded wrench.
+        """Return how far the end effector is from its target and why.
 
-        Of a motion that was abandoned the target is forgotten: it was to stand where it last did,
-        though other joint positions may lead it there, too.
+        Empty if it is there, on its way, or moved by a commanded wrench. Of a motion that was
+        abandoned the target is forgotten: it was to stand where it last did, though other joint
+        positions may lead it there, too.
         """
         q, law = moment.q, settings.impedance
         here = dynamics.link_pose(q, self._tip) @ self._offset

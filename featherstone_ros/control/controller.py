@@ -74,7 +74,7 @@ class TorqueController:
         notify: Callable[[str], None] = lambda line: None,
         tip: str = "",
         offset: ArrayLike | None = None,
-        commands_joints: bool = False,
+        has_position_loops: bool = False,
         units: DriveUnits | None = None,
         ahead: float = 0.0,
     ) -> None:
@@ -87,7 +87,7 @@ class TorqueController:
             notify: Called with a line of text when the controller acts by itself.
             tip: Link that modes cartesian_impedance and admittance move, empty for none.
             offset: (4, 4) or (7,) pose of the end effector's frame in the tip's; None: the same.
-            commands_joints: The drives have position loops of their own, which follow
+            has_position_loops: The drives have position loops of their own, which follow
                 ``position_command``; commands are the effort of the model in addition.
             units: Of what the drives are ``told`` and measure; None: torques. What is called a
                 command stays a torque.
@@ -112,7 +112,7 @@ class TorqueController:
             settings,
             tip,
             pose,
-            commands_joints=commands_joints,
+            has_position_loops=has_position_loops,
             units=units,
             ahead=ahead,
         )
@@ -390,7 +390,7 @@ class TorqueController:
     def position_command(self) -> Floats:
         """Position and velocity (2, n) that go with the last command [rad, rad/s or m, m/s].
 
-        For drives with position loops (``commands_joints``).
+        For drives with position loops (``has_position_loops``).
         """
         return self.compiled.position_command
 
@@ -475,8 +475,8 @@ def compiled_controller(
         tip: Link of the end effector, empty for none.
         offset: (4, 4) pose of the end effector's frame in the tip's.
         wrench_link: That of wrenches whose frame is no link's; empty: they are refused.
-        **options: ``show_period``, ``commands_joints``, ``units`` and ``ahead`` of a
-            ``CompiledController``.
+        **options: ``show_period``, ``sends_joints``, ``has_position_loops``, ``units`` and
+            ``ahead`` of a ``CompiledController``.
     """
     if tip:
         require_tip(model, tip)

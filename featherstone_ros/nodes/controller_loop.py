@@ -87,7 +87,7 @@ class ControllerLoop(LoopMode):
             arm.tip,
             arm.offset,
             show_period=1.0 / arm.values["state_publish_rate"],
-            commands_joints=sends_joints,
+            sends_joints=sends_joints,
             units=arm.units,
             ahead=arm.timing.latency,
             wrench_link=arm.values["wrench_link"],

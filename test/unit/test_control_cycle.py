@@ -522,7 +522,7 @@ class Drives(LoopBench):
             upper=np.array([np.inf, limits.upper[1]]),
         )
         self.controller.compiled = compiled_controller(
-            turning, self.model, self.settings, "", np.eye(4), commands_joints=True
+            turning, self.model, self.settings, "", np.eye(4), sends_joints=True
         )
         self.connect()
 

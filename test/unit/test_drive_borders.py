@@ -47,16 +47,16 @@ def random_drives(random, names=NAMES, **more):
 class Driven(LoopBench):
     """A controller of drives in their own units, in its loop; these may really be others."""
 
-    def __init__(self, units, commands_joints=False, real=None, **changes):
+    def __init__(self, units, sends_joints=False, real=None, **changes):
         super().__init__(**changes)
-        self.units, self.real, self.by_name = units, real or units, commands_joints
+        self.units, self.real, self.by_name = units, real or units, sends_joints
         self.controller.compiled = compiled_controller(
             self.controller._space,
             self.model,
             self.settings,
             "",
             np.eye(4),
-            commands_joints=commands_joints,
+            sends_joints=sends_joints,
             units=units,
         )
         self.connect()
@@ -193,7 +193,7 @@ def test_nor_does_the_first_one_by_a_stiffness_that_is_stated_too_small():
 
 def test_joint_states_have_a_place_for_positions_and_one_for_torques():
     units = DriveUnits(NAMES, ("position", "torque"), **SERVO)
-    bench = Driven(units, commands_joints=True).start()
+    bench = Driven(units, sends_joints=True).start()
     bench.run(0.3)
     moment = bench.controller.snapshot()
     offset = moment.command[0] / 100.0
