@@ -6,13 +6,15 @@ ros2 launch featherstone_ros digital_twin.launch.py robot:=ur5e
 from pathlib import Path
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from featherstone_ros.nodes.launch_support import (
+    argument,
     common_arguments,
     description,
     package_node,
+    switch,
     value,
 )
 from featherstone_ros.simulation.simulator_settings import PACED
@@ -38,38 +40,21 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *common_arguments(robot="panda"),
-            DeclareLaunchArgument(
-                "commands",
-                default_value="~/commands",
-                description="topic of the torques to apply",
-            ),
-            DeclareLaunchArgument(
+            argument("commands", "topic of the torques to apply", "~/commands"),
+            argument(
                 "joint_commands",
-                default_value="~/joint_commands",
-                description="topic of the positions for simulated drives to follow",
+                "topic of the positions for simulated drives to follow",
+                "~/joint_commands",
             ),
-            DeclareLaunchArgument(
-                "publish_clock",
-                default_value="false",
-                choices=["true", "false"],
-                description="publish simulation time on /clock, for all other nodes",
-            ),
-            DeclareLaunchArgument(
+            switch("publish_clock", "publish simulation time on /clock, for all other nodes"),
+            switch(
                 "lockstep",
-                default_value="false",
-                choices=["true", "false"],
-                description="each state waits for its command, in real time where the machine can; "
+                "each state waits for its command, in real time where the machine can; "
                 "the controller needs use_sim_time",
             ),
-            DeclareLaunchArgument(
-                "twin_robot",
-                default_value="",
-                description="the arm that is simulated, if it is another than robot",
-            ),
-            DeclareLaunchArgument(
-                "twin_parameters",
-                default_value="",
-                description="a parameter file of the twin alone, e.g. with its payload.mass",
+            argument("twin_robot", "the arm that is simulated, if it is another than robot"),
+            argument(
+                "twin_parameters", "a parameter file of the twin alone, e.g. with its payload.mass"
             ),
             OpaqueFunction(function=start),
         ]

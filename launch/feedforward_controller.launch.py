@@ -5,10 +5,17 @@ ros2 launch featherstone_ros feedforward_controller.launch.py robot:=/path/to/ar
 """
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
-from featherstone_ros.nodes.launch_support import common_arguments, package_node, value
+from featherstone_ros.control.choices import Mode
+from featherstone_ros.nodes.launch_support import (
+    argument,
+    common_arguments,
+    package_node,
+    switch,
+    value,
+)
 from featherstone_ros.simulation.simulator_settings import SIMULATED
 
 TOPICS = {
@@ -16,13 +23,6 @@ TOPICS = {
     "joint_commands": "topic of the positions, with output: joint_state",
     "wrench": "topic of the force-torque sensor, which mode admittance needs",
 }
-MODES = [
-    "gravity_compensation",
-    "feedforward",
-    "computed_torque",
-    "cartesian_impedance",
-    "admittance",
-]
 
 
 def start(context: LaunchContext) -> list[Node]:
@@ -41,22 +41,13 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *common_arguments(robot=""),
-            DeclareLaunchArgument(
+            argument(
                 "mode",
-                default_value="",
-                choices=["", *MODES],
-                description="control law; empty: that of the parameter files",
+                "control law; empty: that of the parameter files",
+                choices=["", *map(str, Mode)],
             ),
-            *(
-                DeclareLaunchArgument(topic, default_value=f"~/{topic}", description=text)
-                for topic, text in TOPICS.items()
-            ),
-            DeclareLaunchArgument(
-                "use_sim_time",
-                default_value="false",
-                choices=["true", "false"],
-                description="take the time from the topic /clock",
-            ),
+            *(argument(topic, text, f"~/{topic}") for topic, text in TOPICS.items()),
+            switch("use_sim_time", "take the time from the topic /clock"),
             OpaqueFunction(function=start),
         ]
     )

@@ -9,16 +9,18 @@ what the twin in mode shadow expects.
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.actions import LogInfo, OpaqueFunction
 from launch_ros.actions import Node
 
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.nodes.launch_support import (
+    argument,
     base_link,
     common_arguments,
     is_installed,
     package_node,
     state_publisher,
+    switch,
     value,
 )
 
@@ -96,17 +98,8 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *common_arguments(robot="panda"),
-            DeclareLaunchArgument(
-                "spacing",
-                default_value="1.0",
-                description="distance between the robots [m]; 0: superimposed",
-            ),
-            DeclareLaunchArgument(
-                "use_sim_time",
-                default_value="false",
-                choices=["true", "false"],
-                description="take the time from the topic /clock",
-            ),
+            argument("spacing", "distance between the robots [m]; 0: superimposed", "1.0"),
+            switch("use_sim_time", "take the time from the topic /clock"),
             OpaqueFunction(function=start),
         ]
     )

@@ -11,11 +11,12 @@ or joint_trajectory_controller, whose positions the twin's drives follow.
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from featherstone_ros.model.ros2_control import BROADCASTER, CONTROLLERS
 from featherstone_ros.nodes.launch_support import (
+    argument,
     common_arguments,
     package_node,
     require_installed,
@@ -73,17 +74,13 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *common_arguments(robot="panda"),
-            DeclareLaunchArgument(
+            argument(
                 "controller",
-                default_value="feedforward_controller",
+                "controller that moves the arm",
+                "feedforward_controller",
                 choices=list(INTERFACES),
-                description="controller that moves the arm",
             ),
-            DeclareLaunchArgument(
-                "rate",
-                default_value="500",
-                description="of the twin and of the controller manager [Hz]",
-            ),
+            argument("rate", "of the twin and of the controller manager [Hz]", "500"),
             OpaqueFunction(function=start),
         ]
     )

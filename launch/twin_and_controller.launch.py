@@ -10,16 +10,18 @@ from pathlib import Path
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction
+from launch.actions import IncludeLaunchDescription, LogInfo, OpaqueFunction
 from launch.condition import Condition
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 
 from featherstone_ros.nodes.launch_support import (
+    argument,
     common_arguments,
     is_installed,
     state_publisher,
+    switch,
     value,
 )
 
@@ -44,34 +46,28 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             *common_arguments(robot="panda"),
-            DeclareLaunchArgument(
+            argument(
                 "commands",
-                default_value="feedforward_controller/commands",
-                description="topic of the torques, from the controller to the twin",
+                "topic of the torques, from the controller to the twin",
+                "feedforward_controller/commands",
             ),
-            DeclareLaunchArgument(
+            argument(
                 "joint_commands",
-                default_value="feedforward_controller/joint_commands",
-                description="topic of the positions, with output: joint_state",
+                "topic of the positions, with output: joint_state",
+                "feedforward_controller/joint_commands",
             ),
-            DeclareLaunchArgument(
+            argument(
                 "wrench",
-                default_value="digital_twin/external_wrench",
-                description="topic of what the controller's sensor measures: what pushes the twin",
+                "topic of what the controller's sensor measures: what pushes the twin",
+                "digital_twin/external_wrench",
             ),
-            DeclareLaunchArgument(
+            switch(
                 "use_sim_time",
-                default_value="true",
-                choices=["true", "false"],
-                description="the twin publishes /clock, by which the other nodes go, and waits for "
+                "the twin publishes /clock, by which the other nodes go, and waits for "
                 "a command for each of its states",
+                "true",
             ),
-            DeclareLaunchArgument(
-                "rviz",
-                default_value="false",
-                choices=["true", "false"],
-                description="show the arm in RViz (rviz.launch.py)",
-            ),
+            switch("rviz", "show the arm in RViz (rviz.launch.py)"),
             include(
                 "digital_twin",
                 publish_clock=LaunchConfiguration("use_sim_time"),

@@ -10,9 +10,10 @@ see docs/two_arms.md.
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 
 from featherstone_ros.nodes.launch_support import (
+    argument,
     common_arguments,
     is_installed,
     package_node,
@@ -49,7 +50,7 @@ def start(context: LaunchContext) -> list[Action]:
 def generate_launch_description() -> LaunchDescription:
     """Describe the arguments and the nodes."""
     of_arms = [
-        DeclareLaunchArgument(f"{arm}_{name}", default_value="", description=text.format(arm))
+        argument(f"{arm}_{name}", text.format(arm))
         for arm in ARMS
         for name, text in {
             "joints": "names of the {} arm's joints, in order, between spaces",
@@ -60,11 +61,7 @@ def generate_launch_description() -> LaunchDescription:
         [
             *common_arguments(robot=""),
             *of_arms,
-            DeclareLaunchArgument(
-                "mode",
-                default_value="",
-                description="control law of both; empty: that of the parameter file",
-            ),
+            argument("mode", "control law of both; empty: that of the parameter file"),
             OpaqueFunction(function=start),
         ]
     )

@@ -30,31 +30,33 @@ PLUGINS = (
 )
 
 
+def argument(
+    name: str, text: str, default: str = "", choices: Sequence[str] | None = None
+) -> DeclareLaunchArgument:
+    """Declare a launch argument."""
+    return DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
+
+
+def switch(name: str, text: str, default: str = "false") -> DeclareLaunchArgument:
+    """Declare a launch argument that is true or false."""
+    return argument(name, text, default, ["true", "false"])
+
+
 def common_arguments(robot: str) -> list[DeclareLaunchArgument]:
     """Return the arguments that every launch file has; ``robot``: the default of that one."""
     return [
-        DeclareLaunchArgument(
+        argument(
             "robot",
-            default_value=robot,
-            description=f"{', '.join(robot_names())}, or the path of a URDF or xacro file; "
+            f"{', '.join(robot_names())}, or the path of a URDF or xacro file; "
             "if empty, the nodes wait for the topic robot_description",
+            robot,
         ),
-        DeclareLaunchArgument(
-            "xacro_arguments",
-            default_value="",
-            description="of a xacro file, e.g. 'name:=ur5e ur_type:=ur5e'",
+        argument("xacro_arguments", "of a xacro file, e.g. 'name:=ur5e ur_type:=ur5e'"),
+        argument(
+            "parameters", "a parameter file; what it sets overrides the robot's own file in config/"
         ),
-        DeclareLaunchArgument(
-            "parameters",
-            default_value="",
-            description="a parameter file; what it sets overrides the robot's own file in config/",
-        ),
-        DeclareLaunchArgument("namespace", default_value="", description="of all nodes"),
-        DeclareLaunchArgument(
-            "joint_states",
-            default_value="joint_states",
-            description="topic of the measured or simulated joint states",
-        ),
+        argument("namespace", "of all nodes"),
+        argument("joint_states", "topic of the measured or simulated joint states", "joint_states"),
     ]
 
 
