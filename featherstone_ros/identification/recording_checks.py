@@ -170,13 +170,8 @@ def _speed(recording: Recording) -> Floats:
 
 def _refuse_degrees(model: Model, recordings: Sequence[Recording]) -> None:
     for recording in recordings:
-        j = degrees_suspected(model, recording.position)
-        if j is not None:
-            q = recording.position[:, j]
-            raise IdentificationError(
-                f"positions of {model.joint_names[j]} go from {q.min():.4g} to {q.max():.4g}, its "
-                f"limits from {model.lower[j]:.3g} to {model.upper[j]:.3g} rad: degrees?"
-            )
+        if text := _in_degrees(model, recording.position):
+            raise IdentificationError(text)
 
 
 def motion_suspicions(model: Model, position: Floats, velocity: Floats | None) -> list[str]:
@@ -184,13 +179,8 @@ def motion_suspicions(model: Model, position: Floats, velocity: Floats | None) -
 
     ``position`` (N, n) as recorded. ``velocity`` (N, n) likewise, if any.
     """
-    j = degrees_suspected(model, position)
-    if j is not None:
-        low, high = position[:, j].min(), position[:, j].max()
-        return [
-            f"{model.joint_names[j]}: positions from {low:.4g} to {high:.4g}, limits from "
-            f"{model.lower[j]:.3g} to {model.upper[j]:.3g} rad: degrees, or another zero?"
-        ]
+    if text := _in_degrees(model, position):
+        return [text]
     if velocity is None:
         return []
     fastest = np.abs(velocity).max(axis=0)
@@ -204,15 +194,18 @@ def motion_suspicions(model: Model, position: Floats, velocity: Floats | None) -
     ]
 
 
-def degrees_suspected(model: Model, position: Floats) -> int | None:
-    """Return a revolute joint whose positions (N, n) go far beyond its limits, or None."""
-    for j, kind in enumerate(model.joint_types):
-        if kind != "revolute" or not np.isfinite(model.upper[j] - model.lower[j]):
-            continue
-        allowed = max(abs(model.lower[j]), abs(model.upper[j]))
-        if np.abs(position[:, j]).max() > max(DEGREES * allowed, allowed + 1.0):
-            return j
-    return None
+def _in_degrees(model: Model, position: Floats) -> str:
+    """Name a revolute joint whose positions (N, n) go far beyond its limits; empty: none."""
+    for name, kind, q, low, high in zip(
+        model.joint_names, model.joint_types, position.T, model.lower, model.upper, strict=True
+    ):
+        allowed = max(abs(low), abs(high))
+        if kind == "revolute" and np.abs(q).max() > max(DEGREES * allowed, allowed + 1.0):
+            return (
+                f"{name}: positions from {q.min():.4g} to {q.max():.4g}, limits from {low:.3g} to "
+                f"{high:.3g} rad: degrees, or another zero?"
+            )
+    return ""
 
 
 def usage(recording: Recording, cut_off: float) -> str:
