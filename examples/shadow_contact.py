@@ -34,7 +34,7 @@ import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.tools.multi_sine import MultiSine, plan
-from featherstone_ros.tools.robot_setup import RobotSetup, load, with_heavier_links
+from featherstone_ros.tools.robot_setup import RobotSetup, load
 from featherstone_ros.tools.style import COLOURS, FAINT, picture
 
 if TYPE_CHECKING:
@@ -111,12 +111,8 @@ def drive(
         f_ext: Wrenches on links over time [s].
     """
     model = robot.model
-    heavier = with_heavier_links(robot.text, mass_error)
-    arm = fr.Simulator(
-        fr.Model.from_urdf(heavier, joints=model.joint_names),
-        TIME_STEP,
-        **robot.drives.of_simulator,
-    )
+    heavier = model.with_inertial_parameters((1.0 + mass_error) * model.inertial_parameters)
+    arm = fr.Simulator(heavier, TIME_STEP, **robot.drives.of_simulator)
     random = np.random.default_rng(seed)
     p, d = (robot.by_joint("feedforward_controller", f"gains.{{}}.{gain}") for gain in "pd")
     time, q, qd, qdd = motion.samples(TIME_STEP)

@@ -53,6 +53,7 @@ class NodeProcess:
         arguments: Sequence[str],
         environment: Mapping[str, str],
         folder: Path,
+        program: Sequence[str] = (),
     ) -> None:
         """Start the process.
 
@@ -61,14 +62,16 @@ class NodeProcess:
         priority, like controllers of real arms, if that is allowed. Must be created in the main
         thread, since the kernel takes the end of the creating thread for that of the command.
 
-        ``folder``: working directory; the node's output goes to a file in it.
+        ``folder``: working directory; the node's output goes to a file in it. ``program``: what to
+        start instead of the module, which then is only a name.
         """
         self.name = module
         self.was_hurried = False
         self._log = folder / f"{module}.log"
         self._log.touch()
         self._read = self._log.stat().st_size  # what new_output has returned, or was there before
-        node = [sys.executable, "-m", f"featherstone_ros.{module}", "--ros-args", *arguments]
+        module_of_package = [sys.executable, "-m", f"featherstone_ros.{module}"]
+        node = [*(program or module_of_package), "--ros-args", *arguments]
         command = ["setpriv", "--pdeathsig", "INT", *node] if shutil.which("setpriv") else node
         with contextlib.ExitStack() as unless_started:
             # Raised within Popen, an exception would leave a process behind.
