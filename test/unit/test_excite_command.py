@@ -114,7 +114,7 @@ def test_links_that_fold_onto_each_other_are_seen():
     assert clearance.min_distance(straight) > 0.1 and clearance.free(straight).all()
     assert clearance.min_distance(folded) < clearance.min_distance(straight)
     assert not clearance.free(np.array([[0.0, 3.0, 3.0]])).any()
-    assert not clearance.is_free(np.array([[2.6, 0.0, 0.0]]))  # the floor
+    assert not clearance.free(np.array([[2.6, 0.0, 0.0]])).any()  # the floor
     text = urdf_text.chain("a", "b", axis="0 1 0")
     clearance = Clearance.of(fr.Model.from_urdf(text), text, None)
     assert "neither itself nor the floor is checked" in clearance.describe()
@@ -147,7 +147,7 @@ def test_a_motion_is_found_for_arms_that_are_hardly_ever_clear(robot, monkeypatc
     arm = ControlledArm.from_robot(str(file))
     clearance = Clearance.of(arm.model, file.read_bytes(), file.parent)
     plan = Excitation(arm, clearance, 20.0).search()
-    assert clearance.is_free(plan.series.samples(200)[1])
+    assert clearance.free(plan.series.samples(200)[1]).all()
 
 
 @pytest.mark.parametrize("tolerance, code", [(0.3, 0), (0.001, 1)])
@@ -197,9 +197,9 @@ def test_a_start_that_touches_is_named_and_may_be_waived_and_setup_proposes_anot
     file.write_text(text)
     model = fr.Model.from_urdf(text)
     clearance, middle = Clearance.of(model, text, None), start_posture(model)
-    assert middle.tolist() == [2.6, 0.0, 0.0] and not clearance.is_free(middle[None])
-    assert clearance.is_free(start_posture(model, clear=clearance.free)[None])
-    assert clearance.is_free(propose(file).start[None])
+    assert middle.tolist() == [2.6, 0.0, 0.0] and not clearance.free(middle[None]).all()
+    assert clearance.free(start_posture(model, clear=clearance.free)[None]).all()
+    assert clearance.free(propose(file).start[None]).all()
     start = "{j1: 2.6, j2: 0.0, j3: 0.0}"
     given.write_text(f"/**:\n  ros__parameters:\n    initial_positions: {start}\n")
     command = ["excite", "--urdf", str(file), "--parameters", str(given), "--output"]
@@ -208,7 +208,7 @@ def test_a_start_that_touches_is_named_and_may_be_waived_and_setup_proposes_anot
     assert re.search(r"at the start the boxes around .*link3 and floor overlap by \d+ mm", said)
     assert "link1" not in said and "--may-touch" in said
     floor = [(link, "floor") for link in ("link2", "link3")]
-    assert Clearance.of(model, text, None, floor).standing(middle).is_free(middle[None])
+    assert Clearance.of(model, text, None, floor).standing(middle).free(middle[None]).all()
 
 
 test_impossible_wishes_are_refused = refused_commands(
