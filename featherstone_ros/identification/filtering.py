@@ -113,25 +113,16 @@ def count(which: NDArray[np.bool_]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class SmoothMotion:
-    """A filtered motion and its torque; all (N, n) but time.
+    """A filtered motion and its torque; all (N, n) but time."""
 
-    Attributes:
-        time: (N,) [s].
-        position: [rad or m].
-        velocity: [rad/s or m/s].
-        acceleration: [rad/s^2 or m/s^2].
-        sliding: The presliding state, filtered: Coulomb friction per unit.
-        effort: [N m or N].
-        low, high: Bounds of ``sliding``, filtered: a joint at rest sticks, and bears any torque up
-            to its Coulomb friction.
-    """
-
-    time: Floats
-    position: Floats
-    velocity: Floats
-    acceleration: Floats
-    sliding: Floats
-    effort: Floats
+    time: Floats  # (N,) [s]
+    position: Floats  # [rad or m]
+    velocity: Floats  # [rad/s or m/s]
+    acceleration: Floats  # [rad/s^2 or m/s^2]
+    sliding: Floats  # the presliding state, filtered: Coulomb friction per unit
+    effort: Floats  # [N m or N]
+    # Bounds of ``sliding``, filtered: a joint at rest sticks, and bears any torque up to its
+    # Coulomb friction.
     low: Floats
     high: Floats
 
