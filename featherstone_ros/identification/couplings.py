@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.explanation import KIND, least_noise
+from featherstone_ros.identification.explanation import OF_KIND, least_noise
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import correlation_length
 from featherstone_ros.identification.model_order import Fitting
@@ -88,7 +88,7 @@ def _of_joint(samples: Floats, joint: int, joints: int) -> Coupling | None:
     share = both[other] / (_squares(left) + least)
     # Efforts that are swapped go with the other's friction alone.
     alone = _squares(_left(np.hstack([rest, frictions[:, other]]), effort))
-    if share < LEFT and both[other] < LEFT * alone and _evidence(independent, share) > KIND:
+    if share < LEFT and both[other] < LEFT * alone and _evidence(independent, share) > OF_KIND:
         return Coupling(joint, other, share)
     return None
 

@@ -4,9 +4,9 @@ The few thresholds are shared by all commands. An accusation needs
 
 - a motion that can tell: no model explains a torque better than to ``least_noise``, so that a joint
   whose links are hidden by its friction tells nothing of its gain, its sign or its encoder;
-- an improvement that matters: the torque becomes more probable by ``SIZE`` or ``KIND``, and what is
-  found is ``CERTAIN`` and larger than anybody would mind;
-- no other hypothesis that is nearly as good: a rival within ``SIZE`` leaves it untold.
+- an improvement that matters: the torque becomes more probable by ``OF_SIZE`` or ``OF_KIND``, and
+  what is found is ``CERTAIN`` and larger than anybody would mind;
+- no other hypothesis that is nearly as good: a rival within ``OF_SIZE`` leaves it untold.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from featherstone_ros.arrays import Floats
 
 # By how much the logarithm of the torque's probability must grow for an accusation: of a size,
 # which may turn out to be small, and of a kind, which may not; for a second fault twice as much.
-SIZE, KIND = 5.0, 12.0
+OF_SIZE, OF_KIND = 5.0, 12.0
 CERTAIN = 3.0  # standard deviations
 KNOWN = 0.025  # relative deviation of a gain that is offered: within 5 %, of 20 but one
 VAGUE = 0.25  # relative deviation of a gain from which the motion does not tell it

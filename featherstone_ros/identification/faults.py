@@ -20,14 +20,14 @@ from featherstone_ros.identification.couplings import couplings, in_words
 from featherstone_ros.identification.effort_gains import BY_LOAD, gains_by_links
 from featherstone_ros.identification.explanation import (
     CERTAIN,
-    KIND,
     KNOWN,
     MIN_DELAY,
     MIN_GAIN,
     MIN_LOAD,
     MIN_OFFSET,
     MIN_TILT,
-    SIZE,
+    OF_KIND,
+    OF_SIZE,
     TOLD,
     VAGUE,
     squares_about_mean,
@@ -47,7 +47,7 @@ MAX_FAULTS = 3  # faults
 FINALISTS = 4  # of which the prior's width is chosen anew
 LIKELIER = 0.25  # of the squares that an effort's own joint leaves, that another's leaves
 DOUBTFUL = 0.1  # share of a joint's squared torque left, from which mirrored positions are tried
-ALIKE = 0.9  # correlation of velocity and the rate of position, to compare them
+CORRELATED = 0.9  # correlation of velocity and the rate of position, to compare them
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ def inconsistent_velocities(joints: Sequence[str], motion: SmoothMotion) -> list
     rate = np.gradient(motion.position, motion.time, axis=0)
     texts = []
     for joint, v, r in zip(joints, motion.velocity.T, rate.T, strict=True):
-        if not v.any() or abs(v @ r) < ALIKE * np.sqrt((v @ v) * (r @ r)):
+        if not v.any() or abs(v @ r) < CORRELATED * np.sqrt((v @ v) * (r @ r)):
             continue
         factor = (v @ r) / (r @ r)
         if factor < 0:
@@ -157,10 +157,10 @@ def likeliest(inference: Inference) -> tuple[Posterior, list[Posterior]]:
             inference.tune(best.hypothesis)  # its noise is the least: by that, once more
             compared = [inference.with_any_prior(hypothesis) for hypothesis in finalists]
             best = max(compared, key=merit)
-            near = [e for e in compared[1:] if e is not best and merit(e) > merit(best) - SIZE]
+            near = [e for e in compared[1:] if e is not best and merit(e) > merit(best) - OF_SIZE]
             found = inference.tune(best.hypothesis)
             rivals = [inference.about(each.hypothesis) for each in near]
-            rivals = [each for each in rivals if merit(each) > merit(found) - SIZE]
+            rivals = [each for each in rivals if merit(each) > merit(found) - OF_SIZE]
         if best.hypothesis == finalists[0]:
             break
     return inference.tune(inference.about(found.hypothesis).hypothesis), rivals
@@ -173,7 +173,7 @@ def _price(posterior: Posterior) -> float:
     kinds += 1 if len(hypothesis.weightless) == len(posterior.gains) else len(hypothesis.weightless)
     sizes = len(hypothesis.gains) + len(hypothesis.offsets)
     kinds += bool(hypothesis.gravity)
-    return KIND * kinds + SIZE * sizes
+    return OF_KIND * kinds + OF_SIZE * sizes
 
 
 def _is_telling(tried: Posterior, found: Posterior) -> bool:
@@ -430,7 +430,7 @@ def _load(inference: Inference, found: Posterior) -> str:
     if mass < max(MIN_LOAD, CERTAIN * deviation):
         return ""
     bare = inference.posterior(replace(found.hypothesis, loaded=False))
-    if found.evidence < bare.evidence + SIZE:
+    if found.evidence < bare.evidence + OF_SIZE:
         return ""
     link = inference.bodies.names[-1]
     return (

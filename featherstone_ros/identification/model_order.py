@@ -44,7 +44,7 @@ from featherstone_ros.progress import Progress
 STIFFNESS = drive_terms(6).index("stiffness")
 
 DISPLACEMENTS = (1e-6, 1e-5)  # [rad or m] over which Coulomb friction may turn round instead
-CERTAIN = 4.0  # deviations of a stiffness that may be one
+SPRUNG = 4.0  # deviations of a stiffness that may be one
 THINNINGS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # [s/rad or s/m] candidates
 JUSTIFIED = 0.97  # greatest error of a richer law relative to the simpler one's, to prefer it
 OUTSIDE = 1.15  # times the weighted squares that bodies in their volumes may leave of free ones'
@@ -178,7 +178,7 @@ class Fitting:
             x, deviation = least_squares(own, left[:, k])
             rest = left[:, k] - own @ x
             noise = np.sqrt((rest @ rest) / len(rest) * correlation_length(rest[:, None])[0])
-            seems[joint] = x[STIFFNESS] > CERTAIN * noise * deviation[STIFFNESS]
+            seems[joint] = x[STIFFNESS] > SPRUNG * noise * deviation[STIFFNESS]
         return seems
 
     def thinning(self, found: Candidate, fit: Fit, dynamics: Dynamics) -> Floats:

@@ -39,7 +39,7 @@ from featherstone_ros.identification.regression import (
 )
 from featherstone_ros.model.body_tree import parameters_of
 from featherstone_ros.model.primitives import sphere
-from featherstone_ros.model.pseudo_inertia import inertia_matrix, pseudo_inertia
+from featherstone_ros.model.pseudo_inertia import UPPER, inertia_matrix, pseudo_inertia
 
 DENSITY = 1000.0  # [kg/m^3] of the ball: grippers are hollow
 MIN_BALL = 0.02  # [kg] least mass of the ball
@@ -51,7 +51,6 @@ PINNED = 1e-3  # spread of the ball's place where the centre of mass is given
 MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
 DRIVE_TERMS = len(Law().terms)
 MIN_TRUST = 0.1  # of a joint's samples, RMS
-UPPER = np.triu_indices(3)  # xx xy xz yy yz zz
 STEP = 1e-6  # of deviations, for derivatives
 
 

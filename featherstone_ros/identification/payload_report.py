@@ -10,8 +10,7 @@ import yaml
 from featherstone_ros.identification.explanation import CERTAIN
 from featherstone_ros.identification.first_moment import FirstMoment
 from featherstone_ros.identification.payload import Payload
-
-UPPER = np.triu_indices(3)  # xx xy xz yy yz zz
+from featherstone_ros.model.pseudo_inertia import UPPER
 
 
 def lines(found: Payload) -> list[str]:

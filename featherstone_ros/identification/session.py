@@ -46,7 +46,7 @@ from featherstone_ros.model import EARTH
 from featherstone_ros.progress import Progress
 
 REST = 2.0  # [s] at an end of a motion that is part of it
-LEFT = 0.01  # of the range of a joint from where it rests: it moves
+MOVES = 0.01  # of the range of a joint from where it rests: it moves
 NEEDED = 6.1  # periods of the cut-off that are held out: a little more than the filter needs
 
 
@@ -308,7 +308,7 @@ def split(
 def _share(recording: Recording) -> float:
     """Return the share of a recording's time that the first two thirds of its motion take."""
     time, q = recording.time - recording.time[0], recording.position
-    ends = ends_of_motion(q, LEFT * np.ptp(q, axis=0))
+    ends = ends_of_motion(q, MOVES * np.ptp(q, axis=0))
     if ends is None:
         return HELD_OUT
     begin = max(time[ends[0]] - REST, 0.0) / time[-1]

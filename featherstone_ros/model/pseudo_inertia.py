@@ -16,7 +16,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats
 
 # Places of the vector's xx xy xz yy yz zz in the inertia matrix.
-ROWS, COLUMNS = np.triu_indices(3)
+UPPER = ROWS, COLUMNS = np.triu_indices(3)
 
 
 def pseudo_inertia(parameters: Floats) -> Floats:
