@@ -105,6 +105,7 @@ def test_demo_in_real_time_has_rates_and_latencies(ros):
         assert 0 < run["latency_median"] < 0.1
 
 
+@pytest.mark.study
 def test_demo_says_which_node_died(ros):
     process, node = demo(ros, "--rate", "100"), "feedforward_controller"
 

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from support import RUNNING, Ros, children, is_alive, set_priority
 
 from featherstone_ros.model.robots import robot_file
@@ -104,6 +105,7 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
     ros.wait_for(lambda: not any(is_alive(pid) for pid in nodes), "end of both nodes")
 
 
+@pytest.mark.study
 def test_of_runs_that_start_together_one_goes_on_until_sigterm(ros):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
     runs = [ros.run(command, fork=True) for _ in range(3)]

@@ -61,7 +61,7 @@ def test_an_arm_as_described_is_identified(arm, kind, plant):
 
 
 @pytest.mark.parametrize(
-    ("fault", "arm"), few_or_all([("sibling", "ur5e"), ("tilt 10", "z1")], SPOILS)
+    ("fault", "arm"), few_or_all([("swapped", "so101"), ("tilt 10", "z1")], SPOILS)
 )
 def test_no_other_than_the_culprit_is_named(fault, arm):
     """Links up to 10 % off, quantised encoders, friction of 5 to 20 % of the torque, and noise.

@@ -8,6 +8,7 @@ import pytest
 from arm_scene import Scene, load, play, trajectory
 from drawn_scenes import ADDED, bounds
 from lies import in_turns
+from studies import study
 
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import Point, TrajectoryError
@@ -101,7 +102,7 @@ def goal(loop, at, there):
     loop.controller.set_trajectory(loop.now, NAMES, points)
 
 
-@pytest.mark.parametrize("every", [0.01, 0.1])
+@pytest.mark.parametrize("every", [study(0.01), 0.1])
 @pytest.mark.parametrize(
     ("one", "other"), [(set_point, set_point), (chunk, chunk), (set_point, goal), (goal, goal)]
 )

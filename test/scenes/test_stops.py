@@ -82,14 +82,14 @@ def test_a_stop_goes_by_efforts_and_payload_that_came_at_run_time(change):
 
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_a_few_drawn_stops(robot):
-    assert not failures("stop", robot_of(robot), range(4))
+    assert not failures("stop", robot_of(robot), range(2))
 
 
 @pytest.mark.study
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_no_stop_makes_an_arm_faster(robot):
     """Held, deactivated or replaced at any instant, ``stop_time`` over its whole range."""
-    assert not failures("stop", robot_of(robot), range(4, SWEEP))
+    assert not failures("stop", robot_of(robot), range(2, SWEEP))
     assert not failures("stop", robot_of(robot), range(200, 200 + SWEEP // 10), mujoco=True)
 
 
