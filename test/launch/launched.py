@@ -126,9 +126,7 @@ def ros2_control(ros: Ros, proc_info) -> None:
 def two_arms(ros: Ros, _) -> None:
     """Both controllers hold their arm of one twin, whatever the URDF."""
     for node in ("left_controller", "right_controller", "digital_twin"):
-        status = ros.wait_for_diagnostics(
-            lambda s, node=node: s.name == node and s.level == DiagnosticStatus.OK, node
-        )
+        status = ros.status(node=node, level=DiagnosticStatus.OK)
     assert status_values(status)["brakes"] == "off"
     for arm, expected in PAIRS[NAME.partition(" ")[2]].joints.items():
         assert list(ros.get_parameter(f"/{arm}_controller", "joints")) == expected

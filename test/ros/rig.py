@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 from support import (
     ATTEMPT,
     PACED,
@@ -26,9 +27,10 @@ from support import (
 )
 
 # isort: split
+from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3, Wrench, WrenchStamped
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -46,7 +48,10 @@ FAST = 0.6  # [rad/s]
 SWAY, PERIOD = 0.35, 2.5  # of a fast motion: 0.88 rad/s at most, 0.4 of the Panda's limits
 LONG = 60.0  # [s] that it lasts if nothing ends it
 STILL = 0.25  # [s] at rest: longer than the turning point of a motion
-HELD = 0.4  # [s] of commands after a stop, in place of a second: many tests wait for their end
+# Drives keep the last command, as those of forward_command_controller do: an arm that is left alone
+# in motion races or falls.
+KEEP = {"command_timeout": 0.0}
+BRIEF = {"give_up_after": 0.4}  # [s] in place of a second: many tests wait for the end of commands
 NUMBER = "publication_sequence_number"
 
 
@@ -74,7 +79,8 @@ class Rig:
         commands: Number of commands; ``command``: the last one.
         is_finite: Whether all of them were.
         peak: Largest speed as a share of its limit, of any joint, since ``watch``.
-        deviation: Largest distance of a joint from ``home`` since then [rad].
+        way: (N, n) where the joints have been since then [rad].
+        deviation: Largest distance of a joint from ``home`` in that time [rad].
         worst_step: Largest change from a command to the next since then, as a share of what is
             allowed; one that got lost on the way here had its own.
     """
@@ -82,7 +88,7 @@ class Rig:
     names, home, q, qd, effort = map(evaluated, ("names", "home", "q", "qd", "effort"))
     commands, command, is_finite = map(evaluated, ("commands", "command", "is_finite"))
     now, speed, peak = map(evaluated, ("now", "speed", "peak"))
-    deviation, worst_step = map(evaluated, ("deviation", "worst_step"))
+    worst_step = evaluated("worst_step")
 
     def __init__(
         self,
@@ -126,7 +132,8 @@ class Rig:
         self._history: deque[tuple[int, float]] = deque([(0, 0.0)], 4000)  # when sent; speed then
         self._names: list[str] = []
         self._home = self._q = self._qd = self._effort = self._command = np.zeros(0)
-        self._now = self._speed = self._peak = self._deviation = self._worst_step = 0.0
+        self._way: list[Floats] = []
+        self._now = self._speed = self._peak = self._worst_step = 0.0
         self._commands = self._number = self._last_command = 0
         self._is_finite = True
         self._are_positions = self._of_controller.get("output") == "joint_state"
@@ -196,7 +203,7 @@ class Rig:
         speeds = np.abs(self._qd)
         self._speed = float(speeds.max())
         self._peak = max(self._peak, float((speeds / self._limit).max()))
-        self._deviation = max(self._deviation, float(np.abs(self._q - self._home).max()))
+        self._way.append(self._q)
         self._history.append((sent, self._speed))
 
     def _take_command(self, info: dict[str, Any], command: Floats) -> None:
@@ -229,6 +236,15 @@ class Rig:
         return np.where(own, own, rate) * LONGEST_STEP + 1e-9
 
     @property
+    def way(self) -> Floats:
+        self.evaluate()
+        return np.array(self._way)
+
+    @property
+    def deviation(self) -> float:
+        return float(np.abs(self.way - self.home).max(initial=0.0))
+
+    @property
     def speed_at_last_command(self) -> float:
         """The speed that the arm had when the last command was sent, not heard [rad/s]."""
         self.evaluate()
@@ -239,7 +255,8 @@ class Rig:
     def watch(self) -> None:
         """Begin to measure."""
         self.evaluate()  # what was before
-        self._peak = self._deviation = self._worst_step = 0.0
+        self._peak = self._worst_step = 0.0
+        self._way.clear()
 
     def assert_no_race(self) -> None:
         """No joint was faster than its limit since ``watch``."""
@@ -322,6 +339,49 @@ class Rig:
         self.wait_for_rest()
 
 
+class Hand(Rig):
+    """A Panda that is held, what its controller says of its hand, and somebody who pushes that."""
+
+    TIP = "panda_hand"
+
+    def __init__(self, ros: Ros, controller: Mapping[str, Any], **options: Any) -> None:
+        """Start it; options are those of a rig."""
+        super().__init__(ros, "panda", controller={"tip": self.TIP, **controller}, **options)
+        self.wait_until_held()
+        self.poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
+        self.twists = ros.collect(TwistStamped, f"{CONTROLLER}/current_twist", 1)
+        self.pushes = ros.publisher(WrenchStamped, f"{TWIN}/external_wrench")
+
+    @property
+    def position(self) -> Floats:
+        """Where the hand is (3,) [m]."""
+        return coordinates(self.poses[-1].pose.position)
+
+    @property
+    def velocity(self) -> Floats:
+        """How fast it moves (3,) [m/s]."""
+        return coordinates(self.twists[-1].twist.linear)
+
+    def turned(self, force: Any) -> Floats:
+        """Return a force (3,) in the base's axes in those of the hand."""
+        turn = self.poses[-1].pose.orientation
+        return Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply(force)
+
+    def push(self, force: Any) -> None:
+        """Push the hand, in its axes (3,) [N]. The twin keeps that for its timeout."""
+        self.pushes.publish(self.wrench(force))
+
+    def wrench(self, force: Any) -> WrenchStamped:
+        """Return a force on the hand, in its axes, as a message."""
+        vector = Vector3(**dict(zip("xyz", map(float, force), strict=True)))
+        return WrenchStamped(header=Header(frame_id=self.TIP), wrench=Wrench(force=vector))
+
+
+def coordinates(message: Any) -> Floats:
+    """Return x, y, z (3,)."""
+    return np.array([message.x, message.y, message.z])
+
+
 def held_panda(
     ros: Ros,
     pace: float,
@@ -332,11 +392,9 @@ def held_panda(
 ) -> Rig:
     """Return a Panda in lockstep that is held; parameters are the controller's.
 
-    Its drives keep the last command, as those of forward_command_controller do: an arm that is left
-    alone in motion races or falls. No state may get lost: time would stand still.
+    No state may get lost: time would stand still.
     """
-    twin = {"rate": rate, "command_timeout": 0.0}
-    own = {"give_up_after": HELD, **parameters}
+    twin, own = {"rate": rate, **KEEP}, {**BRIEF, **parameters}
     rig = Rig(ros, "panda", pace=pace, twin=twin, controller=own, program=program, fork=fork)
     rig.wait_until_held()
     return rig

@@ -538,28 +538,38 @@ class Ros:
         values = self.call(GetParameters, f"{node}/get_parameters", request).values
         return parameter_value_to_python(values[0]) if values else None
 
-    def wait_for_diagnostics(
-        self, condition: Callable[[DiagnosticStatus], bool], what: str = "diagnostics"
+    def status(
+        self, text: str = "", node: str = "", level: bytes | None = None, **details: str
     ) -> DiagnosticStatus:
-        """Wait for a new status on /diagnostics that meets the condition; return it."""
-        return self.wait_for(self.new_diagnostics(condition), what)
+        """Wait for a new status on /diagnostics; return it. Of arguments: ``new_status``."""
+        what = f"status of {node or 'any node'} with {text!r}, {details or level or ''}"
+        return self.wait_for(self.new_status(text, node, level, **details), what)
 
-    def status(self, text: str = "", node: str = "", **details: str) -> DiagnosticStatus:
-        """Wait for a new status that ``tells`` this; return it."""
-        what = f"status of {node or 'any node'} with {text!r}, {details}"
-        return self.wait_for_diagnostics(tells(text, node, **details), what)
-
-    def new_diagnostics(
-        self, condition: Callable[[DiagnosticStatus], bool]
+    def new_status(
+        self, text: str = "", node: str = "", level: bytes | None = None, **details: str
     ) -> Callable[[], DiagnosticStatus | None]:
-        """Return what finds a status on /diagnostics, from now on, that meets the condition."""
+        """Return what finds a status on /diagnostics, from now on.
+
+        Args:
+            text: In its message.
+            node: Whose, with its namespace; none: of any.
+            level: None: of any.
+            **details: Texts in what it tells besides, by name.
+        """
         if self._diagnostics is None:
             self._diagnostics = self.collect(DiagnosticArray, "/diagnostics")
         arrays = self._diagnostics
         arrays.clear()
 
+        def is_it(status: DiagnosticStatus) -> bool:
+            if text not in status.message or level not in (None, status.level):
+                return False
+            values = status_values(status)
+            is_from = not node or status.name == node.removeprefix("/")
+            return is_from and all(what in values.get(name, "") for name, what in details.items())
+
         def search() -> DiagnosticStatus | None:
-            found = [status for array in arrays for status in array.status if condition(status)]
+            found = [status for array in arrays for status in array.status if is_it(status)]
             arrays.clear()
             return found[0] if found else None
 
@@ -620,24 +630,6 @@ def stamp_of(raw: bytes) -> float:
     """Return the stamp with which a serialised message begins [s]."""
     sec, nanosec = struct.unpack_from("<iI", raw, 4)
     return float(sec + 1e-9 * nanosec)
-
-
-def tells(text: str = "", node: str = "", **details: str) -> Callable[[DiagnosticStatus], bool]:
-    """Return whether a status is that of a node (none: of any), and has texts.
-
-    Args:
-        text: In its message.
-        node: With its namespace.
-        **details: In what it tells besides, by name.
-    """
-
-    def does(status: DiagnosticStatus) -> bool:
-        if text not in status.message or (node and status.name != node.removeprefix("/")):
-            return False
-        values = status_values(status)
-        return all(words in values.get(name, "") for name, words in details.items())
-
-    return does
 
 
 def status_values(status: DiagnosticStatus) -> dict[str, str]:

@@ -9,52 +9,38 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import Ros, ros_in_free_domain, tells  # skips this module where ROS is missing
+from support import Ros, ros_in_free_domain  # skips this module where ROS is missing
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, WrenchStamped
-from rig import CONTROLLER, TWIN, Rig
+from rig import CONTROLLER, Hand
 from std_srvs.srv import Trigger
 from terminal import in_terminal, read_until
-from test_teach_and_replay import COMMAND, coordinates, end, in_axes, stamped
+from test_teach_and_replay import COMMAND, end
 
-TIP = "panda_hand"
 RATE = 125.0  # [Hz]
 PACE = 3.0  # times as fast as real time
 FORCE = 12.0  # [N]
 STIFFNESS = 400.0  # [N/m]
 
 
-class Sensor(Rig):
+class Sensor(Hand):
     """A Panda in mode admittance, in lockstep, and a sensor."""
 
     def __init__(self, ros: Ros, **parameters: Any) -> None:
         stiffness = [STIFFNESS] * 3 + [30.0] * 3
-        law = {"tip": TIP, "output": "joint_state", "stiffness": stiffness, "wrench_timeout": 0.5}
-        super().__init__(
-            ros, "panda", pace=PACE, twin={"rate": RATE}, controller={**law, **parameters}
-        )
-        self.wait_until_held()
+        law = {"output": "joint_state", "stiffness": stiffness, "wrench_timeout": 0.5}
+        super().__init__(ros, {**law, **parameters}, pace=PACE, twin={"rate": RATE})
         assert ros.set_parameters(CONTROLLER, {"mode": "admittance"})[0].successful
-        self.poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
         self.targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
-        self.pushes = ros.publisher(WrenchStamped, f"{TWIN}/external_wrench")
         self.felt = ros.publisher(WrenchStamped, f"{CONTROLLER}/wrench")
         ros.wait_for(lambda: self.poses, "a pose")
-
-    @property
-    def position(self) -> np.ndarray:
-        return coordinates(self.poses[-1].pose.position)
-
-    def push(self, force) -> None:
-        """Push the hand, in its axes, for half a second."""
-        self.pushes.publish(stamped(force, TIP))
 
     def feel(self, force=(0.0, 0.0, 0.0)) -> None:
         """Push the hand, in its axes, and measure that."""
         self.push(force)
-        self.felt.publish(stamped(force, TIP))
+        self.felt.publish(self.wrench(force))
 
     def feel_until(self, condition: Callable[[], Any], what: str, **push: Any) -> Any:
         seen = None
@@ -69,7 +55,7 @@ class Sensor(Rig):
         return self.ros.wait_for(felt, what)
 
     def tells(self, text: str) -> Callable[[], DiagnosticStatus | None]:
-        return self.ros.new_diagnostics(tells(text, CONTROLLER))
+        return self.ros.new_status(text, CONTROLLER)
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +73,11 @@ def test_no_wrench_is_told_and_targets_are_refused(hand):
 
 def test_push_moves_the_hand_as_its_spring_says(hand):
     hand.feel_until(hand.tells("running"), "green diagnostics")
-    start, turn = hand.position, hand.poses[-1].pose.orientation
+    start = hand.position
     hand.feel_until(
         lambda: abs((hand.position - start)[1] - FORCE / STIFFNESS) < 1.5e-3,
         "the hand where the spring balances the push",
-        force=in_axes([0.0, FORCE, 0.0], turn),
+        force=hand.turned([0.0, FORCE, 0.0]),
     )
     hand.feel_until(lambda: np.abs(hand.position - start).max() < 1.5e-3, "the hand back again")
     assert hand.speed < 0.05
@@ -121,7 +107,7 @@ def test_a_zeroed_sensor_moves_the_hand_no_more(hand):
 
 @pytest.mark.study
 def test_arm_without_torques_is_taught(hand):
-    push = in_axes([0.0, FORCE, 0.0], hand.poses[-1].pose.orientation)
+    push = hand.turned([0.0, FORCE, 0.0])
     with in_terminal(hand.ros, *COMMAND, "teach", "--output", "led.yaml") as (process, master, _):
         read_until(master, b"space: begin")
         assert hand.ros.get_parameter(CONTROLLER, "mode") == "admittance"

@@ -8,40 +8,28 @@ from support import Ros, ros_in_free_domain  # skips this module where ROS is mi
 
 # isort: split
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
-from rig import CONTROLLER, Rig
+from rig import CONTROLLER, Hand
 from std_msgs.msg import Float64MultiArray
 
 import featherstone_ros as fr
 
-TIP = "panda_hand"
 RATE = 200.0  # [Hz]
 # A stall of this machine does not take the hand's target away.
 PATIENT = {"state_timeout": 10.0, "executor_timeout": 10.0}
 STUCK = 0.015  # [m] that dry friction, some N at the hand, leaves at most on a spring of 400 N/m
 
 
-class Hand(Rig):
-    """A Panda in mode cartesian_impedance, and what its controller says of the hand."""
+class LedHand(Hand):
+    """A Panda in mode cartesian_impedance."""
 
     def __init__(self, ros: Ros) -> None:
-        super().__init__(ros, "panda", twin={"rate": RATE}, controller={"tip": TIP, **PATIENT})
-        self.wait_until_held()
+        super().__init__(ros, PATIENT, twin={"rate": RATE})
         changes = {"mode": "cartesian_impedance", "max_speed": 0.5}
         assert all(result.successful for result in ros.set_parameters(CONTROLLER, changes))
-        self.poses = ros.collect(PoseStamped, f"{CONTROLLER}/current_pose")
-        self.twists = ros.collect(TwistStamped, f"{CONTROLLER}/current_twist")
         self.targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
         ros.wait_for(lambda: self.poses and self.twists, "pose and velocity of the hand")
 
-    @property
-    def position(self) -> np.ndarray:
-        return self.vector(self.poses[-1].pose.position)
-
-    @staticmethod
-    def vector(message) -> np.ndarray:
-        return np.array([message.x, message.y, message.z])
-
-    def lead(self, by, frame="", **orientation) -> np.ndarray:
+    def lead_by(self, by, frame="", **orientation) -> np.ndarray:
         """Ask for the present pose, moved; return where that is."""
         message = PoseStamped(pose=deepcopy(self.poses[-1].pose))
         message.header.frame_id = frame
@@ -61,12 +49,7 @@ class Hand(Rig):
         for _ in range(3):
             self.twists.clear()  # what comes now counts, also where this process stood still
             self.ros.run_for(0.1)
-            self.ros.wait_for(
-                lambda: (
-                    self.twists and np.abs(self.vector(self.twists[-1].twist.linear)).max() < 2e-3
-                ),
-                "rest",
-            )
+            self.ros.wait_for(lambda: self.twists and np.abs(self.velocity).max() < 2e-3, "rest")
 
     def refusal(self, text: str) -> None:
         self.ros.status(text, CONTROLLER)
@@ -75,7 +58,7 @@ class Hand(Rig):
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     with ros_in_free_domain(tmp_path_factory.mktemp("hand")) as ros:
-        yield Hand(ros)
+        yield LedHand(ros)
 
 
 @pytest.fixture
@@ -88,19 +71,19 @@ def hand(shared):
 
 def test_current_pose_is_the_tips(hand):
     model = hand.model
-    pose = fr.Dynamics(model).link_pose(hand.q, TIP)
+    pose = fr.Dynamics(model).link_pose(hand.q, hand.TIP)
     hand.ros.wait_for(lambda: hand.is_at(pose[:3, 3]), "pose of the hand")
     assert hand.poses[-1].header.frame_id == model.base_link
     assert hand.twists[-1].header.frame_id == model.base_link
-    assert np.abs(hand.vector(hand.twists[-1].twist.linear)).max() < 0.01
+    assert np.abs(hand.velocity).max() < 0.01
 
 
 def test_target_is_reached_also_in_a_link(hand):
-    target = hand.lead([0.0, 0.1, 0.05], "panda_link0")
+    target = hand.lead_by([0.0, 0.1, 0.05], "panda_link0")
     hand.ros.wait_for(lambda: hand.is_at(target, STUCK), "the hand at its target")
     hand.wait_until_it_rests()
     message = PoseStamped()
-    message.header.frame_id = TIP
+    message.header.frame_id = hand.TIP
     message.pose.position.z = 0.05
     message.pose.orientation.w = 1.0
     orientation = hand.poses[-1].pose.orientation
@@ -113,9 +96,9 @@ def test_target_is_reached_also_in_a_link(hand):
 
 def test_bad_target_is_refused_by_name(hand):
     before = hand.position
-    hand.lead([0.0, 0.0, 0.1], "kitchen")
+    hand.lead_by([0.0, 0.0, 0.1], "kitchen")
     hand.refusal("header.frame_id is 'kitchen'")
-    hand.lead([0.0, 0.0, 0.1], w=5.0)
+    hand.lead_by([0.0, 0.0, 0.1], w=5.0)
     hand.refusal("expected a quaternion")
     assert hand.is_at(before, 5e-3)
 

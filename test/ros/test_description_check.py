@@ -4,7 +4,7 @@ The doctor itself is tested without ROS.
 """
 
 import pytest
-from support import Ros, status_values  # skips this module where ROS is missing
+from support import status_values  # skips this module where ROS is missing
 
 from featherstone_ros.inspection.doctor import examine
 
@@ -20,10 +20,6 @@ ODD = """
 SOUND = ODD.replace('izz="9"', 'izz="1"').replace('effort="0"', 'effort="9" velocity="3"')
 
 
-def status_of(ros: Ros, node: str):
-    return ros.wait_for_diagnostics(lambda s: s.name == STATUS.format(node), "the doctor's status")
-
-
 @pytest.mark.parametrize("node", NODES)
 def test_findings_are_logged_and_in_the_diagnostics_of_a_node_that_works(ros, node):
     limit = {} if node == "digital_twin" else {"effort_limit.rail": 9.0}
@@ -36,7 +32,7 @@ def test_findings_are_logged_and_in_the_diagnostics_of_a_node_that_works(ros, no
     for finding in findings:
         (line,) = [x for x in process.output.splitlines() if finding.rule.fault in x]
         assert finding.element in line and finding.rule.consequence in line
-    status = status_of(ros, node)
+    status = ros.status(node=STATUS.format(node))
     assert status.level == status.ERROR
     details = [f"{key} {value}" for key, value in status_values(status).items()]
     for finding in findings:
@@ -61,5 +57,5 @@ AFLOAT = SOUND.replace(
 def test_nothing_is_said_of_a_robot_that_floats_and_is_used_as_it_can_be(ros, node, chosen):
     process = ros.start(f"featherstone_ros.{node}", {"robot_description": AFLOAT, **chosen})
     process.wait_for_output("activate: done")
-    assert status_of(ros, node).message == "nothing found"
+    assert ros.status(node=STATUS.format(node)).message == "nothing found"
     assert "refused" not in process.output and "robot description:" not in process.output

@@ -119,14 +119,13 @@ class ScriptedArm:
 
     def values(self, **expected: str) -> dict[str, str]:
         """Return the details of the controller's next diagnostics that have these values."""
-        status = self.ros.wait_for_diagnostics(
-            lambda s: (
-                s.name == NODE.lstrip("/")
-                and expected.items() <= {"message": s.message, **status_values(s)}.items()
-            ),
-            f"diagnostics {expected}",
-        )
-        return status_values(status)
+
+        def found() -> dict[str, str] | None:
+            status = self.status()
+            values = {"message": status.message, **status_values(status)}
+            return values if expected.items() <= values.items() else None
+
+        return self.ros.wait_for(found, f"diagnostics {expected}", period=0.0)
 
     def set(self, **values: Any) -> list[bool]:
         """Set parameters ('__' for '.'), return for each whether it was taken."""

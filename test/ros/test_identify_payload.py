@@ -65,10 +65,6 @@ def swing(duration: float = LONG) -> JointTrajectory:
     return JointTrajectory(joint_names=PANDA.model.joint_names, points=points)
 
 
-def progress(status) -> str:
-    return status_values(status).get("payload", "")
-
-
 def test_a_load_is_found_while_the_arm_works_and_the_controller_takes_it(ros):
     start(ros)
     answers = ros.collect(String, f"{SHADOW}/payload", LATCHED)
@@ -80,9 +76,9 @@ def test_a_load_is_found_while_the_arm_works_and_the_controller_takes_it(ros):
     answer = ros.call(Trigger, f"{SHADOW}/identify_payload", repeat=False)
     assert answer.success and LINK in answer.message
     assert ros.call(SetBool, "/digital_twin/pause", SetBool.Request(data=False)).success
-    ros.wait_for_diagnostics(lambda s: progress(s).startswith("collecting"), "progress")
+    ros.status(payload="collecting")
     ros.wait_for(lambda: answers, "answer", timeout=LONG)  # while the arm moves
-    said = ros.wait_for_diagnostics(lambda s: " kg on panda_hand" in progress(s), "diagnosis")
+    said = ros.status(payload=" kg on panda_hand")
     assert status_values(said)["joint states lost"] == "0"
     payload = yaml.safe_load(answers[0].data)["/**"]["ros__parameters"]["payload"]
     assert payload["link"] == LINK and payload["mass"] == pytest.approx(MASS, rel=0.05)
@@ -108,7 +104,7 @@ def test_asked_in_vain_the_shadow_says_why_and_ends_cleanly(ros):
     assert ros.set_parameters(SHADOW, {"payload_link": LINK})[0].successful
     for _ in range(2):  # the second one begins anew
         assert ros.call(Trigger, f"{SHADOW}/identify_payload").success
-    ros.wait_for_diagnostics(lambda s: "collecting, 0%: turn panda_hand" in progress(s), "progress")
+    ros.status(payload="collecting, 0%: turn panda_hand")
     assert ros.change_state(SHADOW, "deactivate")
     refused = ros.call(Trigger, f"{SHADOW}/identify_payload")
     assert not refused.success and "inactive" in refused.message

@@ -4,10 +4,11 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from support import Ros, ros_in_free_domain, status_values  # skips without ROS
+from support import Ros, ros_in_free_domain  # skips without ROS
 from urdf_text import chain
 
 # isort: split
+from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from std_msgs.msg import String
 
@@ -71,15 +72,15 @@ def test_a_late_description_is_used_if_it_can_be_and_another_one_after_cleanup(r
     process = start(ros)
     process.wait_for_output(WAITING)
     assert ros.state("/digital_twin") == "unconfigured"
-    ros.wait_for_diagnostics(lambda s: "waiting" in s.message and s.level == s.WARN)
+    ros.status("waiting", level=DiagnosticStatus.WARN)
     descriptions = ros.publisher(String, "/robot_description", LATCHED)
     descriptions.publish(String(data="<robot"))
     process.wait_for_output("cannot configure")
-    ros.wait_for_diagnostics(lambda s: s.level == s.ERROR and "cannot configure" in s.message)
+    ros.status("cannot configure", level=DiagnosticStatus.ERROR)
     descriptions.publish(String(data=SLIDER))
     ros.wait_for_state("/digital_twin", "active")
     descriptions.publish(String(data=SLIDER))  # the same again means nothing
-    ros.wait_for_diagnostics(lambda s: s.level == s.OK and status_values(s)["state"] == "active")
+    ros.status(level=DiagnosticStatus.OK, state="active")
     assert "refused" not in process.output
     descriptions.publish(String(data=slider("rail", "lift")))
     process.wait_for_output("refused another robot description")
@@ -198,7 +199,7 @@ def test_arguments_of_ros_are_obeyed(ros):
     ros.wait_for_state("/cell/twin", "active")
     assert ros.get_parameter("/cell/twin", "rate") == 250
     process.wait_for_output("ignored unknown parameters: armature.road (nearest: armature.")
-    ros.wait_for_diagnostics(lambda s: s.name == "cell/twin")
+    ros.status(node="cell/twin")
 
 
 def test_read_only_parameters_are_refused_with_a_reason(active):

@@ -182,7 +182,7 @@ def test_times_of_messages_that_are_not_as_expected_are_named_once_in_the_log(ro
     for _ in range(3):
         commands.publish(Float64MultiArray(data=[0.0] * len(NAMES)))
     node.wait_for_output("times of messages are not as expected")
-    status = ros.wait_for(ros.new_diagnostics(lambda s: s.name == "digital_twin"), "diagnostics")
+    status = ros.status(node="digital_twin")
     assert status_values(status)["commands lost"] == "0"
     node.stop()
     assert node.output.count("times of messages are not as expected") == 1

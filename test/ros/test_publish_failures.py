@@ -33,7 +33,7 @@ def test_a_topic_without_messages_is_an_error(ros, node, topic, parameters):
     process.wait_for_output("activate: done")
     states = ros.node.create_publisher(JointState, "joint_states", 10)
     name = node.partition(":")[0]
-    search = ros.new_diagnostics(lambda s: s.name == name and "cannot publish on" in s.message)
+    search = ros.new_status("cannot publish on", name)
 
     def is_told() -> DiagnosticStatus | None:
         message = JointState(name=list(NAMES), position=list(Q))

@@ -130,7 +130,7 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     motion = {"joint_names": names[::-1], "points": points}
     (ros.folder / "motion.yaml").write_text(json.dumps(motion))
     name = "left/feedforward_controller"
-    ros.wait_for_diagnostics(lambda status: status.name == name and "running" in status.message)
+    ros.status("running", name)
     process = ros.run([*COMMAND, "replay", "motion.yaml", "--controller", name], fork=True)
     ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 0, process.output

@@ -4,6 +4,7 @@ from support import status_values  # skips this module where ROS is missing
 from urdf_text import chain
 
 # isort: split
+from diagnostic_msgs.msg import DiagnosticStatus
 from rig import CONTROLLER, Rig
 
 from featherstone_ros.model.parameter_files import read_parameters
@@ -28,7 +29,7 @@ def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
     status = ros.status(node=CONTROLLER, phase="running")
     assert status_values(status)["gains"] == "nothing found"
     rig.lead([start[f"initial_positions.{joint}"] + 0.1 for joint in joints])
-    ros.wait_for_diagnostics(lambda s: s.message.startswith("running: hold") and s.level == s.OK)
+    ros.status("running: hold", level=DiagnosticStatus.OK)
     for node in rig.nodes.values():
         said = [line for line in node.output.splitlines() if "[INFO]" not in line]
         # What a busy machine does to time is not the file's fault.

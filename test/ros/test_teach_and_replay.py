@@ -11,20 +11,11 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 from studies import study
-from support import (  # skips this module where ROS is missing
-    DEADLINE,
-    STATES,
-    ros_in_free_domain,
-    seconds,
-)
+from support import DEADLINE, ros_in_free_domain  # skips this module where ROS is missing
 
 # isort: split
-from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3, Wrench, WrenchStamped
-from rig import CONTROLLER, STANDING, TWIN, Rig, held_panda
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
+from rig import BRIEF, CONTROLLER, KEEP, STANDING, Hand, Rig
 from terminal import in_terminal, read, read_until, read_until_end
 
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -34,33 +25,17 @@ from featherstone_ros.tools.trajectory_files import parse
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 
 COMMAND = [sys.executable, "-m", "featherstone_ros.tools.cli"]
-HAND = "panda_hand"
 FLOATING, HOLDING = "gravity_compensation", "feedforward"
 
 
-class Leader:
+class Leader(Hand):
     """A hand that leads the arm's, gently, as with a spring and a damper."""
 
     SPRING, DAMPER = 200.0, 50.0  # [N/m, N s/m]
 
-    def __init__(self, rig: Rig) -> None:
-        self.rig, self.ros = rig, rig.ros
-        self.poses = self.ros.collect(PoseStamped, f"{CONTROLLER}/current_pose", 1)
-        self.twists = self.ros.collect(TwistStamped, f"{CONTROLLER}/current_twist", 1)
-        self.pushes = self.ros.publisher(WrenchStamped, f"{TWIN}/external_wrench")
-
-    @property
-    def position(self) -> np.ndarray:
-        return coordinates(self.poses[-1].pose.position)
-
-    def push(self, force) -> None:
-        """Push the hand once; base axes (3,) [N]. The twin keeps that for its timeout."""
-        turn = self.poses[-1].pose.orientation
-        self.pushes.publish(stamped(in_axes(force, turn), HAND))
-
     def lead_by(self, way, duration: float) -> None:
         """Lead the hand by a way (3,) [m] and let it go, at rest."""
-        begin, since = self.position, self.rig.now
+        begin, since = self.position, self.now
         way, felt = np.array(way), None
 
         def is_there() -> bool:
@@ -68,42 +43,25 @@ class Leader:
             if felt is self.poses[-1]:
                 return False
             felt = self.poses[-1]
-            ahead = min((self.rig.now - since) / duration, 1.0) * way
+            ahead = min((self.now - since) / duration, 1.0) * way
             gone = self.position - begin
-            velocity = coordinates(self.twists[-1].twist.linear)
-            self.push(self.SPRING * (ahead - gone) - self.DAMPER * velocity)
-            return gone @ way > 0.8 * (way @ way) and np.linalg.norm(velocity) < 0.02
+            self.push(self.turned(self.SPRING * (ahead - gone) - self.DAMPER * self.velocity))
+            return gone @ way > 0.8 * (way @ way) and np.linalg.norm(self.velocity) < 0.02
 
         self.ros.wait_for(is_there, "a hand that has been led")
         self.push(np.zeros(3))
-        self.rig.wait_for_rest()
-
-
-def coordinates(message) -> np.ndarray:
-    """Return x, y, z (3,)."""
-    return np.array([message.x, message.y, message.z])
-
-
-def in_axes(force, turn) -> np.ndarray:
-    """Return a force (3,) in the axes that are turned so."""
-    return Rotation.from_quat([*coordinates(turn), turn.w]).inv().apply(force)
-
-
-def stamped(force, frame: str) -> WrenchStamped:
-    """Return a force on a link, in its axes, as a message."""
-    vector = Vector3(**dict(zip("xyz", map(float, force), strict=True)))
-    return WrenchStamped(header=Header(frame_id=frame), wrench=Wrench(force=vector))
+        self.wait_for_rest()
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory) -> Iterator[Leader]:
     with ros_in_free_domain(tmp_path_factory.mktemp("taught")) as ros:
-        yield Leader(held_panda(ros, pace=1.0, rate=100.0, tip=HAND))
+        yield Leader(ros, BRIEF, pace=1.0, twin={"rate": 100.0, **KEEP})
 
 
 @pytest.fixture
 def leader(shared: Leader) -> Iterator[Leader]:
-    shared.rig.recover()
+    shared.recover()
     yield shared
     shared.push(np.zeros(3))
 
@@ -134,24 +92,19 @@ def mode(rig: Rig) -> str:
     return rig.ros.get_parameter(CONTROLLER, "mode")
 
 
-def positions(states: list[JointState]) -> np.ndarray:
-    return np.array([state.position for state in states])
-
-
 def distances(some: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return how far each of some positions is from the nearest of others [rad]."""
     return np.array([np.abs(others - q).max(axis=1).min() for q in some])
 
 
 def test_what_was_led_by_hand_is_replayed(leader):
-    rig, ros = leader.rig, leader.ros
-    states = ros.collect(JointState, STATES, 5000)
+    rig, ros = leader, leader.ros
     with teaching(rig, "--output", "pick.yaml") as (process, master):
         assert mode(rig) == FLOATING
         os.write(master, b" ")
         shown = read_until(master, b"space: end")
         began = rig.now
-        states.clear()
+        rig.watch()
 
         def has_heard(since: float) -> bool:
             nonlocal shown
@@ -164,9 +117,7 @@ def test_what_was_led_by_hand_is_replayed(leader):
         os.write(master, b"m")
         read_until(master, b"marks: 1")
         leader.lead_by([-0.08, -0.08, -0.05], 1.0)
-        since = rig.now  # states are heard twice: by the rig, and here
-        ros.wait_for(lambda: seconds(states[-1].header.stamp) >= since, "the whole way")
-        led = positions(states)
+        led, since = rig.way, rig.now
         ros.wait_for(lambda: has_heard(since), "the whole way in the terminal", period=0.0)
         os.write(master, b" ")
         status, output = end(process, master)
@@ -186,7 +137,7 @@ def test_what_was_led_by_hand_is_replayed(leader):
     assert np.median(distances(moving, led)) < 1e-3
     assert np.median(distances(led_on[::10], way)) < 1e-3
     rig.wait_for_rest()
-    states.clear()
+    rig.watch()
     status, output = run(rig, "replay", "pick.yaml", "--plot", "pick.png", "--at-mark", "touch")
     assert status == 0, output
     assert (ros.folder / "1").exists()  # touched at mark 1
@@ -194,9 +145,7 @@ def test_what_was_led_by_hand_is_replayed(leader):
     print(f"{sum(len(part.points) for part in parts)} points; {output}")
     rms = float(re.search(r"RMS ([\d.e+-]+) mrad", output)[1])
     assert rms < 5.0, output
-    since = rig.now
-    ros.wait_for(lambda: seconds(states[-1].header.stamp) >= since, "the whole replay")
-    heard = positions(states)
+    heard = rig.way
     begin = np.abs(heard - way[0]).max(axis=1).argmin()
     assert distances(heard[begin::10], way).max() < 0.02
     assert np.median(distances(way[::10], heard)) < 5e-3
@@ -205,7 +154,7 @@ def test_what_was_led_by_hand_is_replayed(leader):
 
 @pytest.mark.parametrize("how", [study("Ctrl-C"), "terminal lost"])
 def test_whatever_ends_teaching_the_arm_is_held_afterwards(leader, how):
-    rig = leader.rig
+    rig = leader
     with teaching(rig, "--output", "none.yaml") as (process, master):
         os.write(master, b" ")
         read_until(master, b"space: end")
@@ -221,7 +170,7 @@ def test_whatever_ends_teaching_the_arm_is_held_afterwards(leader, how):
 
 @pytest.mark.study
 def test_the_hand_is_led_where_it_is_free(leader):
-    rig = leader.rig
+    rig = leader
     with teaching(rig, "--output", "y.yaml", "--free", "y") as (process, master):
         assert mode(rig) == "cartesian_impedance"
         assert list(rig.ros.get_parameter(CONTROLLER, "stiffness"))[:3] == [400.0, 0.0, 400.0]
@@ -239,6 +188,6 @@ def test_the_hand_is_led_where_it_is_free(leader):
 
 
 def test_teaching_needs_the_keys_of_a_terminal(leader):
-    status, output = run(leader.rig, "teach", "--output", "none.yaml")
+    status, output = run(leader, "teach", "--output", "none.yaml")
     assert status == 1 and "standard input is no terminal" in output, output
-    assert mode(leader.rig) == HOLDING
+    assert mode(leader) == HOLDING

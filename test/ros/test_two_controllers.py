@@ -26,7 +26,7 @@ from featherstone_ros.control.cartesian_parameters import tip_of
 from featherstone_ros.errors import MessageError
 from featherstone_ros.nodes.cartesian_topics import frame_pose
 
-TWIN = "/digital_twin"
+TWIN, OK = "/digital_twin", DiagnosticStatus.OK
 PACE = 2.0  # times as fast as real time: more takes processors while a test waits for diagnostics
 
 
@@ -51,7 +51,7 @@ class Pair:
         )
         self.controllers = {arm: self.start(arm) for arm in ARMS}
         for arm in ARMS:
-            ros.wait_for_diagnostics(self.is_well(f"{arm}_controller"), f"a {arm} arm that is held")
+            ros.status(node=f"{arm}_controller", level=OK)
 
     def start(self, arm: str):
         """Start a controller."""
@@ -63,10 +63,6 @@ class Pair:
             *("-r", f"__node:={arm}_controller"),
         )
 
-    @staticmethod
-    def is_well(node: str):
-        return lambda s: s.name == node and s.level == DiagnosticStatus.OK
-
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
@@ -76,7 +72,7 @@ def pair(tmp_path_factory):
 
 def test_nobody_takes_the_other_arms_controller_for_a_second_one(pair):
     for node in ("left_controller", "right_controller", "digital_twin"):
-        status = pair.ros.wait_for_diagnostics(pair.is_well(node), f"a green {node}")
+        status = pair.ros.status(node=node, level=OK)
         assert "publishers" not in status.message
     values = status_values(status)
     assert values["brakes"] == "off" and values["command publishers"] == "2"
@@ -124,11 +120,9 @@ def test_a_second_publisher_of_one_arms_commands_is_named(pair):
     ros = pair.ros
     intruder = ros.node.create_publisher(Float64MultiArray, "/left_controller/commands", 1)
     for node in ("left_controller", "digital_twin"):
-        ros.wait_for_diagnostics(
-            lambda s, node=node: s.name == node and "2 publishers" in s.message, f"{node} warned"
-        )
-    status = ros.wait_for_diagnostics(lambda s: s.name == "right_controller", "the other's status")
+        ros.status("2 publishers", node)
+    status = ros.status(node="right_controller")
     assert "publishers" not in status.message
     ros.node.destroy_publisher(intruder)
     for node in ("left_controller", "digital_twin"):
-        ros.wait_for_diagnostics(pair.is_well(node), f"a green {node}")
+        ros.status(node=node, level=OK)
