@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import isfinite
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -69,7 +70,10 @@ def finite_number(
     name: str, value: ArrayLike, minimum: float = -np.inf, error: type[Exception] = ValueError
 ) -> float:
     """Return an argument as a finite number, no less than the minimum."""
-    number = float(finite_array(name, value, (), error))
+    if isinstance(value, float) and isfinite(value):  # every step of a loop asks: quickly
+        number = float(value)
+    else:
+        number = float(finite_array(name, value, (), error))
     if number < minimum:
         raise error(f"{name} is {number}, expected a number >= {minimum:g}")
     return number
