@@ -144,9 +144,6 @@ TREES = {
 }
 
 
-JOINTS = {"revolute": Revolute, "continuous": Continuous, "prismatic": Prismatic}
-
-
 def as_tree(text, screws=0.0):
     """Return the robot of a URDF, which has parents before children, as a Tree.
 

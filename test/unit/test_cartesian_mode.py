@@ -313,7 +313,7 @@ def test_no_joint_races_and_the_hand_obeys_afterwards(attack):
         assert (np.abs(bench.plant.qd) < MODEL.velocity_limit).all()
     bench.controller.hold(bench.now)
     bench.run(2.0)
-    for target in (moved(home, [0.0, -0.1, 0.05]), home):
-        bench.controller.set_target(bench.now, target)
-        bench.run(4.0)
-        np.testing.assert_allclose(bench.error(target), 0.0, atol=5e-3)
+    target = moved(home, [0.0, -0.1, 0.05])
+    bench.controller.set_target(bench.now, target)
+    bench.run(4.0)
+    np.testing.assert_allclose(bench.error(target), 0.0, atol=5e-3)

@@ -196,13 +196,6 @@ def test_a_motion_that_ends_far_from_the_arm_freezes_no_position(end):
     assert bench.controller.hold_reason or end == "mode"
 
 
-def test_stamps_that_leap_are_no_gap():
-    bench = Bench().start()
-    bench.stamp += 0.3
-    bench.run(0.1)
-    assert bench.controller.hold_reason == ""
-
-
 # Arms that cannot be taken over, or can
 
 
@@ -335,20 +328,6 @@ def test_open_loop_stop_knows_what_the_drives_need(drives, hardware_adds_gravity
     assert_allclose(expected[1], there.qd, atol=0.15)
     look(bench, 0.3)
     assert np.abs(bench.arm.qd).max() < 0.1
-
-
-@pytest.mark.parametrize("side", [-1.0, 1.0])
-def test_open_loop_stop_ends_within_the_position_limits(side):
-    bench = Bench(stop_time=0.05)
-    bench.arm.reset([side * 1.5, 0.0])
-    bench.start()
-    goal = [side * 2.85, 0.0]
-    bench.move(goal, 0.8)
-    while side * bench.arm.q[0] < 2.65:
-        bench.run(PERIOD)
-    bench.run(0.3, states=False)
-    assert bench.controller.phase is Phase.OPEN_LOOP
-    assert 2.7 < side * bench.compiled.desired[0][0] <= 2.9
 
 
 # The way out

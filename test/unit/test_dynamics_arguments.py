@@ -390,7 +390,7 @@ def test_calls_leave_no_memory_behind(tree, batch):
                 row(tree, *given, **more)
 
     call_all(10)
-    assert growth(call_all, 1, 200) < 200 * 8, "less than one number per round of calls"
+    assert growth(call_all, 1, 100) < 100 * 8, "less than one number per round of calls"
 
 
 @method_with_out

@@ -66,7 +66,7 @@ def test_it_begins_and_ends_at_rest_within_all_limits_clear_of_itself_and_the_fl
 
 
 def test_the_search_lowers_the_condition_number(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 10)
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
     command = ["excite", "--urdf", "ur5e", "--joints", "shoulder_lift_joint", "elbow_joint"]
     assert not cli.main([*command, "--output", str(tmp_path / "e.yaml"), "--duration", "15"])
     text = " ".join(capsys.readouterr().out.split())
@@ -167,7 +167,7 @@ def test_the_status_says_whether_what_is_written_is_followed(
 
 
 def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
+    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 6)
     near, far = (f'lower="-{size}" upper="{size}"' for size in ("0.02", "3"))
     hand = '<collision><origin xyz="0 0 -0.64"/><geometry><box size="1.2 0.1 1.2"/>'
     before, last = two_arms(0.32).replace(far, near, 2).rsplit("<collision>", 1)

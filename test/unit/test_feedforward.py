@@ -389,12 +389,11 @@ def test_damping_that_drives_the_arm_pauses_in_a_fault(bench, monkeypatch):
     assert bench.controller.phase is Phase.FAULT
 
 
-@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
-def test_settings_that_change_with_every_state_do_not_freeze_the_torque(mode):
+def test_settings_that_change_with_every_state_do_not_freeze_the_torque():
     """Each change began a transfer that repeats the last command: 8 to 26 times the speed limit."""
 
     def worst(changing: bool) -> float:
-        bench = Bench(mode=mode).start()
+        bench = Bench().start()
         follow(bench)
         error = 0.0
         for i in range(1500):
