@@ -23,7 +23,7 @@ def test_one_gain_of_six_does_not_silence_the_warning_about_the_others(ros):
     assert "gravity tips the joint over" in node.output  # and so the check of stability says
 
 
-# Names and positions, and what is said of them; more of it: test_unusable_messages.py.
+# Names and positions, and what is said of them; more of it: test_events.py.
 USELESS = (
     (JOINTS, np.degrees([0.5, -1.5, 1.5, -1.5, 1.0, 0.5]), "degrees?"),
     (["finger"], [0.0], "none of them"),

@@ -2,12 +2,16 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+import featherstone_ros
+from featherstone_ros import control, model
 from featherstone_ros.tools import COMMANDS
 
 PACKAGE = Path(__file__).resolve().parents[2] / "featherstone_ros"
@@ -134,3 +138,27 @@ def test_no_two_constants_of_the_compiled_code_share_a_name():
     ]
     assert len(names) > 50
     assert not {name for name, count in Counter(names).items() if count > 1}
+
+
+# Packages list what they export, and load it when it is asked for.
+
+
+@pytest.mark.parametrize("package", [featherstone_ros, control, model], ids=lambda p: p.__name__)
+def test_what_a_package_lists_is_there(package):
+    assert {*package.__all__} <= {*dir(package)}
+    assert all(getattr(package, name) is not None for name in package.__all__)
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no .*'torqe'"):
+        _ = package.torqe
+
+
+MODULES = "fr.errors, fr.identification, fr.model.urdf, fr.control.settings, fr.control.retiming"
+NUMPY = """
+import sys; assert 'numpy' not in sys.modules
+assert fr.Model.__module__ == 'featherstone_ros.model.model' and 'numpy' in sys.modules"""
+
+
+@pytest.mark.parametrize("asked", [MODULES, NUMPY], ids=["modules", "nothing slow before"])
+def test_what_is_asked_for_is_there_and_no_sooner(tmp_path, asked):
+    program = f"import featherstone_ros as fr\n{asked}"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()

@@ -1,14 +1,21 @@
 """The robots in config/ are the published ones."""
 
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import yaml
+from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS
+from studies import few_or_all
 
 import featherstone_ros as fr
+from featherstone_ros import Model
+from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model.parameter_files import read_parameters
+from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.robot_setup import load
 
@@ -138,3 +145,84 @@ def test_robot_can_be_given_on_the_command_line(name):
     """What ``-p robot_description:="$(cat panda.urdf)"`` gives is read as YAML by ROS."""
     text = (CONFIG / f"{name}.urdf").read_text()
     assert fr.Model.from_urdf(yaml.safe_load(text)).n == load(name).model.n
+
+
+# Robots are found by name or by path.
+
+
+@pytest.mark.parametrize("robot", robot_names())
+def test_model_of_our_robot_is_made_in_any_folder_without_a_warning(
+    robot, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.chdir(tmp_path)
+    model = Model.from_robot(robot, gravity=(0, 0, 1))
+    assert not caplog.records
+    same = Model.from_file(robot_file(robot))
+    assert np.array_equal(model.inertial_parameters, same.inertial_parameters)
+    assert model.gravity.tolist() == [0, 0, 1]
+
+
+def test_model_of_a_path_is_that_of_the_file_with_its_warnings(caplog):
+    model = Model.from_robot(str(robot_file("panda")))
+    assert model.joint_names == Model.from_robot("panda").joint_names
+    assert "panda_link4" in caplog.text
+
+
+def test_robot_file_of_a_path_is_absolute(tmp_path, monkeypatch):
+    (tmp_path / "arm.urdf").touch()
+    monkeypatch.chdir(tmp_path)
+    assert robot_file("arm.urdf") == tmp_path / "arm.urdf"
+    assert robot_parameters("arm.urdf") is None
+
+
+def test_robot_file_raises_if_there_is_no_such_robot_or_file():
+    with pytest.raises(UnknownNameError, match=r"'no_such_arm'.*panda, ur5e"):
+        robot_file("no_such_arm")
+
+
+# All robots of example-robot-data load; those joints that move nothing are locked.
+
+
+if not ROBOTS:
+    pytest.skip("example-robot-data is not installed", allow_module_level=True)
+
+
+@pytest.mark.parametrize(
+    "path", few_or_all(UNLIKE_ROBOTS, [path for path in ROBOTS if path.name != EMPTY])
+)
+def test_loads_with_the_joints_of_the_document(path):
+    root = ET.parse(path).getroot()
+    by_name = {joint.get("name"): joint for joint in root.findall("joint")}
+
+    def is_free(joint):
+        mimic = joint.find("mimic")
+        follows = mimic is not None and mimic.get("joint") in by_name
+        locked = joint.get("name") in MASSLESS_JOINTS.get(path.name, ())
+        return joint.get("type") != "fixed" and not follows and not locked
+
+    model = Model.from_file(path, locked=MASSLESS_JOINTS.get(path.name))
+    assert list(model.joint_names) == [name for name, joint in by_name.items() if is_free(joint)]
+    assert list(model.link_names) == [link.get("name") for link in root.findall("link")]
+
+
+with_idle_fingers = pytest.mark.parametrize(
+    "path", [p for p in ROBOTS if p.name in MASSLESS_JOINTS]
+)
+
+
+@with_idle_fingers
+def test_fingers_without_any_inertia_are_locked_with_a_warning(path, caplog):
+    idle = MASSLESS_JOINTS[path.name]
+    model = Model.from_file(path)
+    assert idle.keys() <= model.locked.keys()
+    assert all(model.locked[name] == 0 for name in idle)
+    (record,) = caplog.records
+    assert all(name in record.message.split("locked at 0")[1] for name in idle)
+
+
+@with_idle_fingers
+def test_raises_if_fingers_without_any_inertia_are_asked_for(path):
+    first = next(iter(MASSLESS_JOINTS[path.name]))
+    names = (*Model.from_file(path).joint_names, first)
+    with pytest.raises(ModelError, match=re.escape(f"{path}: joint '{first}' moves no mass")):
+        Model.from_file(path, joints=names)

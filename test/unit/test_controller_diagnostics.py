@@ -2,17 +2,24 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from each import each
 
 from featherstone_ros.control import diagnostics
 from featherstone_ros.control.diagnostics import (
+    STAYS,
     DiagnosticLevel,
+    StatePeriod,
+    TrackingWarning,
+    TrackingWatch,
     following,
     phase_text,
     summary,
 )
+from featherstone_ros.control.drive_watch import DriveWatch, EffortWatch
 from featherstone_ros.control.phases import Phase
+from featherstone_ros.model.drive_units import DriveUnits
 
 PAGE = (Path(__file__).parents[2] / "docs/diagnostics.md").read_text()
 WHY = "joint 'elbow' is 0.2 away"
@@ -105,3 +112,198 @@ def test_no_finding_hides_that_the_arm_is_held():
 @pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:4] + PROBLEMS[6:12]])
 def test_the_page_explains_what_is_told(line):
     assert line.partition(": ")[0].partition(" /")[0] in PAGE
+
+
+# Joint states that come more slowly than gains are made for are told, gaps and silence are not.
+
+
+def texts(counts, expected=0.002, silence=0.1):
+    """One report a second; ``counts`` are the states in each."""
+    watch, total, told = StatePeriod(), 0, []
+    watch.update(10.0, 0, expected, silence)
+    for second, count in enumerate(counts, 1):
+        total += count
+        told.append(watch.update(10.0 + second, total, expected, silence))
+    return told
+
+
+def test_slow_states_are_told_with_both_periods():
+    told = texts([200, 200, 200, 500])
+    assert told[:2] == ["", ""] and told[3] == ""  # the first second is not whole
+    assert "every 5 ms" in told[2] and "gains.period 2 ms" in told[2]
+
+
+def test_a_gap_silence_and_the_expected_period_are_not_told():
+    assert not any(texts([500, 500, 200, 500, 500, 400]))
+    assert not any(texts([500, 500, 0, 3, 0, 5]))
+    assert not any(texts([200] * 5, expected=0.005))
+
+
+def test_time_that_is_set_back_begins_anew():
+    watch = StatePeriod()
+    for now, count in ((10.0, 1), (11.0, 201), (12.0, 401)):
+        watch.update(now, count, 0.002, 0.1)
+    assert watch.text
+    watch.update(3.0, 402, 0.002, 0.1)
+    assert watch.text == ""
+    watch.update(4.0, 902, 0.002, 0.1)
+    assert watch.text == ""
+
+
+# An arm that is not where it should be.
+
+
+NAMES = ("shoulder", "elbow")
+TOLERANCE = 0.4
+
+
+def looks(*errors, tolerance=TOLERANCE):
+    """Look once a second; return what is said of each error of the elbow (None: none desired)."""
+    watch = TrackingWatch(NAMES)
+    return [
+        watch.update(100.0 + i, None if e is None else np.array([0.01, e]), tolerance)
+        for i, e in enumerate(errors)
+    ]
+
+
+def test_small_errors_are_not_worth_a_word():
+    assert looks(0.0, 0.09, -0.09) == [TrackingWarning()] * 3
+
+
+def test_error_that_passes_is_a_warning():
+    first, second, last = looks(0.15, -0.15, 0.05)
+    assert "'elbow' is 0.15" in first.text and not first.is_serious
+    assert "'elbow' is 0.15" in second.text and not second.is_serious
+    assert "for" not in first.text.split() and second.text.endswith(", for 1 s")
+    assert last == TrackingWarning()
+
+
+def test_error_that_stays_becomes_serious():
+    said = looks(*[0.15] * (int(STAYS) + 2))
+    assert [complaint.is_serious for complaint in said] == [False] * (int(STAYS) + 1) + [True]
+    assert f"for {STAYS + 1:.0f} s" in said[-1].text
+
+
+@pytest.mark.parametrize("errors", [(0.11, 0.2, 0.23), (0.15, 0.2, 0.42)])
+def test_error_that_grows_becomes_serious(errors):
+    assert [complaint.is_serious for complaint in looks(*errors)] == [False, False, True]
+
+
+def test_errors_count_anew_after_one_that_passed():
+    assert not any(complaint.is_serious for complaint in looks(*[0.15, 0.15, 0.15, 0.0] * 4))
+    assert not any(complaint.is_serious for complaint in looks(*[0.15, 0.15, 0.15, None] * 4))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(0.07, (False, False)), (0.08, (True, False)), (0.31, (True, True))]
+)
+def test_without_a_tolerance_the_usual_one_counts(error, said):
+    (complaint,) = looks(error, tolerance=0.0)
+    assert (complaint.text != "", complaint.is_serious) == said
+
+
+def test_without_a_tolerance_an_arm_far_away_is_still_told_of():
+    (complaint,) = looks(7.8, tolerance=0.0)
+    assert complaint.is_serious
+
+
+def test_finger_that_is_stuck_is_off_by_a_share_of_its_own_range():
+    names, reach = ("shoulder", "finger"), np.array([6.0, 0.04])
+    error = np.array([0.06, 0.03])
+    assert TrackingWatch(names).update(1.0, error, 0.3) == TrackingWarning()
+    watch = TrackingWatch(names, reach)
+    assert "'finger' is 0.03 away" in watch.update(1.0, error, 0.3).text
+    assert watch.update(1.1 + STAYS, error, 0.3).is_serious
+    assert watch.update(7.0, np.array([0.06, 0.009]), 0.3) == TrackingWarning()
+
+
+def test_joint_without_a_range_is_no_finger():
+    watch = TrackingWatch(NAMES, np.array([0.0, np.inf]))
+    assert watch.update(1.0, np.array([0.07, 0.07]), 0.3) == TrackingWarning()
+
+
+# Drives whose own limits bind.
+
+
+DRIVEN = ("lift", "elbow", "wrist")
+MOTOR = {"torque_constant": 0.1, "resistance": 1.0, "supply_voltage": 24.0, "stiffness": 100.0}
+UNITS = DriveUnits(
+    DRIVEN,
+    ("current", "duty", "position"),
+    max_current=3.0,
+    max_duty=0.9,
+    continuous_current=[2.0, np.inf, np.inf],
+    thermal_time=10.0,
+    **MOTOR,
+)
+NONE = np.zeros(3)
+LIMIT = np.array([100.0, 50.0, 10.0])
+UNMEASURED = np.zeros((3, 3)), 0  # no efforts measured
+
+
+def test_each_limit_is_named_with_what_it_has_cut_since_the_last_look():
+    watch = DriveWatch(UNITS, LIMIT)
+    assert watch.update(0.0, NONE, NONE, *UNMEASURED) == {}
+    assert watch.update(1.0, np.array([4.0, 2.0, 1.0]), NONE, *UNMEASURED) == {
+        "lift": "drives.lift.max_current of 3 A cut 4 commands",
+        "elbow": "drives.elbow.max_duty of 0.9 cut 2 commands",
+        "wrist": "the joint's position limit cut 1 commands",
+    }
+    assert watch.update(2.0, np.array([4.0, 2.0, 1.0]), NONE, *UNMEASURED) == {}
+
+
+def test_a_motor_is_told_of_once_it_is_too_warm():
+    watch, current = DriveWatch(UNITS, LIMIT), np.array([4.0, 4.0, 0.0])
+    limit = 10.0 * np.log(4.0 / 3.0)  # [s] until 4 A are too much for 2 A
+    told = {t: watch.update(t, NONE, t * current**2, *UNMEASURED) for t in np.arange(0.0, 4.0, 0.1)}
+    warm = min(t for t, what in told.items() if what)
+    assert warm == pytest.approx(limit, abs=0.1)
+    assert list(told[warm]) == ["lift"]
+    assert "its continuous current of 2 A" in told[warm]["lift"]
+    charge = 4.0 * current**2
+    assert watch.update(1e4, NONE, charge, *UNMEASURED) == {}  # it has cooled down
+    charge[0] += 2.0**2 * 1e4
+    assert watch.update(2e4, NONE, charge, *UNMEASURED) == {}  # that it bears for ever
+
+
+def test_all_that_binds_a_drive_is_told_together():
+    watch, current = DriveWatch(UNITS, LIMIT), np.array([4.0, 0.0, 0.0])
+    watch.update(0.0, NONE, NONE, *UNMEASURED)
+    said = watch.update(60.0, np.array([2.0, 0.0, 0.0]), 60.0 * current**2, *UNMEASURED)
+    cut, warm = said.pop("lift").split("; ")
+    assert cut.endswith("cut 2 commands") and warm.startswith("the motor is at ") and not said
+
+
+def echo(command, effort):
+    """Return the sums of commands and efforts (N, 3), and how many they are."""
+    sums = [(command**2).sum(axis=0), (effort**2).sum(axis=0), (command * effort).sum(axis=0)]
+    return np.array(sums), len(command)
+
+
+def test_an_effort_in_another_unit_is_named_until_torque_is_measured():
+    watch = EffortWatch(UNITS, LIMIT)
+    command = 0.3 * LIMIT + 0.1 * LIMIT * np.sin(np.arange(500)[:, None] * [0.01, 0.02, 0.03])
+    noise = 0.01 * LIMIT * np.random.default_rng(1).normal(size=command.shape)
+    wrong = command * [0.09, 1.0, -1.0] + noise
+    first, count = echo(command, wrong)
+    said = watch.update(first, count)
+    assert set(said) == {"lift", "wrist"}
+    assert (
+        said["lift"].startswith("measured effort is 0.09 times") and "drives.lift" in said["lift"]
+    )
+    assert "opposite sign" in said["wrist"]
+    assert watch.update(first, count) == said  # nothing new
+    second, more = echo(command, command + noise)
+    assert watch.update(first + second, count + more) == {}
+
+
+def test_an_effort_that_carries_little_or_follows_no_command_says_nothing():
+    watch = EffortWatch(UNITS, LIMIT)
+    command = 0.05 * LIMIT * np.ones((500, 1))
+    assert watch.update(*echo(command, 0.1 * command)) == {}
+    random = np.random.default_rng(2).normal(size=(500, 3))
+    assert EffortWatch(UNITS, LIMIT).update(*echo(10.0 * command, random)) == {}  # brakes hold
+    endless = np.full(3, np.inf)
+    assert EffortWatch(UNITS, endless).update(*echo(command, 0.1 * command)) == {}
+    with np.errstate(all="raise"):
+        assert EffortWatch(UNITS, endless).update(np.zeros((3, 3)), 0) == {}  # no state yet

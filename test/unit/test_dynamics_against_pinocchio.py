@@ -428,7 +428,7 @@ def above_tolerance(errors):
 
 def test_every_method_is_compared():
     """Here, or by identities (test_dynamics_identities.py, test_operational_space.py), or with the
-    book (test_link_inertias.py).
+    book (at the end of test_dynamics_identities.py).
     """
     by_identities = {"operational_space", "log_det_inertia", "impulse_response"}
     by_the_book = {"composite_inertias", "articulated_inertias"}

@@ -6,13 +6,18 @@ yields pairs that are equal: actual, expected, and how nearly (comparison.py).
 
 import numpy as np
 import pytest
-from comparison import assert_equal_to_rounding
+from comparison import (
+    EPSILON,
+    assert_equal_to_rounding,
+)
 from methods import METHODS
 from random_trees import UNLIKE_MODELS, as_tree, random_tree
 from states import DIFFERENCE, STEP, State
+from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.model.robots import robot_file
+from reference import Robot, composite, innovations, operators
 
 TREE = random_tree(1, 5, branching=0.6)
 MODELS = UNLIKE_MODELS | {
@@ -207,3 +212,118 @@ def test_identity_holds(name):
         except AssertionError as error:
             raise AssertionError(f"{kind}: {error}") from error
     assert compared, "no model has it"
+
+
+# Robots without mass, a kilometre away, and of a thousand links.
+
+
+def test_model_without_mass_has_the_momentum_of_its_inertia():
+    text = robot(
+        link("base", None), link("rotor", 0, "0 0 0", (0, 0, 0.5)),
+        joint("spin", "base", "rotor", "continuous"),
+    )  # fmt: skip
+    momentum = Dynamics(Model.from_urdf(text)).momentum([0.3], [4])
+    np.testing.assert_allclose(momentum, [0, 0, 0, 0, 0, 2], rtol=1e-15)
+
+
+def test_a_robot_on_rails_is_the_same_a_kilometre_away():
+    """What it loses are the digits of its position, not their square."""
+    text = robot(
+        link("base"), link("wagon", 30), link("upper", 3), link("lower", 2), link("hand", 0.1),
+        joint("rail", "base", "wagon", "prismatic", axis="1 0 0"),
+        joint("shoulder", "wagon", "upper", rpy="0.1 0.2 0.3", axis="0 1 0"),
+        joint("elbow", "upper", "lower", axis="0 1 0"),
+        joint("wrist", "lower", "hand", axis="1 0 0"),
+    )  # fmt: skip
+    wagon = State(Model.from_urdf(text))
+    away = wagon.q + np.array([1000, 0, 0, 0])
+    lost = 1000 * EPSILON * 100
+    assert_equal_to_rounding(wagon.dynamics.minv(away), wagon.dynamics.minv(wagon.q), None, lost)
+    for method in ("rnea_derivatives", "aba_derivatives"):
+        derivatives = getattr(wagon.dynamics, method)
+        there, here = (derivatives(q, wagon.qd, wagon.tau) for q in (away, wagon.q))
+        for actual, expected in zip(there, here, strict=True):
+            assert_equal_to_rounding(actual, expected, None, lost)
+
+
+LINKS = 1000
+
+
+@pytest.fixture(scope="module")
+def long_chain():
+    return State(Model.from_urdf(random_tree(1000, LINKS, branching=0)))
+
+
+def test_long_chain_needs_memory_in_proportion_to_its_length(long_chain):
+    """A matrix of n x n would take 8 MB; the workspace is some 200 numbers per body."""
+    before = resident_memory()
+    several = [Dynamics(long_chain.model) for _ in range(10)]
+    for dynamics in several:
+        dynamics.aba(long_chain.q, long_chain.qd, long_chain.tau)
+    assert resident_memory() - before < 10 * LINKS * 8 * 300
+
+
+def resident_memory():
+    """Return the memory of this process that is in use [byte]."""
+    resource = pytest.importorskip("resource")
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        pytest.skip("needs /proc")
+
+
+# The inertia that a joint carries, composite and articulated: by the book, and what it means.
+
+
+TREES = {
+    "tree": Model.from_urdf(random_tree(2, 9, branching=0.5)),
+    "screws": as_tree(random_tree(3, 9), screws=0.5).model(),
+    "panda": Model.from_robot("panda"),
+}
+LINEAR_FIRST = [3, 4, 5, 0, 1, 2]
+
+
+@pytest.fixture(params=TREES.values(), ids=TREES)
+def tree(request):
+    return State(request.param)
+
+
+def blocks(M, robot):
+    """Return the blocks (n, 6, 6) on the diagonal, linear part first, of the joints' bodies."""
+    each = [M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] for i in range(robot.N)]
+    return np.array(each)[:, LINEAR_FIRST][:, :, LINEAR_FIRST]
+
+
+def test_they_are_those_of_the_operators(tree):
+    robot = Robot.of(tree.model)
+    o = operators.body_frames(robot, tree.q)
+    R, P = composite.composite_inertias(o), innovations.articulate(o).P
+    assert_equal_to_rounding(tree.dynamics.composite_inertias(tree.q), blocks(R, robot))
+    assert_equal_to_rounding(tree.dynamics.articulated_inertias(tree.q), blocks(P, robot))
+
+
+@pytest.mark.parametrize("method", ["composite_inertias", "articulated_inertias"])
+def test_a_floating_base_changes_nothing_beyond_in_a_batch_either(method):
+    text = random_tree(2, 9, branching=0.5)
+    fixed, floating = (Model.from_urdf(text, base=base) for base in ("fixed", "floating"))
+    joints = np.random.default_rng(1).uniform(-2, 2, (11, fixed.n))
+    batch = getattr(Dynamics(floating), method)(np.insert(joints, [0] * 7, [0] * 6 + [1], axis=1))
+    for row, q in zip(batch, joints, strict=True):
+        assert_equal_to_rounding(row, getattr(Dynamics(fixed), method)(q))
+
+
+def test_composite_inertias_carry_mimic_joints_locked():
+    robot = State(Model.from_urdf(random_tree(12, 12, mimic=0.4)))
+    reference = Robot.of(robot.model)
+    o = operators.body_frames(reference, reference.expand(robot.q))
+    child = {joint.name: joint.child for joint in robot.model.description.joints}
+    rows = [reference.names.index(child[joint]) for joint in robot.model.joint_names]
+    expected = blocks(composite.composite_inertias(o), reference)[rows]
+    assert_equal_to_rounding(robot.dynamics.composite_inertias(robot.q), expected)
+
+
+def test_articulated_inertias_need_joints_that_are_free():
+    robot = State(Model.from_urdf(random_tree(12, 12, mimic=0.4)))
+    with pytest.raises(NotImplementedError, match="without mimic joints"):
+        robot.dynamics.articulated_inertias(robot.q)

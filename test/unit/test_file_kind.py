@@ -1,13 +1,16 @@
 """What a command says of a file that is of another kind than it asks for."""
 
 import pytest
+from refusals import refusals
 
 from featherstone_ros.errors import BagError, FeatherstoneError, ModelError
 from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.model import read_description
+from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.file_kind import kind_of
 from featherstone_ros.model.parameter_files import ParameterFileError, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_parameters
+from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.trajectory_files import read
 
@@ -53,3 +56,42 @@ def test_record_takes_no_word_for_a_topic(capsys):
     with pytest.raises(SystemExit):
         cli.main(["record", "swing"])
     assert "--output swing" in capsys.readouterr().err
+
+
+# What robot_description may hold.
+
+
+FILE = robot_file("ur5e")
+TEXT = FILE.read_text()
+
+
+def test_text_is_returned_as_it_is():
+    assert description_text(TEXT) is TEXT
+    assert description_text("\n  " + TEXT) == "\n  " + TEXT
+    assert description_text("") == ""
+
+
+@pytest.mark.parametrize(
+    "place",
+    [str(FILE), f" {FILE}\n", f"file://{FILE}", "package://featherstone_ros/config/ur5e.urdf"],
+)
+def test_a_file_is_read(place):
+    assert description_text(place) == TEXT
+
+
+def test_a_path_with_spaces_may_be_quoted(tmp_path):
+    (tmp_path / "my arm.urdf").write_text(TEXT)
+    assert description_text(f"file://{tmp_path}/my%20arm.urdf") == TEXT
+    assert description_text(f"{tmp_path}/my arm.urdf") == TEXT
+
+
+test_what_is_no_description_is_named = refusals(
+    (
+        ModelError,
+        "'/no/arm.urdf'.*No such file.*expected URDF text",
+        lambda: description_text("/no/arm.urdf"),
+    ),
+    (ModelError, "'no_such_package'", lambda: description_text("package://no_such_package/a.urdf")),
+    (ModelError, "begins with 'joints:", lambda: description_text("joints:\n  - elbow\n")),
+    (ModelError, "expected URDF text", lambda: description_text(str(share_directory()))),
+)

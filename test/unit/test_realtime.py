@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -9,7 +10,12 @@ import threading
 from pathlib import Path
 
 import pytest
+from compiled import timing
+from hypothesis import example, given
+from hypothesis import strategies as st
+from refusals import refusals
 
+from featherstone_ros.realtime.histogram import COARSE_END, LatencyHistogram
 from featherstone_ros.realtime.scheduling import Scheduling, refuse_missing_cpus, session_niceness
 
 # Scheduling.
@@ -84,3 +90,74 @@ def test_without_the_privilege_it_says_how_to_get_it(tmp_path):
 def test_with_the_privilege_priority_and_memory_are_granted(tmp_path):
     count, scheduling = probe("privileged", tmp_path)
     assert (count, scheduling) == ("0", "FIFO 5")
+
+
+# The latency histogram against sorted lists of the same durations.
+
+
+NS = 10**9
+durations = st.lists(st.integers(0, NS) | st.integers(0, NS // 250), min_size=1, max_size=50)
+
+
+def histogram(nanoseconds: list[int]) -> LatencyHistogram:
+    counts, longest = timing.count(nanoseconds)
+    return LatencyHistogram(counts, longest / NS)
+
+
+def width(seconds: float) -> float:
+    """Width of the bucket that a duration falls into [s]."""
+    return 1e-6 if seconds < 0.0041 else 64e-6 if seconds < 1e-6 * COARSE_END else math.inf
+
+
+@given(durations, st.floats(0.0, 100.0))
+def test_percentile_is_the_value_of_that_rank_to_a_bucket(nanoseconds, p):
+    it, seconds = histogram(nanoseconds), [ns / NS for ns in nanoseconds]
+    exact = sorted(seconds)[max(math.ceil(p / 100.0 * len(seconds)), 1) - 1]
+    assert exact - 1e-12 <= it.percentile(p) <= min(exact + width(exact), max(seconds)) + 1e-12
+    assert it.count == len(seconds)
+    assert it.max == max(seconds) == it.percentile(100.0)
+
+
+@given(durations)
+@example([515_073_479])
+def test_text_tells_all_but_what_happens_within_a_bucket(nanoseconds):
+    it = histogram(nanoseconds)
+    again = LatencyHistogram.from_text(it.text())
+    assert again.text() == it.text()
+    assert again.count == it.count
+    assert it.max - 1e-12 <= again.max <= it.max + 64e-6 + 1e-12
+    if it.max < 1e-6 * COARSE_END:
+        for p in (0.0, 50.0, 90.0):
+            assert again.percentile(p) == pytest.approx(it.percentile(p), abs=64e-6)
+
+
+@pytest.mark.parametrize(
+    ("us", "end"),
+    [(-5.0, 1), (0.0, 1), (0.9, 1), (4095.5, 4096), (4096.5, 4160), (266238.0, 266240)],
+)
+def test_text_names_the_end_of_each_bucket(us, end):
+    assert histogram([int(1000 * us)]).text() == f"{end}:1"
+    assert histogram([0, 12_500, 12_900, 4_100_000, 2 * NS]).text() == "1:1 13:2 4160:1 2000000:1"
+    it = LatencyHistogram()
+    assert (it.count, it.max, it.percentile(50.0), it.text()) == (0, 0.0, 0.0, "")
+
+
+test_what_is_no_histogram_or_share_is_refused = refusals(
+    *(
+        (
+            ValueError,
+            f"^histogram: '{text}' is no bucket, expected end:count$",
+            lambda text=text: LatencyHistogram.from_text(text),
+        )
+        for text in ("12", "12:", ":3", "12:x", "-1:3", "1.5:3", "0x1:3")
+    ),
+    (
+        ValueError,
+        r"^histogram: no bucket ends at 4097 us$",
+        lambda: LatencyHistogram.from_text("1:1 4097:1"),
+    ),
+    *(
+        (ValueError, "expected 0 to 100", lambda p=p: LatencyHistogram().percentile(p))
+        for p in (-0.1, 100.1, math.nan)
+    ),
+)

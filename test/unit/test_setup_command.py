@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from featherstone_ros.control.gains import (
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file
+from featherstone_ros.model.ros2_control import manager_parameters, with_twin
 from featherstone_ros.tools import cli, progress_bar, trajectory_files
 from featherstone_ros.tools.proposal import EASY, gravity_load, propose, start_posture, tool_link
 from featherstone_ros.tools.setup.files import _key, _number, parameter_file, paths
@@ -434,3 +436,54 @@ def test_an_arm_whose_transmissions_name_positions_is_asked_whether_it_has_servo
     written = output.read_text()
     assert "# output: joint_state" in written and "{command: position, stiffness: ..." in written
     assert ControlledArm.of(path, output).sends_joints is False
+
+
+# The twin as the robot of ros2_control: what the URDF and the parameter file say.
+
+
+TEXT = robot_file("ur5e").read_text()
+JOINTS = Model.from_urdf(TEXT).joint_names
+PLUGIN = "topic_based_ros2_control/TopicBasedSystem"
+START = {joint: 0.1 * k - 0.2 for k, joint in enumerate(JOINTS)}
+
+
+def test_the_hardware_is_the_twin_and_nothing_else():
+    real = "<ros2_control name='real' type='system'><joint name='elbow_joint'/></ros2_control>"
+    text = TEXT.replace("</robot>", f"{real}</robot>")
+    robot = ElementTree.fromstring(with_twin(text, PLUGIN, "/arm/digital_twin", "effort", START))
+    (system,) = robot.findall("ros2_control")
+    hardware = {p.get("name"): p.text for p in system.findall("hardware/param")}
+    assert system.findtext("hardware/plugin") == PLUGIN
+    assert hardware["joint_commands_topic"] == "/arm/digital_twin/joint_commands"
+    assert hardware["joint_states_topic"] == "/arm/digital_twin/joint_states"
+    assert float(hardware["trigger_joint_command_threshold"]) < 0.0
+    for joint in system.findall("joint"):
+        (command,) = joint.findall("command_interface")
+        assert command.get("name") == "effort"
+        (initial,) = joint.findall("state_interface[@name='position']/param")
+        assert initial.get("name") == "initial_value"
+        assert float(initial.text) == START[joint.get("name")]
+    assert [joint.get("name") for joint in system.findall("joint")] == list(JOINTS)
+
+
+@pytest.mark.parametrize("interface", ["effort", "position"])
+def test_the_arm_is_the_same_with_the_twin_as_its_hardware(interface):
+    text = with_twin(TEXT, PLUGIN, "/digital_twin", interface, START)
+    assert Model.from_urdf(text).joint_names == JOINTS
+    assert (
+        Model.from_urdf(text).inertial_parameters == Model.from_urdf(TEXT).inertial_parameters
+    ).all()
+
+
+@pytest.mark.parametrize(
+    ("interface", "name"),
+    [("effort", "effort_controller"), ("position", "joint_trajectory_controller")],
+)
+def test_the_manager_knows_the_controller_of_the_interface(interface, name):
+    file = manager_parameters(JOINTS, interface, 500)
+    manager = file["/**/controller_manager"]["ros__parameters"]
+    assert manager["update_rate"] == 500
+    assert manager[name]["type"].split("/")[0] in ("forward_command_controller", name)
+    own = file[f"/**/{name}"]["ros__parameters"]
+    assert own["joints"] == list(JOINTS)
+    assert own.get("interface_name", "position") == interface
