@@ -1,18 +1,22 @@
 """Motion prescribed over time in the simulator: hybrid dynamics in the loop."""
 
 import pickle
+import re
+from functools import partial
 
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import random_tree
+from refusals import refusals
 from test_dynamics_arguments import on_the_axis
 
-from featherstone_ros import Dynamics, Model, Simulator, SingularInertiaError, UnknownNameError
+from featherstone_ros import Dynamics, Model, Simulator, UnknownNameError
 from featherstone_ros.model.robots import robot_file
 
 INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
 FRICTIONLESS = {"damping": 0, "friction": 0}
+ONES = np.ones((4, 2))  # arguments of hybrid dynamics of two joints
 PANDA = Model.from_file(robot_file("panda"))
 ROBOTS = {
     "panda": PANDA,
@@ -228,32 +232,43 @@ def test_pickle_goes_on_alike():
 
 # Refusals.
 
-
-def test_unknown_joint_is_refused_with_the_valid_names():
-    mimicking = ROBOTS["with mimic"]
-    for name in ("wheel", next(iter(mimicking.mimics))):
-        with pytest.raises(UnknownNameError, match=f"{name}.*{mimicking.joint_names[0]}"):
-            Simulator(mimicking, prescribed={name: swing})
-
-
-@pytest.mark.parametrize(
-    "motion, reason",
-    [
-        (0.3, r"expected a function of time, or a table .* got shape \(\)"),
-        ([[0, 1], [1, 2]], r"got shape \(2, 2\)"),
-        ([[0, 1, 0, 0]], r"got shape \(1, 4\)"),
-        ([[0, 1, 0], [0, 2, 0]], "times that increase, got 0 s after 0 s in row 1"),
-        ([[0, 1, 0], [1, np.inf, 0]], r"expected finite numbers, got \[1.0, inf, 0.0\] in row 1"),
-        ([[1, 1, 0], [2, 1, 0]], "the table goes from 1 to 2 s, the simulation from 0 to 0 s"),
-        (lambda t: 0.3, "at 0 s: expected position, velocity and acceleration, got 0.3"),
-        (lambda t: (0.3, 0.0), r"got \(0.3, 0.0\)"),
-        (lambda t: (0.3, np.nan, 0.0), "got .*nan"),
-    ],
+WRIST = Model.from_urdf(on_the_axis())  # whose own torque nothing resists
+MIMICKING = ROBOTS["with mimic"]
+BAD_MOTIONS = (
+    (0.3, r"expected a function of time, or a table .* got shape \(\)"),
+    ([[0, 1], [1, 2]], r"got shape \(2, 2\)"),
+    ([[0, 1, 0, 0]], r"got shape \(1, 4\)"),
+    ([[0, 1, 0], [0, 2, 0]], "times that increase, got 0 s after 0 s in row 1"),
+    ([[0, 1, 0], [1, np.inf, 0]], r"expected finite numbers, got \[1.0, inf, 0.0\] in row 1"),
+    ([[1, 1, 0], [2, 1, 0]], "the table goes from 1 to 2 s, the simulation from 0 to 0 s"),
+    (lambda t: 0.3, "at 0 s: expected position, velocity and acceleration, got 0.3"),
+    (lambda t: (0.3, 0.0), r"got \(0.3, 0.0\)"),
+    (lambda t: (0.3, np.nan, 0.0), "got .*nan"),
 )
-def test_bad_motion_is_refused_by_joint(motion, reason):
-    joint = PANDA.joint_names[1]
-    with pytest.raises(ValueError, match=f"motion of joint '{joint}'.*{reason}"):
-        Simulator(PANDA, prescribed={joint: motion})
+test_what_prescribes_no_motion_is_refused_by_name = refusals(
+    *(
+        (UnknownNameError, f"{name}.*{MIMICKING.joint_names[0]}",
+         partial(Simulator, MIMICKING, prescribed={name: swing}))
+        for name in ("wheel", next(iter(MIMICKING.mimics)))
+    ),
+    *(
+        (ValueError, f"motion of joint 'panda_joint2'.*{reason}",
+         partial(Simulator, PANDA, prescribed={"panda_joint2": motion}))
+        for motion, reason in BAD_MOTIONS
+    ),
+    (TypeError, "prescribed: expected a mapping of joint name to motion",
+     partial(Simulator, PANDA, prescribed=[swing])),
+    *(
+        (ValueError, "^prescribed: expected ", partial(Dynamics(WRIST).hybrid, *ONES, choice))
+        for choice in ([0, 2], [np.nan, 1], ["wrist", "elbow"], [-1, 1])
+    ),
+    *(
+        (ValueError, rf"prescribed: expected shape \(2,\).*got {re.escape(str(shape))}$",
+         partial(Dynamics(WRIST).hybrid, *states, np.ones(shape, dtype=bool)))
+        for shape in ((), (1,), (3,), (1, 3), (2, 3))
+        for states in (ONES, np.ones((4, 5, 2)))
+    ),
+)  # fmt: skip
 
 
 def test_motion_that_ends_or_fails_leaves_state_and_time():
@@ -292,27 +307,13 @@ def test_a_motion_that_moves_its_own_simulator_is_refused(method):
     assert simulator.time == 0
 
 
-def test_what_is_no_mapping_is_refused():
-    with pytest.raises(TypeError, match="prescribed: expected a mapping of joint name to motion"):
-        Simulator(PANDA, prescribed=[swing])
-
-
 # The dynamics alone: joints that are held or move no inertia, what says which are prescribed
-
-WRIST = Model.from_urdf(on_the_axis())  # whose own torque nothing resists
 
 
 def test_joint_without_inertia_may_be_prescribed():
     dynamics = Dynamics(WRIST)
     qdd, tau = dynamics.hybrid([0.1, 0.2], [1, 2], [np.nan, 3], [4, np.nan], [False, True])
     np.testing.assert_allclose(dynamics.rnea([0.1, 0.2], [1, 2], qdd), tau, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("batch", [(), (3,)], ids=["single", "batch"])
-def test_joint_without_inertia_raises_if_it_is_free(batch):
-    given = np.ones((4, *batch, 2))
-    with pytest.raises(SingularInertiaError, match="joint 'wrist' moves no inertia"):
-        Dynamics(WRIST).hybrid(*given, [True, False])
 
 
 WRIST_DRIVEN = np.array([False, True])
@@ -333,20 +334,6 @@ def test_prescribed_is_whatever_says_true_or_false(choice):
     given = np.random.default_rng(1).uniform(-1, 1, (4, 2))
     expected = Dynamics(WRIST).hybrid(*given, WRIST_DRIVEN)
     np.testing.assert_array_equal(Dynamics(WRIST).hybrid(*given, choice), expected)
-
-
-@pytest.mark.parametrize("choice", [[0, 2], [np.nan, 1], ["wrist", "elbow"], [-1, 1]], ids=repr)
-def test_what_is_neither_true_nor_false_raises(choice):
-    with pytest.raises(ValueError, match=r"^prescribed: expected "):
-        Dynamics(WRIST).hybrid(*np.ones((4, 2)), choice)
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 3), (2, 3)], ids=str)
-def test_prescribed_raises_if_its_shape_does_not_fit(shape):
-    for states in np.ones((4, 2)), np.ones((4, 5, 2)):
-        with pytest.raises(ValueError, match=r"prescribed: expected shape \(2,\).*got ") as error:
-            Dynamics(WRIST).hybrid(*states, np.ones(shape, dtype=bool))
-        assert str(error.value).endswith(f"got {shape}")
 
 
 def test_one_choice_holds_for_all_rows_of_a_batch():

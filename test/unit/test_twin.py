@@ -320,17 +320,6 @@ def test_an_arm_with_nothing_set_loses_energy_under_gravity_torque(path):
     assert kinetic < 1.01 * begin
 
 
-def test_joint_stops_limit_a_driven_and_a_braking_arm(model):
-    twin = make(model, stop_stiffness=1e5, stop_damping=1e3, command_timeout=0.1)
-    twin.command([0.0, 10.0], now=0.0)
-    run(twin, 3000)
-    assert twin.q[1] < 2.51
-    set_state(twin, [0.0, 2.45], [0.0, 4.0])
-    run(twin, 200, now=1.0)
-    assert twin.is_braked
-    assert twin.q[1] <= 2.5
-
-
 def test_a_braking_joint_that_has_reached_its_stop_stands(model):
     """Velocities say what positions do: a joint that stays where it is has none."""
     twin = make(model, stop_stiffness=1e5, stop_damping=1e3, command_timeout=0.1)
