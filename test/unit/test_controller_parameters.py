@@ -76,47 +76,39 @@ def test_the_gain_that_is_too_high_is_named():
     assert f" and {chosen.d[ELBOW]:.3g} would do" in said
 
 
-def test_a_gain_that_can_never_be_stable_is_refused_whatever_the_rotor():
-    high = {"gains__elbow_joint__p": 1e9, "gains__elbow_joint__d": 1e3}
-    rotor = {"armature__elbow_joint": 0.5}
-    for known in ({}, rotor):
-        with pytest.raises(ValueError, match=r"gains\.elbow_joint\.p = 1e\+09 .* swings up"):
-            settings(**high, **known)
-    settings(**high, **rotor, mode="gravity_compensation")
+HIGH = {"gains__elbow_joint__p": 1e9, "gains__elbow_joint__d": 1e3}
+WILD = {"gains__elbow_joint__p": 1e4, "gains__elbow_joint__d": 3.0}
+BORNE = {"gains__elbow_joint__p": 1e3, "gains__elbow_joint__d": 50.0}  # stable, without margin
+ROTOR = {"armature__elbow_joint": 0.5}
+STIFF = {"gains__wrist_3_joint__p": 500.0, "gains__wrist_3_joint__d": 5.0}  # of a real arm
+HAND = {"mode": "cartesian_impedance", "tip": "tool0"}
+REFUSED = [  # what is refused, what is said, and what is not refused
+    *((HIGH | rotor, r"gains\.elbow_joint\.p = 1e\+09 .* swings up",
+       HIGH | rotor | {"mode": "gravity_compensation"}) for rotor in ({}, ROTOR)),
+    *((WILD | rotor, r"gains\.elbow_joint\.p = 1e\+04 .* swings up", BORNE | rotor)
+      for rotor in ({}, ROTOR)),
+    (STIFF | {"armature__wrist_3_joint": 0.001}, r"gains\.wrist_3_joint\.p = 500 .* swings up",
+     STIFF),
+    *((HAND | more | {"free_damping": [1e4] + [0.0] * 5},
+       r"free_damping is .* swings up; expected at most .* as",
+       HAND | more | {"free_damping": [60.0] * 3 + [8.0] * 3})
+      for more in ({}, {"stiffness_frame": "tip"}, {"inertia_shaping": True})),
+    *(({f"friction__wrist_2_joint__{law}": 300.0},
+       r"'wrist_2_joint': friction takes .* effort limit of 28",
+       {"friction__wrist_2_joint__viscous": 10.0})
+      for law in ("coulomb", "viscous", "offset", "stiffness")),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("rotor", [{}, {"armature__elbow_joint": 0.5}], ids=["unknown", "known"])
-def test_gains_that_swing_a_joint_up_are_refused(rotor):
-    """Stable gains without margin are told only."""
-    wild = {"gains__elbow_joint__p": 1e4, "gains__elbow_joint__d": 3.0}
-    with pytest.raises(ValueError, match=r"gains\.elbow_joint\.p = 1e\+04 .* swings up"):
-        settings(**wild, **rotor)
-    settings(**rotor, gains__elbow_joint__p=1e3, gains__elbow_joint__d=50.0)
+@pytest.mark.parametrize(("wrong", "said", "right"), REFUSED)
+def test_what_no_arm_can_bear_is_refused_and_what_one_can_is_not(wrong, said, right):
+    with pytest.raises(ValueError, match=said):
+        settings(**wrong)
+    settings(**right)
 
 
 def test_gains_that_some_rotor_bears_are_told_where_none_is_known():
-    """Those of a real arm, before its rotors are identified."""
-    stiff = {"gains__wrist_3_joint__p": 500.0, "gains__wrist_3_joint__d": 5.0}
-    settings(**stiff)
-    assert "swings up" in arm(**stiff).without_margin
-    with pytest.raises(ValueError, match=r"gains\.wrist_3_joint\.p = 500 .* swings up"):
-        settings(**stiff, armature__wrist_3_joint=0.001)
-
-
-@pytest.mark.parametrize("more", [{}, {"stiffness_frame": "tip"}, {"inertia_shaping": True}])
-def test_free_damping_that_swings_the_hand_up_is_refused(more):
-    hand = {"mode": "cartesian_impedance", "tip": "tool0", **more}
-    settings(**hand, free_damping=[60.0] * 3 + [8.0] * 3)
-    with pytest.raises(ValueError, match=r"free_damping is .* swings up; expected at most .* as"):
-        settings(**hand, free_damping=[1e4] + [0.0] * 5)
-
-
-@pytest.mark.parametrize("law", ["coulomb", "viscous", "offset", "stiffness"])
-def test_friction_beyond_the_effort_limit_is_refused_at_every_time(law):
-    friction = {f"friction__wrist_2_joint__{law}": 300.0}
-    with pytest.raises(ValueError, match=r"'wrist_2_joint': friction takes .* effort limit of 28"):
-        settings(**friction)
-    settings(friction__wrist_2_joint__viscous=10.0)
+    assert "swings up" in arm(**STIFF).without_margin
 
 
 def test_stiffness_of_the_hand_that_delay_makes_unstable_is_told():

@@ -76,16 +76,19 @@ def test_start_in_the_middle_of_a_fade_forgets_it():
     assert_allclose(it.govern(held, DT), held)
 
 
-def test_step_is_limited_to_the_rate():
-    it = governor()
+@pytest.mark.parametrize(
+    ("limit", "rate", "dt", "added", "asked", "expected"),
+    [
+        (20.0, 200.0, DT, 0.0, [15.0, -15.0], [0.2, -0.2]),
+        (20.0, 200.0, 5.0, 0.0, [15.0, -15.0], [1.0, -1.0]),  # however long the gap
+        (20.0, 1e6, 0.01, 12.0, [15.0, -30.0], [8.0, -30.0]),  # with what the drives add
+        (np.inf, 1e6, DT, 0.0, [500.0, -500.0], [500.0, -500.0]),
+    ],
+)
+def test_a_step_goes_as_far_as_limit_and_rate_let_it(limit, rate, dt, added, asked, expected):
+    it = governor(limit, rate)
     it.start(np.zeros(2))
-    assert_allclose(it.govern(np.array([15.0, -15.0]), DT), [0.2, -0.2])
-
-
-def test_a_long_gap_does_not_allow_a_large_step():
-    it = governor()
-    it.start(np.zeros(2))
-    assert_allclose(it.govern(np.array([15.0, -15.0]), 5.0), [1.0, -1.0])
+    assert_allclose(it.govern(np.array(asked), dt, added=np.full(2, added)), expected)
 
 
 def test_command_leaves_a_lowered_limit_at_the_rate_limit():
@@ -96,19 +99,6 @@ def test_command_leaves_a_lowered_limit_at_the_rate_limit():
     for _ in range(100):
         it.govern(np.full(2, 20.0), DT)
     assert_allclose(it.command, 10.0)
-
-
-def test_limits_hold_for_the_sum_with_what_the_drives_add():
-    it = governor(rate=1e6)
-    it.start(np.zeros(2))
-    command = it.govern(np.array([15.0, -30.0]), 0.01, added=np.array([12.0, 12.0]))
-    assert_allclose(command, [8.0, -30.0])
-
-
-def test_no_limits_at_all():
-    it = governor(limit=np.inf, rate=1e6)
-    it.start(np.zeros(2))
-    assert_allclose(it.govern(np.array([500.0, -500.0]), DT), [500.0, -500.0])
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
