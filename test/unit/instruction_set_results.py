@@ -8,7 +8,7 @@ import sys
 import numpy as np
 from example_robots import ROBOTS
 from methods import CALLS
-from random_trees import MODELS
+from random_trees import model_of
 
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.model.robots import robot_file
@@ -24,7 +24,7 @@ def models():
     return {
         "Panda": Model.from_file(robot_file("panda")),
         **{path.stem: Model.from_file(path) for path in humanoids},
-        **{name: MODELS[name] for name in TREES},
+        **{name: model_of(name) for name in TREES},
     }
 
 
