@@ -282,11 +282,16 @@ cdef class CompiledShadow(CycleOwner):
     def _update(self, int64_t time, cnp.ndarray state not None):
         """Take a state (3, n), measured at a time [ns].
 
-        Returns whether it is used, or 2 + the index of an absurd value in it.
+        Returns whether it is used, or 2 + the index of an absurd value in it, and its records.
         """
+        cdef Collector collector = Collector(0)
         cdef const double* q = numbers(state, 3 * self.n, "state")
-        cdef Py_ssize_t bad = first_absurd(q, 3 * self.n)
-        return bad + 2 if bad >= 0 else update(&self.state.shadow, time, q)
+        cdef Py_ssize_t bad = first_absurd(q, 3 * self.n), used = bad + 2
+        if bad < 0:
+            used = update(&self.state.shadow, time, q)
+            if used:
+                record_outcome(&self.state.shadow, time, &collector.output)
+        return used, collector.records
 
     @property
     def _prediction(self):
@@ -302,25 +307,3 @@ cdef class CompiledShadow(CycleOwner):
             return None
         return (values(shadow.residual, (3, self.n)), values(shadow.wrench, 6),
                 bool(shadow.in_contact))
-
-    @property
-    def _restart_reason(self):
-        """Why the observer restarted at the last state: ``RestartReason``, joint, figure."""
-        return (<int> self.state.shadow.outcome.restart_reason,
-                self.state.shadow.outcome.joint, self.state.shadow.outcome.figure)
-
-    @property
-    def _rested(self):
-        """Mean effort, its standard error and gravity, (n,) each, if the last state ended a
-        standstill; else None.
-        """
-        cdef Shadow* shadow = &self.state.shadow
-        if not shadow.outcome.has_rested:
-            return None
-        return (values(shadow.rest.effort, self.n), values(shadow.rest.square, self.n),
-                values(shadow.gravity, self.n))
-
-    @property
-    def _slid(self):
-        """Share of the friction that appears as external torque, if the last state gave one."""
-        return self.state.shadow.outcome.share if self.state.shadow.outcome.has_slid else None

@@ -28,7 +28,6 @@ from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.qos import EVERY, RELIABLE
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.effort_contract import ContractState, ContractVerdict
-from featherstone_ros.observer.shadow import restart_reason
 from featherstone_ros.observer.shadow_settings import shadow_settings
 from featherstone_ros.parameter import Value
 
@@ -124,23 +123,19 @@ class ShadowMode(LoopMode):
 
     def _note(self, record: realtime_loop.Record) -> None:
         kind, index, _, value, _ = record
-        names = self._node.model.joint_names
         if kind == RECORDS["refused"]:
-            self._refuse(*refusal(index, value, names))
-        elif kind == RECORDS["restarted"]:
-            self._restart.set(restart_reason(int(value[0]), index, value[1], names))
-            self._node.log.warning(f"{self._restart.last}: the observer starts anew")
+            self._refuse(*refusal(index, value, self._node.model.joint_names))
         elif kind == RECORDS["absurd_locked"]:
             joint = self._node.model.locked_joints[index]
             self._node.log.warning(absurd_text(joint, *value[:3]))
-        elif kind == RECORDS["rested"]:
-            self._report_verdict(self._shadow.judge_rest(index, *value))
-        elif kind == RECORDS["slid"]:
-            self._report_verdict(self._shadow.judge_sliding(*value[:2]))
+        finding = self._shadow.finding(record)
+        if isinstance(finding, ContractVerdict):
+            self._report_verdict(finding)
+        elif finding is not None:
+            self._restart.set(finding)
+            self._node.log.warning(f"{finding}: the observer starts anew")
 
-    def _report_verdict(self, verdict: ContractVerdict | None) -> None:
-        if verdict is None:
-            return
+    def _report_verdict(self, verdict: ContractVerdict) -> None:
         log = self._node.get_logger()
         if verdict.finding is ContractState.BROKEN:
             log.error(verdict.text)

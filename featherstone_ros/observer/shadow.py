@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,13 @@ from numpy.typing import ArrayLike
 from featherstone_ros import Model, Simulator, UnknownNameError
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import RestartReason
-from featherstone_ros._shadow import MAX_PLAUSIBLE, CompiledShadow, LockedPlaces, Snapshot
+from featherstone_ros._shadow import (
+    MAX_PLAUSIBLE,
+    RECORDS,
+    CompiledShadow,
+    LockedPlaces,
+    Snapshot,
+)
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import DivergenceError, SingularInertiaError
 from featherstone_ros.model.arguments import (
@@ -229,19 +236,19 @@ class Shadow(CompiledShadow):
             ValueError: A value is not finite or absurdly large; nothing has changed.
         """
         state = self._state(q, qd, effort)
-        used = self._update(time, state)
+        used, records = self._update(time, state)
         if used > 1:
             field, joint = divmod(used - 2, self.n)
             self._refuse_absurd(FIELDS[field], joint, state[field, joint])
         if not used:
             return None
         prediction, residual = self._prediction, self._residual
-        reason, joint, figure = self._restart_reason
+        findings = [self.finding(record) for record in records]
         return Update(
             None if prediction is None else Prediction(*prediction),
             None if residual is None else Residual(*residual[0], *residual[1:]),
-            restart_reason(reason, joint, figure, self.model.joint_names),
-            self._check(),
+            next((one for one in findings if isinstance(one, str)), ""),
+            next((one for one in findings[::-1] if isinstance(one, ContractVerdict)), None),
         )
 
     def torque(self, q: Floats, qd: Floats, effort: Floats) -> Floats:
@@ -260,31 +267,25 @@ class Shadow(CompiledShadow):
             f"most {MAX_PLAUSIBLE:g}"
         )
 
-    def judge_rest(
-        self, joint: int, effort: float, error: float, gravity: float, number: float
-    ) -> ContractVerdict | None:
-        """Judge a standstill from a loop's records, one for each joint in order, of some settings.
+    def finding(self, record: tuple[Any, ...]) -> str | ContractVerdict | None:
+        """Return why the observer restarted, or the verdict if it has changed, by a record.
 
-        Returns the verdict if it has changed.
+        A standstill has a record for each joint, in order; those of other settings tell nothing.
         """
+        kind, joint, _, value, _ = record
+        if kind == RECORDS["restarted"]:
+            return restart_reason(int(value[0]), joint, value[1], self.model.joint_names)
+        if kind == RECORDS["slid"]:
+            return self.judge.motion(value[0]) if value[1] == self.change.number else None
+        if kind != RECORDS["rested"]:
+            return None
         if joint == 0:
             self._standstill = []
-        self._standstill.append((effort, error, gravity))
+        self._standstill.append(value[:3])
         complete = joint == self.n - 1 and len(self._standstill) == self.n  # none was lost
-        if number != self.change.number or not complete:
+        if value[3] != self.change.number or not complete:
             return None
         return self.judge.rest(*np.array(self._standstill).T)
-
-    def judge_sliding(self, share: float, number: float) -> ContractVerdict | None:
-        """Judge motion from a loop's record: the share, and the number of the settings."""
-        return self.judge.motion(share) if number == self.change.number else None
-
-    def _check(self) -> ContractVerdict | None:
-        """Judge a standstill or a motion that the last state has completed."""
-        rested, slid = self._rested, self._slid
-        at_rest = None if rested is None else self.judge.rest(*rested)
-        in_motion = None if slid is None else self.judge.motion(slid)
-        return in_motion or at_rest
 
 
 def prepare(model: Model, settings: ShadowSettings) -> Change:

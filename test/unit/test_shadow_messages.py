@@ -14,7 +14,6 @@ from featherstone_ros._shadow import INPUTS, OUTPUTS, RECORDS, REQUESTS, StateBu
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.observer.shadow import restart_reason
 from featherstone_ros.tools.robot_setup import load
 
 MODEL = load("panda").model
@@ -198,10 +197,9 @@ def test_states_without_stamps_are_taken_when_they_arrive(shadow, states):
 def test_a_lost_thread_is_told(shadow, states):
     send(shadow, message_of(states[0], 0))
     _, records = send(shadow, message_of(states[1], 100))
-    ((kind, joint, _, value, _),) = records
-    assert kind == RECORDS["restarted"]
-    said = restart_reason(int(value[0]), joint, value[1], NAMES)
-    assert said == "no new joint state for 1 s"
+    (record,) = records
+    assert record[0] == RECORDS["restarted"]
+    assert shadow.finding(record) == "no new joint state for 1 s"
 
 
 def test_a_standstill_is_told_joint_by_joint_and_judged(shadow):
@@ -209,11 +207,11 @@ def test_a_standstill_is_told_joint_by_joint_and_judged(shadow):
     still = np.array([q, np.zeros(7), fr.Dynamics(MODEL).gravity(q)])
     records = [r for k in range(60) for r in send(shadow, message_of(still, k))[1]]
     assert [kind for kind, *_ in records] == [RECORDS["rested"]] * 7
-    verdicts = [shadow.judge_rest(index, *value) for _, index, _, value, _ in records]
+    verdicts = list(map(shadow.finding, records))
     assert verdicts[:-1] == [None] * 6
     assert "fits at rest" in verdicts[-1].text
     shadow.use(shadow.prepare(SETTINGS))
-    assert not any(shadow.judge_rest(index, *value) for _, index, _, value, _ in records)
+    assert not any(map(shadow.finding, records))
     assert "waits for a rest" in shadow.verdict.text  # those were of other settings
 
 
