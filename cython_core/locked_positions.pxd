@@ -5,9 +5,14 @@
 # encoder nor a publisher that begins late is a step in gravity or in the pose of the end effector.
 
 from libc.math cimport fabs, isfinite, isnan
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
+from cycle cimport Output
 from ros.messages cimport JointStateMessage, double_at
+from ros.refusals cimport record_values
+
+cdef enum: ABSURD_LOCKED = 100  # kind of records, of every cycle; index: locked joint; value: its
+                                # absurd position, least and greatest
 
 cdef struct LockedJoints:
     int32_t n
@@ -32,22 +37,19 @@ cdef inline bint hear(LockedJoints* joints, int32_t k, double position) noexcept
     return first
 
 
-cdef inline int32_t hear_message(LockedJoints* joints, const JointStateMessage* message,
-                                 int32_t ours, double* absurd) noexcept nogil:
-    """Take the positions in a message, in which those of ``ours`` joints come first.
-
-    Returns a joint whose position has become absurd, and that position; -1: none.
+cdef inline void hear_message(LockedJoints* joints, const JointStateMessage* message, int32_t ours,
+                              int64_t now, Output* output) noexcept nogil:
+    """Take the positions in a message, in which those of ``ours`` joints come first, and tell of
+    those that become absurd.
     """
-    cdef int32_t found = -1, k
-    cdef double position
-    if not message.position.length:
-        return -1
-    for k in range(joints.n):
-        if message.index[ours + k] >= 0:
-            position = double_at(&message.position, message.index[ours + k])
-            if hear(joints, k, position):
-                found, absurd[0] = k, position
-    return found
+    cdef int32_t k
+    for k in range(joints.n if message.position.length else 0):
+        if message.index[ours + k] < 0:
+            continue
+        position = double_at(&message.position, message.index[ours + k])
+        if hear(joints, k, position):
+            record_values(output, ABSURD_LOCKED, k, now, position, joints.lowest[k],
+                          joints.highest[k], 0.0, 0)
 
 
 cdef inline bint follow_locked(LockedJoints* joints, double duration) noexcept nogil:

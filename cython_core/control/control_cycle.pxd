@@ -15,7 +15,6 @@ from control.cycle_requests cimport answer
 from control.cycle_state cimport (FALLS, INPUT_STATES, INPUT_WRENCH, ControlCycle, begin_call,
                                   check_deadline, compare_efforts, publish_command, release_unused,
                                   send_command, show, stand_locked, take_torques)
-from control.events cimport NOTE_LOCKED
 from control.measured_wrench cimport take_measured
 from control.request_handlers cimport is_at_rest
 from control.state_clock cimport age_by_stamp
@@ -134,15 +133,6 @@ cdef inline bint is_asked_again(const ControlCycle* cycle,
             and (answers_states(&c.machine) or is_open_loop(&c.machine)))
 
 
-cdef inline void take_locked(ControlCycle* cycle) noexcept nogil:
-    """Take what a message says of joints that others move."""
-    cdef double position = 0.0
-    cdef int32_t k = hear_message(&cycle.locked, &cycle.message, cycle.names.n, &position)
-    if k >= 0:
-        note(&cycle.controller.machine, NOTE_LOCKED, k, position, cycle.locked.lowest[k],
-             cycle.locked.highest[k], 0.0)
-
-
 cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incoming) noexcept nogil:
     """Answer a serialised JointState."""
     cdef Controller* c = &cycle.controller
@@ -152,7 +142,7 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
     open_message(r, incoming.data, incoming.size)
     read_joint_state(r, &cycle.names, &cycle.message)
     if r.fault == MESSAGE_WHOLE or r.fault == FOREIGN:
-        take_locked(cycle)
+        hear_message(&cycle.locked, &cycle.message, cycle.names.n, cycle.now, cycle.output)
     if r.fault == FOREIGN:
         cycle.foreign += 1
         return

@@ -16,12 +16,12 @@ from control.laws cimport model_torque
 from control.phase_changes cimport respond
 from control.phases cimport FLOATING
 from control.startup cimport is_measured
-from cycle cimport Output, Record
+from cycle cimport Output
 from drive_units cimport LAW_POSITION, DriveUnits, clipped, current_for, drive_command, torque_of
 from locked_positions cimport LockedJoints, follow_locked
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.messages cimport JointNames, JointStateMessage, Reader, Template, write_last, write_stamp
-from ros.refusals cimport Refusals
+from ros.refusals cimport Refusals, record_values
 
 cdef enum OutputNumber:
     OUTPUT_COMMANDS, OUTPUT_DESIRED, OUTPUT_ERROR, OUTPUT_POSE, OUTPUT_TWIST
@@ -102,12 +102,8 @@ cdef inline void begin_call(ControlCycle* cycle, int64_t now, Output* output) no
 
 cdef inline void put_record(ControlCycle* cycle, int32_t kind, Py_ssize_t index, double a, double b,
                             double c, double d, uint64_t number) noexcept nogil:
-    cdef Record record
-    if cycle.output == NULL:
-        return
-    record.kind, record.index, record.time, record.object = kind, <int32_t> index, cycle.now, number
-    record.value[0], record.value[1], record.value[2], record.value[3] = a, b, c, d
-    cycle.output.record(cycle.output.loop, &record)
+    if cycle.output != NULL:
+        record_values(cycle.output, kind, <int32_t> index, cycle.now, a, b, c, d, number)
 
 
 cdef inline void record_note(void* listener, NoteKind kind, Py_ssize_t index, double a, double b,

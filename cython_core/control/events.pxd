@@ -57,5 +57,4 @@ cpdef enum NoteKind:         # reports of the controller without a request
     NOTE_REJECTED            # index: joint; values: rejection, found, bound
     NOTE_OUTSIDE             # index: joint, beyond its limits when commands begin; values:
                              # position, lower, upper
-    NOTE_LOCKED              # index: locked joint; values: its absurd position, least and greatest
     NOTE_RELEASED            # object: a path or model that is no longer in use

@@ -27,8 +27,8 @@ from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointPar
                            JointStateMessage, Reader, Template, collect_joints, read_joint_state,
                            write_last, write_time)
 from ros.queue cimport StateRing, next_row, oldest_row, put_row, take_row
-from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, refuse_figure,
-                           refuse_joints, refuse_reader, within)
+from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, record_values,
+                           refuse_figure, refuse_joints, refuse_reader, within)
 from simulator_interface cimport SIMULATOR_INTERFACE, SimulatorInterface
 
 import numpy as np
@@ -50,8 +50,7 @@ INPUTS = {"joint_states": JOINT_STATES, "commands": COMMANDS}
 OUTPUTS = {"predicted_joint_states": PREDICTED, "residual": RESIDUAL,
            "external_wrench_estimate": WRENCH, "contact": CONTACT}
 REQUESTS = {"use_settings": USE_SETTINGS, "collect": COLLECT, "place": PLACE}
-RECORDS = {"refused": REFUSED, "restarted": RESTARTED, "rested": RESTED, "slid": SLID,
-           "absurd_locked": ABSURD_LOCKED}
+RECORDS = {"refused": REFUSED, "restarted": RESTARTED, "rested": RESTED, "slid": SLID}
 MAX_PLAUSIBLE = ABSURD
 
 

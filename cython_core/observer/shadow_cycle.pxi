@@ -16,7 +16,6 @@ cdef enum ShadowRecord:      # beside REFUSED
     RESTED                   # a standstill has ended; index: joint; value: mean effort, its
                              # standard error, gravity, number of the settings
     SLID                     # value: Outcome.share, number of the settings
-    ABSURD_LOCKED            # index: locked joint; value: its position, least and greatest
 
 cdef struct ShadowCycle:
     Shadow shadow
@@ -63,25 +62,17 @@ cdef void publish_residual(ShadowCycle* cycle, int64_t time, Output* output) noe
         publish(output, CONTACT, &cycle.contact)
 
 
-cdef void put_record(int kind, int32_t index, double a, double b, double c, double d, int64_t now,
-                     Output* output) noexcept nogil:
-    cdef Record record
-    record.kind, record.index, record.time, record.object = kind, index, now, 0
-    record.value[0], record.value[1], record.value[2], record.value[3] = a, b, c, d
-    output.record(output.loop, &record)
-
-
 cdef void record_outcome(const Shadow* shadow, int64_t now, Output* output) noexcept nogil:
     """Records of the last state's results for Python."""
     cdef const Outcome* outcome = &shadow.outcome
     if outcome.restart_reason != NO_RESTART:
-        put_record(RESTARTED, outcome.joint, <int> outcome.restart_reason, outcome.figure, 0.0, 0.0,
-                   now, output)
+        record_values(output, RESTARTED, <int32_t> outcome.joint, now,
+                      <int> outcome.restart_reason, outcome.figure, 0.0, 0.0, 0)
     for i in range(<int32_t> shadow.n if outcome.has_rested else 0):
-        put_record(RESTED, i, shadow.rest.effort[i], shadow.rest.square[i], shadow.gravity[i],
-                   shadow.settings.number, now, output)
+        record_values(output, RESTED, i, now, shadow.rest.effort[i], shadow.rest.square[i],
+                      shadow.gravity[i], shadow.settings.number, 0)
     if outcome.has_slid:
-        put_record(SLID, 0, outcome.share, shadow.settings.number, 0.0, 0.0, now, output)
+        record_values(output, SLID, 0, now, outcome.share, shadow.settings.number, 0.0, 0.0, 0)
 
 
 cdef void buffer_state(ShadowCycle* cycle, int64_t time) noexcept nogil:
@@ -119,15 +110,6 @@ cdef bint is_measured(ShadowCycle* cycle, const Doubles* values, Field field) no
     return False
 
 
-cdef void take_locked(ShadowCycle* cycle, int64_t now, Output* output) noexcept nogil:
-    """Take what a message says of joints that others move."""
-    cdef double position = 0.0
-    cdef int32_t k = hear_message(&cycle.locked, &cycle.message, cycle.joints.n, &position)
-    if k >= 0:
-        put_record(ABSURD_LOCKED, k, position, cycle.locked.lowest[k], cycle.locked.highest[k],
-                   0.0, now, output)
-
-
 cdef void place_locked(ShadowCycle* cycle) noexcept nogil:
     """Move the locked joints of both models to where they stand."""
     cdef const DynamicsInterface* dynamics = cycle.shadow.dynamics
@@ -142,7 +124,7 @@ cdef bint read_state(ShadowCycle* cycle, Reader* r, int64_t now, Output* output)
     cdef Refusals* refusals = &cycle.refusals
     read_joint_state(r, &cycle.joints, message)
     if r.fault == MESSAGE_WHOLE or r.fault == FOREIGN:
-        take_locked(cycle, now, output)
+        hear_message(&cycle.locked, message, cycle.joints.n, now, output)
     if r.fault == FOREIGN:
         return False                                            # a gripper's or another arm's
     if r.fault == OTHER_LENGTH and r.claimed == 0 and message.found < cycle.joints.n:

@@ -15,6 +15,7 @@ from libc.string cimport memset
 
 from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARGE, UNTIMED, Cycle,
                     IncomingMessage, Output, Record, Request)
+from locked_positions cimport ABSURD_LOCKED
 from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,
                          load_time, sleep_while, steady_now, store32, store_time, wake)
@@ -45,6 +46,7 @@ cdef extern from "<sys/eventfd.h>" nogil:
 
 ENDED_RECORD, TOO_LARGE_RECORD = ENDED, TOO_LARGE
 PUBLISH_FAILED_RECORD, UNTIMED_RECORD = PUBLISH_FAILED, UNTIMED
+ABSURD_LOCKED_RECORD = ABSURD_LOCKED
 HISTOGRAM_SIZES = FINE, COARSE, COARSE_WIDTH    # as ros/timing.pxd has them
 STANDSTILL = STANDING * 1e-9         # [s] after which simulated time counts as standing
 MAX_OBJECTS = RESERVED               # in use at the same time, so that no record about one is lost

@@ -34,6 +34,15 @@ cdef struct Refusals:
     Output* output
 
 
+cdef inline bint record_values(Output* output, int kind, int32_t index, int64_t now, double a,
+                               double b, double c, double d, uint64_t object) noexcept nogil:
+    """Report something to Python; returns whether there was room for it."""
+    cdef Record record
+    record.kind, record.index, record.time, record.object = kind, index, now, object
+    record.value[0], record.value[1], record.value[2], record.value[3] = a, b, c, d
+    return output.record(output.loop, &record)
+
+
 cdef inline void set_message(Refusals* refusals, int input, const IncomingMessage* incoming,
                              int64_t now, Output* output) noexcept nogil:
     """Let it be the current message."""

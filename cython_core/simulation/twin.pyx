@@ -26,11 +26,11 @@ from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointSta
                            Template, gather, open_message, read_joint_names, read_joint_values,
                            refuse_message, write_last, write_time)
 from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, read_wrench,
-                           refuse_figure, refuse_name, refuse_reader, within)
+                           record_values, refuse_figure, refuse_name, refuse_reader, within)
 from simulation.fault cimport NO_FAULT
 from simulation.pacing cimport (Pace, count_due, has_fallen_behind, next_due, period_due,
                                 restart_pace, set_pace, take_period)
-from simulation.twin_arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, SimulatorSettings, TwinArm,
+from simulation.twin_arm cimport (ABSURD_SPEED, MAX_LOADS, NEVER, Fault, SimulatorSettings, TwinArm,
                                   adopt_settings, advance_arm, apply_load, base_is_free,
                                   command_drive, external_wrench, law_of, reset_arm,
                                   restart_timeout, simulation_time, state_was_set, take_command)
@@ -58,7 +58,7 @@ MAX_WAITING = 100                     # more requests than can be waiting in a l
 INPUTS = {"commands": COMMANDS, "joint_commands": JOINT_COMMANDS,
           "external_wrench": EXTERNAL_WRENCH, "set_state": SET_STATE}
 OUTPUTS = {"joint_states": JOINT_STATES, "clock": CLOCK}
-RECORDS = {"refused": REFUSED, "fault": FAULT, "absurd_locked": ABSURD_LOCKED}
+RECORDS = {"refused": REFUSED, "fault": FAULT}
 
 
 cdef class Snapshot:

@@ -31,7 +31,6 @@ cdef enum TwinAnswer:
 cdef enum TwinRecord:        # beside REFUSED
     FAULT = 1                # index: joint, negative: the floating base; value: FaultKind,
                              # position, velocity
-    ABSURD_LOCKED            # index: locked joint; value: its position, least and greatest
 
 cdef enum:                   # [ns]
     LOCKSTEP_REPEAT = 80_000_000       # after which an unanswered state is published again
@@ -185,14 +184,11 @@ cdef void publish_state(TwinCycle* twin, int64_t lag, int64_t now, Output* outpu
 
 
 cdef void report_fault(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
-    cdef Record record
-    if twin.arm.fault.kind == NO_FAULT or twin.fault_reported:
+    cdef const Fault* fault = &twin.arm.fault
+    if fault.kind == NO_FAULT or twin.fault_reported:
         return
-    record.kind, record.index, record.time, record.object = FAULT, twin.arm.fault.joint, now, 0
-    record.value[0] = <int> twin.arm.fault.kind
-    record.value[1], record.value[2], record.value[3] = (
-        twin.arm.fault.position, twin.arm.fault.velocity, 0.0)
-    twin.fault_reported = output.record(output.loop, &record)
+    twin.fault_reported = record_values(output, FAULT, fault.joint, now, <int> fault.kind,
+                                        fault.position, fault.velocity, 0.0, 0)
 
 
 # Time.
@@ -456,20 +452,12 @@ cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
 cdef void take_locked(TwinCycle* twin, const IncomingMessage* incoming, int64_t now,
                       Output* output) noexcept nogil:
     """Take what a joint state says of joints that others move."""
-    cdef Record record
     cdef Reader r
-    cdef double position = 0.0
     open_message(&r, incoming.data, incoming.size)
     read_joint_names(&r, &twin.locked, &twin.of_locked)
     read_joint_values(&r, &twin.of_locked, False)
-    if r.fault != MESSAGE_WHOLE:
-        return                         # it is not for the twin to judge
-    k = hear_message(&twin.arm.locked, &twin.of_locked, 0, &position)
-    if k >= 0:
-        record.kind, record.index, record.time, record.object = ABSURD_LOCKED, k, now, 0
-        record.value[0], record.value[1], record.value[2], record.value[3] = (
-            position, twin.arm.locked.lowest[k], twin.arm.locked.highest[k], 0.0)
-        output.record(output.loop, &record)
+    if r.fault == MESSAGE_WHOLE:       # else it is not for the twin to judge
+        hear_message(&twin.arm.locked, &twin.of_locked, 0, now, output)
 
 
 cdef void twin_message(void* self, int input, const IncomingMessage* incoming, int64_t now,

@@ -31,7 +31,7 @@ from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.unusable_messages import unusable_state
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
-from featherstone_ros.model.locked_joints import NAME, absurd_text
+from featherstone_ros.model.locked_joints import NAME
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.locked_report import unknown_joints
 from featherstone_ros.nodes.loop_mode import LoopMode, RecentText
@@ -265,9 +265,6 @@ class ControllerLoop(LoopMode):
         elif kind == NoteKind.REJECTED:
             text = Reason.of(Rejection, record).text(self.space.names)
             self._node.log.warning(f"joint_states: a state was refused: {text}")
-        elif kind == NoteKind.LOCKED:
-            joint = self._node.model.locked_joints[index]
-            self._node.log.warning(absurd_text(joint, *values[:3]))
         elif kind == NoteKind.PHASE:
             self._note_event(Event(index), Phase(int(values[0])))
         elif kind == NoteKind.REFUSED:

@@ -14,11 +14,13 @@ from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
 from featherstone_ros._loop import (
+    ABSURD_LOCKED_RECORD,
     PUBLISH_FAILED_RECORD,
     STANDSTILL,
     TOO_LARGE_RECORD,
     UNTIMED_RECORD,
 )
+from featherstone_ros.model.locked_joints import absurd_text
 from featherstone_ros.nodes import realtime_loop
 from featherstone_ros.nodes.callback_groups import DetachedGroup
 from featherstone_ros.nodes.diagnostics_publisher import ERROR, OK, WARN, Report
@@ -218,6 +220,9 @@ class LoopMode:
                     "the middleware's times of messages are not as expected: latency is measured "
                     "from where the loop takes a message, and lost messages are not counted"
                 )
+            elif kind == ABSURD_LOCKED_RECORD:
+                joint = self._node.model.locked_joints[index]
+                self._node.log.warning(absurd_text(joint, *values[:3]))
             else:
                 self._note(record)
 

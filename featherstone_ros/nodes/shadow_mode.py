@@ -18,7 +18,7 @@ from featherstone_ros._shadow import RECORDS, REQUESTS, LockedPlaces, StateBuffe
 from featherstone_ros.control.payload import gravity_and_payload, model_with_payload
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
-from featherstone_ros.model.locked_joints import absurd_text, locked_positions
+from featherstone_ros.model.locked_joints import locked_positions
 from featherstone_ros.nodes import payload_service, realtime_loop
 from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.lifecycle import ModelNode
@@ -125,9 +125,6 @@ class ShadowMode(LoopMode):
         kind, index, _, value, _ = record
         if kind == RECORDS["refused"]:
             self._refuse(*refusal(index, value, self._node.model.joint_names))
-        elif kind == RECORDS["absurd_locked"]:
-            joint = self._node.model.locked_joints[index]
-            self._node.log.warning(absurd_text(joint, *value[:3]))
         finding = self._shadow.finding(record)
         if isinstance(finding, ContractVerdict):
             self._report_verdict(finding)

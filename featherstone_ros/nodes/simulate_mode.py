@@ -24,7 +24,6 @@ from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.control.drive_parameters import require_same_units
 from featherstone_ros.control.payload import model_with_payload
 from featherstone_ros.message_faults import refusal
-from featherstone_ros.model.locked_joints import absurd_text
 from featherstone_ros.nodes import floating_base, realtime_loop
 from featherstone_ros.nodes.diagnostics_publisher import ERROR, DuplicatePublishers, Report
 from featherstone_ros.nodes.execution import one_line
@@ -173,9 +172,6 @@ class SimulateMode(LoopMode):
             reason = fault_text(int(value[0]), self._node.model, index, *value[1:3])
             self._node.get_logger().error(reason)
             self._node.publish_diagnostics()
-        elif kind == RECORDS["absurd_locked"]:
-            joint = self._node.model.locked_joints[index]
-            self._node.log.warning(absurd_text(joint, *value[:3]))
 
     # Services.
 

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
-from featherstone_ros import _control, _shadow, _twin
+from featherstone_ros import _control, _twin
 from featherstone_ros._core import BoundDynamics
-from featherstone_ros._enumerations import NoteKind
+from featherstone_ros._loop import ABSURD_LOCKED_RECORD
 from featherstone_ros.control.admittance import sensor_poses
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import compiled_controller
@@ -176,7 +176,7 @@ def test_while_it_commands_they_move_no_faster_than_they_can(controller):
 def test_what_is_absurd_is_told_once_and_ignored(controller):
     for k, value in enumerate((np.nan, 40.0, np.inf)):
         records = hear(controller, ["lift", *FREE], [value, 0.4, -0.9], 10.0 + 0.001 * k)
-        assert [r[1] for r in records if r[0] == NoteKind.LOCKED] == ([0] if k == 0 else [])
+        assert [r[1] for r in records if r[0] == ABSURD_LOCKED_RECORD] == ([0] if k == 0 else [])
     assert np.isnan(controller.heard_locked[0])
     assert controller.locked[0] == 0.3
 
@@ -217,7 +217,7 @@ def test_the_twin_follows_joint_states_of_others(model):
     states = len(_twin.INPUTS)
     twin.message(states, cdr_messages.joint_state(list(PLACES), list(PLACES.values())), 0)
     records = twin.message(states, cdr_messages.joint_state(["lift"], [70.0]), 0)[1]
-    assert [record[:2] for record in records] == [(_twin.RECORDS["absurd_locked"], 0)]
+    assert [record[:2] for record in records] == [(ABSURD_LOCKED_RECORD, 0)]
     for _ in range(2000):
         twin.advance(0.0)
     assert_allclose(twin.locked, list(PLACES.values()), atol=1e-12)
@@ -238,7 +238,7 @@ def test_the_shadow_finds_no_push_on_an_arm_whose_torso_leans(model):
     assert np.abs(shadow._residual[0][2]).max() < 1e-9
     assert np.abs(shadow._residual[0][:2]).max() < 1e-9
     records = shadow.message(0, cdr_messages.joint_state(["lift"], [70.0]), round(now * 1e9))[1]
-    assert [record[:2] for record in records] == [(_shadow.RECORDS["absurd_locked"], 0)]
+    assert [record[:2] for record in records] == [(ABSURD_LOCKED_RECORD, 0)]
     called = Shadow(model, settings)
     called.place_locked(list(PLACES.values()))
     for now in range(600):
