@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from example_robots import example_robot
 from numpy.typing import ArrayLike
 
 from featherstone_ros import Model, Simulator
@@ -23,13 +24,21 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drive_units import DriveUnits
+from featherstone_ros.model.robots import robot_names
 from featherstone_ros.simulation.closed_loop import ClosedLoop, Command, JointState, Record
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools import robot_setup
+from featherstone_ros.tools.robot_setup import RobotSetup
 
 Ask = Callable[[ClosedLoop], Any]
 Moving = Callable[[float], tuple[float, float, float]]  # position, velocity, acceleration at a time
-load = cache(robot_setup.load)
+
+
+@cache
+def load(robot: str) -> RobotSetup:
+    """Return a robot of ours, of example-robot-data by its file's name, or by its path."""
+    is_told = robot in robot_names() or "/" in robot
+    return robot_setup.load(robot if is_told else str(example_robot(robot)))
 
 
 @dataclass(frozen=True)
@@ -37,8 +46,8 @@ class Scene:
     """What is played.
 
     Attributes:
-        robot: ``panda``, ``ur5e``, or the path of a URDF; with the parameters that it has, or those
-            that ``setup`` proposes.
+        robot: As ``load`` takes it; with the parameters that it has, or those that ``setup``
+            proposes.
         ask: Time [s] to what is asked then; the arm is taken over at 0.
         duration: [s].
         start: (n,) where the arm stands at first; None: as the robot's file says [rad or m].

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from arm_scene import Ask, Played, Scene, deactivate, hold, load, moved, play
-from example_robots import example_robot
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.trajectory import Point, TrajectoryError
@@ -48,11 +47,6 @@ class Drawn:
     refused: list[str] = field(default_factory=list)
 
 
-def robot_of(name: str) -> str:
-    """Return a robot as ``Scene`` takes it."""
-    return name if name in ("panda", "ur5e") else str(example_robot(name))
-
-
 @cache
 def bounds(robot: str) -> Floats:
     """Return acceleration, deceleration and jerk (3, n) of what the controller makes of its own."""
@@ -81,7 +75,7 @@ def place(robot: str, rng: np.random.Generator) -> Floats:
     """Draw where the arm stands, around its home."""
     setup = load(robot)
     lower, upper = (np.clip(x, -3.0, 3.0) for x in (setup.arm.model.lower, setup.arm.model.upper))
-    start = np.asarray(setup.start, float) + rng.uniform(-0.5, 0.5, setup.arm.model.n)
+    start = setup.start + rng.uniform(-0.5, 0.5, setup.arm.model.n)
     return np.clip(start, lower + MARGIN, upper - MARGIN)
 
 

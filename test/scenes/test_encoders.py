@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from arm_scene import Ask, Played, Scene, deactivate, fall_back, load, play, trajectory
 from drive_settings import parameters_of
-from example_robots import ROBOTS
 from lies import COARSE, SERVO, in_steps
 from studies import SWEEP
 
@@ -24,16 +23,9 @@ REST = 0.2  # [s] before a motion
 At = Callable[[float], tuple[Floats, Floats]]
 
 
-def path_of(name: str) -> str:
-    if name not in ("panda", "ur5e"):
-        found = [path for path in ROBOTS if path.stem == name]
-        return str(found[0]) if found else pytest.skip("example-robot-data is not installed")
-    return name
-
-
 def parameters(name: str, rate: float) -> dict[str, object]:
     """Return those of drives that are known, with gains chosen for a rate [Hz]."""
-    model, (rotor, coulomb) = load(path_of(name)).model, ARMS[name]
+    model, (rotor, coulomb) = load(name).model, ARMS[name]
     gains = {f"gains.{joint}.{gain}": 0.0 for joint in model.joint_names for gain in "pd"}
     known = parameters_of(model.joint_names, rotor, coulomb, coulomb)
     return {**known, **gains, "gains.period": 1.0 / rate}
@@ -41,7 +33,7 @@ def parameters(name: str, rate: float) -> dict[str, object]:
 
 def middle(name: str) -> Floats:
     """Return the robot's start, away from its limits."""
-    robot = load(path_of(name))
+    robot = load(name)
     lower, upper = np.maximum(robot.model.lower, -3.0), np.minimum(robot.model.upper, 3.0)
     margin = 0.35 * (upper - lower)
     return np.clip(robot.start, lower + margin, upper - margin)
@@ -49,7 +41,7 @@ def middle(name: str) -> Floats:
 
 def to_and_fro(name: str, seed: int) -> At:
     """Return a slow motion of all joints, at 15 % of their speed limits at most."""
-    model, start, random = load(path_of(name)).model, middle(name), np.random.default_rng(seed)
+    model, start, random = load(name).model, middle(name), np.random.default_rng(seed)
     room = np.minimum(np.minimum(model.upper - start, start - model.lower) / 2.2, 0.5)
     rate = random.uniform(0.3, 1.0, model.n) * 2.0 * np.pi / 3.0
     way = np.minimum(room, 0.15 * model.velocity_limit / rate)
@@ -101,7 +93,7 @@ KINDS = {"trajectory": asked, "set-points": set_points, "chunks": chunks, "stops
 def played(name: str, rate: float, kind: str, seed: int, step: float, **more: object) -> Played:
     velocities = "true" if more.pop("measures_velocity", False) else "missing"
     scene = Scene(
-        path_of(name),
+        name,
         KINDS[kind](to_and_fro(name, seed)),
         REST + LASTS + 0.5,
         middle(name),
@@ -162,7 +154,7 @@ def float_freely(loop):
 @pytest.mark.parametrize("rate", [200.0, 500.0])
 def test_an_arm_whose_torque_flickers_is_not_thrown_by_the_last_of_it(rate, ask):
     """The feedback's torque goes over to gravity's from its mean: .3 to .8 from its last value."""
-    names, start = load("panda").model.joint_names, np.asarray(load("panda").start, float)
+    names, start = load("panda").model.joint_names, load("panda").start
     gains = {f"gains.{joint}.{gain}": 0.0 for joint in names for gain in "pd"}
     timing = {"gains.period": 1.0 / rate, "gains.delay": 1.0 / rate}
     coarse = in_steps(SERVO)

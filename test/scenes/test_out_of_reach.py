@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arm_scene import Scene, play
-from example_robots import ROBOTS
+from arm_scene import Scene, load, play
 from urdf_text import joint, link, robot
 
 from featherstone_ros import Dynamics, Model
@@ -69,12 +68,9 @@ def test_a_joint_that_its_speed_limit_holds_back_is_not_accused(seed):
     """An xArm7 without rotors: what the desired motion would take of friction is not sent, since a
     wrist as light would be too fast with it. So nothing moves that wrist. (In MuJoCo it creeps.)
     """
-    robots = [str(path) for path in ROBOTS if path.stem == "xarm7"]
-    if not robots:
-        pytest.skip("example-robot-data is not installed")
     random, start = np.random.default_rng(seed), np.array([0.0, 0.02, 0.0, 1.31, 0.0, 0.72, 0.0])
     if seed % 2 == 0:
-        model = Model.from_file(robots[0])
+        model = load("xarm7").model
         start = random.uniform(
             np.maximum(0.6 * model.lower, -2.0), np.minimum(0.6 * model.upper, 2.0)
         )
@@ -86,6 +82,6 @@ def test_a_joint_that_its_speed_limit_holds_back_is_not_accused(seed):
         loop.controller.set_target(loop.now, target)
 
     mode = {"mode": "cartesian_impedance", "tip": "link7"}
-    played = play(Scene(robots[0], {0.3: far_away}, 2.3, start, mode))
+    played = play(Scene("xarm7", {0.3: far_away}, 2.3, start, mode))
     assert "to the bit" not in played.text
     assert played.loop.controller.phase in RUNNING

@@ -5,7 +5,7 @@ In turns with the one that is expected, so that half of what is heard is his.
 
 import numpy as np
 import pytest
-from arm_scene import Scene, load, play, trajectory
+from arm_scene import Scene, load, moved, play
 from drawn_scenes import ADDED, bounds
 from lies import in_turns
 from studies import study
@@ -15,14 +15,13 @@ from featherstone_ros.control.trajectory import Point, TrajectoryError
 
 BEGIN, DURATION = 0.2, 1.2  # [s]
 AWAY = {"panda": 0.4, "ur5e": 0.6}  # [rad]
-START = np.asarray(load("panda").start, float)
+START = load("panda").start
 NAMES = load("panda").arm.model.joint_names
 
 
 def motion(robot):
-    start = np.asarray(load(robot).start, float)
-    still = np.zeros(len(start))
-    return start, {BEGIN: trajectory([Point(DURATION, start + AWAY[robot], still, still)])}
+    start = load(robot).start
+    return start, {BEGIN: moved(start + AWAY[robot], DURATION)}
 
 
 class Holding:

@@ -26,7 +26,6 @@ from arm_scene import (
     trajectory,
 )
 from drive_settings import parameters_of
-from example_robots import example_robot
 from lies import lost_after, unreadable_after
 from studies import SWEEP, few_or_all, study
 
@@ -104,7 +103,7 @@ def test_an_arm_that_its_friction_is_about_to_hold_is_not_thrown(robot, seed, mu
     """At the instant of a state too, friction holds what creeps: without it, the last command would
     accelerate light links as if they were free, and a stop from there made up to 9 times the limit.
     """
-    scene, duration, _ = drawn(str(example_robot(robot)), seed)
+    scene, duration, _ = drawn(robot, seed)
     scene = replace(scene, mujoco=mujoco)
     undisturbed = play(scene)
     for at in BEGIN + duration * np.array([0.85, 0.92, 0.97, 1.0]) - 0.1:
@@ -115,7 +114,6 @@ def test_an_arm_that_its_friction_is_about_to_hold_is_not_thrown(robot, seed, mu
 @pytest.mark.parametrize("robot", ["panda", "xarm7", "z1"])
 def test_a_short_state_timeout_does_not_accuse_a_joint_that_friction_holds(robot):
     """Its position is repeated, which is no fault within the period of the slowest hardware."""
-    robot = robot if robot == "panda" else str(example_robot(robot))
     for seed in range(3):
         scene, _, _ = drawn(robot, seed)
         assert play(replace(scene, parameters={"state_timeout": 0.01})).text == ""
@@ -232,13 +230,12 @@ def test_falling_back_from_a_fast_motion_brakes_it_first(mujoco):
 
 def test_a_brake_is_not_handed_over_to_a_hold_that_decays_for_long():
     """From a slow motion, sharply: its last torque, fading for 10 s, made .98 of .45."""
-    robot = str(example_robot("kinova"))
-    start = np.asarray(load(robot).start, float)
-    still = np.zeros(len(start))
+    robot = "kinova"
+    start = load(robot).start
     way = 0.15 * load(robot).arm.model.velocity_limit / 1.875
     scene = Scene(
         robot,
-        {BEGIN: trajectory([Point(1.0, start + way, still, still)])},
+        {BEGIN: moved(start + way, 1.0)},
         3.0,
         start,
         parameters={"stop_time": 0.01, "decay_time": 10.0},
@@ -347,7 +344,6 @@ def disturbed(
     [("ur5e", 3), ("panda", 3), *(study(r, SWEEP) for r in ("ur5e", "panda", "xarm7"))],
 )
 def test_no_silence_gap_or_fall_back_makes_a_motion_faster(robot, seeds, kind):
-    robot = robot if robot in FAST else str(example_robot(robot))
     for seed in range(seeds):
         played, other = map(play, disturbed(*drawn(robot, seed), kind))
         top, bound = played.speed.max(), other.speed.max() + MORE

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from arm_scene import Scene, deactivate, hold, load, moved, play, trajectory
-from drawn_scenes import bounds, failures, robot_of
+from drawn_scenes import bounds, failures
 from lies import late_by, lost_after, shifted_after
 from studies import SWEEP
 
@@ -17,7 +17,7 @@ BEGIN, DURATION = 0.2, 0.7
 
 def stopped(robot, how, stop_time, mujoco=False):
     """Stop a motion at its fastest."""
-    start = np.asarray(load(robot).start, float)
+    start = load(robot).start
     ask = {BEGIN: moved(start + WAY[robot], DURATION), BEGIN + DURATION / 2: how}
     return play(
         Scene(robot, ask, 3.0, start=start, parameters={"stop_time": stop_time}, mujoco=mujoco)
@@ -61,7 +61,7 @@ def test_a_stop_time_that_is_long_enough_is_kept(stop_time):
 )
 def test_a_stop_goes_by_efforts_and_payload_that_came_at_run_time(change):
     """As it does where they are set from the start."""
-    start = np.asarray(load("panda").start, float)
+    start = load("panda").start
     goal = start + WAY["panda"]
     ask = {
         0.1: lambda loop: loop.configure(change),
@@ -82,15 +82,15 @@ def test_a_stop_goes_by_efforts_and_payload_that_came_at_run_time(change):
 
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_a_few_drawn_stops(robot):
-    assert not failures("stop", robot_of(robot), range(2))
+    assert not failures("stop", robot, range(2))
 
 
 @pytest.mark.study
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_no_stop_makes_an_arm_faster(robot):
     """Held, deactivated or replaced at any instant, ``stop_time`` over its whole range."""
-    assert not failures("stop", robot_of(robot), range(2, SWEEP))
-    assert not failures("stop", robot_of(robot), range(200, 200 + SWEEP // 10), mujoco=True)
+    assert not failures("stop", robot, range(2, SWEEP))
+    assert not failures("stop", robot, range(200, 200 + SWEEP // 10), mujoco=True)
 
 
 @pytest.mark.parametrize("mujoco", [False, True])
@@ -104,7 +104,7 @@ def test_a_deactivated_arm_comes_to_rest_with_a_load_that_is_not_known(
     robot, link, mass, moves, update_on, mujoco
 ):
     """Without feedback it would sink for as long as commands go on; then they end."""
-    start = np.asarray(load(robot).start, float)
+    start = load(robot).start
     ask = {0.1: trajectory([Point(1.0, start + 0.3)])} if moves else {}
     twin = {"payload.mass": mass, "payload.link": link}
     played = play(
@@ -133,9 +133,8 @@ def test_a_deactivated_arm_comes_to_rest_with_a_load_that_is_not_known(
 )
 def test_a_stop_on_the_way_out_that_is_disturbed_throws_no_arm(robot, lie, decay_time):
     """The torque that braked it faded as slowly as decay_time: 3.5 times the fastest speed."""
-    start = np.asarray(load(robot).start, float)
-    zero = np.zeros_like(start)
-    ask = {0.4: trajectory([Point(0.8, start + 0.6, zero, zero)]), 0.8: deactivate}
+    start = load(robot).start
+    ask = {0.4: moved(start + 0.6, 0.8), 0.8: deactivate}
     played = play(Scene(robot, ask, 2.5, parameters={"decay_time": decay_time}, state=lie))
     speed = np.abs(played.qd / load(robot).model.velocity_limit)
     assert speed[played.since(0.8)].max() < 1.01 * speed[: played.since(0.8).start].max()
@@ -164,14 +163,14 @@ def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(robot, end)
 
 def test_a_fault_on_the_way_out_ends_the_feedback_after_a_gap_too():
     """It swings up, as commands come 40 ms late: with it 7 times the fastest speed, and no end."""
-    zero, noise = np.zeros(7), np.random.default_rng(1)
-    start = np.asarray(load("panda").start, float)
+    noise = np.random.default_rng(1)
+    start = load("panda").start
     lost = lost_after(0.7, 0.85)
 
     def noisy(state):
         return lost(state._replace(q=state.q + 1e-4 * noise.standard_normal(7)))
 
-    ask = {0.2: trajectory([Point(0.6, start + 0.3, zero, zero)]), 0.66: deactivate}
+    ask = {0.2: moved(start + 0.3, 0.6), 0.66: deactivate}
     played = play(Scene("panda", ask, 2.4, state=noisy, command=late_by(0.04)))
     assert "faster than" in played.text
     assert played.speed[played.since(0.9)].max() < 1.3

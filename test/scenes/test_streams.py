@@ -8,14 +8,14 @@ from itertools import product
 import numpy as np
 import pytest
 from arm_scene import Scene, load, moved, play, trajectory
-from drawn_scenes import bounds, failures, judge, robot_of, stall
+from drawn_scenes import bounds, failures, judge, stall
 from studies import SWEEP, few_or_all, study
 
 from featherstone_ros.control.trajectory import Point
 
 ROBOTS = ("panda", "ur5e", "z1")
 BEGIN, PULSE, SIZE = 0.2, 1.8, 0.25  # [s], [rad/s], [rad]
-START = np.asarray(load("panda").start, float)
+START = load("panda").start
 NAMES = load("panda").arm.model.joint_names
 
 
@@ -96,9 +96,8 @@ def test_set_points_that_come_early_or_late_ask_for_no_more_acceleration(robot):
     """100 Hz, 5 ms early or late. Where it is no remedy to remove a velocity more slowly, so is the
     distance removed: both added up to 1.38 of the bound.
     """
-    described = robot_of(robot)
-    start = np.asarray(load(described).start, float)
-    size = np.minimum(0.1 * load(described).arm.model.velocity_limit, 0.1)
+    start = load(robot).start
+    size = np.minimum(0.1 * load(robot).arm.model.velocity_limit, 0.1)
 
     def send(time):
         point = Point(0.0, start + size * (1.0 - np.cos(2.0 * time)))
@@ -106,8 +105,8 @@ def test_set_points_that_come_early_or_late_ask_for_no_more_acceleration(robot):
 
     rng = np.random.default_rng(3)
     asks = {BEGIN + t + rng.uniform(0.0, 0.01): send(t) for t in np.arange(0.0, 3.0, 0.01)}
-    played = play(Scene(described, asks, 3.2, start=start))
-    assert (np.abs(played.desired[:, 2]) < 1.05 * bounds(described)[:2].max(axis=0)).all()
+    played = play(Scene(robot, asks, 3.2, start=start))
+    assert (np.abs(played.desired[:, 2]) < 1.05 * bounds(robot)[:2].max(axis=0)).all()
 
 
 @pytest.mark.parametrize("send", [set_points, single_points])
@@ -131,7 +130,7 @@ def test_a_slow_loop_feeds_forward_what_its_commands_are_to_do_while_they_act(ro
 
     Gains are chosen for 30 Hz.
     """
-    model, start = load(robot).model, np.asarray(load(robot).start, float)
+    model, start = load(robot).model, load(robot).start
     gains = {f"gains.{joint}.{gain}": 0.0 for joint in model.joint_names for gain in "pd"}
     ask = {0.3: moved(start + 0.4, 0.5)}
     played = play(Scene(robot, ask, 1.8, parameters={**gains, "gains.period": 1.0 / 30.0}))
@@ -152,7 +151,7 @@ def test_a_jump_within_a_stream_is_led_in_and_one_at_its_beginning_is_not():
 
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_a_few_drawn_stalls(robot):
-    assert not failures("stall", robot_of(robot), range(2))
+    assert not failures("stall", robot, range(2))
 
 
 def test_a_difference_of_velocities_is_not_kept_while_the_stream_turns_round():
@@ -160,7 +159,7 @@ def test_a_difference_of_velocities_is_not_kept_while_the_stream_turns_round():
 
     To keep to that would take longer than the stream takes to turn, which would add both.
     """
-    drawn = stall(robot_of("xarm7"), 9)
+    drawn = stall("xarm7", 9)
     played = play(drawn.scene)
     assert played.speed[played.since(drawn.event)].max() < drawn.speed + 0.1
 
@@ -168,8 +167,7 @@ def test_a_difference_of_velocities_is_not_kept_while_the_stream_turns_round():
 @pytest.mark.parametrize("robot", ["panda", "ur5e", "xarm7"])
 def test_an_arm_that_begins_behind_catches_up_with_chunk_after_chunk(robot):
     """Each chunk begins without acceleration: what that leaves does not turn the catch-up round."""
-    described = robot_of(robot)
-    home = np.asarray(load(described).start, float)
+    home = load(robot).start
 
     def there(time):
         return home + 0.125 + 0.3 * np.sin((np.asarray(time) - BEGIN) / 0.375)[..., None]
@@ -181,10 +179,10 @@ def test_an_arm_that_begins_behind_catches_up_with_chunk_after_chunk(robot):
 
     asks = {at: chunk(at) for at in np.arange(BEGIN, 3.0, 0.062)}
     parameters = SPLINE | {"start_tolerance": 0.3}
-    played = play(Scene(described, asks, 3.0, start=home, parameters=parameters))
+    played = play(Scene(robot, asks, 3.0, start=home, parameters=parameters))
     behind = np.abs(played.desired[:, 0] - there(played.record.time)).max(axis=1)
     assert behind[played.since(2.8)].max() < 0.01
-    asked = 0.8 / load(described).arm.model.velocity_limit.min()
+    asked = 0.8 / load(robot).arm.model.velocity_limit.min()
     assert played.speed.max() < asked + 0.1
 
 
@@ -199,7 +197,7 @@ def test_an_arm_that_waited_is_led_to_a_single_point_as_a_moving_one_is(
 ):
     """6 of 10 are lost: it stands, and the next one is due within ``stop_time``."""
     arm, rng = load(robot).arm, np.random.default_rng(seed)
-    home, size = np.asarray(load(robot).start, float), 0.075 * arm.model.velocity_limit
+    home, size = load(robot).start, 0.075 * arm.model.velocity_limit
 
     def point(time):
         return [Point(1.0 / rate, home + size * (1.0 - np.cos(2.0 * (time + 1.0 / rate - 0.1))))]
@@ -223,4 +221,4 @@ def test_a_stall_with_mujoco_as_the_plant():
 @pytest.mark.study
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_no_stall_whips_an_arm(robot):
-    assert not failures("stall", robot_of(robot), range(2, SWEEP))
+    assert not failures("stall", robot, range(2, SWEEP))
