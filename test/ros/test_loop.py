@@ -50,7 +50,15 @@ ANSWER = serialize_message(Float64MultiArray(data=VALUES))
 STATE = JointState(name=["a", "b"], position=[0.1, 0.2])
 LARGEST = 4096
 LARGE = JointState(name=["a"], position=[0.0] * LARGEST)
-TALKER = Path(__file__).with_name("talker.py")
+TALKER = """
+import time, rclpy
+from sensor_msgs.msg import JointState
+rclpy.init()
+publisher = rclpy.create_node("talker").create_publisher(JointState, "states", 10)
+while True:
+    publisher.publish(JointState(name=["a", "b"], position=[0.1, 0.2]))
+    time.sleep(0.005)
+"""
 
 
 def may_be_fifo() -> bool:
@@ -239,7 +247,7 @@ def test_messages_are_answered_and_ticks_come_while_nobody_gives_the_interpreter
     ticking = RclLoop(echo.EchoCycle(ANSWER, period=0.01), [], [bench.output], at_once=False)
     thread = threading.Thread(target=ticking.run)
     thread.start()
-    ros.run([sys.executable, str(TALKER), "states", "200"], fork=True)
+    ros.run([sys.executable, "-c", TALKER])
     ros.wait_for(lambda: bench.cycle.messages > 10, "the talker")
     before, ticks = bench.cycle.messages, ticking.counters()["ticks"]
     ctypes.PyDLL(None).usleep(2_000_000)  # PyDLL: with the interpreter held
