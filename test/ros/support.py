@@ -369,15 +369,17 @@ class Ros:
         fork: bool = True,
     ) -> NodeProcess:
         """Start ``python -m module --ros-args`` with parameters (a file) and further arguments."""
-        command = [sys.executable, "-m", module, "--ros-args"]
-        if parameters:
-            file = self.folder / f"parameters_{len(self._processes)}.yaml"
-            file.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))
-            command += ["--params-file", str(file)]
-        process = self.run([*command, *arguments], stdout, fork=fork)
+        command = [sys.executable, "-m", module, *self.arguments(parameters or {}), *arguments]
+        process = self.run(command, stdout, fork=fork)
         if (parameters or {}).get("lockstep"):
             os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
         return process
+
+    def arguments(self, parameters: Mapping[str, Any]) -> list[str]:
+        """Return the arguments of a node that give it parameters, by a file."""
+        file = self.folder / f"parameters_{len(self._processes)}.yaml"
+        file.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters)}}))
+        return ["--ros-args", *(["--params-file", str(file)] if parameters else [])]
 
     def run(
         self, command: list[str], stdout: int = subprocess.PIPE, fork: bool = False

@@ -25,9 +25,7 @@ def test_each_node_has_a_script_and_one_starts_and_ends_in_order(ros: Ros):
     for name in NODES:
         (entry,) = entry_points(group="console_scripts", name=name)
         assert script(name) and entry.load() is import_module(f"featherstone_ros.{name}").main
-    file = ros.folder / "slider.yaml"
-    file.write_text(f"/**: {{ros__parameters: {{robot_description: '{SLIDER}'}}}}")
-    node = ros.run([script(NODES[0]), "--ros-args", "--params-file", str(file)])
+    node = ros.run([script(NODES[0]), *ros.arguments({"robot_description": SLIDER})])
     node.wait_for_output("activate: done")
     node.stop()
 

@@ -35,9 +35,8 @@ def restless(
 ):
     """Start the restless node, active; its arm stands after that time, and it waits for so long."""
     ros.environment |= {"STAND": str(stand), "PATIENCE": str(patience), "LEFT": left}
-    file = ros.folder / "restless.yaml"
-    file.write_text(f"/**: {{ros__parameters: {{robot_description: '{SLIDER}'}}}}")
-    node = ros.run([sys.executable, RESTLESS, "--ros-args", "--params-file", str(file)], fork=True)
+    arguments = ros.arguments({"robot_description": SLIDER})
+    node = ros.run([sys.executable, RESTLESS, *arguments], fork=True)
     node.wait_for_output("activate: done")
     return node
 

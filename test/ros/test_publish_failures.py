@@ -1,6 +1,5 @@
 """A node that cannot publish says so: commands that nobody gets are not OK."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -23,13 +22,9 @@ PROGRAM = str(Path(__file__).with_name("unpublished.py"))
     ],
 )
 def test_a_topic_without_messages_is_an_error(ros, node, topic, parameters):
-    file = ros.folder / "parameters.yaml"
-    file.write_text(json.dumps({"/**": {"ros__parameters": parameters}}))
     where = f"featherstone_ros.nodes.{node}"
-    process = ros.run(
-        [sys.executable, PROGRAM, where, topic, "--ros-args", "--params-file", str(file)],
-        fork=True,
-    )
+    command = [sys.executable, PROGRAM, where, topic, *ros.arguments(parameters)]
+    process = ros.run(command, fork=True)
     process.wait_for_output("activate: done")
     states = ros.node.create_publisher(JointState, "joint_states", 10)
     name = node.partition(":")[0]
