@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
+from comparison import assert_equal_to_rounding
 from refusals import refusals
 from urdf_text import chain, joint, link, robot
 
+from featherstone_ros import Dynamics, Model
 from featherstone_ros.errors import ModelError, UnknownNameError
+from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model import urdf
 from featherstone_ros.model.joint_selection import choose
 from featherstone_ros.model.robot_description import orphans
+from featherstone_ros.model.urdf import parse
 
 
 def mimic(leader, multiplier=None, offset=None):
@@ -135,3 +139,185 @@ test_what_cannot_be_chosen_is_refused = refusals(
         for x in (float("nan"), float("inf"), None, "0.1")
     ),
 )
+
+
+# URDF joints of several degrees of freedom: a planar one is three joints, a floating one none.
+
+
+NORMALS = {
+    "z": ("0 0 1", [1, 0, 0], [0, 1, 0]),
+    "x": ("1 0 0", [0, 1, 0], [0, 0, 1]),
+    "y": ("0 3 0", [1, 0, 0], [0, 0, -1]),
+    "z, rounded": ("6e-17 0 1", [1, 0, 0], [0, 1, 0]),
+    "down": ("0 0 -1", [1, 0, 0], [0, -1, 0]),
+    "none given": (None, [0, 1, 0], [0, 0, 1]),
+    "aslant": ("1 2 2", [8 / 72**0.5, -2 / 72**0.5, -2 / 72**0.5], [0, 0.5**0.5, -(0.5**0.5)]),
+}
+INERTIA = (0.2, 0.3, 0.4, 0.01, 0.02, 0.03)
+PLACE = {"xyz": "0.1 0.2 0.3", "rpy": "0.3 -0.2 0.5"}
+LIMIT = '<limit lower="-1" upper="1" velocity="2" effort="30"/><dynamics damping="0.5"/>'
+
+
+def text(axis="0 0 1", inside="", kind="planar"):
+    """Return an arm in the middle of which a plate slides and turns in a plane."""
+    return robot(
+        *(link(name, 1.5, "0.1 0.2 0.1", INERTIA) for name in ("base", "arm", "plate", "hand")),
+        joint("shoulder", "base", "arm", axis="0 1 0"),
+        joint("table", "arm", "plate", kind, inside, axis=axis, **PLACE),
+        joint("wrist", "plate", "hand", axis="1 0 0", rpy="0.1 0.2 0.3"),
+    )
+
+
+@pytest.fixture(params=NORMALS.values(), ids=NORMALS)
+def normal(request):
+    return request.param
+
+
+def test_planar_joint_has_three_coordinates_at_its_place_in_the_document():
+    model = Model.from_urdf(text(inside=LIMIT))
+    names = ("shoulder", "table/x", "table/y", "table/theta", "wrist")
+    assert model.joint_names == names
+    assert model.joint_types[1:4] == ("prismatic", "prismatic", "continuous")
+    assert model.link_names == ("base", "arm", "plate", "hand", "table/x", "table/y")
+    assert not model.inertial_parameters[40:].any()
+    assert np.isinf(model.lower[1:4]).all() and np.isinf(model.upper[1:4]).all()
+    assert model.effort_limit[1:4].tolist() == [30] * 3
+    assert model.velocity_limit[1:4].tolist() == [2] * 3
+    assert model.damping[1:4].tolist() == [0.5] * 3
+
+
+def pinocchio_arm(x, y):
+    """Return Pinocchio's model of the same arm, its own planar joint in the plane of x and y."""
+    pin = pytest.importorskip("pinocchio")
+    plane = pin.SE3(np.stack([x, y, np.cross(x, y)], axis=1), np.zeros(3))
+    kinds = {
+        "shoulder": (pin.JointModelRY(), pin.SE3.Identity()),
+        "table": (pin.JointModelPlanar(), plane),
+        "wrist": (pin.JointModelRX(), pin.SE3.Identity()),
+    }
+    arm = parse(text(kind="fixed"))
+    weights = {body.name: body.inertial for body in arm.links}
+    model, parent, frame = pin.Model(), 0, pin.SE3.Identity()  # of the link before, in its joint
+    for step in arm.tree:
+        kind, turned = kinds[step.name]
+        place = frame * pin.SE3(step.rotation, step.translation) * turned
+        parent, frame = model.addJoint(parent, kind, place, step.name), turned.inverse()
+        body = weights[step.child]
+        model.appendBodyToJoint(parent, pin.Inertia(body.mass, body.com, body.inertia), frame)
+    return pin, model, model.createData()
+
+
+def test_dynamics_are_those_of_pinocchio_s_planar_joint(normal):
+    """Its velocity is in the plate's axes: v = G(theta) qd, and tau = G^T tau of Pinocchio's."""
+    axis, x, y = normal
+    pin, reference, data = pinocchio_arm(x, y)
+    model = Model.from_urdf(text(axis))
+    dynamics = Dynamics(model)
+    q, qd, qdd = np.random.default_rng(1).uniform(-2, 2, (3, 5))
+    c, s = np.cos(q[3]), np.sin(q[3])
+    G, G_dot = np.eye(5), np.zeros((5, 5))
+    G[1:3, 1:3] = [[c, s], [-s, c]]
+    G_dot[1:3, 1:3] = qd[3] * np.array([[-s, c], [-c, -s]])
+    configuration = np.array([q[0], q[1], q[2], c, s, q[4]])
+    theirs = pin.rnea(reference, data, configuration, G @ qd, G @ qdd + G_dot @ qd)
+    tau = dynamics.rnea(q, qd, qdd)
+    assert_equal_to_rounding(tau, G.T @ theirs)
+    assert_equal_to_rounding(dynamics.aba(q, qd, tau), qdd)
+    upper = np.triu(pin.crba(reference, data, configuration))
+    H = upper + np.triu(upper, 1).T
+    assert_equal_to_rounding(dynamics.crba(q), G.T @ H @ G)
+    pin.computeJointJacobians(reference, data, configuration)
+    J = pin.getJointJacobian(reference, data, 3, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+    assert_equal_to_rounding(dynamics.jacobian(q, "hand"), J @ G)
+
+
+def test_coordinates_lead_others():
+    follower = joint("lid", "hand", "tip", inside='<mimic joint="table/theta" multiplier="-1"/>')
+    model = Model.from_urdf(text().replace("</robot>", link("tip") + follower + "</robot>"))
+    assert model.mimics["lid"][:2] == ("table/theta", -1)
+    follower = follower.replace("table/theta", "table")
+    with pytest.raises(ModelError, match=r"'lid': <mimic joint> is 'table', which is planar, .*/x"):
+        Model.from_urdf(text().replace("</robot>", link("tip") + follower + "</robot>"))
+
+
+@pytest.mark.parametrize("kind", ["planar", "floating"])
+def test_followers_with_several_degrees_of_freedom_are_refused(kind):
+    with pytest.raises(ModelError, match=f"'table': has <mimic>, expected none on a {kind} joint"):
+        Model.from_urdf(text(inside='<mimic joint="wrist"/>', kind=kind))
+
+
+def test_identified_parameters_go_into_the_text_where_its_links_are():
+    model = Model.from_urdf(text()).with_payload("plate", 1.0, (0, 0, 0.1))
+    again = Model.from_urdf(model.to_urdf(text()))
+    np.testing.assert_allclose(
+        again.inertial_parameters, model.inertial_parameters, rtol=0, atol=1e-15
+    )
+    with pytest.raises(ModelError, match="link 'table/x' is not in the URDF"):
+        model.with_payload("table/x", 1.0, (0, 0, 0.1)).to_urdf(text())
+
+
+def test_inspection_says_only_that_nothing_stops_the_plate():
+    findings = examine(text(inside=LIMIT)).findings
+    found = [finding for finding in findings if finding.severity and "/" in finding.name]
+    assert {finding.rule.name for finding in found} == {"limits-missing"}
+    assert {finding.name for finding in found} == {"table/x", "table/y"}
+
+
+# Floating joints ---------------------------------------------------------------------------------
+
+
+def test_floating_joint_within_a_robot_is_refused_by_name_with_what_to_do():
+    for base in ("fixed", "floating"):
+        with pytest.raises(ModelError, match=r"'table' is floating: six .*base=.floating.*locks"):
+            Model.from_urdf(text(kind="floating"), base=base)
+    refused = [finding for finding in examine(text(kind="floating")).findings if finding.severity]
+    assert "table" in [finding.name for finding in refused]
+
+
+def test_floating_joint_that_is_not_chosen_stays_at_its_origin():
+    names = ["shoulder", "wrist"]
+    model = Model.from_urdf(text(kind="floating"), joints=names)
+    fixed = Model.from_urdf(text(kind="fixed"), joints=names)
+    assert model.locked == {"table": 0}
+    q, qd, qdd = np.random.default_rng(3).uniform(-2, 2, (3, 2))
+    expected = Dynamics(fixed).rnea(q, qd, qdd)
+    np.testing.assert_array_equal(Dynamics(model).rnea(q, qd, qdd), expected)
+    with pytest.raises(ModelError, match="joint 'table' is floating"):
+        Model.from_urdf(text(kind="floating"), joints=["table"])
+
+
+def afloat(ground="<link name='world'/>", more=""):
+    """Return the arm on a floating joint."""
+    root = joint("sea", "world", "base", "floating", rpy="1 0 0")
+    return text().replace("</robot>", ground + root + more + "</robot>")
+
+
+def test_robot_on_a_floating_joint_has_a_floating_base():
+    model, alone = (Model.from_urdf(each, base="floating") for each in (afloat(), text()))
+    assert model.base_link == "base" and model.link_names == alone.link_names
+    assert model.joint_names == alone.joint_names
+    random = np.random.default_rng(4)
+    q, (qd, qdd) = model.neutral, random.uniform(-2, 2, (2, model.nv))
+    q[:3], q[7:] = random.uniform(-1, 1, 3), random.uniform(-1, 1, 5)
+    expected = Dynamics(alone).rnea(q, qd, qdd)
+    np.testing.assert_array_equal(Dynamics(model).rnea(q, qd, qdd), expected)
+    heavier = model.with_payload("hand", 1.0, (0, 0, 0.1))
+    again = Model.from_urdf(heavier.to_urdf(afloat()), base="floating")
+    np.testing.assert_allclose(
+        again.inertial_parameters, heavier.inertial_parameters, rtol=0, atol=1e-15
+    )
+    with pytest.raises(ModelError, match="describes another robot"):
+        heavier.to_urdf("<robot name='nothing'/>")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        afloat(ground=link("world", 1.0)),
+        afloat(more=link("post") + joint("weld", "world", "post", "fixed")),
+    ],
+    ids=["with mass", "with other children"],
+)
+def test_ground_that_is_more_than_a_frame_is_no_free_base(text):
+    with pytest.raises(ModelError, match="joint 'sea' is floating"):
+        Model.from_urdf(text, base="floating")
