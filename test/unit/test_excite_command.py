@@ -32,7 +32,8 @@ def planned(request, tmp_path_factory):
     """Robot, the file that the command writes, its trajectory, the arm, and what it prints."""
     folder, said = tmp_path_factory.mktemp("excite"), io.StringIO()
     file, picture = folder / "motion.yaml", folder / "motion.png"
-    drawn = ["--plot", str(picture)] if request.param == "ur5e" else []  # takes as long as the rest
+    # A picture takes longer than the rest, and is drawn as preflight's (test_preflight_command.py).
+    drawn = ["--plot", str(picture)] if request.param == "panda" else []
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
         patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
         patch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 8)
