@@ -119,6 +119,13 @@ def is_fork_safe() -> bool:
 
 
 FORKS = is_fork_safe()
+
+
+def is_python(command: list[str]) -> bool:
+    """Tell whether a command is a module or a script of this Python's."""
+    return command[0] == sys.executable and (command[1] == "-m" or command[1].endswith(".py"))
+
+
 # A node's loop raises its session, which is that of the tests. What has a session of its own takes
 # the niceness that ours has when it starts: raised later, ours would leave it nothing.
 set_session_niceness(os.getpid(), BEST_NICE)
@@ -133,17 +140,18 @@ class NodeProcess:
         environment: Mapping[str, str],
         folder: Path,
         stdout: int = subprocess.PIPE,
-        fork: bool = False,
+        fork: bool = True,
     ) -> None:
         """Start the process in ``folder``, which is not the source folder.
 
-        It ends with the thread that starts it, however that ends. ``fork`` makes a cheaper process
-        of Python's, see ``forked.py``.
+        It ends with the thread that starts it, however that ends. A module or script of Python's is
+        forked, which is cheaper (see ``forked.py``), unless it need be a process of its own.
         """
+        is_forked = fork and FORKS and is_python(command)
         self._changed = threading.Condition()
         self._lines: list[str] = []
         self._process: subprocess.Popen[str] | ForkedNode
-        if fork and FORKS:
+        if is_forked:
             self._process = ForkedNode(command[1:], environment, folder, stdout)
         else:
             if shutil.which("setpriv"):
@@ -382,7 +390,7 @@ class Ros:
         return ["--ros-args", *(["--params-file", str(file)] if parameters else [])]
 
     def run(
-        self, command: list[str], stdout: int = subprocess.PIPE, fork: bool = False
+        self, command: list[str], stdout: int = subprocess.PIPE, fork: bool = True
     ) -> NodeProcess:
         """Start any program in the domain; it is killed at the end, if it still runs then."""
         process = NodeProcess(command, self.environment, self.folder, stdout, fork)

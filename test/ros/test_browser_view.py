@@ -24,7 +24,7 @@ def test_the_page_is_served_while_the_arm_moves(ros: Ros) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, str(EXAMPLE), "panda", "--shadow", "shadow", "--port", str(port)]
-    process = ros.run(command, fork=True)
+    process = ros.run(command)
     states = [
         ros.publisher(JointState, topic)
         for topic in ("/joint_states", "/shadow/predicted_joint_states")

@@ -53,7 +53,7 @@ def test_two_commanders_make_the_exit_status_1(ros: Ros):
     for _ in range(2):
         ros.node.create_publisher(Float64MultiArray, "feedforward_controller/commands", 1)
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "doctor"]
-    process = ros.run(command, fork=True)
+    process = ros.run(command)
     assert process.wait() == 1, process.output
     assert "commands of 2 publishers" in process.output and "Traceback" not in process.output
     assert f"ROS_DOMAIN_ID={ros.domain}" in process.output

@@ -1,6 +1,7 @@
 """Nodes that are forked end as those that are started."""
 
 import signal
+import sys
 
 import pytest
 from support import FORKS, NodeProcess, Ros  # skips this module where ROS is missing
@@ -13,7 +14,7 @@ WHO = "import atexit, os, sys, time; atexit.register(print, 'the end'); print(os
 def start(ros: Ros, program: str) -> NodeProcess:
     script = ros.folder / "script.py"
     script.write_text(WHO + program)
-    return ros.run(["python", str(script)], fork=True)
+    return ros.run([sys.executable, str(script)])
 
 
 @pytest.mark.parametrize(

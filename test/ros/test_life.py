@@ -36,7 +36,7 @@ def restless(
     """Start the restless node, active; its arm stands after that time, and it waits for so long."""
     ros.environment |= {"STAND": str(stand), "PATIENCE": str(patience), "LEFT": left}
     arguments = ros.arguments({"robot_description": SLIDER})
-    node = ros.run([sys.executable, RESTLESS, *arguments], fork=True)
+    node = ros.run([sys.executable, RESTLESS, *arguments])
     node.wait_for_output("activate: done")
     return node
 

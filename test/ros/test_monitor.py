@@ -26,7 +26,7 @@ TWIN = {"robot_description": robot_file("ur5e").read_text(), "rate": 100.0}
 
 def monitor(ros: Ros, *options: str) -> NodeProcess:
     ros.environment["COLUMNS"] = "140"
-    return ros.run([*COMMAND, *options], fork=True)
+    return ros.run([*COMMAND, *options])
 
 
 @pytest.fixture(scope="module")

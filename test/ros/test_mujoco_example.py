@@ -40,7 +40,8 @@ def test_an_arm_in_mujoco_follows_and_arrives(ros):
     file = ros.folder / "arm.yaml"
     nodes = {"/**": {"ros__parameters": both}, "/**/digital_twin": {"ros__parameters": twin}}
     file.write_text(yaml.safe_dump(nodes))
-    plant = ros.run([sys.executable, str(EXAMPLE), str(path), "--parameters", str(file), *LOCKED])
+    command = [sys.executable, str(EXAMPLE), str(path), "--parameters", str(file), *LOCKED]
+    plant = ros.run(command, fork=False)  # forked, it crashes at its very end
     described = {"robot_description": str(path), "state_publish_rate": 200.0, **SIMULATED}
     ros.start("featherstone_ros.feedforward_controller", described, "--params-file", str(file))
     states = ros.collect(JointState, "joint_states", DEEP)

@@ -38,7 +38,7 @@ def attack(rig: Rig, kind: str) -> None:
     ros, motion = rig.ros, rig.trajectory(SWAY, PERIOD)
     ros.ask(rig.trajectories, motion, lambda: rig.deviation > SWAY / 2, "motion")
     rig.watch()
-    process = ros.run([sys.executable, neighbour.__file__, kind], fork=True)
+    process = ros.run([sys.executable, neighbour.__file__, kind])
     process.wait_for_output("sent ")
     ros.run_for(SECONDS)
     # In order: who writes into the shared memory of a killed reader waits for a second. That is

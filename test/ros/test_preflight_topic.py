@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 def command(ros: Ros, topic: str) -> NodeProcess:
     cli = [sys.executable, "-m", "featherstone_ros.tools.cli"]
-    return ros.run([*cli, "preflight", topic, "--urdf=ur5e"], fork=True)
+    return ros.run([*cli, "preflight", topic, "--urdf=ur5e"])
 
 
 PLAN = JointTrajectory(

@@ -24,7 +24,7 @@ PROGRAM = str(Path(__file__).with_name("unpublished.py"))
 def test_a_topic_without_messages_is_an_error(ros, node, topic, parameters):
     where = f"featherstone_ros.nodes.{node}"
     command = [sys.executable, PROGRAM, where, topic, *ros.arguments(parameters)]
-    process = ros.run(command, fork=True)
+    process = ros.run(command)
     process.wait_for_output("activate: done")
     states = ros.node.create_publisher(JointState, "joint_states", 10)
     name = node.partition(":")[0]

@@ -22,7 +22,7 @@ def test_a_signal_ends_the_bag_as_a_whole(ros: Ros):
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     description = ros.node.create_publisher(String, "/left/robot_description", latched)
     description.publish(String(data="<robot/>"))
-    process = ros.run(COMMAND, fork=True)
+    process = ros.run(COMMAND)
     process.wait_for_output("1 topics")
     best_effort = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
     publisher = ros.publisher(JointState, "/left/joint_states", best_effort)
@@ -40,7 +40,7 @@ def test_a_signal_ends_the_bag_as_a_whole(ros: Ros):
 
 
 def test_without_a_message_there_is_no_bag_and_a_topic_that_was_asked_for_is_named(ros: Ros):
-    process = ros.run([*COMMAND, "--duration", "0.6", "/joint_states"], fork=True)
+    process = ros.run([*COMMAND, "--duration", "0.6", "/joint_states"])
     assert process.wait() == 1, process.output
     assert "no message came on /joint_states" in process.output
     assert not (ros.folder / "swing").exists()

@@ -34,7 +34,7 @@ def shared(tmp_path_factory) -> Iterator[Rig]:
         rig = held_panda(ros, pace=3.0, rate=100.0)
         write_motion(rig, *SLOW, file="nobody.yaml")
         missing = ("nobody.yaml", "--controller", "nobody")  # which it waits for beside the tests
-        rig.nobody = ros.run([*COMMAND, "replay", *missing], fork=True)
+        rig.nobody = ros.run([*COMMAND, "replay", *missing])
         yield rig
 
 
@@ -60,7 +60,7 @@ def write_motion(rig: Rig, *way: tuple[float, float], file: str = "swing.yaml", 
 
 def test_a_replay_that_is_ended_leaves_the_arm_held(rig):
     write_motion(rig, *SLOW)
-    process = rig.ros.run([*COMMAND, "replay", "swing.yaml", "--loop"], fork=True)
+    process = rig.ros.run([*COMMAND, "replay", "swing.yaml", "--loop"])
     rig.wait_for_motion()
     process.send(signal.SIGINT)
     rig.ros.wait_for(lambda: not process.is_running, "end")
@@ -72,7 +72,7 @@ def test_a_replay_that_is_ended_leaves_the_arm_held(rig):
 
 def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(rig):
     write_motion(rig, *SLOW)
-    process = rig.ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
+    process = rig.ros.run([*COMMAND, "replay", "swing.yaml"])
     rig.wait_for_motion()
     rig.ros.call(Trigger, f"{CONTROLLER}/hold")
     rig.ros.wait_for(lambda: not process.is_running, "end")
@@ -94,7 +94,7 @@ def test_a_fault_ends_the_replay_with_its_reason(ros):
     rig = Rig(ros, "panda", twin={"rate": 200.0}, controller={"state_timeout": 1.0})
     rig.wait_until_held()
     write_motion(rig, *SLOW)
-    process = ros.run([*COMMAND, "replay", "swing.yaml"], fork=True)
+    process = ros.run([*COMMAND, "replay", "swing.yaml"])
     rig.wait_for_motion()
     rig.twin.kill()
     ros.wait_for(lambda: not process.is_running, "end")
@@ -131,7 +131,7 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     (ros.folder / "motion.yaml").write_text(json.dumps(motion))
     name = "left/feedforward_controller"
     ros.status("running", name)
-    process = ros.run([*COMMAND, "replay", "motion.yaml", "--controller", name], fork=True)
+    process = ros.run([*COMMAND, "replay", "motion.yaml", "--controller", name])
     ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 0, process.output
     there = dict(zip(names[::-1], home + 0.15, strict=True))

@@ -24,7 +24,7 @@ CONTROLLER, TWIN = "/feedforward_controller", "/digital_twin"
 
 def start(ros: Ros, *arguments: str):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", *arguments]
-    process = ros.run(command, fork=True)
+    process = ros.run(command)
     process.wait_for_output(" mrad ")  # on its line of both nodes' diagnostics
     for node in children(process.pid):
         set_priority(node, RUNNING)
@@ -92,7 +92,7 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
     stamp = ros.wait_for(lambda: states and states[-1].header.stamp, "joint state")
     assert abs(stamp.sec - time.time()) < 5.0  # less, where the machine keeps up
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", "panda"]
-    second = ros.run(command, fork=True)
+    second = ros.run(command)
     assert second.wait() == 1
     said = second.output.partition("already in this ROS domain: ")[2]
     assert CONTROLLER in said or TWIN in said, second.output
@@ -108,7 +108,7 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
 @pytest.mark.study
 def test_of_runs_that_start_together_one_goes_on_until_sigterm(ros):
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
-    runs = [ros.run(command, fork=True) for _ in range(3)]
+    runs = [ros.run(command) for _ in range(3)]
     ros.wait_for(lambda: sum(run.is_running for run in runs) == 1, "refusals")
     (first,) = (run for run in runs if run.is_running)
     for run in runs:
@@ -138,6 +138,6 @@ def test_what_a_node_refuses_is_shown(ros):
     file = ros.folder / "wrong.yaml"
     file.write_text("/**/digital_twin: {ros__parameters: {rate: -1.0}}")
     command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", "panda"]
-    process = ros.run([*command, "--parameters", str(file)], fork=True)
+    process = ros.run([*command, "--parameters", str(file)])
     assert process.wait() == 1
     assert "digital_twin ended with exit status" in process.output and "rate" in process.output

@@ -83,7 +83,7 @@ def end(process: subprocess.Popen, master: int) -> tuple[int, str]:
 
 def run(rig: Rig, *arguments: str) -> tuple[int, str]:
     """Run a command without a terminal to its end."""
-    process = rig.ros.run([*COMMAND, *arguments], fork=True)
+    process = rig.ros.run([*COMMAND, *arguments])
     rig.ros.wait_for(lambda: not process.is_running, "end", 2.0 * DEADLINE)
     return process.wait(), process.output
 
