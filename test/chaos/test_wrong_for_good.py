@@ -1,10 +1,5 @@
 """What is wrong for good makes an arm fast; the same arm with nothing wrong stands."""
 
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "scenes"))
-
 import wrong_for_good as study
 
 
