@@ -238,7 +238,7 @@ class Rig:
     @property
     def way(self) -> Floats:
         self.evaluate()
-        return np.array(self._way)
+        return np.array(self._way).reshape(-1, len(self._names))
 
     @property
     def deviation(self) -> float:
