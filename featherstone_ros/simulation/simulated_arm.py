@@ -136,7 +136,7 @@ class SimulatedArm:
             return
         for _ in range(steps):
             q, qd = simulator.q, simulator.qd
-            effort = self._limited(self._effort(command, q, qd))
+            effort = self._limited(self._effort(command, q, qd)) - self.stiffness * q
             simulator.step(effort, f_ext=wrenches and wrenches(q, qd))
 
     def _effort(self, command: Command, q: Floats, qd: Floats) -> Floats:
@@ -149,6 +149,5 @@ class SimulatedArm:
         return command.effort + p * (command.position - q) + d * (command.velocity - qd)
 
     def _limited(self, effort: Floats) -> Floats:
-        """Return what acts on the joints: the drives' effort within their limits, and pushes."""
-        given = np.maximum(np.minimum(effort, self._limit), -self._limit)
-        return given + self.push - self.stiffness * self.q
+        """Return the drives' effort within their limits, and pushes."""
+        return np.maximum(np.minimum(effort, self._limit), -self._limit) + self.push
