@@ -24,8 +24,8 @@ from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.simulation.twin import drive_gains
 
-STEP = 5e-4  # [s] of the simulation
-PERIOD = 4  # steps between joint states
+STEP = 1e-3  # [s] of the simulation
+PERIOD = 2  # steps between joint states
 ARMATURE = 1.0  # [kg m^2, kg], of geared drives
 DELAY = 0.01  # [s] from a wrench to the motion: the sensor's
 STILL = 1e-3  # [m/s] below which friction of the plane is viscous
