@@ -567,10 +567,11 @@ def test_a_joint_that_more_than_its_stiction_pushes_moves(mode, coulomb, stictio
     assert ("'elbow' stays the same" in bench.controller.hold_reason) == (share > 1.0)
 
 
-def test_a_stamp_that_leaps_is_no_long_time_between_states():
+def test_a_stamp_that_leaps_is_no_gap_and_no_long_time_between_states():
     bench = Bench().start()
     bench.stamp += 0.3  # longer than state_timeout
     bench.run(0.01, timer=False)
+    assert bench.controller.hold_reason == ""  # nor a gap
     bench.give(bench.arm.q + np.array([0.6, 0.0]))
     assert bench.controller.refused == {"position out of reach": 1}
     assert bench.controller.phase is Phase.HOLDING
