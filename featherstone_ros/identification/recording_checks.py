@@ -32,6 +32,7 @@ CORNER = 30.0  # times ``EQUAL_EFFORT``, by which effort comes to a limit: 9 tim
 PILED_UP = 3.0  # times as many samples at an extreme as next to it: not the steps of a sensor
 DEGREES = 1.5  # times the position limit
 TOO_FAST = 3.0  # times the speed limit
+TOO_STRONG = 3.0  # times the effort limit
 OFTEN, LACKING = 10, 0.3  # percentile of the steps of time that is the driver's; share that lacks
 FEW = 0.8  # share of a recording that is used, below which the line begins with "only"
 
@@ -133,6 +134,17 @@ def clipped_efforts(joints: Sequence[str], recordings: Sequence[Recording]) -> l
         "needed more."
         for joint, values, where in zip(joints, effort.T, _clipped(recordings).T, strict=True)
         if where.any()
+    ]
+
+
+def efforts_beyond_limits(model: Model, recording: Recording) -> list[str]:
+    """Name the joints whose effort is no torque of theirs, since it is far beyond the limit."""
+    largest = np.abs(recording.effort).max(axis=0)
+    return [
+        f"{joint}: its effort comes to {value:.4g}, its limit is {limit:g}: another unit, or a "
+        f"motor's current (drives.{joint}.effort: current)?"
+        for joint, value, limit in zip(model.joint_names, largest, model.effort_limit, strict=True)
+        if value > TOO_STRONG * limit > 0.0
     ]
 
 

@@ -140,6 +140,8 @@ SUSPECT = [
     (known_arm.NOMINAL, (1, 1, 1), None, "unmodelled"),
     (TOOL, (1, 1, 1), "looks like an unmodelled 0.7", "--current-gain"),
     (known_arm.NOMINAL, (np.degrees(1), np.degrees(1), 1), "degrees", "unmodelled"),
+    # In N mm, all joints are far beyond their limits.
+    (known_arm.NOMINAL, (1, 1, 1e3), "elbow_joint: its effort comes to", "unmodelled"),
     study(known_arm.NOMINAL, (1, 1, 4 / 9), "--current-gain", "without gravity"),
     study(known_arm.NOMINAL, (1, 1, 1 / GAINS), "--current-gain", "without gravity"),
 ]
@@ -158,6 +160,15 @@ def test_what_a_recording_is_suspected_of(real, factors, told, untold, tmp_path,
     if scores["payload"]:
         assert scores["payload"]["mass"] == pytest.approx(0.7, abs=0.05)
     assert bool(scores["suspicions"]) is (told is not None and real is not TOOL)
+
+
+def test_four_seconds_tell_of_a_wrong_sign(tmp_path):
+    time, q, qd, tau = known_arm.record(known_arm.LEVEL, duration=4.0)
+    names, out = known_arm.LEVEL.joint_names, tmp_path / "scores.json"
+    bag = known_arm.save(tmp_path / "arm.npz", (time, q, qd, tau * [1, -1, 1]), names)
+    assert not cli.main(["evaluate", bag, "--urdf", "ur5e", "--json", str(out)])
+    told = json.loads(out.read_text())["suspicions"]
+    assert "elbow_joint: its effort has the opposite sign of torque." in told
 
 
 def test_samples_and_picture_are_written(arm, record, tmp_path):

@@ -32,6 +32,7 @@ from featherstone_ros.identification.payload import Payload, forgotten_load
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.recording_checks import (
     clipped_efforts,
+    efforts_beyond_limits,
     motion_suspicions,
     require_motion_enough,
 )
@@ -150,7 +151,7 @@ def evaluate(
         notes=(*notes, *faults.notes),
         suspicions=(
             *motion_suspicions(arm.model, recording.position, recording.velocity),
-            *faults.texts,
+            *(faults.texts or efforts_beyond_limits(arm.model, recording)),
             *([faults.load] if faults.load and load is None else []),
             *clipped_efforts(joints, [recording]),
             *unexplained(names, explanations[-1]),
