@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from refusals import refused_commands
@@ -10,6 +11,7 @@ from urdf_text import chain
 from featherstone_ros import __version__
 from featherstone_ros.control.gains import SampledLoop
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
+from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools import COMMANDS, cli
 from featherstone_ros.tools.demo import add_arguments
@@ -241,6 +243,19 @@ def test_demo_drives_a_robot_of_its_own_parameters_with_what_setup_proposes(tmp_
     p, d = (robot.by_joint("feedforward_controller", f"gains.{{}}.{kind}") for kind in "pd")
     assert (p >= proposal.gains.p).all()  # by the rotors, light joints get what was asked for
     assert SampledLoop(robot.model, rotors).worst(p, d) is None
+
+
+def test_the_demos_twin_is_heavier_than_its_controller_believes():
+    pytest.importorskip("rclpy")
+    from featherstone_ros.tools.demo.play import Stage
+
+    options = SimpleNamespace(real_time=False, rate=500.0)
+    parameters = Stage(load("ur5e"), 0.1, "full", options, "demo", 0).parameters()
+    twin, controller = (
+        Model.from_urdf(parameters[node]["robot_description"]).inertial_parameters
+        for node in ("digital_twin", "feedforward_controller")
+    )
+    assert twin == pytest.approx(1.1 * controller)
 
 
 def test_a_reader_who_has_seen_enough_ends_a_command_without_a_traceback(tmp_path):
