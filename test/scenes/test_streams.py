@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from arm_scene import Scene, load, moved, play, trajectory
 from drawn_scenes import bounds, failures, judge, stall
-from studies import SWEEP, few_or_all, study
+from studies import SWEEP, few_or_all
 
 from featherstone_ros.control.trajectory import Point
 
@@ -69,16 +69,22 @@ def lag(played):
 SPLINE = {"interpolation": "spline"}
 
 
-@pytest.mark.parametrize("jitter", [0.0, study(0.01)])
+STREAMS = [  # how long it may lag [s], how far it may be off [rad]
+    (set_points, 30.0, {}, 0.01, 0.025),
+    (with_velocities, 30.0, {}, 0.01, 0.015),
+    (single_points, 30.0, {}, 0.02, 0.025),
+    (single_points, 50.0, {}, 0.02, 0.02),
+    (chunks, 5.0, SPLINE, 0.01, 0.01),
+]
+JITTERS = 0.01, 0.0, 0.0, 0.01, 0.0  # [s] of each of them
+
+
 @pytest.mark.parametrize(
-    ("send", "rate", "parameters", "latest", "off"),
-    [
-        (set_points, 30.0, {}, 0.01, 0.025),
-        (with_velocities, 30.0, {}, 0.01, 0.015),
-        (single_points, 30.0, {}, 0.02, 0.025),
-        (single_points, 50.0, {}, 0.02, 0.02),
-        (chunks, 5.0, SPLINE, 0.01, 0.01),
-    ],
+    ("send", "rate", "parameters", "latest", "off", "jitter"),
+    few_or_all(
+        [(*stream, jitter) for stream, jitter in zip(STREAMS, JITTERS, strict=True)],
+        [(*stream, jitter) for stream in STREAMS for jitter in (0.0, 0.01)],
+    ),
 )
 def test_a_stream_is_followed_without_lag(send, rate, parameters, latest, off, jitter):
     played = followed(send, rate, jitter, parameters=parameters)
