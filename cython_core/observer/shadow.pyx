@@ -138,7 +138,7 @@ cdef class CompiledShadow(CycleOwner):
     cdef Snapshot snapshot             # keeps the settings in use alive
     cdef readonly int n
 
-    def __init__(self, dynamics, joint_names, Snapshot snapshot not None):
+    def __cinit__(self, dynamics, joint_names, Snapshot snapshot not None):
         cdef Cycle* cycle = &self.cycle
         self.n, self.dynamics, self.snapshot = len(joint_names), dynamics, snapshot
         self.state.shadow.dynamics = interface_of(dynamics)

@@ -147,9 +147,9 @@ cdef class Twin(CycleOwner):
     cdef list snapshots                # keeps the settings in use alive
     cdef readonly int n
 
-    def __init__(self, joint_names, other_names, link_names, Snapshot snapshot not None,
-                 bint clock=False, base_messages=(), own_commands=(), wrench_sensor=None,
-                 wrench_link=None):
+    def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None,
+                  bint clock=False, base_messages=(), own_commands=(), wrench_sensor=None,
+                  wrench_link=None):
         self.n = len(joint_names)
         self.allocate_arm(snapshot.settings.simulator)
         self.memory.list_names(&self.twin.joints, [*joint_names, *other_names])

@@ -149,16 +149,22 @@ class Shadow(CompiledShadow):
         judge: Of the effort contract.
     """
 
+    def __new__(cls, model: Model, settings: ShadowSettings) -> Shadow:
+        """Make the compiled part."""
+        change = prepare(model, settings)
+        shadow = super().__new__(
+            cls, BoundDynamics(model.following()), model.joint_names, change.snapshot
+        )
+        shadow.model = model
+        shadow.adopt(change)
+        return shadow
+
     def __init__(self, model: Model, settings: ShadowSettings) -> None:
         """Wait for a first joint state.
 
         Raises:
             ValueError: A setting that does not fit the model.
         """
-        change = prepare(model, settings)
-        super().__init__(BoundDynamics(model.following()), model.joint_names, change.snapshot)
-        self.model = model
-        self.adopt(change)
 
     def __repr__(self) -> str:
         """Return the arm, and the link of the external wrench."""

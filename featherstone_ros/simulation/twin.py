@@ -56,6 +56,33 @@ class Twin(_twin.Twin):
         settings: As last applied.
     """
 
+    def __new__(
+        cls,
+        model: Model,
+        settings: SimulatorSettings,
+        clock: bool = False,
+        base_messages: Sequence[BaseMessage] = (),
+        own_commands: Sequence[Sequence[str]] = (),
+        wrench_sensor: str | None = None,
+        wrench_link: str | None = None,
+    ) -> Twin:
+        """Make the compiled part."""
+        others = sorted({*model.mimics, *model.locked})
+        names, prepared = model.joint_names, snapshot(model, settings)
+        own = [[names.index(joint) for joint in joints] for joints in own_commands]
+        return super().__new__(
+            cls,
+            names,
+            others,
+            model.link_names,
+            prepared,
+            clock,
+            base_messages,
+            own,
+            wrench_sensor,
+            wrench_link,
+        )
+
     def __init__(
         self,
         model: Model,
@@ -82,20 +109,6 @@ class Twin(_twin.Twin):
         Raises:
             ValueError: The simulator refuses a setting, or there are too many topics.
         """
-        others = sorted({*model.mimics, *model.locked})
-        names, prepared = model.joint_names, snapshot(model, settings)
-        own = [[names.index(joint) for joint in joints] for joints in own_commands]
-        super().__init__(
-            names,
-            others,
-            model.link_names,
-            prepared,
-            clock,
-            base_messages,
-            own,
-            wrench_sensor,
-            wrench_link,
-        )
         self.model = model
         self.settings = settings
 
