@@ -106,7 +106,8 @@ cdef inline void hold_what_floats(Controller* c, double now) noexcept nogil:
     """Begin to hold an arm that floated. What is left of the torque before that, of a motion
     perhaps, goes as at any stop: as slowly as decay_time it would throw the arm.
     """
-    begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.blend_time)
+    begin_hold(&c.machine, &c.task, &c.sent.governor, now,
+               min(c.arm.settings.blend_time, c.arm.settings.decay_time))
     push_no_further(&c.sent.governor, c.observer.qd)
 
 
@@ -418,6 +419,7 @@ cdef inline void change_law(Controller* c, Mode before) noexcept nogil:
     c.sent.leaves_end_effector |= led_end_effector and floats_free(&c.arm)
     if floats_free(&c.arm):
         fire(&c.machine, FLOAT)
+        push_no_further(&c.sent.governor, c.observer.qd)  # nothing would brake what that starts
         c.machine.fault.code = NO_CAUSE
     elif fire(&c.machine, TRACK):
         begin_tracking(c)
