@@ -138,14 +138,17 @@ def clipped_efforts(joints: Sequence[str], recordings: Sequence[Recording]) -> l
 
 
 def efforts_beyond_limits(model: Model, recording: Recording) -> list[str]:
-    """Name the joints whose effort is no torque of theirs, since it is far beyond the limit."""
-    largest = np.abs(recording.effort).max(axis=0)
-    return [
-        f"{joint}: its effort comes to {value:.4g}, its limit is {limit:g}: another unit, or a "
-        f"motor's current (drives.{joint}.effort: current)?"
-        for joint, value, limit in zip(model.joint_names, largest, model.effort_limit, strict=True)
-        if value > TOO_STRONG * limit > 0.0
-    ]
+    """Name the joints whose effort is often far beyond the limit: it is no torque of theirs."""
+    told = []
+    for name, effort, limit in zip(
+        model.joint_names, np.abs(recording.effort.T), model.effort_limit, strict=True
+    ):
+        if limit > 0.0 and (effort > TOO_STRONG * limit).mean() > SATURATED:
+            told.append(
+                f"{name}: its effort comes to {effort.max():.4g}, its limit is {limit:g}: another "
+                f"unit, or a motor's current (drives.{name}.effort: current)?"
+            )
+    return told
 
 
 def _clipped(recordings: Sequence[Recording]) -> NDArray[np.bool_]:

@@ -151,7 +151,7 @@ def evaluate(
         notes=(*notes, *faults.notes),
         suspicions=(
             *motion_suspicions(arm.model, recording.position, recording.velocity),
-            *(faults.texts or efforts_beyond_limits(arm.model, recording)),
+            *faults.texts,
             *([faults.load] if faults.load and load is None else []),
             *clipped_efforts(joints, [recording]),
             *unexplained(names, explanations[-1]),
@@ -165,14 +165,18 @@ def evaluate(
 def faults_of(
     model: Model, recording: Recording, motion: SmoothMotion, judged: Sequence[int], cut_off: float
 ) -> Faults:
-    """Return the recording's faults, none where it cannot be judged."""
+    """Return the recording's faults; where it cannot be judged, why, and efforts that are none."""
     try:
         require_motion_enough(model, [recording], [motion])
         with one_thread():
             found = find_faults(Fitting(model, [recording], judged, cut_off))
             return in_other_units(found, model, recording, cut_off)
-    except FeatherstoneError:
-        return Faults((), np.zeros(model.n))
+    except FeatherstoneError as error:
+        return Faults(
+            tuple(efforts_beyond_limits(model, recording)),
+            np.zeros(model.n),
+            notes=(f"Units and signs of efforts are not judged: {error}.",),
+        )
 
 
 def with_displacement(
