@@ -10,7 +10,7 @@ from libc.math cimport NAN, isnan
 from libc.stdint cimport int32_t, int64_t
 
 from control.controller cimport check_age, goes_on_at, take_state, watch_executor
-from control.controller_state cimport Controller, answers_states, is_open_loop, note
+from control.controller_state cimport Controller, answers_states, is_open_loop
 from control.cycle_requests cimport answer
 from control.cycle_state cimport (FALLS, INPUT_STATES, INPUT_WRENCH, ControlCycle, begin_call,
                                   check_deadline, compare_efforts, publish_command, release_unused,

@@ -74,7 +74,7 @@ class BaseParameters:
 
 
 def base_parameters(
-    model: Model, armature: bool = True, offset: bool = False, negligible: float = NEGLIGIBLE
+    model: Model, armature: bool = True, *, offset: bool = False, negligible: float = NEGLIGIBLE
 ) -> BaseParameters:
     """Find the base parameters of a model's bodies, see ``Bodies``.
 

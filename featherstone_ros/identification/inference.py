@@ -251,7 +251,7 @@ class Posterior:
     evidence: float  # logarithm of the torque's probability, but for a constant
     gains: Floats  # (j,) of the efforts, the sign included
     deviation: Floats  # (j,) of their logarithms, 0 where they were not free
-    offsets: Floats  # (n,) of the encoders [rad or m], and their deviations
+    offsets: Floats  # (n,) of the encoders [rad or m]
     offset_deviation: Floats  # (n,) likewise
     delay: tuple[float, float]  # of all efforts [s], and its deviation
     gravity: Floats  # (3,) in the base link's frame [m/s^2]
