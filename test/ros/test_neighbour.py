@@ -10,7 +10,8 @@ from support import ros_in_free_domain  # skips this module where ROS is missing
 
 # isort: split
 import neighbour
-from rig import Rig
+from diagnostic_msgs.msg import DiagnosticStatus
+from rig import CONTROLLER, TWIN, Rig
 
 pytestmark = [
     pytest.mark.alone,
@@ -80,3 +81,8 @@ def test_nothing_unsafe_happens_beside(kind, rig):
     assert kept < MEMORY
     assert logged < LINES, "\n".join(node.output[-3000:] for node in rig.nodes.values())
     rig.wait_until_held()
+    for node in (CONTROLLER, TWIN):
+        rig.ros.wait_for(
+            lambda node=node: rig.ros.status(node=node).level < DiagnosticStatus.ERROR,
+            f"{node} without an error",
+        )
