@@ -169,8 +169,9 @@ def likeliest(inference: Inference) -> tuple[Posterior, list[Posterior]]:
 def _price(posterior: Posterior) -> float:
     """Return by how much evidence a first fault like those of a hypothesis must be worth."""
     hypothesis = posterior.hypothesis
-    kinds = len(hypothesis.mirrored) + len(hypothesis.negative) + bool(hypothesis.order)
-    kinds += 1 if len(hypothesis.weightless) == len(posterior.gains) else len(hypothesis.weightless)
+    kinds = len(hypothesis.mirrored) + bool(hypothesis.order)
+    for joints in (hypothesis.negative, hypothesis.weightless):
+        kinds += 1 if len(joints) == len(posterior.gains) else len(joints)
     sizes = len(hypothesis.gains) + len(hypothesis.offsets)
     kinds += bool(hypothesis.gravity)
     return OF_KIND * kinds + OF_SIZE * sizes
@@ -202,6 +203,8 @@ def _one_more(hypothesis: Hypothesis, inference: Inference) -> Iterator[Hypothes
         yield replace(hypothesis, gains=tuple((k,) for k in every))
     if not hypothesis.weightless:
         yield replace(hypothesis, weightless=every)
+    if not hypothesis.negative:
+        yield replace(hypothesis, negative=every)
     for k in every:
         if k not in scaled:
             yield with_gain(hypothesis, k)

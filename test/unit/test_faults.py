@@ -107,6 +107,14 @@ def test_a_sign_is_named(arm):
     assert text.startswith(f"{model.joint_names[elbow]}: its effort has the opposite sign")
 
 
+def test_signs_of_all_efforts_are_named(simulated):
+    model, recording = simulated
+    texts = named(model, replace(recording, effort=-recording.effort)).texts
+    assert texts == tuple(
+        f"{joint}: its effort has the opposite sign of torque." for joint in model.joint_names
+    )
+
+
 def test_a_unit_that_all_efforts_share_is_told_by_the_links_that_it_would_need(simulated):
     model, recording = simulated
     (text,) = named(model, replace(recording, effort=0.09 * recording.effort)).texts
