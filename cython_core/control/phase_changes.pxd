@@ -419,7 +419,6 @@ cdef inline void change_law(Controller* c, Mode before) noexcept nogil:
     c.sent.leaves_end_effector |= led_end_effector and floats_free(&c.arm)
     if floats_free(&c.arm):
         fire(&c.machine, FLOAT)
-        push_no_further(&c.sent.governor, c.observer.qd)  # nothing would brake what that starts
         c.machine.fault.code = NO_CAUSE
     elif fire(&c.machine, TRACK):
         begin_tracking(c)

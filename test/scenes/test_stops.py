@@ -145,9 +145,9 @@ def fall_back(loop):
 
 
 @pytest.mark.parametrize("robot", ["panda", "ur5e"])
-@pytest.mark.parametrize("end", [deactivate, fall_back, lambda loop: None])
+@pytest.mark.parametrize("end", [deactivate, fall_back])
 def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(robot, end):
-    """Its torque faded in blend_time, and at an end as slowly as decay_time: 6.8 times as fast."""
+    """Its torque faded as slowly as decay_time: 6.8 times the fastest speed."""
     start = np.asarray(load(robot).start, float)
     zero = np.zeros_like(start)
     ask = {
@@ -155,8 +155,8 @@ def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(robot, end)
         0.6: lambda loop: loop.configure({"mode": "gravity_compensation"}),
         0.65: end,
     }
-    played = play(Scene(robot, ask, 2.0, parameters={"decay_time": 2.0, "blend_time": 1.0}))
-    after = played.since(0.6)
+    played = play(Scene(robot, ask, 2.0, parameters={"decay_time": 2.0}))
+    after = played.since(0.65)
     speed = np.abs(played.qd / load(robot).model.velocity_limit)
     assert speed[after].max() < 1.05 * speed[: after.start].max()
 
