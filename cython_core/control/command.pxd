@@ -27,7 +27,7 @@ from control.state_observer cimport Observer, common, max_speed_share
 from control.stuck_joints cimport StuckJoints
 from control.supervision cimport supervise
 from control.torque_governor cimport (Governor, SpeedLimit, begin_transfer, govern, note_feedback,
-                                      transfer_left)
+                                      push_no_further, transfer_left)
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives
 from smooth_friction cimport after_motion, dry_torque, presliding
@@ -207,6 +207,8 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
             sent.torque[i] = torque[i] - sent.gravity_torque[i]
         added, torque = sent.gravity_torque, sent.torque
     sent.leaves_end_effector &= transfer_left(&sent.governor) > 0.0
+    if not (is_tracking(&c.machine) or is_open_loop(&c.machine)):
+        push_no_further(&sent.governor, c.observer.qd)
     if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt,
                   max(c.arm.settings.command_period, LONGEST_STEP)):
         return False

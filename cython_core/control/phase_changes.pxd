@@ -102,15 +102,6 @@ cdef inline void begin_hold(StateMachine* m, Task* task, Governor* governor, dou
     begin_transfer(governor, decay_time)
 
 
-cdef inline void hold_what_floats(Controller* c, double now) noexcept nogil:
-    """Begin to hold an arm that floated. What is left of the torque before that, of a motion
-    perhaps, goes as at any stop: as slowly as decay_time it would throw the arm.
-    """
-    begin_hold(&c.machine, &c.task, &c.sent.governor, now,
-               min(c.arm.settings.blend_time, c.arm.settings.decay_time))
-    push_no_further(&c.sent.governor, c.observer.qd)
-
-
 cdef inline void settle(Controller* c, double now) noexcept nogil:
     """Be held on the way out, wherever the arm is and however it moves; without feedback in a mode
     that has none, or after a fault, of which it may be the cause.
@@ -207,22 +198,18 @@ cdef inline bint fall_back(Controller* c, double now, const Reason* reason) noex
     not where there is no torque for it.
     """
     cdef StateMachine* m = &c.machine
-    cdef double decay_time = c.arm.settings.decay_time
     cdef bint cannot = reason.code == CAUSE_NOT_FINITE
     cdef bint moves = is_tracking(m) and not cannot, stops = m.phase == STOPPING
-    cdef bint floated = m.phase == FLOATING
     cdef bint begins = fire(m, FALL_BACK)
-    m.fallen, m.hold_until = reason[0], now + decay_time
+    m.fallen, m.hold_until = reason[0], now + c.arm.settings.decay_time
     if begins:
         note_cause(m, reason)
     if begins and moves:
         if not stops:
             stop_motion(c)
         m.brakes = True
-    elif begins and floated:
-        hold_what_floats(c, now)
     elif begins or (m.brakes and cannot):
-        begin_hold(m, &c.task, &c.sent.governor, now, decay_time)
+        begin_hold(m, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
     return begins
 
 
@@ -234,13 +221,12 @@ cdef inline bint leave(Controller* c, double now, const Reason* reason) noexcept
     note_cause(&c.machine, reason)
     if c.machine.phase == STOPPING:
         stop_motion(c)
-        c.machine.held_since = now
     elif floated:
-        hold_what_floats(c, now)
-    elif c.machine.phase == SETTLING and not c.machine.brakes:
         begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
-    elif c.machine.phase == INACTIVE:
+    if c.machine.phase == INACTIVE:
         c.sent.has_begun = False
+    elif not is_open_loop(&c.machine):
+        c.machine.held_since = now
     return True
 
 

@@ -2,8 +2,8 @@
 #
 # Per joint, in this order:
 # 1. bumpless transfer: after a change of law, model or state the first command equals the last one,
-#    and the difference goes to zero smoothly; so does the step that other settings make; when the
-#    arm is stopped, the difference drives no joint further in the direction in which it moves;
+#    and the difference goes to zero smoothly; so does the step that other settings make; where the
+#    arm is stopped, or held without feedback, the difference drives no joint further for long;
 # 2. clamp to the effort limits;
 # 3. rate limit, which wins over the clamp: if a limit is lowered below the present command, the
 #    command goes there at the rate limit;
@@ -40,12 +40,14 @@ cdef extern from *:
     #define SPEED_SHARE (0.85)
     #define REACTION (0.01)
     #define STEADY (0.1)
+    #define GIVEN_UP (0.02)
     """
     const double SPEED_SHARE     # of the speed limit that is v: other forces on the arm are not
                                  # known
     const double REACTION        # T [s], two steps at least
     const double STEADY          # [s] over which feedback has a mean: encoders whose step asks for
                                  # much have the torque flicker
+    const double GIVEN_UP        # [s] in which a transfer gives up what drives a joint further
 
 cdef struct SpeedLimit:
     const double* speed      # (n,) limits [rad/s, m/s]; inf: none
@@ -164,6 +166,7 @@ cdef inline void shift_transfer(Governor* g, const double* step, double duration
     for i in range(g.n):
         g.difference[i] = (weight * g.difference[i] if weight != 0.0 else 0.0) - step[i]
     g.transferring, g.duration, g.elapsed = True, duration, 0.0
+    memset(g.moving, 0, g.n * sizeof(double))
 
 
 cdef inline void note_feedback(Governor* g, Py_ssize_t i, double torque, bint stands,
@@ -180,9 +183,9 @@ cdef inline void note_feedback(Governor* g, Py_ssize_t i, double torque, bint st
 
 
 cdef inline void push_no_further(Governor* g, const double* qd) noexcept nogil:
-    """Leave out of the transfer what would drive joints further at these velocities (n,).
+    """Let the transfer give up soon what drives joints further at these velocities (n,).
 
-    It may be what caused this motion, and would act for as long as no state comes.
+    It may be what caused this motion, and without feedback nothing else would end that.
     """
     for i in range(g.n):
         g.moving[i] = qd[i] if fabs(qd[i]) > STANDING_SPEED else 0.0
@@ -214,12 +217,9 @@ cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
 
 
 cdef inline void take_difference(Governor* g) noexcept nogil:
-    """Store the last command, but for its noise, minus what is asked for; see ``push_no_further``.
-    """
+    """Store the last command, but for its noise, minus what is asked for."""
     for i in range(g.n):
         g.difference[i] = g.command[i] - g.noise[i] - g.asked[i]
-        if g.difference[i] * g.moving[i] > 0.0:
-            g.difference[i] = 0.0
     g.begins, g.transferring = False, True
 
 
@@ -241,8 +241,9 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
     if repeats:
         take_difference(g)
     for i in range(g.n):
-        g.wanted[i] = (g.command[i] - g.noise[i] if repeats and g.difference[i] != 0.0
-                       else g.asked[i])
+        if g.difference[i] * g.moving[i] > 0.0:
+            g.difference[i] *= GIVEN_UP / (GIVEN_UP + dt)
+        g.wanted[i] = g.command[i] - g.noise[i] if repeats else g.asked[i]
         if weight != 0.0:  # 0 times a difference that has overflowed would be NaN
             g.wanted[i] += weight * g.difference[i]
     if repeats:

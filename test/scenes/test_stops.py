@@ -144,21 +144,34 @@ def fall_back(loop):
     loop.controller.fall_back(loop.now)
 
 
+def nothing_more(loop):
+    pass
+
+
 @pytest.mark.parametrize("robot", ["panda", "ur5e"])
-@pytest.mark.parametrize("end", [deactivate, fall_back])
-def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(robot, end):
-    """Its torque faded as slowly as decay_time: 6.8 times the fastest speed."""
+@pytest.mark.parametrize(
+    "end, phase",
+    [(nothing_more, Phase.FLOATING), (fall_back, Phase.FLOATING), (deactivate, Phase.INACTIVE)],
+)
+@pytest.mark.parametrize("blend_time, decay_time", [(0.2, 2.0), (3.0, 0.2)])
+@pytest.mark.parametrize("let_go", [0.6, 1.0])
+def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(
+    robot, end, phase, blend_time, decay_time, let_go
+):
+    """It accelerates at .6 s, and brakes at 1 s: up to 6.8 times the fastest speed."""
     start = np.asarray(load(robot).start, float)
     zero = np.zeros_like(start)
     ask = {
         0.4: trajectory([Point(0.8, start + 0.6, zero, zero)]),
-        0.6: lambda loop: loop.configure({"mode": "gravity_compensation"}),
-        0.65: end,
+        let_go: lambda loop: loop.configure({"mode": "gravity_compensation"}),
+        let_go + 0.05: end,
     }
-    played = play(Scene(robot, ask, 2.0, parameters={"decay_time": 2.0}))
-    after = played.since(0.65)
+    times = {"blend_time": blend_time, "decay_time": decay_time}
+    played = play(Scene(robot, ask, 4.0, parameters=times))
+    after = played.since(let_go)
     speed = np.abs(played.qd / load(robot).model.velocity_limit)
-    assert speed[after].max() < 1.05 * speed[: after.start].max()
+    assert speed[after].max() < 1.2 * speed[: after.start].max()
+    assert played.loop.controller.phase is phase
 
 
 def test_a_fault_on_the_way_out_ends_the_feedback_after_a_gap_too():
