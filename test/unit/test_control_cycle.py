@@ -249,11 +249,12 @@ def test_an_activation_begins_with_a_state_newer_than_itself():
 def test_a_state_that_standing_time_repeats_is_answered_by_the_same_command(update_on):
     """Its owner waits for the answer, which may have been lost; it changes nothing else."""
     repeated, other = (LoopBench(update_on=update_on, rate=1 / PERIOD).start() for _ in range(2))
+    before = time.time_ns()
     for bench in (repeated, other):
         follow(bench)
         bench.run(0.3)
     last, count = repeated.published[-1], len(repeated.published)
-    repeated.message(repeated.encoded(), written=time.time_ns() - 10**9)  # before the answer
+    repeated.message(repeated.encoded(), written=before)  # before the answer
     assert len(repeated.published) == count
     for _ in range(2):
         repeated.message(repeated.encoded(), written=time.time_ns())
