@@ -126,6 +126,16 @@ EQUIVALENT = {
         "elif abs(np.log(factor)) > np.log(MIN_GAIN):",
         "elif abs(np.log(factor)) >= np.log(MIN_GAIN):",
     ): "a measured factor that is the bound to the bit may be called either",
+    (
+        "featherstone_ros/identification/result_checks.py",
+        "lost = np.where(after.rms > least, before.r2 - after.r2, 0.0)",
+        "lost = np.where(after.rms >= least, before.r2 - after.r2, 0.0)",
+    ): "an error that is the bound to the bit may be called either",
+    (
+        "featherstone_ros/control/streams.py",
+        "if not SHORTEST <= since <= LONGEST:",
+        "if not SHORTEST < since <= LONGEST:",
+    ): "a time between stamps that is the bound to the bit may be called either",
 }
 
 # The switch, for compiled sources and for Python: whether a mutant is the chosen one. Whoever asks

@@ -75,6 +75,13 @@ def test_twin_keeps_the_factor_whatever_the_jitter(factor):
     assert twin.overruns == 0
 
 
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+def test_each_look_at_the_clock_finds_periods_that_are_due(factor):
+    twin = make(real_time_factor=factor)
+    counts = [published(twin, twin.due / SECOND) for _ in range(100)]
+    assert set(counts) == {max(1, round(factor))}
+
+
 @pytest.mark.parametrize("stall", [0.05, CATCH_UP])
 def test_a_short_stall_is_made_good_little_by_little(stall):
     twin = make()
