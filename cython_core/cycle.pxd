@@ -56,6 +56,16 @@ cdef struct Output:
     int64_t (*silence)(void* loop) noexcept nogil  # since Python's last sign of life, by the steady
                                                    # clock [ns]; negative: none is needed
 
+
+cdef inline bint record_values(const Output* output, int kind, int32_t index, int64_t now, double a,
+                               double b, double c, double d, uint64_t object) noexcept nogil:
+    """Report something to Python; returns whether there was room for it."""
+    cdef Record record
+    record.kind, record.index, record.time, record.object = kind, index, now, object
+    record.value[0], record.value[1], record.value[2], record.value[3] = a, b, c, d
+    return output.record(output.loop, &record)
+
+
 cdef struct Cycle:
     void* self
     void (*message)(void* self, int input, const IncomingMessage* incoming, int64_t now,

@@ -7,9 +7,8 @@
 from libc.math cimport fabs, isfinite, isnan
 from libc.stdint cimport int32_t, int64_t
 
-from cycle cimport Output
+from cycle cimport Output, record_values
 from ros.messages cimport JointStateMessage, double_at
-from ros.refusals cimport record_values
 
 cdef enum: ABSURD_LOCKED = 100  # kind of records, of every cycle; index: locked joint; value: its
                                 # absurd position, least and greatest

@@ -16,12 +16,12 @@ from control.laws cimport model_torque
 from control.phase_changes cimport respond
 from control.phases cimport FLOATING
 from control.startup cimport is_measured
-from cycle cimport Output
+from cycle cimport Output, record_values
 from drive_units cimport LAW_POSITION, DriveUnits, clipped, current_for, drive_command, torque_of
 from locked_positions cimport LockedJoints, follow_locked
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.messages cimport JointNames, JointStateMessage, Reader, Template, write_last, write_stamp
-from ros.refusals cimport Refusals, record_values
+from ros.refusals cimport Refusals
 
 cdef enum OutputNumber:
     OUTPUT_COMMANDS, OUTPUT_DESIRED, OUTPUT_ERROR, OUTPUT_POSE, OUTPUT_TWIST
@@ -100,22 +100,17 @@ cdef inline void begin_call(ControlCycle* cycle, int64_t now, Output* output) no
     cycle.controller.heartbeat = (now - silence) * 1e-9 if silence >= 0 else INFINITY
 
 
-cdef inline void put_record(ControlCycle* cycle, int32_t kind, Py_ssize_t index, double a, double b,
-                            double c, double d, uint64_t number) noexcept nogil:
-    if cycle.output != NULL:
-        record_values(cycle.output, kind, <int32_t> index, cycle.now, a, b, c, d, number)
-
-
 cdef inline void record_note(void* listener, NoteKind kind, Py_ssize_t index, double a, double b,
                              double c, double d) noexcept nogil:
     """Pass on what the controller notes (StateMachine.notify)."""
-    put_record(<ControlCycle*> listener, kind, index, a, b, c, d, 0)
+    cdef const ControlCycle* cycle = <const ControlCycle*> listener
+    record_values(cycle.output, kind, <int32_t> index, cycle.now, a, b, c, d, 0)
 
 
 cdef inline void release(ControlCycle* cycle, uint64_t number) noexcept nogil:
     """Tell Python that it may free an object."""
     if number:
-        put_record(cycle, NOTE_RELEASED, 0, 0.0, 0.0, 0.0, 0.0, number)
+        record_values(cycle.output, NOTE_RELEASED, 0, cycle.now, 0.0, 0.0, 0.0, 0.0, number)
 
 
 cdef inline void release_unused(ControlCycle* cycle) noexcept nogil:

@@ -12,7 +12,8 @@ from libc.math cimport INFINITY, NAN, rint
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
+from cycle cimport (STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request,
+                    record_values)
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives
 from locked_positions cimport LockedJoints, follow_locked, hear_message
@@ -27,8 +28,8 @@ from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointPar
                            JointStateMessage, Reader, Template, collect_joints, read_joint_state,
                            write_last, write_time)
 from ros.queue cimport StateRing, next_row, oldest_row, put_row, take_row
-from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, record_values,
-                           refuse_figure, refuse_joints, refuse_reader, within)
+from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, refuse_figure,
+                           refuse_joints, refuse_reader, within)
 from simulator_interface cimport SIMULATOR_INTERFACE, SimulatorInterface
 
 import numpy as np

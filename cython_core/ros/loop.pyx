@@ -14,7 +14,7 @@ from libc.stdlib cimport calloc, free, llabs, malloc
 from libc.string cimport memset
 
 from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARGE, UNTIMED, Cycle,
-                    IncomingMessage, Output, Record, Request)
+                    IncomingMessage, Output, Record, Request, record_values)
 from locked_positions cimport ABSURD_LOCKED
 from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,

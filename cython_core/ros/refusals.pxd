@@ -6,7 +6,7 @@ from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from cycle cimport IncomingMessage, Output, Record
+from cycle cimport IncomingMessage, Output, record_values
 from ros.message_faults cimport (BEYOND_BOUND, FIELD_DATA, FIELD_FORCE, FIELD_FRAME, FIELD_STAMP,
                                  FIELD_TORQUE, MESSAGE_WHOLE, NOT_FINITE, OTHER_LENGTH,
                                  UNKNOWN_LINK)
@@ -34,15 +34,6 @@ cdef struct Refusals:
     Output* output
 
 
-cdef inline bint record_values(Output* output, int kind, int32_t index, int64_t now, double a,
-                               double b, double c, double d, uint64_t object) noexcept nogil:
-    """Report something to Python; returns whether there was room for it."""
-    cdef Record record
-    record.kind, record.index, record.time, record.object = kind, index, now, object
-    record.value[0], record.value[1], record.value[2], record.value[3] = a, b, c, d
-    return output.record(output.loop, &record)
-
-
 cdef inline void set_message(Refusals* refusals, int input, const IncomingMessage* incoming,
                              int64_t now, Output* output) noexcept nogil:
     """Let it be the current message."""
@@ -59,18 +50,18 @@ cdef inline void begin_message(Refusals* refusals, int input, const IncomingMess
 cdef inline void refuse(Refusals* refusals, int reason, int field, int32_t which,
                         const void* value) noexcept nogil:
     """Refuse the current message for a MessageFault or a ContentFault; value: 32 bytes."""
-    cdef Record record
+    cdef double[4] v
+    memcpy(v, value, sizeof(v))
     refusals.count += 1
     if refusals.now - refusals.since >= REPORT_PERIOD:
         refusals.since, refusals.reported = refusals.now, 0
     if refusals.reported >= MAX_REPORTED:
         return
     refusals.reported += 1
-    record.kind, record.time, record.object = REFUSED, refusals.now, 0
     # decoded in message_faults.py
-    record.index = refusals.input | reason << 4 | field << 12 | (which + 1) << 18
-    memcpy(record.value, value, sizeof(record.value))
-    refusals.output.record(refusals.output.loop, &record)
+    record_values(refusals.output, REFUSED,
+                  refusals.input | reason << 4 | field << 12 | (which + 1) << 18, refusals.now,
+                  v[0], v[1], v[2], v[3], 0)
 
 
 cdef inline void refuse_reader(Refusals* refusals, const Reader* r) noexcept nogil:

@@ -158,11 +158,7 @@ cdef int64_t silence(void* self) noexcept nogil:
 cdef void record_own_event(Loop* loop, int kind, int index, double value,
                            double count) noexcept nogil:
     """Record an event of the loop itself."""
-    cdef Record record
-    memset(&record, 0, sizeof(record))
-    record.kind, record.index, record.time = kind, index, steady_now()
-    record.value[0], record.value[1] = value, count
-    put(loop, &record)
+    record_values(&loop.output, kind, index, steady_now(), value, count, 0.0, 0.0, 0)
 
 
 cdef void put_failure(Loop* loop, Failures* failures, int kind, int index,

@@ -13,7 +13,8 @@ from libc.math cimport NAN, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
+from cycle cimport (STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request,
+                    record_values)
 from drive_units cimport LAW_DUTY, LAW_POSITION, LAW_TORQUE, DriveUnits
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives
@@ -26,7 +27,7 @@ from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointSta
                            Template, gather, open_message, read_joint_names, read_joint_values,
                            refuse_message, write_last, write_time)
 from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, read_wrench,
-                           record_values, refuse_figure, refuse_name, refuse_reader, within)
+                           refuse_figure, refuse_name, refuse_reader, within)
 from simulation.fault cimport NO_FAULT
 from simulation.pacing cimport (Pace, count_due, has_fallen_behind, next_due, period_due,
                                 restart_pace, set_pace, take_period)
