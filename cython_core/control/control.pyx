@@ -18,8 +18,9 @@ from control.cartesian_impedance cimport EFFORT as _EFFORT, cartesian_impedance,
 from control.cartesian_mode cimport (ARRIVED_AT as _ARRIVED_AT, ARRIVED_TURNED as _ARRIVED_TURNED,
                                      VIRTUAL_STEP as _VIRTUAL_STEP, CartesianTarget, lay_out_mode,
                                      mode_memory)
-from control.control_cycle cimport on_due, on_message, on_request, on_safe_to_end, on_tick
-from control.controller cimport check_age, take_state
+from control.control_cycle cimport (on_due, on_message, on_request, on_safe_to_end, on_tick,
+                                    take_part)
+from control.controller cimport check_age
 from control.controller_state cimport Controller
 from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CONFIGURE,
                                      REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
@@ -27,9 +28,8 @@ from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CO
                                      REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET,
                                      REQUEST_ZERO, FollowPayload, ModelPayload, SetPointPayload,
                                      SnapshotPayload)
-from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, compare_efforts,
-                                  convert_command, record_note, release_unused, stand_locked,
-                                  take_torques)
+from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, convert_command,
+                                  record_note, release_unused)
 from control.events cimport NO_TIP, REJECTIONS, Reason, because
 from control.fault_bounds cimport (CLOCK_JUMP as _CLOCK_JUMP, EFFORT_SHARE as _EFFORT_SHARE,
                                    FALLBACK_SPEED as _FALLBACK_SPEED, LIMIT_SLACK as _LIMIT_SLACK,

@@ -133,6 +133,17 @@ cdef inline bint is_asked_again(const ControlCycle* cycle,
             and (answers_states(&c.machine) or is_open_loop(&c.machine)))
 
 
+cdef inline bint take_part(ControlCycle* cycle, double now, double stamp, double on_its_way,
+                           bint live) noexcept nogil:
+    """Answer the state that ``part`` has, efforts in the drives' units; as ``take_state``."""
+    cdef Controller* c = &cycle.controller
+    cdef double* effort = cycle.part + 2 * c.n
+    stand_locked(cycle)
+    take_torques(&cycle.border.units, &c.arm.models, cycle.part, cycle.shown, effort)
+    compare_efforts(&cycle.border, c, effort)
+    return take_state(c, now, stamp, on_its_way, live, cycle.part, cycle.part + c.n, effort)
+
+
 cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incoming) noexcept nogil:
     """Answer a serialised JointState."""
     cdef Controller* c = &cycle.controller
@@ -158,12 +169,7 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
     cycle.heard, cycle.untimed = cycle.now, incoming.received == 0
     stamp = cycle.message.sec + 1e-9 * cycle.message.nanosec
     on_its_way = transit_time(incoming, stamp, &live)
-    stand_locked(cycle)
-    take_torques(&cycle.border.units, &c.arm.models, cycle.part, cycle.shown,
-                 cycle.part + 2 * c.n)
-    compare_efforts(&cycle.border, c, cycle.part + 2 * c.n)
-    commands = take_state(c, cycle.now * 1e-9, stamp, on_its_way, live, cycle.part,
-                          cycle.part + c.n, cycle.part + 2 * c.n)
+    commands = take_part(cycle, cycle.now * 1e-9, stamp, on_its_way, live)
     if c.observer.accepted > accepted:
         cycle.sec, cycle.nanosec = cycle.message.sec, cycle.message.nanosec
         put_tick_off(cycle)

@@ -185,9 +185,7 @@ cdef inline Before before_state(const Controller* c) noexcept nogil:
 
 cdef inline bint go_on(Controller* c, double now, const Before* before,
                        const double* effort) noexcept nogil:
-    """Change the phase as a usable state asks for; returns whether a command may follow. effort:
-    NULL if it was not measured.
-    """
+    """Change the phase as a usable state asks for; returns whether a command may follow."""
     cdef double state_timeout = c.arm.settings.state_timeout, dt = c.clock.time - before.time
     cdef Reason gap = because(CAUSE_GAP, -1, dt, state_timeout)
     if c.machine.phase == WAITING or c.machine.phase == SILENT:
@@ -219,8 +217,8 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
     """Answer a joint state; returns whether there is a command.
 
     stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; live: the arm has moved
-    meanwhile, which a simulation need not have; q: gets whole turns added; qd: NaN where it was not
-    measured; effort: NULL if it was not.
+    meanwhile, which a simulation need not have; q: gets whole turns added; qd, effort: NaN where
+    they were not measured.
     """
     cdef Before before = before_state(c)
     cdef bint commands = False

@@ -194,25 +194,11 @@ cdef class CompiledController(CycleOwner):
         """Answer a joint state as ``TorqueController.accept_state`` does; a stamp on the clock of
         ``now`` tells how late it comes.
         """
-        cdef Py_ssize_t n = self.control.controller.n
-        cdef double* measured = NULL
-        memcpy(self.control.part, numbers(q, n, "q"), n * sizeof(double))
-        if qd is None:
-            for i in range(n):
-                self.control.part[n + i] = NAN
-        else:
-            memcpy(self.control.part + n, numbers(qd, n, "qd"), n * sizeof(double))
+        self._measure(0, q, "q")
+        self._measure(1, qd, "qd")
+        self._measure(2, effort, "effort")
         self._at(now)
-        stand_locked(&self.control)
-        if effort is not None:
-            measured = self.control.part + 2 * n
-            memcpy(measured, numbers(effort, n, "effort"), n * sizeof(double))
-            take_torques(&self.control.border.units, &self.control.controller.arm.models,
-                         self.control.part, self.control.shown, measured)
-            compare_efforts(&self.control.border, &self.control.controller, measured)
-        return self._tell(take_state(&self.control.controller, now, stamp,
-                                     age_by_stamp(now, stamp), True, self.control.part,
-                                     self.control.part + n, measured))
+        return self._tell(take_part(&self.control, now, stamp, age_by_stamp(now, stamp), True))
 
     def take_locked(self, Py_ssize_t joint, double position):
         """Take the position of a locked joint, by its index, as a joint state tells it; returns
@@ -242,6 +228,17 @@ cdef class CompiledController(CycleOwner):
         if asked.answer:
             self.release(request.number)
         return asked.answer
+
+    cdef int _measure(self, Py_ssize_t row, array, str name) except -1:
+        """Take what is measured of all joints; NaN for None."""
+        cdef Py_ssize_t n = self.control.controller.n
+        cdef double* part = self.control.part + row * n
+        if array is not None:
+            memcpy(part, numbers(array, n, name), n * sizeof(double))
+            return 0
+        for i in range(n):
+            part[i] = NAN
+        return 0
 
     cdef _tell(self, bint commands):
         """Return the command, if there is one, with what the drives are told for it worked out."""

@@ -1,7 +1,8 @@
 # The first command after activation or silence: whether the arm can be taken over where it stands,
-# and the effort that holds it there, from which the commands go on without a step.
+# and the effort that holds it there, from which the commands go on without a step. effort: as
+# measured (n,), NaN where it is not.
 
-from libc.math cimport INFINITY, fabs, isinf
+from libc.math cimport INFINITY, fabs, isfinite, isinf
 from libc.string cimport memset
 
 from control.arm cimport gravity, suffices
@@ -22,16 +23,18 @@ from joint_drives cimport JointDrives, standing_torque
 
 cdef inline bint is_measured(const Controller* c, const double* effort) noexcept nogil:
     """Whether an effort tells what holds the arm; exactly zero on all joints means that it is not
-    measured, or that brakes hold the arm. effort: NULL for none.
+    measured, or that brakes hold the arm.
     """
-    return (effort != NULL and c.arm.settings.start_from_measured_effort
+    return (c.arm.settings.start_from_measured_effort
             and not c.arm.settings.hardware_adds_gravity and any_nonzero(effort, c.n))
 
 
 cdef inline Py_ssize_t disputed(const Controller* c, const double* effort) noexcept nogil:
-    """The first joint whose measured effort is far from ``gravity_torque``, or -1.
+    """The first joint whose measured effort is too far from ``gravity_torque`` for a load and
+    friction, or -1: it would throw the arm.
 
-    Effort or position is wrong, unless something else holds the arm.
+    Effort or position is wrong, unless something else holds the arm. Without an effort limit there
+    is no measure of "far".
     """
     if not is_measured(c, effort):
         return -1
@@ -42,28 +45,22 @@ cdef inline Py_ssize_t disputed(const Controller* c, const double* effort) noexc
     return -1
 
 
-cdef inline bint is_plausible_effort(const Controller* c, const double* effort) noexcept nogil:
-    """Whether a measured effort is near enough to ``gravity_torque`` to hold the arm; a load and
-    friction may explain some difference.
-
-    An effort far from gravity is not what the drives apply: it would throw the arm. Without an
-    effort limit there is no measure of "far".
-    """
+cdef inline bint is_judged(const Controller* c, const double* effort) noexcept nogil:
+    """Whether ``disputed`` has judged the efforts of all joints."""
     for i in range(c.n):
-        limit = c.arm.joints.effort_limit[i]
-        if isinf(limit) or not fabs(effort[i] - c.sent.gravity_torque[i]) <= BEYOND_GRAVITY * limit:
+        if isinf(c.arm.joints.effort_limit[i]) or not isfinite(effort[i]):
             return False
-    return True
+    return is_measured(c, effort)
 
 
 cdef inline const double* holding_effort(const Controller* c, const double* effort) noexcept nogil:
-    """The command that continues the torque that holds the arm: measured, or ``gravity_torque``.
-    effort: measured, NULL for none.
+    """The command that continues the torque that holds the arm: measured and not ``disputed``, or
+    ``gravity_torque``.
 
     Drives that add gravity themselves hold the arm at command zero, whatever they report. After
     silence the drives still apply the last command.
     """
-    if is_measured(c, effort) and is_plausible_effort(c, effort):
+    if is_judged(c, effort):
         return effort
     if c.sent.has_begun:
         return c.sent.governor.command
@@ -94,7 +91,7 @@ cdef inline Py_ssize_t outside(const Controller* c, Py_ssize_t first, double sla
 
 
 cdef inline Reason why_not_begin(const Controller* c, const double* effort) noexcept nogil:
-    """Why the arm cannot be taken over where it stands; effort: measured, NULL for none.
+    """Why the arm cannot be taken over where it stands.
 
     If all positions are exactly zero, any distance beyond the limits counts: that is what hardware
     reports before it has heard from its arm.
