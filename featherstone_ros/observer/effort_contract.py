@@ -6,7 +6,7 @@ Its words are those of ``drives.<joint>.effort``, which says it joint by joint (
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,44 +136,38 @@ class EffortJudge:
         return self.in_motion if self.in_motion != before else None
 
     def _judge(self, effort: Floats, error: Floats, gravity: Floats) -> ContractVerdict:
-        load = np.linalg.norm(gravity)
-        stiction = self._coulomb
-
-        def misfit(expected: Floats, gain: Floats, play: Floats) -> float:
-            missed = np.maximum(np.abs(gain * effort - expected) - play, 0.0)
-            return float(np.linalg.norm(missed) / load)
-
+        loads, load = np.abs(gravity), np.linalg.norm(gravity)
         if not load > SIGNIFICANT * np.linalg.norm(error):
             return self.at_rest
-        one, nothing = np.ones_like(effort), np.zeros_like(effort)
-        misfits = {
-            FULL: misfit(gravity, one, stiction),
-            WITHOUT_FRICTION: misfit(gravity, one, nothing),
-            WITHOUT_GRAVITY: misfit(nothing, one, stiction),
-            MOTOR_CURRENT: misfit(gravity, self._gain, stiction),
+        nothing = np.zeros_like(effort)
+        torques = {  # measured, expected, and what friction may make of that
+            FULL: (effort, gravity, self._coulomb),
+            WITHOUT_FRICTION: (effort, gravity, nothing),
+            WITHOUT_GRAVITY: (effort, nothing, self._coulomb),
+            MOTOR_CURRENT: (self._gain * effort, gravity, self._coulomb),
         }
         if (self._gain == 1.0).all() and self._contract != MOTOR_CURRENT:
-            del misfits[MOTOR_CURRENT]  # it would be full effort
+            del torques[MOTOR_CURRENT]  # it would be full effort
+        misfits = {name: float(_missed(*of) / load) for name, of in torques.items()}
         if misfits[WITHOUT_GRAVITY] < TOLERANCE and misfits[FULL] < TOLERANCE:
             return self.verdict  # friction could carry the arm: this pose tells nothing
-        loads = np.abs(gravity)
         loaded = (loads > NOTICEABLE * loads.max()) & (loads > SIGNIFICANT * error)
+        odd = {name: loaded & _in_another_unit(*of) for name, of in torques.items()}
         told = loaded & (np.abs(effort) > SIGNIFICANT * error)
         scaled = misfits[WITHOUT_GRAVITY] < SLIGHT and _follows(effort[told], gravity[told])
-        return self._choose(misfits, effort, gravity, loaded, scaled)
+        own = odd[self._contract]
+        suspects = own if own.any() and not scaled else loaded
+        return self._choose(misfits, odd, scaled, self._possible_cause(effort, gravity, suspects))
 
     def _choose(
         self,
         misfits: dict[str, float],
-        effort: Floats,
-        gravity: Floats,
-        loaded: NDArray[np.bool_],
+        odd: dict[str, NDArray[np.bool_]],
         scaled: bool,
+        cause: str,
     ) -> ContractVerdict:
         contract, misfit = self._contract, misfits[self._contract]
-        odd = {name: loaded & self._in_another_unit(name, effort, gravity) for name in misfits}
-        own = odd[contract]
-        kept = misfit < TOLERANCE and not own.any()
+        kept = misfit < TOLERANCE and not odd[contract].any()
         found = f"{100 * misfit:.0f} % of the gravity load missed"
         if kept:
             bounds = dict.fromkeys(misfits, FAR_BETTER * misfit if misfit > SLIGHT else 0.0)
@@ -194,7 +188,6 @@ class EffortJudge:
             return ContractVerdict(ContractState.KEPT, f"effort as {contract} fits at rest")
         if self.at_rest.finding is ContractState.KEPT:
             return self.at_rest
-        cause = self._possible_cause(effort, gravity, own if own.any() and not scaled else loaded)
         if scaled:
             cause += "; or torque without gravity, under another load"
         return ContractVerdict(
@@ -203,16 +196,6 @@ class EffortJudge:
             f"{cause}",
         )
 
-    def _in_another_unit(self, contract: str, effort: Floats, gravity: Floats) -> NDArray[np.bool_]:
-        """Return which joints' efforts are out of proportion to their loads."""
-        if contract == WITHOUT_GRAVITY:
-            return np.zeros(len(effort), dtype=bool)
-        torque = (self._gain if contract == MOTOR_CURRENT else 1.0) * effort * np.sign(gravity)
-        play = 0.0 if contract == WITHOUT_FRICTION else self._coulomb
-        load, (low, high) = np.abs(gravity), ANOTHER_UNIT
-        matters = np.abs(torque - load) - play > SLIGHT * np.linalg.norm(load)
-        return matters & ((torque + play < low * load) | (torque - play > high * load))
-
     def _possible_cause(self, effort: Floats, gravity: Floats, joints: NDArray[np.bool_]) -> str:
         gain = gravity[joints] / np.where(effort[joints] == 0.0, np.nan, effort[joints])
         names = np.array(self._names)[joints]
@@ -220,6 +203,18 @@ class EffortJudge:
             return f"{', '.join(names)}: wrong model, wrong payload, or something holds the arm"
         gains = ", ".join(f"{name} {value:.3g}" for name, value in zip(names, gain, strict=True))
         return f"current with torque_constant {gains}; or wrong payload, or something holds the arm"
+
+
+def _missed(torque: Floats, expected: Floats, play: Floats) -> np.floating[Any]:
+    """Return by how much torques (n,) differ from those that are expected."""
+    return np.linalg.norm(np.maximum(np.abs(torque - expected) - play, 0.0))
+
+
+def _in_another_unit(torque: Floats, expected: Floats, play: Floats) -> NDArray[np.bool_]:
+    """Return which torques (n,) are out of proportion to those that are expected."""
+    torque, load, (low, high) = torque * np.sign(expected), np.abs(expected), ANOTHER_UNIT
+    matters = np.abs(torque - load) - play > SLIGHT * np.linalg.norm(load)
+    return matters & ((torque + play < low * load) | (torque - play > high * load))
 
 
 def _follows(effort: Floats, gravity: Floats) -> bool:
