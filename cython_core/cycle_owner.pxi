@@ -52,10 +52,11 @@ cdef class CycleOwner:
 
     cdef Cycle cycle
     cdef MessageMemory memory          # what the cycle's pointers point to
+    cdef dict kept                     # what it was given with requests, by their kind
     cdef readonly object capsule
 
     def __cinit__(self, *arguments, **options):
-        self.memory = MessageMemory()
+        self.memory, self.kept = MessageMemory(), {}
         self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
 
     @property
@@ -89,7 +90,15 @@ cdef class CycleOwner:
         cdef size_t address = 0 if payload is None else payload.address
         request.kind, request.answer, request.payload = kind, 0, <void*> address
         self.cycle.request(self.cycle.self, &request, now, &collector.output)
+        if request.answer == 0:
+            self.keep(kind, payload, True)
         return request.answer, collector.published, collector.records
+
+    def keep(self, int kind, payload, bint alone=False):
+        """Keep alive what a loop is given with a request, and what it was given before, which may
+        be in use; not once it has taken this over (``alone``).
+        """
+        self.kept[kind] = [payload] if alone else [*self.kept.get(kind, ()), payload]
 
     def tick(self, int64_t now, int64_t ros_time=0, bint is_fed=True):
         """Do what is due; returns what ``message`` returns. is_fed: the inputs have publishers."""

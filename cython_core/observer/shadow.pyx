@@ -136,12 +136,12 @@ cdef class CompiledShadow(CycleOwner):
 
     cdef ShadowCycle state
     cdef object dynamics
-    cdef Snapshot snapshot             # keeps the settings in use alive
     cdef readonly int n
 
     def __cinit__(self, dynamics, joint_names, Snapshot snapshot not None):
         cdef Cycle* cycle = &self.cycle
-        self.n, self.dynamics, self.snapshot = len(joint_names), dynamics, snapshot
+        self.n, self.dynamics = len(joint_names), dynamics
+        self.keep(USE_SETTINGS, snapshot)
         self.state.shadow.dynamics = interface_of(dynamics)
         if not self.n == self.state.shadow.dynamics.n == snapshot.n:
             raise ValueError(f"joint_names: expected {snapshot.n}, got {self.n}")
@@ -246,20 +246,11 @@ cdef class CompiledShadow(CycleOwner):
         """Make the next joint state the first one."""
         restart(&self.state.shadow)
 
-    def _use(self, Snapshot snapshot not None):
-        adopt(&self.state.shadow, &snapshot.settings)
-        place_locked(&self.state)
-        self.snapshot = snapshot
-
     def _place(self, LockedPlaces places not None):
         memcpy(self.state.locked.given, floats(places.positions),
                self.state.locked.n * sizeof(double))
         if follow_locked(&self.state.locked, INFINITY):
             place_locked(&self.state)
-
-    def _keep(self, Snapshot snapshot not None):
-        """Keep settings that a loop has taken over."""
-        self.snapshot = snapshot
 
     def _torque(self, cnp.ndarray state not None):
         """Joint torque (n,) of a state (3, n)."""

@@ -55,7 +55,6 @@ include "twin_cycle.pxi"     # the twin as such a cycle
 REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE,
             "resume": RESUME, "step": STEP}
 ANSWERS = {"not_paused": NOT_PAUSED, "stopped": STOPPED}  # why a request was not granted
-MAX_WAITING = 100                     # more requests than can be waiting in a loop
 INPUTS = {"commands": COMMANDS, "joint_commands": JOINT_COMMANDS,
           "external_wrench": EXTERNAL_WRENCH, "set_state": SET_STATE}
 OUTPUTS = {"joint_states": JOINT_STATES, "clock": CLOCK}
@@ -145,7 +144,6 @@ cdef class Twin(CycleOwner):
     """
 
     cdef TwinCycle twin
-    cdef list snapshots                # keeps the settings in use alive
     cdef readonly int n
 
     def __cinit__(self, joint_names, other_names, link_names, Snapshot snapshot not None,
@@ -173,7 +171,7 @@ cdef class Twin(CycleOwner):
         if wrench_sensor is not None:
             self.twin.sensor = link_names.index(wrench_sensor)
             self.memory.template(&self.twin.sensed, stamped(wrench_sensor, 6))
-        self.snapshots = [snapshot]
+        self.keep(USE_SETTINGS, snapshot)
         model = snapshot.owned[0].model
         lay_out_locked(&self.twin.arm.locked, self.memory, model)
         self.memory.list_names(&self.twin.locked, (), model.locked_joints)
@@ -349,15 +347,3 @@ cdef class Twin(CycleOwner):
     def _advance(self, int64_t steps, int64_t now):
         """Advance by integration steps; 0: by a period."""
         advance_arm(&self.twin.arm, steps, now)
-
-    # Requests, without a loop.
-
-    def request(self, int kind, int64_t now, payload=None, int64_t ros_time=0):
-        answered = CycleOwner.request(self, kind, now, payload, ros_time)
-        if isinstance(payload, Snapshot):
-            self.snapshots = [payload]
-        return answered
-
-    def keep(self, Snapshot snapshot not None):
-        """Keep settings alive that a loop has been given, and earlier ones that may be in use."""
-        self.snapshots = [*self.snapshots[-MAX_WAITING:], snapshot]

@@ -117,7 +117,7 @@ class LoopMode:
 
         ``topics``: types of messages in the order of the cycle's inputs; ``own_qos``: of some.
         """
-        node, group = self._node, DetachedGroup()
+        node, group, self._cycle = self._node, DetachedGroup(), cycle
         self._topics = list(topics)
         self._inputs = [
             node.create_subscription(
@@ -191,16 +191,16 @@ class LoopMode:
         address = 0 if payload is None else payload.address
         return self.running.runner.request(request, address, payload, self.ANSWER_TIMEOUT)
 
-    def _give(self, request: int, payload: Any) -> bool:
-        """Give something to the loop, which takes it now, or (False) as soon as it has time."""
+    def _give(self, request: int, payload: Any) -> None:
+        """Give something to the cycle, which takes it now, or as soon as the loop has time."""
+        self._cycle.keep(request, payload)
         try:
             self._ask(request, payload)
+            self._cycle.keep(request, payload, alone=True)
         except TimeoutError:
             with suppress(TimeoutError):
                 address = 0 if payload is None else payload.address
                 self.running.runner.post(request, address, payload)
-            return False
-        return True
 
     def _deliver(self, records: list[realtime_loop.Record]) -> None:
         """Turn records into text: of the loop here, of the cycle in ``_note``."""

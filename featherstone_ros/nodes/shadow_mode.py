@@ -8,7 +8,6 @@ and the diagnostics.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
@@ -57,7 +56,6 @@ class ShadowMode(LoopMode):
         ]
         super().__init__(node, publishers)
         self._shadow, self._locked = shadow, LockedJointsReport(node)
-        self._given: dict[str, list[Any]] = {name: [] for name in REQUESTS}
         self._activated = self.now
         self._restart = RecentText(RESTART_MEMORY)
         self._payload = payload_service.PayloadService(node, self._collect, self._placed)
@@ -96,8 +94,8 @@ class ShadowMode(LoopMode):
                 shadow.use(change)
                 shadow.place_locked(placed.locked_positions)
                 return
-            self._keep_given("use_settings", change.snapshot)
-            self._keep_given("place", places)
+            self._give(REQUESTS["use_settings"], change.snapshot)
+            self._give(REQUESTS["place"], places)
             shadow.adopt(change)
 
         return take
@@ -105,14 +103,7 @@ class ShadowMode(LoopMode):
     def _collect(self, states: StateBuffer | None) -> None:
         """Have the loop store states, or stop that."""
         if self._loop is not None:
-            self._keep_given("collect", states)
-
-    def _keep_given(self, request: str, payload: Any) -> None:
-        """Give something to the loop, and keep what was given before until it has answered."""
-        given = self._given[request]
-        given.append(payload)
-        if self._give(REQUESTS[request], payload):
-            del given[:-1]
+            self._give(REQUESTS["collect"], states)
 
     def _placed(self) -> Model:
         """Return the arm with its locked joints where they are now."""

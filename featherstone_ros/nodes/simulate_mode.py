@@ -154,7 +154,6 @@ class SimulateMode(LoopMode):
             if self._loop is None:
                 twin.use(settings, self.now)
                 return
-            twin.keep(prepared)
             twin.settings = settings
             self._give(REQUESTS["use_settings"], prepared)
 

@@ -16,6 +16,7 @@ from featherstone_ros._enumerations import RestartReason
 from featherstone_ros._shadow import (
     MAX_PLAUSIBLE,
     RECORDS,
+    REQUESTS,
     CompiledShadow,
     LockedPlaces,
     Snapshot,
@@ -180,7 +181,7 @@ class Shadow(CompiledShadow):
 
     def use(self, change: Change) -> None:
         """Use other settings from now on; the observer restarts."""
-        self._use(change.snapshot)
+        self.request(REQUESTS["use_settings"], 0, change.snapshot)
         self.adopt(change)
 
     def place_locked(self, positions: ArrayLike) -> None:
@@ -193,7 +194,6 @@ class Shadow(CompiledShadow):
 
     def adopt(self, change: Change) -> None:
         """Judge by the settings that a loop now uses."""
-        self._keep(change.snapshot)
         self.change = change
         self.settings, self.wrench_link = change.settings, change.wrench_link
         self.judge = change.judge
