@@ -80,28 +80,29 @@ class ArrivalWatch:
     def update(
         self,
         now: float,
-        moment: SnapshotRequest | None,
+        snapshot: SnapshotRequest | None,
         settings: ControllerSettings,
         tolerance: Floats,
         dynamics: Dynamics,
     ) -> str:
         """Return what did not arrive, joints or end effector; empty if all did, or still move.
 
-        ``moment``: None if the controller's state is unknown; ``tolerance``: (n,) the parameters'
+        ``snapshot``: None if the controller's state is unknown; ``tolerance``: (n,) the parameters'
         goal tolerance [rad or m], 0: none; ``dynamics``: of the arm with its payload.
         """
-        if moment is None or Phase(moment.phase) not in TRACKING:
+        if snapshot is None or Phase(snapshot.phase) not in TRACKING:
             self._since[:] = np.inf
             return ""
         chosen = np.where(self._own, self._own, tolerance)
-        bound = arrival_tolerance(chosen, settings, dynamics, moment.q, self._slides)
+        bound = arrival_tolerance(chosen, settings, dynamics, snapshot.q, self._slides)
         text, error = "", np.zeros(len(bound))
         if self._tip and settings.mode.leads_end_effector:
-            text = self._look_at_tip(moment, settings, dynamics)
+            text = self._look_at_tip(snapshot, settings, dynamics)
             if settings.mode.has_virtual_arm:
-                error = self._lag(moment, bound, bool((np.abs(moment.desired[1]) > MOVES).any()))
+                moves = bool((np.abs(snapshot.desired[1]) > MOVES).any())
+                error = self._lag(snapshot, bound, moves)
         else:
-            error = self._error(moment, bound)
+            error = self._error(snapshot, bound)
         away = np.append(~(np.abs(error) <= bound), text != "")
         self._since = np.where(away, np.minimum(self._since, now), np.inf)
         lasts = now - self._since >= SETTLING
@@ -111,32 +112,32 @@ class ArrivalWatch:
         said = [part for part in (joints, text if lasts[-1] else "") if part]
         return f"did not arrive: {'; '.join(said)}" if said else ""
 
-    def _error(self, moment: SnapshotRequest, bound: Floats) -> Floats:
+    def _error(self, snapshot: SnapshotRequest, bound: Floats) -> Floats:
         """Return how far the joints are from where they are to stand (n,); 0 while they move."""
         if self.is_abandoned:
             if self._goal is None:
                 return np.zeros(len(bound))
-            error = self._goal - moment.q
+            error = self._goal - snapshot.q
             whole = 2.0 * np.pi * np.round(error / (2.0 * np.pi))
             return np.where(self._turns, error - whole, error)
-        moves = bool(moment.desired[1:3].any())
-        error = self._lag(moment, bound, moves)
-        if not moves and moment.phase != Phase.TRAJECTORY:
+        moves = bool(snapshot.desired[1:3].any())
+        error = self._lag(snapshot, bound, moves)
+        if not moves and snapshot.phase != Phase.TRAJECTORY:
             self._goal = self._before  # a stop on the way is not where it ends
         return error
 
-    def _lag(self, moment: SnapshotRequest, bound: Floats, moves: bool) -> Floats:
+    def _lag(self, snapshot: SnapshotRequest, bound: Floats, moves: bool) -> Floats:
         """Return how far the joints are from the desired position (n,); 0 while that moves."""
-        desired, before = moment.desired[0], self._before
+        desired, before = snapshot.desired[0], self._before
         self._before = desired.copy()
         if moves:
             return np.zeros(len(bound))
         if before is None or (np.abs(desired - before) > STANDS * bound).any():
             self._since[:] = np.inf
-        return np.asarray(desired - moment.q)
+        return np.asarray(desired - snapshot.q)
 
     def _look_at_tip(
-        self, moment: SnapshotRequest, settings: ControllerSettings, dynamics: Dynamics
+        self, snapshot: SnapshotRequest, settings: ControllerSettings, dynamics: Dynamics
     ) -> str:
         """Return how far the end effector is from its target and why.
 
@@ -144,7 +145,7 @@ class ArrivalWatch:
         abandoned the target is forgotten: it was to stand where it last did, though other joint
         positions may lead it there, too.
         """
-        q, law = moment.q, settings.impedance
+        q, law = snapshot.q, settings.impedance
         here = dynamics.link_pose(q, self._tip) @ self._offset
         if self.is_abandoned:
             if self._goal is None:
@@ -152,17 +153,17 @@ class ArrivalWatch:
             goal = dynamics.link_pose(self._goal, self._tip) @ self._offset
             away = distance(pose_error(here, goal))
             return off_text(away, "where it was to stand", MAX_ERROR)
-        error, remaining, wrench, _ = moment.end_effector
-        moves = (np.abs(moment.desired[1]) > MOVES).any()
+        error, remaining, wrench, _ = snapshot.end_effector
+        moves = (np.abs(snapshot.desired[1]) > MOVES).any()
         if law is None or wrench.any() or (distance(remaining) > NEAR).any() or moves:
             return ""
         R = np.kron(np.eye(2), here[:3, :3] if law["tip_axes"] else np.eye(3))
         root = np.sqrt(np.asarray(law["stiffness"], dtype=np.float64))
         e = np.where(root > 0.0, R.T @ (error + remaining), 0.0)
         # What dry friction, a contact or a wrong model must balance, since the arm stands.
-        left = moment.command - settings.drives.offset
+        left = snapshot.command - settings.drives.offset
         if not settings.hardware_adds_gravity:
-            left = left - moment.gravity
+            left = left - snapshot.gravity
         sticks = bool((np.abs(left) <= STICKS * settings.drives.coulomb).all())
         sticks &= not settings.mode.has_virtual_arm  # the virtual arm has no friction
         text = off_text(distance(e), "its target", MAX_ERROR if sticks else MIN_ERROR)
@@ -170,16 +171,16 @@ class ArrivalWatch:
             self._goal = q.copy()
             return ""
         J = root[:, None] * (R.T @ end_effector_jacobian(dynamics, q, self._tip, self._offset))
-        reason = self._reason(J, pull(e, root, law["max_wrench"]), moment, settings, sticks)
-        if moment.spring_left < SOFTENED:
-            reason = f"{self._softened(moment.spring_left, settings)}; besides, {reason}"
+        reason = self._reason(J, pull(e, root, law["max_wrench"]), snapshot, settings, sticks)
+        if snapshot.spring_left < SOFTENED:
+            reason = f"{self._softened(snapshot.spring_left, settings)}; besides, {reason}"
         return f"{text}: {reason}"
 
     def _reason(
         self,
         J: Floats,
         force: Floats,
-        moment: SnapshotRequest,
+        snapshot: SnapshotRequest,
         settings: ControllerSettings,
         sticks: bool,
     ) -> str:
@@ -189,14 +190,14 @@ class ArrivalWatch:
         both are then in the square root of energy, which metres and radians share. ``sticks``: dry
         friction explains that the arm stands.
         """
-        model, torque, q, sensed = self._model, J.T @ force, moment.q, moment.end_effector[3]
+        model, torque, q, sensed = self._model, J.T @ force, snapshot.q, snapshot.end_effector[3]
         margin = np.minimum(MARGIN_SHARE * (model.upper - model.lower), MARGIN)
         above, below = q > model.upper - margin, q < model.lower + margin
         pressed = np.where(above, torque, 0.0) - np.where(below, torque, 0.0)
         joint = int(np.argmax(pressed))
         driven = not settings.mode.has_virtual_arm
-        weight = np.abs(moment.gravity) / settings.effort_limit
-        load = np.abs(moment.gravity + torque) / settings.effort_limit
+        weight = np.abs(snapshot.gravity) / settings.effort_limit
+        load = np.abs(snapshot.gravity + torque) / settings.effort_limit
         no_harder = "the effort limit of {} ({:.3g}) lets the spring pull no harder"
         limits = list(zip(model.joint_names, settings.effort_limit, strict=True))
         if driven and weight.max() > WEIGHT:

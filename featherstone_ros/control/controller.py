@@ -231,8 +231,8 @@ class TorqueController:
         trajectory = Trajectory(names, points, self._space, *self._settings.of_trajectories)
         if refusal := self.compiled.refusal:
             raise TrajectoryError(self._in_words(Reason(Refusal(refusal))))
-        moment, before = self.snapshot(), self._followed
-        start = plan_start(trajectory, moment, self._settings, delay, inspect, before)
+        snapshot, before = self.snapshot(), self._followed
+        start = plan_start(trajectory, snapshot, self._settings, delay, inspect, before)
         path = trajectory.compiled(self._settings.stop_time)
         self.ask(_control.FollowRequest(path, start), now)
         self._followed = path

@@ -202,43 +202,43 @@ class GoalTracker:
         """Note that the arm has been asked to stop because the goal was cancelled."""
         self._is_cancelled = True
 
-    def update(self, moment: SnapshotRequest) -> GoalVerdict:
+    def update(self, snapshot: SnapshotRequest) -> GoalVerdict:
         """Return the goal's present state."""
         if self.verdict is RUNNING:
-            self.verdict = self._judge(moment)
+            self.verdict = self._judge(snapshot)
         return self.verdict
 
-    def _judge(self, moment: SnapshotRequest) -> GoalVerdict:
-        phase = Phase(moment.phase)
+    def _judge(self, snapshot: SnapshotRequest) -> GoalVerdict:
+        phase = Phase(snapshot.phase)
         if self._is_cancelled:
-            stops = phase is Phase.HOLDING and moment.since_end < 0.0 and not moment.path
-            is_asked = moment.path == self._path and phase is Phase.TRAJECTORY
+            stops = phase is Phase.HOLDING and snapshot.since_end < 0.0 and not snapshot.path
+            is_asked = snapshot.path == self._path and phase is Phase.TRAJECTORY
             return RUNNING if stops or is_asked else GoalVerdict(GoalStatus.CANCELED)
-        if moment.path != self._path or phase not in (Phase.TRAJECTORY, Phase.HOLDING):
-            return self._lost(moment, phase)
-        if phase is Phase.TRAJECTORY or moment.since_end < 0.0:
+        if snapshot.path != self._path or phase not in (Phase.TRAJECTORY, Phase.HOLDING):
+            return self._lost(snapshot, phase)
+        if phase is Phase.TRAJECTORY or snapshot.since_end < 0.0:
             return RUNNING
-        missed = self._missed(moment)
+        missed = self._missed(snapshot)
         if not missed:
             return GoalVerdict(GoalStatus.SUCCEEDED, text="goal reached")
-        if 0.0 < self._tolerances.goal_time < moment.since_end:
-            text = f"{missed}, {moment.since_end:.2f} s after the end of the trajectory"
+        if 0.0 < self._tolerances.goal_time < snapshot.since_end:
+            text = f"{missed}, {snapshot.since_end:.2f} s after the end of the trajectory"
             return GoalVerdict(GoalStatus.ABORTED, ErrorCode.GOAL_TOLERANCE_VIOLATED, text)
         return RUNNING
 
-    def _lost(self, moment: SnapshotRequest, phase: Phase) -> GoalVerdict:
+    def _lost(self, snapshot: SnapshotRequest, phase: Phase) -> GoalVerdict:
         """Return why the motion is no longer the goal's."""
-        if moment.causes == self._causes:
+        if snapshot.causes == self._causes:
             return GoalVerdict(
                 GoalStatus.ABORTED, ErrorCode.INVALID_GOAL, LOST.get(phase, TEXTS[phase])
             )
-        is_off = moment.hold.code in NOT_FOLLOWED + UNSEEN
+        is_off = snapshot.hold.code in NOT_FOLLOWED + UNSEEN
         code = ErrorCode.PATH_TOLERANCE_VIOLATED if is_off else ErrorCode.INVALID_GOAL
-        return GoalVerdict(GoalStatus.ABORTED, code, moment.hold.text(self._names))
+        return GoalVerdict(GoalStatus.ABORTED, code, snapshot.hold.text(self._names))
 
-    def _missed(self, moment: SnapshotRequest) -> str:
+    def _missed(self, snapshot: SnapshotRequest) -> str:
         """Return which joint is not at its goal yet, empty if all are."""
-        error = np.abs(moment.desired[:2] - np.stack([moment.q, moment.qd]))
+        error = np.abs(snapshot.desired[:2] - np.stack([snapshot.q, snapshot.qd]))
         bound = self._tolerances.goal
         missed = np.argwhere((bound > 0.0) & ~(error <= bound))
         if not len(missed):

@@ -26,11 +26,11 @@ class Takeover(NamedTuple):
     jump: Floats
 
     @classmethod
-    def of(cls, path: CompiledPath, moment: Any, delay: float) -> Takeover:
+    def of(cls, path: CompiledPath, snapshot: Any, delay: float) -> Takeover:
         """Return that of a path, a delay after a snapshot [s]; negative: it is under way."""
         elapsed = max(-delay, 0.0)
-        jump = np.abs(path.sample(elapsed)[0] - moment.desired[0]) * (elapsed >= path.times[0])
-        return cls(moment.time, moment.time + delay + path.duration, elapsed, jump)
+        jump = np.abs(path.sample(elapsed)[0] - snapshot.desired[0]) * (elapsed >= path.times[0])
+        return cls(snapshot.time, snapshot.time + delay + path.duration, elapsed, jump)
 
 
 class StreamWatch:

@@ -337,7 +337,7 @@ class Trajectory:
 
 def plan_start(
     trajectory: Trajectory,
-    moment: Any,
+    snapshot: Any,
     settings: ControllerSettings,
     delay: float | None = None,
     inspect: Callable[[Motion, float], None] = lambda motion, begin: None,
@@ -355,15 +355,15 @@ def plan_start(
     its times counted from the trajectory's start, and the time at which it takes over; may raise
     TrajectoryError. ``before``: the path that is followed until then.
     """
-    elapsed, desired = -(delay or 0.0), MotionState(*moment.desired)
+    elapsed, desired = -(delay or 0.0), MotionState(*snapshot.desired)
     trajectory.turn_towards(elapsed, desired.position)
-    if before is not None and before.number == moment.path:
-        since = moment.elapsed - elapsed + trajectory.times[0] - before.times[0]
+    if before is not None and before.number == snapshot.path:
+        since = snapshot.elapsed - elapsed + trajectory.times[0] - before.times[0]
         trajectory.go_on_from(before, since)
     trajectory.check_accelerations()
-    trajectory.check_start(elapsed, moment.q, settings.start_tolerance)
+    trajectory.check_start(elapsed, snapshot.q, settings.start_tolerance)
     inspect(trajectory.motion(elapsed, desired, settings.stop_time), elapsed)
-    return None if delay is None else moment.time + delay
+    return None if delay is None else snapshot.time + delay
 
 
 def start_delay(start: float, stamp: float, now: float) -> float:

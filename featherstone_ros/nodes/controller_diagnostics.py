@@ -67,8 +67,8 @@ class ControllerDiagnostics:
         controller, commands, names = loop.controller, loop.commands, loop.space.names
         loop.inspect_an_example()
         phase = loop.phase
-        moment = self._moment()
-        lost = lost_of(moment, loop.settings, names) if moment else {}
+        snapshot = self._snapshot()
+        lost = lost_of(snapshot, loop.settings, names) if snapshot else {}
         bound = self._drives.look(loop.now, controller)
         duplicates = self._duplicates.among(
             {
@@ -78,16 +78,16 @@ class ControllerDiagnostics:
         )
         goal_tolerance = motions.tolerances.goal[0]
         not_arrived = self._arrival.update(
-            loop.now, moment, loop.settings, goal_tolerance, loop.dynamics()
+            loop.now, snapshot, loop.settings, goal_tolerance, loop.dynamics()
         )
-        refused, off_path = loop.state_refusal(), self._off_path(moment)
+        refused, off_path = loop.state_refusal(), self._off_path(snapshot)
         level, text = summary(
             phase,
             loop.hold_reason(),
             {
                 "unusable": refused,
                 "duplicates": "; ".join(duplicates),
-                "is_silent": moment is None,
+                "is_silent": snapshot is None,
                 "publish_failure": loop.publish_failure.recent,
                 "standing": loop.time_problem(),
                 "unheard": "" if commands.get_subscription_count() else commands.topic_name,
@@ -97,7 +97,7 @@ class ControllerDiagnostics:
                 "is_late": controller.is_late,
                 "is_saturated": lost,
                 "drives": "; ".join(f"{joint}: {what}" for joint, what in bound.items()),
-                "is_strained": moment is not None and moment.strain > 1.0,
+                "is_strained": snapshot is not None and snapshot.strain > 1.0,
                 "missing": self._missing(),
                 "preflight": motions.followed and motions.followed.preflight,
                 "refusal": loop.refusals.recent.removeprefix("~/"),
@@ -105,14 +105,14 @@ class ControllerDiagnostics:
         )
         counters = controller.counters()
         runner = loop.running.runner
-        gains = self.without_margin, self._find_slow_states(moment)
+        gains = self.without_margin, self._find_slow_states(snapshot)
         values = {
             "mode": node.parameters["mode"],
             "phase": phase_text(phase),
             "following": following(phase),
             "motion abandoned": "yes" if self._arrival.is_abandoned else "no",
             "age of the joint state [s]": f"{loop.now - controller.received:.3f}",
-            "age of joint states on arrival [s]": f"{moment.late if moment else 0.0:.3f}",
+            "age of joint states on arrival [s]": f"{snapshot.late if snapshot else 0.0:.3f}",
             "joint states accepted": controller.accepted,
             **{f"joint states refused, {k}": n for k, n in rejections(controller).items()},
             "messages refused on joint_states": counters["malformed"]
@@ -133,7 +133,7 @@ class ControllerDiagnostics:
             **({"contact": self.contact} if self.contact else {}),
             ASSUMED: node.assumption or "none",
             **motions.stream.report(),
-            **self._dexterity(moment),
+            **self._dexterity(snapshot),
             **self._locked.values(
                 controller.locked, controller.heard_locked, controller.accepted > 0
             ),
@@ -155,19 +155,19 @@ class ControllerDiagnostics:
         )
         return f"no wrench on ~/wrench {age}: {what}"
 
-    def _find_slow_states(self, moment: Any) -> str:
+    def _find_slow_states(self, snapshot: Any) -> str:
         """Return that joint states come more slowly than gains allow for; empty if they do not."""
         node, controller, told = self._node, self._loop.controller, self._period.text
-        if moment is None or self._loop.arm.feedback.drives_follow:
+        if snapshot is None or self._loop.arm.feedback.drives_follow:
             return ""
         count = controller.accepted + sum(rejections(controller).values())
         expected, silence = self._loop.arm.timing.period, self._loop.settings.state_timeout
-        text = self._period.update(moment.time, count, expected, silence)
+        text = self._period.update(snapshot.time, count, expected, silence)
         if text and not told:
             node.log.warning(text)
         return text
 
-    def _dexterity(self, moment: Any) -> dict[str, str]:
+    def _dexterity(self, snapshot: Any) -> dict[str, str]:
         """Return how far the end effector is from its target and from a singular posture."""
         loop = self._loop
         if not self._tip or not np.isfinite(loop.controller.received):
@@ -176,9 +176,8 @@ class ControllerDiagnostics:
             loop.dynamics(), loop.controller.q, self._tip, self._offset
         )
         values = values if len(values) == 6 else np.zeros(6)
-        away = (
-            np.full(2, np.nan) if moment is None else distance(moment.end_effector[:2].sum(axis=0))
-        )
+        way = np.full(6, np.nan) if snapshot is None else snapshot.end_effector[:2].sum(axis=0)
+        away = distance(way)
         return {
             "end effector from its target [m]": f"{away[0]:.3g}",
             "end effector from its target [rad]": f"{away[1]:.3g}",
@@ -186,17 +185,17 @@ class ControllerDiagnostics:
             "smallest singular value": f"{values[-1]:.3g}",
         }
 
-    def _moment(self) -> Any:
+    def _snapshot(self) -> Any:
         """Return a snapshot of the loop's state, None if it has no time to answer."""
         try:
             return self._loop.snapshot()
         except TrajectoryError:
             return None
 
-    def _off_path(self, moment: Any) -> TrackingWarning:
+    def _off_path(self, snapshot: Any) -> TrackingWarning:
         """Return the complaint about the tracking error; none if no motion is tracked."""
         error, settings = None, self._loop.settings
-        follows = moment is not None and Phase(moment.phase) in TRACKING
+        follows = snapshot is not None and Phase(snapshot.phase) in TRACKING
         if follows and not settings.mode.has_spring:
-            error = moment.desired[0] - moment.q
+            error = snapshot.desired[0] - snapshot.q
         return self._tracking.update(self._loop.now, error, settings.path_tolerance)

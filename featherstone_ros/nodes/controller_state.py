@@ -51,31 +51,31 @@ class ControllerState:
             self._timer.cancel()
             return
         try:
-            moment = self._loop.snapshot()
+            snapshot = self._loop.snapshot()
         except TrajectoryError:  # the loop is busy
             return
-        if Phase(moment.phase) in RUNNING:
-            self._publisher.publish(state_message(moment, self._loop.space.names))
+        if Phase(snapshot.phase) in RUNNING:
+            self._publisher.publish(state_message(snapshot, self._loop.space.names))
 
 
-def state_message(moment: Any, names: tuple[str, ...]) -> JointTrajectoryControllerState:
+def state_message(snapshot: Any, names: tuple[str, ...]) -> JointTrajectoryControllerState:
     """Return the message for a snapshot, with the fields of joint_trajectory_controller's."""
-    position, velocity, acceleration, _ = moment.desired
+    position, velocity, acceleration, _ = snapshot.desired
     message = JointTrajectoryControllerState(joint_names=list(names), speed_scaling_factor=1.0)
-    message.header.stamp.sec, message.header.stamp.nanosec = moment.stamp
-    message.reference = point(moment, position, velocity, acceleration)
-    message.reference.effort = moment.model_torque
-    message.feedback = point(moment, moment.q, moment.qd)
-    message.error = point(moment, position - moment.q, velocity - moment.qd)
-    message.output.effort = moment.command
+    message.header.stamp.sec, message.header.stamp.nanosec = snapshot.stamp
+    message.reference = point(snapshot, position, velocity, acceleration)
+    message.reference.effort = snapshot.model_torque
+    message.feedback = point(snapshot, snapshot.q, snapshot.qd)
+    message.error = point(snapshot, position - snapshot.q, velocity - snapshot.qd)
+    message.output.effort = snapshot.command
     return message
 
 
 def point(
-    moment: Any, position: Any, velocity: Any, acceleration: Any = ()
+    snapshot: Any, position: Any, velocity: Any, acceleration: Any = ()
 ) -> JointTrajectoryPoint:
-    """Return a point (n,) at the moment's time of the trajectory, 0 without one."""
-    time = max(moment.elapsed, 0.0) if moment.path else 0.0
+    """Return a point (n,) at the snapshot's time of the trajectory, 0 without one."""
+    time = max(snapshot.elapsed, 0.0) if snapshot.path else 0.0
     return JointTrajectoryPoint(
         positions=position,
         velocities=velocity,

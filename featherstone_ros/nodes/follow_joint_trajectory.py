@@ -145,10 +145,10 @@ class Goals:
             self._timer.cancel()
             return
         try:
-            moment = self._loop.snapshot()
-            verdict = goal.tracker.update(moment)
+            snapshot = self._loop.snapshot()
+            verdict = goal.tracker.update(snapshot)
             if verdict.status is GoalStatus.RUNNING:
-                goal.handle.publish_feedback(feedback(moment, self._joints))
+                goal.handle.publish_feedback(feedback(snapshot, self._joints))
                 return
         except TrajectoryError as error:  # the loop is busy
             self._node.log.warning(f"a goal could not be checked: {error}")
@@ -207,12 +207,12 @@ def result(verdict: GoalVerdict) -> Any:
     return Result(error_code=int(verdict.code), error_string=verdict.text)
 
 
-def feedback(moment: Any, names: tuple[str, ...]) -> Any:
+def feedback(snapshot: Any, names: tuple[str, ...]) -> Any:
     """Return the feedback message for a snapshot."""
-    position, velocity, acceleration, _ = moment.desired
+    position, velocity, acceleration, _ = snapshot.desired
     message = Feedback(joint_names=list(names))
-    message.header.stamp.sec, message.header.stamp.nanosec = moment.stamp
-    message.desired = point(moment, position, velocity, acceleration)
-    message.actual = point(moment, moment.q, moment.qd)
-    message.error = point(moment, position - moment.q, velocity - moment.qd)
+    message.header.stamp.sec, message.header.stamp.nanosec = snapshot.stamp
+    message.desired = point(snapshot, position, velocity, acceleration)
+    message.actual = point(snapshot, snapshot.q, snapshot.qd)
+    message.error = point(snapshot, position - snapshot.q, velocity - snapshot.qd)
     return message
