@@ -266,24 +266,33 @@ cdef inline double take_damping(Impedance* law) noexcept nogil:
     return fmax(dissipated, 0.0)                                # shaped, it may be negative
 
 
-cdef inline void follow_target(Impedance* law, double* v) noexcept nogil:
-    """followed, and the end effector's velocity v that it gives, in compliance axes (rule 6)."""
-    cdef double share = fmin(fmax(2.0 - max_strain(law), 0.0), 1.0)
-    cdef double* rate = law.followed
+cdef inline void limited_motion(const Impedance* law, const double* x, double share, double within,
+                                const double* limits, double* out) noexcept nogil:
+    """out, (n,) = share M^-1 J^T Lambda x: the joint motion that gives the end effector x (base
+    axes). It is scaled down until no joint exceeds ``within`` times its limit.
+    """
+    cdef double[6] v
     cdef Py_ssize_t n = law.n
-    to_axes(law, law.desired_velocity, 1, v)
+    to_axes(law, x, 1, v)
     times_inertia(law.L, v)
     for i in range(n):
-        rate[i] = 0.0
+        out[i] = 0.0
         for k in range(6):
-            rate[i] += law.T[k * n + i] * v[k]
-        if fabs(rate[i]) * share > SLOW * law.joints.max_speed[i]:
-            share = SLOW * law.joints.max_speed[i] / fabs(rate[i])
-    memset(v, 0, 6 * sizeof(double))
+            out[i] += law.T[k * n + i] * v[k]
+        if fabs(out[i]) * share > within * limits[i]:
+            share = within * limits[i] / fabs(out[i])
     for i in range(n):
-        rate[i] *= share
+        out[i] *= share
+
+
+cdef inline void follow_target(Impedance* law, double* v) noexcept nogil:
+    """followed, and the end effector's velocity v that it gives, in compliance axes (rule 6)."""
+    limited_motion(law, law.desired_velocity, fmin(fmax(2.0 - max_strain(law), 0.0), 1.0), SLOW,
+                   law.joints.max_speed, law.followed)
+    memset(v, 0, 6 * sizeof(double))
+    for i in range(law.n):
         for k in range(6):
-            v[k] += law.Jc[k * n + i] * rate[i]
+            v[k] += law.Jc[k * law.n + i] * law.followed[i]
 
 
 cdef inline double find_wrench(Impedance* law, const double* gravity,

@@ -6,8 +6,8 @@ from libc.math cimport fabs, fmax, fmin, isfinite, sqrt, INFINITY, isnan
 from libc.string cimport memcpy, memmove, memset
 
 from control.cartesian_impedance cimport (add_walls, displace, joint_torques, limit, limit_wrench,
-                                          pull_of_target, spring_wrench, take_damping,
-                                          update_kinematics, update_law)
+                                          limited_motion, pull_of_target, spring_wrench,
+                                          take_damping, update_kinematics, update_law)
 from control.fault_bounds cimport ACCELERATION, FALLBACK_SPEED
 from control.impedance_modes cimport (from_axes, shaped_damping, through_modes, times_inertia,
                                       to_axes)
@@ -307,23 +307,10 @@ cdef inline bint follow_wrench(CartesianMode* mode, const DynamicsInterface* arm
 
 cdef inline void joint_motion(const Impedance* law, const double* x, const double* limits,
                               double* out) noexcept nogil:
-    """out, (n,) = M^-1 J^T Lambda x: the joint motion that gives the end effector x.
-
-    It is scaled down until no joint exceeds ``limits``, (n,).
+    """out, (n,): the joint motion that gives the end effector x, scaled down until no joint exceeds
+    ``limits``, (n,).
     """
-    cdef double[6] v
-    cdef double share = 1.0
-    cdef Py_ssize_t n = law.n
-    to_axes(law, x, 1, v)
-    times_inertia(law.L, v)
-    for i in range(n):
-        out[i] = 0.0
-        for k in range(6):
-            out[i] += law.T[k * n + i] * v[k]
-        if fabs(out[i]) * share > limits[i]:
-            share = limits[i] / fabs(out[i])
-    for i in range(n):
-        out[i] *= share
+    limited_motion(law, x, 1.0, 1.0, limits, out)
 
 
 cdef inline void write_pose(const double* pose, double* out) noexcept nogil:
