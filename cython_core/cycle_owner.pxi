@@ -13,11 +13,12 @@ cdef class Collector:
         self.is_fed, self.output.is_fed = is_fed, given_feeding
         self.output.loop = <void*> self
         self.output.publish, self.output.is_watched, self.output.record = (
-            collect, always_watched, collect_record)
+            collect_message, always_watched, collect_record)
         self.output.ros_time, self.output.silence = given_time, no_silence
 
 
-cdef int collect(void* loop, int output, const uint8_t* data, size_t size) noexcept with gil:
+cdef int collect_message(void* loop, int output, const uint8_t* data,
+                         size_t size) noexcept with gil:
     (<Collector> loop).published.append((output,
                                          PyBytes_FromStringAndSize(<const char*> data, size)))
     return 0

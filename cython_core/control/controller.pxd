@@ -202,7 +202,7 @@ cdef inline bint go_on(Controller* c, double now, const Before* before,
     return True
 
 
-cdef inline bint answer(Controller* c, double now, double dt) noexcept nogil:
+cdef inline bint command_for_estimate(Controller* c, double now, double dt) noexcept nogil:
     """Work out the command for the estimate, dt [s] after the last; returns whether there is one.
     """
     if is_tracking(&c.machine) and c.sent.has_begun:
@@ -234,9 +234,10 @@ cdef inline bint take_state(Controller* c, double now, double stamp, double on_i
         return False
     if usable:
         if go_on(c, now, &before, effort) and not c.arm.settings.on_timer:
-            commands = answer(c, now, now - before.commanded
-                              if before.is_open_loop or before.commanded > before.received
-                              else max(c.clock.time - before.time, 0.0))
+            commands = command_for_estimate(
+                c, now, now - before.commanded
+                if before.is_open_loop or before.commanded > before.received
+                else max(c.clock.time - before.time, 0.0))
     elif answers_states(&c.machine) and c.observer.begun:
         unseen = why_unseen(c)
         respond(c, now, &unseen)

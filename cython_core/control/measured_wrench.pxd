@@ -75,7 +75,7 @@ cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
     start_clock(&measured.clock, -INFINITY)
 
 
-cdef inline bint is_same(MeasuredWrench* measured, const double* sample) noexcept nogil:
+cdef inline bint is_last_sample(MeasuredWrench* measured, const double* sample) noexcept nogil:
     """Whether a sample (6) is the last one again: it came twice, or from a driver that is faster
     than its sensor.
     """
@@ -106,7 +106,7 @@ cdef inline void gate_number(MeasuredWrench* measured, Py_ssize_t k, double samp
 cdef inline void gate_sample(MeasuredWrench* measured, const double* sample,
                              const double* dead_zone) noexcept nogil:
     """Take a sample (6); dead_zone: of force and moment."""
-    if is_same(measured, sample):
+    if is_last_sample(measured, sample):
         return
     measured.gated_at = measured.at
     measured.count += 1

@@ -128,7 +128,7 @@ cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil
     return o.unchanged[i] == 0.0 or (o.age[o.n + i] == 0.0 and fabs(o.qd[i]) > STICKING_SPEED)
 
 
-cdef inline void begin_joint(StuckJoints* s, const Arm* arm, const Observer* o,
+cdef inline void begin_watch(StuckJoints* s, const Arm* arm, const Observer* o,
                              const double* desired, const double* push,
                              Py_ssize_t i) noexcept nogil:
     """Begin with a joint whose position has changed with the state before; push: (2, n)."""
@@ -153,7 +153,7 @@ cdef inline void take_push(StuckJoints* s, const Arm* arm, const Observer* o,
         s.inertia[i] = VAST if moves else arm.joints.armature[i]
         braked[i] = 0.5 * dt if s.moved[i] else 0.0
         if moves or s.moved[i]:
-            begin_joint(s, arm, o, desired, push, i)
+            begin_watch(s, arm, o, desired, push, i)
         elif leads and o.unchanged[i] < DAMPING_SETTLES:
             s.push[i], s.push[n + i] = push[i], push[n + i]
         s.change[i] = off_stops(o.limits, i, o.q[i],

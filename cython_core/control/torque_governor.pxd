@@ -62,7 +62,7 @@ cdef struct TorqueRange:     # torques that the next command may have
     double* high
 
 
-cdef inline double within(double x, double low, double high) noexcept nogil:
+cdef inline double clamp(double x, double low, double high) noexcept nogil:
     return max(min(x, high), low)
 
 
@@ -77,7 +77,7 @@ cdef inline double acceleration_left(double left, double jerk, double reaction) 
 cdef inline double limited(double acceleration, double qd, double limit, double jerk,
                            double reaction) noexcept nogil:
     """A joint's acceleration, as far as its speed limit allows."""
-    return within(acceleration, -acceleration_left(limit + qd, jerk, reaction),
+    return clamp(acceleration, -acceleration_left(limit + qd, jerk, reaction),
                   acceleration_left(limit - qd, jerk, reaction))
 
 
@@ -102,7 +102,7 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
             free = a[i] + inverse * limits.reduction[i]         # if this joint gave nothing up
             change = (limited(free, limits.qd[i], SPEED_SHARE * limits.speed[i], inverse * rate[i],
                               reaction) - a[i]) / inverse
-            change = within(torque[i] + change, allowed.low[i], allowed.high[i]) - torque[i]
+            change = clamp(torque[i] + change, allowed.low[i], allowed.high[i]) - torque[i]
             if change == 0.0 or not isfinite(change):
                 continue
             changed = True
@@ -281,7 +281,7 @@ cdef inline bint govern(Governor* g, const JointSettings* joints, const double* 
     transfer(g, dt)
     saturated = find_allowed(g, joints, added, min(dt, longest))
     for i in range(g.n):
-        g.command[i] = within(g.wanted[i], g.allowed.low[i], g.allowed.high[i])
+        g.command[i] = clamp(g.wanted[i], g.allowed.low[i], g.allowed.high[i])
     if speed != NULL:
         keep_speed(speed, &g.allowed, g.n, joints.torque_rate, dt, g.command)
     for i in range(g.n):

@@ -155,7 +155,7 @@ cdef inline void begin_sliding(SlidingMeans* sliding, Py_ssize_t n) noexcept nog
     memset(sliding.external, 0, 2 * n * sizeof(double))
 
 
-cdef inline double median(Py_ssize_t count, double* x) noexcept nogil:
+cdef inline double median_of(Py_ssize_t count, double* x) noexcept nogil:
     """Median of at least one number; sorts x in place."""
     for i in range(1, count):
         value, k = x[i], i
@@ -196,6 +196,6 @@ cdef inline bint update_sliding(SlidingMeans* sliding, const ShadowSettings* set
             ready += 1
     if frictional == 0 or 2 * ready <= frictional:
         return False
-    share[0] = median(ready, sliding.share)
+    share[0] = median_of(ready, sliding.share)
     begin_sliding(sliding, n)
     return True

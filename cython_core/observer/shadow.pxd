@@ -82,7 +82,7 @@ cdef extern from *:
     const Py_ssize_t NOT_FINITE
 
 
-cdef inline bint all_finite(Py_ssize_t count, const double* x) noexcept nogil:
+cdef inline bint is_bounded(Py_ssize_t count, const double* x) noexcept nogil:
     """Whether all numbers and the sum of their squares are finite."""
     cdef double total = 0.0
     for i in range(count):
@@ -90,9 +90,9 @@ cdef inline bint all_finite(Py_ssize_t count, const double* x) noexcept nogil:
     return isfinite(total)
 
 
-cdef inline Py_ssize_t predict(const ShadowSettings* settings, Py_ssize_t n, double duration,
-                               const double* state, const double* torque, double* scratch,
-                               double* predicted) noexcept nogil:
+cdef inline Py_ssize_t integrate(const ShadowSettings* settings, Py_ssize_t n, double duration,
+                                 const double* state, const double* torque, double* scratch,
+                                 double* predicted) noexcept nogil:
     """Position and velocity (2, n), ``duration`` [s] after a state (2, n) under a constant torque.
 
     The simulator's time step is fixed. It takes the number of steps nearest to the duration; the
@@ -119,7 +119,7 @@ cdef inline Py_ssize_t predict(const ShadowSettings* settings, Py_ssize_t n, dou
     for i in range(n):
         qd[i] += rest * qdd[i]
         q[i] += rest * (qd[i] - 0.5 * rest * qdd[i])
-    return 0 if all_finite(n, q) and all_finite(n, qd) else NOT_FINITE
+    return 0 if is_bounded(n, q) and is_bounded(n, qd) else NOT_FINITE
 
 
 cdef struct Outcome:         # results of the last state
@@ -182,7 +182,7 @@ cdef inline void adopt(Shadow* shadow, const ShadowSettings* settings) noexcept 
     restart(shadow)
 
 
-cdef inline void command(Shadow* shadow, const double* torque) noexcept nogil:
+cdef inline void remember_command(Shadow* shadow, const double* torque) noexcept nogil:
     """Remember the last command, (n,)."""
     memcpy(shadow.commanded, torque, shadow.n * sizeof(double))
     shadow.knows_command, shadow.command_time = shadow.timeline.begun, shadow.timeline.time
@@ -209,8 +209,8 @@ cdef inline bint predict_ahead(Shadow* shadow, double duration, double* predicte
     dynamics fails.
     """
     cdef Py_ssize_t n = shadow.n
-    cdef Py_ssize_t failure = predict(shadow.settings, n, duration, shadow.state, shadow.assumed,
-                                      shadow.scratch, predicted)
+    cdef Py_ssize_t failure = integrate(shadow.settings, n, duration, shadow.state, shadow.assumed,
+                                        shadow.scratch, predicted)
     if failure == NOT_FINITE:
         return note_restart(shadow, RESTART_BEYOND_BOUNDS, -1, 0.0)
     if failure > 0:
@@ -259,7 +259,7 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
         return False
     observe(&shadow.observer, settings, shadow.dynamics, dt, state, shadow.torque,
             &shadow.friction, shadow.gravity)
-    if not all_finite(n, shadow.observer.external):
+    if not is_bounded(n, shadow.observer.external):
         return note_restart(shadow, RESTART_BEYOND_BOUNDS, -1, 0.0)
     for k in range(2 * n):
         shadow.residual[k] = state[k] - shadow.expected[k]

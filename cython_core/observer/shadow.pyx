@@ -19,8 +19,8 @@ from joint_drives cimport JointDrives
 from locked_positions cimport LockedJoints, follow_locked, hear_message
 from observer.restart_reason cimport NO_RESTART
 from observer.shadow_settings cimport ShadowSettings
-from observer.shadow cimport (Outcome, Shadow, adopt, command, first_absurd, joint_torque,
-                              restart, update)
+from observer.shadow cimport (Outcome, Shadow, adopt, first_absurd, joint_torque,
+                              remember_command, restart, update)
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.message_faults cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN,
                                  MESSAGE_WHOLE, MISSING_JOINTS, NOT_MEASURED, OTHER_LENGTH, Field)
@@ -267,7 +267,7 @@ cdef class CompiledShadow(CycleOwner):
         cdef const double* tau = numbers(torque, self.n, "torque")
         cdef Py_ssize_t bad = first_absurd(tau, self.n)
         if bad < 0:
-            command(&self.state.shadow, tau)
+            remember_command(&self.state.shadow, tau)
         return bad
 
     def _update(self, int64_t time, cnp.ndarray state not None):

@@ -103,7 +103,7 @@ cdef int64_t time_of_state(ShadowCycle* cycle, Output* output) noexcept nogil:
     return output.ros_time(output.loop)
 
 
-cdef bint is_measured(ShadowCycle* cycle, const Doubles* values, Field field) noexcept nogil:
+cdef bint is_given(ShadowCycle* cycle, const Doubles* values, Field field) noexcept nogil:
     if values.length:
         return True
     refuse_figure(&cycle.refusals, NOT_MEASURED, field, -1, cycle.joints.n, 0.0)
@@ -133,11 +133,11 @@ cdef bint read_state(ShadowCycle* cycle, Reader* r, int64_t now, Output* output)
     if r.fault != MESSAGE_WHOLE:
         refuse_reader(refusals, r)
         return False
-    return (is_measured(cycle, &message.velocity, FIELD_VELOCITY)
-            and is_measured(cycle, &message.effort, FIELD_EFFORT))
+    return (is_given(cycle, &message.velocity, FIELD_VELOCITY)
+            and is_given(cycle, &message.effort, FIELD_EFFORT))
 
 
-cdef void take_state(ShadowCycle* cycle, Reader* r, int64_t now, Output* output) noexcept nogil:
+cdef void hear_state(ShadowCycle* cycle, Reader* r, int64_t now, Output* output) noexcept nogil:
     """sensor_msgs/JointState of the arm."""
     cdef Shadow* shadow = &cycle.shadow
     cdef int32_t n = cycle.joints.n
@@ -170,10 +170,10 @@ cdef void on_message(void* self, int input, const IncomingMessage* incoming, int
     cdef Reader r
     begin_message(&cycle.refusals, input, incoming, now, output, &r)
     if input == JOINT_STATES:
-        take_state(cycle, &r, now, output)
+        hear_state(cycle, &r, now, output)
     elif input == COMMANDS and read_efforts(&cycle.refusals, &r, cycle.joints.n, ABSURD,
                                             cycle.command):
-        command(&cycle.shadow, cycle.command)
+        remember_command(&cycle.shadow, cycle.command)
 
 
 cdef void on_request(void* self, Request* request, int64_t now, Output* output) noexcept nogil:

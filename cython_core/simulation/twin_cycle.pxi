@@ -237,7 +237,7 @@ cdef void advance_and_publish(TwinCycle* twin, int64_t lag, int64_t now,
         publish_state(twin, lag, now, output)
 
 
-cdef void go_on(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
+cdef void begin_period(TwinCycle* twin, int64_t now, Output* output) noexcept nogil:
     """Begin the next period of a lockstep, if it is due."""
     if now >= period_due(&twin.pace):
         take_period(&twin.pace, now)
@@ -251,7 +251,7 @@ cdef void twin_tick(void* self, int64_t now, Output* output) noexcept nogil:
         return
     if twin.arm.fault.kind == NO_FAULT:
         if is_free_to_go(twin):
-            go_on(twin, now, output)
+            begin_period(twin, now, output)
         elif twin.paused or twin.arm.settings.lockstep:
             if now - twin.idle_since >= twin.idle_interval:
                 publish_state(twin, 0, now, output)
@@ -310,7 +310,7 @@ cdef void command_taken(TwinCycle* twin, int input, int64_t now, Output* output)
     twin.answers[input].has_come = True
     twin.answered |= input < OWN_COMMANDS or all_have_answered(twin)
     if is_free_to_go(twin) and twin.arm.fault.kind == NO_FAULT:
-        go_on(twin, now, output)
+        begin_period(twin, now, output)
         report_fault(twin, now, output)
 
 
@@ -440,7 +440,7 @@ cdef void publish_soon(TwinCycle* twin, int64_t now) noexcept nogil:
         twin.idle_since = now - twin.idle_interval
 
 
-cdef void take_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
+cdef void take_external_wrench(TwinCycle* twin, Reader* r) noexcept nogil:
     """geometry_msgs/WrenchStamped on the link that its frame names."""
     cdef double stamp
     cdef int32_t link = read_wrench(&twin.refusals, r, &twin.links, twin.wrench_link, twin.wanted,
@@ -474,7 +474,7 @@ cdef void twin_message(void* self, int input, const IncomingMessage* incoming, i
     if input == JOINT_COMMANDS:
         take_joint_commands(twin, &r, now, output)
     elif input == EXTERNAL_WRENCH:
-        take_wrench(twin, &r)
+        take_external_wrench(twin, &r)
     elif input == SET_STATE:
         take_set_state(twin, &r, now)
     else:
