@@ -12,6 +12,12 @@ cdef class MessageMemory(Memory):
         message.data, message.size = data, len(data)
         return 0
 
+    cdef int place_parts(self, JointParts* parts, Py_ssize_t n) except -1:
+        """A state of n joints that comes in one message or in several."""
+        parts.n, parts.values, parts.scratch = <int32_t> n, self.doubles(3 * n), self.doubles(n)
+        parts.there = <bint*> self.block(n, np.intc)
+        return 0
+
     cdef int list_names(self, JointNames* names, list_of_names, others=()) except -1:
         cdef Py_ssize_t k
         cdef bytes text

@@ -58,7 +58,7 @@ from drive_units cimport DriveUnits
 from dynamics_interface cimport DynamicsInterface
 from locked_positions cimport LockedJoints, hear
 from ros.atomic cimport CLOCK_REALTIME, clock_now
-from ros.messages cimport MAX_NAMES, JointNames, Template
+from ros.messages cimport MAX_NAMES, JointNames, JointParts, Template
 from ros.refusals cimport ABSURD
 
 import itertools

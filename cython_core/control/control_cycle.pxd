@@ -23,7 +23,7 @@ from cycle cimport IncomingMessage, Output, Request
 from locked_positions cimport hear_message
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.message_faults cimport FOREIGN, MESSAGE_WHOLE
-from ros.messages cimport JointParts, Reader, collect_joints, open_message, read_joint_state
+from ros.messages cimport Reader, collect_joints, open_message, read_joint_state
 from ros.refusals cimport begin_message, read_wrench, refuse_reader, set_message
 
 cdef enum:
@@ -32,14 +32,6 @@ cdef enum:
 
 # Joint states come in parts, from several publishers, some time after they were measured: a state
 # is complete when every joint has come since the last complete one.
-
-cdef inline bint collect(ControlCycle* cycle) noexcept nogil:
-    """Take over what a message says; returns whether the state is complete with it."""
-    cdef JointParts parts
-    parts.n, parts.values = <int32_t> cycle.controller.n, cycle.part
-    parts.there, parts.scratch = cycle.there, cycle.shown
-    return collect_joints(&parts, &cycle.message)
-
 
 cdef inline void note_sequence(ControlCycle* cycle, int64_t sequence) noexcept nogil:
     """Note when sequence numbers fall back, as those of several publishers often do."""
@@ -135,13 +127,14 @@ cdef inline bint is_asked_again(const ControlCycle* cycle,
 
 cdef inline bint take_part(ControlCycle* cycle, double now, double stamp, double on_its_way,
                            bint live) noexcept nogil:
-    """Answer the state that ``part`` has, efforts in the drives' units; as ``take_state``."""
+    """Answer the state that ``parts`` has, efforts in the drives' units; as ``take_state``."""
     cdef Controller* c = &cycle.controller
-    cdef double* effort = cycle.part + 2 * c.n
+    cdef double* q = cycle.parts.values
+    cdef double* effort = q + 2 * c.n
     stand_locked(cycle)
-    take_torques(&cycle.border.units, &c.arm.models, cycle.part, cycle.shown, effort)
-    compare_efforts(&cycle.border, c, effort)
-    return take_state(c, now, stamp, on_its_way, live, cycle.part, cycle.part + c.n, effort)
+    take_torques(&cycle.drives.units, &c.arm.models, q, cycle.parts.scratch, effort)
+    compare_efforts(&cycle.drives, c, effort)
+    return take_state(c, now, stamp, on_its_way, live, q, q + c.n, effort)
 
 
 cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incoming) noexcept nogil:
@@ -163,7 +156,7 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
         refuse_reader(&cycle.refusals, r)
         return
     note_sequence(cycle, incoming.sequence)
-    if not collect(cycle):
+    if not collect_joints(&cycle.parts, &cycle.message):
         return
     cycle.states += 1
     cycle.heard, cycle.untimed = cycle.now, incoming.received == 0

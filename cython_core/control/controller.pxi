@@ -38,9 +38,9 @@ cdef class CompiledController(CycleOwner):
         c.task.cartesian.law.link = tip
         fill(c.task.cartesian.law.offset, offset, 16, "offset")
         self._set_limits(space)
-        copy_drive_units(&self.control.border.units, self.memory, units)
-        self.control.border.sends_joints = sends_joints
-        c.servos.governor.used = self.control.border.units.any_position
+        copy_drive_units(&self.control.drives.units, self.memory, units)
+        self.control.drives.sends_joints = sends_joints
+        c.servos.governor.used = self.control.drives.units.any_position
         c.positions.used = (sends_joints or has_position_loops
                             or c.servos.governor.used)
         c.servos.ahead = ahead
@@ -81,8 +81,8 @@ cdef class CompiledController(CycleOwner):
         c.servos.compliance, c.servos.lag = m.doubles(n), m.doubles(n)
         c.servos.goal, c.servos.offset = m.doubles(2 * n), m.doubles(n)
         c.servos.speed = c.servos.goal + n
-        self.control.border.command, self.control.border.squared = m.doubles(n), m.doubles(n)
-        self.control.border.cut, self.control.border.echo = m.doubles(n), m.doubles(3 * n)
+        self.control.drives.command, self.control.drives.squared = m.doubles(n), m.doubles(n)
+        self.control.drives.cut, self.control.drives.echo = m.doubles(n), m.doubles(3 * n)
         place_rows(<double**> &c.arm.joints, sizeof(JointSettings),
                    m.doubles(len(JOINT_SETTINGS) * n), n)
         c.arm.limits.lower, c.arm.limits.upper, c.arm.limits.velocity = (
@@ -115,8 +115,7 @@ cdef class CompiledController(CycleOwner):
         c.sent.speed.Minv = c.task.cartesian.law.Minv
         c.sent.speed.acceleration, c.sent.speed.reduction = m.doubles(n), m.doubles(n)
         c.sent.speed.qd = c.observer.qd
-        self.control.part, self.control.shown = m.doubles(3 * n), m.doubles(n)
-        self.control.there = <bint*> m.block(n, np.intc)
+        self.memory.place_parts(&self.control.parts, n)
         self.control.sequence = <int64_t*> m.block(n, np.int64)
 
     cdef _lay_out_observer(self):
@@ -232,7 +231,7 @@ cdef class CompiledController(CycleOwner):
     cdef int _measure(self, Py_ssize_t row, array, str name) except -1:
         """Take what is measured of all joints; NaN for None."""
         cdef Py_ssize_t n = self.control.controller.n
-        cdef double* part = self.control.part + row * n
+        cdef double* part = self.control.parts.values + row * n
         if array is not None:
             memcpy(part, numbers(array, n, name), n * sizeof(double))
             return 0
@@ -242,8 +241,8 @@ cdef class CompiledController(CycleOwner):
 
     cdef _tell(self, bint commands):
         """Return the command, if there is one, with what the drives are told for it worked out."""
-        if commands and self.control.border.units.converts:
-            convert_command(&self.control.border, &self.control.controller, self.control.now)
+        if commands and self.control.drives.units.converts:
+            convert_command(&self.control.drives, &self.control.controller, self.control.now)
         release_unused(&self.control)
         return self.command_array if commands else None
 
@@ -338,7 +337,8 @@ cdef class CompiledController(CycleOwner):
     @property
     def heard_qd(self):
         """(n,) velocity in that state, NaN where it was not measured; a copy."""
-        return values(self.control.part + self.control.controller.n, self.control.controller.n)
+        n = self.control.parts.n
+        return values(self.control.parts.values + n, n)
 
     @property
     def standing_speed(self):
@@ -373,25 +373,25 @@ cdef class CompiledController(CycleOwner):
         that makes the torque. A copy.
         """
         cdef ControlCycle* cycle = &self.control
-        return values(cycle.border.command if cycle.border.units.converts
+        return values(cycle.drives.command if cycle.drives.units.converts
                       else cycle.controller.sent.governor.command, cycle.controller.n)
 
     @property
     def squared_current(self):
         """(n,) integral of the motors' squared currents since the beginning [A^2 s], a copy."""
-        return values(self.control.border.squared, self.control.controller.n)
+        return values(self.control.drives.squared, self.control.controller.n)
 
     @property
     def cut(self):
         """(n,) how many commands the drives' own limits cut, a copy."""
-        return values(self.control.border.cut, self.control.controller.n)
+        return values(self.control.drives.cut, self.control.controller.n)
 
     @property
     def echo(self):
         """(3, n) sums since the beginning: of squared commands, of squared efforts that were
         measured under them, of their products; a copy.
         """
-        return values(self.control.border.echo, (3, self.control.controller.n))
+        return values(self.control.drives.echo, (3, self.control.controller.n))
 
     @property
     def wrench_at(self):

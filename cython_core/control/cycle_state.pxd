@@ -20,7 +20,8 @@ from cycle cimport Output, record_values
 from drive_units cimport LAW_POSITION, DriveUnits, clipped, current_for, drive_command, torque_of
 from locked_positions cimport LockedJoints, follow_locked
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
-from ros.messages cimport JointNames, JointStateMessage, Reader, Template, write_last, write_stamp
+from ros.messages cimport (JointNames, JointParts, JointStateMessage, Reader, Template, write_last,
+                           write_stamp)
 from ros.refusals cimport Refusals
 
 cdef enum OutputNumber:
@@ -44,7 +45,7 @@ cdef struct Deadline:        # how long a command may take after the joint state
     int[BUCKETS] counts
     int64_t bucket           # the newest: tenths of a second
 
-cdef struct DriveBorder:     # between the controller's torques and what drives speak
+cdef struct DriveConversion: # between the controller's torques and what drives speak
     DriveUnits units
     bint sends_joints        # commands are JointStates
     double* command          # (n,) the last command in the drives' units
@@ -56,7 +57,7 @@ cdef struct DriveBorder:     # between the controller's torques and what drives 
 
 cdef struct ControlCycle:
     Controller controller
-    DriveBorder border
+    DriveConversion drives
     JointNames names
     Reader reader
     JointStateMessage message
@@ -67,9 +68,7 @@ cdef struct ControlCycle:
     LockedJoints locked
     int64_t locked_at        # when they were moved last
     Template command, joint_command, desired, error, pose, twist
-    double* part             # (3, n) position, velocity, effort, as the messages bring them
-    bint* there              # (n,) since the last complete state
-    double* shown            # (n,) scratch
+    JointParts parts         # of the next state, as the messages bring them
     int32_t sec              # stamp of the last complete state
     uint32_t nanosec
     uint64_t path_number     # of the path in use; 0: none
@@ -190,7 +189,7 @@ cdef inline void check_deadline(ControlCycle* cycle, double taken) noexcept nogi
 # that watch it.
 
 cdef inline Template* command_message(ControlCycle* cycle) noexcept nogil:
-    return &cycle.joint_command if cycle.border.sends_joints else &cycle.command
+    return &cycle.joint_command if cycle.drives.sends_joints else &cycle.command
 
 
 cdef inline void publish_command(ControlCycle* cycle) noexcept nogil:
@@ -206,34 +205,34 @@ cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
     cdef Template* message = command_message(cycle)
     cdef Py_ssize_t n = cycle.controller.n
     cdef const double* command = cycle.controller.sent.governor.command
-    if cycle.border.units.converts:
-        convert_command(&cycle.border, &cycle.controller, cycle.now)
-        command = cycle.border.command
-    if cycle.border.sends_joints:
+    if cycle.drives.units.converts:
+        convert_command(&cycle.drives, &cycle.controller, cycle.now)
+        command = cycle.drives.command
+    if cycle.drives.sends_joints:
         write_drives_motion(cycle)
-        if cycle.border.units.any_position:
+        if cycle.drives.units.any_position:
             command = without_positions(cycle)
     write_last(message, <int32_t> n, 0, command)
     publish_command(cycle)
 
 
-cdef inline void convert_command(DriveBorder* border, const Controller* c,
+cdef inline void convert_command(DriveConversion* drives, const Controller* c,
                                  int64_t now) noexcept nogil:
     """Put the command in the drives' units, within their own limits."""
-    cdef const DriveUnits* u = &border.units
+    cdef const DriveUnits* u = &drives.units
     cdef const double* torque = c.sent.governor.command
-    cdef double duration = min(now - border.sent, SHORT) * 1e-9 if border.sent else 0.0
+    cdef double duration = min(now - drives.sent, SHORT) * 1e-9 if drives.sent else 0.0
     for i in range(c.n):
         if u.law[i] == LAW_POSITION:
-            border.command[i] = c.servos.governor.q[i] - c.turned[i]
-            border.cut[i] += c.servos.goal[i] != c.positions.q[i] + c.servos.offset[i]
+            drives.command[i] = c.servos.governor.q[i] - c.turned[i]
+            drives.cut[i] += c.servos.goal[i] != c.positions.q[i] + c.servos.offset[i]
         else:
             asked = drive_command(u, i, torque[i], c.observer.qd[i])
-            border.command[i] = clipped(asked, u.max_command[i])
-            border.cut[i] += border.command[i] != asked
+            drives.command[i] = clipped(asked, u.max_command[i])
+            drives.cut[i] += drives.command[i] != asked
         asked = clipped(current_for(u, i, torque[i], c.observer.qd[i]), u.max_current[i])
-        border.squared[i] += asked * asked * duration
-    border.sent = now
+        drives.squared[i] += asked * asked * duration
+    drives.sent = now
 
 
 cdef inline void take_torques(const DriveUnits* u, const ModelBlend* models, const double* q,
@@ -247,7 +246,7 @@ cdef inline void take_torques(const DriveUnits* u, const ModelBlend* models, con
         effort[i] = torque_of(u, i, effort[i], weight[i] if u.hides else 0.0)
 
 
-cdef inline void compare_efforts(DriveBorder* border, const Controller* c,
+cdef inline void compare_efforts(DriveConversion* drives, const Controller* c,
                                  const double* effort) noexcept nogil:
     """Sum up how measured torques (n,) compare with the last command: drives exert what they are
     told, whatever the arm's model, load or contact.
@@ -258,9 +257,9 @@ cdef inline void compare_efforts(DriveBorder* border, const Controller* c,
         return
     for i in range(n):
         if isfinite(effort[i]):
-            border.echo[i] += command[i] * command[i]
-            border.echo[n + i] += effort[i] * effort[i]
-            border.echo[2 * n + i] += command[i] * effort[i]
+            drives.echo[i] += command[i] * command[i]
+            drives.echo[n + i] += effort[i] * effort[i]
+            drives.echo[2 * n + i] += command[i] * effort[i]
 
 
 cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
@@ -269,29 +268,29 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
     one was measured sooner than it came.
     """
     cdef const Controller* c = &cycle.controller
-    cdef bint with_torque = cycle.border.units.any_position
+    cdef bint with_torque = cycle.drives.units.any_position
     cdef const double* q = c.servos.governor.q if with_torque else c.positions.q
     cdef int64_t stamp = <int64_t> cycle.sec * SECOND + cycle.nanosec
     cdef Py_ssize_t n = c.n
     for i in range(n):
-        cycle.shown[i] = q[i] - c.turned[i]
+        cycle.parts.scratch[i] = q[i] - c.turned[i]
     if stamp != 0:
         stamp += cycle.now - cycle.heard
         if 0 <= cycle.told - stamp < SECOND:                    # else the clock was set
             stamp = cycle.told + 1000                           # seen in a double, too
         cycle.told = stamp
     write_stamp(&cycle.joint_command, <int32_t> (stamp // SECOND), <uint32_t> (stamp % SECOND))
-    write_last(&cycle.joint_command, <int32_t> n, 2, cycle.shown)
+    write_last(&cycle.joint_command, <int32_t> n, 2, cycle.parts.scratch)
     write_last(&cycle.joint_command, <int32_t> n, 1,
                c.servos.governor.qd if with_torque else c.positions.qd)
 
 
 cdef inline const double* without_positions(ControlCycle* cycle) noexcept nogil:
     """What drives are told, 0 for positions: in JointStates these have a place of their own."""
-    cdef const DriveBorder* border = &cycle.border
+    cdef const DriveConversion* drives = &cycle.drives
     for i in range(cycle.controller.n):
-        cycle.shown[i] = 0.0 if border.units.law[i] == LAW_POSITION else border.command[i]
-    return cycle.shown
+        cycle.parts.scratch[i] = 0.0 if drives.units.law[i] == LAW_POSITION else drives.command[i]
+    return cycle.parts.scratch
 
 
 cdef inline void work_out_model_torque(const Controller* c, double* torque) noexcept nogil:
@@ -302,12 +301,12 @@ cdef inline void work_out_model_torque(const Controller* c, double* torque) noex
         model_torque(&c.arm, c.task.desired, c.task.presliding, torque)
 
 
-cdef inline void write_row(Template* message, Py_ssize_t n, int before, const double* values,
-                           const double* less, double* scratch) noexcept nogil:
-    """Write values, minus ``less`` unless NULL, in place of one of a JointState's arrays."""
-    for i in range(n):
-        scratch[i] = values[i] - (less[i] if less != NULL else 0.0)
-    write_last(message, <int32_t> n, before, scratch)
+cdef inline void write_error(ControlCycle* cycle, int before, const double* desired,
+                             const double* actual) noexcept nogil:
+    """Write an error in place of one of the message's arrays."""
+    for i in range(cycle.parts.n):
+        cycle.parts.scratch[i] = desired[i] - actual[i]
+    write_last(&cycle.error, cycle.parts.n, before, cycle.parts.scratch)
 
 
 cdef inline bint is_watched(const ControlCycle* cycle, int one, int other) noexcept nogil:
@@ -352,19 +351,19 @@ cdef inline void show_end_effector(ControlCycle* cycle, int32_t sec,
 cdef inline void show_joints(ControlCycle* cycle, int32_t sec, uint32_t nanosec) noexcept nogil:
     """Publish the desired state of the joints and the error."""
     cdef Controller* c = &cycle.controller
-    cdef Py_ssize_t n = c.n
+    cdef int32_t n = cycle.parts.n
     work_out_model_torque(c, c.sent.torque)
     write_stamp(&cycle.desired, sec, nanosec)
     write_stamp(&cycle.error, sec, nanosec)
-    write_row(&cycle.desired, n, 2, c.task.desired, NULL, cycle.shown)
-    write_row(&cycle.desired, n, 1, c.task.desired + n, NULL, cycle.shown)
-    write_row(&cycle.desired, n, 0, c.sent.torque, NULL, cycle.shown)
-    write_row(&cycle.error, n, 2, c.task.desired, c.observer.q, cycle.shown)
-    write_row(&cycle.error, n, 1, c.task.desired + n, c.observer.qd, cycle.shown)
+    write_last(&cycle.desired, n, 2, c.task.desired)
+    write_last(&cycle.desired, n, 1, c.task.desired + n)
+    write_last(&cycle.desired, n, 0, c.sent.torque)
+    write_error(cycle, 2, c.task.desired, c.observer.q)
+    write_error(cycle, 1, c.task.desired + n, c.observer.qd)
     if c.arm.settings.hardware_adds_gravity:
         gravity(&c.arm.models, c.observer.q, c.sent.gravity_torque)
         for i in range(n):
             c.sent.torque[i] -= c.sent.gravity_torque[i]
-    write_row(&cycle.error, n, 0, c.sent.governor.command, c.sent.torque, cycle.shown)
+    write_error(cycle, 0, c.sent.governor.command, c.sent.torque)
     cycle.output.publish(cycle.output.loop, OUTPUT_DESIRED, cycle.desired.data, cycle.desired.size)
     cycle.output.publish(cycle.output.loop, OUTPUT_ERROR, cycle.error.data, cycle.error.size)

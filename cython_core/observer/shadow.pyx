@@ -184,9 +184,7 @@ cdef class CompiledShadow(CycleOwner):
         s.expected, s.scratch = memory.doubles(2 * n), memory.doubles(6 * n)
         s.contact = <bint*> memory.block(n, np.intc)
         self.state.message.index = <int32_t*> memory.block(n + self.state.locked.n, np.int32)
-        self.state.parts.n = self.n
-        self.state.parts.values, self.state.parts.scratch = memory.doubles(3 * n), memory.doubles(n)
-        self.state.parts.there = <bint*> memory.block(n, np.intc)
+        self.memory.place_parts(&self.state.parts, n)
         self.state.command = memory.doubles(n)
         return 0
 

@@ -23,9 +23,10 @@ from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.message_faults cimport (FIELD_EFFORT, FIELD_FRAME, FIELD_NAME, FIELD_POSITION,
                                  FIELD_VELOCITY, MESSAGE_WHOLE, NO_JOINT, OTHER_LENGTH,
                                  TOO_MANY_LOADS, UNKNOWN_JOINT, Field)
-from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointStateMessage, Reader,
-                           Template, gather, open_message, read_joint_names, read_joint_values,
-                           refuse_message, write_last, write_time)
+from ros.messages cimport (HEADER_SIZE, MAX_NAMES, Doubles, JointNames, JointParts,
+                           JointStateMessage, Reader, Template, gather, open_message,
+                           read_joint_names, read_joint_values, refuse_message, write_last,
+                           write_time)
 from ros.refusals cimport (ABSURD, REFUSED, Refusals, begin_message, read_efforts, read_wrench,
                            refuse_figure, refuse_name, refuse_reader, within)
 from simulation.fault cimport NO_FAULT

@@ -8,9 +8,10 @@ from libc.math cimport NAN
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from ros.message_faults cimport FIELD_DATA, MESSAGE_WHOLE, NAMED_TWICE, OTHER_LENGTH
-from ros.messages cimport (MAX_NAMES, Doubles, JointNames, JointStateMessage, Reader, Template,
-                           double_at, gather, open_message, read_joint_names, read_joint_values,
-                           read_multi_array, refuse_message, write_last, write_stamp)
+from ros.messages cimport (MAX_NAMES, Doubles, JointNames, JointParts, JointStateMessage, Reader,
+                           Template, double_at, gather, open_message, read_joint_names,
+                           read_joint_values, read_multi_array, refuse_message, write_last,
+                           write_stamp)
 
 import numpy as np
 
