@@ -344,12 +344,16 @@ class CartesianImpedance:
         smallest_singular_value of the Jacobian and manipulability, the product of them all.
         """
         report = self._law.report()
-        values = np.linalg.svd(report["jacobian"], compute_uv=False)
-        values = values if len(values) == 6 else np.zeros(6)
-        return report | {
-            "smallest_singular_value": float(values[-1]),
-            "manipulability": float(np.prod(values)),
-        }
+        return report | dexterity(report["jacobian"])
+
+
+def dexterity(J: Floats) -> dict[str, float]:
+    """Return the smallest singular value of a Jacobian (6, n) and the product of all; 0: n < 6."""
+    values = np.linalg.svd(J, compute_uv=False) if J.shape[1] >= 6 else np.zeros(6)
+    return {
+        "smallest_singular_value": float(values[-1]),
+        "manipulability": float(np.prod(values)),
+    }
 
 
 def unsoftened(joints: Sequence[str], armature: Floats) -> str:

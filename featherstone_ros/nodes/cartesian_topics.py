@@ -10,7 +10,6 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, finite_array
-from featherstone_ros.control.arrival import end_effector_jacobian
 from featherstone_ros.control.cartesian_impedance import one_pose
 from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
@@ -62,9 +61,3 @@ def target_of(
 def vector(message: Any) -> tuple[float, float, float]:
     """Return x, y, z."""
     return message.x, message.y, message.z
-
-
-def singular_values(dynamics: Dynamics, q: Floats, tip: str, offset: Floats) -> Floats:
-    """Return those of the end effector's Jacobian (6, n), largest first."""
-    J = end_effector_jacobian(dynamics, q, tip, offset)
-    return np.asarray(np.linalg.svd(J, compute_uv=False), dtype=np.float64)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from featherstone_ros.control.arrival import ArrivalWatch, distance
+from featherstone_ros.control.arrival import ArrivalWatch, distance, end_effector_jacobian
+from featherstone_ros.control.cartesian_impedance import dexterity
 from featherstone_ros.control.controller import lost_of, rejections
 from featherstone_ros.control.diagnostics import (
     StatePeriod,
@@ -19,7 +20,6 @@ from featherstone_ros.control.diagnostics import (
 from featherstone_ros.control.drive_watch import DriveWatch
 from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.control.trajectory import TrajectoryError
-from featherstone_ros.nodes import cartesian_topics
 from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.diagnostics_publisher import DuplicatePublishers, Report, publishers_of
 from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
@@ -172,17 +172,15 @@ class ControllerDiagnostics:
         loop = self._loop
         if not self._tip or not np.isfinite(loop.controller.received):
             return {}
-        values = cartesian_topics.singular_values(
-            loop.dynamics(), loop.controller.q, self._tip, self._offset
-        )
-        values = values if len(values) == 6 else np.zeros(6)
+        J = end_effector_jacobian(loop.dynamics(), loop.controller.q, self._tip, self._offset)
+        values = dexterity(J)
         way = np.full(6, np.nan) if snapshot is None else snapshot.end_effector[:2].sum(axis=0)
         away = distance(way)
         return {
             "end effector from its target [m]": f"{away[0]:.3g}",
             "end effector from its target [rad]": f"{away[1]:.3g}",
-            "manipulability": f"{np.prod(values):.3g}",
-            "smallest singular value": f"{values[-1]:.3g}",
+            "manipulability": f"{values['manipulability']:.3g}",
+            "smallest singular value": f"{values['smallest_singular_value']:.3g}",
         }
 
     def _snapshot(self) -> Any:
