@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Duration
 from control_msgs.msg import JointTrajectoryControllerState
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -60,25 +61,24 @@ class ControllerState:
 
 def state_message(snapshot: Any, names: tuple[str, ...]) -> JointTrajectoryControllerState:
     """Return the message for a snapshot, with the fields of joint_trajectory_controller's."""
-    position, velocity, acceleration, _ = snapshot.desired
     message = JointTrajectoryControllerState(joint_names=list(names), speed_scaling_factor=1.0)
     message.header.stamp.sec, message.header.stamp.nanosec = snapshot.stamp
-    message.reference = point(snapshot, position, velocity, acceleration)
+    message.reference, message.feedback, message.error = points(snapshot)
     message.reference.effort = snapshot.model_torque
-    message.feedback = point(snapshot, snapshot.q, snapshot.qd)
-    message.error = point(snapshot, position - snapshot.q, velocity - snapshot.qd)
     message.output.effort = snapshot.command
     return message
 
 
-def point(
-    snapshot: Any, position: Any, velocity: Any, acceleration: Any = ()
-) -> JointTrajectoryPoint:
-    """Return a point (n,) at the snapshot's time of the trajectory, 0 without one."""
+def points(snapshot: Any) -> list[JointTrajectoryPoint]:
+    """Return what is desired, what is measured, and the error between them.
+
+    All at the snapshot's time of the trajectory, 0 without one.
+    """
     time = max(snapshot.elapsed, 0.0) if snapshot.path else 0.0
-    return JointTrajectoryPoint(
-        positions=position,
-        velocities=velocity,
-        accelerations=acceleration,
-        time_from_start=Duration(sec=int(time), nanosec=int(time % 1.0 * 1e9)),
-    )
+    since = Duration(sec=int(time), nanosec=int(time % 1.0 * 1e9))
+    desired, measured = snapshot.desired[:3], np.stack([snapshot.q, snapshot.qd])
+    names = ("positions", "velocities", "accelerations")
+    return [
+        JointTrajectoryPoint(time_from_start=since, **dict(zip(names, state, strict=False)))
+        for state in (desired, measured, desired[:2] - measured)
+    ]

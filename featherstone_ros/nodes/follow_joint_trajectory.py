@@ -26,7 +26,7 @@ from featherstone_ros.control.goal_tolerances import (
 )
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes.controller_loop import ControllerLoop
-from featherstone_ros.nodes.controller_state import point
+from featherstone_ros.nodes.controller_state import points
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.motion_input import MotionInput
@@ -209,10 +209,7 @@ def result(verdict: GoalVerdict) -> Any:
 
 def feedback(snapshot: Any, names: tuple[str, ...]) -> Any:
     """Return the feedback message for a snapshot."""
-    position, velocity, acceleration, _ = snapshot.desired
     message = Feedback(joint_names=list(names))
     message.header.stamp.sec, message.header.stamp.nanosec = snapshot.stamp
-    message.desired = point(snapshot, position, velocity, acceleration)
-    message.actual = point(snapshot, snapshot.q, snapshot.qd)
-    message.error = point(snapshot, position - snapshot.q, velocity - snapshot.qd)
+    message.desired, message.actual, message.error = points(snapshot)
     return message
