@@ -22,6 +22,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros._control import SnapshotRequest
 from featherstone_ros._enumerations import Cause, Feedback
 from featherstone_ros.arrays import Floats
+from featherstone_ros.control.gains import UNCERTAIN
 from featherstone_ros.control.phases import TEXTS, Phase
 from featherstone_ros.control.settings import Choice, ControllerSettings
 from featherstone_ros.control.trajectory import (
@@ -33,9 +34,8 @@ from featherstone_ros.control.trajectory import (
 
 ERASED = -1.0  # a tolerance that removes a default, as in control_msgs/JointTolerance
 ERASED_SLACK = float(np.finfo(np.float32).eps)
-# What feedback leaves where this share of Coulomb friction is not known, beyond the error that
-# encoders and the model leave anyhow; never more than what can be seen.
-UNKNOWN_FRICTION = 0.3
+# Beyond this, which encoders and the model leave anyhow, comes what feedback leaves where friction
+# is wrong by ``UNCERTAIN``; never more than what can be seen.
 MIN_ERROR = {False: 0.003, True: 0.001}  # [rad] of joints that turn, [m] of those that slide
 MAX_ERROR = {False: 0.010, True: 0.003}
 NOT_FOLLOWED = (Cause.OFF_PATH, Cause.OFTEN, Cause.OFF_SPEED, Cause.IN_A_ROW)
@@ -146,7 +146,7 @@ def arrival_tolerance(
     stiffness = settings.p
     if settings.mode.feedback is Feedback.ACCELERATIONS:
         stiffness = stiffness * (np.diag(dynamics.crba(q)) + settings.drives.armature)
-    unknown = UNKNOWN_FRICTION * settings.drives.coulomb
+    unknown = UNCERTAIN * settings.drives.coulomb
     lower, upper = (np.where(slides, by[True], by[False]) for by in (MIN_ERROR, MAX_ERROR))
     left = np.divide(unknown, stiffness, out=np.full(len(q), np.inf), where=stiffness > 0.0)
     return np.where(goal > 0.0, goal, np.minimum(lower + left, upper))
