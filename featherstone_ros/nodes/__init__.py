@@ -3,8 +3,7 @@
 The nodes, and what belongs to one of them:
 
 - ``feedforward_controller`` with ``controller_loop``, ``motion_input`` (what the arm is to do) and
-  ``controller_diagnostics`` (whether it does); ``cartesian_topics``; ``controller_state``,
-  ``follow_joint_trajectory``.
+  ``controller_diagnostics`` (whether it does); ``controller_state``, ``follow_joint_trajectory``.
 - ``digital_twin`` with ``simulate_mode``, ``floating_base``;
   ``shadow_mode``, ``payload_service``.
 - ``torque_markers``: arrows for RViz.

@@ -5,7 +5,7 @@ Each message becomes a request to the loop, or is refused with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import inf
 from typing import Any
 
@@ -17,9 +17,10 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from featherstone_ros import _control
+from featherstone_ros import Dynamics, _control
 from featherstone_ros._enumerations import Refusal
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, finite_array
+from featherstone_ros.control.cartesian_impedance import one_pose
 from featherstone_ros.control.controller import target_request
 from featherstone_ros.control.feasibility.feasibility import (
     Preflight,
@@ -45,7 +46,7 @@ from featherstone_ros.control.trajectory import (
 )
 from featherstone_ros.control.unusable_messages import late_start
 from featherstone_ros.errors import MessageError
-from featherstone_ros.nodes import cartesian_topics
+from featherstone_ros.model import Model
 from featherstone_ros.nodes.controller_loop import NEAR, SAME, ControllerLoop
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.messages import decode, seconds
@@ -232,8 +233,8 @@ class MotionInput:
         q = self._loop.snapshot().q if frame else np.zeros(model.n)
         tip, unknown = self._loop.arm.tip, self._loop.unknown_joints
         dynamics = self._loop.dynamics(SAME if frame else NEAR)
-        place = cartesian_topics.frame_pose(frame, tip, model, dynamics, q, unknown)
-        target = cartesian_topics.target_of(message, place)
+        place = frame_pose(frame, tip, model, dynamics, q, unknown)
+        target = target_of(message, place)
         if isinstance(message, TwistStamped):
             self._twist_at = self._loop.now
         lasting = inf
@@ -294,3 +295,51 @@ def point_of(message: JointTrajectoryPoint) -> Point:
         message.accelerations,
         message.effort,
     )
+
+
+def frame_pose(
+    frame: str, tip: str, model: Model, dynamics: Dynamics, q: Floats, unknown: Collection[str]
+) -> Floats:
+    """Return the pose (4, 4) of a ``frame_id`` in the base frame, with the arm at q (n,)."""
+    if frame in ("", model.base_link):
+        return np.eye(4)
+    if frame not in model.link_names:
+        raise MessageError(
+            f"header.frame_id is {frame!r}, expected {model.base_link!r}, nothing or a link: "
+            + ", ".join(model.link_names)
+        )
+    links, locked = model.link_names, model.tree.link_locked
+    own = locked[links.index(tip)] if tip else frozenset()
+    if between := (locked[links.index(frame)] - own) & frozenset(unknown):
+        raise MessageError(
+            f"header.frame_id is {frame!r}, which lies beyond {', '.join(sorted(between))}: not "
+            "among `joints`, and joint_states does not tell its position; expected "
+            f"{model.base_link!r} or a link of this arm"
+        )
+    return dynamics.link_pose(q, frame)
+
+
+def target_of(
+    message: PoseStamped | TwistStamped | WrenchStamped, frame: Floats
+) -> dict[str, Floats]:
+    """Return the target's ``pose`` (4, 4), or ``twist`` or ``wrench`` (6,), in the base frame.
+
+    ``frame``: (4, 4) that of the message.
+    """
+    try:
+        if isinstance(message, PoseStamped):
+            position, turn = message.pose.position, message.pose.orientation
+            return {"pose": frame @ one_pose("pose", [*vector(position), *vector(turn), turn.w])}
+        if isinstance(message, TwistStamped):
+            name, linear, angular = "twist", message.twist.linear, message.twist.angular
+        else:
+            name, linear, angular = "wrench", message.wrench.force, message.wrench.torque
+        both = finite_array(name, [*vector(linear), *vector(angular)]).reshape(2, 3)
+    except ValueError as error:
+        raise MessageError(str(error)) from None
+    return {name: (both @ frame[:3, :3].T).reshape(6)}
+
+
+def vector(message: Any) -> tuple[float, float, float]:
+    """Return x, y, z."""
+    return message.x, message.y, message.z

@@ -1,6 +1,5 @@
 """Scheduling of a real-time loop, and measurements of its timing; without ROS.
 
-- ``histogram``: a histogram of durations.
-- ``loop_timing``: latency and jitter of a compiled loop, for the diagnostics.
+- ``loop_timing``: latency and jitter of a compiled loop, as histograms, for the diagnostics.
 - ``scheduling``: real-time priority and processors of a thread, locked memory; its parameters.
 """

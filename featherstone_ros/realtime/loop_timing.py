@@ -8,10 +8,82 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from featherstone_ros._loop import RclLoop
-from featherstone_ros.realtime.histogram import UPPER, LatencyHistogram
+from featherstone_ros._loop import HISTOGRAM_SIZES, RclLoop
 
 REPORT_PERIOD = 0.9  # shortest time between two reports [s]
+
+# Buckets of 1 us, then buckets of COARSE_WIDTH us; one more holds the rest.
+FINE, COARSE, COARSE_WIDTH = HISTOGRAM_SIZES
+FINE_END = float(FINE)  # [us]
+COARSE_END = FINE_END + COARSE * COARSE_WIDTH
+
+UPPER = np.append(
+    np.arange(1.0, FINE_END + 1.0),
+    np.arange(FINE_END + COARSE_WIDTH, COARSE_END + 1.0, COARSE_WIDTH),
+)  # [us] where each bucket but the last ends
+
+
+class LatencyHistogram:
+    """Durations in buckets of 1 us up to 4 ms, of 64 us up to 266 ms, and one beyond.
+
+    A loop counts them (cython_core/ros/timing.pxd).
+
+    Attributes:
+        max: The longest duration [s], 0 before the first.
+    """
+
+    def __init__(self, counts: NDArray[np.uint64] | None = None, longest: float = 0.0) -> None:
+        """Take the counts of the buckets, none by default, and the longest duration [s]."""
+        self._counts = np.zeros(len(UPPER) + 1, np.uint64) if counts is None else counts
+        self.max = longest
+
+    @property
+    def count(self) -> int:
+        """Number of durations."""
+        return int(self._counts.sum())
+
+    def percentile(self, p: float) -> float:
+        """Return a duration that ``p`` percent do not exceed [s]; 0 if there is none.
+
+        It is the end of the bucket in which the smallest such duration lies, at most ``max``.
+        """
+        if not 0.0 <= p <= 100.0:
+            raise ValueError(f"p is {p}, expected 0 to 100")
+        up_to = np.cumsum(self._counts)
+        if not up_to[-1]:
+            return 0.0
+        rank = max(np.ceil(p / 100.0 * up_to[-1]), 1.0)
+        bucket = int(np.searchsorted(up_to, rank))
+        return min(1e-6 * UPPER[bucket], self.max) if bucket < len(UPPER) else self.max
+
+    def used(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
+        """Return where the buckets that are not empty end [us], and their counts.
+
+        The last bucket of all, which has no end, ends at the longest duration.
+        """
+        used = np.flatnonzero(self._counts)
+        longest = np.round(1e6 * self.max, 6)  # 515074 us as seconds are 515074.00000000006 us
+        ends = np.append(UPPER, np.ceil(longest))[used]
+        return ends, self._counts[used]
+
+    def text(self) -> str:
+        """Return the buckets that are not empty, as ``end:count`` with the end in us, by blanks."""
+        return " ".join(f"{end:.0f}:{count}" for end, count in zip(*self.used(), strict=True))
+
+    @classmethod
+    def from_text(cls, text: str) -> LatencyHistogram:
+        """Return the histogram that ``text`` describes; its ``max`` is the end of a bucket."""
+        histogram = cls()
+        for entry in text.split():
+            end, separator, count = entry.partition(":")
+            if not (separator and end.isdecimal() and count.isdecimal()):
+                raise ValueError(f"histogram: {entry!r} is no bucket, expected end:count")
+            bucket = int(np.searchsorted(UPPER, int(end)))
+            if bucket < len(UPPER) and int(end) != UPPER[bucket]:
+                raise ValueError(f"histogram: no bucket ends at {end} us")
+            histogram._counts[bucket] += np.uint64(int(count))
+            histogram.max = max(histogram.max, 1e-6 * int(end))
+        return histogram
 
 
 class LoopTiming:

@@ -42,7 +42,7 @@ from featherstone_ros._loop import (
 from featherstone_ros.errors import MiddlewareError
 from featherstone_ros.nodes.callback_groups import DetachedGroup
 from featherstone_ros.nodes.realtime_loop import ThreadLoop
-from featherstone_ros.realtime.histogram import LatencyHistogram
+from featherstone_ros.realtime.loop_timing import LatencyHistogram
 from featherstone_ros.realtime.scheduling import Scheduling
 
 VALUES = [1.0, 2.0, 3.0]

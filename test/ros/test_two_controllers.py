@@ -24,7 +24,7 @@ from std_msgs.msg import Float64MultiArray
 import featherstone_ros as fr
 from featherstone_ros.control.cartesian_parameters import tip_of
 from featherstone_ros.errors import MessageError
-from featherstone_ros.nodes.cartesian_topics import frame_pose
+from featherstone_ros.nodes.motion_input import frame_pose
 
 TWIN, OK = "/digital_twin", DiagnosticStatus.OK
 PACE = 2.0  # times as fast as real time: more takes processors while a test waits for diagnostics

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from refusals import refusals
 
-from featherstone_ros.realtime.histogram import COARSE_END, LatencyHistogram
+from featherstone_ros.realtime.loop_timing import COARSE_END, LatencyHistogram
 from featherstone_ros.realtime.scheduling import Scheduling, refuse_missing_cpus, session_niceness
 
 # Scheduling.
