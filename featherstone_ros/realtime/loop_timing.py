@@ -56,34 +56,17 @@ class LatencyHistogram:
         bucket = int(np.searchsorted(up_to, rank))
         return min(1e-6 * UPPER[bucket], self.max) if bucket < len(UPPER) else self.max
 
-    def used(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
-        """Return where the buckets that are not empty end [us], and their counts.
+    def text(self) -> str:
+        """Return the buckets that are not empty, as ``end:count`` with the end in us, by blanks.
 
         The last bucket of all, which has no end, ends at the longest duration.
         """
         used = np.flatnonzero(self._counts)
         longest = np.round(1e6 * self.max, 6)  # 515074 us as seconds are 515074.00000000006 us
         ends = np.append(UPPER, np.ceil(longest))[used]
-        return ends, self._counts[used]
-
-    def text(self) -> str:
-        """Return the buckets that are not empty, as ``end:count`` with the end in us, by blanks."""
-        return " ".join(f"{end:.0f}:{count}" for end, count in zip(*self.used(), strict=True))
-
-    @classmethod
-    def from_text(cls, text: str) -> LatencyHistogram:
-        """Return the histogram that ``text`` describes; its ``max`` is the end of a bucket."""
-        histogram = cls()
-        for entry in text.split():
-            end, separator, count = entry.partition(":")
-            if not (separator and end.isdecimal() and count.isdecimal()):
-                raise ValueError(f"histogram: {entry!r} is no bucket, expected end:count")
-            bucket = int(np.searchsorted(UPPER, int(end)))
-            if bucket < len(UPPER) and int(end) != UPPER[bucket]:
-                raise ValueError(f"histogram: no bucket ends at {end} us")
-            histogram._counts[bucket] += np.uint64(int(count))
-            histogram.max = max(histogram.max, 1e-6 * int(end))
-        return histogram
+        return " ".join(
+            f"{e:.0f}:{count}" for e, count in zip(ends, self._counts[used], strict=True)
+        )
 
 
 class LoopTiming:

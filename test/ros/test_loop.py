@@ -42,7 +42,6 @@ from featherstone_ros._loop import (
 from featherstone_ros.errors import MiddlewareError
 from featherstone_ros.nodes.callback_groups import DetachedGroup
 from featherstone_ros.nodes.realtime_loop import ThreadLoop
-from featherstone_ros.realtime.loop_timing import LatencyHistogram
 from featherstone_ros.realtime.scheduling import Scheduling
 
 VALUES = [1.0, 2.0, 3.0]
@@ -239,7 +238,7 @@ def test_a_cycle_gets_messages_and_requests_and_gives_records_and_timing(ros):
     assert (counters["messages"], counters["lost"], counters["publish_failed"]) == (5, 0, 0)
     report = bench.loop.timing.report()
     assert report["states lost"] == 0
-    assert LatencyHistogram.from_text(report["latency histogram [us]"]).count == 5
+    assert sum(int(b.partition(":")[2]) for b in report["latency histogram [us]"].split()) == 5
     assert float(report["latency max [us]"]) >= float(report["latency p50 [us]"]) > 0
 
 

@@ -121,14 +121,14 @@ def test_percentile_is_the_value_of_that_rank_to_a_bucket(nanoseconds, p):
 @given(durations)
 @example([515_073_479])
 def test_text_tells_all_but_what_happens_within_a_bucket(nanoseconds):
-    it = histogram(nanoseconds)
-    again = LatencyHistogram.from_text(it.text())
-    assert again.text() == it.text()
-    assert again.count == it.count
-    assert it.max - 1e-12 <= again.max <= it.max + 64e-6 + 1e-12
-    if it.max < 1e-6 * COARSE_END:
-        for p in (0.0, 50.0, 90.0):
-            assert again.percentile(p) == pytest.approx(it.percentile(p), abs=64e-6)
+    left = sorted(ns // 1000 for ns in nanoseconds)
+    for end, count in (
+        map(int, bucket.split(":")) for bucket in histogram(nanoseconds).text().split()
+    ):
+        bucket, left = left[:count], left[count:]
+        begin = end - 1 if end <= 4096 else end - 64 if end <= COARSE_END else COARSE_END
+        assert begin <= bucket[0] and bucket[-1] <= end - (end <= COARSE_END)
+    assert not left
 
 
 @pytest.mark.parametrize(
@@ -142,20 +142,7 @@ def test_text_names_the_end_of_each_bucket(us, end):
     assert (it.count, it.max, it.percentile(50.0), it.text()) == (0, 0.0, 0.0, "")
 
 
-test_what_is_no_histogram_or_share_is_refused = refusals(
-    *(
-        (
-            ValueError,
-            f"^histogram: '{text}' is no bucket, expected end:count$",
-            lambda text=text: LatencyHistogram.from_text(text),
-        )
-        for text in ("12", "12:", ":3", "12:x", "-1:3", "1.5:3", "0x1:3")
-    ),
-    (
-        ValueError,
-        r"^histogram: no bucket ends at 4097 us$",
-        lambda: LatencyHistogram.from_text("1:1 4097:1"),
-    ),
+test_what_is_no_share_is_refused = refusals(
     *(
         (ValueError, "expected 0 to 100", lambda p=p: LatencyHistogram().percentile(p))
         for p in (-0.1, 100.1, math.nan)
