@@ -28,7 +28,7 @@ from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CO
                                      REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET,
                                      REQUEST_ZERO, FollowPayload, ModelPayload, SetPointPayload,
                                      SnapshotPayload)
-from control.cycle_state cimport (FALL_TIME, ControlCycle, DeadlinePayload, convert_command,
+from control.cycle_state cimport (FALL_TIME, ControlCycle, Deadline, begin_call, convert_command,
                                   record_note, release_unused)
 from control.events cimport NO_TIP, REJECTIONS, Reason, because
 from control.fault_bounds cimport (CLOCK_JUMP as _CLOCK_JUMP, EFFORT_SHARE as _EFFORT_SHARE,

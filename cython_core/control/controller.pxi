@@ -160,8 +160,8 @@ cdef class CompiledController(CycleOwner):
         states = joint_state(names)
         memory.list_names(&self.control.names, names, locked)
         self.control.message.index = <int32_t*> memory.block(len(names) + len(locked), np.int32)
-        memory.template(&self.control.command, float64_multi_array(len(names)))
-        memory.template(&self.control.joint_command, states)
+        memory.template(&self.control.command, states if self.control.drives.sends_joints
+                        else float64_multi_array(len(names)))
         memory.template(&self.control.desired, states)
         memory.template(&self.control.error, states)
         memory.template(&self.control.pose, stamped(base, 7))
@@ -196,7 +196,7 @@ cdef class CompiledController(CycleOwner):
         self._measure(0, q, "q")
         self._measure(1, qd, "qd")
         self._measure(2, effort, "effort")
-        self._at(now)
+        begin_call(&self.control, _nanoseconds(now), &self.collector.output)
         return self._tell(take_part(&self.control, now, stamp, age_by_stamp(now, stamp), True))
 
     def take_locked(self, Py_ssize_t joint, double position):
@@ -215,7 +215,7 @@ cdef class CompiledController(CycleOwner):
 
     def check_age(self, double now):
         """Look at the age of the state; returns a command as ``take_state`` does, or None."""
-        self._at(now)
+        begin_call(&self.control, _nanoseconds(now), &self.collector.output)
         return self._tell(check_age(&self.control.controller, now))
 
     def apply(self, ControlRequest request not None, double now):
@@ -245,9 +245,6 @@ cdef class CompiledController(CycleOwner):
             convert_command(&self.control.drives, &self.control.controller, self.control.now)
         release_unused(&self.control)
         return self.command_array if commands else None
-
-    cdef _at(self, double now):
-        self.control.now, self.control.output = _nanoseconds(now), &self.collector.output
 
     @property
     def has_records(self):

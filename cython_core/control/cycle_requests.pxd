@@ -8,8 +8,7 @@ from control.arm cimport gravity, leads_end_effector, moves_virtual_arm
 from control.cartesian_impedance cimport max_strain
 from control.cartesian_mode cimport CartesianTarget
 from control.controller_state cimport Controller, is_tracking
-from control.cycle_state cimport (ControlCycle, DeadlinePayload, release, take_deadline,
-                                  work_out_model_torque)
+from control.cycle_state cimport ControlCycle, Deadline, release, work_out_model_torque
 from control.events cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, GRANTED, Reason, Refusal,
                              because)
 from control.impedance_modes cimport spring_left
@@ -58,8 +57,8 @@ cdef struct SnapshotFigures:
     long long causes
 
 cdef struct SnapshotPayload:
-    double* arrays           # (9, n): q, qd, desired (4), command, what was asked for, gravity
-    double* model_torque     # (n,)
+    double* arrays           # (10, n): q, qd, desired (4), command, what was asked for, gravity,
+                             # the model's torque
     double[24] end_effector  # (4, 6): error from its desired pose, that pose's displacement to the
                              # target, commanded wrench, wrench it yields to; base axes, linear
                              # first
@@ -88,7 +87,7 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
     memcpy(snapshot.arrays + 6 * n, c.sent.governor.command, n * sizeof(double))
     memcpy(snapshot.arrays + 7 * n, c.sent.governor.asked, n * sizeof(double))
     gravity(&c.arm.models, c.observer.q, snapshot.arrays + 8 * n)
-    work_out_model_torque(c, snapshot.model_torque)
+    work_out_model_torque(c, snapshot.arrays + 9 * n)
     figures.time, figures.origin = c.clock.time, c.clock.origin
     figures.received, figures.phase = c.clock.received, c.machine.phase
     figures.late = c.clock.late
@@ -145,7 +144,7 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
     elif request.kind == REQUEST_LOCKED:
         memcpy(cycle.locked.given, request.payload, cycle.locked.n * sizeof(double))
     elif request.kind == REQUEST_DEADLINE:
-        take_deadline(cycle, <const DeadlinePayload*> request.payload)
+        cycle.deadline = (<const Deadline*> request.payload)[0]
     elif request.kind == REQUEST_SNAPSHOT:
         take_snapshot(cycle, <SnapshotPayload*> request.payload)
     elif request.kind == REQUEST_FALL_BACK:

@@ -3,7 +3,6 @@
 
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memset
 
 from control.arm cimport ModelBlend, floats_free, gravity, uses
 from control.cartesian_impedance cimport update_kinematics
@@ -67,7 +66,7 @@ cdef struct ControlCycle:
     Refusals refusals
     LockedJoints locked
     int64_t locked_at        # when they were moved last
-    Template command, joint_command, desired, error, pose, twist
+    Template command, desired, error, pose, twist
     JointParts parts         # of the next state, as the messages bring them
     int32_t sec              # stamp of the last complete state
     uint32_t nanosec
@@ -144,18 +143,6 @@ cdef inline void stand_locked(ControlCycle* cycle) noexcept nogil:
 
 # Commands that come too late: how many within the last second, and what follows.
 
-cdef struct DeadlinePayload:
-    double cycle_time
-    int allowed
-    bint holds
-
-
-cdef inline void take_deadline(ControlCycle* cycle, const DeadlinePayload* payload) noexcept nogil:
-    memset(&cycle.deadline, 0, sizeof(Deadline))
-    cycle.deadline.cycle_time, cycle.deadline.allowed = payload.cycle_time, payload.allowed
-    cycle.deadline.holds = payload.holds
-
-
 cdef inline int count_late(Deadline* deadline, int64_t now, bint late) noexcept nogil:
     """Count a command; returns how many were late within the last second."""
     cdef int64_t bucket = now // 100000000
@@ -188,22 +175,15 @@ cdef inline void check_deadline(ControlCycle* cycle, double taken) noexcept nogi
 # What the controller publishes: the command, as drives are told it, and the motion, for subscribers
 # that watch it.
 
-cdef inline Template* command_message(ControlCycle* cycle) noexcept nogil:
-    return &cycle.joint_command if cycle.drives.sends_joints else &cycle.command
-
-
 cdef inline void publish_command(ControlCycle* cycle) noexcept nogil:
     """Publish the last command, for the first time or again."""
-    cdef const Template* message = command_message(cycle)
-    cycle.output.publish(cycle.output.loop, OUTPUT_COMMANDS, message.data, message.size)
+    cycle.output.publish(cycle.output.loop, OUTPUT_COMMANDS, cycle.command.data, cycle.command.size)
     cycle.answered = cycle.now
     if cycle.untimed:
         cycle.written = clock_now(CLOCK_REALTIME)
 
 
 cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
-    cdef Template* message = command_message(cycle)
-    cdef Py_ssize_t n = cycle.controller.n
     cdef const double* command = cycle.controller.sent.governor.command
     if cycle.drives.units.converts:
         convert_command(&cycle.drives, &cycle.controller, cycle.now)
@@ -212,7 +192,7 @@ cdef inline void send_command(ControlCycle* cycle) noexcept nogil:
         write_drives_motion(cycle)
         if cycle.drives.units.any_position:
             command = without_positions(cycle)
-    write_last(message, <int32_t> n, 0, command)
+    write_last(&cycle.command, cycle.parts.n, 0, command)
     publish_command(cycle)
 
 
@@ -271,7 +251,7 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
     cdef bint with_torque = cycle.drives.units.any_position
     cdef const double* q = c.servos.governor.q if with_torque else c.positions.q
     cdef int64_t stamp = <int64_t> cycle.sec * SECOND + cycle.nanosec
-    cdef Py_ssize_t n = c.n
+    cdef int32_t n = cycle.parts.n
     for i in range(n):
         cycle.parts.scratch[i] = q[i] - c.turned[i]
     if stamp != 0:
@@ -279,10 +259,9 @@ cdef inline void write_drives_motion(ControlCycle* cycle) noexcept nogil:
         if 0 <= cycle.told - stamp < SECOND:                    # else the clock was set
             stamp = cycle.told + 1000                           # seen in a double, too
         cycle.told = stamp
-    write_stamp(&cycle.joint_command, <int32_t> (stamp // SECOND), <uint32_t> (stamp % SECOND))
-    write_last(&cycle.joint_command, <int32_t> n, 2, cycle.parts.scratch)
-    write_last(&cycle.joint_command, <int32_t> n, 1,
-               c.servos.governor.qd if with_torque else c.positions.qd)
+    write_stamp(&cycle.command, <int32_t> (stamp // SECOND), <uint32_t> (stamp % SECOND))
+    write_last(&cycle.command, n, 2, cycle.parts.scratch)
+    write_last(&cycle.command, n, 1, c.servos.governor.qd if with_torque else c.positions.qd)
 
 
 cdef inline const double* without_positions(ControlCycle* cycle) noexcept nogil:

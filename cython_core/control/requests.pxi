@@ -210,7 +210,7 @@ cdef class DeadlineRequest(ControlRequest):
     many.
     """
 
-    cdef DeadlinePayload deadline
+    cdef Deadline deadline
 
     def __init__(self, double cycle_time, int allowed=0, bint holds=False):
         super().__init__(REQUEST_DEADLINE)
@@ -244,13 +244,12 @@ cdef class SnapshotRequest(ControlRequest):
     """
 
     cdef SnapshotPayload payload
-    cdef readonly cnp.ndarray arrays, model_torque
+    cdef readonly cnp.ndarray arrays
 
     def __init__(self, Py_ssize_t n):
         super().__init__(REQUEST_SNAPSHOT)
-        self.arrays, self.model_torque = np.zeros((9, n)), np.zeros(n)
+        self.arrays = np.zeros((10, n))
         self.payload.arrays = floats(self.arrays)
-        self.payload.model_torque = floats(self.model_torque)
         self.address = <size_t> &self.payload
 
     def __getattr__(self, str name):
@@ -265,6 +264,7 @@ cdef class SnapshotRequest(ControlRequest):
     command = property(lambda self: self.arrays[6])
     asked = property(lambda self: self.arrays[7])
     gravity = property(lambda self: self.arrays[8])
+    model_torque = property(lambda self: self.arrays[9])
 
     @property
     def stamp(self):
