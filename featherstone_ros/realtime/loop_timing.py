@@ -37,11 +37,6 @@ class LatencyHistogram:
         self._counts = np.zeros(len(UPPER) + 1, np.uint64) if counts is None else counts
         self.max = longest
 
-    @property
-    def count(self) -> int:
-        """Number of durations."""
-        return int(self._counts.sum())
-
     def percentile(self, p: float) -> float:
         """Return a duration that ``p`` percent do not exceed [s]; 0 if there is none.
 
