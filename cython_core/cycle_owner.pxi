@@ -54,11 +54,38 @@ cdef class CycleOwner:
     cdef Cycle cycle
     cdef MessageMemory memory          # what the cycle's pointers point to
     cdef dict kept                     # what it was given with requests, by their kind
+    cdef LockedJoints* locked_joints   # in the cycle
     cdef readonly object capsule
 
     def __cinit__(self, *arguments, **options):
         self.memory, self.kept = MessageMemory(), {}
         self.capsule = PyCapsule_New(&self.cycle, "featherstone_ros.Cycle", NULL)
+
+    cdef int lay_out_locked(self, LockedJoints* joints, model) except -1:
+        """Give locked joints their memory; at first they stand where the model has them."""
+        names, ranges = model.locked_joints, model.locked_ranges
+        cdef Py_ssize_t n = len(names), k
+        self.locked_joints, joints.n = joints, <int32_t> n
+        joints.at, joints.given, joints.heard = (
+            self.memory.doubles(n), self.memory.doubles(n), self.memory.doubles(n))
+        joints.refused = <bint*> self.memory.block(n, np.intc)
+        joints.lowest, joints.highest, joints.speed = (
+            self.memory.copy(ranges[0], n), self.memory.copy(ranges[1], n),
+            self.memory.copy(ranges[2], n))
+        for k in range(n):
+            joints.at[k] = joints.given[k] = model.locked[names[k]]
+            joints.heard[k] = NAN
+        return 0
+
+    @property
+    def locked(self):
+        """(m,) where the locked joints are taken to stand, a copy."""
+        return values(self.locked_joints.at, self.locked_joints.n)
+
+    @property
+    def heard_locked(self):
+        """(m,) where joint states have them, NaN where they say nothing; a copy."""
+        return values(self.locked_joints.heard, self.locked_joints.n)
 
     @property
     def due(self) -> int:
@@ -106,3 +133,20 @@ cdef class CycleOwner:
         cdef Collector collector = Collector(ros_time, is_fed)
         self.cycle.tick(self.cycle.self, now, &collector.output)
         return collector.published, collector.records
+
+
+cdef class LockedPlaces:
+    """Where the parameters have the locked joints (m,) [rad or m]: the payload of a request.
+
+    Attributes:
+        address: Of the numbers; this object must outlive the request.
+    """
+
+    cdef cnp.ndarray positions
+
+    def __cinit__(self, positions):
+        self.positions = np.array(positions, dtype=float)
+
+    @property
+    def address(self) -> int:
+        return <size_t> cnp.PyArray_DATA(self.positions)

@@ -83,10 +83,9 @@ SET_POINT_SPEED, SPEED_MEMORY, VIRTUAL_STEP = _SET_POINT_SPEED, _SPEED_MEMORY, _
 
 # What is compiled stands before what uses it.
 include "message_memory.pxi" # MessageMemory: all that the controller points to
-include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses MessageMemory
 include "joint_arrays.pxi"
+include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses both
 include "drive_units.pxi"
-include "locked_positions.pxi"
 include "motion.pxi"         # paths and motions
 include "impedance.pxi"      # Cartesian impedance control of its own
 include "requests.pxi"       # the request classes; uses all above

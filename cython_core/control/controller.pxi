@@ -48,7 +48,7 @@ cdef class CompiledController(CycleOwner):
             c.servos.compliance = self.memory.copy(units.compliance, n)
             c.servos.lag = self.memory.copy(units.compliance * units.damping, n)
         self._make_messages(space.names, base, model.dynamics.model.locked_joints)
-        lay_out_locked(&self.control.locked, self.memory, model.dynamics.model)
+        self.lay_out_locked(&self.control.locked, model.dynamics.model)
         self.sensors = list(sensors)
         self.memory.list_names(&self.control.links, self.sensors)
         self.control.wrench_link = wrench_link
@@ -342,16 +342,6 @@ cdef class CompiledController(CycleOwner):
         """(n,) speed below which a joint stands [rad/s or m/s]."""
         o = &self.control.controller.observer
         return np.array([standing_speed(o, i) for i in range(o.n)])
-
-    @property
-    def locked(self):
-        """(m,) where the locked joints are taken to stand, a copy."""
-        return values(self.control.locked.at, self.control.locked.n)
-
-    @property
-    def heard_locked(self):
-        """(m,) where joint states have them, NaN where they say nothing; a copy."""
-        return values(self.control.locked.heard, self.control.locked.n)
 
     @property
     def desired(self):

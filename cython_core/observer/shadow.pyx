@@ -41,10 +41,9 @@ cnp.import_array()
 
 # Each may use those above it.
 include "message_memory.pxi" # MessageMemory: all that the shadow points to
-include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses MessageMemory
 include "joint_arrays.pxi"
+include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses both
 include "simulated_drives.pxi"
-include "locked_positions.pxi"
 include "shadow_cycle.pxi"   # the shadow as such a cycle
 
 INPUTS = {"joint_states": JOINT_STATES, "commands": COMMANDS}
@@ -146,7 +145,7 @@ cdef class CompiledShadow(CycleOwner):
         if not self.n == self.state.shadow.dynamics.n == snapshot.n:
             raise ValueError(f"joint_names: expected {snapshot.n}, got {self.n}")
         model = dynamics.model
-        lay_out_locked(&self.state.locked, self.memory, model)
+        self.lay_out_locked(&self.state.locked, model)
         self.allocate()
         self.memory.list_names(&self.state.joints, joint_names, model.locked_joints)
         state = joint_state(joint_names)
@@ -227,16 +226,6 @@ cdef class CompiledShadow(CycleOwner):
         """Indices of the joints still missing from a state that comes in several messages."""
         there = [self.state.parts.there[i] for i in range(self.n)]
         return [i for i in range(self.n) if not there[i]] if any(there) else []
-
-    @property
-    def locked(self):
-        """(m,) where the locked joints are taken to stand."""
-        return values(self.state.locked.at, self.state.locked.n)
-
-    @property
-    def heard_locked(self):
-        """(m,) where joint states have them, NaN where they say nothing."""
-        return values(self.state.locked.heard, self.state.locked.n)
 
     # Call by call.
 

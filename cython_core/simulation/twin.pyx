@@ -46,11 +46,10 @@ cnp.import_array()
 
 # Each may use those above it.
 include "message_memory.pxi" # MessageMemory: all that the twin points to
-include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses MessageMemory
 include "joint_arrays.pxi"
+include "cycle_owner.pxi"    # CycleOwner: a cycle called from Python; uses both
 include "simulated_drives.pxi"
 include "drive_units.pxi"
-include "locked_positions.pxi"
 include "twin_cycle.pxi"     # the twin as such a cycle
 
 REQUESTS = {"start": START, "use_settings": USE_SETTINGS, "reset": RESET, "pause": PAUSE,
@@ -174,7 +173,7 @@ cdef class Twin(CycleOwner):
             self.memory.template(&self.twin.sensed, stamped(wrench_sensor, 6))
         self.keep(USE_SETTINGS, snapshot)
         model = snapshot.owned[0].model
-        lay_out_locked(&self.twin.arm.locked, self.memory, model)
+        self.lay_out_locked(&self.twin.arm.locked, model)
         self.memory.list_names(&self.twin.locked, (), model.locked_joints)
         self.twin.of_locked.index = <int32_t*> self.memory.block(self.twin.locked.others, np.int32)
         adopt_settings(&self.twin.arm, &snapshot.settings)
@@ -258,16 +257,6 @@ cdef class Twin(CycleOwner):
     def base_is_held(self) -> bool:
         """Whether the base does not move: it is fixed, or braked until the first command."""
         return not base_is_free(&self.twin.arm)
-
-    @property
-    def locked(self):
-        """(m,) where the locked joints are taken to stand."""
-        return values(self.twin.arm.locked.at, self.twin.arm.locked.n)
-
-    @property
-    def heard_locked(self):
-        """(m,) where joint states have them, NaN where they say nothing."""
-        return values(self.twin.arm.locked.heard, self.twin.arm.locked.n)
 
     @property
     def position(self):
